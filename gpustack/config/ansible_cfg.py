@@ -1,0 +1,58 @@
+"""The ansible.cfg in force: the few settings that say which hosts and how they are reached.
+
+Search order of Ansible (docs: "Ansible Configuration Settings"): ANSIBLE_CONFIG, ./ansible.cfg, ~/.ansible.cfg,
+/etc/ansible/ansible.cfg. Ansible skips ./ansible.cfg in a world-writable directory, and so do we.
+"""
+
+import os
+import stat
+from collections.abc import Mapping
+from configparser import ConfigParser
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class AnsibleCfg:
+    """Values as Ansible would take them: the environment before the file. Empty strings where nothing is said."""
+
+    path: Path | None
+    inventory: str
+    remote_user: str
+    private_key_file: str
+    ssh_args: str
+
+
+def in_force(env: Mapping[str, str] = os.environ, cwd: Path | None = None) -> Path | None:
+    here = cwd or Path.cwd()
+    if named := env.get("ANSIBLE_CONFIG"):
+        path = Path(named).expanduser()
+        return path / "ansible.cfg" if path.is_dir() else path
+    local = here / "ansible.cfg"
+    if local.is_file() and not here.stat().st_mode & stat.S_IWOTH:
+        return local
+    others = (Path(env.get("HOME", "/nonexistent")) / ".ansible.cfg", Path("/etc/ansible/ansible.cfg"))
+    return next((path for path in others if path.is_file()), None)
+
+
+def ansible_cfg(env: Mapping[str, str] = os.environ, cwd: Path | None = None) -> AnsibleCfg:
+    """Relative paths in the file are relative to the file, as Ansible reads them."""
+    path = in_force(env, cwd)
+    parser = ConfigParser(interpolation=None, strict=False)
+    if path and path.is_file():
+        parser.read(path)
+    base = path.parent if path else Path()
+
+    def said(section: str, key: str, variable: str = "") -> str:
+        return env.get(variable, "") or parser.get(section, key, fallback="").strip()
+
+    inventory = parser.get("defaults", "inventory", fallback="").strip()
+    key = said("defaults", "private_key_file", "ANSIBLE_PRIVATE_KEY_FILE")
+    args = (said("ssh_connection", f"ssh_{kind}args", f"ANSIBLE_SSH_{kind.upper()}ARGS") for kind in ("", "common_", "extra_"))
+    return AnsibleCfg(
+        path=path,
+        inventory=env.get("ANSIBLE_INVENTORY", "") or (str(base / Path(inventory).expanduser()) if inventory else ""),
+        remote_user=said("defaults", "remote_user", "ANSIBLE_REMOTE_USER"),
+        private_key_file=str(base / Path(key).expanduser()) if key else "",
+        ssh_args=" ".join(arg for arg in args if arg),
+    )

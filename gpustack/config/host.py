@@ -1,0 +1,41 @@
+"""Host settings: flat inventory variables, judged as HostSpec, and how a host is reached."""
+
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+CONTROL_PLANE, NODE = "kube_control_plane", "kube_node"
+
+
+class HostSpec(BaseModel):
+    """`gpustack_*` variables of one host."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    gpustack_node_ip: Annotated[
+        IPv4Address | None, Field(description="address of the node; default: that of the default route")
+    ] = None
+
+
+@dataclass(frozen=True)
+class Host:
+    """What SSH reaches. `ssh_args` are arguments of ssh(1) in the order Ansible gives them."""
+
+    name: str
+    address: str
+    connection: Literal["ssh", "local"] = "ssh"
+    port: int | None = None
+    user: str | None = None
+    key_file: str | None = None
+    ssh_args: tuple[str, ...] = ()
+    become: bool = False
+    become_password: str | None = field(default=None, repr=False)
+    python: str | None = None
+    groups: frozenset[str] = frozenset()
+    spec: HostSpec = HostSpec()
+
+    @property
+    def control_plane(self) -> bool:
+        return CONTROL_PLANE in self.groups

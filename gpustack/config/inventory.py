@@ -1,0 +1,113 @@
+"""Which hosts: the operator's own Ansible inventory, read once, judged whole, as frozen values.
+
+`-i PATH`, else GPUSTACK_INVENTORY, else the inventory of the ansible.cfg in force; without any, the local host as a
+one-node cluster.
+"""
+
+import json
+import os
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpustack.config.ansible_cfg import ansible_cfg
+from gpustack.config.complaint import refuse
+from gpustack.config.host import CONTROL_PLANE, NODE, Host
+from gpustack.config.judge import judge
+from gpustack.config.spec import Spec
+from gpustack.errors import ConfigError
+
+READ_LIMIT = 60
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """`source` is None for the local host. Hosts are in the order of the inventory, control planes first."""
+
+    source: Path | None
+    hosts: tuple[Host, ...]
+    spec: Spec
+
+    @property
+    def control_planes(self) -> tuple[Host, ...]:
+        return tuple(host for host in self.hosts if host.control_plane)
+
+    @property
+    def said(self) -> str:
+        """The first line of every command."""
+        if self.source is None:
+            return f"this host ({self.hosts[0].name}), as a one-node cluster"
+        count = "1 host" if len(self.hosts) == 1 else f"{len(self.hosts)} hosts"
+        return f"{count} of inventory {self.source}"
+
+
+@dataclass(frozen=True)
+class Raw:
+    """What ansible-inventory printed: groups and merged host variables."""
+
+    source: Path | None
+    groups: Mapping[str, tuple[str, ...]]
+    variables: Mapping[str, Mapping[str, Any]]
+
+
+def chosen(option: Path | None, env: Mapping[str, str] = os.environ) -> Path | None:
+    """The inventory in force, or None for the local host. Raises ConfigError when the named one does not exist."""
+    said = str(option) if option else env.get("GPUSTACK_INVENTORY", "") or ansible_cfg(env).inventory
+    if not said:
+        return None
+    path = Path(said).expanduser()
+    if not path.exists():
+        raise ConfigError(
+            "inventory-missing", f"The inventory {said} does not exist.", "", "gpustack init DIR    # writes an example"
+        )
+    return path
+
+
+def local() -> Raw:
+    name = socket.gethostname()
+    return Raw(None, {CONTROL_PLANE: (name,), NODE: (name,)}, {name: {"ansible_connection": "local"}})
+
+
+def read(source: Path | None) -> Raw:
+    """Asks ansible-inventory, so that what counts for Ansible counts for us. Raises ConfigError with its words."""
+    if source is None:
+        return local()
+    program = Path(sys.executable).with_name("ansible-inventory")
+    command = [str(program) if program.exists() else "ansible-inventory", "-i", str(source), "--list"]
+    env = os.environ | {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "1", "ANSIBLE_NOCOLOR": "1"}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=READ_LIMIT, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise ConfigError(
+            "inventory-slow", f"ansible-inventory did not read {source} in {READ_LIMIT} s.", "", shlex.join(command)
+        ) from error
+    if done.returncode != 0:
+        raise ConfigError("inventory-unreadable", f"Ansible cannot read {source}.", done.stderr.strip(), shlex.join(command))
+    listed: dict[str, Any] = json.loads(done.stdout)
+    variables: dict[str, Mapping[str, Any]] = listed.pop("_meta", {}).get("hostvars", {})
+    groups = {name: tuple(members(name, listed)) for name in listed}
+    for host in groups.get("all", ()):
+        variables.setdefault(host, {})
+    return Raw(source, groups, variables)
+
+
+def members(group: str, listed: Mapping[str, Any]) -> list[str]:
+    """Hosts of a group and of its children, each once, in the order of the inventory."""
+    entry = listed.get(group, {})
+    found = dict.fromkeys(entry.get("hosts", ()))
+    for child in entry.get("children", ()):
+        found |= dict.fromkeys(members(child, listed))
+    return list(found)
+
+
+def load(option: Path | None, *, become_password: str | None = None) -> Inventory:
+    """The inventory in force, read and judged. Raises ConfigError with all mistakes at once."""
+    raw = read(chosen(option))
+    hosts, spec, complaints = judge(raw.source, raw.groups, raw.variables, ansible_cfg(), become_password)
+    refuse(complaints)
+    return Inventory(raw.source, hosts, spec)

@@ -1,0 +1,75 @@
+"""Version sets: gpustack/versions/<set>.yaml is choice and lock at once. A patch level is data, never code."""
+
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+VERSIONS = Path(__file__).parent.parent / "versions"
+KNOWN_SETS: tuple[str, ...] = tuple(sorted(path.stem for path in VERSIONS.glob("*.yaml")))
+
+
+@dataclass(frozen=True)
+class AptSource:
+    """One official apt repository; `{minor}`, `{os}` and `{codename}` are filled in per host or cluster."""
+
+    uri: str
+    suite: str
+    components: str
+    key: str
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class VersionSet:
+    name: str
+    components: dict[str, str]
+    apt: dict[str, AptSource]
+    flannel_manifest: str
+    flannel_manifest_sha256: str
+    minors: dict[str, date]
+
+
+@cache
+def version_set(name: str) -> VersionSet:
+    """Raises KeyError when the file lacks something, which a contract test forbids."""
+    import yaml
+
+    data: dict[str, Any] = yaml.safe_load((VERSIONS / f"{name}.yaml").read_text())
+    flannel = data["manifests"]["flannel"]
+    fields = ("uri", "suite", "components", "key", "fingerprint")
+    return VersionSet(
+        name=name,
+        components={key: str(entry["version"]).removeprefix("v") for key, entry in data["components"].items()},
+        apt={key: AptSource(**{field: str(entry[field]) for field in fields}) for key, entry in data["apt"].items()},
+        flannel_manifest=flannel["url"],
+        flannel_manifest_sha256=flannel["sha256"],
+        minors={str(minor): entry["end_of_life"] for minor, entry in data["minors"].items()},
+    )
+
+
+def minor(version: str) -> str:
+    """`1.36.4` is of minor `1.36`."""
+    return ".".join(version.split(".")[:2])
+
+
+def kubernetes_version(text: str | None) -> str | None:
+    """A full Kubernetes version of a minor that the newest set supports. Raises ValueError with the rule broken.
+
+    Minors at or below 1.34 have reached their end of life (kubernetes.io/releases, 2026-10-27).
+    """
+    if text is None:
+        return None
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        found = Version(text)
+    except InvalidVersion as error:
+        raise ValueError(f"found {text}, allowed: a full version such as 1.36.4") from error
+    supported = version_set(KNOWN_SETS[-1]).minors
+    if len(found.release) != 3:
+        raise ValueError(f"found {text}, allowed: a full version such as 1.36.4, with its patch level")
+    if f"{found.major}.{found.minor}" not in supported:
+        raise ValueError(f"found {text}, allowed: a patch of {', '.join(supported)}; others have ended or are untested")
+    return text.removeprefix("v")
