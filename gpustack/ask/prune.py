@@ -1,0 +1,30 @@
+"""Keeps the named fields of an API answer and drops the rest before anything is recorded."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+
+def prune(text: str, keep: Sequence[str]) -> str:
+    """Of a list, the fields are those of its items. Text that is not JSON is returned as it is: the parser will say so."""
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return text
+    paths = [path.split(".") for path in keep]
+    if isinstance(data, dict) and isinstance(data.get("items"), list):
+        return json.dumps({"items": [pick(entry, paths) for entry in data["items"]]}, separators=(",", ":"))
+    return json.dumps(pick(data, paths), separators=(",", ":"))
+
+
+def pick(value: Any, paths: Sequence[Sequence[str]]) -> Any:
+    if any(not path for path in paths):
+        return value
+    if isinstance(value, list):
+        return [pick(entry, paths) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    heads = dict.fromkeys(path[0] for path in paths)
+    return {
+        head: pick(value[head], [path[1:] for path in paths if path[0] == head]) for head in heads if head in value
+    }

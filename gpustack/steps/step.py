@@ -1,0 +1,29 @@
+"""A step: a tuple of checks with an id, a scope, and a playbook and a role of the same id."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gpustack.ask.judge import Check
+from gpustack.ask.probe import Probe
+from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
+
+
+def every_host(inventory: Inventory, host: Host) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Step:
+    """`needs` are steps without which this one cannot be; `settle` is how long, in seconds, its checks may take to
+    come true after the play; `probes` is what the checks read. `applies` says which hosts the step is for (a step of
+    scope `cluster` applies when it applies to the acting control plane)."""
+
+    id: str
+    scope: Literal["host", "cluster"]
+    probes: tuple[Probe[Any], ...]
+    checks: tuple[Check, ...]
+    needs: tuple[str, ...] = ()
+    settle: int = 10
+    applies: Callable[[Inventory, Host], bool] = every_host
