@@ -1,0 +1,156 @@
+"""Compares what was asked with what should be: the state of every step at every place, in the order of STEPS."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gpustack.ask.judge import Judgement, Mismatch, judge
+from gpustack.ask.probe import CLUSTER
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.config.inventory import Inventory
+from gpustack.steps.step import Step
+
+Standing = Literal["holds", "broken", "unknown", "later"]
+
+
+@dataclass(frozen=True)
+class StepState:
+    """`where` is a host or @cluster. `later` is unknown behind a drifted step, `after` names that step."""
+
+    step: str
+    where: str
+    outcome: Standing
+    judgements: tuple[Judgement, ...]
+    after: str = ""
+
+    @property
+    def mismatches(self) -> tuple[Mismatch, ...]:
+        return tuple(found.mismatch for found in self.judgements if found.mismatch)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`reach` and the facts are those of `snapshot`; a plan of `--only` or `--limit` has fewer states."""
+
+    snapshot: Snapshot
+    states: tuple[StepState, ...]
+
+    @property
+    def inventory(self) -> Inventory:
+        return self.snapshot.inventory
+
+    @property
+    def unreached(self) -> tuple[str, ...]:
+        return tuple(name for name, reach in self.snapshot.reach.items() if not reach.reached)
+
+    @property
+    def drifted(self) -> tuple[StepState, ...]:
+        return tuple(state for state in self.states if state.outcome == "broken")
+
+    @property
+    def unknown(self) -> tuple[StepState, ...]:
+        return tuple(state for state in self.states if state.outcome == "unknown")
+
+    @property
+    def refused(self) -> tuple[tuple[StepState, Mismatch], ...]:
+        """What `install` does not mend: another version of a running component, or a thing only a person can do."""
+        return tuple((state, found) for state in self.states for found in state.mismatches if found.cure != "install")
+
+    @property
+    def converged(self) -> bool:
+        return not self.unreached and all(state.outcome == "holds" for state in self.states)
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The plan asked anew. `seconds` for all of it, `questions` the number of answers judged from."""
+
+    plan: Plan
+    seconds: float
+    questions: int
+
+
+@dataclass(frozen=True)
+class Played:
+    """What one playbook did: hosts by outcome, and each failure as task, file:line, host, message."""
+
+    step: str
+    hosts: tuple[str, ...]
+    changed: tuple[str, ...]
+    failed: tuple[str, ...]
+    failures: tuple["TaskFailure", ...]
+    seconds: float
+    command: str
+    tasks_changed: int = 0
+
+
+@dataclass(frozen=True)
+class TaskFailure:
+    host: str
+    task: str
+    path: str
+    message: str
+    unreachable: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What `install` did and where it ended. `left` are hosts that left the rollout, with the step they left at."""
+
+    before: Plan
+    played: tuple[Played, ...]
+    verification: Verification
+    left: tuple[tuple[str, str], ...]
+    seconds: float
+    evidence: str = ""
+    stopped: str = ""
+
+
+def places(step: Step, inventory: Inventory, limit: Sequence[str] = ()) -> Iterator[str]:
+    """Where a step is judged: its hosts, or @cluster."""
+    hosts = [host for host in inventory.hosts if step.applies(inventory, host)]
+    if step.scope == "cluster":
+        planes = [host for host in hosts if host.control_plane]
+        if planes and (not limit or any(host.name in limit for host in planes)):
+            yield CLUSTER
+        return
+    yield from (host.name for host in hosts if not limit or host.name in limit)
+
+
+def state(step: Step, here: View) -> StepState:
+    found = tuple(judge(check, here) for check in step.checks)
+    outcomes = {judgement.outcome for judgement in found}
+    outcome: Standing = "broken" if "broken" in outcomes else "unknown" if "unknown" in outcomes else "holds"
+    return StepState(step.id, here.where, outcome, found)
+
+
+def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -> Plan:
+    """Judges every step everywhere. Unknown behind a drifted need is `later`, and will be judged when it is reached."""
+    states: list[StepState] = []
+    behind: dict[tuple[str, str], str] = {}
+    for step in steps:
+        for where in places(step, snapshot.inventory, limit):
+            found = state(step, View(snapshot, where))
+            needed = blocking(step, where, behind, snapshot.inventory)
+            if found.outcome == "unknown" and needed and reachable(snapshot, where):
+                found = StepState(step.id, where, "later", found.judgements, needed)
+            if found.outcome in ("broken", "later"):
+                behind[step.id, where] = step.id
+            states.append(found)
+    return Plan(snapshot, tuple(states))
+
+
+def blocking(step: Step, where: str, behind: dict[tuple[str, str], str], inventory: Inventory) -> str:
+    """The drifted step that this one waits for: at the same place, at the cluster, or, for a cluster, on any host."""
+    for need in step.needs:
+        spots = [CLUSTER, where] if where != CLUSTER else [CLUSTER, *(host.name for host in inventory.hosts)]
+        if any((need, spot) in behind for spot in spots):
+            return need
+    return ""
+
+
+def reachable(snapshot: Snapshot, where: str) -> bool:
+    if where == CLUSTER:
+        return any(snapshot.reach[host.name].reached for host in snapshot.inventory.control_planes)
+    return snapshot.reach[where].reached
