@@ -1,17 +1,93 @@
+# Each target does its own set-up on a fresh machine and is quick afterwards. Times are of two cores.
 SHELL := bash
-PATH := $(CURDIR)/.venv/bin:$(PATH)
+.DELETE_ON_ERROR:
 
-# Quick afterwards: made again when a lock, the list of Debian packages or the project file changes.
+# /usr/local/go/bin is where Go's own archive is unpacked, and sudo drops it from PATH.
+export PATH := $(CURDIR)/.venv/bin:$(PATH):/usr/local/go/bin
+
+# Older than any lock, list or script that it is made from: made again.
 ENV := .venv/made
 
-.PHONY: env lock
+QUICK := tests/unit tests/contract $(wildcard tests/replay)
+SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!*.md' ':!*.py')
+
+.PHONY: help demo test lab-test lint ruff mypy imports yaml ansible shell bench bundle env go lock clean
+
+help:
+	@echo "make demo      two throw-away hosts become a verified cluster (first time 25 minutes, then 5)"
+	@echo "make test      unit, contract and replay tests, one complete install (first time 25 minutes, then under 20)"
+	@echo "make lab-test  everything that needs lab hosts (CONTRIBUTING.md says how long)"
+	@echo "make lint      ruff, mypy, import-linter, yamllint, ansible-lint, shellcheck (first time 2 minutes)"
+	@echo "make bench     the table of ratios"
+	@echo "make bundle    the packages and images that lab hosts install from (first time 15 minutes)"
+	@echo "make env       .venv and Debian packages (first time 1 minute)"
+	@echo "make clean     removes the lab, .venv and caches of this checkout"
 
 env: $(ENV)
 
 $(ENV): requirements/dev.txt requirements/uv.txt requirements/debian.txt pyproject.toml scripts/env
-	@echo "make env: the first time takes about a minute"
+	@echo "make env: about a minute the first time" >&2
 	@scripts/env
 	@touch $@
 
-lock:
+demo:
+	@echo "make demo: about 25 minutes the first time (15 of them compile the bundle), then under 5" >&2
+	@$(MAKE) --no-print-directory env go
+	@scripts/demo
+
+test:
+	@echo "make test: about 25 minutes the first time (15 of them compile the bundle), then under 20" >&2
+	@$(MAKE) --no-print-directory env go
+	pytest $(QUICK) -m "not slow"
+	@$(MAKE) --no-print-directory bundle
+	pytest tests/lab/test_install.py
+
+lab-test:
+	@echo "make lab-test: about an hour; 15 minutes more the first time, for the bundle" >&2
+	@$(MAKE) --no-print-directory env go bundle
+	pytest tests -m lab
+
+bench:
+	@echo "make bench: about 20 minutes; 15 more the first time, for the bundle" >&2
+	@$(MAKE) --no-print-directory env go bundle
+	scripts/bench
+
+lint: $(ENV)
+	@echo "make lint: about a minute" >&2
+	@$(MAKE) --no-print-directory --keep-going ruff mypy imports yaml ansible shell
+
+ruff: $(ENV)
+	ruff check .
+	ruff format --check --quiet .
+
+mypy: $(ENV)
+	mypy
+
+imports: $(ENV)
+	lint-imports
+
+yaml: $(ENV)
+	yamllint --strict .
+
+ansible: $(ENV)
+	ansible-lint -q playbooks
+
+shell: $(ENV)
+	shellcheck $(SCRIPTS)
+
+bundle: $(ENV)
+	@$(MAKE) --no-print-directory go
+	gpustack bundle build --from modules
+
+go:
+	@go version 2>/dev/null | grep -qE 'go1\.(2[6-9]|[3-9][0-9])' || { \
+	    echo "Go 1.26 or newer is needed to compile the bundle; found: $$(go version 2>/dev/null || echo none)." >&2; \
+	    echo "Install it from https://go.dev/dl/ into /usr/local/go, then run the same command again." >&2; exit 1; }
+
+lock: $(ENV)
 	scripts/lock
+
+clean:
+	-[ ! -x .venv/bin/gpustack ] || gpustack lab down
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .ansible
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

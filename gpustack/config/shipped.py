@@ -1,0 +1,24 @@
+"""Where the Ansible playbooks and the Helm values are: at the top of a checkout, inside the package when installed."""
+
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent.parent
+
+
+def playbooks() -> Path:
+    """The folder of site.yml, `<step-id>.yml` and `roles/`."""
+    return shipped("playbooks")
+
+
+def values() -> Path:
+    """The folder of `<release>.yaml`."""
+    return shipped("values")
+
+
+def shipped(name: str, package: Path = PACKAGE) -> Path:
+    """Raises FileNotFoundError when the installation lacks it, which is a defect of the wheel."""
+    places = (package / "_data" / name, package.parent / name)
+    found = next((place for place in places if place.is_dir()), None)
+    if found is None:
+        raise FileNotFoundError(f"gpustack is not completely installed: no {places[0]}")
+    return found
