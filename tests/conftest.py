@@ -1,0 +1,1 @@
+"""Markers are in pyproject.toml. Tests marked `lab` are skipped, with the lab's own sentence, where it cannot run."""

@@ -1,0 +1,49 @@
+"""The Vagrantfile and inventories/vagrant describe the same machines."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpustack.config.inventory import load
+
+ROOT = Path(__file__).parents[2]
+INVENTORY = ROOT / "inventories" / "vagrant"
+
+
+@pytest.fixture(scope="module")
+def declared() -> Any:
+    """What the Vagrantfile declares, evaluated by Ruby with a stand-in for Vagrant's language."""
+    ruby = shutil.which("ruby")
+    if ruby is None:
+        pytest.skip("no ruby on this machine")
+    command = [ruby, "-w", str(Path(__file__).with_name("vagrantfile.rb")), str(ROOT / "Vagrantfile")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+def test_three_ubuntu_machines_large_enough_for_kubeadm(declared: Any) -> None:
+    assert declared["box"] == "bento/ubuntu-24.04"
+    assert len(declared["machines"]) == 3
+    inventory = load(INVENTORY)
+    assert declared["cpus"] >= inventory.spec.minimum.cpus
+    assert declared["memory"] >= inventory.spec.minimum.memory_mib
+
+
+def test_inventory_has_the_names_and_addresses_of_the_machines(declared: Any) -> None:
+    machines = {name: machine["network"]["ip"] for name, machine in declared["machines"].items()}
+    assert {name: machine["hostname"] for name, machine in declared["machines"].items()} == {name: name for name in machines}
+    hosts = load(INVENTORY).hosts
+    assert {host.name: host.address for host in hosts} == machines
+    assert {host.name: str(host.spec.gpustack_node_ip) for host in hosts} == machines
+
+
+def test_one_control_plane_and_a_user_who_becomes_root() -> None:
+    inventory = load(INVENTORY)
+    assert [host.name for host in inventory.control_planes] == ["kube1"]
+    assert {(host.user, host.become) for host in inventory.hosts} == {("vagrant", True)}
