@@ -70,7 +70,18 @@ def chosen(option: Path | None, env: Mapping[str, str] = os.environ) -> Path | N
 
 def local() -> Raw:
     name = socket.gethostname()
-    return Raw(None, {CONTROL_PLANE: (name,), NODE: (name,)}, {name: {"ansible_connection": "local"}})
+    variables = {name: {"ansible_connection": "local", "ansible_host": own_address()}}
+    return Raw(None, {CONTROL_PLANE: (name,), NODE: (name,)}, variables)
+
+
+def own_address() -> str:
+    """The address of the default route. Connecting a datagram socket sends nothing; 192.0.2.1 is TEST-NET (RFC 5737)."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return "127.0.0.1"
+        return str(probe.getsockname()[0])
 
 
 def read(source: Path | None) -> Raw:

@@ -1,0 +1,20 @@
+"""STEPS: the order of a cluster's birth. The only list; an executor does not reorder it."""
+
+from typing import Any
+
+from gpustack.ask.probe import Probe
+from gpustack.steps import containerd, control_plane, firewall, flannel, kubernetes, prereqs, taint, workers
+from gpustack.steps.step import Step
+
+STEPS: tuple[Step, ...] = (
+    prereqs.STEP,
+    firewall.STEP,
+    containerd.STEP,
+    kubernetes.STEP,
+    control_plane.STEP,
+    flannel.STEP,
+    workers.STEP,
+    taint.STEP,
+)
+
+PROBES: tuple[Probe[Any], ...] = tuple({probe.id: probe for step in STEPS for probe in step.probes}.values())

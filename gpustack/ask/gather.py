@@ -1,0 +1,64 @@
+"""Asks all hosts at once: one connection and one exec per host, answers streamed, a deadline per host."""
+
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any
+
+from gpustack.ask.probe import Answer, Probe
+from gpustack.ask.reach import HOST_LIMIT, HostRefused, run
+from gpustack.ask.script import parse, render
+from gpustack.ask.snapshot import Reach, Snapshot, keyed
+from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
+from gpustack.config.resolved import exported
+from gpustack.events import Event, Reporter, silent
+
+AT_ONCE = 32
+
+Ask = Callable[[Host, str], Iterator[str]]
+"""Runs a script as root on a host and yields the lines of its output. Raises HostRefused."""
+
+
+def gather(
+    inventory: Inventory, probes: Sequence[Probe[Any]], *, hosts: Sequence[str] = (), ask: Ask = run, report: Reporter = silent
+) -> Snapshot:
+    """`hosts` limits who is asked; cluster probes go to every control plane asked, and the first one reached counts."""
+    started, taken = time.monotonic(), datetime.now(UTC)
+    wanted = [host for host in inventory.hosts if not hosts or host.name in hosts]
+    unique = list({probe.id: probe for probe in probes}.values())
+    report(Event("ask", "", f"{len(unique)} questions to {len(wanted)} hosts"))
+    with ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="ask") as pool:
+        told = list(pool.map(lambda host: ask_one(inventory, host, unique, ask, report), wanted))
+    answers: dict[tuple[str, str], Answer] = {}
+    for _, found in reversed(told):
+        answers.update(found)
+    reach = MappingProxyType({host.name: reached for host, (reached, _) in zip(wanted, told, strict=True)})
+    return Snapshot(taken, inventory, reach, MappingProxyType(answers), time.monotonic() - started)
+
+
+def ask_one(
+    inventory: Inventory, host: Host, probes: Sequence[Probe[Any]], ask: Ask, report: Reporter
+) -> tuple[Reach, Mapping[tuple[str, str], Answer]]:
+    started = time.monotonic()
+    mine = [probe for probe in probes if probe.where == "host" or host.control_plane]
+    marker = secrets.token_hex(16)
+    script = render(mine, marker, exported(inventory))
+    found: list[Answer] = []
+    try:
+        found.extend(parse(ask(host, script), marker, host.name, {probe.id: probe for probe in mine}))
+    except HostRefused as refused:
+        report(Event("failed", host.name, refused.reach.why, time.monotonic() - started))
+        return refused.reach, {}
+    came = {answer.probe for answer in found}
+    late = f"{host.name} did not answer within {HOST_LIMIT} s"
+    found += [
+        Answer(probe.id, "@cluster" if probe.where == "cluster" else host.name, -1, "", lost=late)
+        for probe in mine
+        if probe.id not in came
+    ]
+    report(Event("asked", host.name, f"{len(came)} answers", time.monotonic() - started))
+    return Reach(host.name), keyed(found)

@@ -1,0 +1,62 @@
+"""Runs a script on the local host: the same callable as over SSH."""
+
+import subprocess
+import threading
+from collections.abc import Iterator
+from queue import Queue
+
+from gpustack.ask.reach import HostRefused, sudo_refusal
+from gpustack.ask.snapshot import Reach
+from gpustack.config.host import Host
+
+
+def run(
+    host: Host, command: str, stdin: bytes, limit: float, more: "Queue[bytes | None] | None" = None
+) -> Iterator[str]:
+    """Lines as they come; at the limit what has arrived counts. Raises HostRefused."""
+    process = subprocess.Popen(
+        ["sh", "-c", command],  # noqa: S607 - the POSIX shell of the PATH is what is meant
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    assert process.stdin and process.stdout and process.stderr
+    errors: list[bytes] = []
+    reader = threading.Thread(target=lambda: errors.append(process.stderr.read() if process.stderr else b""), daemon=True)
+    reader.start()
+    clock = threading.Timer(min(limit, threading.TIMEOUT_MAX), process.kill)
+    clock.daemon = True
+    clock.start()
+    try:
+        feeder = threading.Thread(target=feed, args=(process, stdin, more), daemon=True)
+        feeder.start()
+        any_line = False
+        for raw in process.stdout:
+            any_line = True
+            yield raw.decode(errors="replace")
+        rc = process.wait()
+        reader.join(timeout=1)
+        text = b"".join(errors).decode(errors="replace")
+        if refusal := sudo_refusal(host, text, rc):
+            raise refusal
+        if not any_line and rc != 0:
+            raise HostRefused(Reach(host.name, "host-no-shell", f"the shell ended with {rc}: {text.strip()[:200]}", ""))
+    finally:
+        clock.cancel()
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def feed(process: "subprocess.Popen[bytes]", data: bytes, more: "Queue[bytes | None] | None") -> None:
+    assert process.stdin
+    piece: bytes | None = data
+    try:
+        while piece is not None:
+            process.stdin.write(piece)
+            process.stdin.flush()
+            piece = more.get() if more else None
+        process.stdin.close()
+    except BrokenPipeError:
+        pass  # the shell ended first; its exit status says why

@@ -1,0 +1,76 @@
+"""The way to a host: open, run a script as root with it on stdin, stream what it prints. SSH or local, one callable."""
+
+import secrets
+from collections.abc import Iterator
+from queue import Queue
+
+from gpustack.ask.snapshot import Reach
+from gpustack.config.host import Host
+
+CONNECT_LIMIT = 10
+HOST_LIMIT = 30
+
+# Runs as root without sudo where we are root already. Under sudo the password may or may not be asked for: when it is
+# not, its line would reach the shell, so everything up to a random marker is read away first.
+AS_ROOT = r"""
+if [ "$(id -u)" = 0 ]; then exec sh -c '{skip}'; fi
+command -v sudo >/dev/null 2>&1 || {{ echo GPUSTACK-NO-SUDO >&2; exit 97; }}
+exec sudo {flags} -p "" sh -c '{skip}'
+"""
+SKIP = 'while IFS= read -r l && [ "$l" != "{mark}" ]; do :; done; exec sh -s'
+
+
+class HostRefused(Exception):
+    """A host could not be asked; carries the Reach that says why."""
+
+    def __init__(self, reach: Reach) -> None:
+        super().__init__(reach.why)
+        self.reach = reach
+
+
+def as_root(mark: str, *, password: bool) -> str:
+    """The command that the login shell runs. Holds no secret."""
+    skip = SKIP.format(mark=mark)
+    return AS_ROOT.format(skip=skip, flags="-S" if password else "-n").strip()
+
+
+def stdin(script: str, mark: str, password: str | None) -> bytes:
+    first = f"{password}\n" if password else ""
+    return f"{first}{mark}\n{script}".encode()
+
+
+def run(host: Host, script: str, *, limit: float = HOST_LIMIT) -> Iterator[str]:
+    """Lines of the script's stdout as they come. Raises HostRefused when the host cannot be asked.
+
+    The script runs as root in `sh`, and nothing of it is visible in any argv.
+    """
+    return through(host, script, None, limit)
+
+
+def converse(host: Host, script: str, more: "Queue[bytes | None]") -> Iterator[str]:
+    """Like `run`, without a limit: what `more` brings is written to the script's stdin, until it brings None."""
+    return through(host, script, more, float("inf"))
+
+
+def through(host: Host, script: str, more: "Queue[bytes | None] | None", limit: float) -> Iterator[str]:
+    mark = secrets.token_hex(16)
+    command = as_root(mark, password=bool(host.become_password))
+    data = stdin(script, mark, host.become_password)
+    if host.connection == "local":
+        from gpustack.ask import local
+
+        return local.run(host, command, data, limit, more)
+    from gpustack.ask import ssh
+
+    return ssh.run(host, command, data, limit, more)
+
+
+def sudo_refusal(host: Host, errors: str, rc: int) -> HostRefused | None:
+    """Reads sudo's own words. English, since the asking sets no locale before sudo runs: both forms are matched by rc too."""
+    if "GPUSTACK-NO-SUDO" in errors:
+        return HostRefused(Reach(host.name, "host-no-sudo", "there is no sudo on it and the login is not root", f"ssh as root to {host.name}, or install sudo there"))
+    if "sudo:" in errors and rc != 0:
+        said = next(line for line in errors.splitlines() if "sudo:" in line)
+        hint = "the password was wrong; try again with -K" if host.become_password else "add -K and type the password, or allow sudo without one"
+        return HostRefused(Reach(host.name, "host-sudo-password", said.strip(), hint))
+    return None

@@ -1,0 +1,83 @@
+"""What ssh(1) would do for a host: `ssh -G` resolves the user's configuration and Ansible's arguments alike."""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpustack.ask.reach import HostRefused
+from gpustack.ask.snapshot import Reach
+from gpustack.config.host import Host
+
+
+@dataclass(frozen=True)
+class SshOptions:
+    hostname: str
+    port: int
+    user: str
+    key_files: tuple[str, ...]
+    known_hosts: tuple[Path, ...]
+    host_key_alias: str
+    proxy_command: str
+    identities_only: bool
+    agent: bool
+
+    def key_files_present(self) -> tuple[str, ...]:
+        """ssh(1) lists default keys whether or not they exist."""
+        return tuple(path for path in self.key_files if Path(path).is_file())
+
+
+def arguments(host: Host) -> list[str]:
+    """As Ansible calls ssh: its arguments first, then port, key and user."""
+    args = list(host.ssh_args)
+    args += ["-p", str(host.port)] if host.port else []
+    args += ["-i", host.key_file] if host.key_file else []
+    args += ["-l", host.user] if host.user else []
+    return args
+
+
+def resolve(host: Host) -> SshOptions:
+    """Raises HostRefused when ssh(1) does not take the arguments. Takes a few milliseconds, no connection."""
+    command = ["ssh", "-G", *arguments(host), host.address]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False, stdin=subprocess.DEVNULL)
+    except FileNotFoundError as error:
+        raise HostRefused(Reach(host.name, "ssh-missing", "there is no ssh on this machine", "apt-get install openssh-client")) from error
+    if done.returncode != 0:
+        raise HostRefused(Reach(host.name, "ssh-options", done.stderr.strip(), " ".join(command)))
+    said: dict[str, list[str]] = {}
+    for line in done.stdout.splitlines():
+        key, _, value = line.partition(" ")
+        said.setdefault(key, []).append(value)
+
+    def one(key: str) -> str:
+        value = said.get(key, [""])[0]
+        return "" if value == "none" else value
+
+    files = (*one("userknownhostsfile").split(), *one("globalknownhostsfile").split())
+    return SshOptions(
+        hostname=one("hostname") or host.address,
+        port=int(one("port") or 22),
+        user=one("user"),
+        key_files=tuple(str(Path(path).expanduser()) for path in said.get("identityfile", [])),
+        known_hosts=tuple(Path(path).expanduser() for path in files if path != "/dev/null"),
+        host_key_alias=one("hostkeyalias"),
+        proxy_command=one("proxycommand") or jump(one("proxyjump"), host),
+        identities_only=one("identitiesonly") == "yes",
+        agent=one("identityagent").lower() != "none",
+    )
+
+
+def jump(proxy_jump: str, host: Host) -> str:
+    """A jump host as the proxy command that ssh(1) itself would use: its own host key is checked by ssh."""
+    if not proxy_jump:
+        return ""
+    config = [word for flag, word in zip(host.ssh_args, host.ssh_args[1:], strict=False) if flag == "-F"]
+    before, _, last = proxy_jump.rpartition(",")
+    via = f"-J {before} " if before else ""
+    return f"ssh {f'-F {config[0]} ' if config else ''}{via}-o BatchMode=yes -W '[%h]:%p' {target(last)}"
+
+
+def target(text: str) -> str:
+    """`user@name:port` in the form ssh takes without a URI."""
+    name, colon, port = text.rpartition(":")
+    return f"-p {port} {name}" if colon and port.isdigit() else text

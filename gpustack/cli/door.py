@@ -1,0 +1,40 @@
+"""The one error door: the only place where an error becomes text and an exit code (docs/exit-codes.md)."""
+
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gpustack.errors import GpustackError
+
+INTERRUPTED, BUG = 130, 70
+
+
+@contextmanager
+def door() -> Iterator[None]:
+    try:
+        yield
+    except GpustackError as error:
+        from gpustack.report.error import render
+
+        sys.stderr.write(render(error))
+        raise SystemExit(error.code) from error
+    except KeyboardInterrupt as error:
+        sys.stderr.write("\ninterrupted\n")
+        raise SystemExit(INTERRUPTED) from error
+    except Exception as error:
+        path = saved(error)
+        sys.stderr.write(f"gpustack met a bug of its own: {type(error).__name__}: {error}\nreport saved to {path}\n")
+        raise SystemExit(BUG) from error
+
+
+def saved(error: Exception) -> str:
+    """The traceback, redacted, in the user's state directory."""
+    from platformdirs import user_state_path
+
+    from gpustack.ask.redact import redact
+
+    path = user_state_path("gpustack") / "bug-report.txt"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(redact("".join(traceback.format_exception(error))))
+    return str(path)

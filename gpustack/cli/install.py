@@ -1,0 +1,179 @@
+"""`plan`, `install` and `verify`: what differs, make it so, and ask again."""
+
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gpustack.cli import options, wiring
+from gpustack.errors import RolloutError
+
+
+def plan(
+    inventory: options.InventoryOption = None,
+    limit: options.LimitOption = None,
+    only: options.OnlyOption = None,
+    diff: Annotated[bool, typer.Option("--diff", help="Also run the playbooks in check mode and show what files would change.")] = False,
+    recording: options.FromOption = None,
+    output: options.OutputOption = options.Output.HUMAN,
+    become: options.BecomeOption = False,
+    verbose: options.VerboseOption = False,
+    quiet: options.QuietOption = False,
+) -> None:
+    """Show what differs from what should be, per host. Changes nothing."""
+    from gpustack.report import show
+    from gpustack.rollout.plan import plan as judged
+
+    report = wiring.progress(quiet=quiet)
+    seen = wiring.looked(inventory, recording, report, ask_password=become, quiet=quiet)
+    found = judged(seen.snapshot, wiring.chosen_steps(only), wiring.chosen_hosts(seen.inventory, limit))
+    show.plan(found, output.value, verbose=verbose)
+    if diff and not recording and found.drifted:
+        from gpustack.rollout.preview import preview
+
+        sys.stdout.write(preview(found, report))
+    raise typer.Exit(0 if found.converged else 1)
+
+
+def verify(
+    inventory: options.InventoryOption = None,
+    limit: options.LimitOption = None,
+    only: options.OnlyOption = None,
+    recording: options.FromOption = None,
+    output: options.OutputOption = options.Output.HUMAN,
+    become: options.BecomeOption = False,
+    verbose: options.VerboseOption = False,
+    quiet: options.QuietOption = False,
+) -> None:
+    """Ask every host what it is and judge it. Creates and changes nothing."""
+    from gpustack.report import show
+    from gpustack.rollout.plan import Verification
+    from gpustack.rollout.plan import plan as judged
+
+    report = wiring.progress(quiet=quiet)
+    seen = wiring.looked(inventory, recording, report, ask_password=become, quiet=quiet)
+    found = judged(seen.snapshot, wiring.chosen_steps(only), wiring.chosen_hosts(seen.inventory, limit))
+    verification = Verification(found, seen.snapshot.took, len(seen.snapshot.answers))
+    show.verification(verification, output.value, verbose=verbose)
+    raise typer.Exit(show.exit_code(found))
+
+
+def install(
+    inventory: options.InventoryOption = None,
+    limit: options.LimitOption = None,
+    only: options.OnlyOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Play every step, also where nothing differs.")] = False,
+    yes: options.YesOption = False,
+    output: options.OutputOption = options.Output.HUMAN,
+    become: options.BecomeOption = False,
+    verbose: options.VerboseOption = False,
+    quiet: options.QuietOption = False,
+) -> None:
+    """Make the hosts what they should be: show the plan, ask, change only what differs, then verify."""
+    from gpustack.report import show
+    from gpustack.rollout.plan import plan as judged
+
+    report = wiring.progress(quiet=quiet)
+    hosts = wiring.opened(inventory, ask_password=become, quiet=quiet)
+    steps, names = wiring.chosen_steps(only), wiring.chosen_hosts(hosts, limit)
+    before = judged(wiring.asked(hosts, report), steps, names)
+    if before.converged and not force:
+        show.nothing_to_do(before, output.value)
+        return
+    if output is options.Output.HUMAN:
+        show.plan(before, output.value, verbose=verbose)
+    playable = force or any(mismatch.cure == "install" for found in before.drifted for mismatch in found.mismatches)
+    if not playable:
+        refuse(before)
+    if not yes and not agreed():
+        raise RolloutError("not-agreed", "Nothing was changed.", "The plan was not agreed to.", "gpustack install --yes")
+    outcome, folder = rolled_out(hosts, steps, names, before, report, force=force)
+    show.outcome(outcome, output.value, verbose=verbose, evidence=str(folder))
+    raise typer.Exit(show.outcome_code(outcome))
+
+
+def refuse(before: Any) -> None:
+    """Everything that differs needs a person, or cannot be told: say so before anything is changed."""
+    hints = dict.fromkeys(mismatch.hint for _, mismatch in before.refused if mismatch.hint)
+    why = "\n".join(f"{state.where}: {mismatch}" for state, mismatch in before.refused)
+    unknown = "\n".join(f"{state.where}: {state.step} cannot be told" for state in before.unknown)
+    upgrade = any(mismatch.cure == "upgrade" for _, mismatch in before.refused)
+    reference = "upgrade-needed" if upgrade else "operator-needed" if before.refused else "undetermined"
+    text = "\n".join(part for part in (why, unknown) if part) or "\n".join(f"{name} was not reached" for name in before.unreached)
+    raise RolloutError(reference, "There is nothing that install may change; nothing was changed.", text, next(iter(hints), "gpustack plan -v"))
+
+
+def agreed() -> bool:
+    """A yes on a terminal; without one nobody can agree, and --yes is needed."""
+    if not sys.stdin.isatty():
+        return False
+    sys.stderr.write("\nApply this plan? [y/N] ")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def rolled_out(
+    hosts: Any, steps: Sequence[Any], names: Sequence[str], before: Any, report: Any, *, force: bool
+) -> tuple[Any, Path]:
+    """Takes the lock, plays, verifies, and leaves the evidence in a folder."""
+    from gpustack.ask.gather import gather
+    from gpustack.ask.recording import write
+    from gpustack.rollout.evidence import open_folder, recorder
+    from gpustack.rollout.lock import lock
+    from gpustack.rollout.overlay import sources
+    from gpustack.rollout.overlay import write as write_overlay
+    from gpustack.rollout.playbook import play
+    from gpustack.rollout.private import private_folder
+    from gpustack.rollout.rollout import Rollout
+
+    folder = open_folder("install")
+    record = recorder(folder, report)
+    password = next((host.become_password for host in hosts.hosts if host.become_password), None)
+    stop = threading.Event()
+    with interruptible(stop), private_folder() as private, lock(hosts.control_planes[0], "install"):
+        rollout = Rollout(
+            inventory=hosts,
+            steps=steps,
+            gather=lambda probes, wanted: gather(hosts, probes, hosts=wanted, report=record),
+            play=lambda step, wanted, snapshot: play(
+                step,
+                wanted,
+                sources(hosts, write_overlay(snapshot, folder)),
+                private,
+                record,
+                become_password=password,
+                cancelled=stop.is_set,
+            ),
+            report=record,
+            limit=names,
+            force=force,
+            cancelled=stop.is_set,
+        )
+        outcome = rollout.run(before)
+    write(outcome.verification.plan.snapshot, folder / "snapshot.jsonl")
+    return outcome, folder
+
+
+class interruptible:  # noqa: N801 - reads as the word it is in a with statement
+    """The first Ctrl-C or SIGTERM sets the flag; the second one ends the program with 130."""
+
+    def __init__(self, flag: threading.Event) -> None:
+        self.flag = flag
+        self.before: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self.before[number] = signal.signal(number, self.heard)
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
+
+    def heard(self, number: int, frame: object) -> None:
+        if self.flag.is_set():
+            raise KeyboardInterrupt
+        self.flag.set()
+        sys.stderr.write("\nstopping after the running task; once more to stop at once\n")

@@ -1,0 +1,98 @@
+"""Puts the rooms together for a command: inventory, hosts, reporter, evidence, the two callables ask and play."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpustack.ask.snapshot import Snapshot
+from gpustack.config.inventory import Inventory, load
+from gpustack.errors import UnreachableError, UsageError
+from gpustack.events import Reporter, silent
+from gpustack.steps import PROBES, STEPS
+from gpustack.steps.step import Step
+
+
+def inventory_path(option: Path | None) -> Path | None:
+    """`-i lab` is short for the inventory of the running lab; a file of that name wins."""
+    if option is not None and str(option) == "lab" and not option.exists():
+        from gpustack.lab.inventory import inventory_path as lab_inventory
+
+        return lab_inventory(None)
+    return option
+
+
+def opened(option: Path | None, *, ask_password: bool, quiet: bool) -> Inventory:
+    """The inventory in force; its name is the first line of every command."""
+    password = None
+    if ask_password:
+        import getpass
+
+        password = getpass.getpass("sudo password: ")
+    inventory = load(inventory_path(option), become_password=password)
+    if not quiet:
+        sys.stderr.write(f"{inventory.said}\n")
+    return inventory
+
+
+def progress(*, quiet: bool) -> Reporter:
+    if quiet:
+        return silent
+    from gpustack.report.progress import progress as lines
+
+    return lines(sys.stderr)
+
+
+def words(given: Sequence[str] | None) -> list[str]:
+    return [word for text in given or () for word in text.split(",") if word]
+
+
+def chosen_steps(only: Sequence[str] | None) -> tuple[Step, ...]:
+    """Raises UsageError that names the steps there are."""
+    wanted = words(only)
+    known = [step.id for step in STEPS]
+    if odd := [word for word in wanted if word not in known]:
+        raise UsageError("unknown-step", f"There is no step {', '.join(odd)}.", f"Steps: {', '.join(known)}", "gpustack explain")
+    return tuple(step for step in STEPS if not wanted or step.id in wanted)
+
+
+def chosen_hosts(inventory: Inventory, limit: Sequence[str] | None) -> tuple[str, ...]:
+    wanted = words(limit)
+    known = [host.name for host in inventory.hosts]
+    if odd := [word for word in wanted if word not in known]:
+        raise UsageError("unknown-host", f"The inventory has no host {', '.join(odd)}.", f"Hosts: {', '.join(known)}", "gpustack plan")
+    return tuple(wanted)
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What a looking command works on."""
+
+    inventory: Inventory
+    snapshot: Snapshot
+
+
+def asked(inventory: Inventory, report: Reporter) -> Snapshot:
+    """Everything is asked anew. Raises UnreachableError when no host could be asked."""
+    from gpustack.ask.gather import gather
+
+    snapshot = gather(inventory, PROBES, report=report)
+    if not any(reach.reached for reach in snapshot.reach.values()):
+        refused = list(snapshot.reach.values())
+        reference = refused[0].reference if len({reach.reference for reach in refused}) == 1 else "no-host-reached"
+        why = "\n".join(f"{reach.host}: {reach.why}" for reach in refused)
+        raise UnreachableError(reference, "No host could be asked; nothing was changed.", why, refused[0].hint)
+    return snapshot
+
+
+def looked(option: Path | None, recording: Path | None, report: Reporter, *, ask_password: bool, quiet: bool) -> Looked:
+    """From the hosts, or from a recording."""
+    if recording:
+        from gpustack.ask.recording import read
+
+        snapshot = read(recording)
+        if not quiet:
+            sys.stderr.write(f"recording {recording} of {snapshot.taken:%Y-%m-%d %H:%M UTC}: {snapshot.inventory.said}\n")
+        return Looked(snapshot.inventory, snapshot)
+    inventory = opened(option, ask_password=ask_password, quiet=quiet)
+    return Looked(inventory, asked(inventory, report))

@@ -1,0 +1,86 @@
+"""The spec with every default and version filled in: what roles read and what probe scripts may know."""
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from gpustack.config.inventory import Inventory
+from gpustack.config.spec import Mirror, Spec
+from gpustack.config.versions import minor, version_set
+
+API_PORT = 6443
+
+
+def kubernetes_version_of(spec: Spec) -> str:
+    return spec.kubernetes.version or version_set(spec.versions).components["kubernetes"]
+
+
+def containerd_version_of(spec: Spec) -> str:
+    return spec.containerd.version or version_set(spec.versions).components["containerd"]
+
+
+def mirror_of(spec: Spec) -> str:
+    """The mirror's address without a slash at its end, or an empty string."""
+    return spec.source.mirror if isinstance(spec.source, Mirror) else ""
+
+
+def endpoint_of(inventory: Inventory) -> str:
+    """name:port of the API. Without one in the spec, the address of the first control plane."""
+    if inventory.spec.kubernetes.endpoint:
+        return inventory.spec.kubernetes.endpoint
+    first = inventory.control_planes[0]
+    return f"{first.spec.gpustack_node_ip or first.address}:{API_PORT}"
+
+
+def place(url: str, mirror: str) -> str:
+    """A mirror has the official host as its top directory and the same paths below it."""
+    if not mirror:
+        return url
+    parts = urlsplit(url)
+    return f"{mirror}/{parts.netloc}{parts.path}"
+
+
+def apt_of(spec: Spec) -> dict[str, dict[str, str]]:
+    """The apt repositories; `{os}` and `{codename}` are left for the host to fill in."""
+    mirror, wanted = mirror_of(spec), minor(kubernetes_version_of(spec))
+    fingerprint = spec.source.fingerprint if isinstance(spec.source, Mirror) else ""
+    return {
+        name: {
+            "uri": place(source.uri.replace("{minor}", wanted), mirror),
+            "suite": source.suite,
+            "components": source.components,
+            "key": place(source.key.replace("{minor}", wanted), mirror),
+            "fingerprint": fingerprint or source.fingerprint,
+        }
+        for name, source in version_set(spec.versions).apt.items()
+    }
+
+
+def exported(inventory: Inventory) -> dict[str, str]:
+    """Variables that probe scripts may read."""
+    kubernetes = inventory.spec.kubernetes
+    return {
+        "API": endpoint_of(inventory),
+        "POD_CIDR": str(kubernetes.pod_cidr),
+        "SERVICE_CIDR": str(kubernetes.service_cidr),
+        "MIRROR": mirror_of(inventory.spec),
+        "KUBE_MINOR": minor(kubernetes_version_of(inventory.spec)),
+    }
+
+
+def resolved(inventory: Inventory, endpoint: str, addresses: dict[str, str]) -> dict[str, Any]:
+    """The variable `gpustack` of the overlay. `addresses` are the node addresses by host."""
+    spec = inventory.spec
+    whole: dict[str, Any] = spec.model_dump(mode="json", by_alias=True)
+    whole.pop("source")
+    version, versions = kubernetes_version_of(spec), version_set(spec.versions)
+    whole["mirror"] = mirror_of(spec)
+    whole["kubernetes"] |= {"version": version, "minor": minor(version), "endpoint": endpoint}
+    whole["containerd"]["version"] = containerd_version_of(spec)
+    whole["flannel"] |= {
+        "version": versions.components["flannel"],
+        "manifest": place(versions.flannel_manifest, mirror_of(spec)),
+        "manifest_sha256": versions.flannel_manifest_sha256,
+    }
+    whole["apt"] = apt_of(spec)
+    whole["nodes"] = [{"name": host.name, "address": addresses[host.name]} for host in inventory.hosts if host.name in addresses]
+    return whole

@@ -1,0 +1,70 @@
+"""The overlay: an inventory beside the operator's own that holds only the resolved spec. It holds no secret.
+
+Ansible reads the operator's inventory first and this one after it. Our two variables are host variables, which win
+over group_vars wherever the operator wrote the spec; every other variable of the operator's is kept. The file stays
+in the run's folder, so that the printed command line works.
+"""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gpustack.ask.probe import FactUnavailable
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.config.flows import flows
+from gpustack.config.host import CONTROL_PLANE, NODE
+from gpustack.config.inventory import Inventory
+from gpustack.config.resolved import endpoint_of, resolved
+from gpustack.probes.network import ADDRESS
+from gpustack.probes.system import HOSTNAME, OS
+
+
+def host_facts(snapshot: Snapshot, name: str) -> dict[str, str] | None:
+    """The variable `gpustack_host`, or None when the host cannot be told well enough to change it."""
+    here = View(snapshot, name)
+    try:
+        system = here[OS]
+        address = here.host.spec.gpustack_node_ip or here[ADDRESS]
+        named = here[HOSTNAME]
+    except FactUnavailable:
+        return None
+    return {"name": named, "node_ip": str(address), "os": system.id, "codename": system.codename, "arch": system.arch}
+
+
+def overlay(snapshot: Snapshot) -> dict[str, Any]:
+    """A YAML inventory as a value."""
+    inventory = snapshot.inventory
+    facts = {host.name: found for host in inventory.hosts if (found := host_facts(snapshot, host.name))}
+    addresses = {name: found["node_ip"] for name, found in facts.items()}
+    spec = resolved(inventory, endpoint_of(inventory), addresses)
+    spec["firewall"]["flows"] = flows(inventory.spec, list(addresses.values()))
+    hosts: dict[str, dict[str, Any]] = {
+        name: {"gpustack": spec, "gpustack_host": found} for name, found in facts.items()
+    }
+    if inventory.source is None:
+        # Without an inventory of the operator's, this is the whole one.
+        here = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+        members = {name: here | said for name, said in hosts.items()}
+        names: dict[str, dict[str, Any]] = {name: {} for name in members}
+        return {"all": {"hosts": members, "children": {CONTROL_PLANE: {"hosts": names}, NODE: {"hosts": names}}}}
+    return {"all": {"hosts": hosts}}
+
+
+def write(snapshot: Snapshot, folder: Path) -> Path:
+    import yaml
+
+    path = folder / "overlay.yml"
+    path.write_text(yaml.safe_dump(overlay(snapshot), sort_keys=False))
+    return path
+
+
+def sources(inventory: Inventory, written: Path) -> list[str]:
+    """Inventory sources in the order in which Ansible merges them."""
+    return [str(inventory.source.resolve()), str(written)] if inventory.source else [str(written)]
+
+
+def hosts_known(snapshot: Snapshot, names: Sequence[str]) -> list[str]:
+    """Those of the names that can be changed: reached, and told well enough."""
+    return [name for name in names if snapshot.reach[name].reached and host_facts(snapshot, name)]

@@ -1,0 +1,135 @@
+"""Runs one playbook through ansible-runner and tells what it did, as events and as a Played.
+
+The only file that knows ansible-runner. Nothing secret goes through its inputs, which it writes to disk: the become
+password is the one exception, and goes through the runner's `passwords` into a private folder in memory.
+"""
+
+import os
+import shlex
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gpustack.config.shipped import playbooks
+from gpustack.events import Event, Reporter
+from gpustack.rollout.plan import Played, TaskFailure
+from gpustack.steps.step import Step
+
+BECOME_PROMPT = r"(?i)become password.*:\s*?$"
+FORKS = 32
+
+
+@dataclass
+class Tally:
+    """What the runner's events say, while they come."""
+
+    report: Reporter
+    step: str
+    changed: dict[str, int] = field(default_factory=dict)
+    failures: list[TaskFailure] = field(default_factory=list)
+    ok: set[str] = field(default_factory=set)
+
+    def hear(self, event: dict[str, Any]) -> bool:
+        """Returns True, so that the runner keeps the event in its own folder too (which is removed)."""
+        kind, data = event.get("event", ""), event.get("event_data", {})
+        host, task = data.get("host", ""), data.get("task", "")
+        if kind == "playbook_on_task_start":
+            self.report(Event("task", self.step, task))
+        elif kind == "runner_on_ok":
+            self.ok.add(host)
+            if data.get("res", {}).get("changed"):
+                self.changed[host] = self.changed.get(host, 0) + 1
+                self.report(Event("changed", host, task, float(data.get("duration") or 0)))
+        elif kind in ("runner_on_failed", "runner_on_unreachable") and not data.get("ignore_errors"):
+            failure = TaskFailure(host, task, data.get("task_path", ""), message(data), kind.endswith("unreachable"))
+            self.failures.append(failure)
+            self.report(Event("failed", host, f"{task}: {failure.message}"))
+        return True
+
+
+def message(data: dict[str, Any]) -> str:
+    """The module's own words: message, then what the command printed on stderr."""
+    result = data.get("res", {})
+    if not isinstance(result, dict):
+        return str(result)
+    parts = [str(result.get("msg", "")), *(str(result.get(key, "")) for key in ("stderr", "stdout"))]
+    loops = [str(entry.get("msg", "")) for entry in result.get("results", []) if isinstance(entry, dict) and entry.get("failed")]
+    kept = [part.strip() for part in (*parts, *loops) if part.strip()]
+    return "\n".join(dict.fromkeys(kept))[:4000] or "the task failed and said nothing"
+
+
+def command_line(step: Step, sources: Sequence[str], hosts: Sequence[str]) -> str:
+    """The equivalent command, for the operator to repeat by hand."""
+    words = ["ansible-playbook"]
+    for source in sources:
+        words += ["-i", source]
+    return shlex.join([*words, "--limit", ",".join(hosts), str(playbooks() / f"{step.id}.yml")])
+
+
+def play(
+    step: Step,
+    hosts: Sequence[str],
+    sources: Sequence[str],
+    private: Path,
+    report: Reporter,
+    *,
+    become_password: str | None = None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> Played:
+    """`private` is a folder in memory, removed by the caller. Hosts that fail are in the result; nothing is raised."""
+    import ansible_runner
+
+    started = time.monotonic()
+    tally = Tally(report, step.id)
+    folder = private / f"play-{step.id}"
+    folder.mkdir(mode=0o700)
+    arguments: dict[str, Any] = {"passwords": {BECOME_PROMPT: become_password}} if become_password else {}
+    cmdline = f"--forks {FORKS}" + (" --ask-become-pass" if become_password else "")
+    done = ansible_runner.run(
+        private_data_dir=str(folder),
+        playbook=str(playbooks() / f"{step.id}.yml"),
+        inventory=list(sources),
+        limit=",".join(hosts),
+        cmdline=cmdline,
+        envvars=environment(folder),
+        event_handler=tally.hear,
+        cancel_callback=cancelled,
+        quiet=True,
+        suppress_env_files=True,
+        **arguments,
+    )
+    bad = {failure.host for failure in tally.failures}
+    if not tally.ok and not bad:
+        text = done.stdout.read() if done.stdout else ""
+        tally.failures.append(TaskFailure(hosts[0], "ansible-playbook", str(playbooks() / f"{step.id}.yml"), text.strip()[-2000:] or f"ended with {done.rc}"))
+        bad = set(hosts)
+    return Played(
+        step.id,
+        tuple(hosts),
+        tuple(sorted(tally.changed)),
+        tuple(sorted(bad)),
+        tuple(tally.failures),
+        time.monotonic() - started,
+        command_line(step, sources, hosts),
+        sum(tally.changed.values()),
+    )
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Ansible's settings for our plays. The operator's ansible.cfg stays in force for all else."""
+    own = {
+        "ANSIBLE_ROLES_PATH": str(playbooks() / "roles"),
+        "ANSIBLE_HOST_KEY_CHECKING": "True",
+        "ANSIBLE_PIPELINING": "True",
+        "ANSIBLE_SSH_PIPELINING": "True",
+        "ANSIBLE_RETRY_FILES_ENABLED": "False",
+        "ANSIBLE_NOCOLOR": "True",
+        "ANSIBLE_LOCAL_TEMP": str(folder / "tmp"),
+        "ANSIBLE_DISPLAY_SKIPPED_HOSTS": "False",
+        "ANSIBLE_GATHERING": "explicit",
+        "ANSIBLE_PYTHON_INTERPRETER": "auto_silent",
+    }
+    given = os.environ
+    return {key: value for key, value in own.items() if key == "ANSIBLE_ROLES_PATH" or key not in given or key.endswith("KEY_CHECKING")}

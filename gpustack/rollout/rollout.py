@@ -1,0 +1,135 @@
+"""Install: per step, what differs → the playbook on those hosts → ask again → the step's checks, until they hold.
+
+A host that fails leaves the rollout, the others go on; a control plane that fails stops it.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpustack.ask.probe import CLUSTER, Probe
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.config.inventory import Inventory
+from gpustack.events import Event, Reporter
+from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification, plan, state
+from gpustack.steps.step import Step
+
+PAUSE = 1.0
+
+Gather = Callable[[Sequence[Probe[Any]], Sequence[str]], Snapshot]
+"""Asks probes of hosts (all when empty)."""
+Play = Callable[[Step, Sequence[str], Snapshot], Played]
+
+
+@dataclass
+class Rollout:
+    """One run. `steps` in order; `limit` are host names (all when empty); `force` plays also what holds."""
+
+    inventory: Inventory
+    steps: Sequence[Step]
+    gather: Gather
+    play: Play
+    report: Reporter
+    limit: Sequence[str] = ()
+    force: bool = False
+    cancelled: Callable[[], bool] = lambda: False
+    left: dict[str, str] = field(default_factory=dict)
+    played: list[Played] = field(default_factory=list)
+    stopped: str = ""
+
+    def run(self, before: Plan) -> Outcome:
+        """Never raises for a failing host or task: the outcome says what happened."""
+        started = time.monotonic()
+        snapshot = before.snapshot
+        self.left = {name: "reach" for name in before.unreached}
+        for index, step in enumerate(self.steps):
+            if self.stopped or self.cancelled():
+                break
+            snapshot = self.one(step, snapshot, self.steps[index + 1] if index + 1 < len(self.steps) else None)
+        if self.cancelled():
+            self.stopped = "interrupted"
+        verified = self.verify() if self.played else Verification(before, before.snapshot.took, len(before.snapshot.answers))
+        return Outcome(
+            before, tuple(self.played), verified, tuple(self.left.items()), time.monotonic() - started, stopped=self.stopped
+        )
+
+    def verify(self) -> Verification:
+        asked = time.monotonic()
+        snapshot = self.gather([probe for step in self.steps for probe in step.probes], ())
+        return Verification(plan(snapshot, self.steps, self.limit), time.monotonic() - asked, len(snapshot.answers))
+
+    def one(self, step: Step, snapshot: Snapshot, following: Step | None) -> Snapshot:
+        states = [found for found in plan(snapshot, [step], self.limit).states if self.still(found.where)]
+        due = [found for found in states if self.due(found)]
+        self.drop_undecided(step, states)
+        hosts = self.hosts(due, snapshot)
+        if not hosts:
+            return snapshot
+        self.report(Event("step", step.id, ", ".join(hosts)))
+        played = self.play(step, hosts, snapshot)
+        self.played.append(played)
+        for name in played.failed:
+            self.leave(name, step)
+        if self.stopped:
+            return snapshot
+        probes = [*step.probes, *(following.probes if following else ())]
+        return self.settle(step, due, snapshot.renewed(self.gather(probes, self.remaining())))
+
+    def settle(self, step: Step, due: Sequence[StepState], snapshot: Snapshot) -> Snapshot:
+        """Asks again until no check is broken or unknown, or `settle` has run out."""
+        until, started = time.monotonic() + step.settle, time.monotonic()
+        wheres = [found.where for found in due if self.still(found.where)]
+        while True:
+            now = [state(step, View(snapshot, where)) for where in wheres]
+            open_ones = [found for found in now if found.outcome != "holds"]
+            if not open_ones or time.monotonic() > until or self.cancelled():
+                break
+            waiting = next(iter(said(found) for found in open_ones))
+            self.report(Event("waiting", step.id, waiting, time.monotonic() - started))
+            time.sleep(PAUSE)
+            snapshot = snapshot.renewed(self.gather(step.probes, self.remaining()))
+        for found in open_ones:
+            self.report(Event("failed", found.where, said(found)))
+            self.leave(found.where if found.where != CLUSTER else View(snapshot, CLUSTER).acting, step)
+        self.report(Event("done", step.id, "", time.monotonic() - started))
+        return snapshot
+
+    def due(self, found: StepState) -> bool:
+        """Drifted in a way that the playbook mends; or everything, when forced."""
+        if any(mismatch.cure != "install" for mismatch in found.mismatches):
+            return False
+        return self.force or found.outcome == "broken"
+
+    def drop_undecided(self, step: Step, states: Sequence[StepState]) -> None:
+        """A host of which we cannot tell, or which needs a person first, must not go on to what builds on this step."""
+        for found in states:
+            undecided = found.outcome == "unknown" and not self.force
+            if undecided or any(mismatch.cure != "install" for mismatch in found.mismatches):
+                self.leave(found.where if found.where != CLUSTER else self.inventory.control_planes[0].name, step)
+
+    def leave(self, host: str, step: Step) -> None:
+        self.left.setdefault(host, step.id)
+        if any(plane.name == host for plane in self.inventory.control_planes):
+            self.stopped = self.stopped or f"the control plane {host} did not get past {step.id}"
+
+    def still(self, where: str) -> bool:
+        return where == CLUSTER or where not in self.left
+
+    def remaining(self) -> list[str]:
+        return [host.name for host in self.inventory.hosts if host.name not in self.left]
+
+    def hosts(self, due: Sequence[StepState], snapshot: Snapshot) -> list[str]:
+        names = [View(snapshot, CLUSTER).acting if found.where == CLUSTER else found.where for found in due]
+        return list(dict.fromkeys(names))
+
+
+def said(found: StepState) -> str:
+    """The first open check of a step in words."""
+    for judgement in found.judgements:
+        if judgement.mismatch:
+            return f"{found.where}: {judgement.mismatch}"
+        if judgement.outcome == "unknown":
+            return f"{found.where}: {judgement.check}: {judgement.why}"
+    return found.where
