@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gpustack.cli import options, wiring
+from gpustack.cli import options
 from gpustack.errors import RolloutError
 
 
@@ -25,6 +25,7 @@ def plan(
     quiet: options.QuietOption = False,
 ) -> None:
     """Show what differs from what should be, per host. Changes nothing."""
+    from gpustack.cli import wiring
     from gpustack.report import show
     from gpustack.rollout.plan import plan as judged
 
@@ -50,6 +51,7 @@ def verify(
     quiet: options.QuietOption = False,
 ) -> None:
     """Ask every host what it is and judge it. Creates and changes nothing."""
+    from gpustack.cli import wiring
     from gpustack.report import show
     from gpustack.rollout.plan import Verification
     from gpustack.rollout.plan import plan as judged
@@ -74,6 +76,7 @@ def install(
     quiet: options.QuietOption = False,
 ) -> None:
     """Make the hosts what they should be: show the plan, ask, change only what differs, then verify."""
+    from gpustack.cli import wiring
     from gpustack.report import show
     from gpustack.rollout.plan import plan as judged
 

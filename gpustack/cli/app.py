@@ -1,0 +1,47 @@
+"""The command line. A command loads, calls one verb, reports and exits; every error leaves through the one door."""
+
+from typing import Annotated
+
+import typer
+
+from gpustack.cli import bundle, init, install, kubeconfig, lab, look
+from gpustack.cli.door import door
+
+app = typer.Typer(
+    name="gpustack",
+    help="Bare Linux hosts become a Kubernetes cluster that is proven to work.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+SETUP, LOOK, TOOLS = "Install", "Look", "Around it"
+app.command(rich_help_panel=SETUP)(init.init)
+app.command(rich_help_panel=SETUP)(install.plan)
+app.command(rich_help_panel=SETUP)(install.install)
+app.command(rich_help_panel=SETUP)(install.verify)
+app.command(rich_help_panel=LOOK)(look.explain)
+app.command(rich_help_panel=LOOK)(look.snapshot)
+app.command(rich_help_panel=LOOK)(kubeconfig.kubeconfig)
+app.add_typer(bundle.app, name="bundle", rich_help_panel=TOOLS)
+app.add_typer(lab.app, name="lab", rich_help_panel=TOOLS)
+app.command(rich_help_panel=TOOLS)(look.version)
+
+
+def shown(value: bool) -> None:
+    if value:
+        look.version()
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", callback=shown, is_eager=True)] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    with door():
+        app()
