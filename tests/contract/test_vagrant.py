@@ -37,7 +37,7 @@ def test_three_ubuntu_machines_large_enough_for_kubeadm(declared: Any) -> None:
 
 def test_inventory_has_the_names_and_addresses_of_the_machines(declared: Any) -> None:
     machines = {name: machine["network"]["ip"] for name, machine in declared["machines"].items()}
-    assert {name: machine["hostname"] for name, machine in declared["machines"].items()} == {name: name for name in machines}
+    assert [machine["hostname"] for machine in declared["machines"].values()] == list(machines)
     hosts = load(INVENTORY).hosts
     assert {host.name: host.address for host in hosts} == machines
     assert {host.name: str(host.spec.gpustack_node_ip) for host in hosts} == machines

@@ -1,0 +1,43 @@
+"""House rules that a file listing can show: sizes, names that say something, and rooms without logic in __init__."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+VAGUE = {"base", "common", "helper", "helpers", "manager", "misc", "util", "utils"}
+# The two registries, each the only list of its kind.
+LISTS = {"gpustack/steps/__init__.py", "gpustack/probes/__init__.py"}
+
+
+def tracked(*patterns: str) -> list[Path]:
+    """Relative paths of what is committed or about to be; elsewhere than in a checkout this cannot be told."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
+    if done.returncode != 0:
+        pytest.skip("not a git checkout")
+    return [Path(line) for line in done.stdout.splitlines() if (ROOT / line).is_file()]
+
+
+def test_no_file_is_longer_than_a_reader_holds() -> None:
+    lengths = {path: len((ROOT / path).read_text().splitlines()) for path in tracked("*.py")}
+    assert lengths
+    assert {str(path): count for path, count in lengths.items() if count > 300} == {}
+
+
+def test_names_say_the_thing() -> None:
+    assert [str(path) for path in tracked("gpustack", "tests", "playbooks") if path.stem in VAGUE] == []
+
+
+def test_packages_have_no_logic_in_init() -> None:
+    inits = [path for path in tracked("gpustack/**/__init__.py") if str(path) not in LISTS]
+    assert inits
+    wordy = [str(path) for path in inits if len((ROOT / path).read_text().splitlines()) > 5]
+    assert wordy == []
+
+
+def test_every_script_is_executable() -> None:
+    scripts = [path for path in tracked("scripts", ".ci") if (ROOT / path).read_text().startswith("#!")]
+    assert scripts
+    assert [str(path) for path in scripts if not (ROOT / path).stat().st_mode & 0o111] == []

@@ -1,0 +1,56 @@
+"""The locks in requirements/ pin every library of pyproject.toml by hash, and name no index."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+RUNTIME = [Requirement(line) for line in PROJECT["dependencies"]]
+DEV = RUNTIME + [Requirement(line) for line in PROJECT["optional-dependencies"]["dev"]]
+every_lock = pytest.mark.parametrize("name", ["runtime", "dev", "uv"])
+
+
+def pins(name: str) -> list[Requirement]:
+    text = (ROOT / "requirements" / f"{name}.txt").read_text()
+    return [Requirement(line.removesuffix("\\").strip()) for line in text.splitlines() if re.match(r"[a-z0-9]", line)]
+
+
+@every_lock
+def test_every_pin_is_exact_and_has_a_hash(name: str) -> None:
+    text = (ROOT / "requirements" / f"{name}.txt").read_text()
+    blocks = [block for block in re.split(r"\n(?=[a-z0-9])", text) if not block.startswith("#")]
+    assert blocks
+    assert [block for block in blocks if "==" not in block or "--hash=sha256:" not in block] == []
+
+
+@every_lock
+def test_no_index_is_named(name: str) -> None:
+    assert (
+        re.findall(r"https?:|--(?:extra-)?index-url|--find-links", (ROOT / "requirements" / f"{name}.txt").read_text())
+        == []
+    )
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
+@pytest.mark.parametrize(("name", "asked"), [("runtime", RUNTIME), ("dev", DEV)])
+def test_the_lock_answers_the_project_file(name: str, asked: list[Requirement], python: str) -> None:
+    where = {"python_version": python, "python_full_version": f"{python}.0"}
+    locked = {
+        canonicalize_name(pin.name): Version(str(pin.specifier).removeprefix("=="))
+        for pin in pins(name)
+        if not pin.marker or pin.marker.evaluate(where)
+    }
+    wanted = [one for one in asked if not one.marker or one.marker.evaluate(where)]
+    assert [str(one) for one in wanted if locked[canonicalize_name(one.name)] not in one.specifier] == []
+
+
+def test_both_locks_pin_the_same_versions() -> None:
+    dev = {str(pin) for pin in pins("dev")}
+    assert [str(pin) for pin in pins("runtime") if str(pin) not in dev] == []
+    assert [str(pin) for pin in pins("uv") if str(pin) not in dev] == []

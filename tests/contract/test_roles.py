@@ -1,0 +1,85 @@
+"""What every role keeps to: ansible.builtin only, declared arguments, no defaults of its own, no sleeps."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.config.shipped import playbooks
+
+ROLES = sorted(path for path in (playbooks() / "roles").iterdir() if path.is_dir())
+if not ROLES:
+    pytest.skip("no roles yet", allow_module_level=True)
+every_role = pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
+
+# Everything a task may say beside its module (ansible-core's playbook keywords for tasks, blocks and handlers).
+KEYWORDS = {
+    "always", "any_errors_fatal", "args", "async", "become", "become_user", "block", "changed_when", "check_mode",
+    "delay", "delegate_facts", "delegate_to", "diff", "environment", "failed_when", "ignore_errors",
+    "ignore_unreachable", "listen", "loop", "loop_control", "name", "no_log", "notify", "poll", "register", "rescue",
+    "retries", "run_once", "tags", "throttle", "timeout", "until", "vars", "when",
+}  # fmt: skip
+
+
+def tasks(found: Any) -> Iterator[dict[str, Any]]:
+    """Every task of a file, those inside blocks too."""
+    for task in found or ():
+        yield task
+        for part in ("block", "rescue", "always"):
+            yield from tasks(task.get(part))
+
+
+def tasks_of(role: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path in sorted([*role.glob("tasks/**/*.yml"), *role.glob("handlers/**/*.yml")]):
+        for task in tasks(yaml.safe_load(path.read_text())):
+            yield f"{path.relative_to(role)}: {task.get('name', '?')}", task
+
+
+@every_role
+def test_only_builtin_modules(role: Path) -> None:
+    foreign = {
+        where: sorted(set(task) - KEYWORDS)
+        for where, task in tasks_of(role)
+        if any(not key.startswith("ansible.builtin.") for key in set(task) - KEYWORDS)
+    }
+    assert foreign == {}
+    assert list(role.rglob("requirements.yml")) == []
+
+
+@every_role
+def test_arguments_are_declared_and_required(role: Path) -> None:
+    specs = yaml.safe_load((role / "meta" / "argument_specs.yml").read_text())["argument_specs"]
+    assert specs["main"]["short_description"]
+    with_default = list(defaults(specs["main"].get("options", {})))
+    assert with_default == [], "defaults stand in gpustack/config/spec.py only"
+
+
+def defaults(options: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    for name, option in options.items():
+        if "default" in option:
+            yield prefix + name
+        yield from defaults(option.get("options", {}), f"{prefix}{name}.")
+
+
+@every_role
+def test_no_defaults(role: Path) -> None:
+    assert list(role.glob("defaults/*")) == []
+
+
+@every_role
+def test_no_sleeps(role: Path) -> None:
+    sleeping = [
+        where
+        for where, task in tasks_of(role)
+        if "ansible.builtin.pause" in task or re.search(r"\bsleep\s+[0-9]", str(task))
+    ]
+    assert sleeping == [], "waiting is part of verification: Step.settle"
+
+
+@every_role
+def test_task_files_are_short(role: Path) -> None:
+    long = {str(path): n for path in role.glob("tasks/*.yml") if (n := len(path.read_text().splitlines())) > 80}
+    assert long == {}

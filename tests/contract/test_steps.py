@@ -1,0 +1,69 @@
+"""A step is a module, a line in STEPS, a playbook and a role, all of the same id, in the same order."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.config.shipped import playbooks
+
+steps = pytest.importorskip("gpustack.steps")
+if not hasattr(steps, "STEPS"):
+    pytest.skip("gpustack.steps lists no STEPS yet", allow_module_level=True)
+STEPS = steps.STEPS
+IDS = [step.id for step in STEPS]
+every_step = pytest.mark.parametrize("step", STEPS, ids=IDS)
+
+
+def plays(name: str) -> list[Mapping[str, Any]]:
+    loaded: list[Mapping[str, Any]] = yaml.safe_load((playbooks() / f"{name}.yml").read_text())
+    return loaded
+
+
+def test_ids_are_unique_and_kebab_case() -> None:
+    assert len(set(IDS)) == len(IDS)
+    assert [id for id in IDS if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", id)] == []
+
+
+def test_every_need_stands_earlier() -> None:
+    late = [(step.id, need) for at, step in enumerate(STEPS) for need in step.needs if need not in IDS[:at]]
+    assert late == []
+
+
+def test_playbooks_and_roles_are_those_of_the_steps() -> None:
+    assert sorted(path.stem for path in playbooks().glob("*.yml")) == sorted([*IDS, "site"])
+    roles = [path.name for path in (playbooks() / "roles").iterdir() if path.is_dir()]
+    assert sorted(roles) == sorted(id.replace("-", "_") for id in IDS)
+
+
+def test_site_runs_the_steps_in_their_order() -> None:
+    assert [play["ansible.builtin.import_playbook"] for play in plays("site")] == [f"{id}.yml" for id in IDS]
+
+
+@every_step
+def test_playbook_is_one_play_with_the_role_of_the_step(step: Any) -> None:
+    assert len((playbooks() / f"{step.id}.yml").read_text().splitlines()) <= 15
+    (play,) = plays(step.id)
+    names = [role["role"] if isinstance(role, dict) else role for role in play["roles"]]
+    assert names == [step.id.replace("-", "_")]
+    assert not {"tasks", "pre_tasks", "post_tasks", "handlers"} & set(play)
+
+
+@every_step
+def test_cluster_steps_run_on_the_control_plane_only(step: Any) -> None:
+    (play,) = plays(step.id)
+    if step.scope == "cluster":
+        assert play["hosts"] == "kube_control_plane"
+    else:
+        assert set(re.split(r"[:,]", play["hosts"])) <= {"kube_control_plane", "kube_node", "!kube_control_plane"}
+
+
+@every_step
+def test_module_of_the_same_name_is_the_manual_page(step: Any) -> None:
+    from importlib import import_module
+
+    module = import_module(f"gpustack.steps.{step.id.replace('-', '_')}")
+    assert step is module.STEP
+    assert (module.__doc__ or "").strip()
