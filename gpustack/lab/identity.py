@@ -1,0 +1,94 @@
+"""What makes a copied root a host of its own: name, address, machine id, host key, and whose key may log in."""
+
+import shutil
+import uuid
+from pathlib import Path
+
+from gpustack.errors import LabError
+from gpustack.lab.commands import run
+from gpustack.lab.state import Address, Host, Record
+
+OPS = 1000  # user and group id of the first account that useradd makes in a seed
+
+
+def make_keys(record: Record) -> None:
+    """Client key and every host's key, so that all host keys are known before a host boots."""
+    directory = record.state / "ssh"
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name in ("id_ed25519", *(f"{host.name}_ed25519" for host in record.hosts)):
+        if not (directory / name).exists():
+            run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", f"gpustack-lab-{record.name}", "-f", str(directory / name)])
+    (directory / "known_hosts").write_text("".join(_known(record, host) for host in record.hosts))
+    (record.state / "ssh_config").write_text(ssh_config(record))
+
+
+def ssh_config(record: Record) -> str:
+    names = [(host.name, host.address) for host in (*record.hosts, *record.addresses)]
+    aliases = "".join(f"Host {name}\n  HostName {address}\n" for name, address in names)
+    directory = record.state / "ssh"
+    return aliases + (
+        "Host *\n"
+        "  User ops\n"
+        f"  IdentityFile {directory / 'id_ed25519'}\n"
+        "  IdentitiesOnly yes\n"
+        f"  UserKnownHostsFile {directory / 'known_hosts'}\n"
+        "  GlobalKnownHostsFile /dev/null\n"
+        "  StrictHostKeyChecking yes\n"
+        "  UpdateHostKeys no\n"
+        "  ConnectTimeout 10\n"
+        "  LogLevel ERROR\n"
+    )
+
+
+def give_identity(record: Record, host: Host, root: Path) -> None:
+    """Write the host's own files into `root`. A root that was saved and restored keeps its machine id."""
+    keys = record.state / "ssh"
+    (root / "etc/hostname").write_text(f"{host.name}\n")
+    (root / "etc/hosts").write_text(f"127.0.0.1 localhost\n{host.address} {host.name}\n")
+    (root / "etc/resolv.conf").write_text(nameservers())
+    if not (root / "etc/machine-id").read_text().strip():
+        (root / "etc/machine-id").write_text(f"{uuid.uuid4().hex}\n")
+    for suffix, mode in (("", 0o600), (".pub", 0o644)):
+        shutil.copyfile(keys / f"{host.name}_ed25519{suffix}", root / f"etc/ssh/ssh_host_ed25519_key{suffix}")
+        (root / f"etc/ssh/ssh_host_ed25519_key{suffix}").chmod(mode)
+    home = root / "home/ops/.ssh"
+    home.mkdir(mode=0o700, exist_ok=True)
+    shutil.copyfile(keys / "id_ed25519.pub", home / "authorized_keys")
+    for path in (home, home / "authorized_keys"):
+        shutil.chown(path, OPS, OPS)
+    extra = [address for address in record.addresses if address.host == host.name]
+    (root / "etc/systemd/network/10-host0.network").write_text(network_unit(record, host, extra))
+
+
+def network_unit(record: Record, host: Host, extra: list[Address]) -> str:
+    addresses = "".join(f"Address={at.address}/24\n" for at in (host, *extra))
+    return (
+        f"[Match]\nName=host0\n[Network]\n{addresses}Gateway={record.gateway}\nLinkLocalAddressing=no\nIPv6AcceptRA=no\n"
+    )
+
+
+def nameservers() -> str:
+    """resolv.conf for a host: the machine's own servers, behind its local resolver if it has one.
+
+    Raises LabError when all of them are loopback addresses, which mean nothing inside a host.
+    """
+    for path in (Path("/etc/resolv.conf"), Path("/run/systemd/resolve/resolv.conf")):
+        lines = path.read_text().splitlines() if path.exists() else []
+        servers = [line for line in lines if line.startswith("nameserver") and not line.split()[1].startswith("127.")]
+        if servers:
+            return "\n".join(servers) + "\n"
+    raise LabError(
+        "lab-no-nameserver",
+        "the machine's name servers cannot be reached from a lab host",
+        "every nameserver in /etc/resolv.conf is a loopback address",
+        "cat /etc/resolv.conf",
+    )
+
+
+def _known(record: Record, host: Host) -> str:
+    kind, key, *_ = (record.state / "ssh" / f"{host.name}_ed25519.pub").read_text().split()
+    names = [host.name, host.address]
+    for address in record.addresses:
+        if address.host == host.name:
+            names += [address.name, address.address]
+    return f"{','.join(names)} {kind} {key}\n"

@@ -1,0 +1,101 @@
+"""Bridge, subnet and NAT of a lab. Every iptables rule carries the lab's name as a comment, by which it is found again."""
+
+import json
+import shlex
+from collections.abc import Iterable
+from ipaddress import IPv4Network
+
+from gpustack.errors import LabError
+from gpustack.lab.commands import attempt, run
+from gpustack.lab.state import MACHINE, Record
+
+BLOCK = IPv4Network("10.77.0.0/16")
+PODS = IPv4Network("10.244.0.0/16")
+SERVICES = IPv4Network("10.96.0.0/12")
+
+
+def used_networks() -> list[IPv4Network]:
+    """Networks that this machine has an address in or a route to (the default route aside)."""
+    used = []
+    for link in json.loads(run(["ip", "-json", "-4", "address"])):
+        for address in link["addr_info"]:
+            used.append(IPv4Network(f"{address['local']}/{address['prefixlen']}", strict=False))
+    for route in json.loads(run(["ip", "-json", "-4", "route", "show", "table", "all"])):
+        if route["dst"] != "default":
+            used.append(IPv4Network(route["dst"], strict=False))
+    return used
+
+
+def free_net(used: Iterable[IPv4Network], taken: Iterable[str]) -> str:
+    """First three numbers of the first /24 of 10.77.0.0/16 that overlaps nothing used and is not `taken` by another lab."""
+    used, taken = [*used, PODS, SERVICES], set(taken)
+    for subnet in BLOCK.subnets(new_prefix=24):
+        net = str(subnet.network_address).rsplit(".", 1)[0]
+        if net not in taken and not any(subnet.overlaps(other) for other in used):
+            return net
+    raise LabError("lab-no-free-subnet", f"no free /24 in {BLOCK}", "routes, addresses and labs use all of it", "ip route show")
+
+
+def rules(record: Record) -> list[tuple[str, str, str]]:
+    """(table, chain, rule) in the order in which they must stand.
+
+    A pod or service address that nothing translated is rejected on its way out of the lab: it would leave through NAT,
+    and an outside that answers for any address turns a broken Service into a wrong answer.
+    """
+    bridge, subnet = record.bridge, f"{record.net}.0/24"
+    return [
+        ("nat", "POSTROUTING", f"-s {subnet} ! -d {subnet} -j MASQUERADE"),
+        ("filter", "INPUT", f"-i {bridge} -j ACCEPT"),
+        ("filter", "FORWARD", f"-i {bridge} ! -o {bridge} -d {PODS} -j REJECT"),
+        ("filter", "FORWARD", f"-i {bridge} ! -o {bridge} -d {SERVICES} -j REJECT"),
+        ("filter", "FORWARD", f"-i {bridge} -j ACCEPT"),
+        ("filter", "FORWARD", f"-o {bridge} -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT"),
+    ]
+
+
+def raise_network(record: Record) -> None:
+    """Make bridge and rules; what is already there is left as it is."""
+    if attempt(["ip", "link", "show", record.bridge]).returncode != 0:
+        run(["ip", "link", "add", record.bridge, "type", "bridge"])
+    run(["ip", "address", "replace", f"{record.gateway}/24", "dev", record.bridge])
+    run(["ip", "link", "set", record.bridge, "up"])
+    remove_rules(record)
+    for table, chain, rule in reversed(rules(record)):
+        run(["iptables", "-w", "-t", table, "-I", chain, *rule.split(), "-m", "comment", "--comment", comment(record)])
+
+
+def drop_network(record: Record) -> None:
+    remove_rules(record)
+    if attempt(["ip", "link", "show", record.bridge]).returncode == 0:
+        run(["ip", "link", "delete", record.bridge])
+
+
+def remove_rules(record: Record) -> None:
+    for table in ("nat", "filter"):
+        for line in run(["iptables", "-w", "-t", table, "-S"]).splitlines():
+            words = shlex.split(line)
+            if words[0] == "-A" and comment(record) in words:
+                run(["iptables", "-w", "-t", table, "-D", *words[1:]])
+
+
+def remember_tables() -> None:
+    """Note which nftables tables the machine had, once: iptables makes `ip nat` and `ip filter` where they are missing."""
+    file = MACHINE / "tables"
+    if not file.exists():
+        file.write_text(run(["nft", "list", "tables"]))
+
+
+def forget_tables() -> None:
+    """Delete the tables that were not there before the first lab, if nobody put a rule into them since."""
+    file = MACHINE / "tables"
+    before = file.read_text().splitlines() if file.exists() else None
+    for table in ("nat", "filter"):
+        if before is not None and f"table ip {table}" not in before:
+            listing = attempt(["nft", "--json", "list", "table", "ip", table])
+            if listing.returncode == 0 and '"rule"' not in listing.stdout:
+                run(["nft", "delete", "table", "ip", table])
+    file.unlink(missing_ok=True)
+
+
+def comment(record: Record) -> str:
+    return f"gpustack-lab:{record.name}"

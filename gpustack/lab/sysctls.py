@@ -1,0 +1,62 @@
+"""Settings of the machine's kernel that a lab changes: recorded before the first lab is up, put back after the last is down.
+
+Lab hosts share vm.*, kernel.* and fs.* with the machine, and may write them as real hosts do.
+"""
+
+import json
+from pathlib import Path
+
+from gpustack.lab.state import MACHINE
+
+PROC = Path("/proc/sys")
+# What the lab itself needs: every host has its own systemd, journal and kubelet, all of which watch files.
+NEEDED = {
+    "net/ipv4/ip_forward": 1,
+    "fs/inotify/max_user_instances": 8192,
+    "fs/inotify/max_user_watches": 1048576,
+}
+# What hosts write. The kubelet: pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables. Others: the
+# files of Debian's systemd in /usr/lib/sysctl.d, read at every boot of a host.
+WRITTEN = (
+    "vm/overcommit_memory",
+    "vm/panic_on_oom",
+    "kernel/panic",
+    "kernel/panic_on_oops",
+    "kernel/keys/root_maxkeys",
+    "kernel/keys/root_maxbytes",
+    "kernel/sysrq",
+    "kernel/core_uses_pid",
+    "kernel/core_pattern",
+    "kernel/core_pipe_limit",
+    "kernel/pid_max",
+    "fs/protected_hardlinks",
+    "fs/protected_symlinks",
+    "fs/protected_regular",
+    "fs/protected_fifos",
+    "fs/suid_dumpable",
+    "vm/max_map_count",
+)
+
+
+def raise_limits() -> None:
+    """Record everything once, then set what is needed; a value that is already higher stays."""
+    file = MACHINE / "sysctls"
+    if not file.exists():
+        values = {name: (PROC / name).read_text() for name in (*NEEDED, *WRITTEN) if (PROC / name).exists()}
+        fresh = file.with_suffix(".new")
+        fresh.write_text(json.dumps(values))
+        fresh.replace(file)
+    for name, value in NEEDED.items():
+        if int((PROC / name).read_text()) < value:
+            (PROC / name).write_text(str(value))
+
+
+def restore() -> None:
+    """Put back what was recorded; nothing to do without a record."""
+    file = MACHINE / "sysctls"
+    if not file.exists():
+        return
+    for name, value in json.loads(file.read_text()).items():
+        if (PROC / name).read_text() != value:
+            (PROC / name).write_text(value)
+    file.unlink()
