@@ -94,12 +94,13 @@ def connect(host: Host) -> "Connection":
     options = resolve(host)
     config = Config(lazy=True, overrides={"load_ssh_configs": False})
     arguments: dict[str, Any] = {
-        "key_filename": list(options.key_files_present()) or None,
         "look_for_keys": False,
         "allow_agent": options.agent,
         "banner_timeout": CONNECT_LIMIT,
         "auth_timeout": CONNECT_LIMIT,
     }
+    if present := options.key_files_present():
+        arguments["key_filename"] = list(present)
     connection = Connection(
         options.hostname,
         user=options.user or None,
