@@ -36,7 +36,7 @@ def plan(
     if diff and not recording and found.drifted:
         from gpustack.rollout.preview import preview
 
-        sys.stdout.write(preview(found, report))
+        sys.stdout.write(preview(found, wiring.chosen_steps(only), report))
     raise typer.Exit(0 if found.converged else 1)
 
 

@@ -23,13 +23,14 @@ FORKS = 32
 
 @dataclass
 class Tally:
-    """What the runner's events say, while they come."""
+    """What the runner's events say, while they come. `diffs` are (host, task, Ansible's diff)."""
 
     report: Reporter
     step: str
     changed: dict[str, int] = field(default_factory=dict)
     failures: list[TaskFailure] = field(default_factory=list)
     ok: set[str] = field(default_factory=set)
+    diffs: list[tuple[str, str, Any]] = field(default_factory=list)
 
     def hear(self, event: dict[str, Any]) -> bool:
         """Returns True, so that the runner keeps the event in its own folder too (which is removed)."""
@@ -39,6 +40,8 @@ class Tally:
             self.report(Event("task", self.step, task))
         elif kind == "runner_on_ok":
             self.ok.add(host)
+            if data.get("res", {}).get("diff"):
+                self.diffs.append((host, task, data["res"]["diff"]))
             if data.get("res", {}).get("changed"):
                 self.changed[host] = self.changed.get(host, 0) + 1
                 self.report(Event("changed", host, task, float(data.get("duration") or 0)))
@@ -79,31 +82,14 @@ def play(
     cancelled: Callable[[], bool] = lambda: False,
 ) -> Played:
     """`private` is a folder in memory, removed by the caller. Hosts that fail are in the result; nothing is raised."""
-    import ansible_runner
-
     started = time.monotonic()
     tally = Tally(report, step.id)
-    folder = private / f"play-{step.id}"
-    folder.mkdir(mode=0o700)
-    arguments: dict[str, Any] = {"passwords": {BECOME_PROMPT: become_password}} if become_password else {}
-    cmdline = f"--forks {FORKS}" + (" --ask-become-pass" if become_password else "")
-    done = ansible_runner.run(
-        private_data_dir=str(folder),
-        playbook=str(playbooks() / f"{step.id}.yml"),
-        inventory=list(sources),
-        limit=",".join(hosts),
-        cmdline=cmdline,
-        envvars=environment(folder),
-        event_handler=tally.hear,
-        cancel_callback=cancelled,
-        quiet=True,
-        suppress_env_files=True,
-        **arguments,
-    )
+    said, rc = run(step, hosts, sources, private, tally, "", become_password, cancelled)
     bad = {failure.host for failure in tally.failures}
     if not tally.ok and not bad:
-        text = done.stdout.read() if done.stdout else ""
-        tally.failures.append(TaskFailure(hosts[0], "ansible-playbook", str(playbooks() / f"{step.id}.yml"), text.strip()[-2000:] or f"ended with {done.rc}"))
+        # No task ran: the playbook itself, the inventory or Ansible was at fault.
+        path = str(playbooks() / f"{step.id}.yml")
+        tally.failures.append(TaskFailure(hosts[0], "ansible-playbook", path, said.strip()[-2000:] or f"ended with {rc}"))
         bad = set(hosts)
     return Played(
         step.id,
@@ -115,6 +101,38 @@ def play(
         command_line(step, sources, hosts),
         sum(tally.changed.values()),
     )
+
+
+def run(
+    step: Step,
+    hosts: Sequence[str],
+    sources: Sequence[str],
+    private: Path,
+    tally: Tally,
+    flags: str,
+    become_password: str | None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> tuple[str, int]:
+    """What Ansible printed, and its exit status."""
+    import ansible_runner
+
+    folder = private / f"play-{step.id}"
+    folder.mkdir(mode=0o700)
+    passwords: dict[str, Any] = {"passwords": {BECOME_PROMPT: become_password}} if become_password else {}
+    done = ansible_runner.run(
+        private_data_dir=str(folder),
+        playbook=str(playbooks() / f"{step.id}.yml"),
+        inventory=list(sources),
+        limit=",".join(hosts),
+        cmdline=f"--forks {FORKS}{' --ask-become-pass' if become_password else ''}{flags}",
+        envvars=environment(folder),
+        event_handler=tally.hear,
+        cancel_callback=cancelled,
+        quiet=True,
+        suppress_env_files=True,
+        **passwords,
+    )
+    return done.stdout.read() if done.stdout else "", int(done.rc)
 
 
 def environment(folder: Path) -> dict[str, str]:

@@ -1,0 +1,56 @@
+"""`plan --diff`: the drifted playbooks in Ansible's check mode, for the differences they show. Nothing is judged by it:
+check mode cannot run command tasks, so what follows from one is not shown."""
+
+from collections.abc import Iterator
+from difflib import unified_diff
+from pathlib import Path
+from typing import Any
+
+from gpustack.ask.probe import CLUSTER
+from gpustack.ask.view import View
+from gpustack.events import Reporter
+from gpustack.rollout.overlay import sources, write
+from gpustack.rollout.plan import Plan
+from gpustack.rollout.playbook import Tally, run
+from gpustack.rollout.private import private_folder
+from gpustack.steps.step import Step
+
+
+def preview(found: Plan, steps: tuple[Step, ...], report: Reporter) -> str:
+    """The differences as text, by step, host and task."""
+    password = next((host.become_password for host in found.inventory.hosts if host.become_password), None)
+    lines: list[str] = []
+    acting = View(found.snapshot, CLUSTER).acting
+    with private_folder() as private:
+        overlay = sources(found.inventory, write(found.snapshot, private))
+        for step in steps:
+            due = [state.where for state in found.drifted if state.step == step.id]
+            if not due:
+                continue
+            hosts = list(dict.fromkeys(acting if where == CLUSTER else where for where in due))
+            tally = Tally(report, step.id)
+            run(step, hosts, overlay, Path(private), tally, " --check --diff", password)
+            for host, task, diff in tally.diffs:
+                lines += [f"\n{step.id} on {host}: {task}", *texts(diff)]
+            lines += [f"\n{step.id} on {bad.host}: check mode ends at: {bad.task}" for bad in tally.failures]
+    return "\n".join(lines) + "\n" if lines else ""
+
+
+def texts(diff: Any) -> Iterator[str]:
+    """Ansible's diff is one mapping or a list of them; texts stand in before and after, or ready in `prepared`."""
+    for entry in diff if isinstance(diff, list) else [diff]:
+        if not isinstance(entry, dict):
+            continue
+        if entry.get("prepared"):
+            yield from str(entry["prepared"]).splitlines()
+            continue
+        before, after = (written(entry.get(side, "")) for side in ("before", "after"))
+        headers = (str(entry.get("before_header", "before")), str(entry.get("after_header", "after")))
+        yield from (line.rstrip("\n") for line in unified_diff(before, after, *headers, n=2))
+
+
+def written(value: Any) -> list[str]:
+    import json
+
+    text = value if isinstance(value, str) else json.dumps(value, indent=1, sort_keys=True)
+    return text.splitlines()
