@@ -45,7 +45,7 @@ def version_set(name: str) -> VersionSet:
         apt={key: AptSource(**{field: str(entry[field]) for field in fields}) for key, entry in data["apt"].items()},
         flannel_manifest=flannel["url"],
         flannel_manifest_sha256=flannel["sha256"],
-        minors={str(minor): entry["end_of_life"] for minor, entry in data["minors"].items()},
+        minors={str(minor): entry["end"] for minor, entry in data["kubernetes_support"].items()},
     )
 
 
