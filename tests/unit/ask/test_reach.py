@@ -1,0 +1,65 @@
+"""Running a script as root on the local host, and what sudo's words mean."""
+
+import os
+import queue
+import threading
+
+import pytest
+
+from gpustack.ask.reach import HostRefused, as_root, converse, run, stdin, sudo_refusal
+from gpustack.config.host import Host
+
+HERE = Host("here", "127.0.0.1", connection="local")
+root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, or sudo without a password")
+
+
+@root
+def test_local_lines_arrive() -> None:
+    assert [line.strip() for line in run(HERE, "echo one; echo two; id -u")] == ["one", "two", "0"]
+
+
+@root
+def test_a_script_beyond_the_limit_ends_there() -> None:
+    assert [line.strip() for line in run(HERE, "echo one; sleep 30; echo two", limit=1)] == ["one"]
+
+
+@root
+def test_converse_writes_until_none() -> None:
+    more: queue.Queue[bytes | None] = queue.Queue()
+    lines = converse(HERE, "echo up; while read -r l; do echo got $l; done; echo end", more)
+    assert next(lines).strip() == "up"
+    more.put(b"x\n")
+    assert next(lines).strip() == "got x"
+    threading.Timer(0.1, more.put, [None]).start()
+    assert [line.strip() for line in lines] == ["end"]
+
+
+def test_the_password_is_in_stdin_only() -> None:
+    mark, secret = "abc", "hunter2"
+    assert secret not in as_root(mark, password=True)
+    assert stdin("echo hi\n", mark, secret).decode() == f"{secret}\n{mark}\necho hi\n"
+
+
+@root
+def test_a_password_line_that_sudo_did_not_want_does_not_reach_the_shell() -> None:
+    asked = Host("here", "127.0.0.1", connection="local", become_password="hunter2")
+    assert [line.strip() for line in run(asked, "echo one")] == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("errors", "password", "reference"),
+    [
+        ("sudo: a password is required\n", None, "host-sudo-password"),
+        ("sudo: 1 incorrect password attempt\n", "x", "host-sudo-password"),
+        ("GPUSTACK-NO-SUDO\n", None, "host-no-sudo"),
+    ],
+)
+def test_sudo_words(errors: str, password: str | None, reference: str) -> None:
+    refused = sudo_refusal(Host("h", "h", become_password=password), errors, 1)
+    assert isinstance(refused, HostRefused)
+    assert refused.reach.reference == reference
+    assert "x" not in refused.reach.hint.split() or password is None
+
+
+def test_output_on_stderr_alone_is_no_refusal() -> None:
+    assert sudo_refusal(Host("h", "h"), "sudo: setrlimit(RLIMIT_CORE): not permitted\n", 0) is None

@@ -1,0 +1,93 @@
+"""The script that asks, run by a real shell on this machine."""
+
+import subprocess
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpustack.ask.probe import Answer, Api, FactUnavailable, Probe, Shell
+from gpustack.ask.script import KEPT, parse, render
+
+MARK = "0123456789abcdef"
+
+
+def text(answer: Answer) -> str:
+    return answer.out
+
+
+def asked(*probes: Probe[Any], before: str = "", **exported: str) -> dict[str, Answer]:
+    script = before + render(probes, MARK, exported)
+    done = subprocess.run(["sh"], input=script, capture_output=True, text=True, timeout=30, check=True)
+    return {answer.probe: answer for answer in parse(done.stdout.splitlines(), MARK, "h1", {p.id: p for p in probes})}
+
+
+def test_output_status_and_errors_arrive_exactly() -> None:
+    found = asked(Probe("a", Shell("printf 'one\\ntwo'; echo bad >&2; exit 3"), text))["a"]
+    assert (found.rc, found.out, found.err, found.where, found.cut) == (3, "one\ntwo", "bad\n", "h1", False)
+
+
+def test_a_hanging_probe_is_cut_at_its_limit_and_the_next_is_asked() -> None:
+    started = time.monotonic()
+    found = asked(Probe("hang", Shell("sleep 20"), text, limit=1), Probe("next", Shell("echo here"), text))
+    assert found["hang"].rc == 124
+    assert found["next"].out == "here\n"
+    assert time.monotonic() - started < 10
+    with pytest.raises(FactUnavailable, match="within 1 s"):
+        Probe("hang", Shell(""), text, limit=1).fact(found["hang"])
+
+
+def test_a_probe_that_eats_stdin_does_not_eat_the_script() -> None:
+    found = asked(Probe("eat", Shell("cat"), text), Probe("next", Shell("echo here"), text))
+    assert found["eat"].out == ""
+    assert found["next"].out == "here\n"
+
+
+def test_more_than_is_kept_is_marked_cut_and_never_a_fact() -> None:
+    probe = Probe("big", Shell(f"head -c {KEPT + 100} /dev/zero | tr '\\0' x"), text)
+    found = asked(probe)["big"]
+    assert found.cut
+    with pytest.raises(FactUnavailable, match="longer"):
+        probe.fact(found)
+
+
+def test_exactly_what_is_kept_is_not_cut() -> None:
+    found = asked(Probe("full", Shell(f"head -c {KEPT} /dev/zero | tr '\\0' x"), text))["full"]
+    assert not found.cut
+    assert len(found.out) == KEPT
+
+
+def test_binary_output_and_a_talkative_shell_confuse_nothing() -> None:
+    probe = Probe("nul", Shell("printf 'a\\000\\377b'"), text)
+    found = asked(probe, before=f"echo welcome; echo '{MARK}'; echo '{MARK} nul 1 x y';\n")
+    assert found["nul"].out == "a\x00�b"
+
+
+def test_exported_values_are_quoted() -> None:
+    found = asked(Probe("v", Shell('printf %s "$ODD"'), text), ODD="a 'b' $(echo c); d")
+    assert found["v"].out == "a 'b' $(echo c); d"
+
+
+def test_an_answer_broken_off_is_lost() -> None:
+    probe = Probe("a", Shell("echo hi"), text)
+    (found,) = parse([f"{MARK} a 1.00 aGk"], MARK, "h1", {"a": probe})
+    with pytest.raises(FactUnavailable, match="broken off"):
+        probe.fact(found)
+
+
+def test_an_api_answer_keeps_only_the_named_fields() -> None:
+    from gpustack.ask.script import answer
+
+    probe = Probe("nodes", Api("/api/v1/nodes", keep=("metadata.name", "status.conditions.type")), text)
+    raw = b'{"kind":"List","items":[{"metadata":{"name":"n","uid":"u"},"status":{"conditions":[{"type":"Ready","x":1}],"y":2}}]}\n0'
+    found = answer(probe, "@cluster", raw, b"", 0.1)
+    assert found.out == '{"items":[{"metadata":{"name":"n"},"status":{"conditions":[{"type":"Ready"}]}}]}'
+
+
+@given(st.lists(st.text()))
+def test_no_text_of_a_host_breaks_the_reading(lines: list[str]) -> None:
+    probe = Probe("a", Shell(""), text)
+    for found in parse([f"{MARK} {line}" for line in lines] + lines, MARK, "h1", {"a": probe}):
+        assert found.lost or found.probe == "a"

@@ -1,0 +1,86 @@
+"""States of steps from invented facts: broken, unknown, later, and who blocks whom."""
+
+from datetime import UTC, datetime
+
+from gpustack.ask.judge import Mismatch, expect
+from gpustack.ask.probe import Answer, Probe, Shell
+from gpustack.ask.snapshot import Reach, Snapshot
+from gpustack.ask.view import View
+from gpustack.config.host import CONTROL_PLANE, NODE, Host
+from gpustack.config.inventory import Inventory
+from gpustack.config.spec import Spec
+from gpustack.rollout.plan import plan
+from gpustack.steps.step import Step
+
+ONE = Host("h1", "10.0.0.1", groups=frozenset({CONTROL_PLANE, NODE}))
+TWO = Host("h2", "10.0.0.2", groups=frozenset({NODE}))
+FIRST = Probe("first", Shell("true"), lambda answer: answer.out)
+SECOND = Probe("second", Shell("true"), lambda answer: answer.out)
+
+
+def first(here: View) -> Mismatch | None:
+    return expect("first", "good", here[FIRST])
+
+
+def second(here: View) -> Mismatch | None:
+    return expect("second", "good", here[SECOND])
+
+
+def everywhere(here: View) -> Mismatch | None:
+    return expect("all", ["good", "good"], [here.on(host.name)[FIRST] for host in here.hosts])
+
+
+BASE = Step("base", "host", (FIRST,), (first,))
+TOP = Step("top", "host", (SECOND,), (second,), needs=("base",))
+WHOLE = Step("whole", "cluster", (FIRST,), (everywhere,), needs=("base",))
+
+
+def snapshot(answers: dict[tuple[str, str], str], unreached: tuple[str, ...] = ()) -> Snapshot:
+    return Snapshot(
+        datetime.now(UTC),
+        Inventory(None, (ONE, TWO), Spec()),
+        {host.name: Reach(host.name, "host-ssh-unreachable" if host.name in unreached else "", "gone") for host in (ONE, TWO)},
+        {key: Answer(*key, 0, out) for key, out in answers.items()},
+    )
+
+
+def outcomes(found: Snapshot, *steps: Step) -> dict[tuple[str, str], str]:
+    return {(state.step, state.where): state.outcome for state in plan(found, steps).states}
+
+
+def test_holds_everywhere_is_converged() -> None:
+    found = snapshot({("first", "h1"): "good", ("first", "h2"): "good"})
+    assert plan(found, [BASE, WHOLE]).converged
+
+
+def test_unknown_behind_a_drifted_need_is_later() -> None:
+    found = snapshot({("first", "h1"): "bad", ("first", "h2"): "good"})
+    states = {(s.step, s.where): s for s in plan(found, [BASE, TOP]).states}
+    assert states["top", "h1"].outcome == "later"
+    assert states["top", "h1"].after == "base"
+    assert states["top", "h2"].outcome == "unknown"
+
+
+def test_a_dead_host_is_unknown_and_never_ok_or_later() -> None:
+    found = snapshot({("first", "h1"): "good"}, unreached=("h2",))
+    told = plan(found, [BASE, TOP])
+    assert {(s.step, s.where): s.outcome for s in told.states}["base", "h2"] == "unknown"
+    assert not told.converged
+    assert told.unreached == ("h2",)
+
+
+def test_a_cluster_check_waits_for_any_host() -> None:
+    found = snapshot({("first", "h1"): "good", ("first", "h2"): "bad"})
+    assert outcomes(found, BASE, WHOLE)["whole", "@cluster"] == "broken"
+
+
+def test_limit_leaves_the_other_hosts_out() -> None:
+    found = snapshot({("first", "h1"): "good", ("first", "h2"): "bad"})
+    assert plan(found, [BASE], limit=["h1"]).converged
+
+
+def test_what_was_read_is_the_evidence() -> None:
+    found = snapshot({("first", "h1"): "bad", ("first", "h2"): "good"})
+    state = plan(found, [BASE]).drifted[0]
+    assert [(e.where, e.answer.out) for e in state.judgements[0].evidence] == [("h1", "bad")]
+    assert str(state.mismatches[0]) == "first: expected good, found bad"

@@ -1,0 +1,141 @@
+"""The rollout on invented hosts: who is played, who leaves, what stops, and that asking again decides."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from gpustack.ask.judge import Cure, Mismatch
+from gpustack.ask.probe import Answer, Probe, Shell
+from gpustack.ask.snapshot import Reach, Snapshot
+from gpustack.ask.view import View
+from gpustack.config.host import CONTROL_PLANE, NODE, Host
+from gpustack.config.inventory import Inventory
+from gpustack.config.spec import Spec
+from gpustack.events import silent
+from gpustack.rollout import rollout as module
+from gpustack.rollout.plan import Outcome, Played, TaskFailure, plan
+from gpustack.rollout.rollout import Rollout
+from gpustack.steps.step import Step
+
+HOSTS = tuple(
+    Host(name, f"10.0.0.{index}", groups=frozenset({NODE, CONTROL_PLANE} if index == 1 else {NODE}))
+    for index, name in enumerate(("h1", "h2", "h3"), start=1)
+)
+INVENTORY = Inventory(None, HOSTS, Spec())
+
+
+def step(name: str, needs: tuple[str, ...] = (), cure: Cure = "install") -> Step:
+    probe = Probe(name, Shell("true"), lambda answer: answer.out)
+
+    def check(here: View) -> Mismatch | None:
+        found = here[probe]
+        return None if found == "good" else Mismatch(name, "good", found, cure)
+
+    return Step(name, "host", (probe,), (check,), needs, settle=0)
+
+
+class World:
+    """Hosts whose answers change when a step is played on them."""
+
+    def __init__(self, facts: dict[tuple[str, str], str], fails: Sequence[tuple[str, str]] = (), dead: Sequence[str] = ()) -> None:
+        self.facts, self.fails, self.dead = facts, fails, dead
+        self.plays: list[tuple[str, tuple[str, ...]]] = []
+
+    def gather(self, probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
+        names = [host.name for host in HOSTS if not wanted or host.name in wanted]
+        reach = {name: Reach(name, "host-ssh-unreachable" if name in self.dead else "", "gone") for name in names}
+        answers = {
+            (probe.id, name): Answer(probe.id, name, 0, self.facts.get((probe.id, name), "bad"))
+            for probe in probes
+            for name in names
+            if name not in self.dead
+        }
+        return Snapshot(datetime.now(UTC), INVENTORY, reach, answers)
+
+    def play(self, played: Step, hosts: Sequence[str], snapshot: Snapshot) -> Played:
+        self.plays.append((played.id, tuple(hosts)))
+        failed = tuple(host for host in hosts if (played.id, host) in self.fails)
+        for host in hosts:
+            if host not in failed:
+                self.facts[played.id, host] = "good"
+        failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in failed)
+        return Played(played.id, tuple(hosts), tuple(hosts), failed, failures, 0.0, "ansible-playbook")
+
+
+def run(world: World, *steps: Step, **options: Any) -> Outcome:
+    before = plan(world.gather([probe for one in steps for probe in one.probes], ()), steps)
+    return Rollout(INVENTORY, steps, world.gather, world.play, silent, **options).run(before)
+
+
+A, B = step("a"), step("b", ("a",))
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PAUSE", 0.0)
+
+
+def test_only_drifted_hosts_are_played() -> None:
+    world = World({("a", "h1"): "good", ("b", "h1"): "good", ("b", "h2"): "good", ("b", "h3"): "good"})
+    outcome = run(world, A, B)
+    assert world.plays == [("a", ("h2", "h3"))]
+    assert outcome.verification.plan.converged
+
+
+def test_converged_plays_nothing() -> None:
+    world = World({(name, host.name): "good" for name in "ab" for host in HOSTS})
+    assert run(world, A, B).verification.plan.converged
+    assert world.plays == []
+
+
+def test_force_plays_all() -> None:
+    world = World({(name, host.name): "good" for name in "ab" for host in HOSTS})
+    run(world, A, B, force=True)
+    assert [name for name, _ in world.plays] == ["a", "b"]
+
+
+def test_a_failing_host_leaves_and_the_others_go_on() -> None:
+    world = World({}, fails=[("a", "h2")])
+    outcome = run(world, A, B)
+    assert world.plays == [("a", ("h1", "h2", "h3")), ("b", ("h1", "h3"))]
+    assert outcome.left == (("h2", "a"),)
+    assert not outcome.stopped
+
+
+def test_a_failing_control_plane_stops() -> None:
+    world = World({}, fails=[("a", "h1")])
+    outcome = run(world, A, B)
+    assert [name for name, _ in world.plays] == ["a"]
+    assert "h1" in outcome.stopped
+
+
+def test_a_dead_host_is_left_out() -> None:
+    world = World({}, dead=["h3"])
+    outcome = run(world, A, B)
+    assert world.plays == [("a", ("h1", "h2")), ("b", ("h1", "h2"))]
+    assert outcome.left == (("h3", "reach"),)
+    assert not outcome.verification.plan.converged
+
+
+@pytest.mark.parametrize("cure", ["upgrade", "operator"])
+def test_what_install_may_not_mend_is_not_played(cure: Cure) -> None:
+    world = World({("a", "h1"): "good", ("a", "h3"): "good"})
+    outcome = run(world, step("a", cure=cure), B)
+    assert world.plays == [("b", ("h1", "h3"))]
+    assert outcome.left == (("h2", "a"),)
+
+
+def test_a_play_that_mends_nothing_is_found_by_asking_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World({("a", "h1"): "good", ("a", "h3"): "good", ("b", "h1"): "good", ("b", "h3"): "good"})
+    monkeypatch.setattr(world, "play", lambda s, h, _: Played(s.id, tuple(h), tuple(h), (), (), 0.0, ""))
+    outcome = run(world, A, B)
+    assert outcome.left == (("h2", "a"),)
+    assert not outcome.verification.plan.converged
+
+
+def test_interrupted_before_the_first_step_plays_nothing() -> None:
+    world = World({})
+    assert run(world, A, B, cancelled=lambda: True).stopped == "interrupted"
+    assert world.plays == []
