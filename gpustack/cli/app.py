@@ -45,3 +45,7 @@ def root(
 def main() -> None:
     with door():
         app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,8 @@
 """Puts the rooms together for a command: inventory, hosts, reporter, evidence, the two callables ask and play."""
 
+import importlib
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +31,8 @@ def opened(option: Path | None, *, ask_password: bool, quiet: bool) -> Inventory
         import getpass
 
         password = getpass.getpass("sudo password: ")
+    # Ansible takes half a second to read an inventory, in a process of its own: SSH is loaded meanwhile.
+    threading.Thread(target=lambda: importlib.import_module("fabric"), daemon=True).start()
     inventory = load(inventory_path(option), become_password=password)
     if not quiet:
         sys.stderr.write(f"{inventory.said}\n")

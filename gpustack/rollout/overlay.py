@@ -5,7 +5,6 @@ over group_vars wherever the operator wrote the spec; every other variable of th
 in the run's folder, so that the printed command line works.
 """
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -45,7 +44,7 @@ def overlay(snapshot: Snapshot) -> dict[str, Any]:
     }
     if inventory.source is None:
         # Without an inventory of the operator's, this is the whole one.
-        here = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable}
+        here = {"ansible_connection": "local"}
         members = {name: here | said for name, said in hosts.items()}
         names: dict[str, dict[str, Any]] = {name: {} for name in members}
         return {"all": {"hosts": members, "children": {CONTROL_PLANE: {"hosts": names}, NODE: {"hosts": names}}}}

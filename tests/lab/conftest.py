@@ -1,0 +1,71 @@
+"""Labs for tests: real hosts on this machine, installed from the bundle in the user's cache folder."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gpustack import lab
+from gpustack.cli.bundle import default_directory
+
+PORT = 8480
+GPUSTACK = [sys.executable, "-m", "gpustack.cli.app"]
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(scope="session")
+def bundle() -> Path:
+    folder = default_directory()
+    if not (folder / "manifest.yaml").is_file():
+        pytest.fail(f"there is no bundle in {folder}: make bundle")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def mirror(bundle: Path) -> lab.Mirror:
+    fingerprint = subprocess.run([*GPUSTACK, "bundle", "fingerprint", str(bundle)], capture_output=True, text=True, check=True)
+    return lab.Mirror(
+        command=lambda address: [*GPUSTACK, "bundle", "serve", str(bundle), "--listen", f"{address}:{PORT}"],
+        port=PORT,
+        fingerprint=fingerprint.stdout.strip(),
+    )
+
+
+@pytest.fixture(scope="session")
+def make_lab(mirror: lab.Mirror) -> Iterator[Callable[..., lab.Lab]]:
+    """`make_lab(name, releases)` brings a lab up; all of them are down at the end."""
+    made: list[lab.Lab] = []
+
+    def make(name: str, releases: list[str], *, served: bool = True) -> lab.Lab:
+        whole = f"t{os.getpid()}-{name}"
+        lab.down(whole)
+        made.append(lab.up(whole, releases=releases, mirror=mirror if served else None))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.down()
+
+
+@pytest.fixture(scope="session")
+def gpustack() -> Run:
+    """Runs the command as a user does; stdout and stderr are in the result and, on failure, in the test's report."""
+
+    def run(*words: str | Path, limit: int = 600, code: int | None = 0, **env: str) -> "subprocess.CompletedProcess[str]":
+        done = subprocess.run(
+            [*GPUSTACK, *map(str, words)],
+            capture_output=True,
+            text=True,
+            timeout=limit,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env=os.environ | {"NO_COLOR": "1"} | env,
+        )
+        print(f"$ gpustack {' '.join(map(str, words))}\n{done.stderr}{done.stdout}")
+        assert code is None or done.returncode == code, f"exit {done.returncode}\n{done.stderr[-6000:]}\n{done.stdout[-6000:]}"
+        return done
+
+    return run

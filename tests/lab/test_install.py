@@ -1,0 +1,120 @@
+"""The main job on real hosts: two bare hosts become a cluster, witnesses agree, and the second run does nothing.
+
+The tests of this file stand in the order of the story and share one lab.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpustack import lab
+from tests.lab import witness
+from tests.lab.conftest import Run
+
+pytestmark = pytest.mark.lab
+
+
+@pytest.fixture(scope="module")
+def two(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
+    return make_lab("two", ["debian-12", "debian-13"])
+
+
+@pytest.fixture(scope="module")
+def installed(two: lab.Lab, gpustack: Run) -> lab.Lab:
+    gpustack("plan", "-i", two.inventory, code=1)
+    gpustack("install", "-i", two.inventory, "--yes", limit=900)
+    return two
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(installed: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("kube") / "config"
+    gpustack("kubeconfig", "-i", installed.inventory, "--out", path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    return path
+
+
+def test_verify_finds_it_converged(installed: lab.Lab, gpustack: Run) -> None:
+    told = json.loads(gpustack("verify", "-i", installed.inventory, "-o", "json").stdout)
+    assert told["schema"].startswith("gpustack/verification/")
+    assert told["converged"] is True
+
+
+def test_again_nothing_to_do(installed: lab.Lab, gpustack: Run) -> None:
+    done = gpustack("install", "-i", installed.inventory, "--yes")
+    assert "nothing to do" in done.stdout
+
+
+def test_every_node_is_ready(installed: lab.Lab, kubeconfig: Path) -> None:
+    core = witness.api(kubeconfig)
+    assert sorted(witness.ready(core)) == ["host1", "host2"]
+    versions = {node.status.node_info.kubelet_version for node in core.list_node().items}
+    assert versions == {"v1.36.4"}
+
+
+def test_traffic(installed: lab.Lab, kubeconfig: Path) -> None:
+    core = witness.api(kubeconfig)
+    with witness.pods(core, ["host1", "host2"]) as found:
+        one, two = found["host1"].metadata.name, found["host2"].metadata.name
+        for source, target in ((one, found["host2"]), (two, found["host1"])):
+            assert " 0% packet loss" in witness.inside(core, source, f"ping -c 3 -W 2 {target.status.pod_ip}")
+        large = witness.inside(core, one, f"ping -c 2 -W 2 -s 1300 {found['host2'].status.pod_ip}")
+        assert " 0% packet loss" in large
+        for pod in (one, two):
+            answers = witness.until(
+                f"the Service answers from both nodes, asked in {pod}",
+                lambda pod=pod: {  # type: ignore[misc]
+                    line
+                    for line in witness.inside(core, pod, "for i in 1 2 3 4 5 6 7 8 9 10; do timeout 3 wget -qO- http://witness/; done").split()
+                    if line.startswith("witness-")
+                }
+                == {one, two},
+            )
+            assert answers
+            said = witness.inside(core, pod, "timeout 5 nslookup witness.default.svc.cluster.local")
+            assert core.read_namespaced_service("witness", "default").spec.cluster_ip in said
+            version = witness.inside(core, pod, "timeout 5 wget --no-check-certificate -qO- https://kubernetes.default.svc/version")
+            assert '"gitVersion": "v1.36.4"' in version
+
+
+def test_hosts_as_testinfra_sees_them(installed: lab.Lab) -> None:
+    for name in ("host1", "host2"):
+        host = witness.host(installed, name)
+        assert host.service("containerd").is_running
+        assert host.service("containerd").is_enabled
+        assert host.service("kubelet").is_running
+        assert host.package("kubeadm").version == "1.36.4-1.1"
+        assert host.sysctl("net.ipv4.ip_forward") == 1
+        held = host.check_output("apt-mark showhold").split()
+        assert {"kubeadm", "kubelet", "kubectl", "containerd.io"} <= set(held)
+        assert not host.file("/etc/kubernetes/bootstrap-kubelet.conf").exists
+    first = witness.host(installed, "host1")
+    assert first.file("/etc/kubernetes/admin.conf").mode == 0o600
+    tokens = first.check_output("kubeadm token list -o json --kubeconfig /etc/kubernetes/admin.conf")
+    assert '"token"' not in tokens
+
+
+def state_of(installed: lab.Lab) -> dict[str, str]:
+    """What a run that changes nothing leaves as it is: unit starts, file times, rules in their order, tokens."""
+    script = (
+        "systemctl show -p Id,ActiveEnterTimestampMonotonic,ExecMainPID containerd kubelet systemd-networkd ssh;"
+        "journalctl -q -o cat _PID=1 --grep='Reloading' | wc -l;"
+        "find /etc /usr/lib/systemd /opt/cni /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env -type f "
+        "! -name '*.lock' -printf '%p %T@ %m %u\\n' | sort;"
+        "iptables-save -t filter | grep -E '^-A (INPUT|FORWARD|GPUSTACK)'; nft list tables;"
+        "[ ! -f /etc/kubernetes/admin.conf ] || kubeadm token list --kubeconfig /etc/kubernetes/admin.conf;"
+        "crictl ps -a -o json | grep -c createdAt"
+    )
+    return {name: witness.host(installed, name).check_output(script) for name in ("host1", "host2")}
+
+
+def test_forced_changes_nothing(installed: lab.Lab, gpustack: Run) -> None:
+    before = state_of(installed)
+    done = gpustack("install", "-i", installed.inventory, "--yes", "--force", "-o", "json", limit=900)
+    told = json.loads(done.stdout)
+    assert {play["step"]: play["tasks_changed"] for play in told["played"]} == dict.fromkeys(
+        ("prereqs", "firewall", "containerd", "kubernetes", "control-plane", "flannel", "workers"), 0
+    )
+    assert state_of(installed) == before

@@ -1,0 +1,93 @@
+"""Independent witnesses: the kubernetes client and testinfra. None of our own probes are used here."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import testinfra
+from kubernetes import client, config
+from kubernetes.stream import stream
+
+from gpustack import lab
+
+IMAGE = "docker.io/library/busybox:1.37"
+LABEL = {"app": "witness"}
+
+
+def host(made: lab.Lab, name: str) -> Any:
+    return testinfra.get_host(f"ssh://{name}", ssh_config=str(made.ssh_config), sudo=True)
+
+
+def api(kubeconfig: Path) -> client.CoreV1Api:
+    config.load_kube_config(str(kubeconfig))
+    return client.CoreV1Api()
+
+
+def until(what: str, ask: Callable[[], Any], limit: float = 120) -> Any:
+    """What `ask` returns once it is true. Fails with the last answer."""
+    end, last = time.monotonic() + limit, None
+    while time.monotonic() < end:
+        try:
+            last = ask()
+            if last:
+                return last
+        except (client.ApiException, OSError) as error:
+            last = error
+        time.sleep(0.5)
+    raise AssertionError(f"{what}: not within {limit} s; last {last!r}")
+
+
+def ready(core: client.CoreV1Api) -> list[str]:
+    """Names of the nodes that are Ready."""
+    return [
+        node.metadata.name
+        for node in core.list_node().items
+        if any(found.type == "Ready" and found.status == "True" for found in node.status.conditions)
+    ]
+
+
+@contextmanager
+def pods(core: client.CoreV1Api, nodes: list[str]) -> Iterator[dict[str, Any]]:
+    """One small web server per node and a Service before them: {node: pod}."""
+    script = "mkdir -p /www && hostname >/www/index.html && exec httpd -f -p 80 -h /www"
+    for node in nodes:
+        spec = client.V1PodSpec(
+            node_name=node,
+            termination_grace_period_seconds=0,
+            containers=[client.V1Container(name="web", image=IMAGE, command=["sh", "-c", script])],
+        )
+        core.create_namespaced_pod("default", client.V1Pod(metadata=client.V1ObjectMeta(name=f"witness-{node}", labels=LABEL), spec=spec))
+    service = client.V1ServiceSpec(selector=LABEL, ports=[client.V1ServicePort(port=80)])
+    core.create_namespaced_service("default", client.V1Service(metadata=client.V1ObjectMeta(name="witness"), spec=service))
+    try:
+        names = [f"witness-{node}" for node in nodes]
+        until("pods Running with addresses", lambda: all(running(core, name) for name in names))
+        yield {node: core.read_namespaced_pod(f"witness-{node}", "default") for node in nodes}
+    finally:
+        core.delete_namespaced_service("witness", "default")
+        for node in nodes:
+            core.delete_namespaced_pod(f"witness-{node}", "default", grace_period_seconds=0)
+
+
+def running(core: client.CoreV1Api, name: str) -> bool:
+    status = core.read_namespaced_pod(name, "default").status
+    return status.phase == "Running" and bool(status.pod_ip)
+
+
+def inside(core: client.CoreV1Api, pod: str, command: str) -> str:
+    """What a shell command prints inside a pod, both outputs together."""
+    return str(
+        stream(
+            core.connect_get_namespaced_pod_exec,
+            pod,
+            "default",
+            command=["sh", "-c", command],
+            stderr=True,
+            stdin=False,
+            stdout=True,
+            tty=False,
+            _request_timeout=30,
+        )
+    )
