@@ -1,7 +1,7 @@
 """Which hosts: the operator's own Ansible inventory, read once, judged whole, as frozen values.
 
 `-i PATH`, else GPUSTACK_INVENTORY, else the inventory of the ansible.cfg in force; without any, the local host as a
-one-node cluster.
+one-node cluster, whose spec may stand in /etc/gpustack/gpustack.yml.
 """
 
 import json
@@ -23,6 +23,7 @@ from gpustack.config.spec import Spec
 from gpustack.errors import ConfigError
 
 READ_LIMIT = 60
+LOCAL_SPEC = Path("/etc/gpustack/gpustack.yml")
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Inventory:
     def said(self) -> str:
         """The first line of every command."""
         if self.source is None:
-            return f"this host ({self.hosts[0].name}), as a one-node cluster"
+            spec = f", spec {LOCAL_SPEC}" if LOCAL_SPEC.is_file() else ""
+            return f"this host ({self.hosts[0].name}), as a one-node cluster{spec}"
         count = "1 host" if len(self.hosts) == 1 else f"{len(self.hosts)} hosts"
         return f"{count} of inventory {self.source}"
 
@@ -69,9 +71,25 @@ def chosen(option: Path | None, env: Mapping[str, str] = os.environ) -> Path | N
 
 
 def local() -> Raw:
+    """The local host. Its spec, if it wants another than the default, stands in /etc/gpustack/gpustack.yml, in the same
+    form as in group_vars. Raises ConfigError when that file is not YAML."""
     name = socket.gethostname()
-    variables = {name: {"ansible_connection": "local", "ansible_host": own_address()}}
-    return Raw(None, {CONTROL_PLANE: (name,), NODE: (name,)}, variables)
+    variables: dict[str, Any] = {"ansible_connection": "local", "ansible_host": own_address()}
+    if LOCAL_SPEC.is_file():
+        variables |= mapping(LOCAL_SPEC)
+    return Raw(None, {CONTROL_PLANE: (name,), NODE: (name,)}, {name: variables})
+
+
+def mapping(path: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        found = yaml.safe_load(path.read_text()) or {}
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise ConfigError("config-not-yaml", f"{path} cannot be read as YAML.", str(error), f"cat -A {path}") from error
+    if not isinstance(found, dict):
+        raise ConfigError("config-not-yaml", f"{path} is not a mapping.", "It starts with `gpustack:`.", f"cat {path}")
+    return found
 
 
 def own_address() -> str:

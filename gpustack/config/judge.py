@@ -88,7 +88,7 @@ def twice(file: str, hosts: Sequence[Host]) -> list[Complaint]:
 def spec_file(source: Path | None) -> str:
     """Where the operator most likely wrote the spec."""
     if source is None:
-        return ""
+        return "/etc/gpustack/gpustack.yml"
     base = source if source.is_dir() else source.parent
     candidates = [base / "group_vars" / "all" / f"gpustack.{end}" for end in ("yml", "yaml")] + [base / "group_vars" / "all.yml"]
     return str(next((path for path in candidates if path.exists()), candidates[0]))

@@ -6,6 +6,7 @@ password is the one exception, and goes through the runner's `passwords` into a 
 
 import os
 import shlex
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -138,6 +139,8 @@ def run(
 def environment(folder: Path) -> dict[str, str]:
     """Ansible's settings for our plays. The operator's ansible.cfg stays in force for all else."""
     own = {
+        # ansible-playbook stands beside our own interpreter, also when its folder is not in PATH.
+        "PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}",
         "ANSIBLE_ROLES_PATH": str(playbooks() / "roles"),
         "ANSIBLE_HOST_KEY_CHECKING": "True",
         "ANSIBLE_PIPELINING": "True",
@@ -150,4 +153,4 @@ def environment(folder: Path) -> dict[str, str]:
         "ANSIBLE_PYTHON_INTERPRETER": "auto_silent",
     }
     given = os.environ
-    return {key: value for key, value in own.items() if key == "ANSIBLE_ROLES_PATH" or key not in given or key.endswith("KEY_CHECKING")}
+    return {key: value for key, value in own.items() if key in ("PATH", "ANSIBLE_ROLES_PATH") or key not in given or key.endswith("KEY_CHECKING")}
