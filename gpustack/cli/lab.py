@@ -1,123 +1,162 @@
 """`gpustack lab`: throw-away hosts to rehearse an inventory on."""
 
-import os
+import shlex
+import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.events import Event
+from gpustack.cli import options
+from gpustack.errors import LabError
+from gpustack.events import Reporter
 
-app = typer.Typer(help="Throw-away hosts that are real: systemd, sshd, apt, on a bridge of their own.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from gpustack.lab import Mirror, Source
 
-Name = Annotated[Optional[str], typer.Option(help="Name of the lab; by default this checkout's own.")]  # noqa: UP045 - typer
+MIRROR_PORT = 8480
 
+app = typer.Typer(
+    help="Throw-away hosts that are real: systemd, sshd and apt, on a bridge of their own.", no_args_is_help=True
+)
 
-def _tell(event: Event) -> None:
-    took = f" ({event.seconds:.1f} s)" if event.seconds else ""
-    print(f"{event.where}: {event.what}{took}", file=sys.stderr, flush=True)
+Name = Annotated[str | None, typer.Option(help="Name of the lab; by default this checkout's own.")]
+HostName = Annotated[str, typer.Argument(metavar="HOST", help="host1, host2, …")]
+Snapshot = Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Name of the snapshot.")]
 
 
 @app.command()
 def up(
     name: Name = None,
     hosts: Annotated[int, typer.Option(min=1, help="How many hosts.")] = 2,
-    os_: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option("--os", help="debian-12, debian-13, or both with a comma: hosts take turns. Default: this machine's."),
+    release: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--os", help="debian-12 or debian-13, several with commas: hosts take turns. [default: this machine's]"
+        ),
     ] = None,
     mirror: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="A bundle directory to serve to the hosts, or the http address of a mirror that runs."),
+        str | None, typer.Option(help="What hosts install from: a bundle directory to serve, or the URL of a mirror.")
     ] = None,
-    fingerprint: Annotated[str, typer.Option(help="Key fingerprint of a mirror given by address.")] = "",
-    addresses: Annotated[int, typer.Option(min=0, help="More addresses, n01, n02, …, in an inventory of their own.")] = 0,
+    fingerprint: Annotated[str, typer.Option(help="Key fingerprint of a mirror given by URL, 40 hex digits.")] = "",
+    addresses: Annotated[
+        int, typer.Option(min=0, help="Further addresses n01, n02, …, as hosts of an inventory of their own.")
+    ] = 0,
+    *,
+    quiet: options.QuietOption = False,
 ) -> None:
-    """Bring up hosts and write an inventory for them; `-i lab` names it."""
+    """Bring up hosts and write an inventory for them; `-i lab` is short for it."""
     from gpustack import lab
     from gpustack.lab.releases import chosen
 
     made = lab.up(
         name,
-        releases=chosen(hosts, os_ or []),
-        mirror=_mirror(mirror, fingerprint) if mirror else None,
+        releases=chosen(hosts, release or []),
+        mirror=_mirror(mirror, fingerprint),
         addresses=addresses,
-        report=_tell,
+        report=_progress(quiet=quiet),
     )
     for host in made.hosts:
-        print(f"{host.name}  {host.os}  {host.address}")
-    print(f"inventory {made.inventory}")
+        typer.echo(f"{host.name}  {host.os}  {host.address}")
+    typer.echo(f"inventory: {made.inventory}")
 
 
-def _mirror(said: str, fingerprint: str):  # type: ignore[no-untyped-def]
-    from gpustack.lab import Source
+def _progress(*, quiet: bool) -> Reporter:
+    from gpustack.cli import wiring
 
-    return Source(said, fingerprint)
+    return wiring.progress(quiet=quiet)
+
+
+def _mirror(said: str | None, fingerprint: str) -> "Mirror | Source | None":
+    """A mirror that runs, or one to run with the lab from a bundle. Raises LabError when it can be neither."""
+    from gpustack.lab import Mirror, Source
+
+    if said is None:
+        return None
+    if said.startswith(("http://", "https://")):
+        if len(fingerprint) != 40:
+            why = "Hosts trust a mirror by the key it signs with."
+            hint = "gpustack bundle fingerprint    # on the machine that has the bundle"
+            raise LabError("lab-mirror-unknown-key", "A mirror's URL needs --fingerprint, 40 hex digits.", why, hint)
+        return Source(said.rstrip("/"), fingerprint)
+    directory = Path(said).resolve()
+    if not directory.is_dir():
+        why = "It is neither a directory nor a URL."
+        raise LabError("lab-mirror-missing", f"There is no mirror {said}.", why, f"gpustack bundle build {said}")
+    from gpustack.bundle.verify import fingerprint as signed_by
+
+    program = [sys.executable, "-c", "from gpustack.cli.app import main; main()"]
+    serve = [*program, "bundle", "serve", str(directory), "--listen"]
+    return Mirror(lambda address: [*serve, f"{address}:{MIRROR_PORT}"], MIRROR_PORT, signed_by(directory))
 
 
 @app.command()
-def down(name: Name = None) -> None:
-    """Shut the hosts down and remove everything that `up` made. Twice is fine."""
-    from gpustack import lab
-
-    print("lab is down" if lab.down(name, report=_tell) else "there was no lab")
+def down(name: Name = None, *, quiet: options.QuietOption = False) -> None:
+    """Shut the hosts down and remove all that `up` made. Twice is fine."""
+    _down(name, graceful=True, quiet=quiet)
 
 
 @app.command()
-def kill(name: Name = None) -> None:
+def kill(name: Name = None, *, quiet: options.QuietOption = False) -> None:
     """As `down`, without waiting for the hosts to shut down."""
+    _down(name, graceful=False, quiet=quiet)
+
+
+def _down(name: str | None, *, graceful: bool, quiet: bool) -> None:
     from gpustack import lab
 
-    print("lab is down" if lab.down(name, graceful=False, report=_tell) else "there was no lab")
+    gone = lab.down(name, graceful=graceful, report=_progress(quiet=quiet))
+    typer.echo("the lab is down" if gone else "there was no lab")
 
 
 @app.command()
 def status() -> None:
-    """All labs of this machine and their hosts."""
+    """All labs of this machine, of every checkout, and their hosts."""
     from gpustack.lab import hosts, state
 
-    for record in state.records():
-        print(f"{record.name}  {record.net}.0/24  {record.state / 'inventory'}")
+    found = state.records()
+    for record in found:
+        mirror = f"  mirror {record.source.url}" if record.source else ""
+        own = "  (this checkout's)" if record.name == state.default_name() else ""
+        typer.echo(f"{record.name}{own}  {record.net}.0/24{mirror}  {record.state / 'inventory'}")
         for host in record.hosts:
-            print(f"  {host.name}  {host.os}  {host.address}  {'running' if hosts.running(record, host) else 'stopped'}")
+            doing = "running" if hosts.running(record, host) else "stopped"
+            typer.echo(f"  {host.name}  {host.os}  {host.address}  {doing}")
+    if not found:
+        typer.echo("there is no lab")
 
 
 @app.command()
-def ssh(host: str, name: Name = None) -> None:
-    """A shell on a host, as the user ops; sudo asks for nothing."""
+def ssh(host: HostName, name: Name = None) -> None:
+    """A shell on a host, as the user ops; its sudo asks for nothing."""
     from gpustack import lab
-    from gpustack.lab.hosts import ssh as command
 
-    found = lab.find(name)
-    argv = command(found.record, found.record.host(host))
-    os.execvp(argv[0], argv)
+    raise typer.Exit(subprocess.run(lab.find(name).ssh(host), check=False).returncode)
 
 
-@app.command(name="exec")
-def execute(host: str, command: list[str], name: Name = None) -> None:
-    """Run a command on a host: gpustack lab exec host1 -- sudo apt-get update."""
-    import shlex
-
+@app.command("exec")
+def execute(
+    host: HostName, command: Annotated[list[str], typer.Argument(metavar="-- COMMAND…")], name: Name = None
+) -> None:
+    """Run a command on a host as the user ops: gpustack lab exec host1 -- sudo apt-get update."""
     from gpustack import lab
-    from gpustack.lab.hosts import ssh as connection
 
-    found = lab.find(name)
-    argv = [*connection(found.record, found.record.host(host)), "--", shlex.join(command)]
-    os.execvp(argv[0], argv)
+    words = [*lab.find(name).ssh(host), "--", shlex.join(command)]
+    raise typer.Exit(subprocess.run(words, check=False).returncode)
 
 
 @app.command()
-def save(snapshot: str, name: Name = None) -> None:
+def save(snapshot: Snapshot, name: Name = None, *, quiet: options.QuietOption = False) -> None:
     """Copy the disks of all hosts, running or not, in a fraction of a second."""
     from gpustack import lab
 
-    lab.find(name, report=_tell).save(snapshot)
+    lab.find(name, report=_progress(quiet=quiet)).save(snapshot)
 
 
 @app.command()
-def restore(snapshot: str, name: Name = None) -> None:
+def restore(snapshot: Snapshot, name: Name = None, *, quiet: options.QuietOption = False) -> None:
     """Throw the disks of all hosts away, put the saved ones in their place, and boot."""
     from gpustack import lab
 
-    lab.find(name, report=_tell).restore(snapshot)
+    lab.find(name, report=_progress(quiet=quiet)).restore(snapshot)

@@ -1,9 +1,9 @@
-"""The cgroup of one lab host: join it, list its processes, kill them, remove it.
+"""The cgroup of one lab host: enter it, list its processes, kill them, remove it.
 
 Three kinds of machine. Managed by systemd: the host is a service unit with a delegated cgroup, on v1 and v2.
-Without a systemd and with v1 controllers: one directory in every mounted hierarchy, made by the runner.
-Without a systemd and with v2: one directory below the root. (Only the second kind was run; the others follow
-systemd's documentation of delegation, https://systemd.io/CGROUP_DELEGATION.)
+Without a systemd and with v1 controllers: one directory in every mounted hierarchy. Without a systemd and with v2: one
+directory below the root. On v2 only the innermost groups may hold processes (https://systemd.io/CGROUP_DELEGATION),
+so the runner sits in `runner` and systemd-nspawn in `host`, beside each other.
 """
 
 import os
@@ -29,21 +29,32 @@ def version(mounts: str | None = None) -> int:
 def directories(group: str, mounts: str | None = None) -> list[Path]:
     """Where the group is, or would be, in each mounted hierarchy."""
     if systemd_manages():
-        at = attempt(["systemctl", "show", "--property=ControlGroup", "--value", f"{group}.service"]).stdout.strip()
-        return [path / at.lstrip("/") for path, _ in _mounted(mounts)] if at else []
+        unit = ["systemctl", "show", "--property=ControlGroup", "--value", f"{group}.service"]
+        at = attempt(unit).stdout.strip().lstrip("/")
+        return [path / at for path, _ in _mounted(mounts)] if at else []
     return [path / group for path, _ in _mounted(mounts)]
 
 
-def join(group: str) -> None:
-    """Move the calling process into the group, which is made where it is missing. Without a systemd only."""
-    for directory in directories(group):
-        directory.mkdir(exist_ok=True)
-        if (directory / "cpuset.mems").exists() and not (directory / "cpuset.mems").read_text().strip():
-            for file in ("cpuset.cpus", "cpuset.mems"):
-                (directory / file).write_text((directory.parent / file).read_text())
-            if (directory / "cgroup.clone_children").exists():
-                (directory / "cgroup.clone_children").write_text("1")
-        (directory / "cgroup.procs").write_text(str(os.getpid()))
+def enter(group: str) -> Path | None:
+    """Move the calling process into the group. On v2 gives the directory that its child has to join."""
+    if not systemd_manages():
+        for directory in directories(group):
+            join(directory)
+    if version() == 1:
+        return None
+    (top,) = directories(group)
+    if not systemd_manages():
+        _enable(top.parent)
+    join(top / "runner")
+    _enable(top)
+    return top / "host"
+
+
+def join(directory: Path) -> None:
+    """Move the calling process into one directory, which is made if need be."""
+    directory.mkdir(exist_ok=True)
+    _inherit_cpuset(directory)
+    (directory / "cgroup.procs").write_text(str(os.getpid()))
 
 
 def processes(group: str) -> list[int]:
@@ -55,8 +66,7 @@ def processes(group: str) -> list[int]:
                 found.update(int(pid) for pid in (below / "cgroup.procs").read_text().split())
             except OSError:
                 continue  # removed while it was read
-    found.discard(0)
-    return sorted(found)
+    return sorted(found - {0})
 
 
 def kill(group: str, *, limit: float = 20.0) -> None:
@@ -69,31 +79,59 @@ def kill(group: str, *, limit: float = 20.0) -> None:
             except ProcessLookupError:
                 continue
         if time.monotonic() > deadline:
-            raise LabError("lab-process-stays", f"processes of {group} do not end", f"pids {left}", "gpustack lab kill")
-        time.sleep(0.05)
+            pids = " ".join(str(pid) for pid in left)
+            why = "A process in an uninterruptible system call cannot be killed."
+            raise LabError(
+                "lab-process-stays",
+                f"Processes of {group} do not end: {pids}.",
+                why,
+                f"ps -o pid,stat,wchan,cmd {pids}",
+            )
+        time.sleep(0.02)
 
 
-def remove(group: str, *, keep_top: bool = False, limit: float = 5.0) -> None:
-    """Remove the group, innermost first (only what is below it with `keep_top`). Raises LabError when it stays busy."""
-    if systemd_manages() and not keep_top:
+def remove(group: str) -> None:
+    """Remove the group, innermost first. Raises LabError when it stays busy."""
+    if systemd_manages():
         attempt(["systemctl", "reset-failed", f"{group}.service"])
         return
-    deadline = time.monotonic() + limit
     for top in directories(group):
-        while top.is_dir():
-            for path in _tree(top):
-                if path == top and keep_top:
-                    continue
-                try:
-                    path.rmdir()
-                except OSError:
-                    continue  # busy for a moment after its last process ended
-            if keep_top and not [path for path in top.iterdir() if path.is_dir()]:
-                break
-            if time.monotonic() > deadline:
-                raise LabError("lab-cgroup-stays", f"{top} cannot be removed", hint=f"cat {top}/cgroup.procs")
-            if top.is_dir():
-                time.sleep(0.05)
+        _remove_all(top)
+
+
+def empty(group: str) -> None:
+    """Remove what a host that reboots has left below its group, so that its next start finds it as new."""
+    for top in directories(group):
+        _remove_all(top, keep=(top, top / "runner"))
+
+
+def _remove_all(top: Path, keep: tuple[Path, ...] = (), *, limit: float = 5.0) -> None:
+    """Remove until only `keep` is left: a group is busy for a moment after its last process ended."""
+    deadline = time.monotonic() + limit
+    while paths := [path for path in _tree(top) if path not in keep]:
+        for path in paths:
+            try:
+                path.rmdir()
+            except OSError:
+                continue
+        if time.monotonic() > deadline:
+            why = "Something runs in it."
+            raise LabError("lab-cgroup-stays", f"{paths[-1]} cannot be removed.", why, f"cat {paths[-1]}/cgroup.procs")
+        time.sleep(0.02)
+
+
+def _inherit_cpuset(directory: Path) -> None:
+    """A new v1 cpuset has no CPUs, and takes no process until it has."""
+    if (directory / "cgroup.clone_children").exists() and (directory / "cpuset.mems").exists():
+        for file in ("cpuset.cpus", "cpuset.mems"):
+            (directory / file).write_text((directory.parent / file).read_text())
+        (directory / "cgroup.clone_children").write_text("1")
+
+
+def _enable(directory: Path) -> None:
+    """Hand every v2 controller that the group has on to the groups below it."""
+    for controller in (directory / "cgroup.controllers").read_text().split():
+        (directory / "cgroup.subtree_control").write_text(f"+{controller}")
 
 
 def _tree(top: Path) -> list[Path]:
@@ -104,4 +142,8 @@ def _tree(top: Path) -> list[Path]:
 def _mounted(mounts: str | None) -> list[tuple[Path, str]]:
     text = Path("/proc/mounts").read_text() if mounts is None else mounts
     fields = [line.split() for line in text.splitlines()]
-    return [(Path(at), kind) for _, at, kind, *_ in fields if kind in ("cgroup", "cgroup2") and Path(at).is_relative_to(ROOT)]
+    return [
+        (Path(at), kind)
+        for _, at, kind, *_ in fields
+        if kind in ("cgroup", "cgroup2") and Path(at).is_relative_to(ROOT)
+    ]

@@ -1,32 +1,34 @@
 """Run a program of the machine: output as text, a limit, and a LabError with the program's own words when it fails."""
 
+import os
 import shlex
 import subprocess
 from collections.abc import Sequence
 
 from gpustack.errors import LabError
 
+# Where system administration is, also when an ordinary user's PATH lacks it.
+PATH = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin"
 
-def run(argv: Sequence[str], *, text: str = "", limit: float = 60.0) -> str:
-    """Standard output of `argv`, which gets `text` on stdin. Raises LabError when it fails or runs longer than `limit` seconds."""
-    done = attempt(argv, text=text, limit=limit)
+
+def run(argv: Sequence[str], *, limit: float = 60.0) -> str:
+    """Standard output of `argv`. Raises LabError when it fails or runs longer than `limit` seconds."""
+    done = attempt(argv, limit=limit)
     if done.returncode != 0:
-        raise LabError(
-            "lab-command-failed",
-            f"`{shlex.join(argv)}` failed with status {done.returncode}",
-            why=(done.stderr or done.stdout).strip(),
-            hint=shlex.join(argv),
-        )
+        message = f"`{shlex.join(argv)}` failed with status {done.returncode}."
+        raise LabError("lab-command-failed", message, (done.stderr or done.stdout).strip(), shlex.join(argv))
     return done.stdout
 
 
-def attempt(argv: Sequence[str], *, text: str = "", limit: float = 60.0) -> subprocess.CompletedProcess[str]:
-    """As `run`, for callers that judge the exit status themselves."""
+def attempt(argv: Sequence[str], *, limit: float = 60.0) -> subprocess.CompletedProcess[str]:
+    """As `run`, for callers that judge the exit status themselves. 127 is a program that is not there."""
+    environment = os.environ | {"PATH": PATH, "LC_ALL": "C"}
     try:
-        return subprocess.run(argv, input=text, capture_output=True, text=True, timeout=limit, check=False)
+        return subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=limit, check=False, env=environment
+        )
+    except FileNotFoundError as missing:
+        return subprocess.CompletedProcess(argv, 127, "", str(missing))
     except subprocess.TimeoutExpired as late:
-        raise LabError(
-            "lab-command-failed",
-            f"`{shlex.join(argv)}` did not end within {limit:.0f} s",
-            hint=shlex.join(argv),
-        ) from late
+        message = f"`{shlex.join(argv)}` did not end within {limit:.0f} s."
+        raise LabError("lab-command-failed", message, "", shlex.join(argv)) from late

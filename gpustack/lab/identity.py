@@ -2,11 +2,12 @@
 
 import shutil
 import uuid
+from collections.abc import Iterable
 from pathlib import Path
 
 from gpustack.errors import LabError
 from gpustack.lab.commands import run
-from gpustack.lab.state import Address, Host, Record
+from gpustack.lab.state import Host, Record
 
 OPS = 1000  # user and group id of the first account that useradd makes in a seed
 
@@ -17,16 +18,18 @@ def make_keys(record: Record) -> None:
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in ("id_ed25519", *(f"{host.name}_ed25519" for host in record.hosts)):
         if not (directory / name).exists():
-            run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", f"gpustack-lab-{record.name}", "-f", str(directory / name)])
-    (directory / "known_hosts").write_text("".join(_known(record, host) for host in record.hosts))
+            who = f"gpustack-lab-{record.name}"
+            run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", who, "-f", str(directory / name)])
+    (directory / "known_hosts").write_text("".join(known_hosts_line(record, host) for host in record.hosts))
     (record.state / "ssh_config").write_text(ssh_config(record))
 
 
 def ssh_config(record: Record) -> str:
-    names = [(host.name, host.address) for host in (*record.hosts, *record.addresses)]
-    aliases = "".join(f"Host {name}\n  HostName {address}\n" for name, address in names)
+    """For `ssh -F`: names of the hosts, and the same settings for names and addresses."""
+    names = [(host.name, host.address) for host in record.hosts]
+    names += [(extra.name, extra.address) for extra in record.addresses]
     directory = record.state / "ssh"
-    return aliases + (
+    return "".join(f"Host {name}\n  HostName {address}\n" for name, address in names) + (
         "Host *\n"
         "  User ops\n"
         f"  IdentityFile {directory / 'id_ed25519'}\n"
@@ -40,8 +43,17 @@ def ssh_config(record: Record) -> str:
     )
 
 
+def known_hosts_line(record: Record, host: Host) -> str:
+    kind, key, *_ = (record.state / "ssh" / f"{host.name}_ed25519.pub").read_text().split()
+    names = [host.name, host.address]
+    for extra in record.addresses:
+        if extra.host == host.name:
+            names += [extra.name, extra.address]
+    return f"{','.join(names)} {kind} {key}\n"
+
+
 def give_identity(record: Record, host: Host, root: Path) -> None:
-    """Write the host's own files into `root`. A root that was saved and restored keeps its machine id."""
+    """Write the host's own files into `root`. A root that has a machine id keeps it."""
     keys = record.state / "ssh"
     (root / "etc/hostname").write_text(f"{host.name}\n")
     (root / "etc/hosts").write_text(f"127.0.0.1 localhost\n{host.address} {host.name}\n")
@@ -56,15 +68,13 @@ def give_identity(record: Record, host: Host, root: Path) -> None:
     shutil.copyfile(keys / "id_ed25519.pub", home / "authorized_keys")
     for path in (home, home / "authorized_keys"):
         shutil.chown(path, OPS, OPS)
-    extra = [address for address in record.addresses if address.host == host.name]
-    (root / "etc/systemd/network/10-host0.network").write_text(network_unit(record, host, extra))
+    addresses = [host.address, *(extra.address for extra in record.addresses if extra.host == host.name)]
+    (root / "etc/systemd/network/10-host0.network").write_text(network_unit(record.gateway, addresses))
 
 
-def network_unit(record: Record, host: Host, extra: list[Address]) -> str:
-    addresses = "".join(f"Address={at.address}/24\n" for at in (host, *extra))
-    return (
-        f"[Match]\nName=host0\n[Network]\n{addresses}Gateway={record.gateway}\nLinkLocalAddressing=no\nIPv6AcceptRA=no\n"
-    )
+def network_unit(gateway: str, addresses: Iterable[str]) -> str:
+    lines = "".join(f"Address={address}/24\n" for address in addresses)
+    return f"[Match]\nName=host0\n[Network]\n{lines}Gateway={gateway}\nLinkLocalAddressing=no\nIPv6AcceptRA=no\n"
 
 
 def nameservers() -> str:
@@ -73,22 +83,19 @@ def nameservers() -> str:
     Raises LabError when all of them are loopback addresses, which mean nothing inside a host.
     """
     for path in (Path("/etc/resolv.conf"), Path("/run/systemd/resolve/resolv.conf")):
-        lines = path.read_text().splitlines() if path.exists() else []
-        servers = [line for line in lines if line.startswith("nameserver") and not line.split()[1].startswith("127.")]
+        servers = outside(path.read_text()) if path.exists() else ""
         if servers:
-            return "\n".join(servers) + "\n"
+            return servers
     raise LabError(
         "lab-no-nameserver",
-        "the machine's name servers cannot be reached from a lab host",
-        "every nameserver in /etc/resolv.conf is a loopback address",
+        "The machine's name servers cannot be reached from a lab host.",
+        "Every nameserver in /etc/resolv.conf is a loopback address.",
         "cat /etc/resolv.conf",
     )
 
 
-def _known(record: Record, host: Host) -> str:
-    kind, key, *_ = (record.state / "ssh" / f"{host.name}_ed25519.pub").read_text().split()
-    names = [host.name, host.address]
-    for address in record.addresses:
-        if address.host == host.name:
-            names += [address.name, address.address]
-    return f"{','.join(names)} {kind} {key}\n"
+def outside(resolv_conf: str) -> str:
+    """The nameserver lines that do not name a loopback address."""
+    words = (line.split() for line in resolv_conf.splitlines())
+    servers = [pair[1] for pair in words if len(pair) == 2 and pair[0] == "nameserver"]
+    return "".join(f"nameserver {server}\n" for server in servers if not server.startswith("127.") and server != "::1")

@@ -1,49 +1,45 @@
-"""The ordinary inventory that a lab leaves behind. What a nested or older kernel needs is said here and nowhere else."""
+"""The ordinary inventory that a lab writes. What a nested or older kernel needs is said here and nowhere else."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from gpustack.errors import LabError
 from gpustack.lab.capabilities import Machine
-from gpustack.lab.state import Record, default_name, read
+from gpustack.lab.state import Record, existing
 
 
 def inventory_path(name: str | None = None, *, addresses: bool = False) -> Path:
-    """The inventory directory of a lab, by default that of this checkout's. `addresses`: the one with many addresses.
+    """The inventory directory of a lab, by default this checkout's. `addresses`: the one whose hosts are n01, n02, …
 
     Raises LabError when the lab is not up.
     """
-    record = read(name or default_name())
-    if record is None:
-        raise LabError("lab-not-up", f"there is no lab {name or default_name()}", "", "gpustack lab up")
-    return record.state / ("addresses" if addresses else "inventory")
+    return existing(name).state / ("addresses" if addresses else "inventory")
 
 
 def write_inventories(record: Record, machine: Machine) -> None:
     spec = {"gpustack": cluster_spec(record, machine)}
-    hosts = [(host.name, host.address) for host in record.hosts]
-    _write(record.state / "inventory", hosts_file(record, hosts), spec)
+    _write(record.state / "inventory", hosts_file(record, [(host.name, host.address) for host in record.hosts]), spec)
     if record.addresses:
-        many = [(address.name, address.address) for address in record.addresses]
+        many = [(extra.name, extra.address) for extra in record.addresses]
         _write(record.state / "addresses", hosts_file(record, many), spec)
 
 
-def hosts_file(record: Record, hosts: list[tuple[str, str]]) -> dict[str, Any]:
+def hosts_file(record: Record, hosts: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """Content of hosts.yml: the first host is the control plane, every host a node."""
-    key, config = record.state / "ssh" / "id_ed25519", record.state / "ssh_config"
+    named = dict(hosts)
     return {
         "all": {
             "vars": {
                 "ansible_user": "ops",
                 "ansible_become": True,
-                "ansible_ssh_private_key_file": str(key),
-                "ansible_ssh_common_args": f"-F {config}",
+                "ansible_ssh_private_key_file": str(record.state / "ssh" / "id_ed25519"),
+                "ansible_ssh_common_args": f"-F {record.state / 'ssh_config'}",
             },
             "children": {
-                "kube_control_plane": {"hosts": {hosts[0][0]: None}},
-                "kube_node": {"hosts": {name: {"ansible_host": address} for name, address in hosts}},
+                "kube_control_plane": {"hosts": {next(iter(named)): None}},
+                "kube_node": {"hosts": {name: {"ansible_host": address} for name, address in named.items()}},
             },
         }
     }
@@ -51,11 +47,7 @@ def hosts_file(record: Record, hosts: list[tuple[str, str]]) -> dict[str, Any]:
 
 def cluster_spec(record: Record, machine: Machine) -> dict[str, Any]:
     """The cluster spec for hosts on this machine: options that any nested or older host needs, no others."""
-    spec: dict[str, Any] = {
-        # nf_conntrack_max cannot be written in a network namespace of its own.
-        "kube_proxy": {"conntrack": {"max_per_core": 0, "min": 0}},
-        "time_sync": "external",
-    }
+    spec: dict[str, Any] = {}
     if record.source:
         spec["source"] = {"mirror": record.source.url, "fingerprint": record.source.fingerprint}
     if machine.cgroup == 1:
@@ -63,8 +55,12 @@ def cluster_spec(record: Record, machine: Machine) -> dict[str, Any]:
         spec["kubelet"] = {"failCgroupV1": False}
     if not machine.oom_score:
         spec["containerd"] = {"restrict_oom_score_adj": True}
+    # nf_conntrack_max cannot be written in a network namespace other than the first.
+    spec["kube_proxy"] = {"conntrack": {"max_per_core": 0, "min": 0}}
     if machine.swap:
         spec["swap"] = "keep"
+    # The clock is the machine's.
+    spec["time_sync"] = "external"
     return spec
 
 

@@ -1,4 +1,11 @@
-"""A lab that is up, as tests and the command line use it."""
+"""A lab that is up, as tests and the command line use it.
+
+    lab = up(releases=["debian-12", "debian-13"])
+    lab.exec("host1", ["sudo", "apt-get", "update"])
+    lab.save("clean"); lab.restore("clean"); lab.down()
+
+What leaves this room is an ordinary inventory (`lab.inventory`); no step, probe or role knows what a lab is.
+"""
 
 import shlex
 import subprocess
@@ -6,11 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpustack.errors import LabError
 from gpustack.events import Reporter, silent
-from gpustack.lab import hosts, leftovers, snapshots, state
+from gpustack.lab import capabilities, hosts, leftovers, snapshots, state
+from gpustack.lab.bring_up import bring_up
+from gpustack.lab.inventory import inventory_path
+from gpustack.lab.mirror import Mirror
 from gpustack.lab.state import Host, Record, Source
-from gpustack.lab.up import Mirror, bring_up
+
+__all__ = ["Host", "Lab", "Mirror", "Source", "down", "find", "inventory_path", "up"]
 
 
 @dataclass(frozen=True)
@@ -28,21 +38,29 @@ class Lab:
 
     @property
     def inventory(self) -> Path:
-        return self.record.state / "inventory"
+        return inventory_path(self.name)
 
     @property
     def ssh_config(self) -> Path:
         return self.record.state / "ssh_config"
 
-    def exec(self, host: str, argv: Sequence[str], *, text: str = "", limit: float = 600.0) -> subprocess.CompletedProcess[str]:
-        """Run `argv` on a host as `ops` over ssh; 255 is ssh's own failure. Raises TimeoutExpired after `limit` seconds."""
-        command = [*hosts.ssh(self.record, self.record.host(host)), "--", shlex.join(argv)]
+    def ssh(self, host: str) -> list[str]:
+        """The words of an ssh command to the host, without a command. Raises LabError for an unknown host."""
+        return hosts.ssh(self.record, self.record.host(host))
+
+    def exec(
+        self, host: str, argv: Sequence[str], *, text: str = "", limit: float = 600.0
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `argv` on a host as `ops`. The status 255 is ssh's own failure. TimeoutExpired after `limit` seconds."""
+        command = [*self.ssh(host), "--", shlex.join(argv)]
         return subprocess.run(command, input=text, capture_output=True, text=True, timeout=limit, check=False)
 
     def save(self, snapshot: str) -> None:
+        capabilities.require_root()
         snapshots.save(self.record, snapshot, self.report)
 
     def restore(self, snapshot: str) -> None:
+        capabilities.require_root()
         snapshots.restore(self.record, snapshot, self.report)
 
     def down(self) -> None:
@@ -61,19 +79,18 @@ def up(
     report: Reporter = silent,
 ) -> Lab:
     """Bring up a lab with one host per release, named host1, host2, …; it outlives this process. Raises LabError."""
-    return Lab(bring_up(name or state.default_name(), releases, mirror=mirror, addresses=addresses, report=report), report)
+    made = bring_up(name or state.default_name(), releases, mirror=mirror, addresses=addresses, report=report)
+    return Lab(made, report)
 
 
 def find(name: str | None = None, *, report: Reporter = silent) -> Lab:
-    """A lab that is up. Raises LabError when there is none of that name."""
-    record = state.read(name or state.default_name())
-    if record is None:
-        raise LabError("lab-not-up", f"there is no lab {name or state.default_name()}", "", "gpustack lab up")
-    return Lab(record, report)
+    """A lab that is up, by default this checkout's. Raises LabError when it is not."""
+    return Lab(state.existing(name), report)
 
 
 def down(name: str | None = None, *, graceful: bool = True, report: Reporter = silent) -> bool:
     """Shut the hosts down (or kill them) and remove all that `up` made. False when there was nothing to do."""
+    capabilities.require_root()
     name = name or state.default_name()
     with state.locked(name):
         record = state.read(name)

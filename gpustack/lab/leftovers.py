@@ -1,22 +1,16 @@
 """Remove a lab completely, whatever state it is in, and recognise labs whose processes are gone."""
 
 import shutil
-from pathlib import Path
 
 from gpustack.events import Event, Reporter
-from gpustack.lab import cgroups, hosts, network, pool, state, sysctls
+from gpustack.lab import detached, hosts, mirror, network, pool, state, sysctls
 from gpustack.lab.state import Record
-
-MIRROR = "mirror"
-
-
-def parts(record: Record) -> list[str]:
-    return [*(host.name for host in record.hosts), MIRROR]
 
 
 def dead(record: Record) -> bool:
-    """Whether no process of the lab runs: it crashed, was killed, all hosts powered off, or the machine was booted anew."""
-    return record.boot != state.boot_id() or not any(cgroups.processes(record.group(part)) for part in parts(record))
+    """Whether nothing of the lab runs: it crashed, was killed or powered off, or the machine was booted since."""
+    parts = [*(host.name for host in record.hosts), mirror.PART]
+    return record.boot != state.boot_id() or not any(detached.running(record, part) for part in parts)
 
 
 def remove(record: Record, *, keep_console: bool = False) -> None:
@@ -25,30 +19,26 @@ def remove(record: Record, *, keep_console: bool = False) -> None:
     Hold the lab's lock; takes the machine's. The record goes last: an interrupted removal is found and finished.
     """
     hosts.kill(record, record.hosts)
-    cgroups.kill(record.group(MIRROR))
-    cgroups.remove(record.group(MIRROR))
+    detached.end(record, mirror.PART)
     with state.locked("machine"):
         network.drop_network(record)
-        pool.delete_tree(record.roots)
+        if record.pool.with_suffix(".btrfs").exists():
+            pool.open_pool(record.pool)
+            pool.delete_tree(record.roots)
         for path in record.state.glob("*"):
-            if path.name != "console" or not keep_console:
-                _discard(path)
-        if not keep_console:
-            shutil.rmtree(record.state, ignore_errors=True)
+            if path.is_file():
+                path.unlink()
+            elif path.name != "console" or not keep_console:
+                shutil.rmtree(path)
+        if record.state.is_dir() and not keep_console:
+            record.state.rmdir()
         others = [other for other in state.records() if other.name != record.name]
-        if not [other for other in others if other.pool == record.pool]:
+        if all(other.pool != record.pool for other in others):
             pool.close_pool(record.pool)
         if not others:
             sysctls.restore()
             network.forget_tables()
         state.forget(record.name)
-
-
-def _discard(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink()
 
 
 def sweep(report: Reporter) -> None:
@@ -59,5 +49,19 @@ def sweep(report: Reporter) -> None:
         with state.locked(record.name, wait=False) as mine:
             current = state.read(record.name) if mine else None
             if current and dead(current):
-                report(Event("note", record.name, "its processes are gone; removing what they left"))
+                report(Event("note", record.name, "its processes are gone; what they left is removed"))
                 remove(current)
+
+
+def sweep_files(record: Record) -> None:
+    """Remove roots and files of labs without a record, beside those of `record`: the machine was booted since.
+
+    Hold the machine's lock, with the pool open.
+    """
+    known = {other.name for other in state.records()}
+    for path in (record.pool / "labs").iterdir():
+        if path.name not in known:
+            pool.delete_tree(path)
+    for path in record.state.parent.glob("*"):
+        if path.name not in known:
+            shutil.rmtree(path)

@@ -1,4 +1,4 @@
-"""Bridge, subnet and NAT of a lab. Every iptables rule carries the lab's name as a comment, by which it is found again."""
+"""Bridge, subnet and NAT of a lab. Every iptables rule has the lab's name as a comment, by which it is found again."""
 
 import json
 import shlex
@@ -16,24 +16,25 @@ SERVICES = IPv4Network("10.96.0.0/12")
 
 def used_networks() -> list[IPv4Network]:
     """Networks that this machine has an address in or a route to (the default route aside)."""
-    used = []
-    for link in json.loads(run(["ip", "-json", "-4", "address"])):
-        for address in link["addr_info"]:
-            used.append(IPv4Network(f"{address['local']}/{address['prefixlen']}", strict=False))
-    for route in json.loads(run(["ip", "-json", "-4", "route", "show", "table", "all"])):
-        if route["dst"] != "default":
-            used.append(IPv4Network(route["dst"], strict=False))
-    return used
+    links = json.loads(run(["ip", "-json", "-4", "address"]))
+    routes = json.loads(run(["ip", "-json", "-4", "route", "show", "table", "all"]))
+    addresses = [f"{at['local']}/{at['prefixlen']}" for link in links for at in link["addr_info"]]
+    targets = [route["dst"] for route in routes if route["dst"] != "default"]
+    return [IPv4Network(text, strict=False) for text in (*addresses, *targets)]
 
 
 def free_net(used: Iterable[IPv4Network], taken: Iterable[str]) -> str:
-    """First three numbers of the first /24 of 10.77.0.0/16 that overlaps nothing used and is not `taken` by another lab."""
-    used, taken = [*used, PODS, SERVICES], set(taken)
+    """First three numbers of the first /24 of 10.77.0.0/16 that overlaps nothing used and is not `taken` by a lab.
+
+    The block lies outside the pod and service networks that a cluster gets by default.
+    """
+    used, taken = list(used), set(taken)
     for subnet in BLOCK.subnets(new_prefix=24):
-        net = str(subnet.network_address).rsplit(".", 1)[0]
+        net = str(subnet.network_address).rpartition(".")[0]
         if net not in taken and not any(subnet.overlaps(other) for other in used):
             return net
-    raise LabError("lab-no-free-subnet", f"no free /24 in {BLOCK}", "routes, addresses and labs use all of it", "ip route show")
+    why = "Labs, routes and addresses of this machine use all of it."
+    raise LabError("lab-no-free-subnet", f"There is no free /24 in {BLOCK}.", why, "ip route show table all")
 
 
 def rules(record: Record) -> list[tuple[str, str, str]]:
@@ -54,9 +55,10 @@ def rules(record: Record) -> list[tuple[str, str, str]]:
 
 
 def raise_network(record: Record) -> None:
-    """Make bridge and rules; what is already there is left as it is."""
-    if attempt(["ip", "link", "show", record.bridge]).returncode != 0:
-        run(["ip", "link", "add", record.bridge, "type", "bridge"])
+    """Make the bridge, and the rules anew. Hold the machine's lock."""
+    remember_tables()
+    if not _exists(record.bridge):
+        run(["ip", "link", "add", "name", record.bridge, "type", "bridge"])
     run(["ip", "address", "replace", f"{record.gateway}/24", "dev", record.bridge])
     run(["ip", "link", "set", record.bridge, "up"])
     remove_rules(record)
@@ -66,7 +68,7 @@ def raise_network(record: Record) -> None:
 
 def drop_network(record: Record) -> None:
     remove_rules(record)
-    if attempt(["ip", "link", "show", record.bridge]).returncode == 0:
+    if _exists(record.bridge):
         run(["ip", "link", "delete", record.bridge])
 
 
@@ -79,7 +81,7 @@ def remove_rules(record: Record) -> None:
 
 
 def remember_tables() -> None:
-    """Note which nftables tables the machine had, once: iptables makes `ip nat` and `ip filter` where they are missing."""
+    """Note once which nftables tables the machine had: iptables makes `ip nat` and `ip filter` if they are missing."""
     file = MACHINE / "tables"
     if not file.exists():
         file.write_text(run(["nft", "list", "tables"]))
@@ -88,14 +90,19 @@ def remember_tables() -> None:
 def forget_tables() -> None:
     """Delete the tables that were not there before the first lab, if nobody put a rule into them since."""
     file = MACHINE / "tables"
-    before = file.read_text().splitlines() if file.exists() else None
+    if not file.exists():
+        return
     for table in ("nat", "filter"):
-        if before is not None and f"table ip {table}" not in before:
+        if f"table ip {table}" not in file.read_text().splitlines():
             listing = attempt(["nft", "--json", "list", "table", "ip", table])
             if listing.returncode == 0 and '"rule"' not in listing.stdout:
                 run(["nft", "delete", "table", "ip", table])
-    file.unlink(missing_ok=True)
+    file.unlink()
 
 
 def comment(record: Record) -> str:
     return f"gpustack-lab:{record.name}"
+
+
+def _exists(link: str) -> bool:
+    return attempt(["ip", "link", "show", link]).returncode == 0

@@ -1,20 +1,21 @@
-"""The pool: one sparse file with a btrfs in it, which holds every root, so that copies take no time and overlayfs works on them."""
+"""The pool: a sparse file with a btrfs in it that holds every root. Copies take no time, and overlayfs works on it."""
 
 import shutil
 from pathlib import Path
 
-from gpustack.lab.commands import attempt, run
+from gpustack.lab.commands import run
 
-SIZE = "60G"  # sparse; about 6 GB are in use after an installation of a two-node cluster
+SIZE = "60G"  # sparse; a two-node cluster with its images takes about 6 GB of it
+SUBVOLUME = 256  # inode number of the root directory of every btrfs subvolume
 
 
-def open_pool(cache: Path) -> Path:
-    """The mounted pool of a cache directory. Hold the machine's lock."""
-    mount, file = cache / "pool", cache / "pool.btrfs"
+def open_pool(mount: Path) -> None:
+    """Mount the pool, made beside its mount point where it is missing. Hold the machine's lock."""
+    file = mount.with_suffix(".btrfs")
     if not mount.is_mount():
         mount.mkdir(parents=True, exist_ok=True)
         if not file.exists():
-            fresh = file.with_suffix(".new")
+            fresh = mount.with_suffix(".new")
             fresh.unlink(missing_ok=True)
             run(["truncate", "--size", SIZE, str(fresh)])
             run(["mkfs.btrfs", "--quiet", str(fresh)])
@@ -22,7 +23,6 @@ def open_pool(cache: Path) -> Path:
         run(["mount", "-o", "loop,noatime", str(file), str(mount)])
     (mount / "seeds").mkdir(exist_ok=True)
     (mount / "labs").mkdir(exist_ok=True)
-    return mount
 
 
 def close_pool(mount: Path) -> None:
@@ -37,30 +37,28 @@ def create(path: Path) -> None:
 
 
 def copy(source: Path, target: Path) -> None:
-    """A writable copy of a root, running or not (then as after a power cut)."""
+    """A writable copy of a root. Of one in use it is what a power cut would leave."""
     target.parent.mkdir(parents=True, exist_ok=True)
     run(["btrfs", "--quiet", "subvolume", "snapshot", str(source), str(target)])
 
 
 def delete(path: Path) -> None:
     """Delete a subvolume with those that programs made inside it."""
-    listed = attempt(["btrfs", "subvolume", "list", "-o", str(path)]).stdout.splitlines()
-    for line in sorted(listed, key=len, reverse=True):
-        inner = path / Path(line.split(" path ", 1)[1]).relative_to(_inside(path))
-        run(["btrfs", "--quiet", "subvolume", "delete", str(inner)])
+    mount = next(parent for parent in path.parents if parent.is_mount())
+    inner = [
+        mount / line.split(" path ", 1)[1]
+        for line in run(["btrfs", "subvolume", "list", "-o", str(path)]).splitlines()
+        if (mount / line.split(" path ", 1)[1]).is_relative_to(path)
+    ]
+    for below in inner:
+        delete(below)
     run(["btrfs", "--quiet", "subvolume", "delete", str(path)])
 
 
 def delete_tree(directory: Path) -> None:
-    """Delete all subvolumes below a plain directory of the pool, then the directory."""
-    if not directory.exists():
-        return
+    """Delete the subvolumes of a lab and the plain directory around them."""
     for path in [*directory.glob("hosts/*"), *directory.glob("snapshots/*/*")]:
-        delete(path)
-    shutil.rmtree(directory)
-
-
-def _inside(path: Path) -> Path:
-    """The path of a subvolume as `btrfs subvolume list` prints it: relative to the top of its filesystem."""
-    mount = next(parent for parent in path.parents if parent.is_mount())
-    return path.relative_to(mount)
+        if path.stat().st_ino == SUBVOLUME:
+            delete(path)
+    if directory.exists():
+        shutil.rmtree(directory)

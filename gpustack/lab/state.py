@@ -1,7 +1,7 @@
-"""What is known of a lab: one record per lab in a directory of the machine, files of the lab in the user's state directory.
+"""What is known of a lab: its record in a directory of the machine, its files in the user's state directory.
 
-The records stand in one place for the whole machine, because labs of different checkouts and users share its
-bridges, subnets and sysctls. Everything needed to remove a lab is in its record.
+Records stand in one place for the whole machine, because labs of different checkouts and users share its bridges,
+subnets and sysctls. Everything needed to remove a lab is in its record.
 """
 
 import fcntl
@@ -51,7 +51,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Record:
-    """`net` is the first three numbers of the subnet; `state` and `pool` are directories; `boot` the machine's boot id."""
+    """`net` is the first three numbers of the subnet, `boot` the boot id of the machine that the lab was made in."""
 
     name: str
     net: str
@@ -83,13 +83,18 @@ class Record:
         """Name of the cgroup, or of the systemd unit, that holds all processes of a host or of the mirror."""
         return f"gpustack-lab-{self.name}-{part}"
 
+    def console(self, part: str) -> Path:
+        return self.state / "console" / f"{part}.log"
+
     def host(self, name: str) -> Host:
         """Raises LabError when the lab has no such host."""
         for host in self.hosts:
             if host.name == name:
                 return host
-        names = ", ".join(host.name for host in self.hosts)
-        raise LabError("lab-unknown-host", f"lab {self.name} has no host {name!r}", f"it has: {names}", "gpustack lab status")
+        has = ", ".join(host.name for host in self.hosts)
+        raise LabError(
+            "lab-unknown-host", f"Lab {self.name} has no host {name!r}.", f"It has {has}.", "gpustack lab status"
+        )
 
 
 def default_name() -> str:
@@ -111,10 +116,9 @@ def boot_id() -> str:
 
 def write(record: Record) -> None:
     fields = asdict(record) | {"state": str(record.state), "pool": str(record.pool)}
-    path = MACHINE / f"{record.name}.json"
-    fresh = path.with_suffix(".new")
+    fresh = MACHINE / f"{record.name}.new"
     fresh.write_text(json.dumps(fields, indent=1))
-    fresh.replace(path)
+    fresh.replace(MACHINE / f"{record.name}.json")
 
 
 def read(name: str) -> Record | None:
@@ -123,13 +127,27 @@ def read(name: str) -> Record | None:
         fields = json.loads((MACHINE / f"{name}.json").read_text())
     except FileNotFoundError:
         return None
-    source = fields.pop("source")
     return Record(
-        **(fields | {"state": Path(fields["state"]), "pool": Path(fields["pool"])})
-        | {"hosts": tuple(Host(**host) for host in fields["hosts"])}
-        | {"addresses": tuple(Address(**address) for address in fields["addresses"])},
-        source=Source(**source) if source else None,
+        name=fields["name"],
+        net=fields["net"],
+        state=Path(fields["state"]),
+        pool=Path(fields["pool"]),
+        boot=fields["boot"],
+        hosts=tuple(Host(**host) for host in fields["hosts"]),
+        addresses=tuple(Address(**address) for address in fields["addresses"]),
+        source=Source(**fields["source"]) if fields["source"] else None,
     )
+
+
+def existing(name: str | None) -> Record:
+    """The record of the named lab, by default this checkout's. Raises LabError when it is not up."""
+    record = read(name or default_name())
+    if record is None:
+        up = "gpustack lab up" + (f" --name {name}" if name else "")
+        raise LabError(
+            "lab-not-up", f"There is no lab {name or default_name()}.", "It was never brought up, or taken down.", up
+        )
+    return record
 
 
 def records() -> list[Record]:
@@ -144,29 +162,36 @@ def forget(name: str) -> None:
 
 @contextmanager
 def locked(what: str, *, wait: bool = True) -> Iterator[bool]:
-    """Hold the lock of a lab (its name) or of the machine (`machine`). Gives False when not waiting and another holds it.
+    """Hold the lock of a lab (its name) or of the `machine`. Without `wait` gives False when somebody else holds it.
 
     It ends with its holder's process. Raises LabError after 15 minutes of waiting.
     """
     MACHINE.mkdir(mode=0o755, parents=True, exist_ok=True)
-    with (MACHINE / f"{what}.lock").open("w") as file:
-        deadline = time.monotonic() + (LOCK_LIMIT if wait else 0.0)
-        while True:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as held:
-                if not wait:
-                    yield False
-                    return
-                if time.monotonic() > deadline:
-                    raise LabError(
-                        "lab-busy", f"another gpustack works on {what}", f"waited {LOCK_LIMIT:.0f} s", "gpustack lab status"
-                    ) from held
-                time.sleep(0.1)
-                continue
-            yield True
+    path = MACHINE / f"{what}.lock"
+    deadline = time.monotonic() + (LOCK_LIMIT if wait else 0.0)
+    while (file := _taken(path)) is None:
+        if not wait:
+            yield False
             return
+        if time.monotonic() > deadline:
+            why = f"Waited {LOCK_LIMIT / 60:.0f} minutes."
+            raise LabError("lab-busy", f"Another gpustack process works on {what}.", why, f"fuser -v {path}")
+        time.sleep(0.1)
+    try:
+        yield True
+    finally:
+        path.unlink(missing_ok=True)
+        os.close(file)
 
 
-def running_as_root() -> bool:
-    return os.geteuid() == 0
+def _taken(path: Path) -> int | None:
+    """The locked file, or None while another process has it (also when that one has just removed the file)."""
+    file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if path.stat().st_ino == os.fstat(file).st_ino:
+            return file
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    os.close(file)
+    return None

@@ -1,4 +1,4 @@
-"""Settings of the machine's kernel that a lab changes: recorded before the first lab is up, put back after the last is down.
+"""Kernel settings of the machine that a lab changes: recorded before the first lab is up, put back after the last.
 
 Lab hosts share vm.*, kernel.* and fs.* with the machine, and may write them as real hosts do.
 """

@@ -1,0 +1,100 @@
+"""Bring a lab up."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gpustack.errors import LabError
+from gpustack.events import Reporter
+from gpustack.lab import capabilities, hosts, identity, inventory, leftovers, network, pool, seeds, state, sysctls
+from gpustack.lab import mirror as mirrors
+from gpustack.lab.capabilities import Machine
+from gpustack.lab.mirror import Mirror
+from gpustack.lab.releases import RELEASES
+from gpustack.lab.state import Address, Host, Record, Source
+
+MOST_HOSTS, MOST_ADDRESSES = 80, 150
+
+
+def bring_up(
+    name: str, releases: Sequence[str], *, mirror: Mirror | Source | None, addresses: int, report: Reporter
+) -> Record:
+    """A lab with one host per entry of `releases`. Of an equal lab that is already up, only what is missing is started.
+
+    Raises LabError: this machine cannot, the request is wrong, a lab of that name is up and different, a host or the
+    mirror did not come up. What was made for a new lab is then removed again.
+    """
+    judge(name, releases, addresses)
+    machine = capabilities.require()
+    leftovers.sweep(report)
+    with state.locked(name):
+        there = state.read(name)
+        if there:
+            _same(there, releases, addresses)
+            return _make(there, mirror, machine, report)
+        record = _claim(name, releases, addresses)
+        try:
+            return _make(record, mirror, machine, report)
+        except BaseException:
+            leftovers.remove(record, keep_console=True)
+            raise
+
+
+def judge(name: str, releases: Sequence[str], addresses: int) -> None:
+    """Raises LabError with all that is wrong in a request."""
+    known = ", ".join(RELEASES)
+    wrong = [f"release {one!r}: there is {known}" for one in dict.fromkeys(releases) if one not in RELEASES]
+    plain = name.replace("-", "").isalnum() and name.isascii() and name == name.lower()
+    if not plain or len(name) > 40 or name == "machine" or name.startswith(("-", "seed-")):
+        wrong.append(f"name {name!r}: lower-case letters, digits and dashes, at most 40; not machine, not seed-…")
+    if not 1 <= len(releases) <= MOST_HOSTS:
+        wrong.append(f"{len(releases)} hosts: 1 to {MOST_HOSTS} are possible")
+    if not 0 <= addresses <= MOST_ADDRESSES:
+        wrong.append(f"{addresses} addresses: 0 to {MOST_ADDRESSES} are possible")
+    if wrong:
+        raise LabError("lab-bad-request", "There can be no such lab.", "\n".join(wrong), "gpustack lab up --help")
+
+
+def _same(there: Record, releases: Sequence[str], addresses: int) -> None:
+    found = [host.os for host in there.hosts]
+    if found != list(releases) or len(there.addresses) != addresses:
+        why = f"It has {', '.join(found)} and {len(there.addresses)} further addresses."
+        down = f"gpustack lab down --name {there.name}"
+        raise LabError("lab-already-up", f"Lab {there.name} is up with other hosts.", why, down)
+
+
+def _claim(name: str, releases: Sequence[str], addresses: int) -> Record:
+    """Choose a subnet and write the record, so that whatever is made from here on can be found and removed."""
+    with state.locked("machine"):
+        net = network.free_net(network.used_networks(), [other.net for other in state.records()])
+        made = tuple(Host(f"host{i + 1}", release, f"{net}.{11 + i}") for i, release in enumerate(releases))
+        extra = tuple(Address(f"n{i + 1:02}", made[i % len(made)].name, f"{net}.{100 + i}") for i in range(addresses))
+        mount = state.cache_directory() / "pool"
+        record = Record(name, net, state.state_directory(name), mount, state.boot_id(), made, extra)
+        state.write(record)
+        return record
+
+
+def _make(record: Record, mirror: Mirror | Source | None, machine: Machine, report: Reporter) -> Record:
+    """Everything that is not there yet, in an order in which each part finds what it needs."""
+    with state.locked("machine"):
+        pool.open_pool(record.pool)
+        leftovers.sweep_files(record)
+        sysctls.raise_limits()
+        network.raise_network(record)
+    identity.make_keys(record)
+    if isinstance(mirror, Mirror):
+        mirrors.start(record, mirror)
+    for host in record.hosts:
+        root = hosts.root_of(record, host)
+        if not root.exists():
+            pool.copy(seeds.seed(host.os, record.pool, report), root)
+        if not hosts.running(record, host):
+            identity.give_identity(record, host, root)
+    hosts.boot(record, record.hosts)
+    record = replace(record, source=mirror.source(record) if isinstance(mirror, Mirror) else mirror or record.source)
+    inventory.write_inventories(record, machine)
+    state.write(record)
+    hosts.wait_for_ssh(record, record.hosts, report)
+    if isinstance(mirror, Mirror):
+        mirrors.wait(record, mirror, report)
+    return record
