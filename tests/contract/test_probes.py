@@ -3,82 +3,73 @@
 import re
 import shutil
 import subprocess
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gpustack.ask.probe import Shell
+import gpustack.probes
+from gpustack.ask.probe import Probe, Shell
 from gpustack.ask.script import command
 
-probes = pytest.importorskip("gpustack.probes")
-if not hasattr(probes, "ALL"):
-    pytest.skip("gpustack.probes lists no probes yet", allow_module_level=True)
-ALL = probes.ALL
+FOLDER = Path(gpustack.probes.__path__[0])
+MODULES = [import_module(f"gpustack.probes.{path.stem}") for path in sorted(FOLDER.glob("[a-z]*.py"))]
+# A probe that one module imports from another is the same object, and counts once.
+ALL = list(
+    {id(value): value for module in MODULES for value in vars(module).values() if isinstance(value, Probe)}.values()
+)
 SHELL = [probe for probe in ALL if isinstance(probe.ask, Shell)]
 every_probe = pytest.mark.parametrize("probe", ALL, ids=lambda probe: probe.id)
 
-# A program and what makes it change something; options may stand between.
-MUTATING = (
-    r"\b(apt|apt-get|dpkg)\b.*\b(install|remove|purge|update|upgrade|autoremove|configure|clean)\b",
-    r"\bapt-mark\b.*\b(un)?hold\b",
-    r"\bsystemctl\b.*\b(start|stop|restart|reload|try-restart|enable|disable|mask|unmask|daemon-reload|daemon-reexec|kill|set-property|isolate|reset-failed|edit)\b",
-    r"\bsysctl\b.*(\s-w\b|\s--system\b|\s-p\b|=)",
-    r"\bswapoff\b|\bswapon\s+(?!--show|-s\b|--summary)",
-    r"\bmodprobe\b(?!.*(\s-n\b|--dry-run|--show-depends|\s-D\b|--showconfig|\s-c\b))|\brmmod\b|\binsmod\b",
-    r"\b(rm|rmdir|mv|cp|ln|mkdir|touch|chmod|chown|truncate|tee|install|dd|mkfs\S*|wipefs|mktemp)\s",
-    r"\bsed\b.*\s-[a-zA-Z]*i\b",
-    r"\bkubectl\b.*\b(apply|create|delete|patch|replace|edit|label|annotate|taint|cordon|uncordon|drain|scale|rollout|exec|run|cp|debug)\b",
-    r"\bkubeadm\b.*\b(init|join|reset|upgrade|token\s+(create|delete))\b",
-    r"\bip6?tables(-nft|-legacy)?\b.*\s-(A|I|D|F|P|N|X|R|Z|E)\b|\bip6?tables(-nft|-legacy)?-restore\b",
-    r"\bnft\b.*\b(add|create|insert|delete|destroy|flush|replace|rename|reset)\b",
-    r"\b(ufw|firewall-cmd)\b.*\b(enable|disable|allow|deny|delete|insert|reload|--add-\S+|--remove-\S+)\b",
-    r"\bip\b.*\b(add|del|delete|set|flush|replace|change)\b",
-    r"\b(crictl|ctr)\b.*\b(rm|rmi|rmp|stop|stopp|run|runp|pull|exec|import|delete|kill|start|create)\b",
-    r"\b(hostnamectl|timedatectl)\s+(set-\S+|hostname\s+\S+)",
-    r"\b(kill|pkill|killall|reboot|shutdown|poweroff|mount\s+-\S*o|umount)\b",
+# Programs that always change something, and those that do with certain words.
+ALWAYS = (
+    "chmod|chown|cp|dd|insmod|install|kill|killall|ln|mkdir|mkfs.*|mktemp|mv|pkill|poweroff|reboot|rm|rmdir|rmmod|"
+    "shutdown|swapoff|tee|touch|truncate|umount|wipefs|ip6?tables(-nft|-legacy)?-restore"
 )
-# Output to a file; /dev/null and other descriptors are no files.
-REDIRECT = r"(?<![-=<])>>?(?!\s*(/dev/null|&))"
+WITH = {
+    "apt|apt-get|dpkg": r"install|remove|purge|update|upgrade|autoremove|--configure|clean",
+    "apt-mark": r"hold|unhold|auto|manual",
+    "systemctl": r"start|stop|restart|reload|try-restart|enable|disable|mask|unmask|daemon-reload|daemon-reexec|kill|"
+    r"set-property|isolate|reset-failed|edit",
+    "sysctl": r"-w|--system|-p|\S+=.*",
+    "swapon": r"-a|/\S+",
+    "modprobe": r"(?!-n|-q|--dry-run|--show-depends|-D|--showconfig|-c)\S+(?!.* (-n|--dry-run))",
+    "sed": r"-[a-zA-Z]*i\S*",
+    "kubectl": r"apply|create|delete|patch|replace|edit|label|annotate|taint|cordon|uncordon|drain|scale|rollout|exec|"
+    r"run|cp|debug",
+    "kubeadm": r"init|join|reset|upgrade|create|delete",
+    "ip6?tables(-nft|-legacy)?": r"-[ADEFINPRXZ]",
+    "nft": r"add|create|insert|delete|destroy|flush|replace|rename|reset|-f",
+    "ufw|firewall-cmd": r"enable|disable|allow|deny|delete|insert|--reload|reload|--add-\S+|--remove-\S+",
+    "ip": r"add|del|delete|set|flush|replace|change",
+    "crictl|ctr": r"rm|rmi|rmp|stop|stopp|run|runp|pull|exec|import|delete|kill|start|create",
+    "hostnamectl|timedatectl": r"set-\S+|hostname \S+",
+    "mount": r"-\S+|/\S+",
+}
+# Where a program may stand: at the start, or after what ends or precedes a command.
+PLACE = r"(?:^|[;&|({`!]|\b(?:then|do|else|if|while|exec|xargs|env|timeout [0-9]+) )\s*(?:/\S*/)?"
+MUTATING = re.compile(
+    "|".join(
+        [rf"{PLACE}(?:{ALWAYS})(?= |$)"]
+        + [rf"{PLACE}(?:{program}) (?:[^;|&]* )?(?:{words})(?=[ ;|&)]|$)" for program, words in WITH.items()]
+    )
+)
+# Output to a file; /dev/null and other descriptors are no files, and what stands in quotes is awk's or jq's.
+REDIRECT = re.compile(r">>?(?!\s*(?:/dev/null|&[0-9]))")
+QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
 def changes(script: str) -> list[str]:
-    """The lines that could change the host. Text in quotes is skipped for redirections only (awk and jq compare)."""
-    found = []
-    for line in script.splitlines():
-        bare = re.sub(r"'[^']*'|\"[^\"]*\"", "''", line)
-        if any(re.search(verb, line) for verb in MUTATING) or re.search(REDIRECT, bare):
-            found.append(line)
-    return found
+    """The lines of a script that could change the host."""
+    return [line for line in script.splitlines() if MUTATING.search(line) or REDIRECT.search(QUOTED.sub("''", line))]
 
 
 def test_ids_are_unique_and_name_their_subject() -> None:
+    assert ALL
     ids = [probe.id for probe in ALL]
     assert sorted({id for id in ids if ids.count(id) > 1}) == []
     assert [id for id in ids if not re.fullmatch(r"[a-z][a-z0-9-]*\.[a-z][a-z0-9-]*", id)] == []
-
-
-def test_all_lists_every_probe_of_the_modules() -> None:
-    from importlib import import_module
-
-    from gpustack.ask.probe import Probe
-
-    folder = Path(probes.__file__).parent
-    found = {
-        value.id
-        for path in folder.glob("[a-z]*.py")
-        for value in vars(import_module(f"gpustack.probes.{path.stem}")).values()
-        if isinstance(value, Probe)
-    }
-    assert found == {probe.id for probe in ALL}
-
-
-def test_the_steps_ask_only_listed_probes() -> None:
-    steps = pytest.importorskip("gpustack.steps")
-    unlisted = [
-        (step.id, probe.id) for step in getattr(steps, "STEPS", ()) for probe in step.probes if probe not in ALL
-    ]
-    assert unlisted == []
 
 
 @every_probe
@@ -101,6 +92,8 @@ def test_changes_nothing(probe: Any) -> None:
         "nft flush ruleset",
         "sed -ri s/a/b/ /etc/fstab",
         "test -f x || touch x",
+        "if true; then /sbin/modprobe overlay; fi",
+        "x=$(mktemp)",
     ],
 )
 def test_a_change_is_seen(script: str) -> None:
@@ -116,6 +109,9 @@ def test_a_change_is_seen(script: str) -> None:
         "awk '$1 > 3' /proc/meminfo",
         "modprobe -n -q br_netfilter",
         "swapon --show --noheadings",
+        "stat -c %a /etc/kubernetes/gpustack-kubeadm.yaml /run/gpustack-join.yaml",
+        "systemctl list-unit-files --state=enabled",
+        "sysctl -n net.ipv4.ip_forward; ip -j address show",
     ],
 )
 def test_a_question_is_let_through(script: str) -> None:
