@@ -25,7 +25,7 @@ every_probe = pytest.mark.parametrize("probe", ALL, ids=lambda probe: probe.id)
 # Programs that always change something, and those that do with certain words.
 ALWAYS = (
     "chmod|chown|cp|dd|insmod|install|kill|killall|ln|mkdir|mkfs.*|mktemp|mv|pkill|poweroff|reboot|rm|rmdir|rmmod|"
-    "shutdown|swapoff|tee|touch|truncate|umount|wipefs|ip6?tables(-nft|-legacy)?-restore"
+    r"modprobe(?![^;|&]* (?:-n|-D|-c|--dry-run|--show\S*))|shutdown|swapoff|tee|touch|truncate|umount|wipefs|ip6?tables(-nft|-legacy)?-restore"
 )
 WITH = {
     "apt|apt-get|dpkg": r"install|remove|purge|update|upgrade|autoremove|--configure|clean",
@@ -34,7 +34,6 @@ WITH = {
     r"set-property|isolate|reset-failed|edit",
     "sysctl": r"-w|--system|-p|\S+=.*",
     "swapon": r"-a|/\S+",
-    "modprobe": r"(?!-n|-q|--dry-run|--show-depends|-D|--showconfig|-c)\S+(?!.* (-n|--dry-run))",
     "sed": r"-[a-zA-Z]*i\S*",
     "kubectl": r"apply|create|delete|patch|replace|edit|label|annotate|taint|cordon|uncordon|drain|scale|rollout|exec|"
     r"run|cp|debug",
@@ -51,7 +50,7 @@ WITH = {
 PLACE = r"(?:^|[;&|({`!]|\b(?:then|do|else|if|while|exec|xargs|env|timeout [0-9]+) )\s*(?:/\S*/)?"
 MUTATING = re.compile(
     "|".join(
-        [rf"{PLACE}(?:{ALWAYS})(?= |$)"]
+        [rf"{PLACE}(?:{ALWAYS})(?=[ ;|&)]|$)"]
         + [rf"{PLACE}(?:{program}) (?:[^;|&]* )?(?:{words})(?=[ ;|&)]|$)" for program, words in WITH.items()]
     )
 )
