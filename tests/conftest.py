@@ -1,6 +1,9 @@
 """Markers are in pyproject.toml. Tests marked `lab` are skipped, with the lab's own sentence, where it cannot run."""
 
+import subprocess
+import sys
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -22,3 +25,16 @@ def lab_refusal() -> str:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("lab") and (why := lab_refusal()):
         pytest.skip(why)
+
+
+@pytest.fixture(scope="session")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Our wheel, built from this checkout with the locked build backend."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    done = subprocess.run(
+        command, cwd=Path(__file__).parents[1], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    (built,) = folder.glob("*.whl")
+    return built

@@ -25,7 +25,8 @@ every_probe = pytest.mark.parametrize("probe", ALL, ids=lambda probe: probe.id)
 # Programs that always change something, and those that do with certain words.
 ALWAYS = (
     "chmod|chown|cp|dd|insmod|install|kill|killall|ln|mkdir|mkfs.*|mktemp|mv|pkill|poweroff|reboot|rm|rmdir|rmmod|"
-    r"modprobe(?![^;|&]* (?:-n|-D|-c|--dry-run|--show\S*))|shutdown|swapoff|tee|touch|truncate|umount|wipefs|ip6?tables(-nft|-legacy)?-restore"
+    r"modprobe(?![^;|&]* (?:-n|-D|-c|--dry-run|--show\S*))|shutdown|swapoff|"
+    "tee|touch|truncate|umount|wipefs|ip6?tables(-nft|-legacy)?-restore"
 )
 WITH = {
     "apt|apt-get|dpkg": r"install|remove|purge|update|upgrade|autoremove|--configure|clean",

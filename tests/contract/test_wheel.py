@@ -21,21 +21,13 @@ def run(*command: str | Path, cwd: Path, limit: int = 60, path: str = "/usr/sbin
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=ROOT)
-    (built,) = folder.glob("*.whl")
-    return built
-
-
-@pytest.fixture(scope="module")
-def installed(wheel: Path) -> Path:
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """bin/ of an environment that holds the runtime lock and the wheel, nothing else."""
-    venv = wheel.parent / "venv"
-    run(sys.executable, "-m", "venv", venv, cwd=wheel.parent)
+    venv = tmp_path_factory.mktemp("empty") / "venv"
+    run(sys.executable, "-m", "venv", venv, cwd=venv.parent)
     lock, uv = ROOT / "requirements" / "runtime.txt", f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     run(ROOT / "scripts" / "install-locked", venv / "bin" / "python", lock, cwd=venv, limit=300, path=uv)
-    run(venv / "bin" / "python", "-m", "pip", "install", "-q", "--no-deps", "--no-index", wheel, cwd=wheel.parent)
+    run(venv / "bin" / "python", "-m", "pip", "install", "-q", "--no-deps", "--no-index", wheel, cwd=venv)
     return venv / "bin"
 
 
