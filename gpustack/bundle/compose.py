@@ -1,0 +1,154 @@
+"""Which parts a bundle has, made in order, and where each file of theirs lies.
+
+DIR/files/<host>/<path> is what https://<host>/<path> is officially; DIR/images is an OCI image layout; DIR/bin/mirror
+serves both.
+"""
+
+import json
+import threading
+import time
+from collections.abc import Iterable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpustack.bundle import apt, debs, files, images, modules, programs, userland
+from gpustack.bundle.apt import Signer
+from gpustack.bundle.cache import Cache, Made, Part
+from gpustack.bundle.manifest import Image
+from gpustack.bundle.versions import Versions
+from gpustack.config.versions import minor
+from gpustack.events import Event, Reporter
+
+TOGETHER = 2  # parts made at the same time; a Go compile uses several cores by itself
+RELEASES = {"debian": {"bookworm": "debian.12~bookworm", "trixie": "debian.13~trixie"}}
+
+
+@dataclass(frozen=True)
+class Placed:
+    """`path` is where it lies in the bundle."""
+
+    path: str
+    source: Path
+    sha256: str
+    name: str
+    version: str
+    origin: str
+    licence: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Composed:
+    files: list[Placed]
+    images: dict[str, dict[str, object]]
+    labels: list[Image]
+    debian: list[userland.Package]
+
+
+class Composer:
+    def __init__(self, cache: Cache, versions: Versions, architecture: str, signer: Signer, report: Reporter) -> None:
+        self.cache, self.versions, self.architecture, self.signer = cache, versions, architecture, signer
+        lock = threading.Lock()
+
+        def one_at_a_time(event: Event) -> None:
+            with lock:
+                report(event)
+
+        self.report = one_at_a_time
+
+    def compose(self, kubernetes: tuple[str, ...]) -> Composed:
+        made = self._all([*modules.parts(self.versions, kubernetes), modules.pause(), userland.part()])
+        placed = [*self._apt(kubernetes, made), *self._files(made)]
+        layout, labels, blobs = self._images(kubernetes, made)
+        placed.append(self._place("bin/mirror", made["mirror"], "mirror", "distribution"))
+        return Composed(placed + blobs, layout, labels, userland.packages(made["userland"]))
+
+    def _apt(self, kubernetes: tuple[str, ...], made: dict[str, Made]) -> Iterable[Placed]:
+        v = self.versions
+        shared = [debs.cri_tools(v["crictl"], made["crictl"]), debs.kubernetes_cni(v["cni-plugins"], made["cni-plugins"])]
+        recipes = [recipe for version in kubernetes for recipe in debs.kubernetes(version, made[f"kubernetes-{version}"])]
+        containerd = {
+            (system, codename): debs.containerd(v["containerd"], release, made["containerd"], made["runc"])
+            for system, codenames in RELEASES.items()
+            for codename, release in codenames.items()
+        }
+        packed = self._all([debs.part(recipe, self.architecture) for recipe in [*recipes, *shared, *containerd.values()]])
+        repositories: dict[str, Part] = {}
+        for wanted in sorted({minor(version) for version in kubernetes}):
+            ours = [recipe for recipe in recipes if minor(recipe.version) == wanted] + shared
+            host = f"files/pkgs.k8s.io/core:/stable:/v{wanted}/deb"
+            repositories[host] = apt.flat(f"apt-kubernetes-{wanted}", [packed[f"deb-{recipe.file}"] for recipe in ours], self.signer)
+        for system, codenames in RELEASES.items():
+            pools = {codename: [packed[f"deb-{containerd[system, codename].file}"]] for codename in codenames}
+            repositories[f"files/download.docker.com/linux/{system}"] = apt.dists(
+                f"apt-containerd-{system}", pools, self.architecture, self.signer
+            )
+        signed = self._all(repositories.values())
+        components = {"cri-tools": "crictl", "kubernetes-cni": "cni-plugins", "containerd.io": "containerd"}
+        for below, part in repositories.items():
+            for path in signed[part.name].files:
+                if path.endswith(".deb"):
+                    name, version, _ = Path(path).name.split("_")
+                    component = components.get(name, "kubernetes")
+                    yield self._place(f"{below}/{path}", signed[part.name], path, component, name, version, debs.NOTE)
+                else:
+                    yield self._own(f"{below}/{path}", signed[part.name], path)
+
+    def _files(self, made: dict[str, Made]) -> Iterable[Placed]:
+        v = self.versions
+        wanted = [files.helm(v["helm"], made["helm"], self.architecture), files.flannel_manifest(v)]
+        fetched = self._all(wanted)
+        made.update(fetched)
+        for path in fetched["helm-archive"].files:
+            yield self._place(f"files/get.helm.sh/{path}", fetched["helm-archive"], path, "helm", note=debs.NOTE)
+        address = v.raw["manifests"]["flannel"]["url"].removeprefix("https://")
+        yield self._place(f"files/{address}", fetched["flannel-manifest"], "kube-flannel.yml", "flannel")
+
+    def _images(
+        self, kubernetes: tuple[str, ...], made: dict[str, Made]
+    ) -> tuple[dict[str, dict[str, object]], list[Image], list[Placed]]:
+        recipes = {}
+        for version in kubernetes:
+            recipes |= {recipe.reference: recipe for recipe in images.kubernetes(version, self.versions, made)}
+        flannel = images.flannel(made["flannel-manifest"]["kube-flannel.yml"], made)
+        for recipe in [*flannel, images.busybox(self.versions["busybox"], made)]:
+            recipes[recipe.reference] = recipe
+        parts = {reference: images.part(recipe, self.versions, self.architecture) for reference, recipe in recipes.items()}
+        built = self._all(parts.values())
+        layout, labels, blobs = {}, [], {}
+        for reference, recipe in sorted(recipes.items()):
+            image = built[parts[reference].name]
+            layout[reference] = json.loads(image["descriptor.json"].read_text())
+            labels.append(Image(reference, layout[reference]["digest"], recipe.differs))
+            for path in image.files:
+                if path.startswith("blobs/"):
+                    blobs[path] = self._place(f"images/{path}", image, path, recipe.component, note=reference)
+        return layout, labels, list(blobs.values())
+
+    def _all(self, parts: Iterable[Part]) -> dict[str, Made]:
+        """Makes parts, two at a time. If one fails or we are interrupted, what still runs is ended."""
+        with ThreadPoolExecutor(TOGETHER) as pool:
+            waiting = {part.name: pool.submit(self.cache.get, part, self.report) for part in parts}
+            try:
+                done, _ = wait(waiting.values(), return_when=FIRST_EXCEPTION)
+                for future in done:
+                    future.result()
+                return {name: future.result() for name, future in waiting.items()}
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                while any(future.running() for future in waiting.values()):
+                    programs.end_all()
+                    time.sleep(0.1)
+                raise
+
+    def _place(
+        self, path: str, made: Made, file: str, component: str, name: str = "", version: str = "", note: str = ""
+    ) -> Placed:
+        v = self.versions
+        return Placed(
+            path, made[file], made.files[file], name or component, version or v[component], v.origin(component), v.licence(component), note
+        )
+
+    def _own(self, path: str, made: Made, file: str) -> Placed:
+        return Placed(path, made[file], made.files[file], "apt index", self.versions.set, "gpustack", "Apache-2.0")

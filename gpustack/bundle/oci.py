@@ -1,0 +1,114 @@
+"""OCI images and image layouts out of files, byte for byte the same for the same files."""
+
+import gzip
+import hashlib
+import io
+import json
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+CREATED = "2026-11-01T00:00:00Z"
+MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+CONFIG = "application/vnd.oci.image.config.v1+json"
+LAYER = "application/vnd.oci.image.layer.v1.tar+gzip"
+INDEX = "application/vnd.oci.image.index.v1+json"
+NAME = "org.opencontainers.image.ref.name"
+CONTAINERD_NAME = "io.containerd.image.name"
+
+
+@dataclass(frozen=True)
+class Link:
+    target: str
+
+
+@dataclass(frozen=True)
+class Layer:
+    """`digest` is of the compressed blob, `diff_id` of the tar inside."""
+
+    digest: str
+    diff_id: str
+    size: int
+
+
+def layer(files: Mapping[str, Path | bytes | Link], blobs: Path) -> Layer:
+    """Writes one layer into BLOBS. Keys are absolute paths; programs from a Path are executable, bytes are plain files."""
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w", format=tarfile.GNU_FORMAT) as tar:
+        for directory in sorted({str(parent) for path in files for parent in PurePosixPath(path).parents} - {"/"} - set(files)):
+            entry = tarfile.TarInfo(directory.lstrip("/"))
+            entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if directory == "/tmp" else 0o755
+            tar.addfile(entry)
+        for path, content in sorted(files.items()):
+            entry = tarfile.TarInfo(path.lstrip("/"))
+            if isinstance(content, Link):
+                entry.type, entry.linkname = tarfile.SYMTYPE, content.target
+                tar.addfile(entry)
+                continue
+            data = content if isinstance(content, bytes) else content.read_bytes()
+            entry.size, entry.mode = len(data), 0o644 if isinstance(content, bytes) else 0o755
+            tar.addfile(entry, io.BytesIO(data))
+    tarball = raw.getvalue()
+    packed = gzip.compress(tarball, 2, mtime=0)
+    return Layer(_blob(packed, blobs), _sha(tarball), len(packed))
+
+
+def image(layers: list[Layer], config: Mapping[str, Any], architecture: str, blobs: Path) -> dict[str, Any]:
+    """Writes config and manifest into BLOBS; returns the manifest's descriptor."""
+    configuration = _json({
+        "architecture": architecture, "os": "linux", "created": CREATED, "config": dict(config),
+        "rootfs": {"type": "layers", "diff_ids": [layer.diff_id for layer in layers]},
+    })  # fmt: skip
+    manifest = _json({
+        "schemaVersion": 2, "mediaType": MANIFEST,
+        "config": {"mediaType": CONFIG, "digest": _blob(configuration, blobs), "size": len(configuration)},
+        "layers": [{"mediaType": LAYER, "digest": layer.digest, "size": layer.size} for layer in layers],
+    })  # fmt: skip
+    platform = {"architecture": architecture, "os": "linux"}
+    return {"mediaType": MANIFEST, "digest": _blob(manifest, blobs), "size": len(manifest), "platform": platform}
+
+
+def layout(images: Mapping[str, Mapping[str, Any]], directory: Path) -> None:
+    """Writes oci-layout and index.json for manifest descriptors by full reference."""
+    manifests = [
+        {**descriptor, "annotations": {NAME: reference, CONTAINERD_NAME: reference}}
+        for reference, descriptor in sorted(images.items())
+    ]
+    (directory / "oci-layout").write_bytes(_json({"imageLayoutVersion": "1.0.0"}))
+    (directory / "index.json").write_bytes(_json({"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests}))
+
+
+def references(directory: Path) -> dict[str, dict[str, Any]]:
+    """Manifest descriptors of a layout by full reference."""
+    index = json.loads((directory / "index.json").read_bytes())
+    return {entry["annotations"][NAME]: entry for entry in index["manifests"]}
+
+
+def contents(directory: Path, digest: str) -> list[str]:
+    """Digests of config and layers of the image whose manifest has this digest."""
+    read = json.loads(blob_path(directory, digest).read_bytes())
+    return [read["config"]["digest"], *(layer["digest"] for layer in read["layers"])]
+
+
+def blob_path(directory: Path, digest: str) -> Path:
+    algorithm, _, value = digest.partition(":")
+    return directory / "blobs" / algorithm / value
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _sha(data: bytes) -> str:
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def _blob(data: bytes, blobs: Path) -> str:
+    digest = _sha(data)
+    path = blobs / digest.removeprefix("sha256:")
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return digest

@@ -1,0 +1,103 @@
+"""The outside programs that make a bundle: what they are called, where they come from, how they are run."""
+
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gpustack.errors import BundleError
+
+GO_AT_LEAST = (1, 26)
+
+# Debian package of each program; Go is newer than what Debian 12 and 13 carry.
+PACKAGES = {
+    "go": "",
+    "gcc": "gcc",
+    "readelf": "binutils",
+    "apt-get": "apt",
+    "apt-ftparchive": "apt-utils",
+    "dpkg": "dpkg",
+    "dpkg-deb": "dpkg",
+    "gpg": "gpg",
+    "gpgconf": "gpgconf",
+    "gpgv": "gpgv",
+}
+
+_running: set[subprocess.Popen[str]] = set()
+_running_lock = threading.Lock()
+
+
+def need(*names: str) -> None:
+    """Raises BundleError that names everything missing at once."""
+    missing = [name for name in names if shutil.which(name) is None]
+    if not missing:
+        return
+    packages = sorted({PACKAGES[name] for name in missing if PACKAGES[name]})
+    why = [f"not found on the PATH: {', '.join(missing)}"]
+    if "go" in missing:
+        why.append(f"Go {'.'.join(map(str, GO_AT_LEAST))} or newer comes from https://go.dev/dl")
+    hint = f"apt-get install --no-install-recommends {' '.join(packages)}" if packages else "go version"
+    raise BundleError("bundle-program-missing", "programs that make a bundle are missing", "\n".join(why), hint)
+
+
+def run(
+    argv: Sequence[str | Path],
+    *,
+    limit: float,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    text: str | None = None,
+) -> str:
+    """Standard output of a program. `env` is added to ours, `text` is its standard input, `limit` is in seconds.
+
+    Raises BundleError if it fails or takes longer; the last lines of its standard error are the reason.
+    """
+    words = [str(word) for word in argv]
+    process = subprocess.Popen(
+        words,
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        text=True,
+        stdin=subprocess.PIPE if text is not None else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        process_group=0,
+    )
+    with _running_lock:
+        _running.add(process)
+    try:
+        out, err = process.communicate(text, timeout=limit)
+    except subprocess.TimeoutExpired:
+        raise BundleError(
+            "bundle-program-slow", f"{words[0]} took longer than {limit:.0f} s", " ".join(words[:6]), "gpustack bundle build"
+        ) from None
+    finally:
+        with _running_lock:
+            _running.discard(process)
+        _end(process)
+    if process.returncode != 0:
+        last = "\n".join((err.strip() or out.strip()).splitlines()[-15:])
+        raise BundleError("bundle-program-failed", f"{' '.join(words[:4])} ended with {process.returncode}", last)
+    return out
+
+
+def end_all() -> None:
+    """Ends what other threads still run. For interrupts."""
+    with _running_lock:
+        processes = list(_running)
+    for process in processes:
+        _end(process)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """The whole group: a compiler is a child of `go`. A group that is gone already is what we want."""
+    if process.poll() is not None:
+        return
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+    process.wait(timeout=10)
