@@ -12,7 +12,7 @@ from kubernetes.stream import stream
 
 from gpustack import lab
 
-IMAGE = "docker.io/library/busybox:1.37"
+IMAGE = "docker.io/library/busybox:stable"
 LABEL = {"app": "witness"}
 
 
