@@ -1,0 +1,128 @@
+"""The flows a cluster needs: the one table that checks, roles and the texts for operators read.
+
+Sources: kubernetes.io "Ports and Protocols"; flannel "Firewalls" and the health port of its manifest; metrics ports of
+kube-prometheus-stack. Ports of the metrics that listen on 127.0.0.1 only (`metrics_bind`) are not in it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from typing import Any, Literal
+
+from gpustack.config.inventory import Inventory
+from gpustack.config.resolved import API_PORT
+from gpustack.config.spec import Spec
+
+Source = Literal["self", "nodes", "pods", "any"]
+Role = Literal["control_plane", "all"]
+ANY, LOOPBACK = "0.0.0.0/0", "lo"
+
+
+@dataclass(frozen=True)
+class Flow:
+    """`ports` as N or N-M, none for all. `sources` are kinds; a flow `to` pods is one that a host forwards."""
+
+    proto: Literal["tcp", "udp", "any"]
+    ports: tuple[str, ...]
+    sources: tuple[Source, ...]
+    why: str
+    roles: Role = "all"
+    to: Literal["host", "pods"] = "host"
+
+
+def table(spec: Spec) -> tuple[Flow, ...]:
+    metrics = spec.kubernetes.metrics_bind != "127.0.0.1"
+    found = [
+        Flow("any", (), ("self",), "loopback: API server to etcd, health checks of the kubelet"),
+        Flow(
+            "tcp",
+            (str(API_PORT),),
+            ("any",),
+            "API server: nodes, pods, administrators, load balancers",
+            "control_plane",
+        ),
+        Flow("tcp", ("10250",), ("nodes", "pods"), "kubelet: API server, metrics"),
+        Flow("tcp", ("10256",), ("any",), "kube-proxy's health: load balancers"),
+        Flow("tcp", ("8081",), ("nodes",), "flannel's health: the kubelet"),
+        Flow("tcp", ("9100",), ("nodes", "pods"), "node-exporter: Prometheus"),
+        Flow("tcp", ("30000-32767",), ("any",), "NodePorts: clients"),
+        Flow("udp", ("30000-32767",), ("any",), "NodePorts: clients"),
+        Flow("any", (), ("pods",), "what pods send, to anywhere", to="pods"),
+        Flow("any", (), ("any",), "what is sent to pods", to="pods"),
+    ]
+    if spec.flannel.backend == "vxlan":
+        found.append(Flow("udp", (str(spec.flannel.port),), ("nodes",), "flannel's vxlan between nodes"))
+    if metrics:
+        found.append(Flow("tcp", ("10249",), ("nodes", "pods"), "kube-proxy's metrics: Prometheus"))
+        ports = ("2381", "10257", "10259")
+        why = "metrics of etcd, controller-manager and scheduler: Prometheus"
+        found.append(Flow("tcp", ports, ("nodes", "pods"), why, "control_plane"))
+    return tuple(found)
+
+
+def flows(spec: Spec, node_addresses: Sequence[str]) -> list[dict[str, Any]]:
+    """`gpustack.firewall.flows` of the resolved spec: one entry per flow and kind of source, with the addresses of that
+    kind as networks (of `self` the name of the loopback interface)."""
+    addresses: dict[Source, list[str]] = {
+        "self": [LOOPBACK],
+        "nodes": [f"{address}/32" for address in sorted(set(node_addresses), key=IPv4Address)],
+        "pods": [str(spec.kubernetes.pod_cidr)],
+        "any": [ANY],
+    }
+    return [
+        {
+            "proto": flow.proto,
+            "ports": list(flow.ports),
+            "sources": kind,
+            "addresses": addresses[kind],
+            "roles": flow.roles,
+            "to": flow.to,
+            "why": flow.why,
+        }
+        for flow in table(spec)
+        for kind in flow.sources
+    ]
+
+
+def node_addresses(inventory: Inventory, told: Mapping[str, str]) -> list[str]:
+    """Addresses of all nodes. `told` are those the hosts said, by host; for one that could not be asked now, what the
+    inventory says, so that its peers do not shut it out meanwhile. A mere name is left out."""
+    said = ((host, told.get(host.name) or str(host.spec.gpustack_node_ip or host.address)) for host in inventory.hosts)
+    return [address for _, address in said if is_address(address)]
+
+
+def is_address(text: str) -> bool:
+    try:
+        return bool(IPv4Address(text))
+    except ValueError:
+        return False
+
+
+def passes(found: Iterable[Mapping[str, Any]], *, control_plane: bool) -> frozenset[str]:
+    """What one host lets in and forwards for these flows, in the form in which stored and live rules are compared:
+    `in lo`, `in tcp 10.0.0.1/32 10250`, `forward from 10.244.0.0/16`, `forward to 10.244.0.0/16`."""
+    found = list(found)
+    pods = next(flow["addresses"][0] for flow in found if flow["sources"] == "pods")
+    said: set[str] = set()
+    for flow in found:
+        if flow["roles"] == "control_plane" and not control_plane:
+            continue
+        if flow["sources"] == "self":
+            said.add("in lo")
+        elif flow["to"] == "pods":
+            said.add(f"forward {'from' if flow['sources'] == 'pods' else 'to'} {pods}")
+        else:
+            said |= {f"in {flow['proto']} {source} {port}" for source in flow["addresses"] for port in flow["ports"]}
+    return frozenset(said)
+
+
+def listed(found: Iterable[Mapping[str, Any]], *, control_plane: bool) -> str:
+    """The flows of one host, for a person to read."""
+    parts = []
+    for flow in found:
+        if flow["roles"] == "all" or control_plane:
+            where = "forwarded" if flow["to"] == "pods" else f"{flow['proto']} {','.join(flow['ports'])}".strip()
+            to_pods = flow["to"] == "pods" and flow["sources"] != "pods"
+            kind = "to pods" if to_pods else f"from {', '.join(flow['addresses'])}".replace(ANY, "any")
+            parts.append(f"{where} {kind}")
+    return "; ".join(parts)
