@@ -117,9 +117,12 @@ def status() -> None:
 
     found = state.records()
     for record in found:
-        mirror = f"  mirror {record.source.url}" if record.source else ""
-        own = "  (this checkout's)" if record.name == state.default_name() else ""
-        typer.echo(f"{record.name}{own}  {record.net}.0/24{mirror}  {record.state / 'inventory'}")
+        words = [record.name, f"{record.net}.0/24", str(record.state / "inventory")]
+        if record.source:
+            words.append(f"mirror {record.source.url}")
+        if record.name == state.default_name():
+            words.append("(this checkout's)")
+        typer.echo("  ".join(words))
         for host in record.hosts:
             doing = "running" if hosts.running(record, host) else "stopped"
             typer.echo(f"  {host.name}  {host.os}  {host.address}  {doing}")

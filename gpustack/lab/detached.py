@@ -3,16 +3,23 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import gpustack
+from gpustack.errors import LabError
 from gpustack.lab import cgroups
 from gpustack.lab.commands import PATH, run
 from gpustack.lab.state import Record
 
+START_LIMIT = 20.0
+
 
 def start(record: Record, part: str, command: list[str], environment: dict[str, str] | None = None) -> None:
-    """Run `command` under the runner in the group of `part`; what it says goes to the console file of that part."""
+    """Run `command` under the runner in the group of `part`; what it says goes to the console file of that part.
+
+    Gives back when it is in its group, where it can be found and ended. Raises LabError when it is not within 20 s.
+    """
     console = record.console(part)
     console.parent.mkdir(parents=True, exist_ok=True)
     console.write_text("")
@@ -21,17 +28,19 @@ def start(record: Record, part: str, command: list[str], environment: dict[str, 
     runner = [sys.executable, "-m", "gpustack.lab.runner", group, *command]
     if cgroups.systemd_manages():
         run(unit(group, console, variables) + runner)
-        return
-    with console.open("a") as output:
-        subprocess.Popen(
-            runner,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            env=variables,
-            cwd="/",
-            start_new_session=True,
-        )
+    else:
+        with console.open("a") as output:
+            # setsid --fork ends at once: the runner is nobody's child, and no terminal's.
+            argv = ["setsid", "--fork", *runner]
+            subprocess.run(
+                argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=variables, cwd="/", check=True
+            )
+    deadline = time.monotonic() + START_LIMIT
+    while not running(record, part):
+        if time.monotonic() > deadline:
+            why = last_words(record, part)
+            raise LabError("lab-host-dead", f"{part} of lab {record.name} did not start.", why, f"cat {console}")
+        time.sleep(0.02)
 
 
 def unit(group: str, console: Path, variables: dict[str, str]) -> list[str]:

@@ -33,6 +33,7 @@ mkdir -p "$root/usr/local/share/ca-certificates" "$root/lib/modules/$kernel"
 cp "$given"/certificates/* "$root/usr/local/share/ca-certificates/" 2>/dev/null || [ -z "$(ls "$given/certificates")" ]
 cp "$given/90machine" "$root/etc/apt/apt.conf.d/90machine"
 cp "$given/modules.builtin" "$given/modules.order" "$root/lib/modules/$kernel/"
+mv "$root"/etc/apt/sources.list.d/*.sources "$root/etc/apt/sources.list.d/debian.sources"
 chroot "$root" depmod "$kernel"
 chroot "$root" update-ca-certificates >/dev/null
 chroot "$root" useradd --create-home --shell /bin/bash ops

@@ -1,0 +1,48 @@
+import pytest
+
+from gpustack.errors import LabError
+from gpustack.lab import capabilities
+from gpustack.lab.capabilities import CAP_SYS_RESOURCE, capable, refuse
+
+NO_RESOURCE = "Name:\tpython\nCapInh:\t0000000000000000\nCapEff:\t000001fffeffffff\n"
+ALL = "CapEff:\t000001ffffffffff\n"
+
+
+@pytest.mark.parametrize(
+    ("system", "missing", "root", "reference", "hint"),
+    [
+        ("Darwin", ("mmdebstrap",), False, "lab-needs-linux", "vagrant up"),
+        ("Linux", ("btrfs-progs", "mmdebstrap"), True, "lab-packages-missing", "btrfs-progs mmdebstrap"),
+        ("Linux", (), False, "lab-needs-root", "sudo gpustack lab up"),
+    ],
+)
+def test_refusals(system: str, missing: tuple[str, ...], root: bool, reference: str, hint: str) -> None:
+    with pytest.raises(LabError) as caught:
+        refuse(system, missing=missing, root=root)
+    assert caught.value.reference == reference
+    assert caught.value.hint.endswith(hint)
+
+
+def test_a_capable_machine_is_not_refused() -> None:
+    refuse("Linux", missing=(), root=True)
+
+
+def test_missing_programs_name_their_package_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    absent = {"ssh", "ssh-keygen", "btrfs"}
+    monkeypatch.setattr("shutil.which", lambda program, path: None if program in absent else program)
+    assert capabilities.missing_packages() == ("btrfs-progs", "openssh-client")
+
+
+def test_the_kernel_s_gaps_are_named_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capabilities, "refuse", lambda *_, **__: None)
+    monkeypatch.setattr(capabilities, "features", lambda: {"bridge": True, "vxlan": False, "btrfs": False})
+    monkeypatch.setattr(capabilities, "MODULES", ())
+    with pytest.raises(LabError) as caught:
+        capabilities.require()
+    assert caught.value.reference == "lab-kernel-lacks"
+    assert caught.value.hint == "modprobe --all vxlan btrfs"
+
+
+@pytest.mark.parametrize(("status", "expected"), [(NO_RESOURCE, False), (ALL, True)])
+def test_sys_resource(status: str, expected: bool) -> None:
+    assert capable(status, CAP_SYS_RESOURCE) is expected

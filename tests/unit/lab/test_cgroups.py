@@ -1,0 +1,74 @@
+from pathlib import Path
+
+import pytest
+
+from gpustack.lab import cgroups
+
+V1 = """\
+tmpfs /sys/fs/cgroup tmpfs rw,relatime,mode=755 0 0
+cgroup /sys/fs/cgroup/memory cgroup rw,memory 0 0
+cgroup /sys/fs/cgroup/systemd cgroup rw,name=systemd 0 0
+cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0
+cgroup2 /elsewhere cgroup2 rw 0 0
+"""
+V2 = "cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid 0 0\n"
+
+
+@pytest.fixture(autouse=True)
+def without_systemd(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cgroups, "systemd_manages", lambda: False)
+
+
+@pytest.mark.parametrize(("mounts", "expected"), [(V1, 1), (V2, 2)])
+def test_version(mounts: str, expected: int) -> None:
+    assert cgroups.version(mounts) == expected
+
+
+def test_v1_has_a_directory_in_every_hierarchy_that_is_mounted_in_place() -> None:
+    found = [str(path) for path in cgroups.directories("gpustack-lab-x-host1", V1)]
+    assert found == [f"/sys/fs/cgroup/{name}/gpustack-lab-x-host1" for name in ("memory", "systemd", "unified")]
+
+
+def test_v2_has_one() -> None:
+    assert cgroups.directories("g", V2) == [Path("/sys/fs/cgroup/g")]
+
+
+def test_under_systemd_it_is_the_unit_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    class Done:
+        stdout = "/system.slice/g.service\n"
+
+    def attempt(argv: list[str]) -> Done:
+        asked.append(argv)
+        return Done()
+
+    monkeypatch.setattr(cgroups, "systemd_manages", lambda: True)
+    monkeypatch.setattr(cgroups, "attempt", attempt)
+    assert cgroups.directories("g", V2) == [Path("/sys/fs/cgroup/system.slice/g.service")]
+    assert asked[0][-1] == "g.service"
+
+
+@pytest.fixture
+def tree(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Plain directories in place of a hierarchy: cgroup.procs is a file, so only empty groups can be removed."""
+    top = tmp_path / "g"
+    (top / "init.scope").mkdir(parents=True)
+    (top / "runner").mkdir()
+    monkeypatch.setattr(cgroups, "directories", lambda group: [tmp_path / group])
+    return top
+
+
+def test_processes_of_all_groups_below(tree: Path) -> None:
+    (tree / "cgroup.procs").write_text("12\n7\n0\n")
+    (tree / "init.scope" / "cgroup.procs").write_text("99\n7\n")
+    assert cgroups.processes("g") == [7, 12, 99]
+    assert cgroups.processes("no-such-group") == []
+
+
+def test_remove_takes_all_and_empty_leaves_what_the_runner_sits_in(tree: Path) -> None:
+    cgroups.empty("g")
+    assert [path.name for path in tree.iterdir()] == ["runner"]
+    cgroups.remove("g")
+    assert not tree.exists()
+    cgroups.remove("g")

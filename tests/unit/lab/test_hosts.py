@@ -1,0 +1,49 @@
+from pathlib import Path
+
+import pytest
+
+from gpustack.errors import LabError
+from gpustack.lab.bring_up import judge
+from gpustack.lab.hosts import nspawn
+from tests.unit.lab.records import HOSTS, record
+
+
+def test_a_host_cannot_reach_what_is_the_machine_s_own(tmp_path: Path) -> None:
+    words = nspawn(record(tmp_path), HOSTS[0], cgroup=1, modules=True)
+    assert "--system-call-filter=~swapon swapoff" in words
+    assert "--drop-capability=CAP_SYS_TIME,CAP_SYS_MODULE" in words
+
+
+def test_only_v1_gets_words_for_pid_1(tmp_path: Path) -> None:
+    assert nspawn(record(tmp_path), HOSTS[0], cgroup=2, modules=False)[-1] == "/.lab-init"
+    assert nspawn(record(tmp_path), HOSTS[0], cgroup=1, modules=False)[-2].startswith("systemd.unified")
+
+
+def test_hosts_of_two_labs_have_two_machine_names(tmp_path: Path) -> None:
+    one, other = (record(tmp_path), record(tmp_path))
+    object.__setattr__(other, "name", "three")
+    names = {nspawn(lab, HOSTS[0], cgroup=1, modules=False)[3] for lab in (one, other)}
+    assert len(names) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "releases", "addresses", "complaints"),
+    [
+        ("Lab", ["debian-12"], 0, 1),
+        ("machine", ["debian-12"], 0, 1),
+        ("../up", ["debian-12"], 0, 1),
+        ("seed-debian-12", ["debian-12"], 0, 1),
+        ("ok", ["debian-11", "debian-11"], 0, 1),
+        ("ok", [], 0, 1),
+        ("no good", ["debian-11"], 1000, 3),
+    ],
+)
+def test_everything_wrong_is_said_at_once(name: str, releases: list[str], addresses: int, complaints: int) -> None:
+    with pytest.raises(LabError) as caught:
+        judge(name, releases, addresses)
+    assert caught.value.reference == "lab-bad-request"
+    assert len(caught.value.why.splitlines()) == complaints
+
+
+def test_a_good_request() -> None:
+    judge("demo-2", ["debian-12", "debian-13"], 30)

@@ -1,0 +1,61 @@
+from ipaddress import IPv4Network
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpustack.errors import LabError
+from gpustack.lab.network import BLOCK, PODS, SERVICES, free_net, rules
+from tests.unit.lab.records import record
+
+networks = st.builds(
+    lambda address, length: IPv4Network((address, length), strict=False),
+    st.integers(int(BLOCK.network_address), int(BLOCK.broadcast_address)),
+    st.integers(18, 32),
+)
+
+
+def test_the_first_net_of_an_empty_machine() -> None:
+    assert free_net([IPv4Network("192.168.1.0/24")], []) == "10.77.0"
+
+
+def test_nets_of_other_labs_are_taken_also_while_they_have_no_address_yet() -> None:
+    assert free_net([], ["10.77.0", "10.77.1"]) == "10.77.2"
+
+
+def test_a_wide_route_takes_all_that_it_covers() -> None:
+    assert free_net([IPv4Network("10.77.0.0/17")], []) == "10.77.128"
+
+
+def test_a_single_address_takes_its_net() -> None:
+    assert free_net([IPv4Network("10.77.0.200/32")], []) == "10.77.1"
+
+
+def test_nothing_free() -> None:
+    with pytest.raises(LabError) as caught:
+        free_net([IPv4Network("10.0.0.0/8")], [])
+    assert caught.value.reference == "lab-no-free-subnet"
+
+
+@given(st.lists(networks, max_size=20))
+def test_what_is_chosen_overlaps_nothing(used: list[IPv4Network]) -> None:
+    try:
+        chosen = IPv4Network(f"{free_net(used, [])}.0/24")
+    except LabError:
+        assert all(any(net.overlaps(other) for other in used) for net in BLOCK.subnets(new_prefix=24))
+    else:
+        assert not any(chosen.overlaps(other) for other in (*used, PODS, SERVICES))
+
+
+def test_untranslated_addresses_are_rejected_before_anything_is_accepted(tmp_path: Path) -> None:
+    forward = [rule for table, chain, rule in rules(record(tmp_path)) if (table, chain) == ("filter", "FORWARD")]
+    verdicts = [rule.rsplit(" ", 1)[1] for rule in forward]
+    assert verdicts == ["REJECT", "REJECT", "ACCEPT", "ACCEPT"]
+    assert [str(net) in rule for net, rule in zip((PODS, SERVICES), forward, strict=False)] == [True, True]
+
+
+def test_every_rule_is_bound_to_the_lab(tmp_path: Path) -> None:
+    lab = record(tmp_path)
+    assert all(lab.bridge in rule or f"{lab.net}.0/24" in rule for _, _, rule in rules(lab))
+    assert len(lab.bridge) <= 15  # the kernel's limit for names of links
