@@ -1,0 +1,124 @@
+"""The Kubernetes API as it answers on the acting control plane.
+
+Facts are unavailable where there is no kubectl, no admin.conf or no answer; only `kube.readyz` takes a refusal for an
+answer. Lists are asked, never single objects: an empty list needs no error text to be understood.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from json import loads
+from typing import Any
+
+from gpustack.ask.probe import Answer, Api, Probe
+
+
+@dataclass(frozen=True)
+class Readiness:
+    """`why` is what the API server, or the way to it, said instead of ok."""
+
+    ready: bool
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Node:
+    """`reason` is why it is not Ready; `taints` as `key:effect`; `pod_cidr` is empty until one is given."""
+
+    name: str
+    machine_id: str
+    kubelet: str
+    ready: bool
+    reason: str
+    pod_cidr: str
+    taints: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """`available` is the API's own judgement; `wanted` and `ready` count replicas."""
+
+    available: bool
+    wanted: int
+    ready: int
+
+
+def body(answer: Answer) -> Any:
+    """Raises ValueError when the API did not answer."""
+    if answer.rc != 0:
+        raise ValueError(answer.err)
+    return loads(answer.out)
+
+
+def entries(answer: Answer) -> list[Any]:
+    """The objects of a list. Raises KeyError for what is no list."""
+    found: list[Any] = body(answer)["items"]
+    return found
+
+
+def readyz(answer: Answer) -> Readiness:
+    """Raises ValueError where there is no kubectl or no admin.conf to ask with."""
+    if answer.rc == 0 and answer.out.strip() == "ok":
+        return Readiness(ready=True)
+    said = (answer.err or answer.out).strip()
+    if answer.rc in (126, 127) or "no such file" in said or not said:
+        raise ValueError(said)
+    return Readiness(ready=False, why=said.splitlines()[-1][:300])
+
+
+def version(answer: Answer) -> str:
+    """`1.36.4`. Raises ValueError for what is no version."""
+    found = str(body(answer)["gitVersion"])
+    if not found.startswith("v"):
+        raise ValueError(found)
+    return found.removeprefix("v")
+
+
+def nodes(answer: Answer) -> tuple[Node, ...]:
+    return tuple(node(entry) for entry in entries(answer))
+
+
+def node(entry: Any) -> Node:
+    spec, status = entry.get("spec", {}), entry["status"]
+    ready = next((found for found in status.get("conditions", ()) if found["type"] == "Ready"), None)
+    fine = ready is not None and ready["status"] == "True"
+    return Node(
+        name=entry["metadata"]["name"],
+        machine_id=status["nodeInfo"]["machineID"],
+        kubelet=status["nodeInfo"]["kubeletVersion"].removeprefix("v"),
+        ready=fine,
+        reason="" if fine else (ready or {}).get("message", "it never reported"),
+        pod_cidr=spec.get("podCIDR", ""),
+        taints=tuple(sorted(f"{taint['key']}:{taint['effect']}" for taint in spec.get("taints", ()))),
+    )
+
+
+def deployments(answer: Answer) -> Mapping[str, Deployment]:
+    return {entry["metadata"]["name"]: deployment(entry) for entry in entries(answer)}
+
+
+def deployment(entry: Any) -> Deployment:
+    status = entry["status"]
+    conditions = {found["type"]: found["status"] for found in status.get("conditions", ())}
+    return Deployment(
+        conditions.get("Available") == "True", int(entry["spec"]["replicas"]), int(status.get("readyReplicas", 0))
+    )
+
+
+CONDITIONS = ("status.conditions.type", "status.conditions.status", "status.conditions.message")
+NODE_INFO = ("status.nodeInfo.machineID", "status.nodeInfo.kubeletVersion")
+
+READYZ = Probe("kube.readyz", Api("/readyz"), readyz)
+VERSION = Probe("kube.version", Api("/version", ("gitVersion",)), version)
+NODES = Probe(
+    "kube.nodes",
+    Api("/api/v1/nodes", ("metadata.name", "spec.podCIDR", "spec.taints", *CONDITIONS, *NODE_INFO)),
+    nodes,
+)
+DEPLOYMENTS = Probe(
+    "kube.deployments",
+    Api(
+        "/apis/apps/v1/namespaces/kube-system/deployments",
+        ("metadata.name", "spec.replicas", "status.readyReplicas", *CONDITIONS),
+    ),
+    deployments,
+)

@@ -1,0 +1,149 @@
+"""What kubeadm left: files on a host, the cluster's own record of its settings, certificates, listening components."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from gpustack.ask.probe import Answer, Api, Probe, Shell
+from gpustack.probes.kube import entries
+
+ADMIN = "/etc/kubernetes/admin.conf"
+SUPER_ADMIN = "/etc/kubernetes/super-admin.conf"
+KUBELET_CONF = "/etc/kubernetes/kubelet.conf"
+BOOTSTRAP = "/etc/kubernetes/bootstrap-kubelet.conf"
+CA, CA_KEY = "/etc/kubernetes/pki/ca.crt", "/etc/kubernetes/pki/ca.key"
+UNFINISHED = "/etc/kubernetes/gpustack-kubeadm.yaml.unfinished"
+JOIN = "/run/gpustack-join.yaml"
+ROOTS = "/root/.kube/config"
+COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+MANIFESTS = tuple(f"/etc/kubernetes/manifests/{name}.yaml" for name in COMPONENTS)
+CONTROL_PLANE = (ADMIN, CA_KEY, *MANIFESTS)
+
+
+@dataclass(frozen=True)
+class Files:
+    """`modes` (octal) of the files that exist; `servers` are the API addresses in the kubelet's kubeconfigs."""
+
+    modes: Mapping[str, str]
+    servers: Mapping[str, str]
+
+    def lacks(self, *paths: str) -> list[str]:
+        return [path for path in paths if path not in self.modes]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The ConfigMaps of kube-system as parsed documents, None where one does not exist."""
+
+    cluster: Mapping[str, Any] | None
+    kubelet: Mapping[str, Any] | None
+    proxy: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """`subject` is the common name, `names` the subject alternative names without their kind."""
+
+    subject: str
+    expires: datetime
+    names: tuple[str, ...] = ()
+
+
+def files(answer: Answer) -> Files:
+    """Lines `mode path` of stat(1) and `server path address`. Raises ValueError for any other line."""
+    if answer.rc != 0:
+        raise ValueError(answer.err)
+    modes: dict[str, str] = {}
+    servers: dict[str, str] = {}
+    for line in answer.out.splitlines():
+        word, path, *rest = line.split()
+        if word == "server" and len(rest) == 1:
+            servers[path] = rest[0]
+        elif word.isdigit() and not rest:
+            modes[path] = word
+        else:
+            raise ValueError(line)
+    return Files(modes, servers)
+
+
+def settings(answer: Answer) -> Settings:
+    found = {entry["metadata"]["name"]: entry.get("data", {}) for entry in entries(answer)}
+    return Settings(
+        document(found, "kubeadm-config", "ClusterConfiguration"),
+        document(found, "kubelet-config", "kubelet"),
+        document(found, "kube-proxy", "config.conf"),
+    )
+
+
+def document(maps: Mapping[str, Any], name: str, key: str) -> Mapping[str, Any] | None:
+    """Raises KeyError when the ConfigMap has no such key, ValueError when it is no YAML mapping."""
+    import yaml
+
+    if name not in maps:
+        return None
+    try:
+        found = yaml.safe_load(maps[name][key])
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
+    if not isinstance(found, dict):
+        raise ValueError(f"{name}: {key} is no mapping")
+    return found
+
+
+def certificates(answer: Answer) -> tuple[Certificate, ...]:
+    """Of `openssl pkcs7 -print_certs -text`, in its order; none on a host without a control plane."""
+    if answer.rc != 0:
+        raise ValueError(answer.err)
+    found: list[Certificate] = []
+    expires, subject = None, ""
+    for line in (raw.strip() for raw in answer.out.splitlines()):
+        word, _, rest = line.partition(":")
+        if word.rstrip() == "Not After":
+            expires = datetime.strptime(rest.strip(), "%b %d %H:%M:%S %Y GMT").replace(tzinfo=UTC)
+        elif word == "Subject":
+            subject = rest.rpartition("CN")[2].strip(" =")
+            assert expires is not None
+            found.append(Certificate(subject, expires))
+        elif word in ("DNS", "IP Address"):
+            names = tuple(part.partition(":")[2].strip() for part in line.split(","))
+            found[-1] = Certificate(subject, found[-1].expires, names)
+    return tuple(found)
+
+
+def listening(answer: Answer) -> Mapping[int, tuple[str, ...]]:
+    """Addresses by TCP port: `*`, `0.0.0.0`, `127.0.0.1`, … as ss(8) prints them."""
+    if answer.rc != 0:
+        raise ValueError(answer.err)
+    found: dict[int, set[str]] = {}
+    for line in answer.out.splitlines():
+        address, _, port = line.split()[3].rpartition(":")
+        found.setdefault(int(port), set()).add(address.partition("%")[0])
+    return {port: tuple(sorted(addresses)) for port, addresses in sorted(found.items())}
+
+
+PATHS = (*CONTROL_PLANE, CA, SUPER_ADMIN, KUBELET_CONF, BOOTSTRAP, UNFINISHED, JOIN, ROOTS)
+FILES_SCRIPT = f"""
+stat -c '%a %n' {" ".join(PATHS)} 2>/dev/null
+awk '$1 == "server:" {{ print "server", FILENAME, $2 }}' {KUBELET_CONF} {BOOTSTRAP} 2>/dev/null
+exit 0
+"""
+# Public certificates only; one openssl for all of them. Those in kubeconfigs were made in the same run of kubeadm.
+CERTIFICATES_SCRIPT = """
+[ -f /etc/kubernetes/pki/apiserver.crt ] || exit 0
+cat /etc/kubernetes/pki/*.crt /etc/kubernetes/pki/etcd/*.crt |
+  openssl crl2pkcs7 -nocrl -certfile /dev/stdin | openssl pkcs7 -print_certs -text -noout |
+  grep -E '^ *(Not After|Subject|DNS|IP Address) ?:'
+"""
+
+FILES = Probe("kubeadm.files", Shell(FILES_SCRIPT), files)
+SETTINGS = Probe(
+    "kubeadm.settings", Api("/api/v1/namespaces/kube-system/configmaps", ("metadata.name", "data")), settings
+)
+CERTIFICATES = Probe("kubeadm.certificates", Shell(CERTIFICATES_SCRIPT), certificates)
+# etcd's metrics, kube-proxy's, the controller-manager and the scheduler.
+LISTENING = Probe(
+    "kubeadm.listening",
+    Shell("ss -Hltn 'sport = :2381 or sport = :10249 or sport = :10257 or sport = :10259'"),
+    listening,
+)

@@ -1,0 +1,70 @@
+"""Control plane: one host runs the Kubernetes API, its controllers, the scheduler and etcd.
+
+`kubeadm init` is run once, from /etc/kubernetes/gpustack-kubeadm.yaml, which stays there for later `kubeadm init
+phase …` by hand. An initialisation that was broken off is taken up again at the next install. Everything else that
+stands in the way (files of another cluster, an API that does not answer) is reported and left to you: nothing is ever
+reset, and no file of an existing cluster is rewritten. What was settled at the birth of the cluster (endpoint,
+networks, DNS domain, settings of the kubelets and of kube-proxy) is compared and not changed by install.
+
+Root gets /root/.kube/config (mode 0600) from admin.conf if there is none. super-admin.conf is not touched or used.
+The bootstrap token that kubeadm makes lives for one minute and is not printed.
+
+Settings: kubernetes.*, kubelet.failCgroupV1, kube_proxy.*, swap. Sources: kubeadm.k8s.io/v1beta4; kubeadm init phases
+in the Kubernetes reference.
+"""
+
+from gpustack.ask.judge import Mismatch, expect
+from gpustack.ask.view import View
+from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
+from gpustack.config.resolved import kubernetes_version_of
+from gpustack.probes.kube import DEPLOYMENTS, NODES, READYZ, VERSION
+from gpustack.probes.kubeadm import CERTIFICATES, FILES, LISTENING, SETTINGS
+from gpustack.probes.kubelet import KUBELET
+from gpustack.steps import control_plane_host, control_plane_settings
+from gpustack.steps.control_plane_host import cure
+from gpustack.steps.step import Step
+
+
+def api(here: View) -> Mismatch | None:
+    """The API server says that it is ready."""
+    found = here[READYZ]
+    if found.ready:
+        return None
+    hint = "crictl ps -a; journalctl -u kubelet    # on the control plane"
+    return Mismatch("API", "ready", found.why, cure(here), hint=hint)
+
+
+def version(here: View) -> Mismatch | None:
+    """The API server that runs is of the version asked for."""
+    return expect("Kubernetes API", kubernetes_version_of(here.spec), here[VERSION], cure="upgrade")
+
+
+def node(here: View) -> Mismatch | None:
+    """This host is a node of the cluster: one of them has its machine-id."""
+    wanted = here[KUBELET].machine_id
+    if any(found.machine_id == wanted for found in here[NODES]):
+        return None
+    hint = "systemctl restart kubelet    # on the control plane; it registers at its start"
+    return Mismatch("node", f"one with this host's machine-id {wanted}", "none", cure(here), hint=hint)
+
+
+def dns(here: View) -> Mismatch | None:
+    """CoreDNS is deployed (whether it runs is a question of the pod network, asked later)."""
+    hint = "kubeadm init phase addon coredns --config /etc/kubernetes/gpustack-kubeadm.yaml"
+    return expect("CoreDNS", "deployed", "deployed" if "coredns" in here[DEPLOYMENTS] else "", cure(here), hint=hint)
+
+
+def control_planes(inventory: Inventory, host: Host) -> bool:
+    return host.control_plane
+
+
+STEP = Step(
+    "control-plane",
+    scope="cluster",
+    probes=(FILES, KUBELET, READYZ, VERSION, NODES, DEPLOYMENTS, CERTIFICATES, SETTINGS, LISTENING),
+    checks=(*control_plane_host.CHECKS, api, version, node, dns, *control_plane_settings.CHECKS),
+    needs=("prereqs", "containerd", "kubernetes"),
+    settle=120,
+    applies=control_planes,
+)

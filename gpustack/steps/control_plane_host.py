@@ -1,0 +1,70 @@
+"""Control plane: what kubeadm made on the host, and the kubelet that runs it."""
+
+from datetime import timedelta
+
+from gpustack.ask.judge import Check, Cure, Mismatch, expect
+from gpustack.ask.view import View
+from gpustack.probes.kubeadm import (
+    ADMIN,
+    BOOTSTRAP,
+    CERTIFICATES,
+    CONTROL_PLANE,
+    FILES,
+    KUBELET_CONF,
+    ROOTS,
+    UNFINISHED,
+)
+from gpustack.probes.kubelet import KUBELET
+
+RESET = "kubeadm reset    # on that host: removes the cluster that is on it, so look before"
+
+
+def cure(here: View) -> Cure:
+    """Install mends what is missing until kubeadm has finished here, and starts a kubelet that does not run. Else
+    it is for a person."""
+    files = here[FILES]
+    settled = files.lacks(UNFINISHED) and not files.lacks(ADMIN)
+    return "operator" if settled and here[KUBELET].state == "active" else "install"
+
+
+def initialised(here: View) -> Mismatch | None:
+    """kubeadm has made a control plane on this host, and all of it."""
+    files = here[FILES]
+    if not files.lacks(UNFINISHED):
+        return Mismatch("control plane", "initialised", "an initialisation that was broken off")
+    lacking = files.lacks(*CONTROL_PLANE, KUBELET_CONF)
+    if not lacking:
+        return None
+    if len(lacking) == len(CONTROL_PLANE) + 1 and files.lacks(BOOTSTRAP):
+        return Mismatch("control plane", "initialised", "nothing")
+    found = f"parts of another cluster or of a broken one, without {', '.join(lacking)}"
+    return Mismatch("control plane", "initialised", found, cure="operator", hint=RESET)
+
+
+def kubelet(here: View) -> Mismatch | None:
+    """The kubelet runs, which in turn runs the control plane's pods, and starts with the host."""
+    found = here[KUBELET]
+    said = found.state if found.enabled else f"{found.state}, not enabled"
+    return expect("kubelet", "active", said if found.installed else "not installed")
+
+
+def certificates(here: View) -> Mismatch | None:
+    """No certificate of the control plane ends within 30 days."""
+    soon = here.taken + timedelta(days=30)
+    ending = {found.subject: found.expires for found in here[CERTIFICATES] if found.expires < soon}
+    if not ending:
+        return None
+    said = ", ".join(f"{subject} until {until:%Y-%m-%d}" for subject, until in sorted(ending.items()))
+    hint = "kubeadm certs renew all    # then restart the four static pods"
+    return Mismatch("certificates", "valid for 30 days", said, cure="operator", hint=hint)
+
+
+def credentials(here: View) -> Mismatch | None:
+    """admin.conf is for root alone, and root's kubectl has a kubeconfig."""
+    modes = here[FILES].modes
+    if modes.get(ADMIN, "600") != "600":
+        return Mismatch(ADMIN, "mode 600", f"mode {modes[ADMIN]}")
+    return None if ROOTS in modes else Mismatch(ROOTS, "a kubeconfig made from admin.conf", "nothing")
+
+
+CHECKS: tuple[Check, ...] = (initialised, kubelet, certificates, credentials)

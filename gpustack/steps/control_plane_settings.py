@@ -1,0 +1,82 @@
+"""Control plane: what was settled when the cluster was made, against the spec. Install only compares."""
+
+from gpustack.ask.judge import Check, Mismatch, expect
+from gpustack.ask.view import View
+from gpustack.config.resolved import endpoint_of
+from gpustack.probes.kubeadm import CERTIFICATES, LISTENING, SETTINGS
+from gpustack.steps.control_plane_host import cure
+
+BORN = "settled when the cluster was made: correct gpustack.kubernetes in the inventory, or make the cluster anew"
+KUBELETS = (
+    "kubectl -n kube-system edit configmap kubelet-config; then on every host: "
+    "kubeadm upgrade node phase kubelet-config && systemctl restart kubelet"
+)
+PROXIES = (
+    "kubectl -n kube-system edit configmap kube-proxy; then: "
+    "kubectl -n kube-system rollout restart daemonset kube-proxy"
+)
+METRICS = {2381: "etcd", 10249: "kube-proxy", 10257: "kube-controller-manager", 10259: "kube-scheduler"}
+
+
+def endpoint(here: View) -> Mismatch | None:
+    """The cluster's endpoint is the one of the spec."""
+    cluster = here[SETTINGS].cluster or {}
+    wanted, found = endpoint_of(here.snapshot.inventory), cluster.get("controlPlaneEndpoint", "")
+    return expect("kubernetes.endpoint", wanted, found, cure(here), hint=BORN)
+
+
+def networks(here: View) -> Mismatch | None:
+    """Pod network, service network and DNS domain are those of the spec."""
+    spec, cluster = here.spec.kubernetes, here[SETTINGS].cluster or {}
+    found = cluster.get("networking", {})
+    wanted = f"pods {spec.pod_cidr}, services {spec.service_cidr}, domain {spec.dns_domain}"
+    said = f"pods {found.get('podSubnet')}, services {found.get('serviceSubnet')}, domain {found.get('dnsDomain')}"
+    return expect("networks", wanted, said, cure(here), hint=BORN)
+
+
+def certificate_names(here: View) -> Mismatch | None:
+    """The API's certificate covers every name of kubernetes.cert_sans."""
+    covered = {name for found in here[CERTIFICATES] if found.subject == "kube-apiserver" for name in found.names}
+    missing = set(here.spec.kubernetes.cert_sans) - covered
+    if not missing:
+        return None
+    hint = (
+        "add them to apiServer.certSANs of /etc/kubernetes/gpustack-kubeadm.yaml, move pki/apiserver.{crt,key} away, "
+        "then: kubeadm init phase certs apiserver --config /etc/kubernetes/gpustack-kubeadm.yaml"
+    )
+    said = ", ".join(sorted(missing))
+    return Mismatch("certificate of the API", f"valid for {said}", "not valid for it", cure(here), hint=hint)
+
+
+def metrics(here: View) -> Mismatch | None:
+    """controller-manager, scheduler, etcd and kube-proxy listen where monitoring can (or may not) reach them."""
+    wanted = here.spec.kubernetes.metrics_bind
+    every = {"*", "0.0.0.0", "[::]"}  # noqa: S104 - what ss(8) calls any address
+    right = every if wanted in every else {wanted}
+    heard = {name: set(here[LISTENING].get(port, ())) for port, name in METRICS.items()}
+    said = ", ".join(
+        f"{name} {' '.join(sorted(found)) or 'nowhere'}" for name, found in heard.items() if not found or found - right
+    )
+    hint = "change the addresses in /etc/kubernetes/manifests and in ConfigMap kube-system/kube-proxy"
+    return Mismatch("metrics listen", f"on {wanted}", said, cure(here), hint=hint) if said else None
+
+
+def kubelet_settings(here: View) -> Mismatch | None:
+    """The kubelets are told systemd cgroups, and what to do about swap and cgroup v1."""
+    spec, found = here.spec, here[SETTINGS].kubelet or {}
+    wanted = {"cgroupDriver": "systemd", "failCgroupV1": spec.kubelet.fail_cgroup_v1, "failSwapOn": spec.swap == "off"}
+    return expect(
+        "ConfigMap kubelet-config", wanted, {key: found.get(key, True) for key in wanted}, cure(here), hint=KUBELETS
+    )
+
+
+def proxy_settings(here: View) -> Mismatch | None:
+    """kube-proxy has the mode and the conntrack limits of the spec."""
+    spec, found = here.spec.kube_proxy, here[SETTINGS].proxy or {}
+    tracked = found.get("conntrack") or {}
+    wanted = {"mode": spec.mode, "maxPerCore": spec.conntrack.max_per_core, "min": spec.conntrack.min}
+    said = {"mode": found.get("mode"), "maxPerCore": tracked.get("maxPerCore"), "min": tracked.get("min")}
+    return expect("ConfigMap kube-proxy", wanted, said, cure(here), hint=PROXIES)
+
+
+CHECKS: tuple[Check, ...] = (endpoint, networks, certificate_names, metrics, kubelet_settings, proxy_settings)

@@ -1,0 +1,79 @@
+"""Flannel: the pod network, from the pinned manifest of its release.
+
+The manifest is fetched by the control plane, its checksum compared, and applied server-side together with our own
+settings: the pod network, the backend, and the interface of the node's own address (not that of the default route,
+which on hosts with several networks is the wrong one). A change of settings rolls the DaemonSet. Fields that others
+own in these objects are left alone. Whether Flannel runs on a worker is judged by the step `workers`.
+
+Settings: kubernetes.pod_cidr, flannel.backend, flannel.port. Sources: flannel-io/flannel Documentation/kube-flannel.yml
+and Documentation/configuration.md.
+"""
+
+from gpustack.ask.judge import Mismatch, expect
+from gpustack.ask.view import View
+from gpustack.probes.flannel import FLANNEL_DAEMON_SET, FLANNELD, NET_CONF
+from gpustack.probes.kube import DEPLOYMENTS, NODES
+from gpustack.probes.kubelet import KUBELET
+from gpustack.steps.control_plane import control_planes
+from gpustack.steps.step import Step
+
+DEFAULT_PORT = 8472
+
+
+def version(here: View) -> Mismatch | None:
+    """The DaemonSet is there, in the version asked for."""
+    found = here[FLANNEL_DAEMON_SET]
+    wanted = here.versions.components["flannel"]
+    return expect("Flannel", wanted, found.version if found else "", cure="upgrade" if found else "install")
+
+
+def settings(here: View) -> Mismatch | None:
+    """Flannel's network is the pod network, and its backend the one asked for."""
+    spec, found = here.spec.flannel, here[NET_CONF]
+    wanted = f"{here.spec.kubernetes.pod_cidr} over {spec.backend}"
+    said = f"{found.network} over {found.backend}" if found else ""
+    if spec.backend == "vxlan":
+        wanted += f" on port {spec.port}"
+        said += f" on port {found.port or DEFAULT_PORT}" if found else ""
+    return expect("Flannel's network", wanted, said)
+
+
+def rolled_out(here: View) -> Mismatch | None:
+    """Every pod of the DaemonSet runs its present template."""
+    found = here[FLANNEL_DAEMON_SET]
+    return expect("Flannel's pods", "up to date", "up to date" if found and found.current else "")
+
+
+def running(here: View) -> Mismatch | None:
+    """On the control plane flanneld says that it is ready, with the pod network, and the CNI has its file."""
+    found = here[FLANNELD]
+    if not found.running or not found.conflist:
+        return Mismatch("flanneld", "ready", "not ready" if found.conflist else "no CNI configuration")
+    return expect("flanneld's network", str(here.spec.kubernetes.pod_cidr), found.network)
+
+
+def node(here: View) -> Mismatch | None:
+    """The control plane's node is Ready and has its part of the pod network."""
+    found = next((node for node in here[NODES] if node.machine_id == here[KUBELET].machine_id), None)
+    if found and found.ready and not found.pod_cidr:
+        return Mismatch(
+            "node", "a part of the pod network", "none: no podCIDR", cure="operator", hint="kubectl describe node"
+        )
+    return expect("node", "Ready", "Ready" if found and found.ready else found.reason if found else "no such node")
+
+
+def dns(here: View) -> Mismatch | None:
+    """CoreDNS is available."""
+    found = here[DEPLOYMENTS].get("coredns")
+    return expect("CoreDNS", "available", "available" if found and found.available else "not available")
+
+
+STEP = Step(
+    "flannel",
+    scope="cluster",
+    probes=(FLANNEL_DAEMON_SET, NET_CONF, FLANNELD, NODES, KUBELET, DEPLOYMENTS),
+    checks=(version, settings, rolled_out, running, node, dns),
+    needs=("control-plane",),
+    settle=300,
+    applies=control_planes,
+)

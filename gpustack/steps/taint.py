@@ -1,0 +1,31 @@
+"""Taint: on a cluster of one host, the control plane runs ordinary pods too.
+
+kubeadm keeps them away from control planes with a taint. Where there is but one host, exactly that taint is removed
+from its node; any other taint stays. On clusters of several hosts this step does not exist.
+
+Settings: none; the inventory decides. Source: kubeadm's well-known taint node-role.kubernetes.io/control-plane.
+"""
+
+from gpustack.ask.judge import Mismatch, expect
+from gpustack.ask.view import View
+from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
+from gpustack.probes.kube import NODES
+from gpustack.steps.step import Step
+
+TAINT = "node-role.kubernetes.io/control-plane:NoSchedule"
+
+
+def schedulable(here: View) -> Mismatch | None:
+    """The only node does not have the control plane's taint."""
+    tainted = {node.name for node in here[NODES] if TAINT in node.taints}
+    return expect(f"nodes with {TAINT}", "nothing", ", ".join(sorted(tainted)) or "nothing")
+
+
+def alone(inventory: Inventory, host: Host) -> bool:
+    return len(inventory.hosts) == 1
+
+
+STEP = Step(
+    "taint", scope="cluster", probes=(NODES,), checks=(schedulable,), needs=("control-plane",), settle=10, applies=alone
+)

@@ -1,0 +1,94 @@
+"""Workers: every further host joins the cluster.
+
+One bootstrap token is made on the control plane inside the play, lives for 15 minutes at most and is deleted when the
+play ends, whatever the outcome. It reaches the hosts in a file of mode 0600 in memory (/run), never in a command line,
+and is removed there too. The hosts check the cluster's CA by its hash. A join that was broken off is done again.
+
+A host that belongs to another cluster, or whose node was deleted from this one, is reported and left to you.
+
+Settings: kubernetes.endpoint, kubernetes.ignore_preflight, gpustack_node_ip. Sources: kubeadm.k8s.io/v1beta4, kubeadm
+join phases in the Kubernetes reference.
+"""
+
+from gpustack.ask.judge import Mismatch, expect
+from gpustack.ask.view import View
+from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
+from gpustack.config.resolved import endpoint_of, kubernetes_version_of
+from gpustack.probes.flannel import FLANNELD
+from gpustack.probes.kube import NODES, Node
+from gpustack.probes.kubeadm import ADMIN, BOOTSTRAP, CA_KEY, FILES, JOIN, KUBELET_CONF
+from gpustack.probes.kubelet import KUBELET
+from gpustack.steps.step import Step
+
+RESET = "kubeadm reset    # on that host: takes it out of the cluster it is in, so look before"
+
+
+def own(here: View) -> Node | None:
+    """The node that is this host."""
+    return next((node for node in here[NODES] if node.machine_id == here[KUBELET].machine_id), None)
+
+
+def joined(here: View) -> Mismatch | None:
+    """The host has joined: its kubelet has credentials, and of this cluster."""
+    files, wanted = here[FILES], f"https://{endpoint_of(here.snapshot.inventory)}"
+    foreign = next((server for server in files.servers.values() if server != wanted), "")
+    if not files.lacks(ADMIN) or not files.lacks(CA_KEY):
+        foreign = "a control plane on this very host"
+    if foreign:
+        return Mismatch("cluster of this host", wanted, foreign, cure="operator", hint=RESET)
+    if not files.lacks(KUBELET_CONF):
+        return None
+    return Mismatch("worker", "joined", "nothing" if files.lacks(BOOTSTRAP) else "a join that was broken off")
+
+
+def kubelet(here: View) -> Mismatch | None:
+    """The kubelet runs, is healthy, and starts with the host."""
+    found = here[KUBELET]
+    if found.state == "active" and found.enabled and found.healthy:
+        return None
+    said = f"{found.state}, {'' if found.enabled else 'not '}enabled, {'' if found.healthy else 'not '}healthy"
+    return Mismatch("kubelet", "active, enabled, healthy", said if found.installed else "not installed")
+
+
+def node(here: View) -> Mismatch | None:
+    """The cluster has a node with this host's machine-id, and it is Ready."""
+    found = own(here)
+    if found:
+        return expect("node", "Ready", "Ready" if found.ready else found.reason)
+    lost = not here[FILES].lacks(KUBELET_CONF) and here[KUBELET].state == "active"
+    hint = "systemctl restart kubelet    # on that host: registers it again"
+    return Mismatch("node", "Ready", "no node is this host", cure="operator" if lost else "install", hint=hint)
+
+
+def version(here: View) -> Mismatch | None:
+    """The kubelet that runs is of the version asked for."""
+    found = own(here)
+    return expect("kubelet", kubernetes_version_of(here.spec), found.kubelet, cure="upgrade") if found else None
+
+
+def pod_network(here: View) -> Mismatch | None:
+    """On this host flanneld says that it is ready, and the CNI has its file."""
+    found = here[FLANNELD]
+    return expect("flanneld", "ready", "ready" if found.running and found.conflist else "not ready")
+
+
+def leftovers(here: View) -> Mismatch | None:
+    """No file with a token is left."""
+    left = [path for path in (JOIN, BOOTSTRAP) if path in here[FILES].modes]
+    return expect("files with a join token", "none", ", ".join(left) or "none")
+
+
+def joining(inventory: Inventory, host: Host) -> bool:
+    return not host.control_plane
+
+
+STEP = Step(
+    "workers",
+    scope="host",
+    probes=(FILES, KUBELET, NODES, FLANNELD),
+    checks=(joined, kubelet, node, version, pod_network, leftovers),
+    needs=("kubernetes", "control-plane", "flannel"),
+    settle=180,
+    applies=joining,
+)
