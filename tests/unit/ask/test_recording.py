@@ -1,0 +1,119 @@
+"""What is written is what is read, redacted, and host by host."""
+
+import json
+import stat
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.recording import SCHEMA, lines, read, stream, write
+from gpustack.ask.snapshot import Reach, Snapshot, keyed
+from gpustack.config.host import CONTROL_PLANE, NODE, Host, HostSpec
+from gpustack.config.inventory import Inventory
+from gpustack.config.spec import Spec
+from gpustack.errors import UsageError
+
+ONE = Host("h1", "10.0.0.1", user="ops", port=2222, key_file="/home/me/key", groups=frozenset({CONTROL_PLANE, NODE}))
+TWO = Host("h2", "10.0.0.2", become_password="hunter2!", groups=frozenset({NODE}))
+SPEC = Spec.model_validate(
+    {"source": {"mirror": "http://10.0.0.9:80", "fingerprint": "A" * 40}, "kubelet": {"failCgroupV1": False}}
+)
+ANSWERS = (
+    Answer("kernel.swap", "h2", 0, "none\n", took=0.02),
+    Answer("kube.nodes", CLUSTER, 1, "", err="refused"),
+    Answer("kernel.swap", "h1", 0, "a\x00\ufffd é\n"),
+    Answer("kubeadm.files", "h1", -1, "x", cut=True),
+    Answer("kernel.modules", "h1", -1, "", lost="h1 did not answer within 30 s"),
+)
+
+
+def snapshot() -> Snapshot:
+    hosts = (replace(ONE, spec=HostSpec.model_validate({"gpustack_node_ip": "10.1.0.1"})), TWO)
+    reach = {"h1": Reach("h1"), "h2": Reach("h2", "host-key-unknown", "the host key is not known", "ssh-keyscan h2")}
+    taken = datetime(2026, 11, 20, 12, 0, 0, 123000, tzinfo=UTC)
+    return Snapshot(
+        taken, Inventory(Path("lab/hosts.yml"), hosts, SPEC), MappingProxyType(reach), keyed(ANSWERS), 0.456
+    )
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    before = snapshot()
+    write(before, tmp_path / "s.jsonl")
+    after = read(tmp_path / "s.jsonl")
+    assert dict(after.answers) == dict(before.answers)
+    assert (after.taken, after.took, dict(after.reach)) == (before.taken, before.took, dict(before.reach))
+    assert (after.inventory.source, after.inventory.spec) == (before.inventory.source, before.inventory.spec)
+    assert [host.name for host in after.inventory.control_planes] == ["h1"]
+    assert str(after.inventory.hosts[0].spec.gpustack_node_ip) == "10.1.0.1"
+    assert list(lines(after)) == list(lines(before))
+
+
+def test_local_host_has_no_source(tmp_path: Path) -> None:
+    write(replace(snapshot(), inventory=Inventory(None, (ONE, TWO), Spec())), tmp_path / "s")
+    assert read(tmp_path / "s").inventory.source is None
+
+
+def test_only_the_owner_reads_it_and_nothing_of_the_login_is_in_it(tmp_path: Path) -> None:
+    write(snapshot(), tmp_path / "s.jsonl")
+    assert stat.S_IMODE((tmp_path / "s.jsonl").stat().st_mode) == 0o600
+    text = (tmp_path / "s.jsonl").read_text()
+    assert "key_file" not in text
+    assert "/home/me" not in text
+    assert "hunter2" not in text
+
+
+def test_secrets_are_taken_out_unless_told_otherwise() -> None:
+    leaky = Answer("x.y", "h1", 0, "it was hunter2! and abcdef.0123456789abcdef", err="password: 12x")
+    given = replace(snapshot(), answers=keyed([leaky]))
+    assert [json.loads(line) for line in lines(given)][1] == {
+        "probe": "x.y", "where": "h1", "rc": 0, "out": "it was REDACTED and REDACTED", "err": "password: REDACTED",
+    }  # fmt: skip
+    assert "hunter2! and abcdef" in list(lines(given, redacted=False))[1]
+
+
+def test_answers_come_host_by_host_without_reading_ahead() -> None:
+    header, *rest = lines(snapshot())
+    taken = []
+
+    def source() -> object:
+        for line in (header, *rest):
+            taken.append(line)
+            yield line
+
+    _, hosts = stream(source())  # type: ignore[arg-type]
+    first = next(hosts)
+    assert first[0] == "h1"
+    assert len(first[1]) == 3
+    assert len(taken) == 5  # the header, three answers, and the one that ended the group
+    assert [where for where, _ in hosts] == ["h2", CLUSTER]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "no json", "[]", "{}", json.dumps({"schema": "gpustack/recording/v99"}), '{"schema": "other"}\n'],
+)
+def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "s").write_text(text)
+    with pytest.raises(UsageError) as raised:
+        read(tmp_path / "s")
+    assert raised.value.reference == "recording-unreadable"
+
+
+@pytest.mark.parametrize("line", ["{", '{"probe": "x"}', '{"probe":"x","where":"h1","rc":0,"out":"","more":1}'])
+def test_a_broken_line_is_refused(tmp_path: Path, line: str) -> None:
+    (tmp_path / "s").write_text("".join(lines(snapshot())) + line)
+    with pytest.raises(UsageError):
+        read(tmp_path / "s")
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is not a recording"):
+        read(tmp_path / "none")
+
+
+def test_the_schema_is_the_first_thing_in_it() -> None:
+    assert next(lines(snapshot())).startswith(f'{{"schema": "{SCHEMA}"')
