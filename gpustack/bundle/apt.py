@@ -2,22 +2,14 @@
 
 import gzip
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 from gpustack.bundle import keys
 from gpustack.bundle.cache import Made, Part, digest
+from gpustack.bundle.keys import Signer
 from gpustack.bundle.programs import run
 
 ORIGIN = "gpustack bundle mirror"
-
-
-@dataclass(frozen=True)
-class Signer:
-    """The key's directory and its fingerprint."""
-
-    directory: Path
-    fingerprint: str
 
 
 def flat(name: str, debs: list[Made], signer: Signer) -> Part:
@@ -33,7 +25,7 @@ def _flat(debs: list[Made], signer: Signer, out: Path) -> None:
             shutil.copyfile(made[deb], out / architecture / deb)
     _packages(out, ".", out)
     _release(out, signer, {})
-    (out / "Release.key").write_text(keys.public(signer.directory))
+    (out / "Release.key").write_text(keys.public(signer))
 
 
 def dists(name: str, codenames: dict[str, list[Made]], architecture: str, signer: Signer) -> Part:
@@ -53,10 +45,17 @@ def _dists(codenames: dict[str, list[Made]], architecture: str, signer: Signer, 
             for deb in made.files:
                 shutil.copyfile(made[deb], pool / deb)
         _packages(out, str(pool.relative_to(out)), binaries)
-        _release(suite, signer, {
-            "Suite": codename, "Codename": codename, "Components": "stable", "Architectures": architecture,
-        })  # fmt: skip
-    (out / "gpg").write_text(keys.public(signer.directory))
+        _release(
+            suite,
+            signer,
+            {
+                "Suite": codename,
+                "Codename": codename,
+                "Components": "stable",
+                "Architectures": architecture,
+            },
+        )
+    (out / "gpg").write_text(keys.public(signer))
 
 
 def _packages(root: Path, below: str, into: Path) -> None:
@@ -71,8 +70,8 @@ def _release(directory: Path, signer: Signer, fields: dict[str, str]) -> None:
         options += ["-o", f"APT::FTPArchive::Release::{key}={value}"]
     release = run(["apt-ftparchive", *options, "release", "."], cwd=directory, limit=120)
     (directory / "Release").write_text(release)
-    keys.clearsign(signer.directory, directory / "Release", directory / "InRelease")
-    keys.sign(signer.directory, directory / "Release").rename(directory / "Release.gpg")
+    keys.clearsign(signer, directory / "Release", directory / "InRelease")
+    keys.sign(signer, directory / "Release").rename(directory / "Release.gpg")
 
 
 def _inputs(debs: list[Made], signer: Signer, name: str) -> str:

@@ -133,7 +133,9 @@ class Cache:
                         report(Event("waiting", "bundle", f"another build uses {self.root}"))
                     waiting = True
                     if time.monotonic() > deadline:
-                        raise BundleError("bundle-busy", "another build has not ended within an hour", str(self.root)) from None
+                        raise BundleError(
+                            "bundle-busy", "another build has not ended within an hour", str(self.root)
+                        ) from None
                     time.sleep(1)
             for left in self.root.glob("*/.new-*"):
                 shutil.rmtree(left)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpustack.bundle import apt, debs, files, images, modules, programs, userland
-from gpustack.bundle.apt import Signer
 from gpustack.bundle.cache import Cache, Made, Part
+from gpustack.bundle.keys import Signer
 from gpustack.bundle.manifest import Image
 from gpustack.bundle.versions import Versions
 from gpustack.config.versions import minor
@@ -66,19 +66,28 @@ class Composer:
 
     def _apt(self, kubernetes: tuple[str, ...], made: dict[str, Made]) -> Iterable[Placed]:
         v = self.versions
-        shared = [debs.cri_tools(v["crictl"], made["crictl"]), debs.kubernetes_cni(v["cni-plugins"], made["cni-plugins"])]
-        recipes = [recipe for version in kubernetes for recipe in debs.kubernetes(version, made[f"kubernetes-{version}"])]
+        shared = [
+            debs.cri_tools(v["crictl"], made["crictl"]),
+            debs.kubernetes_cni(v["cni-plugins"], made["cni-plugins"]),
+        ]
+        recipes = [
+            recipe for version in kubernetes for recipe in debs.kubernetes(version, made[f"kubernetes-{version}"])
+        ]
         containerd = {
             (system, codename): debs.containerd(v["containerd"], release, made["containerd"], made["runc"])
             for system, codenames in RELEASES.items()
             for codename, release in codenames.items()
         }
-        packed = self._all([debs.part(recipe, self.architecture) for recipe in [*recipes, *shared, *containerd.values()]])
+        packed = self._all(
+            [debs.part(recipe, self.architecture) for recipe in [*recipes, *shared, *containerd.values()]]
+        )
         repositories: dict[str, Part] = {}
         for wanted in sorted({minor(version) for version in kubernetes}):
             ours = [recipe for recipe in recipes if minor(recipe.version) == wanted] + shared
             host = f"files/pkgs.k8s.io/core:/stable:/v{wanted}/deb"
-            repositories[host] = apt.flat(f"apt-kubernetes-{wanted}", [packed[f"deb-{recipe.file}"] for recipe in ours], self.signer)
+            repositories[host] = apt.flat(
+                f"apt-kubernetes-{wanted}", [packed[f"deb-{recipe.file}"] for recipe in ours], self.signer
+            )
         for system, codenames in RELEASES.items():
             pools = {codename: [packed[f"deb-{containerd[system, codename].file}"]] for codename in codenames}
             repositories[f"files/download.docker.com/linux/{system}"] = apt.dists(
@@ -108,13 +117,15 @@ class Composer:
     def _images(
         self, kubernetes: tuple[str, ...], made: dict[str, Made]
     ) -> tuple[dict[str, dict[str, object]], list[Image], list[Placed]]:
-        recipes = {}
+        recipes: dict[str, images.Recipe] = {}
         for version in kubernetes:
             recipes |= {recipe.reference: recipe for recipe in images.kubernetes(version, self.versions, made)}
         flannel = images.flannel(made["flannel-manifest"]["kube-flannel.yml"], made)
         for recipe in [*flannel, images.busybox(self.versions["busybox"], made)]:
             recipes[recipe.reference] = recipe
-        parts = {reference: images.part(recipe, self.versions, self.architecture) for reference, recipe in recipes.items()}
+        parts = {
+            reference: images.part(recipe, self.versions, self.architecture) for reference, recipe in recipes.items()
+        }
         built = self._all(parts.values())
         layout, labels, blobs = {}, [], {}
         for reference, recipe in sorted(recipes.items()):
@@ -147,7 +158,14 @@ class Composer:
     ) -> Placed:
         v = self.versions
         return Placed(
-            path, made[file], made.files[file], name or component, version or v[component], v.origin(component), v.licence(component), note
+            path,
+            made[file],
+            made.files[file],
+            name or component,
+            version or v[component],
+            v.origin(component),
+            v.licence(component),
+            note,
         )
 
     def _own(self, path: str, made: Made, file: str) -> Placed:

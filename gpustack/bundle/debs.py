@@ -1,7 +1,7 @@
 """Debian packages with the names, versions, files and relations of the official ones.
 
-What a package is besides its programs stands in packages/<name>/: control, maintainer scripts, tree/. Relations are those
-of kubernetes/release (cmd/krel/templates/latest, before its pull request 4518) and of Docker's containerd.io.
+What a package is besides its programs stands in packages/<name>/: control, maintainer scripts, tree/. Relations are
+those of kubernetes/release (cmd/krel/templates/latest, before its pull request 4518) and of Docker's containerd.io.
 """
 
 import shutil
@@ -34,7 +34,8 @@ class Recipe:
 
 def kubernetes(version: str, made: Made) -> list[Recipe]:
     return [
-        Recipe(name, f"{version}-1.1", (made,), {f"usr/bin/{name}": made[name]}) for name in ("kubeadm", "kubelet", "kubectl")
+        Recipe(name, f"{version}-1.1", (made,), {f"usr/bin/{name}": made[name]})
+        for name in ("kubeadm", "kubelet", "kubectl")
     ]
 
 
@@ -43,19 +44,28 @@ def cri_tools(version: str, made: Made) -> Recipe:
 
 
 def kubernetes_cni(version: str, made: Made) -> Recipe:
-    return Recipe("kubernetes-cni", f"{version}-1.1", (made,), {f"opt/cni/bin/{name}": made[name] for name in made.files})
+    return Recipe(
+        "kubernetes-cni", f"{version}-1.1", (made,), {f"opt/cni/bin/{name}": made[name] for name in made.files}
+    )
 
 
 def containerd(version: str, release: str, containerd: Made, runc: Made) -> Recipe:
     """RELEASE is like `debian.12~bookworm`. As its vendor's: runc inside, no CNI plugins."""
     programs = {f"usr/bin/{name}": containerd[name] for name in ("containerd", "containerd-shim-runc-v2", "ctr")}
-    return Recipe("containerd.io", f"{version}-1~{release}", (containerd, runc), {**programs, "usr/bin/runc": runc["runc"]})
+    return Recipe(
+        "containerd.io", f"{version}-1~{release}", (containerd, runc), {**programs, "usr/bin/runc": runc["runc"]}
+    )
 
 
 def part(recipe: Recipe, architecture: str) -> Part:
     """Makes out/<name>_<version>_<architecture>.deb."""
     inputs = digest(
-        SOURCES / recipe.name, Path(__file__), recipe.version, architecture, [made.contents for made in recipe.tools], sorted(recipe.programs)
+        SOURCES / recipe.name,
+        Path(__file__),
+        recipe.version,
+        architecture,
+        [made.contents for made in recipe.tools],
+        sorted(recipe.programs),
     )
     return Part(f"deb-{recipe.file}", inputs, lambda out: _pack(recipe, architecture, out))
 
@@ -79,10 +89,18 @@ def _pack(recipe: Recipe, architecture: str, out: Path) -> None:
         shutil.copyfile(source / "conffiles", control / "conffiles")
     fields = (source / "control").read_text().strip().splitlines()
     description = fields.pop()
-    fields[1:1] = [f"Version: {recipe.version}", f"Architecture: {architecture}", f"Maintainer: {MAINTAINER}",
-                   "Priority: optional", f"Installed-Size: {kibibytes}"]  # fmt: skip
+    fields[1:1] = [
+        f"Version: {recipe.version}",
+        f"Architecture: {architecture}",
+        f"Maintainer: {MAINTAINER}",
+        "Priority: optional",
+        f"Installed-Size: {kibibytes}",
+    ]
     (control / "control").write_text("\n".join([*fields, description, f" {NOTE}"]) + "\n")
     target = out / f"{recipe.file}_{architecture}.deb"
-    run(["dpkg-deb", "--root-owner-group", "-Zzstd", "-z3", "--build", root, target],
-        env={"SOURCE_DATE_EPOCH": SOURCE_DATE}, limit=300)  # fmt: skip
+    run(
+        ["dpkg-deb", "--root-owner-group", "-Zzstd", "-z3", "--build", root, target],
+        env={"SOURCE_DATE_EPOCH": SOURCE_DATE},
+        limit=300,
+    )
     shutil.rmtree(root)

@@ -18,7 +18,11 @@ from gpustack.errors import BundleError
 def helm(version: str, made: Made, architecture: str) -> Part:
     """out/: the archive as on https://get.helm.sh/, with its two checksum files."""
     name = f"helm-v{version}-linux-{architecture}.tar.gz"
-    return Part("helm-archive", digest(name, made.contents, Path(__file__)), lambda out: _archive(made["helm"], out / name, architecture))
+    return Part(
+        "helm-archive",
+        digest(name, made.contents, Path(__file__)),
+        lambda out: _archive(made["helm"], out / name, architecture),
+    )
 
 
 def _archive(program: Path, target: Path, architecture: str) -> None:
@@ -47,5 +51,9 @@ def _flannel_manifest(module: str, expected: str, out: Path) -> None:
     source = Path(told["Dir"]) / "Documentation" / "kube-flannel.yml"
     found = hashlib.sha256(source.read_bytes()).hexdigest()
     if found != expected:
-        raise BundleError("bundle-checksum", f"the manifest in {module} is not that of the version set", f"sha256 {found}\nexpected {expected}")
+        raise BundleError(
+            "bundle-checksum",
+            f"the manifest in {module} is not that of the version set",
+            f"sha256 {found}\nexpected {expected}",
+        )
     shutil.copyfile(source, out / source.name)

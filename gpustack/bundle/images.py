@@ -1,7 +1,7 @@
 """The images of a cluster under their official references, from the programs built here.
 
-References are not written here: kubeadm is asked for its list, and Flannel's are read from its own manifest, so they are
-what the hosts will ask for. Only the image that tests pods is named by us.
+References are not written here: kubeadm is asked for its list, and Flannel's are read from its own manifest, so they
+are what the hosts will ask for. Only the image that tests pods is named by us.
 """
 
 import json
@@ -11,18 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpustack.bundle import oci, userland
+from gpustack.bundle import oci, rootfs, userland
 from gpustack.bundle.cache import Made, Part, digest
-from gpustack.bundle.oci import Link
 from gpustack.bundle.programs import run
+from gpustack.bundle.rootfs import Content, network, shell
 from gpustack.bundle.versions import Versions
 from gpustack.errors import BundleError
 
 TEST_IMAGE = "docker.io/library/busybox"
 PURPOSE = "for labs and tests, not for production"
 PATH = ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]
-
-Content = Mapping[str, Path | bytes | Link]
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class Recipe:
 
 
 def kubernetes(version: str, versions: Versions, made: Mapping[str, Made]) -> list[Recipe]:
-    """Raises BundleError when kubeadm asks for a version of etcd, CoreDNS or pause that the version set does not have."""
+    """Raises BundleError when kubeadm asks for an etcd, CoreDNS or pause that the version set does not have."""
     programs = made[f"kubernetes-{version}"]
     told = run([programs["kubeadm"], "config", "images", "list", "--kubernetes-version", f"v{version}"], limit=60)
     expected = {"etcd": versions["etcd"] + "-0", "coredns": "v" + versions["coredns"], "pause": versions["pause"]}
@@ -48,9 +46,11 @@ def kubernetes(version: str, versions: Versions, made: Mapping[str, Made]) -> li
         name = path.rsplit("/", 1)[1]
         if expected.get(name, f"v{version}") != tag:
             raise BundleError(
-                "bundle-version-apart", f"Kubernetes {version} asks for {reference}",
-                f"version set {versions.set} has {name} {expected.get(name, version)}", "kubeadm config images list",
-            )  # fmt: skip
+                "bundle-version-apart",
+                f"Kubernetes {version} asks for {reference}",
+                f"version set {versions.set} has {name} {expected.get(name, version)}",
+                "kubeadm config images list",
+            )
         recipes.append(_kubernetes(name, reference, programs, made))
     return recipes
 
@@ -58,53 +58,88 @@ def kubernetes(version: str, versions: Versions, made: Mapping[str, Made]) -> li
 def _kubernetes(name: str, reference: str, programs: Made, made: Mapping[str, Made]) -> Recipe:
     if name == "etcd":
         files = {f"/usr/local/bin/{tool}": made["etcd"][tool] for tool in ("etcd", "etcdctl")}
-        return Recipe(reference, "etcd", (made["etcd"],), lambda: [files], differs="etcd and etcdctl on an empty base, no etcdutl")
+        return Recipe(
+            reference, "etcd", (made["etcd"],), lambda: [files], differs="etcd and etcdctl on an empty base, no etcdutl"
+        )
     if name == "coredns":
-        return Recipe(reference, "coredns", (made["coredns"],), lambda: [{"/coredns": made["coredns"]["coredns"]}],
-                      {"Entrypoint": ["/coredns"], "User": "65532:65532"},
-                      "only the plugins of kubeadm's Corefile, and debug, bind, rewrite, template, whoami")  # fmt: skip
+        return Recipe(
+            reference,
+            "coredns",
+            (made["coredns"],),
+            lambda: [{"/coredns": made["coredns"]["coredns"]}],
+            {"Entrypoint": ["/coredns"], "User": "65532:65532"},
+            "only the plugins of kubeadm's Corefile, and debug, bind, rewrite, template, whoami",
+        )
     if name == "pause":
-        return Recipe(reference, "pause", (made["pause"],), lambda: [{"/pause": made["pause"]["pause"]}],
-                      {"Entrypoint": ["/pause"], "User": "65535:65535"}, "a pause program of gpustack's own")  # fmt: skip
+        return Recipe(
+            reference,
+            "pause",
+            (made["pause"],),
+            lambda: [{"/pause": made["pause"]["pause"]}],
+            {"Entrypoint": ["/pause"], "User": "65535:65535"},
+            "a pause program of gpustack's own",
+        )
     if name == "kube-proxy":
         tools = made["userland"]
-        return Recipe(reference, "kubernetes", (programs, tools),
-                      lambda: [_network(tools), {"/usr/local/bin/kube-proxy": programs[name]}],
-                      differs="iptables (nft), nft, conntrack and ip are the building machine's Debian packages")  # fmt: skip
+        return Recipe(
+            reference,
+            "kubernetes",
+            (programs, tools),
+            lambda: [network(tools), {"/usr/local/bin/kube-proxy": programs[name]}],
+            differs="iptables (nft), nft, conntrack and ip are the building machine's Debian packages",
+        )
     return Recipe(reference, "kubernetes", (programs,), lambda: [{f"/usr/local/bin/{name}": programs[name]}])
 
 
 def flannel(manifest: Path, made: Mapping[str, Made]) -> list[Recipe]:
     tools, flanneld, plugin = made["userland"], made["flannel"], made["flannel-cni-plugin"]
+    programs = {f"/opt/bin/{name}": flanneld[name] for name in ("flanneld", "install-conf")}
     base = "iptables (nft), nft, conntrack, ip and busybox are the building machine's Debian packages"
     recipes = []
     for reference in sorted(set(re.findall(r"image:\s*(\S+)", manifest.read_text()))):
         if "flannel-cni-plugin" in reference:
-            recipes.append(Recipe(
-                reference, "flannel-cni-plugin", (plugin, tools), lambda: [_network(tools), _shell(tools), {"/flannel": plugin["flannel"]}],
-                differs=f"the plugin of containernetworking/plugins 0.9.1, its older home; {base}",
-            ))  # fmt: skip
+            recipes.append(
+                Recipe(
+                    reference,
+                    "flannel-cni-plugin",
+                    (plugin, tools),
+                    lambda: [network(tools), shell(tools), {"/flannel": plugin["flannel"]}],
+                    differs=f"the plugin of containernetworking/plugins 0.9.1, its older home; {base}",
+                )
+            )
         else:
-            programs = {f"/opt/bin/{name}": flanneld[name] for name in ("flanneld", "install-conf")}
-            recipes.append(Recipe(
-                reference, "flannel", (flanneld, tools), lambda: [_network(tools), _shell(tools), programs],
-                {"Entrypoint": ["/opt/bin/flanneld"]},
-                f"without the tencent-vpc backend, whose cloud SDK is a stub; no wireguard or strongswan tools; {base}",
-            ))  # fmt: skip
+            recipes.append(
+                Recipe(
+                    reference,
+                    "flannel",
+                    (flanneld, tools),
+                    lambda: [network(tools), shell(tools), programs],
+                    {"Entrypoint": ["/opt/bin/flanneld"]},
+                    f"no tencent-vpc backend (its cloud SDK is a stub), no wireguard or strongswan tools; {base}",
+                )
+            )
     return recipes
 
 
 def busybox(version: str, made: Mapping[str, Made]) -> Recipe:
     """For pods that test a cluster: a shell, wget, nslookup, httpd, ping; iptables and nft besides."""
     tools = made["userland"]
-    return Recipe(f"{TEST_IMAGE}:{version}", "busybox", (tools,), lambda: [_network(tools), _shell(tools)], {"Cmd": ["sh"]},
-                  "the busybox of the building machine's Debian release, with iptables, nft, conntrack and ip")  # fmt: skip
+    return Recipe(
+        f"{TEST_IMAGE}:{version}",
+        "busybox",
+        (tools,),
+        lambda: [network(tools), shell(tools)],
+        {"Cmd": ["sh"]},
+        "the busybox of the building machine's Debian release, with iptables, nft, conntrack and ip",
+    )
 
 
 def part(recipe: Recipe, versions: Versions, architecture: str) -> Part:
     """out/: blobs/sha256/* and descriptor.json."""
-    sources = [Path(__file__), Path(oci.__file__), Path(userland.__file__)]
-    inputs = digest(recipe.reference, recipe.config, recipe.differs, architecture, *sources, [made.contents for made in recipe.made])
+    sources = [Path(__file__), Path(oci.__file__), Path(userland.__file__), Path(rootfs.__file__)]
+    inputs = digest(
+        recipe.reference, recipe.config, recipe.differs, architecture, *sources, [made.contents for made in recipe.made]
+    )
     name = "image-" + recipe.reference.replace("/", "_").replace(":", "_")
     return Part(name, inputs, lambda out: _make(recipe, versions, architecture, out))
 
@@ -121,53 +156,3 @@ def _make(recipe: Recipe, versions: Versions, architecture: str, out: Path) -> N
     config = {"Env": PATH, "WorkingDir": "/", "Labels": labels, **recipe.config}
     layers = [oci.layer(content, blobs) for content in recipe.layers()]
     (out / "descriptor.json").write_text(json.dumps(oci.image(layers, config, architecture, blobs)))
-
-
-def _network(tools: Made) -> Content:
-    """iptables over nftables, nft, conntrack, ip and all their libraries. /bin, /sbin and /lib lead into /usr.
-
-    The extensions of iptables are programs of their own here: one whose library is missing (libxt_statistic.so wants libm)
-    leaves every Service with two endpoints dead while all looks well.
-    """
-    root = tools.directory / "root"
-    extensions = sorted(str(path) for path in tools.files if re.search(r"/xtables/.*\.so$", path))
-    programs = ["/usr/sbin/xtables-nft-multi", _program(tools, "nft"), _program(tools, "conntrack"), _program(tools, "ip"), _program(tools, "busybox")]
-    content: dict[str, Path | bytes | Link] = {
-        **userland.closure(root, programs + ["/" + path.removeprefix("root/") for path in extensions])
-    }
-    content.pop("/usr/bin/busybox")
-    for family in ("iptables", "ip6tables"):
-        for verb in ("", "-save", "-restore"):
-            content[f"/usr/sbin/{family}{verb}"] = Link("xtables-nft-multi")
-    for directory in ("bin", "sbin", "lib", "lib64"):
-        content[f"/{directory}"] = Link(f"usr/{directory}")
-    for package in userland.packages(tools):
-        copyright_file = root / "usr/share/doc" / package.name / "copyright"
-        if copyright_file.is_file():
-            content[f"/usr/share/doc/{package.name}/copyright"] = copyright_file.read_bytes()
-    return content
-
-
-def _shell(tools: Made) -> Content:
-    """busybox under all its names. The dynamic one: the static build crashes in name lookups. Needs _network's libraries."""
-    program = tools.directory / "root" / _program(tools, "busybox").lstrip("/")
-    content: dict[str, Path | bytes | Link] = {
-        f"/usr/bin/{name}": Link("busybox") for name in run([program, "--list"], limit=20).split()
-    }
-    content |= {
-        "/usr/bin/busybox": program,
-        "/etc/passwd": b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n",
-        "/etc/group": b"root:x:0:\nnogroup:x:65534:\n",
-        "/etc/services": b"http 80/tcp\nhttps 443/tcp\n",
-        "/etc/nsswitch.conf": b"hosts: files dns\n",
-        "/tmp/.keep": b"",
-    }
-    return content
-
-
-def _program(tools: Made, name: str) -> str:
-    """Where a package put a program: /bin and /usr/bin are not merged in a package."""
-    for directory in ("usr/sbin", "usr/bin", "sbin", "bin"):
-        if f"root/{directory}/{name}" in tools.files:
-            return f"/{directory}/{name}"
-    raise BundleError("bundle-library-missing", f"no package brought {name}", str(tools.directory))

@@ -1,8 +1,8 @@
 """go.mod of the Kubernetes programs for any version.
 
-Kubernetes' own go.mod replaces each of its staging modules by a local path, and replacements do not reach who requires it:
-ours must replace every one by its published version, v0.36.4 for v1.36.4. The committed go.mod is the result for the
-version set; another version is derived here, and the Go checksum database vouches for what is new.
+Kubernetes' own go.mod replaces each of its staging modules by a local path, and replacements do not reach who requires
+it: ours must replace every one by its published version, v0.36.4 for v1.36.4. The committed go.mod is the result for
+the version set; another version is derived here, and the Go checksum database vouches for what is new.
 """
 
 import json
@@ -35,7 +35,9 @@ def pin(source: Path, version: str, env: dict[str, str]) -> None:
     try:
         there = json.loads(run(["go", "mod", "download", "-json", f"{MODULE}@v{version}"], env=env, limit=600))
     except BundleError as error:
-        raise BundleError("bundle-version-unknown", f"Kubernetes {version} cannot be had as a verified module", error.why) from error
+        raise BundleError(
+            "bundle-version-unknown", f"Kubernetes {version} cannot be had as a verified module", error.why
+        ) from error
     (source / "go.mod").write_text(derived(_read(source / "go.mod", env), _read(Path(there["GoMod"]), env), version))
     run(["go", "mod", "tidy"], cwd=source, env={**env, "GOFLAGS": "-mod=mod"}, limit=900)
 

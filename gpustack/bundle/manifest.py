@@ -37,7 +37,7 @@ class Image:
 
 @dataclass(frozen=True)
 class Manifest:
-    """`fingerprint` is of the key that signs bundle and repositories; `made` is UTC; `debian` are packages inside images."""
+    """`fingerprint` is of the key that signs; `made` is UTC; `debian` are the packages that images hold."""
 
     set: str
     source: str
@@ -66,12 +66,14 @@ def load(directory: Path) -> Manifest:
     if not isinstance(raw, dict) or raw.pop("schema", None) != SCHEMA:
         raise ValueError(f"not a bundle manifest of schema {SCHEMA}")
     try:
-        return Manifest(**{
-            **raw,
-            "kubernetes": tuple(raw["kubernetes"]),
-            "images": tuple(Image(**image) for image in raw["images"]),
-            "debian": tuple(raw["debian"]),
-            "files": tuple(Entry(**entry) for entry in raw["files"]),
-        })  # fmt: skip
+        return Manifest(
+            **{
+                **raw,
+                "kubernetes": tuple(raw["kubernetes"]),
+                "images": tuple(Image(**image) for image in raw["images"]),
+                "debian": tuple(raw["debian"]),
+                "files": tuple(Entry(**entry) for entry in raw["files"]),
+            }
+        )
     except (KeyError, TypeError) as error:
         raise ValueError(f"not a bundle manifest: {error}") from error

@@ -7,63 +7,22 @@ import json
 import os
 import platform
 import shutil
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpustack.bundle import kubernetes_module
 from gpustack.bundle.cache import Part, digest
 from gpustack.bundle.programs import GO_AT_LEAST, run
+from gpustack.bundle.tools import TOOLS, Tool
 from gpustack.bundle.versions import Versions
 from gpustack.errors import BundleError
 
 SOURCES = Path(__file__).parent / "modules"
 COMPILE_LIMIT = 3600.0
-
-
-@dataclass(frozen=True)
-class Tool:
-    """`module` gives the version stamp its date; `stamps` are linker variables, with {version} {major} {minor} {date};
-    `names` renames what Go names after the last word of a package path."""
-
-    name: str
-    module: str
-    stamps: tuple[str, ...] = ()
-    cgo: bool = False
-    tags: str = ""
-    names: dict[str, str] = field(default_factory=dict)
-    libraries: tuple[str, ...] = ()
-
-
-_KUBERNETES_STAMPS = tuple(
-    f"{package}.{variable}"
-    for package in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
-    for variable in (
-        "gitVersion=v{version}", "gitMajor={major}", "gitMinor={minor}", "gitTreeState=clean", "gitCommit=", "buildDate={date}",
-    )  # fmt: skip
-)
-
-TOOLS = (
-    Tool("kubernetes", "k8s.io/kubernetes", _KUBERNETES_STAMPS),
-    Tool("containerd", "github.com/containerd/containerd/v2", ("github.com/containerd/containerd/v2/version.Version=v{version}",)),
-    Tool("runc", "github.com/opencontainers/runc", ("main.version={version}",), cgo=True, tags="seccomp netgo osusergo",
-         libraries=("libseccomp-dev",)),
-    Tool("cni-plugins", "github.com/containernetworking/plugins",
-         ("github.com/containernetworking/plugins/pkg/utils/buildversion.BuildVersion=v{version}",)),
-    # cgo: Flannel's udp backend has a part in C
-    Tool("flannel", "github.com/flannel-io/flannel", ("github.com/flannel-io/flannel/pkg/version.Version=v{version}",),
-         cgo=True, tags="netgo osusergo", names={"flannel": "flanneld", "install_conf": "install-conf"}),
-    Tool("flannel-cni-plugin", "github.com/containernetworking/plugins",
-         ("github.com/containernetworking/plugins/pkg/utils/buildversion.BuildVersion=v{version}",)),
-    Tool("etcd", "go.etcd.io/etcd/server/v3", names={"server": "etcd"}),
-    Tool("coredns", "github.com/coredns/coredns"),
-    Tool("crictl", "sigs.k8s.io/cri-tools", ("sigs.k8s.io/cri-tools/pkg/version.Version=v{version}",)),
-    Tool("helm", "helm.sh/helm/v4", ("helm.sh/helm/v4/internal/version.version=v{version}",)),
-    Tool("mirror", "github.com/distribution/distribution/v3", ("github.com/distribution/distribution/v3/version.version=v{version}",)),
-)  # fmt: skip
+FLAGS = "-trimpath -buildvcs=false"  # the same for everybody, so that Go's own cache serves all
 
 
 def parts(versions: Versions, kubernetes: tuple[str, ...]) -> list[Part]:
-    """One part per tool, Kubernetes once per version and first, since it takes longest. Raises BundleError for an old Go."""
+    """One part per tool; Kubernetes once per version and first, being longest. Raises BundleError for an old Go."""
     go = go_version()
     made = [_part(tool, version, go) for tool in TOOLS[:1] for version in kubernetes]
     return made + [_part(tool, versions.module(tool.name), go) for tool in TOOLS[1:]]
@@ -74,19 +33,16 @@ def _part(tool: Tool, version: str, go: str) -> Part:
     compilers = [go, platform.machine()]
     if tool.cgo:
         compilers += [run(["gcc", "-dumpfullversion"], limit=20).strip(), *(_library(name) for name in tool.libraries)]
-    inputs = digest(source, version, tool.stamps, tool.cgo, tool.tags, sorted(tool.names.items()), compilers, _FLAGS)
+    inputs = digest(source, version, tool.stamps, tool.cgo, tool.tags, sorted(tool.names.items()), compilers, FLAGS)
     name = f"{tool.name}-{version}" if tool.name == "kubernetes" else tool.name
     return Part(name, inputs, lambda out: _compile(tool, version, out))
-
-
-_FLAGS = "-trimpath -buildvcs=false"
 
 
 def environment(*, cgo: bool) -> dict[str, str]:
     """Go's settings: its own toolchain, static programs, and the checksum database always asked."""
     database = os.environ.get("GOSUMDB", "")
     return {
-        "GOFLAGS": _FLAGS,
+        "GOFLAGS": FLAGS,
         "GOTOOLCHAIN": "local",
         "GOWORK": "off",
         "CGO_ENABLED": "1" if cgo else "0",
@@ -109,8 +65,10 @@ def _compile(tool: Tool, version: str, out: Path) -> None:
     package = "." if (source / "main.go").exists() else "tool"
     run(
         ["go", "build", "-tags", tool.tags, "-ldflags", " ".join(flags), "-o", f"{out}/", package],
-        cwd=source, env=env, limit=COMPILE_LIMIT,
-    )  # fmt: skip
+        cwd=source,
+        env=env,
+        limit=COMPILE_LIMIT,
+    )
     for given, ours in tool.names.items():
         (out / given).rename(out / ours)
     shutil.rmtree(source)
@@ -127,7 +85,9 @@ def go_version() -> str:
     found = run(["go", "env", "GOVERSION"], env={"GOTOOLCHAIN": "local"}, limit=20).strip().removeprefix("go")
     if tuple(int(word) for word in found.split(" ")[0].split("rc")[0].split(".")[:2]) < GO_AT_LEAST:
         wanted = ".".join(map(str, GO_AT_LEAST))
-        raise BundleError("bundle-go-old", f"Go {found} is too old: {wanted} or newer is needed", "https://go.dev/dl", "go version")
+        raise BundleError(
+            "bundle-go-old", f"Go {found} is too old: {wanted} or newer is needed", "https://go.dev/dl", "go version"
+        )
     return found
 
 
@@ -136,9 +96,11 @@ def _library(package: str) -> str:
         return run(["dpkg-query", "-Wf", "${Version}", package], limit=20).strip()
     except BundleError as error:
         raise BundleError(
-            "bundle-program-missing", f"the library {package} is missing", error.why,
+            "bundle-program-missing",
+            f"the library {package} is missing",
+            error.why,
             f"apt-get install --no-install-recommends {package}",
-        ) from error  # fmt: skip
+        ) from error
 
 
 def pause() -> Part:

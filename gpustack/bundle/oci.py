@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+TMP = "/tmp"  # noqa: S108 - of the image
 CREATED = "2026-11-01T00:00:00Z"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 CONFIG = "application/vnd.oci.image.config.v1+json"
@@ -34,12 +35,14 @@ class Layer:
 
 
 def layer(files: Mapping[str, Path | bytes | Link], blobs: Path) -> Layer:
-    """Writes one layer into BLOBS. Keys are absolute paths; programs from a Path are executable, bytes are plain files."""
+    """Writes one layer into BLOBS. Keys are absolute paths; a Path becomes an executable file, bytes a plain one."""
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w", format=tarfile.GNU_FORMAT) as tar:
-        for directory in sorted({str(parent) for path in files for parent in PurePosixPath(path).parents} - {"/"} - set(files)):
+        for directory in sorted(
+            {str(parent) for path in files for parent in PurePosixPath(path).parents} - {"/"} - set(files)
+        ):
             entry = tarfile.TarInfo(directory.lstrip("/"))
-            entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if directory == "/tmp" else 0o755
+            entry.type, entry.mode = tarfile.DIRTYPE, 0o1777 if directory == TMP else 0o755
             tar.addfile(entry)
         for path, content in sorted(files.items()):
             entry = tarfile.TarInfo(path.lstrip("/"))
@@ -57,15 +60,23 @@ def layer(files: Mapping[str, Path | bytes | Link], blobs: Path) -> Layer:
 
 def image(layers: list[Layer], config: Mapping[str, Any], architecture: str, blobs: Path) -> dict[str, Any]:
     """Writes config and manifest into BLOBS; returns the manifest's descriptor."""
-    configuration = _json({
-        "architecture": architecture, "os": "linux", "created": CREATED, "config": dict(config),
-        "rootfs": {"type": "layers", "diff_ids": [layer.diff_id for layer in layers]},
-    })  # fmt: skip
-    manifest = _json({
-        "schemaVersion": 2, "mediaType": MANIFEST,
-        "config": {"mediaType": CONFIG, "digest": _blob(configuration, blobs), "size": len(configuration)},
-        "layers": [{"mediaType": LAYER, "digest": layer.digest, "size": layer.size} for layer in layers],
-    })  # fmt: skip
+    configuration = _json(
+        {
+            "architecture": architecture,
+            "os": "linux",
+            "created": CREATED,
+            "config": dict(config),
+            "rootfs": {"type": "layers", "diff_ids": [layer.diff_id for layer in layers]},
+        }
+    )
+    manifest = _json(
+        {
+            "schemaVersion": 2,
+            "mediaType": MANIFEST,
+            "config": {"mediaType": CONFIG, "digest": _blob(configuration, blobs), "size": len(configuration)},
+            "layers": [{"mediaType": LAYER, "digest": layer.digest, "size": layer.size} for layer in layers],
+        }
+    )
     platform = {"architecture": architecture, "os": "linux"}
     return {"mediaType": MANIFEST, "digest": _blob(manifest, blobs), "size": len(manifest), "platform": platform}
 

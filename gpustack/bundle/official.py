@@ -5,7 +5,8 @@ from gpustack.errors import BundleError
 
 def refuse() -> BundleError:
     return BundleError(
-        "bundle-source-later", "bundles of the vendors' own artefacts cannot be built yet",
+        "bundle-source-later",
+        "bundles of the vendors' own artefacts cannot be built yet",
         "`--from official` comes in a later version; `--from modules` compiles the same versions, for labs and tests",
         "gpustack bundle build --from modules",
-    )  # fmt: skip
+    )

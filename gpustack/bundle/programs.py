@@ -11,6 +11,7 @@ from pathlib import Path
 from gpustack.errors import BundleError
 
 GO_AT_LEAST = (1, 26)
+END_LIMIT = 5.0
 
 # Debian package of each program; Go is newer than what Debian 12 and 13 carry.
 PACKAGES = {
@@ -64,7 +65,6 @@ def run(
         stdin=subprocess.PIPE if text is not None else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        process_group=0,
     )
     with _running_lock:
         _running.add(process)
@@ -72,7 +72,10 @@ def run(
         out, err = process.communicate(text, timeout=limit)
     except subprocess.TimeoutExpired:
         raise BundleError(
-            "bundle-program-slow", f"{words[0]} took longer than {limit:.0f} s", " ".join(words[:6]), "gpustack bundle build"
+            "bundle-program-slow",
+            f"{words[0]} took longer than {limit:.0f} s",
+            " ".join(words[:6]),
+            "gpustack bundle build",
         ) from None
     finally:
         with _running_lock:
@@ -93,11 +96,12 @@ def end_all() -> None:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """The whole group: a compiler is a child of `go`. A group that is gone already is what we want."""
+    """Asked first, so that `go` ends its compilers. They share our process group: an outside kill of it reaches all."""
     if process.poll() is not None:
         return
+    process.send_signal(signal.SIGINT)
     try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return
-    process.wait(timeout=10)
+        process.wait(timeout=END_LIMIT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(timeout=END_LIMIT)

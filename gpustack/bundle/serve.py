@@ -6,18 +6,14 @@ https://HOST/PATH officially is ADDRESS/HOST/PATH here; images are pulled with a
 
 import os
 import select
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import platformdirs
-
-from gpustack.bundle import manifest, oci, verify
-from gpustack.bundle.cache import digest as digest_of
+from gpustack.bundle import manifest, verify
+from gpustack.bundle.storage import storage
 from gpustack.errors import BundleError
 from gpustack.events import Event, Reporter, silent
 
@@ -40,10 +36,10 @@ class Serving:
     def stop(self) -> None:
         self.process.terminate()
         try:
-            self.process.wait(timeout=STOP_LIMIT)
+            _end(self.process)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.process.wait(timeout=STOP_LIMIT)
+            _end(self.process)
 
 
 def serve(
@@ -57,32 +53,49 @@ def serve(
 ) -> Serving:
     """Verifies the bundle and serves it at `listen` (ADDR:PORT; port 0 takes a free one).
 
-    `attached`: the mirror ends when we do, however that happens; otherwise it stays, until its `pid` is terminated. Its log
-    goes to the end of `log`, or to our standard error. Serve anew after a bundle was built anew. Raises BundleError.
+    `attached`: the mirror ends when we do, however that happens; otherwise it stays until its `pid` is terminated.
+    What it logs is added to `log`, or goes to our standard error. Serve anew after a bundle was built anew. Raises BundleError.
     """
     begin = time.monotonic()
     verify.verify(directory, fingerprint=fingerprint)
-    argv = [
-        directory / "bin" / "mirror", "-listen", listen, "-files", directory / "files", "-key", directory / manifest.KEY,
-        "-images", storage(directory),
-    ]  # fmt: skip
-    with open(log or os.devnull, "ab") as stream:
-        process = subprocess.Popen(
-            [*argv, "-attached"] if attached else argv,
-            stdin=subprocess.PIPE if attached else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=stream if log else None,
-            start_new_session=not attached,
-        )
+    places = {"files": directory / "files", "key": directory / manifest.KEY, "images": storage(directory)}
+    argv = [str(directory / "bin" / "mirror"), "-listen", listen]
+    argv += [word for name, place in places.items() for word in (f"-{name}", str(place))]
+    process = _start([*argv, "-attached"] if attached else argv, log, attached=attached)
     line = _first_line(process)
     if not line.startswith("listening on "):
         process.kill()
-        process.wait(timeout=STOP_LIMIT)
-        why = log.read_text(errors="replace")[-1000:] if log else f"no answer within {READY_LIMIT:.0f} s, or the address is in use"
-        raise BundleError("bundle-serve-failed", f"the mirror does not start at {listen}", why, f"ss -ltn 'sport = :{listen.rpartition(':')[2]}'")
+        _end(process)
+        raise _failed(listen, log.read_text(errors="replace")[-1000:] if log else "is the address in use?")
     serving = Serving("http://" + line.removeprefix("listening on ").strip(), process.pid, process)
     report(Event("done", "bundle", f"serving {directory} at {serving.address}", time.monotonic() - begin))
     return serving
+
+
+def _start(argv: list[str], log: Path | None, *, attached: bool) -> subprocess.Popen[bytes]:
+    with (log or Path(os.devnull)).open("ab") as stream:
+        try:
+            return subprocess.Popen(
+                argv,
+                stdin=subprocess.PIPE if attached else subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=stream if log else None,
+                start_new_session=not attached,
+            )
+        except OSError as error:  # copied without its mode, or to a machine of another architecture
+            raise _failed(argv[2], str(error)) from error
+
+
+def _failed(listen: str, why: str) -> BundleError:
+    hint = f"ss -ltn 'sport = :{listen.rpartition(':')[2]}'"
+    return BundleError("bundle-serve-failed", f"the mirror does not start at {listen}", why, hint)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            stream.close()
+    process.wait(timeout=STOP_LIMIT)
 
 
 def stop(pid: int) -> None:
@@ -96,45 +109,6 @@ def stop(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         return
-
-
-def storage(directory: Path) -> Path:
-    """The image layout in the shape that CNCF distribution keeps on disk, made of links into the bundle."""
-    images = (directory / "images").resolve()
-    root = platformdirs.user_cache_path("gpustack") / "served"
-    root.mkdir(parents=True, exist_ok=True)
-    place = root / digest_of(str(images), directory / manifest.FILE)[:32]
-    if place.is_dir():
-        return place
-    scratch = Path(tempfile.mkdtemp(prefix=".new-", dir=root))
-    v2 = scratch / "docker" / "registry" / "v2"
-    for blob in (images / "blobs" / "sha256").iterdir():
-        target = v2 / "blobs" / "sha256" / blob.name[:2] / blob.name / "data"
-        target.parent.mkdir(parents=True)
-        target.symlink_to(blob)
-    for reference, descriptor in oci.references(images).items():
-        name, tag = reference.rsplit(":", 1)
-        _repository(v2 / "repositories" / name, tag, str(descriptor["digest"]), images)
-    try:
-        scratch.rename(place)
-    except OSError:  # another serve of the same bundle was quicker
-        shutil.rmtree(scratch)
-    return place
-
-
-def _repository(repository: Path, tag: str, digest: str, images: Path) -> None:
-    algorithm, value = digest.split(":")
-    tagged = repository / "_manifests" / "tags" / tag
-    revision = repository / "_manifests" / "revisions" / algorithm / value
-    for place in (revision, tagged / "current", tagged / "index" / algorithm / value):
-        _link(place, digest)
-    for blob in oci.contents(images, digest):
-        _link(repository / "_layers" / "sha256" / blob.removeprefix("sha256:"), blob)
-
-
-def _link(place: Path, digest: str) -> None:
-    place.mkdir(parents=True, exist_ok=True)
-    (place / "link").write_text(digest)
 
 
 def _first_line(process: subprocess.Popen[bytes]) -> str:

@@ -1,7 +1,7 @@
 """Programs of the building machine's own Debian release, for images that need more than one static program.
 
-Packages come from the machine's own apt sources, with apt's own checks, into a private apt directory: nothing is installed
-and no root is needed. Versions and checksums go into the manifest.
+Packages come from the machine's own apt sources, with apt's own checks, into a private apt directory: nothing is
+installed and no root is needed. Versions and checksums go into the manifest.
 """
 
 import hashlib
@@ -63,7 +63,9 @@ def _private_apt(home: Path) -> list[str]:
         if (APT / source).is_file():
             shutil.copy(APT / source, home / "etc" / source)
     if not any((home / "etc").rglob("*.*")):
-        raise BundleError("bundle-apt-sources", f"no Debian or Ubuntu source under {APT}", ", ".join(SOURCES), "apt-get update")
+        raise BundleError(
+            "bundle-apt-sources", f"no Debian or Ubuntu source under {APT}", ", ".join(SOURCES), "apt-get update"
+        )
     (home / "status").touch()
     settings = {
         "Dir::Etc::SourceList": home / "etc/sources.list",
@@ -98,7 +100,9 @@ def closure(root: Path, programs: list[str]) -> dict[str, Path]:
         loader = re.findall(r"program interpreter: (\S+)\]", told)
         for name in [*needed, *(Path(path).name for path in loader)]:
             if name not in libraries:
-                raise BundleError("bundle-library-missing", f"{place} needs {name}, which no package brought", str(root))
+                raise BundleError(
+                    "bundle-library-missing", f"{place} needs {name}, which no package brought", str(root)
+                )
             found = libraries[name]
             waiting.append((_merged("/" + str(found.relative_to(root))), found))
         for path_ in loader:

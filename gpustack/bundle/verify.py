@@ -16,12 +16,14 @@ def verify(directory: Path, *, fingerprint: str | None = None) -> Manifest:
     user's own mirror key. Raises BundleError that lists everything wrong. Needs no network."""
     need("gpg", "gpgv")
     expected = _expected(directory, fingerprint)
-    found = signed_by(directory)
+    found = _signer(directory)
     if found != expected:
         raise BundleError(
-            "bundle-key-unexpected", f"the bundle {directory} is signed by another key", f"signed by {found}\nexpected  {expected}",
+            "bundle-key-unexpected",
+            f"the bundle {directory} is signed by another key",
+            f"signed by {found}\nexpected  {expected}",
             f"gpustack bundle verify {directory} --fingerprint FINGERPRINT",
-        )  # fmt: skip
+        )
     try:
         loaded = manifest.load(directory)
     except ValueError as error:
@@ -29,27 +31,43 @@ def verify(directory: Path, *, fingerprint: str | None = None) -> Manifest:
     wrong = differences(directory, loaded)
     if wrong:
         raise BundleError(
-            "bundle-damaged", f"the bundle {directory} is not as it was signed: {len(wrong)} file(s)", "\n".join(wrong),
+            "bundle-damaged",
+            f"the bundle {directory} is not as it was signed: {len(wrong)} file(s)",
+            "\n".join(wrong),
             f"gpustack bundle build --from {loaded.source} {directory}",
-        )  # fmt: skip
+        )
     return loaded
 
 
-def signed_by(directory: Path) -> str:
-    """Fingerprint of the key in the bundle that signed its manifest. Raises BundleError if none did."""
+def fingerprint(directory: Path) -> str:
+    """Of the key that signed the bundle, as `source: {mirror: …, fingerprint: …}` of an inventory wants it.
+
+    It says who signed, not that the files are good. Raises BundleError if no key did.
+    """
+    need("gpg", "gpgv")
+    return _signer(directory)
+
+
+def _signer(directory: Path) -> str:
     missing = [name for name in (manifest.FILE, manifest.SIGNATURE, manifest.KEY) if not (directory / name).is_file()]
     if missing:
         raise BundleError(
-            "bundle-absent", f"{directory} is no complete bundle", f"missing: {', '.join(missing)}",
+            "bundle-absent",
+            f"{directory} is no complete bundle",
+            f"missing: {', '.join(missing)}",
             f"gpustack bundle build --from modules {directory}",
-        )  # fmt: skip
-    return keys.signer(directory / manifest.KEY, directory / manifest.SIGNATURE, directory / manifest.FILE)
+        )
+    return keys.signed_by(directory / manifest.KEY, directory / manifest.SIGNATURE, directory / manifest.FILE)
 
 
 def differences(directory: Path, listed: Manifest) -> list[str]:
     """One line for each file that is changed, missing or extra; links and devices count as extra."""
     entries = {entry.path: entry for entry in listed.files}
-    there = {str(path.relative_to(directory)): path for path in directory.rglob("*") if path.is_symlink() or not path.is_dir()}
+    there = {
+        str(path.relative_to(directory)): path
+        for path in directory.rglob("*")
+        if path.is_symlink() or not path.is_dir()
+    }
     wrong = []
     for path in sorted(entries.keys() | there.keys() - NOT_LISTED):
         if path not in there:
@@ -67,8 +85,9 @@ def _expected(directory: Path, fingerprint: str | None) -> str:
     own = keys.own_fingerprint(keys.home())
     if own is None:
         raise BundleError(
-            "bundle-key-unknown", "which key must have signed the bundle is not known",
+            "bundle-key-unknown",
+            "which key must have signed the bundle is not known",
             "this user has no mirror key, so the bundle was built elsewhere: its builder has the fingerprint",
             f"gpustack bundle verify {directory} --fingerprint FINGERPRINT",
-        )  # fmt: skip
+        )
     return own

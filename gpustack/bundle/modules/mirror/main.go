@@ -23,6 +23,7 @@ import (
 	"github.com/distribution/distribution/v3/configuration"
 	"github.com/distribution/distribution/v3/registry/handlers"
 	_ "github.com/distribution/distribution/v3/registry/storage/driver/filesystem"
+	"github.com/sirupsen/logrus"
 )
 
 func main() {
@@ -36,6 +37,8 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
+
+	logrus.SetLevel(logrus.ErrorLevel) // the registry's own; requests are logged below
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -82,8 +85,6 @@ func registry(root string) *configuration.Configuration {
 			},
 		},
 	}
-	config.Log.Level = "warn"
-	config.Log.AccessLog.Disabled = true
 	config.HTTP.Secret = "unused: nothing can be uploaded"
 	return config
 }

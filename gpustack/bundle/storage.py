@@ -1,0 +1,49 @@
+"""An OCI image layout in the shape that CNCF distribution keeps on disk, made of links into the bundle."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import platformdirs
+
+from gpustack.bundle import manifest, oci
+from gpustack.bundle.cache import digest
+
+
+def storage(directory: Path) -> Path:
+    """The image layout in the shape that CNCF distribution keeps on disk, made of links into the bundle."""
+    images = (directory / "images").resolve()
+    root = platformdirs.user_cache_path("gpustack") / "served"
+    root.mkdir(parents=True, exist_ok=True)
+    place = root / digest(str(images), directory / manifest.FILE)[:32]
+    if place.is_dir():
+        return place
+    scratch = Path(tempfile.mkdtemp(prefix=".new-", dir=root))
+    v2 = scratch / "docker" / "registry" / "v2"
+    for blob in (images / "blobs" / "sha256").iterdir():
+        target = v2 / "blobs" / "sha256" / blob.name[:2] / blob.name / "data"
+        target.parent.mkdir(parents=True)
+        target.symlink_to(blob)
+    for reference, descriptor in oci.references(images).items():
+        name, tag = reference.rsplit(":", 1)
+        _repository(v2 / "repositories" / name, tag, str(descriptor["digest"]), images)
+    try:
+        scratch.rename(place)
+    except OSError:  # another serve of the same bundle was quicker
+        shutil.rmtree(scratch)
+    return place
+
+
+def _repository(repository: Path, tag: str, named: str, images: Path) -> None:
+    algorithm, value = named.split(":")
+    tagged = repository / "_manifests" / "tags" / tag
+    revision = repository / "_manifests" / "revisions" / algorithm / value
+    for place in (revision, tagged / "current", tagged / "index" / algorithm / value):
+        _link(place, named)
+    for blob in oci.contents(images, named):
+        _link(repository / "_layers" / "sha256" / blob.removeprefix("sha256:"), blob)
+
+
+def _link(place: Path, named: str) -> None:
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "link").write_text(named)
