@@ -106,15 +106,20 @@ def wait_for_ssh(record: Record, hosts: Iterable[Host], report: Reporter) -> Non
 
 
 def stop(record: Record, hosts: Iterable[Host], report: Reporter) -> None:
-    """Shut hosts down as `poweroff` does, all at once; what does not end within a minute is killed."""
+    """Shut hosts down as `poweroff` does, all at once. Gives up after a minute; `kill` ends what is left."""
     begun = time.monotonic()
-    left = [host for host in hosts if running(record, host)]
+    left = [host for host in hosts if supervisors(record, host)]
     for host in left:
         report(Event("waiting", host.name, "shuts down"))
-        for pid in cgroups.processes(record.group(host.name)):
+        for pid in supervisors(record, host):
             _power_off(pid)
-    while [host for host in left if running(record, host)] and time.monotonic() - begun < STOP_LIMIT:
+    while any(supervisors(record, host) for host in left) and time.monotonic() - begun < STOP_LIMIT:
         time.sleep(0.05)
+
+
+def supervisors(record: Record, host: Host) -> list[int]:
+    """The systemd-nspawn of a host. Without one nobody can tell the host to power off."""
+    return [pid for pid in cgroups.processes(record.group(host.name)) if _program(pid) == "systemd-nspawn"]
 
 
 def kill(record: Record, hosts: Iterable[Host]) -> None:
@@ -133,7 +138,14 @@ def kill(record: Record, hosts: Iterable[Host]) -> None:
 def _power_off(pid: int) -> None:
     """nspawn passes SIGTERM on to the host's PID 1, as the signal that systemd powers off at."""
     try:
-        if Path(f"/proc/{pid}/comm").read_text().strip() == "systemd-nspawn":
-            os.kill(pid, signal.SIGTERM)
-    except (FileNotFoundError, ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+    except ProcessLookupError:
         return  # it ended meanwhile
+
+
+def _program(pid: int) -> str:
+    """Its name; of a process that ended meanwhile an empty string."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""

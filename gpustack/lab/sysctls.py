@@ -15,26 +15,28 @@ NEEDED = {
     "fs/inotify/max_user_instances": 8192,
     "fs/inotify/max_user_watches": 1048576,
 }
-# What hosts write. The kubelet: pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables. Others: the
-# files of Debian's systemd in /usr/lib/sysctl.d, read at every boot of a host.
+# What hosts write. PID 1: src/core/main.c of systemd, bump_file_max_and_nr_open. At every boot: the files of Debian's
+# systemd in /usr/lib/sysctl.d. The kubelet: pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables.
 WRITTEN = (
-    "vm/overcommit_memory",
-    "vm/panic_on_oom",
-    "kernel/panic",
-    "kernel/panic_on_oops",
-    "kernel/keys/root_maxkeys",
-    "kernel/keys/root_maxbytes",
-    "kernel/sysrq",
-    "kernel/core_uses_pid",
+    "fs/file-max",
+    "fs/nr_open",
+    "fs/protected_fifos",
+    "fs/protected_hardlinks",
+    "fs/protected_regular",
+    "fs/protected_symlinks",
+    "fs/suid_dumpable",
     "kernel/core_pattern",
     "kernel/core_pipe_limit",
+    "kernel/core_uses_pid",
+    "kernel/keys/root_maxbytes",
+    "kernel/keys/root_maxkeys",
+    "kernel/panic",
+    "kernel/panic_on_oops",
     "kernel/pid_max",
-    "fs/protected_hardlinks",
-    "fs/protected_symlinks",
-    "fs/protected_regular",
-    "fs/protected_fifos",
-    "fs/suid_dumpable",
+    "kernel/sysrq",
     "vm/max_map_count",
+    "vm/overcommit_memory",
+    "vm/panic_on_oom",
 )
 
 

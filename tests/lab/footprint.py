@@ -1,0 +1,70 @@
+"""All that a lab could leave on a machine, as lines that can be compared."""
+
+import subprocess
+from pathlib import Path
+
+from gpustack.lab import state
+
+# These change by themselves, or with any program that runs.
+RESTLESS = (
+    "-nr",
+    "-state",
+    "random/",
+    "ns_last_pid",
+    "sched_domain",
+    "stat_refresh",
+    "/hung_task_detect_count",
+    "mount-nr",
+)
+
+
+def footprint() -> set[str]:
+    found = {f"link {path.name}" for path in Path("/sys/class/net").iterdir()}
+    for table in ("nat", "filter"):
+        found |= {f"{table} {line}" for line in told("iptables", "-w", "-t", table, "-S") if line.startswith("-A")}
+    found |= set(told("nft", "list", "tables"))
+    found |= {f"mount {line.split()[1]}" for line in Path("/proc/mounts").read_text().splitlines()}
+    found |= {f"loop {line}" for line in told("losetup", "--list", "--noheadings", "--output", "BACK-FILE")}
+    for directory in ("/run/gpustack-lab", "/run/systemd/nspawn/locks", "/run/systemd/nspawn/propagate"):
+        found |= {f"file {path}" for path in Path(directory).glob("*")}
+    found |= {f"file {path}" for path in state.state_directory("x").parent.glob("*")}
+    for hierarchy in (Path("/sys/fs/cgroup"), *Path("/sys/fs/cgroup").glob("*")):
+        found |= {f"cgroup {path}" for path in hierarchy.glob("gpustack-lab-*")}
+    return found | processes() | sysctls()
+
+
+def processes() -> set[str]:
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_text().split("\0")
+        except (OSError, UnicodeDecodeError):
+            continue  # it ended meanwhile
+        if any(word.startswith(("gpustack-lab-", "--machine=gplab-")) for word in words):
+            found.add(f"process {path.parent.name} {' '.join(words[:6])}")
+    return found
+
+
+def sysctls() -> set[str]:
+    found = set()
+    for top in ("kernel", "vm", "fs"):
+        for path in Path("/proc/sys", top).rglob("*"):
+            if path.is_file() and path.stat().st_mode & 0o200 and not any(word in str(path) for word in RESTLESS):
+                try:
+                    found.add(f"sysctl {path} {path.read_text().strip()}")
+                except OSError:
+                    continue  # readable by nobody
+    return found | {f"sysctl ip_forward {Path('/proc/sys/net/ipv4/ip_forward').read_text().strip()}"}
+
+
+def told(*argv: str) -> list[str]:
+    return subprocess.run(argv, capture_output=True, text=True, timeout=30, check=True).stdout.splitlines()
+
+
+def left_by(name: str, before: set[str]) -> set[str]:
+    """What is there now and was not before. While other labs are up, only what bears the name or mark of this one."""
+    new = footprint() - before
+    if not state.records():
+        return new
+    mark = state.Record(name, "", Path(), Path(), "", ()).mark
+    return {line for line in new if mark in line or f"-{name}-" in line or f":{name}" in line or f"/{name}" in line}

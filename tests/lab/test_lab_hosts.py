@@ -1,0 +1,225 @@
+"""The lab's own promises: its hosts are real, each lab keeps to itself, and nothing of it stays."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpustack import lab
+from gpustack.errors import LabError
+from gpustack.lab import cgroups, leftovers, state
+from tests.lab.footprint import footprint, left_by
+
+pytestmark = pytest.mark.lab
+
+NAME = f"t{os.getpid()}-hosts"
+OTHER = f"t{os.getpid()}-other"
+BOTH = ("host1", "host2")
+SWAPOFF = "import ctypes;libc=ctypes.CDLL(None,use_errno=True);libc.swapoff(b'/');print(ctypes.get_errno())"
+
+
+@pytest.fixture(scope="module")
+def before() -> set[str]:
+    return footprint()
+
+
+@pytest.fixture(scope="module")
+def two(before: set[str]) -> Iterator[lab.Lab]:
+    lab.down(NAME)
+    yield lab.up(NAME, releases=["debian-12", "debian-13"])
+    lab.down(NAME, graceful=False)
+
+
+def said(on: lab.Lab, host: str, script: str) -> str:
+    done = on.exec(host, ["sh", "-c", script], limit=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def until_it_answers(on: lab.Lab, host: str, *, limit: float = 60.0) -> None:
+    deadline = time.monotonic() + limit
+    while on.exec(host, ["true"], limit=30).returncode != 0:
+        assert time.monotonic() < deadline, f"{host} does not come back"
+        time.sleep(0.2)
+
+
+def test_systemd_is_pid_1_and_nothing_failed(two: lab.Lab) -> None:
+    for host in BOTH:
+        assert said(two, host, "cat /proc/1/comm") == "systemd"
+        assert said(two, host, "systemctl is-system-running --wait") == "running"
+
+
+def test_releases_are_mixed_as_asked(two: lab.Lab) -> None:
+    assert [said(two, host, ". /etc/os-release; echo $ID-$VERSION_ID") for host in BOTH] == ["debian-12", "debian-13"]
+
+
+def test_hosts_are_different_machines(two: lab.Lab) -> None:
+    assert [said(two, host, "hostname") for host in BOTH] == list(BOTH)
+    for file in ("/etc/machine-id", "/etc/ssh/ssh_host_ed25519_key.pub", "/sys/class/net/host0/address"):
+        assert len({said(two, host, f"cat {file}") for host in BOTH}) == 2
+
+
+def test_bare(two: lab.Lab) -> None:
+    """What a cluster needs is for the product to install."""
+    for host in BOTH:
+        assert said(two, host, "ls /usr/sbin/conntrack /usr/bin/socat /usr/bin/containerd 2>/dev/null || :") == ""
+
+
+def test_a_sudo_user_and_no_root_login(two: lab.Lab) -> None:
+    assert said(two, "host1", "id -un; sudo -n id -un").split() == ["ops", "root"]
+    refused = subprocess.run(
+        ["ssh", "-F", two.ssh_config, "-o", "BatchMode=yes", "root@host1", "true"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert refused.returncode == 255
+    assert "Permission denied" in refused.stderr
+
+
+def test_apt_works(two: lab.Lab) -> None:
+    for host in BOTH:
+        said(two, host, "sudo apt-get -qq update && sudo apt-get -qq install --yes --no-install-recommends ethtool")
+        assert said(two, host, "dpkg-query -Wf '${db:Status-Status}' ethtool") == "installed"
+
+
+def test_hosts_reach_each_other_by_address(two: lab.Lab) -> None:
+    assert " 0% packet loss" in said(two, "host1", f"ping -c 2 -W 2 {two.hosts[1].address}")
+
+
+def test_an_untranslated_service_address_is_refused_at_once(two: lab.Lab) -> None:
+    connect = "import socket; socket.create_connection(('10.96.0.1', 443), timeout=10)"
+    begun = time.monotonic()
+    done = two.exec("host1", ["python3", "-c", connect], limit=30)
+    assert "ConnectionRefusedError" in done.stderr
+    assert time.monotonic() - begun < 5
+
+
+def test_the_machine_s_swap_clock_and_modules_are_out_of_reach(two: lab.Lab) -> None:
+    for host in BOTH:
+        assert said(two, host, f'sudo python3 -c "{SWAPOFF}"') == "1"  # EPERM
+        assert two.exec(host, ["sudo", "date", "--set", "2001-01-01"]).returncode != 0
+        granted = int(said(two, host, "sudo grep CapEff /proc/self/status").split()[1], 16)
+        assert not granted >> 16 & 1  # CAP_SYS_MODULE
+
+
+def test_swapoff_of_everything_leaves_the_machine_s_swap_on(two: lab.Lab, tmp_path: Path) -> None:
+    file = state.cache_directory() / "swap-of-a-test"
+    with file.open("wb") as empty:
+        empty.write(bytes(8 << 20))
+    file.chmod(0o600)
+    try:
+        subprocess.run(["mkswap", file], check=True, capture_output=True, timeout=30)
+        on = subprocess.run(["swapon", file], check=False, capture_output=True, text=True, timeout=30)
+        if on.returncode != 0:
+            pytest.skip(f"no swap can be turned on here: {on.stderr}")
+        two.exec("host1", ["sudo", "swapoff", "--all"])
+        assert str(file) in Path("/proc/swaps").read_text()
+    finally:
+        subprocess.run(["swapoff", file], check=False, capture_output=True, timeout=30)
+        file.unlink()
+
+
+def test_restored_disks_are_those_that_were_saved(two: lab.Lab) -> None:
+    machine = said(two, "host2", "echo saved > state; sync; cat /etc/machine-id")
+    two.save("clean")
+    said(two, "host2", "echo changed > state; sudo rm -r /usr/bin/ssh; sync")
+    two.restore("clean")
+    assert said(two, "host2", "cat state /etc/machine-id").split() == ["saved", machine]
+    with pytest.raises(LabError, match="no snapshot 'other'"):
+        two.restore("other")
+
+
+def test_a_reboot_from_inside(two: lab.Lab) -> None:
+    boot = "cat /proc/sys/kernel/random/boot_id"
+    first = said(two, "host1", boot)
+    two.exec("host1", ["sudo", "systemctl", "reboot"])
+    deadline = time.monotonic() + 60
+    while (answer := two.exec("host1", ["sh", "-c", boot])).returncode != 0 or answer.stdout.strip() == first:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    assert said(two, "host1", "systemctl is-system-running --wait") == "running"
+
+
+def test_a_second_lab_keeps_to_itself_and_has_many_addresses(two: lab.Lab) -> None:
+    before = footprint()
+    other = lab.up(OTHER, releases=["debian-12"], addresses=30)
+    try:
+        assert other.record.net != two.record.net
+        assert other.record.bridge != two.record.bridge
+        last = other.record.addresses[-1]
+        by_name = subprocess.run(
+            ["ssh", "-F", other.ssh_config, last.name, "hostname"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
+        )
+        assert by_name.stdout.strip() == "host1"
+    finally:
+        other.down()
+    assert left_by(OTHER, before) == set()
+    assert said(two, "host1", "sudo apt-get -qq update && echo fine") == "fine"
+
+
+def test_up_again_starts_what_was_powered_off(two: lab.Lab) -> None:
+    two.exec("host2", ["sudo", "systemctl", "poweroff"])
+    deadline = time.monotonic() + 60
+    while cgroups.processes(two.record.group("host2")):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    lab.up(NAME, releases=["debian-12", "debian-13"])
+    assert said(two, "host2", "hostname") == "host2"
+    with pytest.raises(LabError) as caught:
+        lab.up(NAME, releases=["debian-13"])
+    assert caught.value.reference == "lab-already-up"
+
+
+def test_down_leaves_nothing_and_twice_is_fine(two: lab.Lab, before: set[str]) -> None:
+    two.down()
+    assert left_by(NAME, before) == set()
+    assert lab.down(NAME) is False
+    with pytest.raises(LabError) as caught:
+        lab.find(NAME)
+    assert caught.value.reference == "lab-not-up"
+
+
+@pytest.mark.parametrize("victim", ["python", "systemd-nspawn", "systemd"])
+def test_down_after_kill_9(before: set[str], victim: str) -> None:
+    """The runner, systemd-nspawn, and PID 1 of the host."""
+    made = lab.up(NAME, releases=["debian-12"])
+    group = made.record.group("host1")
+    killed = [pid for pid in cgroups.processes(group) if Path(f"/proc/{pid}/comm").read_text().strip() == victim]
+    assert killed
+    os.kill(killed[0], signal.SIGKILL)
+    begun = time.monotonic()
+    made.down()
+    assert time.monotonic() - begun < 30, "waited for a host that cannot be told to power off"
+    assert left_by(NAME, before) == set()
+
+
+def test_a_lab_whose_processes_are_gone_is_recognised_and_removed(before: set[str]) -> None:
+    made = lab.up(NAME, releases=["debian-12"])
+    assert not leftovers.dead(made.record)
+    cgroups.kill(made.record.group("host1"))
+    assert leftovers.dead(made.record)
+    assert lab.down(f"{NAME}-another") is False
+    assert state.read(NAME) is None
+    assert left_by(NAME, before) == set()
+
+
+def test_a_failed_up_leaves_only_the_console(before: set[str]) -> None:
+    silent = lab.Mirror(lambda address: ["sh", "-c", f"echo no mirror on {address}; exit 3"], 9, "0" * 40)
+    with pytest.raises(LabError) as caught:
+        lab.up(NAME, releases=["debian-12"], mirror=silent)
+    assert caught.value.reference == "lab-mirror-dead"
+    assert "no mirror on 10.77." in caught.value.why
+    assert left_by(NAME, before) == {f"file {state.state_directory(NAME)}"}
+    assert [path.name for path in state.state_directory(NAME).iterdir()] == ["console"]
+    lab.up(NAME, releases=["debian-12"]).kill()
+    assert left_by(NAME, before) == set()
