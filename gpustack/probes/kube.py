@@ -22,9 +22,11 @@ class Readiness:
 
 @dataclass(frozen=True)
 class Node:
-    """`reason` is why it is not Ready; `taints` as `key:effect`; `pod_cidr` is empty until one is given."""
+    """`reason` is why it is not Ready; `taints` as `key:effect`; `pod_cidr` is empty until one is given; `address` is
+    its InternalIP."""
 
     name: str
+    address: str
     machine_id: str
     kubelet: str
     ready: bool
@@ -83,6 +85,7 @@ def node(entry: Any) -> Node:
     fine = ready is not None and ready["status"] == "True"
     return Node(
         name=entry["metadata"]["name"],
+        address=next((found["address"] for found in status.get("addresses", ()) if found["type"] == "InternalIP"), ""),
         machine_id=status["nodeInfo"]["machineID"],
         kubelet=status["nodeInfo"]["kubeletVersion"].removeprefix("v"),
         ready=fine,
@@ -111,7 +114,7 @@ READYZ = Probe("kube.readyz", Api("/readyz"), readyz)
 VERSION = Probe("kube.version", Api("/version", ("gitVersion",)), version)
 NODES = Probe(
     "kube.nodes",
-    Api("/api/v1/nodes", ("metadata.name", "spec.podCIDR", "spec.taints", *CONDITIONS, *NODE_INFO)),
+    Api("/api/v1/nodes", ("metadata.name", "spec.podCIDR", "spec.taints", "status.addresses", *CONDITIONS, *NODE_INFO)),
     nodes,
 )
 DEPLOYMENTS = Probe(

@@ -1,5 +1,6 @@
 """What kubeadm left: files on a host, the cluster's own record of its settings, certificates, listening components."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -96,18 +97,19 @@ def certificates(answer: Answer) -> tuple[Certificate, ...]:
     if answer.rc != 0:
         raise ValueError(answer.err)
     found: list[Certificate] = []
-    expires, subject = None, ""
+    expires: datetime | None = None
     for line in (raw.strip() for raw in answer.out.splitlines()):
         word, _, rest = line.partition(":")
         if word.rstrip() == "Not After":
             expires = datetime.strptime(rest.strip(), "%b %d %H:%M:%S %Y GMT").replace(tzinfo=UTC)
         elif word == "Subject":
-            subject = rest.rpartition("CN")[2].strip(" =")
-            assert expires is not None
-            found.append(Certificate(subject, expires))
+            name = re.search(r"CN ?= ?([^,/]+)", rest)
+            if expires is None or name is None:
+                raise ValueError(line)
+            found.append(Certificate(name[1].strip(), expires))
         elif word in ("DNS", "IP Address"):
             names = tuple(part.partition(":")[2].strip() for part in line.split(","))
-            found[-1] = Certificate(subject, found[-1].expires, names)
+            found[-1] = Certificate(found[-1].subject, found[-1].expires, names)
     return tuple(found)
 
 

@@ -1,49 +1,23 @@
-"""The kubelet of a host, as systemd and its own health endpoint tell."""
+"""The kubelet's own word about its health. Whether its unit runs is among `units.services`."""
 
-from dataclasses import dataclass
+from typing import Literal
 
 from gpustack.ask.probe import Answer, Probe, Shell
 
-
-@dataclass(frozen=True)
-class Kubelet:
-    """`state` is systemd's ActiveState (`active`, `activating`, …), `installed` whether there is such a unit.
-    `healthy` is None when nothing listens on the health port. `machine_id` is what the kubelet tells the API."""
-
-    installed: bool
-    state: str
-    enabled: bool
-    healthy: bool | None
-    machine_id: str
+Health = Literal["ok", "failing", "silent"]
 
 
-def kubelet(answer: Answer) -> Kubelet:
-    """Raises KeyError when systemd did not answer, or when there is no curl to ask with."""
-    said = dict(line.split("=", 1) for line in answer.out.splitlines() if "=" in line)
-    health = said["Health"]
-    if health not in ("ok", "none", "failed"):
-        raise ValueError(health)
-    return Kubelet(
-        installed=said["LoadState"] == "loaded",
-        state=said["ActiveState"],
-        enabled=said["UnitFileState"] == "enabled",
-        healthy=None if health == "none" else health == "ok",
-        machine_id=said["Machine"],
-    )
+def health(answer: Answer) -> Health:
+    """`silent` is nothing listening. Raises ValueError where there is no curl to ask with."""
+    if answer.rc == 0:
+        return "ok" if answer.out.strip() == "ok" else "failing"
+    if answer.rc == 7:
+        return "silent"
+    if answer.rc in (22, 28, 52, 56):
+        return "failing"
+    raise ValueError(answer.err)
 
 
-# 10248 is healthzPort, which the kubelet binds to the loopback only. curl ends with 7 when nothing listens there.
-SCRIPT = """
-systemctl show kubelet -p LoadState -p ActiveState -p UnitFileState
-read -r id </etc/machine-id
-echo "Machine=$id"
-said=$(curl -sS -m 2 http://127.0.0.1:10248/healthz 2>&1)
-case $? in
-  0) [ "$said" = ok ] && echo Health=ok || echo Health=failed ;;
-  7) echo Health=none ;;
-  127) ;;
-  *) echo Health=failed ;;
-esac
-"""
-
-KUBELET = Probe("kubelet.unit", Shell(SCRIPT), kubelet)
+# 10248 is healthzPort, which the kubelet binds to the loopback alone. Exit statuses are those of curl(1): 7 could not
+# connect, 22 an HTTP error, 28 too late, 52 and 56 an answer that was broken off.
+HEALTH = Probe("kubelet.health", Shell("curl -sSf -m 2 http://127.0.0.1:10248/healthz"), health)

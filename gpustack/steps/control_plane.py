@@ -20,9 +20,11 @@ from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import kubernetes_version_of
 from gpustack.probes.kube import DEPLOYMENTS, NODES, READYZ, VERSION
 from gpustack.probes.kubeadm import CERTIFICATES, FILES, LISTENING, SETTINGS
-from gpustack.probes.kubelet import KUBELET
+from gpustack.probes.system import IDENTITY
+from gpustack.probes.units import UNITS
 from gpustack.steps import control_plane_host, control_plane_settings
 from gpustack.steps.control_plane_host import cure
+from gpustack.steps.own_node import address, own
 from gpustack.steps.step import Step
 
 
@@ -42,11 +44,11 @@ def version(here: View) -> Mismatch | None:
 
 def node(here: View) -> Mismatch | None:
     """This host is a node of the cluster: one of them has its machine-id."""
-    wanted = here[KUBELET].machine_id
-    if any(found.machine_id == wanted for found in here[NODES]):
+    if own(here):
         return None
     hint = "systemctl restart kubelet    # on the control plane; it registers at its start"
-    return Mismatch("node", f"one with this host's machine-id {wanted}", "none", cure(here), hint=hint)
+    wanted = f"one with machine-id {here[IDENTITY].machine_id}"
+    return Mismatch("node of this host", wanted, "none", cure(here), hint=hint)
 
 
 def dns(here: View) -> Mismatch | None:
@@ -62,8 +64,8 @@ def control_planes(inventory: Inventory, host: Host) -> bool:
 STEP = Step(
     "control-plane",
     scope="cluster",
-    probes=(FILES, KUBELET, READYZ, VERSION, NODES, DEPLOYMENTS, CERTIFICATES, SETTINGS, LISTENING),
-    checks=(*control_plane_host.CHECKS, api, version, node, dns, *control_plane_settings.CHECKS),
+    probes=(FILES, UNITS, IDENTITY, READYZ, VERSION, NODES, DEPLOYMENTS, CERTIFICATES, SETTINGS, LISTENING),
+    checks=(*control_plane_host.CHECKS, api, version, node, address, dns, *control_plane_settings.CHECKS),
     needs=("prereqs", "containerd", "kubernetes"),
     settle=120,
     applies=control_planes,

@@ -14,7 +14,7 @@ from gpustack.probes.kubeadm import (
     ROOTS,
     UNFINISHED,
 )
-from gpustack.probes.kubelet import KUBELET
+from gpustack.probes.units import UNITS
 
 RESET = "kubeadm reset    # on that host: removes the cluster that is on it, so look before"
 
@@ -24,7 +24,8 @@ def cure(here: View) -> Cure:
     it is for a person."""
     files = here[FILES]
     settled = files.lacks(UNFINISHED) and not files.lacks(ADMIN)
-    return "operator" if settled and here[KUBELET].state == "active" else "install"
+    unit = here[UNITS]["kubelet"]
+    return "operator" if settled and unit and unit.active else "install"
 
 
 def initialised(here: View) -> Mismatch | None:
@@ -43,9 +44,10 @@ def initialised(here: View) -> Mismatch | None:
 
 def kubelet(here: View) -> Mismatch | None:
     """The kubelet runs, which in turn runs the control plane's pods, and starts with the host."""
-    found = here[KUBELET]
-    said = found.state if found.enabled else f"{found.state}, not enabled"
-    return expect("kubelet", "active", said if found.installed else "not installed")
+    unit = here[UNITS]["kubelet"]
+    if not unit:
+        return Mismatch("kubelet", "active, enabled", "not installed")
+    return expect("kubelet", "active, enabled", f"{'' if unit.active else 'not '}active, {unit.file}")
 
 
 def certificates(here: View) -> Mismatch | None:

@@ -1,6 +1,9 @@
 """Control plane: what was settled when the cluster was made, against the spec. Install only compares."""
 
-from gpustack.ask.judge import Check, Mismatch, expect
+from collections.abc import Mapping
+from typing import Any
+
+from gpustack.ask.judge import Check, Mismatch, expect, said
 from gpustack.ask.view import View
 from gpustack.config.resolved import endpoint_of
 from gpustack.probes.kubeadm import CERTIFICATES, LISTENING, SETTINGS
@@ -15,7 +18,13 @@ PROXIES = (
     "kubectl -n kube-system edit configmap kube-proxy; then: "
     "kubectl -n kube-system rollout restart daemonset kube-proxy"
 )
+NAMES = (
+    "add them to apiServer.certSANs of /etc/kubernetes/gpustack-kubeadm.yaml, move pki/apiserver.{crt,key} away, then: "
+    "kubeadm init phase certs apiserver --config /etc/kubernetes/gpustack-kubeadm.yaml"
+)
+BINDS = "change the addresses in /etc/kubernetes/manifests and in ConfigMap kube-system/kube-proxy"
 METRICS = {2381: "etcd", 10249: "kube-proxy", 10257: "kube-controller-manager", 10259: "kube-scheduler"}
+ANY = {"*", "0.0.0.0", "[::]"}  # noqa: S104 - what ss(8) calls any address
 
 
 def endpoint(here: View) -> Mismatch | None:
@@ -30,8 +39,8 @@ def networks(here: View) -> Mismatch | None:
     spec, cluster = here.spec.kubernetes, here[SETTINGS].cluster or {}
     found = cluster.get("networking", {})
     wanted = f"pods {spec.pod_cidr}, services {spec.service_cidr}, domain {spec.dns_domain}"
-    said = f"pods {found.get('podSubnet')}, services {found.get('serviceSubnet')}, domain {found.get('dnsDomain')}"
-    return expect("networks", wanted, said, cure(here), hint=BORN)
+    is_now = f"pods {found.get('podSubnet')}, services {found.get('serviceSubnet')}, domain {found.get('dnsDomain')}"
+    return expect("networks", wanted, is_now, cure(here), hint=BORN)
 
 
 def certificate_names(here: View) -> Mismatch | None:
@@ -40,25 +49,17 @@ def certificate_names(here: View) -> Mismatch | None:
     missing = set(here.spec.kubernetes.cert_sans) - covered
     if not missing:
         return None
-    hint = (
-        "add them to apiServer.certSANs of /etc/kubernetes/gpustack-kubeadm.yaml, move pki/apiserver.{crt,key} away, "
-        "then: kubeadm init phase certs apiserver --config /etc/kubernetes/gpustack-kubeadm.yaml"
-    )
-    said = ", ".join(sorted(missing))
-    return Mismatch("certificate of the API", f"valid for {said}", "not valid for it", cure(here), hint=hint)
+    wanted = f"valid for {said(missing)}"
+    return Mismatch("certificate of the API", wanted, "not valid for it", cure(here), hint=NAMES)
 
 
 def metrics(here: View) -> Mismatch | None:
     """controller-manager, scheduler, etcd and kube-proxy listen where monitoring can (or may not) reach them."""
     wanted = here.spec.kubernetes.metrics_bind
-    every = {"*", "0.0.0.0", "[::]"}  # noqa: S104 - what ss(8) calls any address
-    right = every if wanted in every else {wanted}
+    right = ANY if wanted in ANY else {wanted}
     heard = {name: set(here[LISTENING].get(port, ())) for port, name in METRICS.items()}
-    said = ", ".join(
-        f"{name} {' '.join(sorted(found)) or 'nowhere'}" for name, found in heard.items() if not found or found - right
-    )
-    hint = "change the addresses in /etc/kubernetes/manifests and in ConfigMap kube-system/kube-proxy"
-    return Mismatch("metrics listen", f"on {wanted}", said, cure(here), hint=hint) if said else None
+    wrong = [f"{name} {' '.join(sorted(on)) or 'nowhere'}" for name, on in heard.items() if not on or on - right]
+    return Mismatch("metrics listen", f"on {wanted}", ", ".join(wrong), cure(here), hint=BINDS) if wrong else None
 
 
 def kubelet_settings(here: View) -> Mismatch | None:
@@ -66,17 +67,21 @@ def kubelet_settings(here: View) -> Mismatch | None:
     spec, found = here.spec, here[SETTINGS].kubelet or {}
     wanted = {"cgroupDriver": "systemd", "failCgroupV1": spec.kubelet.fail_cgroup_v1, "failSwapOn": spec.swap == "off"}
     return expect(
-        "ConfigMap kubelet-config", wanted, {key: found.get(key, True) for key in wanted}, cure(here), hint=KUBELETS
+        "kubelet-config", told(wanted), told({key: found.get(key) for key in wanted}), cure(here), hint=KUBELETS
     )
 
 
 def proxy_settings(here: View) -> Mismatch | None:
     """kube-proxy has the mode and the conntrack limits of the spec."""
     spec, found = here.spec.kube_proxy, here[SETTINGS].proxy or {}
-    tracked = found.get("conntrack") or {}
+    limits = found.get("conntrack") or {}
     wanted = {"mode": spec.mode, "maxPerCore": spec.conntrack.max_per_core, "min": spec.conntrack.min}
-    said = {"mode": found.get("mode"), "maxPerCore": tracked.get("maxPerCore"), "min": tracked.get("min")}
-    return expect("ConfigMap kube-proxy", wanted, said, cure(here), hint=PROXIES)
+    is_now = {"mode": found.get("mode"), "maxPerCore": limits.get("maxPerCore"), "min": limits.get("min")}
+    return expect("kube-proxy", told(wanted), told(is_now), cure(here), hint=PROXIES)
+
+
+def told(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {said(value)}" for key, value in settings.items())
 
 
 CHECKS: tuple[Check, ...] = (endpoint, networks, certificate_names, metrics, kubelet_settings, proxy_settings)

@@ -13,8 +13,9 @@ from gpustack.ask.judge import Mismatch, expect
 from gpustack.ask.view import View
 from gpustack.probes.flannel import FLANNEL_DAEMON_SET, FLANNELD, NET_CONF
 from gpustack.probes.kube import DEPLOYMENTS, NODES
-from gpustack.probes.kubelet import KUBELET
+from gpustack.probes.system import IDENTITY
 from gpustack.steps.control_plane import control_planes
+from gpustack.steps.own_node import own
 from gpustack.steps.step import Step
 
 DEFAULT_PORT = 8472
@@ -54,7 +55,7 @@ def running(here: View) -> Mismatch | None:
 
 def node(here: View) -> Mismatch | None:
     """The control plane's node is Ready and has its part of the pod network."""
-    found = next((node for node in here[NODES] if node.machine_id == here[KUBELET].machine_id), None)
+    found = own(here)
     if found and found.ready and not found.pod_cidr:
         return Mismatch(
             "node", "a part of the pod network", "none: no podCIDR", cure="operator", hint="kubectl describe node"
@@ -71,7 +72,7 @@ def dns(here: View) -> Mismatch | None:
 STEP = Step(
     "flannel",
     scope="cluster",
-    probes=(FLANNEL_DAEMON_SET, NET_CONF, FLANNELD, NODES, KUBELET, DEPLOYMENTS),
+    probes=(FLANNEL_DAEMON_SET, NET_CONF, FLANNELD, NODES, IDENTITY, DEPLOYMENTS),
     checks=(version, settings, rolled_out, running, node, dns),
     needs=("control-plane",),
     settle=300,

@@ -16,17 +16,15 @@ from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import endpoint_of, kubernetes_version_of
 from gpustack.probes.flannel import FLANNELD
-from gpustack.probes.kube import NODES, Node
+from gpustack.probes.kube import NODES
 from gpustack.probes.kubeadm import ADMIN, BOOTSTRAP, CA_KEY, FILES, JOIN, KUBELET_CONF
-from gpustack.probes.kubelet import KUBELET
+from gpustack.probes.kubelet import HEALTH
+from gpustack.probes.system import IDENTITY
+from gpustack.probes.units import UNITS
+from gpustack.steps.own_node import address, own
 from gpustack.steps.step import Step
 
 RESET = "kubeadm reset    # on that host: takes it out of the cluster it is in, so look before"
-
-
-def own(here: View) -> Node | None:
-    """The node that is this host."""
-    return next((node for node in here[NODES] if node.machine_id == here[KUBELET].machine_id), None)
 
 
 def joined(here: View) -> Mismatch | None:
@@ -44,11 +42,12 @@ def joined(here: View) -> Mismatch | None:
 
 def kubelet(here: View) -> Mismatch | None:
     """The kubelet runs, is healthy, and starts with the host."""
-    found = here[KUBELET]
-    if found.state == "active" and found.enabled and found.healthy:
-        return None
-    said = f"{found.state}, {'' if found.enabled else 'not '}enabled, {'' if found.healthy else 'not '}healthy"
-    return Mismatch("kubelet", "active, enabled, healthy", said if found.installed else "not installed")
+    unit = here[UNITS]["kubelet"]
+    if not unit:
+        return Mismatch("kubelet", "active, enabled", "not installed")
+    if unit.active and unit.file == "enabled":
+        return expect("kubelet's health", "ok", here[HEALTH])
+    return Mismatch("kubelet", "active, enabled", f"{'' if unit.active else 'not '}active, {unit.file}")
 
 
 def node(here: View) -> Mismatch | None:
@@ -56,7 +55,7 @@ def node(here: View) -> Mismatch | None:
     found = own(here)
     if found:
         return expect("node", "Ready", "Ready" if found.ready else found.reason)
-    lost = not here[FILES].lacks(KUBELET_CONF) and here[KUBELET].state == "active"
+    lost = not here[FILES].lacks(KUBELET_CONF) and here[HEALTH] == "ok"
     hint = "systemctl restart kubelet    # on that host: registers it again"
     return Mismatch("node", "Ready", "no node is this host", cure="operator" if lost else "install", hint=hint)
 
@@ -86,8 +85,8 @@ def joining(inventory: Inventory, host: Host) -> bool:
 STEP = Step(
     "workers",
     scope="host",
-    probes=(FILES, KUBELET, NODES, FLANNELD),
-    checks=(joined, kubelet, node, version, pod_network, leftovers),
+    probes=(FILES, UNITS, HEALTH, IDENTITY, NODES, FLANNELD),
+    checks=(joined, kubelet, node, address, version, pod_network, leftovers),
     needs=("kubernetes", "control-plane", "flannel"),
     settle=180,
     applies=joining,
