@@ -25,7 +25,11 @@ PACKAGES = {
     "gpg": "gpg",
     "gpgconf": "gpgconf",
     "gpgv": "gpgv",
+    "setpriv": "util-linux",
 }
+
+# A program ends when we are killed, however that happens: nobody waits for it any more.
+WITH_US = ("setpriv", "--pdeathsig", "TERM", "--")
 
 _running: set[subprocess.Popen[str]] = set()
 _running_lock = threading.Lock()
@@ -58,7 +62,7 @@ def run(
     """
     words = [str(word) for word in argv]
     process = subprocess.Popen(
-        words,
+        [*WITH_US, *words],
         cwd=cwd,
         env={**os.environ, **(env or {})},
         text=True,
@@ -96,7 +100,7 @@ def end_all() -> None:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Asked first, so that `go` ends its compilers. They share our process group: an outside kill of it reaches all."""
+    """Asked first, so that `go` ends its compilers."""
     if process.poll() is not None:
         return
     process.send_signal(signal.SIGINT)

@@ -54,7 +54,8 @@ def serve(
     """Verifies the bundle and serves it at `listen` (ADDR:PORT; port 0 takes a free one).
 
     `attached`: the mirror ends when we do, however that happens; otherwise it stays until its `pid` is terminated.
-    What it logs is added to `log`, or goes to our standard error. Serve anew after a bundle was built anew. Raises BundleError.
+    What it logs is added to `log`, or goes to our standard error. Serve anew after a bundle was built anew. Raises
+    BundleError.
     """
     begin = time.monotonic()
     verify.verify(directory, fingerprint=fingerprint)
