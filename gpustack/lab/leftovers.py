@@ -38,6 +38,7 @@ def remove(record: Record, *, keep_console: bool = False) -> None:
         if not others:
             sysctls.restore()
             network.forget_tables()
+            state.drop_locks()
         state.forget(record.name)
 
 

@@ -184,6 +184,13 @@ def locked(what: str, *, wait: bool = True) -> Iterator[bool]:
         os.close(file)
 
 
+def drop_locks() -> None:
+    """Remove the files of locks whose holders were killed."""
+    for path in MACHINE.glob("*.lock"):
+        with locked(path.stem, wait=False):
+            pass
+
+
 def _taken(path: Path) -> int | None:
     """The locked file, or None while another process has it (also when that one has just removed the file)."""
     file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)

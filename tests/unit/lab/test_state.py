@@ -89,3 +89,10 @@ def test_an_unknown_host_names_those_there_are(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="no host 'host9'") as caught:
         record(tmp_path).host("host9")
     assert caught.value.why == "It has host1, host2."
+
+
+def test_files_of_dead_holders_go_and_held_ones_stay(machine: Path) -> None:
+    (machine / "dead.lock").touch()
+    with state.locked("alive"):
+        state.drop_locks()
+        assert [path.name for path in machine.iterdir()] == ["alive.lock"]
