@@ -1,6 +1,7 @@
 """Seeds: one bare root per Debian release and recipe, made once by mmdebstrap and copied for every lab host."""
 
 import hashlib
+import shlex
 import shutil
 import time
 from pathlib import Path
@@ -8,10 +9,29 @@ from pathlib import Path
 from gpustack.events import Event, Reporter
 from gpustack.lab import pool
 from gpustack.lab.commands import run
-from gpustack.lab.recipe import BUILT_IN, CUSTOMIZE, INCLUDE
 from gpustack.lab.releases import RELEASES, Packages, packages
 from gpustack.lab.state import locked
 
+# What a minimal server installation has, and no more: what a cluster needs is for the product to install.
+INCLUDE = (
+    "systemd,systemd-sysv,dbus,udev,openssh-server,sudo,python3,iproute2,iptables,nftables,procps,kmod,iputils-ping,"
+    "curl,ca-certificates,gpg"
+)
+BUILT_IN = """\
+kernel/fs/overlayfs/overlay.ko
+kernel/net/bridge/bridge.ko
+kernel/net/bridge/br_netfilter.ko
+kernel/drivers/net/vxlan/vxlan.ko
+kernel/drivers/net/veth.ko
+kernel/net/netfilter/nf_conntrack.ko
+kernel/net/netfilter/nf_tables.ko
+kernel/net/netfilter/nf_nat.ko
+kernel/net/netfilter/xt_comment.ko
+kernel/net/ipv4/netfilter/ip_tables.ko
+kernel/net/ipv4/netfilter/iptable_nat.ko
+kernel/net/ipv4/netfilter/iptable_filter.ko
+"""
+CUSTOMIZE = Path(__file__).with_name("customize.sh")
 # mmdebstrap, its mounts and its children end with the process that started it, however that one ends.
 TIED = ("setpriv", "--pdeathsig=KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc")
 
@@ -32,7 +52,7 @@ def seed(release: str, mount: Path, report: Reporter) -> Path:
 
 
 def digest(release: str, source: Packages) -> str:
-    text = [release, source.sources, source.settings, INCLUDE, BUILT_IN, CUSTOMIZE]
+    text = [release, source.sources, source.settings, INCLUDE, BUILT_IN, CUSTOMIZE.read_text()]
     text += [f"{name} {hashlib.sha256(pem).hexdigest()}" for name, pem in source.certificates.items()]
     return hashlib.sha256("\0".join(text).encode()).hexdigest()[:12]
 
@@ -45,9 +65,7 @@ def _build(release: str, source: Packages, path: Path) -> None:
         (given / "certificates" / name).write_bytes(pem)
     (given / "sources").write_text(source.sources)
     (given / "90machine").write_text(source.settings)
-    (given / "modules.order").write_text("")
     (given / "modules.builtin").write_text(BUILT_IN)
-    (given / "customize").write_text(CUSTOMIZE)
     pool.create(part)
     run(
         [
@@ -59,13 +77,12 @@ def _build(release: str, source: Packages, path: Path) -> None:
             f"--include={INCLUDE}",
             f"--aptopt={given / '90machine'}",
             "--dpkgopt=force-unsafe-io",
-            f'--customize-hook=sh {given / "customize"} "$1" {given}',
+            f'--customize-hook=sh {shlex.quote(str(CUSTOMIZE))} "$1" {shlex.quote(str(given))}',
             RELEASES[release],
             str(part),
             str(given / "sources"),
         ],
         limit=900.0,
     )
-    (part / "etc/dpkg/dpkg.cfg.d/99mmdebstrap").unlink(missing_ok=True)
     shutil.rmtree(given)
     part.rename(path)

@@ -1,0 +1,108 @@
+"""What removing one lab takes along depends on whether it was the last; only real hosts show that it works."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpustack.errors import LabError
+from gpustack.events import Event
+from gpustack.lab import detached, hosts, leftovers, network, pool, state, sysctls
+from gpustack.lab.state import Record
+from tests.unit.lab.records import record
+
+
+@pytest.fixture
+def done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+    """What was done to the machine, in order; nothing runs on it."""
+    log: list[str] = []
+    monkeypatch.setattr(state, "MACHINE", tmp_path / "machine")
+    (tmp_path / "machine").mkdir()
+    monkeypatch.setattr(state, "boot_id", lambda: "boot")
+    monkeypatch.setattr(hosts, "kill", lambda lab, _: log.append(f"kill {lab.name}"))
+    monkeypatch.setattr(detached, "end", lambda lab, part: log.append(f"end {part}"))
+    monkeypatch.setattr(detached, "running", lambda lab, part: False)
+    monkeypatch.setattr(network, "drop_network", lambda lab: log.append("network"))
+    monkeypatch.setattr(network, "forget_tables", lambda: log.append("tables"))
+    monkeypatch.setattr(sysctls, "restore", lambda: log.append("sysctls"))
+    monkeypatch.setattr(pool, "close_pool", lambda mount: log.append("pool"))
+    return log
+
+
+@pytest.fixture
+def two(done: list[str], tmp_path: Path) -> Record:
+    """A lab with files."""
+    made = record(tmp_path / "labs" / "two")
+    (made.state / "ssh").mkdir(parents=True)
+    (made.state / "console").mkdir()
+    (made.state / "ssh_config").write_text("")
+    state.write(made)
+    return made
+
+
+def test_the_last_lab_takes_everything_along(done: list[str], two: Record) -> None:
+    leftovers.remove(two)
+    assert done == ["kill two", "end mirror", "network", "pool", "sysctls", "tables"]
+    assert not two.state.exists()
+    assert list(state.MACHINE.iterdir()) == []
+
+
+def test_another_lab_keeps_pool_and_sysctls(done: list[str], two: Record) -> None:
+    state.write(replace(two, name="three", net="10.77.4"))
+    leftovers.remove(two)
+    assert done == ["kill two", "end mirror", "network"]
+    assert [lab.name for lab in state.records()] == ["three"]
+
+
+def test_a_lab_of_another_user_keeps_sysctls_but_not_our_pool(done: list[str], two: Record, tmp_path: Path) -> None:
+    state.write(replace(two, name="three", net="10.77.4", pool=tmp_path / "elsewhere"))
+    leftovers.remove(two)
+    assert done == ["kill two", "end mirror", "network", "pool"]
+
+
+def test_an_interrupted_removal_keeps_the_record(done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(lab: Record) -> None:
+        raise LabError("lab-command-failed", "no")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(network, "drop_network", fail)
+        with pytest.raises(LabError):
+            leftovers.remove(two)
+    assert state.read("two") == two
+    leftovers.remove(two)
+    assert state.read("two") is None
+
+
+def test_only_dead_labs_are_swept(done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+    state.write(replace(two, name="alive", net="10.77.4"))
+    monkeypatch.setattr(detached, "running", lambda lab, part: (lab.name, part) == ("alive", "mirror"))
+    told: list[Event] = []
+    leftovers.sweep(told.append)
+    assert [lab.name for lab in state.records()] == ["alive"]
+    assert [event.where for event in told] == ["two"]
+
+
+def test_a_lab_that_somebody_works_on_is_left_alone(done: list[str], two: Record) -> None:
+    with state.locked("two"):
+        leftovers.sweep(lambda event: pytest.fail(event.what))
+    assert done == []
+
+
+def test_after_a_boot_of_the_machine_every_lab_is_dead(
+    done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(detached, "running", lambda lab, part: True)
+    assert not leftovers.dead(two)
+    monkeypatch.setattr(state, "boot_id", lambda: "another")
+    assert leftovers.dead(two)
+
+
+def test_files_without_a_record_go(done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone: list[str] = []
+    monkeypatch.setattr(pool, "delete_tree", lambda path: gone.append(path.name))
+    for name in ("two", "old"):
+        (two.pool / "labs" / name).mkdir(parents=True)
+        (two.state.parent / name).mkdir(exist_ok=True)
+    leftovers.sweep_files(two)
+    assert gone == ["old"]
+    assert [path.name for path in two.state.parent.iterdir()] == ["two"]
