@@ -1,0 +1,139 @@
+"""The kernel, judged by effect: file systems, sysctls and swap as they are now, and what a boot would make of them."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Probe, Shell
+from gpustack.probes.sections import sections
+
+SYSCTLS = ("net.ipv4.ip_forward", "net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables")
+# Two names of one switch: Documentation/networking/ip-sysctl.rst, "conf/all/forwarding".
+ALIASES = {"net.ipv4.conf.all.forwarding": "net.ipv4.ip_forward"}
+
+
+@dataclass(frozen=True)
+class Modules:
+    """`working` shows its effect now, `at_boot` is named in our file of modules-load.d."""
+
+    working: frozenset[str]
+    at_boot: frozenset[str]
+    apparmor: bool
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value, and the file that sets it at boot."""
+
+    file: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Sysctls:
+    """`live` has None for a key that the kernel does not have; `at_boot` lists who sets a key, the last one wins."""
+
+    live: Mapping[str, str | None]
+    at_boot: Mapping[str, tuple[Setting, ...]]
+
+
+@dataclass(frozen=True)
+class Swap:
+    """`active` are devices and files in use; `fstab` lines and `units` would bring swap back."""
+
+    active: tuple[str, ...]
+    fstab: tuple[str, ...]
+    units: tuple[str, ...]
+
+
+def parts(answer: Answer, *names: str) -> list[list[str]]:
+    """The lines below each `== NAME` line, in order. Raises ValueError unless these names are there."""
+    found = sections(answer.out)
+    if [name for name, _ in found] != list(names):
+        raise ValueError(f"expected the parts {names}")
+    return [lines for _, lines in found]
+
+
+def modules(answer: Answer) -> Modules:
+    working, at_boot, apparmor = parts(answer, "working", "boot", "apparmor")
+    named = {line.strip() for line in at_boot if line.strip() and line.strip()[0] not in "#;"}
+    return Modules(frozenset(working), frozenset(named), apparmor == ["Y"])
+
+
+def sysctls(answer: Answer) -> Sysctls:
+    """At boot systemd-sysctl sets what its configuration says, then ufw what its own file says, if it is on."""
+    live, files, ufw = parts(answer, "live", "boot", "ufw")
+    pairs = (line.split(" ", 1) for line in live)
+    values = {key: None if value == "-" else value for key, value in pairs}
+    if set(values) != set(SYSCTLS):
+        raise ValueError(f"found {sorted(values)}")
+    settings: dict[str, list[Setting]] = {key: [] for key in SYSCTLS}
+    file = ""
+    for line in [*files, "# /etc/ufw/sysctl.conf", *ufw]:
+        if header := re.fullmatch(r"# (/\S+)", line):
+            file = header[1]
+        elif "=" in line and not line.lstrip().startswith(("#", ";")):
+            name, value = (part.strip() for part in line.split("=", 1))
+            dotted = name.lstrip("-").replace("/", ".")
+            key = ALIASES.get(dotted, dotted)
+            if key in settings:
+                settings[key].append(Setting(file, value))
+    return Sysctls(values, {key: tuple(found) for key, found in settings.items()})
+
+
+def swap(answer: Answer) -> Swap:
+    active, fstab, units = parts(answer, "active", "fstab", "units")
+    if not active or not active[0].startswith("Filename"):
+        raise ValueError("not the format of /proc/swaps")
+    fields = [line.split() for line in fstab]
+    mounted = [line for line, words in zip(fstab, fields, strict=True) if len(words) > 2 and words[2] == "swap"]
+    returning = [words[0] for line in units if len(words := line.split()) > 1 and words[1] in RETURNING]
+    return Swap(
+        tuple(line.split()[0] for line in active[1:]),
+        tuple(line for line in mounted if not line.lstrip().startswith("#")),
+        tuple(returning),
+    )
+
+
+# States of `systemctl list-unit-files` in which a boot may start the unit. A generated one comes from fstab, from a
+# GPT swap partition or from zram-generator.
+RETURNING = ("enabled", "enabled-runtime", "generated", "static", "linked", "linked-runtime", "alias", "indirect")
+
+MODULES = Probe(
+    "kernel.modules",
+    Shell(r"""echo '== working'
+! grep -qw overlay /proc/filesystems || echo overlay
+[ ! -e /proc/sys/net/bridge/bridge-nf-call-iptables ] || echo br_netfilter
+echo '== boot'
+[ ! -e /etc/modules-load.d/gpustack.conf ] || cat /etc/modules-load.d/gpustack.conf
+echo '== apparmor'
+[ ! -e /sys/module/apparmor/parameters/enabled ] || cat /sys/module/apparmor/parameters/enabled"""),
+    modules,
+)
+SYSCTL = Probe(
+    "kernel.sysctls",
+    Shell(r"""echo '== live'
+for key in net.ipv4.ip_forward net.bridge.bridge-nf-call-iptables net.bridge.bridge-nf-call-ip6tables; do
+  value=-
+  file=/proc/sys/$(echo "$key" | tr . /)
+  [ ! -r "$file" ] || read -r value <"$file"
+  echo "$key $value"
+done
+echo '== boot'
+for tool in /usr/lib/systemd/systemd-sysctl /lib/systemd/systemd-sysctl; do
+  [ ! -x "$tool" ] || { "$tool" --cat-config | grep -E '^# /|forward|bridge-nf-call' || :; break; }
+done
+echo '== ufw'
+[ ! -e /etc/ufw/ufw.conf ] || ! grep -qi '^ENABLED=yes' /etc/ufw/ufw.conf || cat /etc/ufw/sysctl.conf"""),
+    sysctls,
+)
+SWAP = Probe(
+    "kernel.swap",
+    Shell(r"""echo '== active'
+cat /proc/swaps
+echo '== fstab'
+[ ! -e /etc/fstab ] || cat /etc/fstab
+echo '== units'
+systemctl list-unit-files --no-legend --plain '*.swap' zramswap.service || :"""),
+    swap,
+)

@@ -1,0 +1,103 @@
+"""Debian packages, and the apt repositories that the product adds."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Probe, Shell
+from gpustack.probes.sections import sections
+
+# What a host needs beside Kubernetes itself. `socat` and `conntrack`: port-forward and the clearing of UDP entries;
+# apt and gpg for the repositories; the rest for what probes and kubeadm run.
+HOST_PACKAGES = (
+    "ca-certificates", "conntrack", "curl", "ethtool", "gpg", "iproute2", "ipset", "iptables", "kmod", "nftables",
+    "procps", "socat",
+)  # fmt: skip
+# Runtimes of other origin: both own /usr/bin/containerd or the same socket.
+FOREIGN_RUNTIMES = ("containerd", "docker-ce", "docker.io", "docker-engine", "moby-engine", "moby-containerd")
+OURS = ("containerd.io", "cri-tools", "kubeadm", "kubectl", "kubelet", "kubernetes-cni")
+ASKED = (*HOST_PACKAGES, "apparmor", *FOREIGN_RUNTIMES, *OURS)
+
+
+@dataclass(frozen=True)
+class Package:
+    """An installed package; `version` is the upstream part, without epoch and packaging revision."""
+
+    version: str
+    held: bool
+
+
+@dataclass(frozen=True)
+class Repository:
+    """One deb822 file of ours; `fingerprints` are the primary keys of its keyring."""
+
+    uri: str
+    suite: str
+    components: str
+    keyring: str
+    fingerprints: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Repositories:
+    """Ours by name, None for one that is not there; `others` are lines of other files that name the same places."""
+
+    ours: Mapping[str, Repository | None]
+    others: tuple[str, ...]
+
+
+def packages(answer: Answer) -> Mapping[str, Package | None]:
+    """By name; None for a package that is not, or not wholly, installed. dpkg-query ends with 1 when it misses one."""
+    if answer.rc not in (0, 1):
+        raise ValueError(answer.err)
+    found: dict[str, Package | None] = dict.fromkeys(ASKED)
+    for line in answer.out.splitlines():
+        name, want, status, version = line.split(" ")
+        if status == "installed":
+            found[name] = Package(upstream(version), held=want == "hold")
+    return found
+
+
+def upstream(version: str) -> str:
+    """`5:1.36.4-1.1` is upstream 1.36.4 (deb-version(7))."""
+    return version.split(":", 1)[-1].rsplit("-", 1)[0]
+
+
+def repositories(answer: Answer) -> Repositories:
+    """Parts `== NAME` hold a deb822 file, then what gpg says of its keyring; `== others` lines with their file."""
+    parts = dict(sections(answer.out))
+    ours = {name: repository(parts[name]) for name in ("containerd", "kubernetes")}
+    return Repositories(ours, tuple(parts["others"]))
+
+
+def repository(lines: list[str]) -> Repository | None:
+    fields = dict(line.split(": ", 1) for line in lines if ": " in line)
+    if not fields:
+        return None
+    primary = [i for i, line in enumerate(lines) if line.startswith("pub:")]
+    prints = [next(line.split(":")[9] for line in lines[i:] if line.startswith("fpr:")) for i in primary]
+    return Repository(
+        fields["URIs"], fields["Suites"], fields.get("Components", ""), fields["Signed-By"], tuple(prints)
+    )
+
+
+PACKAGES = Probe(
+    "packages.installed",
+    Shell("dpkg-query -Wf '${Package} ${db:Status-Want} ${db:Status-Status} ${Version}\\n' " + " ".join(ASKED)),
+    packages,
+)
+# These options keep gpg from making a directory and a trust database of its own.
+REPOSITORIES = Probe(
+    "packages.repositories",
+    Shell(r"""for name in containerd kubernetes; do
+  echo "== $name"
+  file=/etc/apt/sources.list.d/gpustack-$name.sources key=/etc/apt/keyrings/gpustack-$name.gpg
+  [ ! -e "$file" ] || cat "$file"
+  [ ! -e "$key" ] || gpg --homedir /nonexistent --no-options --no-keyring --trust-model always --batch \
+    --with-colons --show-keys "$key" || :
+done
+echo '== others'
+cd /etc/apt || exit
+grep -HE 'pkgs\.k8s\.io|download\.docker\.com' sources.list sources.list.d/*.list sources.list.d/*.sources 2>/dev/null |
+  grep -vE '^sources.list.d/gpustack-|:[[:space:]]*#' || :"""),
+    repositories,
+)

@@ -1,0 +1,110 @@
+"""The host itself: what system it runs, how big it is, who it says it is."""
+
+import shlex
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Probe, Shell
+
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+
+
+@dataclass(frozen=True)
+class System:
+    """`id`, `version` and `codename` as in os-release(5); `arch` as dpkg names it."""
+
+    id: str
+    version: str
+    codename: str
+    arch: str
+
+
+@dataclass(frozen=True)
+class Identity:
+    """`product_uuid` is None where the firmware tells none (containers, some boards)."""
+
+    machine_id: str
+    product_uuid: str | None
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """`memory_mib` is all memory that the kernel manages, `disk_gib` what is free below /var."""
+
+    cpus: int
+    memory_mib: int
+    disk_gib: int
+
+
+def system(answer: Answer) -> System:
+    machine, *lines = answer.out.splitlines()
+    words = (shlex.split(line) for line in lines if "=" in line and not line.startswith("#"))
+    release = dict(word[0].split("=", 1) for word in words if word)
+    return System(
+        release["ID"],
+        release.get("VERSION_ID", ""),
+        release.get("VERSION_CODENAME", ""),
+        ARCHITECTURES.get(machine, machine),
+    )
+
+
+def hostname(answer: Answer) -> str:
+    """The name that kubeadm gives the node: the host's, in lower case."""
+    return one_line(answer).lower()
+
+
+def identity(answer: Answer) -> Identity:
+    machine_id, uuid = answer.out.split("\n")[:2]
+    return Identity(machine_id.strip(), uuid.strip().lower() or None)
+
+
+def capacity(answer: Answer) -> Capacity:
+    cpus, memory_kib, disk_kib = answer.out.split()
+    return Capacity(int(cpus), int(memory_kib) // 1024, int(disk_kib) // 1024**2)
+
+
+def cgroup(answer: Answer) -> int:
+    """The version of the hierarchy that systemd works with: 2 only when all controllers are in it."""
+    return {"cgroup2fs": 2, "tmpfs": 1}[one_line(answer)]
+
+
+def python(answer: Answer) -> tuple[int, int] | None:
+    """(major, minor) of the Python that Ansible would find, or None."""
+    if answer.rc == 127:
+        return None
+    major, minor = one_line(answer).split(".")
+    return int(major), int(minor)
+
+
+def one_line(answer: Answer) -> str:
+    (line,) = answer.out.split("\n", 1)[:1]
+    if answer.rc != 0 or not line.strip():
+        raise ValueError(answer.err)
+    return line.strip()
+
+
+OS = Probe("system.os", Shell("uname -m; cat /etc/os-release"), system)
+HOSTNAME = Probe("system.hostname", Shell("cat /proc/sys/kernel/hostname"), hostname)
+IDENTITY = Probe(
+    "system.identity",
+    Shell(r"""machine=; uuid=
+read -r machine </etc/machine-id
+[ ! -r /sys/class/dmi/id/product_uuid ] || read -r uuid </sys/class/dmi/id/product_uuid
+printf '%s\n%s\n' "$machine" "$uuid" """),
+    identity,
+)
+CAPACITY = Probe(
+    "system.capacity",
+    Shell("nproc --all; awk '$1 == \"MemTotal:\" {print $2}' /proc/meminfo; df -Pk /var | awk 'NR == 2 {print $4}'"),
+    capacity,
+)
+CGROUP = Probe("system.cgroup", Shell("stat -fc %T /sys/fs/cgroup"), cgroup)
+# The order in which Ansible looks for an interpreter (INTERPRETER_PYTHON_FALLBACK), newest first.
+PYTHON = Probe(
+    "system.python",
+    Shell(r"""for minor in 14 13 12 11 10 9 8 ''; do
+  found=python3${minor:+.$minor}
+  ! command -v "$found" >/dev/null || exec "$found" -IESc 'import sys; print("%d.%d" % sys.version_info[:2])'
+done
+exit 127"""),
+    python,
+)

@@ -1,0 +1,53 @@
+"""systemd units as the running manager knows them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Probe, Shell
+
+# Programs that keep the clock, by their unit in Debian and Ubuntu.
+CLOCKS = ("systemd-timesyncd", "chrony", "ntpsec", "ntp", "openntpd")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """`file` is the unit file's state (enabled, masked, …), `since` when it became active, in seconds of the epoch."""
+
+    active: bool
+    file: str
+    since: int | None
+
+
+@dataclass(frozen=True)
+class Clock:
+    """`synchronised` as the kernel says, whoever keeps the time."""
+
+    synchronised: bool
+
+
+def units(answer: Answer) -> Mapping[str, Unit | None]:
+    """By name without `.service`; None for a unit that does not exist."""
+    if answer.rc != 0:
+        raise ValueError(answer.err)
+    found: dict[str, Unit | None] = {}
+    for block in answer.out.strip().split("\n\n"):
+        said = dict(line.split("=", 1) for line in block.splitlines())
+        stamp = said["ActiveEnterTimestamp"].removeprefix("@")
+        unit = Unit(said["ActiveState"] == "active", said["UnitFileState"], int(stamp) if stamp else None)
+        found[said["Id"].removesuffix(".service")] = None if said["LoadState"] == "not-found" else unit
+    return found
+
+
+def clock(answer: Answer) -> Clock:
+    return Clock({"yes": True, "no": False}[answer.out.strip()])
+
+
+UNITS = Probe(
+    "units.services",
+    Shell(
+        "systemctl show --timestamp=unix -p Id,LoadState,ActiveState,UnitFileState,ActiveEnterTimestamp"
+        f" containerd kubelet {' '.join(CLOCKS)}"
+    ),
+    units,
+)
+CLOCK = Probe("units.clock", Shell("timedatectl show -p NTPSynchronized --value"), clock)

@@ -1,0 +1,34 @@
+"""Judges an apt repository of ours; the steps containerd and kubernetes have one each."""
+
+from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.view import View
+from gpustack.config.resolved import apt_of
+from gpustack.probes.packages import REPOSITORIES, Repository
+from gpustack.probes.system import OS
+
+
+def repository_mismatch(here: View, name: str) -> Mismatch | None:
+    """None when apt knows the repository as the spec says, with the expected key and no other."""
+    system, source = here[OS], apt_of(here.spec)[name]
+    place = {
+        key: text.replace("{os}", system.id).replace("{codename}", system.codename) for key, text in source.items()
+    }
+    keyring = f"/etc/apt/keyrings/gpustack-{name}.gpg"
+    wanted = Repository(place["uri"], place["suite"], place["components"], keyring, (place["fingerprint"],))
+    repositories = here[REPOSITORIES]
+    if rivals := [line for line in repositories.others if place["uri"].rstrip("/") in line]:
+        hint = "remove that line; gpustack keeps a file of its own"
+        return Mismatch(f"other entries of {place['uri']}", "none", said(rivals), "operator", hint=hint)
+    found = repositories.ours[name]
+    if found == wanted:
+        return None
+    differing = "nothing" if found is None else differences(wanted, found)
+    return Mismatch(f"apt repository {name}", f"{wanted.uri}, key {place['fingerprint']}", differing)
+
+
+def differences(wanted: Repository, found: Repository) -> str:
+    pairs = [
+        (key, getattr(found, key), getattr(wanted, key))
+        for key in ("uri", "suite", "components", "keyring", "fingerprints")
+    ]
+    return ", ".join(f"{key} {said(value)}" for key, value, right in pairs if value != right)

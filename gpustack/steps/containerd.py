@@ -1,0 +1,67 @@
+"""Container runtime: containerd.io at the version of the spec, with CRI on and systemd cgroups, and crictl.
+
+What it does: adds the apt repositories of containerd and of Kubernetes, their keys trusted only by fingerprint;
+installs and holds containerd.io and cri-tools; writes /etc/containerd/conf.d/gpustack.toml, lets config.toml import it
+and takes CRI out of its disabled_plugins; with a mirror in the spec, points containerd at it for docker.io, ghcr.io,
+nvcr.io, quay.io and registry.k8s.io, without any public fallback. It restarts containerd when its files changed.
+Containers go on running through that.
+
+What it never does: it touches no other key of config.toml, no other file in conf.d and no hosts.toml of yours, and it
+never moves an installed containerd to another version.
+
+Settings: `containerd.version`, `containerd.restrict_oom_score_adj`, `source`.
+Sources: containerd docs/cri/config.md and docs/hosts.md; kubernetes.io container-runtimes.
+"""
+
+from gpustack.ask.judge import Mismatch, expect, said
+from gpustack.ask.view import View
+from gpustack.config.resolved import containerd_version_of
+from gpustack.probes.containerd import CONFIGURATION, MIRRORS, RUNTIME
+from gpustack.probes.packages import FOREIGN_RUNTIMES, PACKAGES, REPOSITORIES
+from gpustack.probes.system import OS
+from gpustack.probes.units import UNITS
+from gpustack.steps import containerd_files, containerd_running
+from gpustack.steps.apt_repository import repository_mismatch
+from gpustack.steps.step import Step
+
+
+def other_runtimes(here: View) -> Mismatch | None:
+    """No container runtime of other origin is installed: both would own the same files and socket."""
+    found = [name for name in FOREIGN_RUNTIMES if here[PACKAGES][name]]
+    hint = f"apt-get remove {' '.join(found)}    # after its containers have moved away"
+    return Mismatch("other container runtimes", "none", said(found), "operator", hint=hint) if found else None
+
+
+def repository(here: View) -> Mismatch | None:
+    """apt knows the repository, and trusts the expected key and no other."""
+    return repository_mismatch(here, "containerd")
+
+
+def version(here: View) -> Mismatch | None:
+    """containerd.io is installed at the version of the spec."""
+    found, wanted = here[PACKAGES]["containerd.io"], containerd_version_of(here.spec)
+    hint = "docs/upgrade.md" if found else ""
+    return expect("containerd.io", wanted, found and found.version, "upgrade" if found else "install", hint=hint)
+
+
+def crictl(here: View) -> Mismatch | None:
+    """crictl is there to ask the runtime with."""
+    return None if here[PACKAGES]["cri-tools"] else Mismatch("package cri-tools", "installed", "missing")
+
+
+def held(here: View) -> Mismatch | None:
+    """The packages are held, so that an upgrade of the host does not move them."""
+    loose = [name for name in ("containerd.io", "cri-tools") if (found := here[PACKAGES][name]) and not found.held]
+    return Mismatch("packages", "held", f"not held: {said(loose)}") if loose else None
+
+
+STEP = Step(
+    "containerd",
+    scope="host",
+    needs=("prereqs",),
+    probes=(PACKAGES, REPOSITORIES, OS, UNITS, CONFIGURATION, RUNTIME, MIRRORS),
+    checks=(
+        other_runtimes, repository, version, crictl, held, *containerd_files.CHECKS, *containerd_running.CHECKS,
+    ),
+    settle=30,
+)  # fmt: skip

@@ -1,0 +1,52 @@
+"""Checks of step containerd: what its files say."""
+
+from typing import Any
+
+from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.view import View
+from gpustack.config.resolved import mirror_of
+from gpustack.probes.containerd import CONFIGURATION, MIRRORS, REGISTRIES
+
+IMPORTS = {"/etc/containerd/conf.d/*.toml", "/etc/containerd/conf.d/gpustack.toml"}
+CRI = ("cri", "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime", "io.containerd.cri.v1.images")
+
+
+def configuration(here: View) -> Mismatch | None:
+    """config.toml imports our file, which says what it should, and CRI is not disabled."""
+    found = here[CONFIGURATION]
+    wrong = []
+    if found.drop_in != drop_in(restrict_oom_score_adj=here.spec.containerd.restrict_oom_score_adj):
+        wrong.append("conf.d/gpustack.toml is not ours" if found.drop_in else "no conf.d/gpustack.toml")
+    if not IMPORTS & set(found.imports):
+        wrong.append("config.toml does not import conf.d")
+    if disabled := [name for name in found.disabled if name in CRI]:
+        wrong.append(f"config.toml disables {said(disabled)}")
+    return Mismatch("configuration of containerd", "ours, imported", said(wrong)) if wrong else None
+
+
+def drop_in(*, restrict_oom_score_adj: bool) -> dict[str, Any]:
+    """What conf.d/gpustack.toml says (roles/containerd/templates), as containerd reads it."""
+    runtime = {
+        "restrict_oom_score_adj": restrict_oom_score_adj,
+        "cni": {"bin_dirs": ["/opt/cni/bin"]},
+        "containerd": {"runtimes": {"runc": {"options": {"SystemdCgroup": True}}}},
+    }
+    images = {"registry": {"config_path": "/etc/containerd/certs.d"}}
+    plugins = {"io.containerd.cri.v1.images": images, "io.containerd.cri.v1.runtime": runtime}
+    return {"version": 3, "plugins": plugins}
+
+
+def mirrors(here: View) -> Mismatch | None:
+    """Images come from the mirror of the spec and from nowhere else; without one, nothing of ours is in the way."""
+    found, address = here[MIRRORS], mirror_of(here.spec)
+    foreign = [name for name in REGISTRIES if name in found and not found[name].ours]
+    if address and foreign:
+        hint = "move /etc/containerd/certs.d/REGISTRY/hosts.toml away"
+        return Mismatch("hosts.toml", f"of {address}", f"another for {said(foreign)}", "operator", hint=hint)
+    wanted = dict.fromkeys(REGISTRIES, (address, (address,))) if address else {}
+    ours = {name: (mirror.server, mirror.hosts) for name, mirror in found.items() if mirror.ours}
+    wrong = sorted(name for name in {*wanted, *ours} if wanted.get(name) != ours.get(name))
+    return Mismatch("mirror of registries", address or "none", f"otherwise for {said(wrong)}") if wrong else None
+
+
+CHECKS = (configuration, mirrors)

@@ -1,0 +1,46 @@
+"""Checks of step containerd: what the running daemon does."""
+
+from gpustack.ask.judge import Mismatch, expect, said
+from gpustack.ask.view import View
+from gpustack.probes.containerd import CONFIGURATION, RUNTIME
+from gpustack.probes.units import UNITS
+
+
+def running(here: View) -> Mismatch | None:
+    """The daemon runs and starts at boot."""
+    unit = here[UNITS].get("containerd")
+    state = "no unit" if unit is None else f"{'active' if unit.active else 'not active'}, {unit.file}"
+    return expect("containerd.service", "active, enabled", state)
+
+
+def cri(here: View) -> Mismatch | None:
+    """The running daemon answers CRI v1."""
+    return None if here[RUNTIME] else Mismatch("CRI v1 of the running daemon", "answers", "does not answer")
+
+
+def cgroups(here: View) -> Mismatch | None:
+    """The running daemon leaves cgroups to systemd."""
+    found = here[RUNTIME]
+    driver = "nothing" if found is None else "systemd" if found.systemd_cgroup else "cgroupfs"
+    return expect("cgroup driver of the running daemon", "systemd", driver, fault="containerd-cgroup-driver")
+
+
+def settings(here: View) -> Mismatch | None:
+    """The running daemon finds the network plugins, and lowers oom_score_adj unless the spec forbids it."""
+    found, restricted = here[RUNTIME], here.spec.containerd.restrict_oom_score_adj
+    if found is None:
+        return None  # `cri` says so
+    if found.bin_dirs != ("/opt/cni/bin",):
+        return Mismatch("CNI plugins in the running daemon", "/opt/cni/bin", said(found.bin_dirs))
+    return expect("restrict_oom_score_adj in the running daemon", restricted, found.restrict_oom_score_adj)
+
+
+def up_to_date(here: View) -> Mismatch | None:
+    """The running daemon has read its files: it started after the last of them was written."""
+    unit, newest = here[UNITS].get("containerd"), here[CONFIGURATION].newest
+    if unit is None or unit.since is None or unit.since >= newest:
+        return None
+    return Mismatch("containerd", "started after its files were written", f"they are {newest - unit.since} s newer")
+
+
+CHECKS = (running, cri, cgroups, settings, up_to_date)

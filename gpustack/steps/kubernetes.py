@@ -1,0 +1,80 @@
+"""kubelet, kubeadm and kubectl at the version of the spec, with crictl and the CNI plugins.
+
+What it does: adds the apt repository of the minor version, its key trusted only by fingerprint; installs and holds
+kubelet, kubeadm, kubectl, cri-tools and kubernetes-cni; points crictl at containerd; lets the kubelet start at boot.
+Until the host joins a cluster the kubelet ends and is started again every ten seconds, which is how kubeadm wants it.
+
+What it never does: it never moves an installed version to another one. docs/upgrade.md says how to do that by hand.
+
+Settings: `kubernetes.version`, `source`.
+Sources: kubernetes.io install-kubeadm and releases/version-skew-policy.
+"""
+
+from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.view import View
+from gpustack.config.resolved import kubernetes_version_of
+from gpustack.probes.containerd import CRICTL, SOCKET
+from gpustack.probes.packages import PACKAGES, REPOSITORIES
+from gpustack.probes.system import OS
+from gpustack.probes.units import UNITS
+from gpustack.steps.apt_repository import repository_mismatch
+from gpustack.steps.step import Step
+
+VERSIONED = ("kubelet", "kubeadm", "kubectl")
+NAMES = (*VERSIONED, "cri-tools", "kubernetes-cni")
+
+
+def repository(here: View) -> Mismatch | None:
+    """apt knows the repository of the minor version, and trusts the expected key and no other."""
+    return repository_mismatch(here, "kubernetes")
+
+
+def installed(here: View) -> Mismatch | None:
+    """All packages are there."""
+    missing = [name for name in NAMES if here[PACKAGES][name] is None]
+    return Mismatch("packages", "installed", f"missing: {said(missing)}") if missing else None
+
+
+def versions(here: View) -> Mismatch | None:
+    """What is installed has the version of the spec."""
+    wanted, found = kubernetes_version_of(here.spec), here[PACKAGES]
+    other = [
+        f"{name} {package.version}" for name in VERSIONED if (package := found[name]) and package.version != wanted
+    ]
+    if not other:
+        return None
+    return Mismatch("versions", wanted, said(other), "upgrade", hint="docs/upgrade.md")
+
+
+def held(here: View) -> Mismatch | None:
+    """The packages are held, so that an upgrade of the host does not move them."""
+    loose = [name for name in NAMES if (found := here[PACKAGES][name]) and not found.held]
+    return Mismatch("packages", "held", f"not held: {said(loose)}") if loose else None
+
+
+def kubelet_at_boot(here: View) -> Mismatch | None:
+    """The kubelet starts at boot."""
+    unit = here[UNITS].get("kubelet")
+    if unit and unit.file == "enabled":
+        return None
+    return Mismatch("kubelet.service", "enabled", unit.file or "not enabled" if unit else "no unit")
+
+
+def crictl_endpoint(here: View) -> Mismatch | None:
+    """crictl asks containerd, without a warning about sockets it has to guess."""
+    found = here[CRICTL]
+    wrong = [
+        f"{key}: {found.get(key) or 'nothing'}"
+        for key in ("runtime-endpoint", "image-endpoint")
+        if found.get(key) != SOCKET
+    ]
+    return Mismatch("/etc/crictl.yaml", SOCKET, said(wrong)) if wrong else None
+
+
+STEP = Step(
+    "kubernetes",
+    scope="host",
+    needs=("prereqs", "containerd"),
+    probes=(PACKAGES, REPOSITORIES, OS, UNITS, CRICTL),
+    checks=(repository, installed, versions, held, kubelet_at_boot, crictl_endpoint),
+)

@@ -1,0 +1,36 @@
+"""Makes a Linux host fit to be a node.
+
+What it does: installs the packages that kubeadm, the kubelet and the network need; loads the modules overlay and
+br_netfilter now and at boot; sets net.ipv4.ip_forward and net.bridge.bridge-nf-call-{iptables,ip6tables} now and at
+boot; turns swap off and keeps it off; starts a time service where there is none.
+
+What it never does: it changes no kernel, no host name and no clock, and it stops no program of yours. What only a
+person can decide (too little memory, a port taken, another Kubernetes on the host) is refused with the reason before
+anything is changed.
+
+Settings: `minimum`, `swap`, `time_sync`, `kubelet.failCgroupV1`, `gpustack_node_ip` of a host.
+Sources: kubernetes.io install-kubeadm "Before you begin", container-runtimes "Prerequisites".
+"""
+
+from gpustack.probes.kernel import MODULES, SWAP, SYSCTL
+from gpustack.probes.leftovers import LEFTOVERS
+from gpustack.probes.network import ADDRESS, ADDRESSES, LISTENERS
+from gpustack.probes.packages import PACKAGES
+from gpustack.probes.system import CAPACITY, CGROUP, HOSTNAME, IDENTITY, OS, PYTHON
+from gpustack.probes.units import CLOCK, UNITS
+from gpustack.steps import prereqs_host, prereqs_identity, prereqs_kernel, prereqs_neighbours, prereqs_software
+from gpustack.steps.step import Step
+
+STEP = Step(
+    "prereqs",
+    scope="host",
+    probes=(
+        OS, HOSTNAME, IDENTITY, CAPACITY, CGROUP, PYTHON, PACKAGES, MODULES, SYSCTL, SWAP, UNITS, CLOCK, ADDRESS,
+        ADDRESSES, LISTENERS, LEFTOVERS,
+    ),
+    checks=(
+        *prereqs_host.CHECKS, *prereqs_identity.CHECKS, *prereqs_neighbours.CHECKS, *prereqs_software.CHECKS,
+        *prereqs_kernel.CHECKS,
+    ),
+    settle=30,
+)  # fmt: skip

@@ -1,0 +1,75 @@
+"""Checks of step prereqs that only a person can put right: what the host is."""
+
+from importlib import metadata
+
+from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.view import View
+from gpustack.probes.system import CAPACITY, CGROUP, OS, PYTHON
+
+SYSTEMS = {"debian": ("12", "13"), "ubuntu": ("22.04", "24.04", "26.04")}
+ARCHITECTURES = ("amd64", "arm64")
+# Pythons on hosts that each line of ansible-core is tested with: ansible_test/_util/target/common/constants.py
+HOST_PYTHONS = {"2.19": ((3, 8), (3, 13)), "2.20": ((3, 9), (3, 14)), "2.21": ((3, 9), (3, 14))}
+
+
+def system(here: View) -> Mismatch | None:
+    """The system is one that the product is made for."""
+    found = here[OS]
+    allowed = ", ".join(f"{name} {version}" for name, versions in SYSTEMS.items() for version in versions)
+    if found.version in SYSTEMS.get(found.id, ()):
+        return None
+    return Mismatch("operating system", f"one of {allowed}", f"{found.id} {found.version}", "operator")
+
+
+def architecture(here: View) -> Mismatch | None:
+    """The processor is one that all packages and images exist for."""
+    found = here[OS].arch
+    return None if found in ARCHITECTURES else Mismatch("architecture", " or ".join(ARCHITECTURES), found, "operator")
+
+
+def capacity(here: View) -> Mismatch | None:
+    """CPUs, memory and free disk are at least what `minimum` of the spec says."""
+    found, least = here[CAPACITY], here.spec.minimum
+    short = [
+        (f"{have} {what}", f"{need} {what}")
+        for have, need, what in (
+            (found.cpus, least.cpus, "CPUs"),
+            (found.memory_mib, least.memory_mib, "MiB of memory"),
+            (found.disk_gib, least.disk_gib, "GiB free below /var"),
+        )
+        if have < need
+    ]
+    if not short:
+        return None
+    return Mismatch(
+        "size of the host", "at least " + said([need for _, need in short]), said([have for have, _ in short]),
+        "operator", hint="give the host more, or lower `minimum` in the spec",
+    )  # fmt: skip
+
+
+def cgroup_version(here: View) -> Mismatch | None:
+    """cgroup v2, or v1 where the spec lets the kubelet run on it (KEP-5573)."""
+    found = here[CGROUP]
+    if found == 2 or not here.spec.kubelet.fail_cgroup_v1:
+        return None
+    hint = "boot with cgroup v2, or set kubelet.failCgroupV1: false in the spec"
+    return Mismatch("cgroup version", "2", str(found), "operator", hint=hint)
+
+
+def python(here: View) -> Mismatch | None:
+    """A Python that the installed ansible-core can work with."""
+    line = ".".join(metadata.version("ansible-core").split(".")[:2])
+    (low, high), found = HOST_PYTHONS[line], here[PYTHON]
+    if found and low <= found <= high:
+        return None
+    expected = f"{dotted(low)} to {dotted(high)} (ansible-core {line})"
+    newer = "run gpustack itself on a newer Python (pipx install --python python3.13): its ansible-core knows this one"
+    hint = newer if found and found > high else "apt-get install python3"
+    return Mismatch("Python", expected, dotted(found) if found else "none", "operator", hint=hint)
+
+
+def dotted(version: tuple[int, int]) -> str:
+    return f"{version[0]}.{version[1]}"
+
+
+CHECKS = (system, architecture, capacity, cgroup_version, python)

@@ -1,0 +1,65 @@
+"""Checks of step prereqs that only a person can put right: who the host says it is, alone among the hosts."""
+
+import re
+from collections.abc import Callable
+from typing import TypeVar
+
+from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.probe import Probe
+from gpustack.ask.view import View
+from gpustack.probes.network import ADDRESS, ADDRESSES
+from gpustack.probes.system import HOSTNAME, IDENTITY
+
+Fact = TypeVar("Fact")
+# A DNS subdomain (RFC 1123) that also fits in the label kubernetes.io/hostname.
+NODE_NAME = re.compile(r"(?=.{1,63}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
+
+
+def node_name(here: View) -> Mismatch | None:
+    """The host name can be the name of a node, and no other host has it."""
+    name = here[HOSTNAME]
+    hint = "hostnamectl set-hostname NAME"
+    if not NODE_NAME.fullmatch(name) or name.startswith("localhost"):
+        return Mismatch("host name", "letters, digits, '-' and '.', at most 63", name, "operator", hint=hint)
+    return unlike_others(here, "host name", HOSTNAME, lambda found: found, hint)
+
+
+def machine_id(here: View) -> Mismatch | None:
+    """No other host has the same machine-id, as copies of one disk have."""
+    hint = "rm /etc/machine-id && systemd-machine-id-setup, then reboot"
+    return unlike_others(here, "machine-id", IDENTITY, lambda found: found.machine_id, hint)
+
+
+def product_uuid(here: View) -> Mismatch | None:
+    """No other host has the same product_uuid, where the firmware tells one: it becomes the node's systemUUID."""
+    hint = "give the virtual machine a new UUID in its hypervisor"
+    return unlike_others(here, "product_uuid", IDENTITY, lambda found: found.product_uuid, hint)
+
+
+def unlike_others(
+    here: View, what: str, probe: Probe[Fact], key: Callable[[Fact], str | None], hint: str
+) -> Mismatch | None:
+    """Compared with the hosts that were reached: an unreached one is compared when it joins."""
+    mine = key(here[probe])
+    others = [host.name for host in here.hosts if host.name != here.where and reached(here, host.name)]
+    twins = [name for name in others if mine and key(here.on(name)[probe]) == mine]
+    if not twins:
+        return None
+    return Mismatch(what, "one of its own", f"{mine}, as {said(twins)}", "operator", hint=hint)
+
+
+def reached(here: View, host: str) -> bool:
+    reach = here.snapshot.reach.get(host)
+    return reach is not None and reach.reached
+
+
+def node_address(here: View) -> Mismatch | None:
+    """The address of the node is on this host: gpustack_node_ip, or that of the default route."""
+    local = [address for found in here[ADDRESSES].values() for address in found]
+    wanted = str(here.host.spec.gpustack_node_ip or here[ADDRESS])
+    if wanted in local:
+        return None
+    return Mismatch("node address", wanted, said(local), "operator", hint="correct gpustack_node_ip in the inventory")
+
+
+CHECKS = (node_name, machine_id, product_uuid, node_address)

@@ -1,0 +1,66 @@
+"""Checks of step prereqs that its playbook can put right: modules, sysctls, swap."""
+
+from pathlib import PurePosixPath
+
+from gpustack.ask.judge import Mismatch, expect, said
+from gpustack.ask.view import View
+from gpustack.probes.kernel import MODULES, SWAP, SYSCTL, SYSCTLS
+
+KERNEL_MODULES = frozenset({"overlay", "br_netfilter"})
+SYSCTL_FILE = "/etc/sysctl.d/90-gpustack.conf"
+
+
+def modules(here: View) -> Mismatch | None:
+    """Overlay file systems work, and bridged packets pass the firewall."""
+    missing = KERNEL_MODULES - here[MODULES].working
+    return Mismatch("kernel modules", "working", f"not working: {said(missing)}") if missing else None
+
+
+def modules_at_boot(here: View) -> Mismatch | None:
+    """The modules are loaded again at the next boot."""
+    missing = KERNEL_MODULES - here[MODULES].at_boot
+    return Mismatch("modules loaded at boot", said(KERNEL_MODULES), f"not {said(missing)}") if missing else None
+
+
+def sysctls(here: View) -> Mismatch | None:
+    """Forwarding, and the bridge's calls into the firewall, are on now."""
+    live = here[SYSCTL].live
+    off = [f"{key} = {live[key] or 'nothing'}" for key in SYSCTLS if live[key] != "1"]
+    return Mismatch("sysctls", "1 each", said(off)) if off else None
+
+
+def sysctls_at_boot(here: View) -> Mismatch | None:
+    """Our file sets them at boot."""
+    at_boot = here[SYSCTL].at_boot
+    missing = [key for key in SYSCTLS if not any(one.file == SYSCTL_FILE and one.value == "1" for one in at_boot[key])]
+    return Mismatch(f"set by {SYSCTL_FILE}", said(SYSCTLS), f"not {said(missing)}") if missing else None
+
+
+def sysctls_overridden(here: View) -> Mismatch | None:
+    """No file that is read after ours sets them to something else at boot."""
+    last = {key: found[-1] for key, found in here[SYSCTL].at_boot.items() if found}
+    later = {key: one for key, one in last.items() if PurePosixPath(one.file).name > PurePosixPath(SYSCTL_FILE).name}
+    wrong = [f"{key} = {one.value} in {one.file}" for key, one in later.items() if one.value != "1"]
+    if not wrong:
+        return None
+    return Mismatch("sysctls at boot", "1 each", said(wrong), "operator", hint="take the line out of that file")
+
+
+def swap_off(here: View) -> Mismatch | None:
+    """Nothing is swapped to now (unless the spec says swap: keep)."""
+    if here.spec.swap == "keep":
+        return None
+    return expect("swap in use", (), here[SWAP].active)
+
+
+def swap_stays_off(here: View) -> Mismatch | None:
+    """Neither fstab nor a unit brings swap back at boot (unless the spec says swap: keep)."""
+    found = here[SWAP]
+    if here.spec.swap == "keep":
+        return None
+    return expect("swap at boot", (), (*(f"fstab: {' '.join(line.split())}" for line in found.fstab), *found.units))
+
+
+CHECKS = (
+    modules, modules_at_boot, sysctls, sysctls_at_boot, sysctls_overridden, swap_off, swap_stays_off,
+)  # fmt: skip

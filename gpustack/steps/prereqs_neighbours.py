@@ -1,0 +1,46 @@
+"""Checks of step prereqs that only a person can put right: what else runs, or ran, on the host."""
+
+from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.view import View
+from gpustack.config.resolved import endpoint_of
+from gpustack.probes.leftovers import LEFTOVERS
+from gpustack.probes.network import ADDRESSES, LISTENERS
+
+# kubernetes.io reference/networking/ports-and-protocols, and what the same programs serve health and metrics on. 8081
+# is Flannel's health; its vxlan port comes from the spec.
+NODE_PORTS = (("tcp", 8081), ("tcp", 10248), ("tcp", 10249), ("tcp", 10250), ("tcp", 10256))
+PLANE_PORTS = (("tcp", 2379), ("tcp", 2380), ("tcp", 2381), ("tcp", 6443), ("tcp", 10257), ("tcp", 10259))
+# As the kernel keeps names, 15 characters.
+OWNERS = ("kubelet", "kube-", "etcd", "flanneld")
+
+
+def ports(here: View) -> Mismatch | None:
+    """The ports that Kubernetes and Flannel listen on are free, or held by them."""
+    wanted = {*NODE_PORTS, *(PLANE_PORTS if here.host.control_plane else ()), ("udp", here.spec.flannel.port)}
+    taken = [
+        f"{found.port}/{found.protocol} by {found.process or 'an unknown process'}"
+        for found in here[LISTENERS]
+        if (found.protocol, found.port) in wanted
+        and not found.process.startswith(OWNERS)
+        # The kernel's own vxlan socket belongs to no process.
+        and (found.process or found.protocol == "tcp")
+    ]
+    return Mismatch("ports", "free", f"taken: {said(taken)}", "operator", hint="ss -tulpn") if taken else None
+
+
+def other_clusters(here: View) -> Mismatch | None:
+    """No other Kubernetes is, or was, on the host."""
+    found = here[LEFTOVERS]
+    planes = here.snapshot.inventory.control_planes
+    names = {endpoint_of(here.snapshot.inventory).rsplit(":", 1)[0], *(host.address for host in planes)}
+    names |= {str(host.spec.gpustack_node_ip) for host in planes}
+    names |= {address for local in here[ADDRESSES].values() for address in local} if here.host.control_plane else set()
+    foreign = [server for server in found.servers if server.rsplit(":", 1)[0] not in names]
+    seen = [*found.distributions, *(f"a node of the cluster at {server}" for server in foreign)]
+    if not seen:
+        return None
+    hint = "remove it as docs/another-cluster.md describes, or leave this host out of the inventory"
+    return Mismatch("other Kubernetes on the host", "none", said(seen), "operator", hint=hint)
+
+
+CHECKS = (ports, other_clusters)

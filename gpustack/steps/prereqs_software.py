@@ -1,0 +1,41 @@
+"""Checks of step prereqs that its playbook can put right: packages, and who keeps the clock."""
+
+from gpustack.ask.judge import Mismatch, expect, said
+from gpustack.ask.view import View
+from gpustack.probes.kernel import MODULES
+from gpustack.probes.packages import HOST_PACKAGES, PACKAGES
+from gpustack.probes.units import CLOCK, CLOCKS, UNITS
+
+
+def packages(here: View) -> Mismatch | None:
+    """The packages that Kubernetes needs of a host are installed."""
+    found = here[PACKAGES]
+    missing = [name for name in HOST_PACKAGES if found[name] is None]
+    return Mismatch("packages", "installed", f"missing: {said(missing)}") if missing else None
+
+
+def apparmor(here: View) -> Mismatch | None:
+    """AppArmor's parser is there when the kernel has AppArmor on: containerd loads its profile with it."""
+    if not here[MODULES].apparmor or here[PACKAGES]["apparmor"]:
+        return None
+    return Mismatch("package apparmor", "installed", "missing, and AppArmor is on in the kernel")
+
+
+def time_service(here: View) -> Mismatch | None:
+    """A time service runs and starts at boot (not judged with time_sync: external)."""
+    if here.spec.time_sync == "external":
+        return None
+    units = here[UNITS]
+    running = [name for name in CLOCKS if (unit := units.get(name)) and unit.active and unit.file == "enabled"]
+    return None if running else Mismatch("time service", f"one of {', '.join(CLOCKS)}, enabled and active", "none")
+
+
+def clock_synchronised(here: View) -> Mismatch | None:
+    """The clock follows a time server (not judged with time_sync: external)."""
+    if here.spec.time_sync == "external":
+        return None
+    hint = "name a reachable server in /etc/systemd/timesyncd.conf, or set time_sync: external in the spec"
+    return expect("clock synchronised", "yes", said(here[CLOCK].synchronised), hint=hint)
+
+
+CHECKS = (packages, apparmor, time_service, clock_synchronised)
