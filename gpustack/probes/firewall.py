@@ -1,0 +1,127 @@
+"""What filters packets on a host: the rules that the kernel has, who looks after them, and what of ours is stored."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Probe, Shell
+from gpustack.probes import iptables, nftables
+from gpustack.probes.firewall_stored import Stored, stored
+from gpustack.probes.packet_filter import Base, Filter, Rule
+from gpustack.probes.sections import sections
+
+# Kubernetes' own chains only ever narrow to services without endpoints and to marked packets. Flannel's accept what is
+# to be forwarded, but at the end of the chain: what stops a packet before them would be hidden.
+LIVE = Shell(r"""
+unit() { echo "== unit $1"; systemctl show -p ActiveState -p UnitFileState "$1.service"; }
+unit firewalld; unit nftables; unit netfilter-persistent
+echo '== ufw'; sed -n 's/^ENABLED=//p' /etc/ufw/ufw.conf 2>/dev/null
+echo '== addresses'; ip -4 -o addr show
+echo '== ssh'; ss -Htanp | awk '/"sshd/ {print $1, $4, $5}' | sort -u
+shared=no
+if command -v iptables >/dev/null; then
+  if rules=$(iptables -w 2 -S 2>/dev/null); then
+    shared=yes
+    echo '== iptables'; echo "$rules" | awk '!/KUBE-|FLANNEL-/'
+  else
+    echo '== iptables-foreign'
+  fi
+  case $(iptables -V) in
+    *nf_tables*) grep -qs filter /proc/net/ip_tables_names && { echo '== iptables-legacy'; iptables-legacy -w 2 -S; } ;;
+  esac
+fi
+if command -v nft >/dev/null; then
+  nft list tables | while read -r _ family name _; do
+    case $family/$name/$shared in
+      ip/filter/yes | ip/nat/yes | ip/mangle/yes | ip/raw/yes | ip/security/yes) ;;
+      */kube-proxy/* | */flannel-*/*) ;;
+      ip/* | inet/*) echo '== nft'; nft -j -t list table "$family" "$name" ;;
+    esac
+  done
+fi
+:
+""")
+
+STORED = Shell(r"""
+echo '== unit nftables'; systemctl show -p ExecStartPost nftables.service
+for file in /usr/share/netfilter-persistent/plugins.d/50-gpustack /usr/local/lib/gpustack/firewall-nftables; do
+  [ -x "$file" ] && { echo "== file $file"; cat "$file"; }
+done
+for file in /etc/firewalld/policies/gpustack-*.xml /etc/firewalld/zones/*.xml; do
+  [ -e "$file" ] && { echo "== xml $file"; cat "$file"; echo; }
+done
+[ -e /etc/ufw/user.rules ] && { echo '== ufw'; grep '^### tuple' /etc/ufw/user.rules; }
+:
+""")
+
+
+@dataclass(frozen=True)
+class Firewall:
+    """`firewalld`: it runs; `ufw`: it is on; `nftables`, `netfilter_persistent`: the unit loads its rules at boot.
+    `interfaces` by address. `ssh_ports` are those sshd listens on or talks over, `ssh_clients` who is connected.
+    `legacy` is a second, older iptables that the kernel asks as well."""
+
+    firewalld: bool
+    ufw: bool
+    nftables: bool
+    netfilter_persistent: bool
+    filter: Filter
+    legacy: Filter
+    interfaces: Mapping[str, str]
+    ssh_ports: tuple[int, ...]
+    ssh_clients: tuple[str, ...]
+
+    def owner(self, base: Base) -> str:
+        """The manager that a base chain belongs to."""
+        if base.chain.startswith("inet firewalld "):
+            return "firewalld"
+        if base.iptables:
+            return "firewalld" if self.firewalld else "ufw" if self.ufw else "iptables"
+        return "nftables"
+
+
+def live(answer: Answer) -> Firewall:
+    found = sections(answer.out)
+    units = {name: dict(line.split("=", 1) for line in lines) for name, lines in found if name.startswith("unit ")}
+    by_name = dict(found)
+    rules = iptables.parse(by_name.get("iptables", []))
+    tables = nftables.parse("\n".join(lines) for name, lines in found if name == "nft")
+    ports, clients = ssh(by_name["ssh"])
+    return Firewall(
+        firewalld=units["unit firewalld"]["ActiveState"] == "active",
+        ufw="yes" in by_name["ufw"] and "ip filter ufw-user-input" in rules.chains,
+        nftables=loads(units["unit nftables"]),
+        netfilter_persistent=loads(units["unit netfilter-persistent"]),
+        filter=Filter(rules.bases + tables.bases, {**rules.chains, **tables.chains}),
+        legacy=iptables.parse(by_name.get("iptables-legacy", [])),
+        interfaces=dict(address(line) for line in by_name["addresses"]),
+        ssh_ports=ports,
+        ssh_clients=clients,
+    )
+
+
+def loads(unit: Mapping[str, str]) -> bool:
+    return unit["ActiveState"] == "active" and unit["UnitFileState"] in ("enabled", "enabled-runtime", "alias")
+
+
+def address(line: str) -> tuple[str, str]:
+    """`2: eth0    inet 10.0.0.1/24 brd …` of `ip -o addr`."""
+    words = line.split()
+    return words[words.index("inet") + 1].split("/")[0], words[1].split("@")[0]
+
+
+def ssh(lines: list[str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Ports and IPv4 clients of `STATE LOCAL PEER` lines."""
+    ports, clients = set(), set()
+    for line in lines:
+        _, local, peer = line.split()
+        ports.add(int(local.rsplit(":", 1)[1]))
+        client = peer.rsplit(":", 1)[0].strip("[]").removeprefix("::ffff:")
+        if client.count(".") == 3 and client != "0.0.0.0":  # noqa: S104 - ss's word for nobody
+            clients.add(client)
+    return tuple(sorted(ports)), tuple(sorted(clients))
+
+
+FIREWALL = Probe("firewall.live", LIVE, live, limit=10)
+STORED_RULES = Probe("firewall.stored", STORED, stored)
+
+__all__ = ["FIREWALL", "STORED_RULES", "Base", "Firewall", "Rule", "Stored"]

@@ -1,0 +1,105 @@
+"""What of ours comes back after a reboot, read from where each manager keeps it."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from xml.etree import ElementTree as ET
+
+from gpustack.ask.probe import Answer
+from gpustack.probes import iptables
+from gpustack.probes.packet_filter import own_passes
+from gpustack.probes.sections import sections
+
+PLUGIN = "/usr/share/netfilter-persistent/plugins.d/50-gpustack"
+NFTABLES = "/usr/local/lib/gpustack/firewall-nftables"
+COMMENT = "comment=" + b"gpustack".hex()
+NFT_RULE = re.compile(r"^(?:iifname (?P<lo>lo)|ip saddr (?P<source>\S+)|ip daddr (?P<target>\S+)|)"
+                      r"(?: ?(?P<proto>tcp|udp) dport \{ (?P<ports>[^}]+) \})? ?accept$")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Passes as in config/flows.py, by manager. `ufw_all` are the operator's too, as ufw keeps each rule once."""
+
+    iptables: frozenset[str]
+    nftables: frozenset[str]
+    firewalld: frozenset[str]
+    ufw: frozenset[str]
+    ufw_all: frozenset[str]
+
+    def of(self, manager: str) -> frozenset[str]:
+        known = {"iptables": self.iptables, "nftables": self.nftables, "firewalld": self.firewalld, "ufw": self.ufw}
+        return known.get(manager, frozenset())
+
+
+def stored(answer: Answer) -> Stored:
+    found = sections(answer.out)
+    by_name = dict(found)
+    called = any(NFTABLES in line for line in by_name["unit nftables"])
+    tuples = by_name.get("ufw", [])
+    return Stored(
+        iptables=plugin(by_name.get(f"file {PLUGIN}", [])),
+        nftables=nftables(by_name.get(f"file {NFTABLES}", [])) if called else frozenset(),
+        firewalld=frozenset(p for name, lines in found if name.startswith("xml ") for p in xml("\n".join(lines))),
+        ufw=ufw(line for line in tuples if COMMENT in line.split()),
+        ufw_all=ufw(tuples),
+    )
+
+
+def plugin(lines: Iterable[str]) -> frozenset[str]:
+    rules = iptables.parse(line for line in lines if line.startswith("-A GPUSTACK-")).chains
+    into, through = rules.get("ip filter GPUSTACK-IN", ()), rules.get("ip filter GPUSTACK-FWD", ())
+    return own_passes(into, "input") | own_passes(through, "forward")
+
+
+def nftables(lines: Iterable[str]) -> frozenset[str]:
+    said: set[str] = set()
+    for line in lines:
+        if not (rule := NFT_RULE.match(line.strip())):
+            continue
+        ports = (rule["ports"] or "all").split(", ")
+        if rule["lo"]:
+            said.add("in lo")
+        elif rule["proto"]:
+            said |= {f"in {rule['proto']} {rule['source'] or '0.0.0.0/0'} {port}" for port in ports}
+        elif rule["source"] or rule["target"]:
+            said.add(f"forward from {rule['source']}" if rule["source"] else f"forward to {rule['target']}")
+    return frozenset(said)
+
+
+def xml(text: str) -> set[str]:
+    """Of a policy of ours its rules; of a zone the networks bound to it, from which it then forwards."""
+    try:
+        root = ET.fromstring(text)  # noqa: S314 - root's own file of firewalld on the host
+    except ET.ParseError as error:
+        raise ValueError(f"not XML: {error}") from error
+    if root.tag == "zone":
+        accepts = root.get("target") == "ACCEPT"
+        return {f"forward from {source.get('address')}" for source in root.findall("source") if accepts}
+    forwards = any(zone.get("name") == "ANY" for zone in root.findall("egress-zone"))
+    said: set[str] = set()
+    for rule in root.findall("rule"):
+        source, target, port = rule.find("source"), rule.find("destination"), rule.find("port")
+        if rule.find("accept") is None:
+            continue
+        if forwards:
+            said |= {f"forward to {target.get('address')}"} if target is not None else set()
+        elif port is not None:
+            address = source.get("address") if source is not None else "0.0.0.0/0"
+            said.add(f"in {port.get('protocol')} {address} {port.get('port')}")
+    return said
+
+
+def ufw(lines: Iterable[str]) -> frozenset[str]:
+    """`### tuple ### ACTION PROTO DPORT DST SPORT SRC in [comment=HEX]` of ufw's user.rules."""
+    said: set[str] = set()
+    for line in lines:
+        action, proto, ports, target, source_port, source, *rest = line.removeprefix("### tuple ### ").split()
+        if source_port != "any" or not rest or rest[0] != "in":
+            continue
+        if action == "allow":
+            whole = source if "/" in source else f"{source}/32"
+            said |= {f"in {proto} {whole} {port.replace(':', '-')}" for port in ports.split(",")}
+        elif action == "route:allow" and (proto, ports) == ("any", "any"):
+            said.add(f"forward to {target}" if target != "0.0.0.0/0" else f"forward from {source}")
+    return frozenset(said)

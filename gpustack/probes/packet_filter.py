@@ -1,0 +1,179 @@
+"""What a host's packet filter does with a packet that opens a connection: rules as values, and the walk through them.
+
+The kernel asks every base chain of a hook; a packet passes if all of them accept it (nft(8), "Chains"). A rule with a
+match that is not modelled here is passed over, as it would be by a packet that does not match it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cache
+from ipaddress import IPv4Address, IPv4Network
+from typing import Literal
+
+Hook = Literal["input", "forward"]
+DEPTH = 32
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`verdict`: accept, drop (or reject), return, `jump CHAIN`, `goto CHAIN`, or empty for none. Empty tuples match
+    all. `local` rules match packets to the host itself only. `judged` is false if no new connection can match, or
+    something in the rule is not modelled."""
+
+    verdict: str
+    text: str
+    protos: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    ports: tuple[str, ...] = ()
+    interfaces: tuple[str, ...] = ()
+    outs: tuple[str, ...] = ()
+    local: bool = False
+    judged: bool = True
+
+
+@dataclass(frozen=True)
+class Base:
+    """A base chain. `chain` is a key of the filter's chains, `FAMILY TABLE CHAIN`."""
+
+    chain: str
+    hook: Hook
+    policy: Literal["accept", "drop"]
+    iptables: bool = False
+
+
+@dataclass(frozen=True)
+class Filter:
+    bases: tuple[Base, ...]
+    chains: Mapping[str, tuple[Rule, ...]]
+
+
+@dataclass(frozen=True)
+class Packet:
+    source: str
+    proto: str
+    port: int
+    interface: str
+    target: str
+    out: str = ""
+    hook: Hook = "input"
+
+    def __str__(self) -> str:
+        what = f"{self.proto} {self.port} from {self.source}"
+        return what if self.hook == "input" else f"{self.source} to {self.target} (forwarded)"
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Who stops a packet: the path of rules (none: the policy of the base chain)."""
+
+    base: Base
+    path: tuple[Rule, ...]
+
+    @property
+    def general(self) -> bool:
+        """It would have stopped any other packet as well."""
+        return not any(rule.sources or rule.targets or rule.ports or rule.interfaces or rule.outs for rule in self.path)
+
+    def __str__(self) -> str:
+        if not self.path:
+            return f"the policy of chain {self.base.chain}"
+        return f"chain {self.base.chain}: {' > '.join(rule.text for rule in self.path)}"
+
+
+def stop(found: Filter, packet: Packet) -> Stop | None:
+    """The first base chain that does not let the packet pass."""
+    for base in found.bases:
+        if base.hook == packet.hook and (stopped := at(found, base, packet)):
+            return stopped
+    return None
+
+
+def at(found: Filter, base: Base, packet: Packet) -> Stop | None:
+    verdict, path = walk(found.chains, base.chain, packet, 0)
+    if verdict == "accept":
+        return None
+    if verdict == "drop":
+        return Stop(base, path)
+    # Flannel accepts what it forwards at the end of iptables' FORWARD: before its policy, after all rules.
+    by_policy = base.policy == "drop" and not (base.iptables and base.hook == "forward")
+    return Stop(base, ()) if by_policy else None
+
+
+def walk(chains: Mapping[str, Sequence[Rule]], chain: str, packet: Packet, depth: int) -> tuple[str, tuple[Rule, ...]]:
+    """The verdict and the rules that led to it; an empty verdict at the end of the chain."""
+    table = chain.rsplit(" ", 1)[0]
+    for rule in chains.get(chain, ()):
+        if not matches(rule, packet):
+            continue
+        kind, _, name = rule.verdict.partition(" ")
+        if kind in ("accept", "drop"):
+            return kind, (rule,)
+        if kind == "return":
+            return "", ()
+        if kind in ("jump", "goto") and depth < DEPTH:
+            verdict, path = walk(chains, f"{table} {name}", packet, depth + 1)
+            if verdict or kind == "goto":
+                return verdict, (rule, *path)
+    return "", ()
+
+
+def matches(rule: Rule, packet: Packet) -> bool:
+    return (
+        rule.judged
+        and (not rule.protos or packet.proto in rule.protos)
+        and (not rule.sources or any(inside(packet.source, net) for net in rule.sources))
+        and (not rule.targets or any(inside(packet.target, net) for net in rule.targets))
+        and (not rule.ports or any(covers(ports, packet.port) for ports in rule.ports))
+        and (not rule.interfaces or any(fnmatchcase(packet.interface, name) for name in rule.interfaces))
+        and (not rule.outs or any(fnmatchcase(packet.out, name) for name in rule.outs))
+        and (not rule.local or packet.hook == "input")
+    )
+
+
+@cache
+def inside(address: str, net: str) -> bool:
+    first, dash, last = net.partition("-")
+    if dash:
+        return IPv4Address(first) <= IPv4Address(address) <= IPv4Address(last)
+    return IPv4Address(address) in IPv4Network(net, strict=False)
+
+
+def covers(ports: str, port: int) -> bool:
+    first, _, last = ports.partition("-")
+    return int(first) <= port <= int(last or first)
+
+
+def readable(rule: Rule) -> Rule:
+    """The rule, not judged if its networks or ports are in a form that is not known here."""
+    try:
+        for net in (*rule.sources, *rule.targets):
+            inside("0.0.0.0", net)  # noqa: S104 - any address will do
+        for ports in rule.ports:
+            covers(ports, 0)
+    except ValueError:
+        return replace(rule, sources=(), targets=(), ports=(), judged=False)
+    return rule
+
+
+def whole(net: str) -> str:
+    return net if "/" in net else f"{net}/32"
+
+
+def own_passes(rules: Sequence[Rule], hook: Hook) -> frozenset[str]:
+    """What a chain of ours lets pass, in the form of config/flows.py."""
+    said: set[str] = set()
+    for rule in rules:
+        if rule.verdict != "accept" or not rule.judged:
+            continue
+        if hook == "forward":
+            said |= {f"forward from {whole(net)}" for net in rule.sources}
+            said |= {f"forward to {whole(net)}" for net in rule.targets}
+        elif rule.interfaces == ("lo",):
+            said.add("in lo")
+        else:
+            sources, ports = rule.sources or ("0.0.0.0/0",), rule.ports or ("all",)
+            protos = rule.protos or ("any",)
+            said |= {f"in {proto} {whole(net)} {port}" for proto in protos for net in sources for port in ports}
+    return frozenset(said)

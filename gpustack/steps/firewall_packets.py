@@ -1,0 +1,108 @@
+"""The packets that a cluster depends on, who stops them on a host, and who could let them in."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpustack.ask.judge import Cure
+from gpustack.ask.view import View
+from gpustack.config.flows import flows, node_addresses, passes
+from gpustack.probes.firewall import FIREWALL, STORED_RULES, Firewall
+from gpustack.probes.network import ADDRESS
+from gpustack.probes.packet_filter import Packet, Stop, stop
+
+# TEST-NET-1 (RFC 5737) and the discard port: nobody has a reason to let this in.
+STRANGER, DISCARD = "192.0.2.77", 9
+BRIDGE, OVERLAY = "cni0", "flannel.1"
+KEPT_BY_UNIT = ("nftables", "iptables")
+
+
+def own_address(here: View) -> str:
+    return str(here.host.spec.gpustack_node_ip or here[ADDRESS])
+
+
+def peers(here: View) -> dict[str, str]:
+    """Node addresses by host, of those that were reached."""
+    reach = here.snapshot.reach
+    asked = [host.name for host in here.hosts if host.name in reach and reach[host.name].reached]
+    return {name: own_address(here.on(name)) for name in asked}
+
+
+def needed(here: View) -> list[dict[str, Any]]:
+    """The flows of this host."""
+    found = flows(here.spec, node_addresses(here.snapshot.inventory, peers(here)))
+    return [flow for flow in found if flow["roles"] == "all" or here.host.control_plane]
+
+
+def wanted(here: View, manager: str) -> frozenset[str]:
+    """What ours should let pass. ufw and firewalld let the loopback interface in by themselves."""
+    found = passes(needed(here), control_plane=here.host.control_plane)
+    return found - {"in lo"} if manager in ("ufw", "firewalld") else found
+
+
+def manager(here: View) -> str:
+    """Who looks after the firewall: firewalld, ufw, nftables, iptables, or none if nothing stops a stranger."""
+    found = here[FIREWALL]
+    if found.firewalld or found.ufw:
+        return "firewalld" if found.firewalld else "ufw"
+    mine = own_address(here)
+    outside = found.interfaces.get(mine, "")
+    strangers = (
+        Packet(STRANGER, "tcp", DISCARD, outside, mine),
+        Packet(STRANGER, "tcp", DISCARD, outside, STRANGER, outside, "forward"),
+    )
+    owners = {found.owner(stopped.base) for packet in strangers if (stopped := stop(found.filter, packet))}
+    return next((owner for owner in KEPT_BY_UNIT if owner in owners), "none")
+
+
+def kept(found: Firewall, who: str) -> bool:
+    """Whether it is known what loads the rules at boot."""
+    return {"nftables": found.nftables, "iptables": found.netfilter_persistent}.get(who, True)
+
+
+def let_in(here: View) -> Iterator[Packet]:
+    """One packet for each flow to this host and each source, ranges of ports by their first."""
+    found, mine = here[FIREWALL], own_address(here)
+    outside, pod = found.interfaces.get(mine, ""), pods(here)
+    flowing = needed(here)
+    nodes = next(flow["addresses"] for flow in flowing if flow["sources"] == "nodes")
+    for flow in (flow for flow in flowing if flow["to"] == "host"):
+        if flow["sources"] == "self":
+            yield Packet("127.0.0.1", "tcp", 2379, "lo", "127.0.0.1")
+            continue
+        for source in nodes if flow["sources"] == "any" else flow["addresses"]:
+            address = pod if flow["sources"] == "pods" else source.split("/")[0]
+            interface = BRIDGE if flow["sources"] == "pods" else "lo" if address == mine else outside
+            for port in flow["ports"]:
+                yield Packet(address, flow["proto"], int(port.split("-")[0]), interface, mine)
+
+
+def forwarded(here: View) -> Iterator[Packet]:
+    outside, pod = here[FIREWALL].interfaces.get(own_address(here), ""), pods(here)
+    for source, interface, target, out in (
+        (pod, BRIDGE, STRANGER, outside),
+        (pod, BRIDGE, pod, OVERLAY),
+        (pod, OVERLAY, pod, BRIDGE),
+        (STRANGER, outside, pod, BRIDGE),
+    ):
+        yield Packet(source, "tcp", 443, interface, target, out, "forward")
+
+
+def pods(here: View) -> str:
+    return str(here.spec.kubernetes.pod_cidr[10])
+
+
+def stopped(found: Firewall, packets: Iterator[Packet]) -> list[tuple[Packet, Stop]]:
+    """Those that do not pass, and why; an older iptables beside the newer one is asked too."""
+    by = ((packet, stop(found.filter, packet) or stop(found.legacy, packet)) for packet in packets)
+    return [(packet, reason) for packet, reason in by if reason]
+
+
+def cure(here: View, reason: Stop) -> Cure:
+    """Install can only add to what the host's own manager keeps, and before what stops everything."""
+    found, who = here[FIREWALL], manager(here)
+    ours = here.spec.firewall.manage and reason.base in found.filter.bases and found.owner(reason.base) == who
+    if not ours or not kept(found, who):
+        return "operator"
+    if who in KEPT_BY_UNIT:
+        return "install" if reason.general else "operator"
+    return "operator" if wanted(here, who) <= here[STORED_RULES].of(who) else "install"
