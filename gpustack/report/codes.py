@@ -1,0 +1,47 @@
+"""What the exit status says. docs/exit-codes.md has the same table for people; a test compares both."""
+
+from collections.abc import Iterable
+
+from gpustack.rollout.plan import Outcome, Plan
+
+MEANINGS = {
+    0: "converged",
+    1: "something differs",
+    2: "wrong usage",
+    3: "the configuration is wrong",
+    4: "no host could be asked",
+    5: "a playbook failed, or something must be done by hand first",
+    6: "installed, but asking again found that something still differs",
+    7: "somebody else changes this cluster",
+    8: "undetermined: nothing is known to differ, but not all could be told",
+    9: "the lab or the bundle failed",
+    70: "a bug of gpustack",
+    130: "interrupted",
+}
+# With several outcomes, the first of these that applies.
+PRECEDENCE = (70, 130, 2, 3, 4, 5, 6, 7, 9, 1, 8, 0)
+
+
+def foremost(codes: Iterable[int]) -> int:
+    """Of several codes the one that counts; 0 of none."""
+    return min(codes, key=PRECEDENCE.index, default=0)
+
+
+def exit_code(found: Plan) -> int:
+    """Of `plan` and `verify`."""
+    if found.drifted:
+        return 1
+    return 0 if found.converged else 8
+
+
+def outcome_code(outcome: Outcome) -> int:
+    """Of `install`. `later` stands behind something that differs, so it needs no code of its own."""
+    after = outcome.verification.plan
+    codes = [130] if outcome.stopped == "interrupted" else []
+    if after.refused or any(played.failures for played in outcome.played):
+        codes.append(5)
+    if after.drifted:
+        codes.append(6 if outcome.played else 1)
+    if not after.converged:
+        codes.append(8)
+    return foremost(codes)

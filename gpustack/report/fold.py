@@ -1,0 +1,57 @@
+"""One line for one finding, with all the places where it is so; the order of the steps and checks is kept."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from gpustack.ask.judge import Evidence, Judgement
+from gpustack.report.words import Clean
+from gpustack.rollout.plan import Plan, StepState
+
+Kind = Literal["differs", "upgrade", "by hand", "cannot tell", "later", "holds"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """`evidence` is that of the first place."""
+
+    step: str
+    kind: Kind
+    text: str
+    wheres: tuple[str, ...]
+    hint: str = ""
+    evidence: tuple[Evidence, ...] = ()
+
+
+def lines(found: Plan, clean: Clean, *, holding: bool) -> list[Line]:
+    """What differs and what cannot be told, and with `holding` what holds. Hosts that were not reached are left out:
+    all of theirs is unknown for the one reason that stands in `Plan.snapshot.reach`."""
+    folded: dict[tuple[str, str, str, str], Line] = {}
+    for state in found.states:
+        if state.where in found.unreached:
+            continue
+        for line in of_state(state, clean, holding=holding):
+            key = (line.step, line.kind, line.text, line.hint)
+            before = folded.get(key, line)
+            wheres = tuple(dict.fromkeys((*before.wheres, *line.wheres)))
+            folded[key] = Line(line.step, line.kind, line.text, wheres, line.hint, before.evidence)
+    return sorted(folded.values(), key=lambda line: [state.step for state in found.states].index(line.step))
+
+
+def of_state(state: StepState, clean: Clean, *, holding: bool) -> Iterator[Line]:
+    if state.outcome == "later":
+        yield Line(state.step, "later", f"after {state.after}", (state.where,))
+        return
+    for judgement in state.judgements:
+        if judgement.outcome != "holds" or holding:
+            yield of_judgement(state, judgement, clean)
+
+
+def of_judgement(state: StepState, judgement: Judgement, clean: Clean) -> Line:
+    kind, text, hint = "holds", judgement.check, ""
+    if mismatch := judgement.mismatch:
+        kind = {"install": "differs", "upgrade": "upgrade", "operator": "by hand"}[mismatch.cure]
+        text, hint = clean(str(mismatch)), clean(mismatch.hint)
+    elif judgement.outcome == "unknown":
+        kind, text = "cannot tell", clean(f"{judgement.check}: {judgement.why}")
+    return Line(state.step, kind, text, (state.where,), hint, judgement.evidence)  # type: ignore[arg-type]

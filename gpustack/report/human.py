@@ -1,0 +1,200 @@
+"""Results for people: calm when nothing differs, readable at 80 columns, the next command at the end.
+
+Rich honours NO_COLOR and pipes. What hosts said is shown as literal text, never as markup.
+"""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from gpustack.ask.judge import Evidence
+from gpustack.report.fold import Kind, Line, lines
+from gpustack.report.next import after_install, after_look
+from gpustack.report.words import Clean, cleaner, count, duration, facts, places
+from gpustack.rollout.plan import Outcome, Plan, Played, Verification
+
+STYLES: dict[Kind, str] = {
+    "differs": "red",
+    "upgrade": "magenta",
+    "by hand": "magenta",
+    "cannot tell": "yellow",
+    "later": "dim",
+    "holds": "green",
+}
+SHOWN_LINES = 12
+
+
+def terminal(file: object = None) -> Console:
+    """A console on stdout (or a file for tests) that reads nothing into the text."""
+    return Console(file=file, highlight=False, markup=False, emoji=False)  # type: ignore[arg-type]
+
+
+def plan(console: Console, found: Plan, *, verbose: bool = False) -> None:
+    hosts = count(len(found.inventory.hosts), "host")
+    if found.converged:
+        calm(console, f"{hosts} converged, {facts(found)}, {duration(found.snapshot.took)}, nothing to do")
+        if verbose:
+            body(console, found, verbose=True)
+        return
+    say(console, f"{hosts}, {facts(found)}, {duration(found.snapshot.took)}: {standing(found)}")
+    body(console, found, verbose=verbose)
+    following(console, after_look(found))
+
+
+def verification(console: Console, checked: Verification, *, verbose: bool = False) -> None:
+    found = checked.plan
+    hosts = count(len(found.inventory.hosts), "host")
+    if found.converged:
+        calm(console, f"{hosts} verified, {facts(found)}, {duration(checked.seconds)}, nothing differs")
+    else:
+        say(console, f"{hosts}, {facts(found)}, {duration(checked.seconds)}: {standing(found)}")
+    if verbose or not found.converged:
+        body(console, found, verbose=verbose)
+    following(console, after_look(found))
+
+
+def outcome(console: Console, done: Outcome, *, verbose: bool = False, evidence: str = "") -> None:
+    clean, found = cleaner(done.before.inventory), done.verification.plan
+    for played in done.played:
+        playbook(console, played)
+    for played in done.played:
+        failures(console, played, clean)
+    if done.stopped:
+        say(console, f"\nstopped: {clean(done.stopped)}", "red")
+    hosts, ran = count(len(found.inventory.hosts), "host"), count(len(done.played), "playbook")
+    changes = count(sum(played.tasks_changed for played in done.played), "change")
+    stands = "converged and verified" if found.converged else standing(found)
+    style = "green" if found.converged else ""
+    say(console, f"\n{hosts}: {stands}", style)
+    say(console, f"{ran}, {changes}, {duration(done.seconds)}; asked again: {asked(done.verification)}", style)
+    if not found.converged:
+        for step, names in groupby(sorted(done.left, key=lambda pair: pair[1]), key=lambda pair: pair[1]):
+            got = "not reached" if step == "reach" else f"did not get past {step}"
+            say(console, f"{places([name for name, _ in names])}: {got}", "red")
+        body(console, found, verbose=verbose)
+        if evidence:
+            say(console, f"\nevidence: {evidence}")
+    following(console, after_install(done))
+
+
+def asked(checked: Verification) -> str:
+    return f"{facts(checked.plan)} in {duration(checked.seconds)}"
+
+
+def playbook(console: Console, played: Played) -> None:
+    fine = [name for name in played.hosts if name not in played.failed]
+    unchanged = [name for name in fine if name not in played.changed]
+    parts = [
+        f"{word} {places(names)}"
+        for word, names in (
+            ("changed", [name for name in fine if name in played.changed]),
+            ("unchanged", unchanged),
+            ("failed on", list(played.failed)),
+        )
+        if names
+    ]
+    say(console, f"{played.step}: {'; '.join(parts)} ({duration(played.seconds)})", "red" if played.failed else "")
+
+
+def failures(console: Console, played: Played, clean: Clean) -> None:
+    for failure in played.failures:
+        say(console, f"\n{played.step} failed on {failure.host}", "bold red")
+        grid(
+            console,
+            [
+                ("task", clean(failure.task)),
+                ("file", failure.path),
+                ("said", clean(failure.message)),
+            ],
+        )
+        say(console, "  by hand", "dim")
+        typed(console, played.command, 4)
+
+
+def standing(found: Plan) -> str:
+    """In a few words, how it stands."""
+    steps = len(dict.fromkeys(state.step for state in found.states))
+    parts = []
+    if found.drifted:
+        differing = len({state.step for state in found.drifted})
+        parts.append(f"{differing} of {count(steps, 'step')} {'differs' if differing == 1 else 'differ'}")
+    if found.unreached:
+        parts.append(f"{count(len(found.unreached), 'host')} not reached")
+    if untold := {state.step for state in found.unknown if state.where not in found.unreached}:
+        parts.append(f"{count(len(untold), 'step')} cannot be told")
+    return ", ".join(parts)
+
+
+def body(console: Console, found: Plan, *, verbose: bool) -> None:
+    clean = cleaner(found.inventory)
+    if found.unreached:
+        say(console, "\nnot reached", "bold")
+    for name in found.unreached:
+        reach = found.snapshot.reach[name]
+        grid(console, [(name, f"{clean(reach.why)} ({reach.reference})")], "yellow")
+        typed(console, clean(reach.hint), len(name) + 4)
+    told = lines(found, clean, holding=verbose)
+    width = min(24, max((len(places(line.wheres)) for line in told), default=0))
+    for step, some in groupby(told, key=lambda line: line.step):
+        say(console, f"\n{step}", "bold")
+        for line in some:
+            finding(console, line, width)
+            if verbose and line.kind != "holds":
+                for seen in line.evidence:
+                    console.print(Padding(Text(witness(seen, clean), style="dim"), (0, 0, 0, 15)))
+
+
+def finding(console: Console, line: Line, width: int) -> None:
+    row = Table.grid(padding=(0, 2), expand=True)
+    row.add_column(width=11, no_wrap=True)
+    row.add_column(ratio=1, overflow="fold")
+    row.add_column(width=width, overflow="fold")
+    row.add_row(Text(line.kind, style=STYLES[line.kind]), Text(line.text), Text(places(line.wheres), style="dim"))
+    console.print(Padding(row, (0, 0, 0, 2)))
+    typed(console, line.hint, 15)
+
+
+def witness(seen: Evidence, clean: Clean) -> str:
+    """The command behind a finding, and what it said."""
+    answer = seen.answer
+    script = seen.command.strip().splitlines() or [""]
+    said = [line for line in clean(answer.out + answer.err).splitlines() if line.strip()]
+    rest = [f"… {len(said) - SHOWN_LINES} lines more (-o json has all)"] if len(said) > SHOWN_LINES else []
+    ended = (
+        [f"(no answer: {clean(answer.lost)})"] if answer.lost else [f"(ended with {answer.rc})"] if answer.rc else []
+    )
+    where = places([answer.where])
+    return "\n".join([f"{where} $ {script[0]}", *script[1:], *said[:SHOWN_LINES], *rest, *ended])
+
+
+def grid(console: Console, rows: Sequence[tuple[str, str]], style: str = "dim") -> None:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in rows:
+        table.add_row(Text(name, style=style), Text(text))
+    console.print(Padding(table, (0, 0, 0, 2)))
+
+
+def calm(console: Console, text: str) -> None:
+    say(console, text, "green")
+
+
+def say(console: Console, text: str, style: str = "") -> None:
+    console.print(Text(text, style=style))
+
+
+def typed(console: Console, command: str, indent: int) -> None:
+    """Something to type. Never wrapped by us: it is copied whole."""
+    for line in command.splitlines():
+        console.print(Text(f"{'':{indent}}{line}", style="cyan"), soft_wrap=True)
+
+
+def following(console: Console, command: str) -> None:
+    if command:
+        console.print()
+        typed(console, f"next: {command}", 0)

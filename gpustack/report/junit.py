@@ -1,0 +1,100 @@
+"""Results for CI systems: JUnit XML with one suite per step, one case per check and place.
+
+Broken is a failure, what cannot be told is an error, what waits for another step is skipped. A playbook that failed is
+a failure in the suite `rollout`.
+"""
+
+import re
+from collections.abc import Iterable
+from itertools import groupby
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from gpustack.ask.judge import Evidence, Judgement
+from gpustack.report.words import Clean, cleaner, place
+from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification
+
+# What XML 1.0 cannot hold; control characters are gone before.
+FOREIGN = re.compile("[\ud800-\udfff\ufffe\uffff]")
+
+
+def plan(found: Plan) -> str:
+    return document("gpustack plan", suites(found), found.snapshot.took)
+
+
+def verification(checked: Verification) -> str:
+    return document("gpustack verify", suites(checked.plan), checked.seconds)
+
+
+def outcome(done: Outcome) -> str:
+    played = rollout(done.played, cleaner(done.before.inventory))
+    return document("gpustack install", [*played, *suites(done.verification.plan)], done.seconds)
+
+
+def document(name: str, found: Iterable[Element], seconds: float) -> str:
+    root = Element("testsuites", {"name": name, "time": f"{seconds:.3f}"})
+    root.extend(found)
+    for counted in ("tests", "failures", "errors", "skipped"):
+        root.set(counted, str(sum(int(suite.get(counted, "0")) for suite in root)))
+    indent(root)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(root, encoding="unicode")}\n'
+
+
+def suites(found: Plan) -> list[Element]:
+    clean = cleaner(found.inventory)
+    taken = found.snapshot.taken.strftime("%Y-%m-%dT%H:%M:%S")
+    return [
+        suite(step, [case(state, judgement, clean) for state in states for judgement in state.judgements], taken)
+        for step, states in groupby(found.states, key=lambda state: state.step)
+    ]
+
+
+def suite(name: str, cases: list[Element], taken: str = "") -> Element:
+    made = Element("testsuite", {"name": name, "tests": str(len(cases))})
+    for tag, counted in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        made.set(counted, str(sum(1 for entry in cases if entry.find(tag) is not None)))
+    if taken:
+        made.set("timestamp", taken)
+    made.extend(cases)
+    return made
+
+
+def case(state: StepState, judgement: Judgement, clean: Clean) -> Element:
+    took = sum(entry.answer.took for entry in judgement.evidence)
+    made = entry_for(f"{state.step}.{judgement.check}", state.where, took)
+    said = "\n".join(shown(entry, clean) for entry in judgement.evidence)
+    if judgement.mismatch:
+        add(made, "failure", clean(str(judgement.mismatch)), judgement.mismatch.cure, said)
+    elif judgement.outcome == "unknown" and state.outcome == "later":
+        add(made, "skipped", f"later, after {state.after}")
+    elif judgement.outcome == "unknown":
+        add(made, "error", clean(judgement.why), "unknown", said)
+    return made
+
+
+def rollout(played: Iterable[Played], clean: Clean) -> list[Element]:
+    cases = []
+    for one in played:
+        for host in one.hosts:
+            made = entry_for(f"rollout.{one.step}", host, one.seconds)
+            for failure in one.failures:
+                if failure.host == host:
+                    said = f"{failure.path}\n{clean(failure.message)}\n{one.command}"
+                    add(made, "failure", clean(failure.task), "task", said)
+            cases.append(made)
+    return [suite("rollout", cases)] if cases else []
+
+
+def entry_for(classname: str, where: str, seconds: float) -> Element:
+    return Element("testcase", {"classname": classname, "name": place(where), "time": f"{seconds:.3f}"})
+
+
+def add(made: Element, tag: str, message: str, kind: str = "", text: str = "") -> None:
+    found = SubElement(made, tag, {"message": FOREIGN.sub("\ufffd", message)})
+    if kind:
+        found.set("type", kind)
+    found.text = FOREIGN.sub("\ufffd", text) or None
+
+
+def shown(seen: Evidence, clean: Clean) -> str:
+    said = clean(seen.answer.lost or f"{seen.answer.out}{seen.answer.err}").rstrip()
+    return f"{place(seen.answer.where)} $ {seen.command.strip()}\n{said}"

@@ -1,0 +1,140 @@
+"""The shape of `-o json`: the part of the output that scripts may rely on. A field is only ever added within a version.
+
+Times are in seconds, `taken` is ISO 8601. `code` is the exit status, as in docs/exit-codes.md.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from gpustack.ask.judge import Cure
+from gpustack.ask.judge import Outcome as Judged
+from gpustack.rollout.plan import Standing
+
+PLAN = "gpustack/plan/v1"
+VERIFICATION = "gpustack/verification/v1"
+OUTCOME = "gpustack/outcome/v1"
+
+ExitCode = Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 70, 130]
+
+
+@dataclass(frozen=True)
+class EvidenceShape:
+    """`cut`: more was said than is kept here. `lost` is the reason why there is no answer, or empty."""
+
+    where: str
+    probe: str
+    command: str
+    rc: int
+    out: str
+    err: str
+    took: float
+    cut: bool
+    lost: str
+
+
+@dataclass(frozen=True)
+class CheckShape:
+    """`what` to `hint` are null unless it is broken, `why` unless it is unknown. With -v all have evidence."""
+
+    check: str
+    outcome: Judged
+    what: str | None
+    expected: str | None
+    found: str | None
+    cure: Cure | None
+    fault: str | None
+    hint: str | None
+    why: str | None
+    evidence: list[EvidenceShape]
+
+
+@dataclass(frozen=True)
+class StateShape:
+    """`where` is a host or @cluster; `after` is the step that `later` waits for, else null."""
+
+    step: str
+    where: str
+    outcome: Standing
+    after: str | None
+    checks: list[CheckShape]
+
+
+@dataclass(frozen=True)
+class HostShape:
+    """`reference`, `why` and `hint` are null when it was reached."""
+
+    name: str
+    address: str
+    reached: bool
+    reference: str | None
+    why: str | None
+    hint: str | None
+
+
+@dataclass(frozen=True)
+class ExitShape:
+    code: ExitCode
+    meaning: str
+
+
+@dataclass(frozen=True)
+class LookShape:
+    """Of `plan` and `verify`. `inventory` is null for the local host; `next` is a command or null."""
+
+    schema: str
+    exit: ExitShape
+    converged: bool
+    taken: str
+    seconds: float
+    questions: int
+    inventory: str | None
+    hosts: list[HostShape]
+    states: list[StateShape]
+    next: str | None
+
+
+@dataclass(frozen=True)
+class FailureShape:
+    host: str
+    task: str
+    path: str
+    message: str
+    unreachable: bool
+
+
+@dataclass(frozen=True)
+class PlayedShape:
+    """`command` is the equivalent ansible-playbook line."""
+
+    step: str
+    hosts: list[str]
+    changed: list[str]
+    failed: list[str]
+    tasks_changed: int
+    seconds: float
+    command: str
+    failures: list[FailureShape]
+
+
+@dataclass(frozen=True)
+class LeftShape:
+    """A host that did not get to the end, and the step it left at (`reach` when it was never reached)."""
+
+    host: str
+    step: str
+
+
+@dataclass(frozen=True)
+class OutcomeShape:
+    """Of `install`. `evidence` is a folder, `stopped` why the rollout ended early; null when there is none."""
+
+    schema: str
+    exit: ExitShape
+    converged: bool
+    seconds: float
+    played: list[PlayedShape]
+    left: list[LeftShape]
+    stopped: str | None
+    evidence: str | None
+    verification: LookShape
+    next: str | None

@@ -1,0 +1,66 @@
+"""A result to stdout, in the form asked for: `human`, `json` or `junit`."""
+
+import sys
+from typing import TYPE_CHECKING
+
+from gpustack.report import codes
+from gpustack.report.progress import rest
+from gpustack.rollout.plan import Outcome, Plan, Verification
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+exit_code = codes.exit_code
+outcome_code = codes.outcome_code
+
+
+def plan(found: Plan, output: str, *, verbose: bool = False) -> None:
+    if output == "human":
+        from gpustack.report import human
+
+        return human.plan(console(), found, verbose=verbose)
+    from gpustack.report import json, junit
+
+    return put(json.plan(found, verbose=verbose) if output == "json" else junit.plan(found))
+
+
+def verification(checked: Verification, output: str, *, verbose: bool = False) -> None:
+    if output == "human":
+        from gpustack.report import human
+
+        return human.verification(console(), checked, verbose=verbose)
+    from gpustack.report import json, junit
+
+    return put(json.verification(checked, verbose=verbose) if output == "json" else junit.verification(checked))
+
+
+def outcome(done: Outcome, output: str, *, verbose: bool = False, evidence: str = "") -> None:
+    """`evidence` is the run's folder."""
+    if output == "human":
+        from gpustack.report import human
+
+        return human.outcome(console(), done, verbose=verbose, evidence=evidence)
+    from gpustack.report import json, junit
+
+    return put(json.outcome(done, verbose=verbose, evidence=evidence) if output == "json" else junit.outcome(done))
+
+
+def nothing_to_do(before: Plan, output: str) -> None:
+    """An install that found everything as it should be: for programs an outcome like any other."""
+    if output == "human":
+        return plan(before, output)
+    seconds = before.snapshot.took
+    checked = Verification(before, seconds, len(before.snapshot.answers))
+    return outcome(Outcome(before, (), checked, (), seconds), output)
+
+
+def console() -> "Console":
+    from gpustack.report import human
+
+    rest()
+    return human.terminal()
+
+
+def put(text: str) -> None:
+    rest()
+    sys.stdout.write(text)

@@ -1,0 +1,65 @@
+"""How counts, times, names and commands are written, in every kind of report."""
+
+import shlex
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from gpustack.ask.probe import CLUSTER
+from gpustack.ask.redact import plain, redact
+
+if TYPE_CHECKING:
+    from gpustack.config.inventory import Inventory
+    from gpustack.rollout.plan import Plan
+
+SHOWN_NAMES = 4
+
+Clean = Callable[[str], str]
+"""A text as it may be shown: without secrets and terminal escapes."""
+
+
+def count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def duration(seconds: float) -> str:
+    """`0.6 s`, `42 s`, `1 min 5 s`, `2 h 3 min`."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, left = divmod(minutes, 60)
+    return f"{hours} h {left} min" if left else f"{hours} h"
+
+
+def place(where: str) -> str:
+    return "the cluster" if where == CLUSTER else where
+
+
+def places(wheres: Sequence[str]) -> str:
+    """All of a few, the first ones of many."""
+    named = [place(where) for where in dict.fromkeys(wheres)]
+    if len(named) <= SHOWN_NAMES + 1:
+        return ", ".join(named)
+    return f"{', '.join(named[:SHOWN_NAMES])} and {len(named) - SHOWN_NAMES} more"
+
+
+def command(verb: str, inventory: "Inventory") -> str:
+    """A gpustack command on the same hosts."""
+    source = f" -i {shlex.quote(str(inventory.source))}" if inventory.source else ""
+    return f"gpustack {verb}{source}"
+
+
+def facts(found: "Plan") -> str:
+    """`61 facts`, or `58 of 61 facts` where answers were lost."""
+    asked = found.snapshot.answers.values()
+    lost = sum(1 for answer in asked if answer.lost)
+    return f"{len(asked) - lost} of {count(len(asked), 'fact')}" if lost else count(len(asked), "fact")
+
+
+def cleaner(inventory: "Inventory") -> Clean:
+    secrets = [host.become_password for host in inventory.hosts if host.become_password]
+    return lambda text: plain(redact(text, secrets))

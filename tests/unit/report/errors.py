@@ -1,0 +1,38 @@
+"""Errors of the kinds that people see, for the golden files."""
+
+from gpustack.config.complaint import Complaint, refuse
+from gpustack.errors import ConfigError, GpustackError, LockedError, UnreachableError, UsageError
+
+
+def several() -> ConfigError:
+    file = "site/group_vars/all/gpustack.yml"
+    try:
+        refuse(
+            [
+                Complaint(
+                    file,
+                    "gpustack.kubernets",
+                    "a key that does not exist",
+                    "one of …",
+                    "config-unknown-key",
+                    "kubernetes",
+                ),
+                Complaint(file, "gpustack.flannel.port", "'x'", "a whole number"),
+            ]
+        )
+    except ConfigError as error:
+        return error
+    raise AssertionError
+
+
+ERRORS: tuple[GpustackError, ...] = (
+    several(),
+    UsageError("unknown-step", "There is no step runtim.", "Steps: ground, runtime", "gpustack explain"),
+    LockedError("locked", "Another gpustack is changing this cluster.", "ann@desk (pid 7) since 12:00 UTC", ""),
+    UnreachableError(
+        "host-ssh-login",
+        "No host could be asked; nothing was changed.",
+        "kube1: \x1b[31mrefused\x1b[0m with password=hunter2!\nkube2: refused",
+        "ssh ops@10.0.0.1 true",
+    ),
+)

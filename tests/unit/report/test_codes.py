@@ -1,0 +1,68 @@
+"""The exit status: one table for the code, the errors and the documentation."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpustack import errors
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.report.codes import MEANINGS, PRECEDENCE, exit_code, foremost, outcome_code
+from gpustack.report.schema import ExitCode
+from gpustack.rollout.plan import Outcome, Plan, Verification
+from tests.unit.report import invented
+from tests.unit.report.invented import CLOCK, PODS, STRANGER, made, said
+
+DOCUMENT = Path(__file__).parents[3] / "docs" / "exit-codes.md"
+NAMES = ["kube1", "kube2"]
+PODS_GOOD = Answer(PODS.id, CLUSTER, 0, "2 running")
+
+
+def untold() -> Plan:
+    lost = Answer(CLOCK.id, "kube2", -1, "", lost="broken off")
+    return made(NAMES, [*said("kube1"), *said("kube2"), lost, PODS_GOOD])
+
+
+def done(after: Plan, **other: object) -> Outcome:
+    played = (invented.played("ground", NAMES, NAMES),)
+    return replace(Outcome(invented.bare(), played, Verification(after, 0.1, 1), (), 1.0), **other)  # type: ignore[arg-type]
+
+
+def test_the_table_is_whole() -> None:
+    assert sorted(MEANINGS) == sorted(PRECEDENCE) == sorted(ExitCode.__args__)  # type: ignore[attr-defined]
+    codes = {kind.code for kind in errors.GpustackError.__subclasses__()} | {errors.GpustackError.code}
+    assert codes <= set(MEANINGS)
+
+
+def test_the_documentation_says_the_same() -> None:
+    rows = dict(re.findall(r"^\| (\d+) \| ([^|]+?) \|", DOCUMENT.read_text(), re.MULTILINE))
+    assert {int(code): meaning for code, meaning in rows.items()} == MEANINGS
+    order = re.search(r"`([\d, ]+)`", DOCUMENT.read_text())
+    assert order
+    assert tuple(int(code) for code in order[1].split(", ")) == PRECEDENCE
+
+
+@pytest.mark.parametrize(("codes", "first"), [((), 0), ((8, 1), 1), ((9, 5), 5), ((6, 130), 130), ((0, 8), 8)])
+def test_the_foremost_counts(codes: tuple[int, ...], first: int) -> None:
+    assert foremost(codes) == first
+
+
+def test_of_a_look() -> None:
+    assert exit_code(invented.converged()) == 0
+    assert exit_code(invented.bare()) == 1
+    assert exit_code(untold()) == 8
+    good = [*said("kube1"), PODS_GOOD]
+    assert exit_code(made(["kube1", "kube3"], good, [STRANGER])) == 8
+
+
+def test_of_an_install() -> None:
+    drifted = made(NAMES, [*said("kube1", swap="on"), *said("kube2"), PODS_GOOD])
+    by_hand = made(NAMES, [*said("kube1", cpus="1"), *said("kube2"), PODS_GOOD])
+    assert outcome_code(done(invented.converged())) == 0
+    assert outcome_code(done(drifted)) == 6
+    assert outcome_code(done(drifted, played=())) == 1
+    assert outcome_code(done(by_hand)) == 5
+    assert outcome_code(done(untold())) == 8
+    assert outcome_code(done(drifted, played=invented.failed().played)) == 5
+    assert outcome_code(done(invented.converged(), stopped="interrupted")) == 130

@@ -1,0 +1,84 @@
+"""Every report as text, compared with tests/golden.
+
+`GOLDEN=write pytest tests/unit/report` writes them anew; the difference is then to be read in git.
+"""
+
+import io
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from gpustack.report import human, json, junit
+from gpustack.report.error import render
+from gpustack.rollout.plan import Verification
+from tests.unit.report import invented
+from tests.unit.report.errors import ERRORS
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+
+
+def printed(draw: Callable[[Console], None]) -> str:
+    stream = io.StringIO()
+    draw(Console(file=stream, width=80, highlight=False, markup=False, emoji=False, color_system=None))
+    return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
+
+
+def verified(plan: str) -> Verification:
+    found = getattr(invented, plan)()
+    return Verification(found, 0.64, len(found.snapshot.answers))
+
+
+RENDERINGS: dict[str, Callable[[], str]] = {
+    "plan-bare.txt": lambda: printed(lambda out: human.plan(out, invented.bare())),
+    "plan-bare-verbose.txt": lambda: printed(lambda out: human.plan(out, invented.bare(), verbose=True)),
+    "plan-bare.json": lambda: json.plan(invented.bare()),
+    "plan-bare.xml": lambda: junit.plan(invented.bare()),
+    "plan-converged.txt": lambda: printed(lambda out: human.plan(out, invented.converged())),
+    "plan-converged-verbose.txt": lambda: printed(lambda out: human.plan(out, invented.converged(), verbose=True)),
+    "plan-wide.txt": lambda: printed(lambda out: human.plan(out, invented.wide())),
+    "verify-converged.txt": lambda: printed(lambda out: human.verification(out, verified("converged"))),
+    "verify-converged.json": lambda: json.verification(verified("converged")),
+    "verify-bare.txt": lambda: printed(lambda out: human.verification(out, verified("bare"))),
+    "install-good.txt": lambda: printed(lambda out: human.outcome(out, invented.installed())),
+    "install-good.json": lambda: json.outcome(invented.installed()),
+    "install-failed.txt": lambda: printed(lambda out: human.outcome(out, invented.failed(), evidence="runs/1")),
+    "install-failed.json": lambda: json.outcome(invented.failed(), evidence="runs/1"),
+    "install-failed.xml": lambda: junit.outcome(invented.failed()),
+    "install-interrupted.txt": lambda: printed(
+        lambda out: human.outcome(out, replace(invented.failed(), played=(), stopped="interrupted"))
+    ),
+    **{f"error-{error.reference}.txt": lambda error=error: render(error) for error in ERRORS},  # type: ignore[misc]
+}
+
+
+@pytest.mark.parametrize("name", RENDERINGS)
+def test_rendering(name: str) -> None:
+    text, path = RENDERINGS[name](), GOLDEN / name
+    if os.environ.get("GOLDEN") == "write":
+        path.write_text(text)
+    assert text == path.read_text()
+
+
+@pytest.mark.parametrize("name", RENDERINGS)
+def test_nothing_secret_and_no_escape_is_shown(name: str) -> None:
+    text = RENDERINGS[name]()
+    assert invented.PASSWORD not in text
+    assert "\x1b" not in text
+
+
+def test_every_file_belongs_to_a_rendering() -> None:
+    assert sorted(path.name for path in GOLDEN.iterdir()) == sorted(RENDERINGS)
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in RENDERINGS if name.endswith(".txt") and not name.startswith("error")]
+)
+def test_80_columns_are_enough_but_for_commands(name: str) -> None:
+    typed = ("next: ", "ansible-playbook ", "give the host ")
+    lines = RENDERINGS[name]().splitlines()
+    wide = [line for line in lines if len(line) > 80 and not line.strip().startswith(typed)]
+    assert wide == []

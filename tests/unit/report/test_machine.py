@@ -1,0 +1,116 @@
+"""What programs read: JSON of the published shape, JUnit that an XML parser takes, one document per run."""
+
+import json as stdlib
+from dataclasses import replace
+from xml.etree.ElementTree import fromstring
+
+import pytest
+from pydantic import TypeAdapter
+
+from gpustack.ask.probe import Answer
+from gpustack.report import json, junit, show
+from gpustack.report.schema import LookShape, OutcomeShape
+from gpustack.report.words import count, duration, places
+from tests.unit.report import invented
+from tests.unit.report.invented import SWAP, made, said
+
+
+def test_json_has_the_published_shape() -> None:
+    for found in (invented.bare(), invented.converged(), invented.wide()):
+        TypeAdapter(LookShape).validate_json(json.plan(found, verbose=True), extra="forbid")
+    for done in (invented.installed(), invented.failed()):
+        TypeAdapter(OutcomeShape).validate_json(json.outcome(done), extra="forbid")
+
+
+def test_evidence_of_what_holds_comes_with_verbose_only() -> None:
+    def evidence(*, verbose: bool) -> list[int]:
+        told = stdlib.loads(json.plan(invented.converged(), verbose=verbose))
+        return [len(check["evidence"]) for state in told["states"] for check in state["checks"]]
+
+    assert set(evidence(verbose=False)) == {0}
+    assert set(evidence(verbose=True)) == {1}
+
+
+def test_long_answers_are_cut_and_say_so() -> None:
+    told = stdlib.loads(json.plan(made(["kube1"], said("kube1", swap="x" * 5000))))
+    (seen,) = told["states"][0]["checks"][0]["evidence"]
+    assert (len(seen["out"]), seen["cut"]) == (4000, True)
+
+
+def test_an_install_with_nothing_to_do_is_an_outcome(capsys: pytest.CaptureFixture[str]) -> None:
+    show.nothing_to_do(invented.converged(), "json")
+    told = stdlib.loads(capsys.readouterr().out)
+    assert (told["schema"], told["played"], told["exit"]["code"]) == ("gpustack/outcome/v1", [], 0)
+    show.nothing_to_do(invented.converged(), "human")
+    assert "nothing to do" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("output", ["human", "json", "junit"])
+def test_the_result_goes_to_stdout_and_nothing_to_stderr(output: str, capsys: pytest.CaptureFixture[str]) -> None:
+    show.plan(invented.bare(), output)
+    show.outcome(invented.installed(), output)
+    said = capsys.readouterr()
+    assert said.out
+    assert said.err == ""
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]
+)
+def test_colours_are_for_terminals_that_want_them(
+    environment: dict[str, str], coloured: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("NO_COLOR", "COLORTERM", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    show.plan(invented.converged(), "human")
+    assert ("\x1b[32m" in capsys.readouterr().out) is coloured
+
+
+def test_junit_counts_what_it_holds() -> None:
+    root = fromstring(junit.plan(invented.bare()))
+    assert {name: int(root.get(name, "-1")) for name in ("tests", "failures", "errors", "skipped")} == {
+        "tests": len(list(root.iter("testcase"))),
+        "failures": len(list(root.iter("failure"))),
+        "errors": len(list(root.iter("error"))),
+        "skipped": len(list(root.iter("skipped"))),
+    }
+    assert all(int(root.get(name, "0")) > 0 for name in ("failures", "errors", "skipped"))
+
+
+def test_junit_survives_what_xml_cannot_hold() -> None:
+    wild = Answer(SWAP.id, "kube1", 0, "\x00\x0b\ufffe<&\ud800 ]]>")
+    found = made(["kube1"], [*said("kube1"), wild])
+    assert "<&" in "".join(fromstring(junit.plan(found)).itertext())
+
+
+def test_nothing_failed_is_no_failure() -> None:
+    done = replace(invented.installed(), played=())
+    assert fromstring(junit.outcome(done)).get("failures") == "0"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.0, "0.0 s"),
+        (0.64, "0.6 s"),
+        (9.94, "9.9 s"),
+        (9.96, "10 s"),
+        (59.6, "1 min"),
+        (61, "1 min 1 s"),
+        (3600, "1 h"),
+        (7500, "2 h 5 min"),
+    ],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_names_and_counts() -> None:
+    assert places(["a", "b", "a", "@cluster"]) == "a, b, the cluster"
+    assert places([f"n{n}" for n in range(5)]) == "n0, n1, n2, n3, n4"
+    assert places([f"n{n}" for n in range(30)]) == "n0, n1, n2, n3 and 26 more"
+    assert (count(1, "host"), count(0, "host")) == ("1 host", "0 hosts")

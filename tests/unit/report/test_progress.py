@@ -1,0 +1,102 @@
+"""Lines for logs, one live line for terminals."""
+
+import io
+import re
+import threading
+
+from gpustack.events import Event
+from gpustack.report import progress as room
+from gpustack.report.progress import progress, rest
+
+INSTALL = (
+    Event("ask", "", "45 questions to 2 hosts"),
+    Event("asked", "kube1", "45 answers", 0.4),
+    Event("asked", "kube2", "45 answers", 0.5),
+    Event("step", "containerd", "kube1, kube2"),
+    Event("task", "containerd", "Ensure the package"),
+    Event("changed", "kube1", "Ensure the package", 3.0),
+    Event("failed", "kube2", "Ensure the package: \x1b[31mno space\nleft on device"),
+    Event("ask", "", "9 questions to 1 hosts"),
+    Event("waiting", "containerd", "kube1: the daemon: expected running, found starting", 1.0),
+    Event("waiting", "containerd", "kube1: the daemon: expected running, found starting", 2.0),
+    Event("done", "containerd", "", 2.5),
+    Event("note", "", "a word"),
+)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def told(stream: io.StringIO, events: tuple[Event, ...]) -> str:
+    report = progress(stream)
+    for event in events:
+        report(event)
+    return stream.getvalue()
+
+
+def test_a_log_has_a_line_for_all_that_matters() -> None:
+    said = re.sub(r"\d+\.\d s", "0.0 s", told(io.StringIO(), INSTALL))
+    assert said.splitlines() == [
+        "asking 45 questions to 2 hosts",
+        "containerd: kube1, kube2",
+        "kube2: Ensure the package: no space",
+        "containerd: waiting: kube1: the daemon: expected running, found starting",
+        "containerd: done in 0.0 s, 1 changed",
+        "a word",
+    ]
+
+
+def test_parts_of_a_bundle_may_be_made_at_once() -> None:
+    events = (
+        Event("step", "runc", "building"),
+        Event("step", "etcd", "building"),
+        Event("changed", "runc", "built", 61.0),
+        Event("changed", "etcd", "built", 2.0),
+        Event("done", "bundle", "/srv/bundle", 63.0),
+    )
+    assert told(io.StringIO(), events).splitlines() == [
+        "runc: building",
+        "etcd: building",
+        "runc: built (1 min 1 s)",
+        "etcd: built (2.0 s)",
+        "bundle: /srv/bundle (1 min 3 s)",
+    ]
+
+
+def test_a_terminal_gets_a_live_line_that_goes_away() -> None:
+    terminal = Terminal()
+    report = progress(terminal)
+    report(INSTALL[0])
+    assert [line.doing for line in room.live] == ["asking 45 questions to 2 hosts"]
+    report(Event("step", "containerd", "kube1"))
+    report(INSTALL[4])
+    assert [line.doing for line in room.live] == ["containerd: Ensure the package"]
+    assert "containerd: kube1\n" in terminal.getvalue()
+    rest()
+    assert room.live == []
+    assert terminal.getvalue().endswith("\x1b[2K")
+
+
+def test_the_live_line_comes_back_after_a_result() -> None:
+    report = progress(Terminal())
+    report(INSTALL[0])
+    rest()
+    report(INSTALL[0])
+    assert len(room.live) == 1
+    rest()
+
+
+def test_threads_may_report_at_once() -> None:
+    stream = io.StringIO()
+    report = progress(stream)
+    threads = [
+        threading.Thread(target=lambda: [report(Event("note", "", "x" * 50)) for _ in range(100)]) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=10)
+    assert set(stream.getvalue().splitlines()) == {"x" * 50}
+    assert len(stream.getvalue().splitlines()) == 800
