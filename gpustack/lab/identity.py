@@ -68,7 +68,11 @@ def give_identity(record: Record, host: Host, root: Path) -> None:
     shutil.copyfile(keys / "id_ed25519.pub", home / "authorized_keys")
     for path in (home, home / "authorized_keys"):
         shutil.chown(path, OPS, OPS)
-    addresses = [host.address, *(extra.address for extra in record.addresses if extra.host == host.name)]
+    extra = [extra.address for extra in record.addresses if extra.host == host.name]
+    if extra:
+        # One sshd stands for many hosts; by default it drops logins at random when ten begin at once.
+        (root / "etc/ssh/sshd_config.d/20-many-addresses.conf").write_text("MaxStartups 1000\n")
+    addresses = [host.address, *extra]
     (root / "etc/systemd/network/10-host0.network").write_text(network_unit(record.gateway, addresses))
 
 
