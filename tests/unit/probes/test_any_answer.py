@@ -1,0 +1,33 @@
+"""Whatever a host answers, a parser gives a fact or says that it cannot: nothing else is ever raised."""
+
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpustack.ask.probe import Answer, FactUnavailable, Probe
+from tests.unit.probes.test_cases import known
+
+PROBES: list[Probe[Any]] = list(known().values())
+KEYS = ["items", "metadata", "name", "spec", "status", "conditions", "type", "nodeInfo", "template", "data", "taints"]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=5),
+    max_leaves=12,
+)
+WORDS = ["Not After : ", "Subject: CN=a", "DNS:b", "server a b", "600 /x", "READY=yes", "LISTEN 0 1 *:1 *:*", "\n", "="]
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    probe=st.sampled_from(PROBES),
+    rc=st.sampled_from([0, 0, 0, 1, 7, 22, 127]),
+    out=st.text() | JSON.map(json.dumps) | st.lists(st.sampled_from(WORDS) | st.text(max_size=4)).map("".join),
+    err=st.text(max_size=20),
+)
+def test_fact_or_unavailable(probe: Probe[Any], rc: int, out: str, err: str) -> None:
+    try:
+        probe.fact(Answer(probe.id, "host1", rc, out, err))
+    except FactUnavailable:
+        return

@@ -1,0 +1,59 @@
+"""Every case file: an answer as it was recorded (or constructed after its source) and the fact it must become.
+
+A case is tests/cases/<probe-id>/<name>.json with `answer` {rc, out, err}, `fact` and `source`. A fact of
+{"unavailable": true} is an answer whose shape the parser must not know.
+"""
+
+import json
+from dataclasses import asdict, is_dataclass
+from datetime import datetime
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gpustack.probes
+from gpustack.ask.probe import Answer, FactUnavailable, Probe
+
+CASES = Path(__file__).parents[2] / "cases"
+FILES = sorted(CASES.glob("*/*.json"))
+
+
+@cache
+def known() -> dict[str, Probe[Any]]:
+    modules = Path(gpustack.probes.__file__).parent.glob("[a-z]*.py")
+    values = (value for path in modules for value in vars(import_module(f"gpustack.probes.{path.stem}")).values())
+    return {value.id: value for value in values if isinstance(value, Probe)}
+
+
+def plain(value: Any) -> Any:
+    """A fact as JSON would have it."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain(asdict(value))
+    if isinstance(value, dict):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted(plain(entry) for entry in value)
+    if isinstance(value, (list, tuple)):
+        return [plain(entry) for entry in value]
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_case(path: Path) -> None:
+    case = json.loads(path.read_text())
+    assert set(case) == {"answer", "fact", "source"}
+    assert case["source"].startswith(("recorded on ", "constructed: ")), "say where the answer comes from"
+    probe = known()[path.parent.name]
+    answer = Answer(probe.id, "host1", **case["answer"])
+    if case["fact"] == {"unavailable": True}:
+        with pytest.raises(FactUnavailable):
+            probe.fact(answer)
+    else:
+        assert plain(probe.fact(answer)) == case["fact"]
+
+
+def test_every_folder_is_a_probe() -> None:
+    assert sorted({path.parent.name for path in FILES} - set(known())) == []
