@@ -37,7 +37,7 @@ _running_lock = threading.Lock()
 
 def need(*names: str) -> None:
     """Raises BundleError that names everything missing at once."""
-    missing = [name for name in names if shutil.which(name) is None]
+    missing = [name for name in (*names, WITH_US[0]) if shutil.which(name) is None]
     if not missing:
         return
     packages = sorted({PACKAGES[name] for name in missing if PACKAGES[name]})
@@ -61,7 +61,7 @@ def run(
     Raises BundleError if it fails or takes longer; the last lines of its standard error are the reason.
     """
     words = [str(word) for word in argv]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [*WITH_US, *words],
         cwd=cwd,
         env={**os.environ, **(env or {})},
@@ -69,26 +69,26 @@ def run(
         stdin=subprocess.PIPE if text is not None else subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-    )
-    with _running_lock:
-        _running.add(process)
-    try:
-        out, err = process.communicate(text, timeout=limit)
-    except subprocess.TimeoutExpired:
-        raise BundleError(
-            "bundle-program-slow",
-            f"{words[0]} took longer than {limit:.0f} s",
-            " ".join(words[:6]),
-            "gpustack bundle build",
-        ) from None
-    finally:
+    ) as process:
         with _running_lock:
-            _running.discard(process)
-        _end(process)
+            _running.add(process)
+        try:
+            out, err = process.communicate(text, timeout=limit)
+        except subprocess.TimeoutExpired:
+            raise _slow(words, limit) from None
+        finally:
+            with _running_lock:
+                _running.discard(process)
+            _end(process)
     if process.returncode != 0:
         last = "\n".join((err.strip() or out.strip()).splitlines()[-15:])
         raise BundleError("bundle-program-failed", f"{' '.join(words[:4])} ended with {process.returncode}", last)
     return out
+
+
+def _slow(words: Sequence[str], limit: float) -> BundleError:
+    message = f"{words[0]} took longer than {limit:.0f} s"
+    return BundleError("bundle-program-slow", message, " ".join(words[:6]), "gpustack bundle build")
 
 
 def end_all() -> None:

@@ -52,6 +52,7 @@ def _put(directory: Path, placed: Placed) -> Entry:
                 f"rm -r {placed.source.parents[1]}",
             )
         fresh.replace(target)
+    target.chmod(placed.source.stat().st_mode)
     return Entry(
         placed.path,
         placed.sha256,

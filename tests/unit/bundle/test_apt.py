@@ -1,0 +1,71 @@
+"""The repositories as apt on a host reads them."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+KUBERNETES = "files/pkgs.k8s.io/core:/stable:/v1.36/deb"
+DOCKER = "files/download.docker.com/linux/debian"
+
+
+class Host:
+    """A private apt directory with one source in it."""
+
+    def __init__(self, home: Path, key: Path, source: str) -> None:
+        for directory in ("etc/sources.list.d", "etc/preferences.d", "state/lists/partial", "cache/archives/partial"):
+            (home / directory).mkdir(parents=True)
+        (home / "status").touch()
+        (home / "etc" / "sources.list").write_text(f"deb [signed-by={key}] {source}\n")
+        places = {"Dir::Etc": home / "etc", "Dir::State": home / "state", "Dir::State::Status": home / "status"}
+        places |= {"Dir::Cache": home / "cache", "Dir::Log": home, "APT::Sandbox::User": Path("root")}
+        self.options = [word for key_, value in places.items() for word in ("-o", f"{key_}={value}")]
+
+    def run(self, program: str, *words: str) -> subprocess.CompletedProcess[str]:
+        argv = [program, *self.options, *words]
+        return subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_kubernetes_installs_as_from_the_official_place(built: Path, tmp_path: Path) -> None:
+    host = Host(tmp_path, built / KUBERNETES / "Release.key", f"file:{built}/{KUBERNETES}/ /")
+    updated = host.run("apt-get", "update")
+    assert updated.returncode == 0, updated.stderr
+    assert "W:" not in updated.stderr
+    shown = host.run("apt-cache", "show", "kubelet=1.36.4-1.1").stdout
+    assert "Depends: iptables (>= 1.4.21), kubernetes-cni (>= 1.2.0), mount, util-linux\n" in shown
+    policy = host.run("apt-cache", "policy", "kubeadm", "kubectl", "cri-tools", "kubernetes-cni").stdout
+    for version in ("1.36.4-1.1", "1.36.0-1.1", "1.9.1-1.1"):
+        assert f"Candidate: {version}" in policy
+    fetched = subprocess.run(
+        ["apt-get", *host.options, "download", "kubeadm=1.36.4-*"],
+        capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
+    )  # fmt: skip
+    assert fetched.returncode == 0, fetched.stderr
+    (deb,) = tmp_path.glob("*.deb")
+    assert deb.name == "kubeadm_1.36.4-1.1_amd64.deb" or "kubeadm" in deb.name
+
+
+@pytest.mark.parametrize(("codename", "version"), [("bookworm", "debian.12~bookworm"), ("trixie", "debian.13~trixie")])
+def test_containerd_is_in_its_vendors_suites(built: Path, tmp_path: Path, codename: str, version: str) -> None:
+    host = Host(tmp_path, built / DOCKER / "gpg", f"file:{built}/{DOCKER} {codename} stable")
+    updated = host.run("apt-get", "update")
+    assert updated.returncode == 0, updated.stderr
+    assert f"Candidate: 2.3.7-1~{version}\n" in host.run("apt-cache", "policy", "containerd.io").stdout
+
+
+def test_apt_refuses_an_index_that_was_not_signed(bundle: Path, tmp_path: Path) -> None:
+    index = bundle / KUBERNETES / "Packages"
+    index.write_text(index.read_text().replace("1.36.4", "1.36.9"))
+    (bundle / KUBERNETES / "Packages.gz").unlink()
+    host = Host(tmp_path, bundle / KUBERNETES / "Release.key", f"file:{bundle}/{KUBERNETES}/ /")
+    assert host.run("apt-get", "update").returncode != 0
+
+
+def test_apt_refuses_another_key(built: Path, tmp_path: Path) -> None:
+    other = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+    if not other.exists():
+        pytest.skip("no other key on this machine: debian-archive-keyring is not installed")
+    host = Host(tmp_path, other, f"file:{built}/{KUBERNETES}/ /")
+    refused = host.run("apt-get", "update")
+    assert refused.returncode != 0
+    assert "NO_PUBKEY" in refused.stderr

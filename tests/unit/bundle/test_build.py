@@ -1,0 +1,87 @@
+"""What a build does again, what it leaves, and what it refuses."""
+
+from pathlib import Path
+
+import pytest
+
+from gpustack.bundle import keys, manifest
+from gpustack.bundle.build import build
+from gpustack.bundle.verify import verify
+from gpustack.errors import BundleError
+from gpustack.events import Event
+
+
+def made_by(directory: Path, kubernetes: tuple[str, ...] = ()) -> list[str]:
+    """Names of the parts that a build makes."""
+    events: list[Event] = []
+    build(directory, kubernetes=kubernetes, report=events.append)
+    return sorted(event.where for event in events if event.kind == "changed")
+
+
+def test_nothing_changed_nothing_made(bundle: Path) -> None:
+    before = {path: path.stat().st_ino for path in bundle.rglob("*") if path.is_file()}
+    listed = (bundle / manifest.FILE).read_bytes()
+    assert made_by(bundle) == []
+    assert (bundle / manifest.FILE).read_bytes() == listed
+    assert {path: path.stat().st_ino for path in bundle.rglob("*") if path.is_file()} == before
+
+
+def test_another_patch_makes_kubernetes_alone(bundle: Path) -> None:
+    made = made_by(bundle, ("1.36.3",))
+    assert made == sorted(
+        ["apt-kubernetes-1.36", "kubernetes-1.36.3"]
+        + [f"deb-{name}_1.36.3-1.1" for name in ("kubeadm", "kubectl", "kubelet")]
+        + [
+            f"image-registry.k8s.io_kube-{name}_v1.36.3"
+            for name in ("apiserver", "controller-manager", "proxy", "scheduler")
+        ]
+    )
+    listed = verify(bundle)
+    assert listed.kubernetes == ("1.36.4", "1.36.3")
+    assert {"registry.k8s.io/kube-proxy:v1.36.3", "registry.k8s.io/kube-proxy:v1.36.4"} < {
+        image.reference for image in listed.images
+    }
+
+
+def test_a_harmed_bundle_is_mended(bundle: Path) -> None:
+    (bundle / "bin" / "mirror").write_text("other")
+    (bundle / "images" / "index.json").unlink()
+    (bundle / "files" / "more").write_text("")
+    (bundle / manifest.SIGNATURE).write_text("no signature")
+    assert made_by(bundle) == []
+    verify(bundle)
+
+
+def test_a_directory_with_other_things_is_left_alone(tmp_path: Path, no_compilers: None) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(BundleError) as caught:
+        build(tmp_path)
+    assert caught.value.reference == "bundle-directory-used"
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize(
+    ("source", "kubernetes", "reference"),
+    [
+        ("official", (), "bundle-source-later"),
+        ("modules", ("1.34.1", "soon"), "bundle-version-unknown"),
+        ("elsewhere", (), "bundle-source-unknown"),
+    ],
+)
+def test_refusals(tmp_path: Path, no_compilers: None, source: str, kubernetes: tuple[str, ...], reference: str) -> None:
+    with pytest.raises(BundleError) as caught:
+        build(tmp_path / "new", source=source, kubernetes=kubernetes)
+    assert caught.value.reference == reference
+    assert all(version in caught.value.why for version in kubernetes)
+
+
+def test_the_secret_key_is_private_and_not_in_the_bundle(built: Path) -> None:
+    assert keys.home().stat().st_mode & 0o777 == 0o700
+    assert not any(b"PRIVATE KEY" in path.read_bytes() for path in built.rglob("*") if path.is_file())
+
+
+def test_what_differs_from_the_vendors_is_said(built: Path) -> None:
+    differs = {image.reference: image.differs for image in verify(built).images}
+    assert "tencent-vpc" in differs["ghcr.io/flannel-io/flannel:v0.28.9"]
+    assert "kubeadm's Corefile" in differs["registry.k8s.io/coredns/coredns:v1.14.2"]
+    assert all(differs.values())

@@ -1,0 +1,106 @@
+"""When a part is made, and when not."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpustack.bundle.cache import KEPT, Cache, Part, digest
+from gpustack.events import Event, silent
+
+
+class Counted:
+    """A part that says how often it was made."""
+
+    def __init__(self, content: str = "content") -> None:
+        self.times = 0
+        self.content = content
+
+    def __call__(self, out: Path) -> None:
+        self.times += 1
+        (out / "sub").mkdir()
+        (out / "sub" / "file").write_text(self.content)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "parts")
+
+
+def test_made_once_for_the_same_inputs(cache: Cache) -> None:
+    make = Counted()
+    assert cache.get(Part("tool", "a" * 64, make), silent).fresh
+    again = cache.get(Part("tool", "a" * 64, make), silent)
+    assert (make.times, again.fresh, again["sub/file"].read_text()) == (1, False, "content")
+
+
+def test_made_again_for_other_inputs(cache: Cache) -> None:
+    make = Counted()
+    cache.get(Part("tool", "a" * 64, make), silent)
+    cache.get(Part("tool", "b" * 64, make), silent)
+    assert make.times == 2
+
+
+def lost(file: Path) -> None:
+    file.unlink()
+
+
+def cut(file: Path) -> None:
+    file.write_text("cont")
+
+
+@pytest.mark.parametrize("harm", [lost, cut])
+def test_made_again_when_a_file_is_lost_or_cut(cache: Cache, harm: Callable[[Path], None]) -> None:
+    make = Counted()
+    part = Part("tool", "a" * 64, make)
+    harm(cache.get(part, silent)["sub/file"])
+    assert cache.get(part, silent)["sub/file"].read_text() == "content"
+    assert make.times == 2
+
+
+def test_nothing_stays_of_a_part_that_failed(cache: Cache) -> None:
+    def fail(out: Path) -> None:
+        (out / "half").write_text("")
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        cache.get(Part("tool", "a" * 64, fail), silent)
+    assert list((cache.root / "tool").iterdir()) == []
+
+
+def test_scratch_of_a_killed_build_is_swept(cache: Cache) -> None:
+    left = cache.root / "tool" / ".new-killed"
+    left.mkdir(parents=True)
+    with cache.held(silent):
+        assert not left.exists()
+
+
+def test_a_second_build_waits_and_says_so(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpustack.bundle.cache.LOCK_LIMIT", 0.0)
+    events: list[Event] = []
+    with cache.held(silent), pytest.raises(Exception, match="within an hour"), cache.held(events.append):
+        pass
+    assert [event.kind for event in events] == ["waiting"]
+
+
+def test_old_makings_are_forgotten(cache: Cache) -> None:
+    for letter in "abcd":
+        cache.get(Part("tool", letter * 64, Counted()), silent)
+    assert len(list((cache.root / "tool").iterdir())) == KEPT
+    assert cache.find(Part("tool", "d" * 64, Counted())) is not None
+
+
+def test_contents_are_the_same_however_they_came_about(cache: Cache) -> None:
+    one = cache.get(Part("tool", "a" * 64, Counted()), silent)
+    same = cache.get(Part("tool", "b" * 64, Counted()), silent)
+    other = cache.get(Part("tool", "c" * 64, Counted("else")), silent)
+    assert one.contents == same.contents != other.contents
+
+
+def test_a_digest_sees_names_and_contents_of_files(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("1")
+    before = digest(tmp_path, "x")
+    (tmp_path / "a").rename(tmp_path / "b")
+    renamed = digest(tmp_path, "x")
+    (tmp_path / "b").write_text("2")
+    assert len({before, renamed, digest(tmp_path, "x"), digest(tmp_path, "y"), digest(tmp_path, ["x"])}) == 5

@@ -1,0 +1,128 @@
+"""The pinned modules against the version set, and which tool is compiled again when."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gpustack.bundle import kubernetes_module, modules
+from gpustack.bundle.tools import TOOLS, Tool
+from gpustack.bundle.versions import Versions, load
+from gpustack.errors import BundleError
+
+VERSIONS = load()
+
+
+def required(tool: str) -> dict[str, str]:
+    text = (modules.SOURCES / tool / "go.mod").read_text()
+    return dict(re.findall(r"^(?:require)?\s*(\S+) (v\S+)", text, re.MULTILINE))
+
+
+def test_every_tool_has_its_module() -> None:
+    assert all((modules.SOURCES / tool.name / "go.mod").exists() for tool in TOOLS)
+    assert {path.name for path in modules.SOURCES.iterdir()} == {tool.name for tool in TOOLS} | {"pause"}
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_a_module_is_pinned_to_the_version_of_the_set(tool: Tool) -> None:
+    assert required(tool.name)[tool.module] == "v" + VERSIONS.module(tool.name)
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_checksums_are_pinned(tool: Tool) -> None:
+    sums = (modules.SOURCES / tool.name / "go.sum").read_text()
+    version = VERSIONS.module(tool.name)
+    assert re.search(rf"^{re.escape(tool.module)} v{re.escape(version)} h1:\S+=$", sums, re.MULTILINE)
+
+
+def test_every_staging_module_is_of_the_same_release() -> None:
+    text = (modules.SOURCES / "kubernetes" / "go.mod").read_text()
+    replaced = re.findall(r"^\s*(?:replace )?(k8s\.io/\S+) => (\S+) (\S+)$", text, re.MULTILINE)
+    assert len(replaced) > 30
+    assert {(old == new, version) for old, new, version in replaced} == {(True, f"v0.{VERSIONS['kubernetes'][2:]}")}
+
+
+@pytest.fixture
+def known_compilers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(modules, "go_version", lambda: "1.26.8")
+    monkeypatch.setattr(modules, "run", lambda argv, **_: f"version of {argv[0]}")
+
+
+def inputs(versions: Versions = VERSIONS, kubernetes: tuple[str, ...] = ("1.36.4",)) -> dict[str, str]:
+    return {part.name: part.inputs for part in modules.parts(versions, kubernetes)}
+
+
+@pytest.mark.usefixtures("known_compilers")
+def test_another_patch_compiles_kubernetes_alone() -> None:
+    before, after = inputs(), inputs(kubernetes=("1.36.4", "1.36.5"))
+    assert {name for name in after if before.get(name) != after[name]} == {"kubernetes-1.36.5"}
+
+
+@pytest.mark.usefixtures("known_compilers")
+def test_another_go_compiles_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = inputs()
+    monkeypatch.setattr(modules, "go_version", lambda: "1.26.9")
+    after = inputs()
+    assert all(before[name] != after[name] for name in before)
+
+
+@pytest.mark.usefixtures("known_compilers")
+def test_a_changed_pin_compiles_its_tool_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    before = inputs()
+    shutil.copytree(modules.SOURCES, tmp_path / "modules")
+    pins = tmp_path / "modules" / "etcd" / "go.sum"
+    pins.write_text(pins.read_text().replace("=\n", "\n", 1))
+    monkeypatch.setattr(modules, "SOURCES", tmp_path / "modules")
+    after = inputs()
+    assert {name for name in after if before[name] != after[name]} == {"etcd"}
+
+
+def test_the_checksum_database_is_always_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOSUMDB", "off")
+    monkeypatch.setenv("GONOSUMDB", "*")
+    env = modules.environment(cgo=False)
+    assert (env["GOSUMDB"], env["GONOSUMDB"], env["GOPRIVATE"]) == ("sum.golang.org", "", "")
+
+
+@pytest.mark.parametrize("told", ["go1.25.9", "go1.9"])
+def test_an_old_go_is_refused(monkeypatch: pytest.MonkeyPatch, told: str) -> None:
+    monkeypatch.setattr(modules, "run", lambda *_, **__: f"{told}\n")
+    with pytest.raises(BundleError) as caught:
+        modules.go_version()
+    assert caught.value.reference == "bundle-go-old"
+
+
+@pytest.mark.parametrize("told", ["go1.26.0", "go1.27rc1", "go2.0", "go1.26.8 X:nodwarf5"])
+def test_a_new_go_is_taken(monkeypatch: pytest.MonkeyPatch, told: str) -> None:
+    monkeypatch.setattr(modules, "run", lambda *_, **__: f"{told}\n")
+    assert modules.go_version() == told.removeprefix("go")
+
+
+def test_another_release_replaces_all_its_staging_modules() -> None:
+    """Constructed after what `go mod edit -json` prints of k8s.io/kubernetes v1.37.1."""
+    theirs = json.loads("""{"Go": "1.27.0", "Godebug": [{"Key": "default", "Value": "go1.27"}], "Replace": [
+        {"Old": {"Path": "k8s.io/api"}, "New": {"Path": "./staging/src/k8s.io/api"}},
+        {"Old": {"Path": "k8s.io/brand-new"}, "New": {"Path": "./staging/src/k8s.io/brand-new"}},
+        {"Old": {"Path": "example.org/fork"}, "New": {"Path": "example.org/other", "Version": "v1.0.0"}}]}""")
+    ours: dict[str, object] = {
+        "Module": {"Path": "gpustack.local/bundle/kubernetes"},
+        "Tool": [{"Path": "k8s.io/kubernetes/cmd/kubeadm"}],
+    }
+    assert kubernetes_module.derived(ours, theirs, "1.37.1").splitlines() == [
+        "module gpustack.local/bundle/kubernetes",
+        "go 1.27.0",
+        "godebug default=go1.27",
+        "require k8s.io/kubernetes v1.37.1",
+        "tool k8s.io/kubernetes/cmd/kubeadm",
+        "replace k8s.io/api => k8s.io/api v0.37.1",
+        "replace k8s.io/brand-new => k8s.io/brand-new v0.37.1",
+    ]
+
+
+def test_the_pinned_release_is_left_as_it_is(tmp_path: Path) -> None:
+    source = Path(shutil.copytree(modules.SOURCES / "kubernetes", tmp_path / "source"))
+    before = (source / "go.mod").read_bytes()
+    kubernetes_module.pin(source, VERSIONS["kubernetes"], {})
+    assert (source / "go.mod").read_bytes() == before

@@ -1,0 +1,73 @@
+"""Starting and ending the mirror; what it answers is in test_mirror.py."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gpustack.bundle.build import build
+from gpustack.bundle.serve import serve, stop
+from gpustack.errors import BundleError
+
+
+def gone(pid: int, within: float = 2.0) -> bool:
+    """Whether the process ends within so many seconds; one that waits to be reaped has ended."""
+    deadline = time.monotonic() + within
+    while time.monotonic() < deadline:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_it_says_where_and_ends_when_told(built: Path, tmp_path: Path) -> None:
+    serving = serve(built, "127.0.0.1:0", log=tmp_path / "log")
+    try:
+        assert serving.address == "http://127.0.0.1:65000"
+        assert not gone(serving.pid, 0.2)
+    finally:
+        serving.stop()
+    assert gone(serving.pid)
+
+
+def test_it_ends_with_a_parent_that_is_killed(built: Path) -> None:
+    code = "import sys, time; from pathlib import Path; from gpustack.bundle.serve import serve\n"
+    code += "print(serve(Path(sys.argv[1]), '127.0.0.1:0').pid, flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", code, built], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        parent.send_signal(signal.SIGKILL)
+    assert gone(pid)
+
+
+def test_left_to_itself_it_stays_until_stopped(built: Path, tmp_path: Path) -> None:
+    serving = serve(built, "127.0.0.1:0", log=tmp_path / "log", attached=False)
+    assert os.getsid(serving.pid) == serving.pid
+    assert not gone(serving.pid, 0.2)
+    serving.stop()
+    assert gone(serving.pid)
+    stop(serving.pid)  # twice is fine
+
+
+def test_a_harmed_bundle_is_not_served(bundle: Path) -> None:
+    (bundle / "bin" / "mirror").write_text("#!/bin/sh\necho listening on everything\n")
+    with pytest.raises(BundleError) as caught:
+        serve(bundle, "127.0.0.1:0")
+    assert caught.value.reference == "bundle-damaged"
+
+
+def test_a_mirror_without_its_mode_is_reported(bundle: Path) -> None:
+    (bundle / "bin" / "mirror").chmod(0o644)
+    with pytest.raises(BundleError) as caught:
+        serve(bundle, "127.0.0.1:8480")
+    assert caught.value.reference == "bundle-serve-failed"
+    assert "Permission denied" in caught.value.why
+    build(bundle)
+    serve(bundle, "127.0.0.1:8480").stop()

@@ -1,0 +1,128 @@
+"""`bundle verify` against everything that somebody may do to a bundle."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpustack.bundle import keys, manifest
+from gpustack.bundle.cache import sha256
+from gpustack.bundle.verify import fingerprint, verify
+from gpustack.errors import BundleError
+
+CONTROL = "files/pkgs.k8s.io/core:/stable:/v1.36/deb/Packages"
+
+
+def refused(bundle: Path, key: str | None = None) -> BundleError:
+    with pytest.raises(BundleError) as caught:
+        verify(bundle, fingerprint=key)
+    return caught.value
+
+
+def test_a_bundle_as_built_is_good(built: Path) -> None:
+    listed = verify(built)
+    assert listed.fingerprint == fingerprint(built) == keys.own_fingerprint(keys.home())
+    assert listed.purpose == "for labs and tests, not for production"
+
+
+def test_every_file_is_listed_with_where_it_comes_from(built: Path) -> None:
+    listed = verify(built).files
+    there = {str(path.relative_to(built)) for path in built.rglob("*") if path.is_file()}
+    assert {entry.path for entry in listed} == there - {manifest.FILE, manifest.SIGNATURE}
+    assert all(entry.name and entry.version and entry.origin and entry.licence for entry in listed)
+
+
+def changed(bundle: Path) -> None:
+    (bundle / CONTROL).write_text((bundle / CONTROL).read_text().replace("kubeadm", "kubeevil"))
+
+
+def same_size(bundle: Path) -> None:
+    content = bytearray((bundle / CONTROL).read_bytes())
+    content[-2] ^= 1
+    (bundle / CONTROL).write_bytes(content)
+
+
+def missing(bundle: Path) -> None:
+    (bundle / CONTROL).unlink()
+
+
+def link(bundle: Path) -> None:
+    (bundle / CONTROL).rename(bundle.parent / "elsewhere")
+    (bundle / CONTROL).symlink_to(bundle.parent / "elsewhere")
+
+
+def extra(bundle: Path) -> None:
+    (bundle / "files" / "more").write_text("")
+
+
+def dangling(bundle: Path) -> None:
+    (bundle / "images" / "nowhere").symlink_to("/nonexistent")
+
+
+@pytest.mark.parametrize(
+    ("harm", "line"),
+    [
+        (changed, f"changed  {CONTROL}"),
+        (same_size, f"changed  {CONTROL}"),
+        (missing, f"missing  {CONTROL}"),
+        (link, f"extra    {CONTROL}"),
+        (extra, "extra    files/more"),
+        (dangling, "extra    images/nowhere"),
+    ],
+)
+def test_a_harmed_file_is_named(bundle: Path, harm: Callable[[Path], None], line: str) -> None:
+    harm(bundle)
+    error = refused(bundle)
+    assert error.reference == "bundle-damaged"
+    assert error.why.splitlines() == [line]
+
+
+def test_all_harm_is_listed_at_once(bundle: Path) -> None:
+    changed(bundle)
+    extra(bundle)
+    (bundle / "bin" / "mirror").unlink()
+    assert refused(bundle).why.splitlines() == ["missing  bin/mirror", "extra    files/more", f"changed  {CONTROL}"]
+
+
+def forged(bundle: Path) -> None:
+    """A file is changed, and the manifest with it."""
+    before = sha256(bundle / CONTROL)
+    same_size(bundle)
+    listed = bundle / manifest.FILE
+    listed.write_text(listed.read_text().replace(before, sha256(bundle / CONTROL)))
+
+
+def test_a_manifest_changed_with_its_file_is_caught(bundle: Path) -> None:
+    forged(bundle)
+    assert refused(bundle).reference == "bundle-signature-bad"
+
+
+def test_a_bundle_signed_anew_by_somebody_else_is_caught(bundle: Path, tmp_path: Path) -> None:
+    own = fingerprint(bundle)
+    forged(bundle)
+    with keys.signing(tmp_path / "other") as other:
+        (bundle / manifest.KEY).write_text(keys.public(other))
+        listed = bundle / manifest.FILE
+        listed.write_text(listed.read_text().replace(own, other.fingerprint))
+        keys.sign(other, listed)
+    assert refused(bundle).reference == "bundle-key-unexpected"
+    assert refused(bundle, own).reference == "bundle-key-unexpected"
+    # Under the other's name, what is left to see is that the key file is not the one listed.
+    assert refused(bundle, other.fingerprint).why.splitlines() == [f"changed  {manifest.KEY}"]
+
+
+def test_without_a_key_of_ones_own_the_fingerprint_must_be_said(
+    bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signed_by = fingerprint(bundle)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "new-user"))
+    assert refused(bundle).reference == "bundle-key-unknown"
+    assert verify(bundle, fingerprint=" ".join([signed_by[:20].lower(), signed_by[20:]])).fingerprint == signed_by
+
+
+@pytest.mark.parametrize("name", [manifest.FILE, manifest.SIGNATURE, manifest.KEY])
+def test_half_a_bundle_is_none(bundle: Path, name: str) -> None:
+    (bundle / name).unlink()
+    error = refused(bundle)
+    assert error.reference == "bundle-absent"
+    assert name in error.why
