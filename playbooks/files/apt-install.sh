@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs Debian packages that are not there yet; asks the repositories only when apt does not know a package.
-# Reads PACKAGES (name, or name=pattern of the version), HOLD (`yes` holds them) and SOURCE (our repository file, which
-# is asked first; may be empty). Says `changed: …` when it did something.
+# Reads PACKAGES (name, or name=pattern of the version), HOLD (`yes` holds them) and SOURCES (names of our repositories,
+# which are asked first; may be empty). Says `changed: …` for what it did.
 set -eu
 export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1
 LIMIT=300
@@ -15,16 +15,22 @@ installed() {
   case $(state "$1") in *" installed "$pattern) ;; *) return 1 ;; esac
 }
 
-# apt waits for dpkg's lock by itself, not for that of the package lists.
+# apt waits for dpkg's lock by itself, not for that of the package lists. A repository that cannot be read is an error
+# here; for apt it is a warning when older lists are there.
 update() {
   until=$(($(date +%s) + LIMIT))
   while ! said=$(apt-get -q "$@" update 2>&1); do
-    case $said in *lists/lock*) ;; *) break ;; esac
-    [ "$(date +%s)" -lt "$until" ] || break
-    sleep 2
+    case $said in *lists/lock*) [ "$(date +%s)" -ge "$until" ] || { sleep 2; continue; } ;; esac
+    echo "$said" >&2
+    return 1
   done
-  case $said in *'
-E: '* | 'E: '*) echo "$said" >&2; return 1 ;; esac
+}
+
+update_ours() {
+  for name in $SOURCES; do
+    update -o "Dir::Etc::sourcelist=/etc/apt/sources.list.d/gpustack-$name.sources" -o Dir::Etc::sourceparts=- \
+      -o APT::Get::List-Cleanup=0 -o APT::Update::Error-Mode=any || return
+  done
 }
 
 get() {
@@ -38,9 +44,7 @@ for package in $PACKAGES; do
   installed "$package" || missing="$missing $package"
 done
 if [ -n "$missing" ]; then
-  get 2>/dev/null ||
-    { [ -n "$SOURCE" ] && update -o "Dir::Etc::sourcelist=$SOURCE" -o Dir::Etc::sourceparts=- -o APT::Get::List-Cleanup=0 && get 2>/dev/null; } ||
-    { update && get; }
+  get 2>/dev/null || { [ -n "$SOURCES" ] && update_ours && get 2>/dev/null; } || { update && get; }
   echo "changed: installed$missing"
 fi
 [ "$HOLD" = yes ] || exit 0

@@ -1,0 +1,57 @@
+#!/bin/sh
+# Lets apt know our repositories, each trusted by one key that must be the expected one.
+# Reads ARCH (as dpkg names it) and REPOSITORIES: a line per repository, of the words NAME URI SUITE COMPONENTS KEY
+# FINGERPRINT; COMPONENTS is `-` when there are none, KEY a URL, FINGERPRINT 40 hex digits.
+# Says `changed: …` for what it did. Goes before apt-install.sh.
+set -eu
+HEADER='# Written by gpustack; a change here is undone by the next install.'
+
+# Fingerprints of primary keys; they stand on the line after `pub`. Expired and revoked ones are none.
+# gpg would make folders and a trust database of its own without these options.
+keys() {
+  gpg --homedir /nonexistent --no-options --no-keyring --trust-model always --batch --with-colons --show-keys "$1" 2>/dev/null |
+    awk -F: '$1 == "pub" {valid = $2 !~ /[er]/; primary = 1} $1 == "fpr" && primary {print valid ? $10 : "expired:" $10; primary = 0}'
+}
+
+ensure_key() { # KEYRING URL FINGERPRINT
+  [ ! -e "$1" ] || [ "$(keys "$1")" != "$3" ] || return 0
+  curl -fsSL --retry 3 --max-time 60 -o "$FRESH/key" "$2" || return
+  found=$(keys "$FRESH/key" | tr '\n' ' ')
+  if [ "$found" != "$3 " ]; then
+    echo "$2: expected the key $3 and no other, found ${found:-none}" >&2
+    return 1
+  fi
+  # apt takes an armoured key only under another name.
+  if grep -q 'BEGIN PGP' "$FRESH/key"; then
+    gpg --homedir /nonexistent --no-options --batch --yes --dearmor -o "$FRESH/keyring" "$FRESH/key"
+  else
+    cp "$FRESH/key" "$FRESH/keyring"
+  fi
+  install -D -m 0644 "$FRESH/keyring" "$1"
+  echo "changed: key $3"
+}
+
+ensure_source() { # FILE TEXT
+  [ "$(cat "$1" 2>/dev/null)" != "$2" ] || return 0
+  printf '%s\n' "$2" >"$FRESH/source"
+  install -m 0644 "$FRESH/source" "$1"
+  echo "changed: $1"
+}
+
+FRESH=$(mktemp -d)
+trap 'rm -rf "$FRESH"' EXIT
+while read -r name uri suite components key fingerprint; do
+  [ -n "$name" ] || continue
+  keyring=/etc/apt/keyrings/gpustack-$name.gpg
+  ensure_key "$keyring" "$key" "$fingerprint"
+  [ "$components" = - ] && components= || components="
+Components: $components"
+  ensure_source "/etc/apt/sources.list.d/gpustack-$name.sources" "$HEADER
+Types: deb
+URIs: $uri
+Suites: $suite$components
+Architectures: $ARCH
+Signed-By: $keyring"
+done <<EOF
+$REPOSITORIES
+EOF

@@ -1,0 +1,16 @@
+#!/bin/sh
+# Lets containerd start at boot. Says `restart: …` when it must be started, or started anew, because it does not run or
+# runs with settings that are older than its files. Says `changed: …` for what it did.
+set -eu
+systemctl --quiet is-enabled containerd || {
+  systemctl --quiet enable containerd
+  echo "changed: enabled"
+}
+systemctl --quiet is-active containerd || {
+  echo "restart: containerd does not run"
+  exit 0
+}
+started=$(systemctl show --timestamp=unix -p ActiveEnterTimestamp --value containerd)
+for file in /etc/containerd/config.toml /etc/containerd/conf.d/*.toml; do
+  [ "$(stat -c %Y "$file")" -le "${started#@}" ] || echo "restart: $file is newer than the running containerd"
+done

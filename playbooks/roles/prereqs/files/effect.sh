@@ -1,0 +1,43 @@
+#!/bin/sh
+# Brings about now what our files bring about at boot. Reads SWAP (`off` or `keep`) and TIME_SYNC (`managed` or
+# `external`). Says `changed: …` for what it did.
+set -eu
+load() {
+  modprobe "$1"
+  echo "changed: loaded $1"
+}
+grep -qw overlay /proc/filesystems || load overlay
+[ -e /proc/sys/net/bridge/bridge-nf-call-iptables ] || load br_netfilter
+for key in net.ipv4.ip_forward net.bridge.bridge-nf-call-iptables net.bridge.bridge-nf-call-ip6tables; do
+  [ "$(sysctl -n "$key")" != 1 ] || continue
+  sysctl -qw "$key=1"
+  echo "changed: set $key"
+done
+
+# Units of swap come from fstab, from GPT partitions, from zram-generator; zram-tools has a service of its own.
+swap_off() {
+  units=$(systemctl list-unit-files --no-legend --plain '*.swap' zramswap.service) || :
+  echo "$units" | while read -r unit state _; do
+    case $state in '' | masked | disabled | transient) continue ;; esac
+    systemctl mask --quiet --now "$unit"
+    echo "changed: masked $unit"
+  done
+  [ "$(wc -l </proc/swaps)" -gt 1 ] || return 0
+  swapoff -a
+  echo "changed: swap is off"
+}
+[ "$SWAP" != off ] || swap_off
+
+# host-packages.sh has seen to it that one is installed.
+time_service() {
+  for unit in systemd-timesyncd chrony ntpsec ntp openntpd; do
+    ! systemctl --quiet is-active "$unit" || ! systemctl --quiet is-enabled "$unit" || return 0
+  done
+  for unit in systemd-timesyncd chrony ntpsec ntp openntpd; do
+    systemctl cat "$unit" >/dev/null 2>&1 || continue
+    systemctl --quiet enable --now "$unit"
+    echo "changed: started $unit"
+    return 0
+  done
+}
+[ "$TIME_SYNC" != managed ] || time_service
