@@ -10,6 +10,10 @@ import pytest
 from gpustack.errors import LabError
 
 
+# Seconds for one lab test with its fixtures: bringing hosts up and a whole installation are in it.
+LAB_LIMIT = 1800
+
+
 @cache
 def lab_refusal() -> str:
     """Why no lab can be on this machine; empty when one can."""
@@ -20,6 +24,12 @@ def lab_refusal() -> str:
     except LabError as error:
         return f"{error.message}: {error.why}" if error.why else error.message
     return ""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("lab") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(LAB_LIMIT))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
