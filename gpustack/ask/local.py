@@ -1,5 +1,8 @@
 """Runs a script on the local host: the same callable as over SSH."""
 
+import contextlib
+import os
+import signal
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -25,7 +28,7 @@ def run(
     errors: list[bytes] = []
     reader = threading.Thread(target=lambda: errors.append(process.stderr.read() if process.stderr else b""), daemon=True)
     reader.start()
-    clock = threading.Timer(min(limit, threading.TIMEOUT_MAX), process.kill)
+    clock = threading.Timer(min(limit, threading.TIMEOUT_MAX), end, args=(process,))
     clock.daemon = True
     clock.start()
     try:
@@ -44,9 +47,17 @@ def run(
             raise HostRefused(Reach(host.name, "host-no-shell", f"the shell ended with {rc}: {text.strip()[:200]}", ""))
     finally:
         clock.cancel()
-        if process.poll() is None:
-            process.kill()
+        end(process)
         process.wait()
+        for pipe in (process.stdout, process.stderr):
+            pipe.close()
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """The shell and all that it started: a child that lives on would hold the pipes open. What sudo started cannot be
+    signalled by others; it ends with its stdin."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def feed(process: "subprocess.Popen[bytes]", data: bytes, more: "Queue[bytes | None] | None") -> None:

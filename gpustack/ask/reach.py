@@ -36,7 +36,7 @@ def as_root(mark: str, *, password: bool) -> str:
 
 def stdin(script: str, mark: str, password: str | None) -> bytes:
     first = f"{password}\n" if password else ""
-    return f"{first}{mark}\n{script}".encode()
+    return f"{first}{mark}\n{script.rstrip()}\n".encode()
 
 
 def run(host: Host, script: str, *, limit: float = HOST_LIMIT) -> Iterator[str]:

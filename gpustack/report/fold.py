@@ -42,9 +42,19 @@ def of_state(state: StepState, clean: Clean, *, holding: bool) -> Iterator[Line]
     if state.outcome == "later":
         yield Line(state.step, "later", f"after {state.after}", (state.where,))
         return
-    for judgement in state.judgements:
-        if judgement.outcome != "holds" or holding:
-            yield of_judgement(state, judgement, clean)
+    told = [judgement for judgement in state.judgements if judgement.outcome != "holds" or holding]
+    shown = told if holding or not state.after else foremost(told)
+    yield from (of_judgement(state, judgement, clean) for judgement in shown)
+    if rest := len(told) - len(shown):
+        yield Line(state.step, "later", f"{rest} more, told after {state.after}", (state.where,))
+
+
+def foremost(told: list[Judgement]) -> list[Judgement]:
+    """Behind a drifted step most of what differs is its consequence: the first difference stands for them. What install
+    will not mend is always told."""
+    mended = [judgement for judgement in told if judgement.mismatch and judgement.mismatch.cure == "install"]
+    kept = mended[:1]
+    return [one for one in told if one in kept or (one.mismatch and one.mismatch.cure != "install")]
 
 
 def of_judgement(state: StepState, judgement: Judgement, clean: Clean) -> Line:

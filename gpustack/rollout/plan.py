@@ -16,7 +16,8 @@ Standing = Literal["holds", "broken", "unknown", "later"]
 
 @dataclass(frozen=True)
 class StepState:
-    """`where` is a host or @cluster. `later` is unknown behind a drifted step, `after` names that step."""
+    """`where` is a host or @cluster. `after` names the drifted step that this one waits for: behind it, unknown is
+    `later`, and what is broken may be so because of it."""
 
     step: str
     where: str
@@ -133,8 +134,9 @@ def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -
         for where in places(step, snapshot.inventory, limit):
             found = state(step, View(snapshot, where))
             needed = blocking(step, where, behind, snapshot.inventory)
-            if found.outcome == "unknown" and needed and reachable(snapshot, where):
-                found = StepState(step.id, where, "later", found.judgements, needed)
+            if found.outcome in ("broken", "unknown") and needed and reachable(snapshot, where):
+                outcome: Standing = "later" if found.outcome == "unknown" else "broken"
+                found = StepState(step.id, where, outcome, found.judgements, needed)
             if found.outcome in ("broken", "later"):
                 behind[step.id, where] = step.id
             states.append(found)
