@@ -1,0 +1,144 @@
+"""Bad worlds and what they get: a clear refusal with a reference and a remedy, before anything is changed."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pexpect
+import pytest
+import yaml
+
+from gpustack import lab
+from gpustack.ask.reach import HostRefused
+from gpustack.config.inventory import load
+from gpustack.rollout.lock import lock
+from tests.lab import witness
+from tests.lab.conftest import GPUSTACK, Run
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
+PASSWORD = "correct horse battery"  # noqa: S105 - of a throw-away user on a throw-away host
+
+
+@pytest.fixture(scope="module")
+def one(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
+    made = make_lab("wrong", ["debian-12"])
+    host = witness.host(made, "host1")
+    host.check_output("useradd -m -s /bin/bash plain && useradd -m -s /bin/bash asked")
+    host.check_output(f"echo 'asked:{PASSWORD}' | chpasswd && echo 'asked ALL=(ALL) ALL' >/etc/sudoers.d/asked")
+    for user in ("plain", "asked"):
+        host.check_output(f"install -d -m 700 -o {user} /home/{user}/.ssh && install -o {user} ~ops/.ssh/authorized_keys /home/{user}/.ssh/")
+    return made
+
+
+@pytest.fixture
+def inventory(one: lab.Lab, tmp_path: Path) -> Callable[..., Path]:
+    """A copy of the lab's inventory with other variables for host1."""
+
+    def changed(**variables: str) -> Path:
+        folder = tmp_path / "inventory"
+        shutil.copytree(one.inventory, folder)
+        hosts = yaml.safe_load((folder / "hosts.yml").read_text())
+        hosts["all"]["vars"] |= variables
+        (folder / "hosts.yml").write_text(yaml.safe_dump(hosts))
+        return folder
+
+    return changed
+
+
+def ssh_config(one: lab.Lab, tmp_path: Path, known_hosts: str) -> str:
+    """The lab's ssh configuration with other known host keys."""
+    known = tmp_path / "known_hosts"
+    known.write_text(known_hosts)
+    lines = one.ssh_config.read_text().splitlines()
+    kept = [line for line in lines if "KnownHostsFile" not in line]
+    path = tmp_path / "ssh_config"
+    path.write_text(f"UserKnownHostsFile {known}\nGlobalKnownHostsFile /dev/null\n" + "\n".join(kept) + "\n")
+    return f"-F {path}"
+
+
+def test_an_unknown_host_key_is_refused_with_the_command_that_adds_it(
+    one: lab.Lab, inventory: Callable[..., Path], gpustack: Run, tmp_path: Path
+) -> None:
+    path = inventory(ansible_ssh_common_args=ssh_config(one, tmp_path, ""))
+    said = gpustack("install", "-i", path, "--yes", code=4).stderr
+    assert "host-key-unknown" in said
+    assert "ssh-keyscan" in said
+
+
+def test_a_changed_host_key_is_refused(one: lab.Lab, inventory: Callable[..., Path], gpustack: Run, tmp_path: Path) -> None:
+    address = one.hosts[0].address
+    other = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
+    path = inventory(ansible_ssh_common_args=ssh_config(one, tmp_path, f"{address} {other}\n"))
+    assert "host-key-changed" in gpustack("install", "-i", path, "--yes", code=4).stderr
+
+
+def test_a_host_that_does_not_answer(inventory: Callable[..., Path], gpustack: Run) -> None:
+    path = inventory(ansible_port="9")
+    said = gpustack("plan", "-i", path, code=4).stderr
+    assert "host-ssh-unreachable" in said
+    assert "host1" in said
+
+
+def test_a_user_who_may_not_become_root(inventory: Callable[..., Path], gpustack: Run) -> None:
+    said = gpustack("plan", "-i", inventory(ansible_user="plain"), code=4).stderr
+    assert "host-sudo-password" in said
+    assert "-K" in said
+
+
+def test_the_sudo_password_is_asked_for_and_shown_nowhere(inventory: Callable[..., Path]) -> None:
+    path = inventory(ansible_user="asked")
+    words = [*GPUSTACK, "install", "-K", "--only", "prereqs", "--yes", "-i", str(path)]
+    child = pexpect.spawn(words[0], words[1:], timeout=300, encoding="utf-8")
+    child.expect("sudo password: ")
+    child.sendline(PASSWORD)
+    child.expect(pexpect.EOF)
+    child.close()
+    assert child.exitstatus == 0, child.before
+    assert PASSWORD not in (child.before or "")
+
+
+def test_an_old_cluster_is_never_touched(one: lab.Lab, gpustack: Run) -> None:
+    host = witness.host(one, "host1")
+    host.check_output("install -d /etc/kubernetes && printf 'clusters:\\n- cluster:\\n    server: https://old.example:6443\\n' >/etc/kubernetes/kubelet.conf")
+    before = host.check_output("sha256sum /etc/kubernetes/kubelet.conf; dpkg -l | sha256sum")
+    try:
+        said = gpustack("install", "-i", one.inventory, "--yes", code=5)
+        assert "old.example" in said.stdout + said.stderr
+        assert host.check_output("sha256sum /etc/kubernetes/kubelet.conf; dpkg -l | sha256sum") == before
+    finally:
+        host.check_output("rm /etc/kubernetes/kubelet.conf")
+
+
+def test_a_second_operator_is_told_who_holds_the_lock(one: lab.Lab, gpustack: Run) -> None:
+    hosts = load(one.inventory)
+    with lock(hosts.control_planes[0], "install"):
+        said = gpustack("install", "-i", one.inventory, "--yes", "--force", "--only", "prereqs", code=7).stderr
+        assert "locked" in said
+        assert "pid" in said
+    gpustack("install", "-i", one.inventory, "--yes", "--only", "prereqs")
+
+
+def test_the_lock_ends_with_its_holder(one: lab.Lab) -> None:
+    child = pexpect.spawn(
+        GPUSTACK[0],
+        [
+            "-c",
+            "import sys, time; from pathlib import Path; from gpustack.config.inventory import load; from gpustack.rollout.lock import lock\n"
+            "with lock(load(Path(sys.argv[1])).control_planes[0], 'test'):\n  print('held', flush=True); time.sleep(60)",
+            str(one.inventory),
+        ],
+        timeout=30,
+    )
+    child.expect("held")
+    child.kill(9)
+    child.wait()
+
+    def free() -> bool:
+        try:
+            with lock(load(one.inventory).control_planes[0], "test"):
+                return True
+        except Exception as error:  # noqa: BLE001 - any refusal means not yet
+            assert not isinstance(error, HostRefused)
+            return False
+
+    assert witness.until("the lock is free", free, limit=20)
