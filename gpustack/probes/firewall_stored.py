@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 from gpustack.ask.probe import Answer
 from gpustack.probes import iptables
-from gpustack.probes.packet_filter import own_passes
+from gpustack.probes.packet_filter import own_passes, whole
 from gpustack.probes.sections import sections
 
 PLUGIN = "/usr/share/netfilter-persistent/plugins.d/50-gpustack"
@@ -61,7 +61,8 @@ def nftables(lines: Iterable[str]) -> frozenset[str]:
         if rule["lo"]:
             said.add("in lo")
         elif rule["proto"]:
-            said |= {f"in {rule['proto']} {rule['source'] or '0.0.0.0/0'} {port}" for port in ports}
+            source = whole(rule["source"] or "0.0.0.0/0")
+            said |= {f"in {rule['proto']} {source} {port}" for port in ports}
         elif rule["source"] or rule["target"]:
             said.add(f"forward from {rule['source']}" if rule["source"] else f"forward to {rule['target']}")
     return frozenset(said)
@@ -98,8 +99,7 @@ def ufw(lines: Iterable[str]) -> frozenset[str]:
         if source_port != "any" or not rest or rest[0] != "in":
             continue
         if action == "allow":
-            whole = source if "/" in source else f"{source}/32"
-            said |= {f"in {proto} {whole} {port.replace(':', '-')}" for port in ports.split(",")}
+            said |= {f"in {proto} {whole(source)} {port.replace(':', '-')}" for port in ports.split(",")}
         elif action == "route:allow" and (proto, ports) == ("any", "any"):
             said.add(f"forward to {target}" if target != "0.0.0.0/0" else f"forward from {source}")
     return frozenset(said)

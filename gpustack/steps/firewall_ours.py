@@ -3,30 +3,30 @@
 from gpustack.ask.judge import Mismatch
 from gpustack.ask.view import View
 from gpustack.probes.firewall import FIREWALL, STORED_RULES
-from gpustack.probes.packet_filter import own_passes
-from gpustack.steps.firewall_packets import kept, manager, peers, wanted
+from gpustack.steps.firewall_packets import kept, loaded, manager, peers, wanted
 
-# The ends of their names; those of firewalld's policies are made by firewalld.
-INTO = ("GPUSTACK-IN", "gpustack_in", "gpustack-in_allow")
-THROUGH = ("GPUSTACK-FWD", "gpustack_forward", "gpustack-forward_allow")
+SHOWN = 4
 
 
 def ours_are_loaded(here: View) -> Mismatch | None:
     """Our rules in the running kernel let pass what this cluster needs, and no more."""
     who = manager(here)
-    # ufw's rules lie in one chain with the operator's: whether packets pass is asked on its own.
-    if not judged(here, who) or who == "ufw":
+    if not judged(here, who):
         return None
-    chains = here[FIREWALL].filter.chains.items()
-    into = (own_passes(rules, "input") for name, rules in chains if name.endswith(INTO))
-    through = (own_passes(rules, "forward") for name, rules in chains if name.endswith(THROUGH))
-    return compared(here, "our rules in the kernel", who, frozenset().union(*into, *through))
+    found = loaded(here[FIREWALL])
+    return compared(
+        here, "our rules in the kernel", who, found, found - wanted(here, who) if who != "ufw" else frozenset()
+    )
 
 
 def ours_are_stored(here: View) -> Mismatch | None:
     """Our rules come back after a reboot, for this cluster and no more."""
-    who = manager(here)
-    return compared(here, f"our rules stored for {who}", who, here[STORED_RULES].of(who)) if judged(here, who) else None
+    who, stored = manager(here), here[STORED_RULES]
+    if not judged(here, who):
+        return None
+    # ufw keeps each rule once: one of the operator's that is the same as ours counts.
+    found, ours = stored.of(who) | (stored.ufw_all if who == "ufw" else frozenset()), stored.of(who)
+    return compared(here, f"our rules stored for {who}", who, found, ours - wanted(here, who))
 
 
 def judged(here: View, who: str) -> bool:
@@ -34,15 +34,17 @@ def judged(here: View, who: str) -> bool:
     return here.spec.firewall.manage and who != "none" and kept(here[FIREWALL], who)
 
 
-def compared(here: View, what: str, who: str, found: frozenset[str]) -> Mismatch | None:
-    needed, theirs = wanted(here, who), here[STORED_RULES].ufw_all if who == "ufw" else frozenset()
-    more = found - needed
+def compared(here: View, what: str, who: str, found: frozenset[str], more: frozenset[str]) -> Mismatch | None:
     if who == "firewalld":
         # Other networks in a zone that accepts all are the operator's.
         more = frozenset(one for one in more if not one.startswith("forward from"))
     if len(peers(here)) < len(here.hosts):
         # What looks like too much may be the address of a node that could not say it.
         more = frozenset()
-    parts = {"missing": sorted(needed - found - theirs), "too much": sorted(more)}
-    said = "; ".join(f"{word}: {', '.join(those)}" for word, those in parts.items() if those)
+    parts = {"missing": sorted(wanted(here, who) - found), "too much": sorted(more)}
+    said = "; ".join(f"{len(those)} {word}: {some(those)}" for word, those in parts.items() if those)
     return Mismatch(what, "what this cluster needs", said) if said else None
+
+
+def some(those: list[str]) -> str:
+    return ", ".join(those[:SHOWN]) + (", …" if len(those) > SHOWN else "")

@@ -6,13 +6,16 @@ from typing import Any
 from gpustack.ask.judge import Cure
 from gpustack.ask.view import View
 from gpustack.config.flows import flows, node_addresses, passes
-from gpustack.probes.firewall import FIREWALL, STORED_RULES, Firewall
+from gpustack.probes.firewall import FIREWALL, Firewall
 from gpustack.probes.network import ADDRESS
-from gpustack.probes.packet_filter import Packet, Stop, stop
+from gpustack.probes.packet_filter import Packet, Stop, own_passes, stop
 
 # TEST-NET-1 (RFC 5737) and the discard port: nobody has a reason to let this in.
 STRANGER, DISCARD = "192.0.2.77", 9
 BRIDGE, OVERLAY = "cni0", "flannel.1"
+# The ends of the names of our chains; those of firewalld's policies are made by firewalld.
+INTO = ("GPUSTACK-IN", "gpustack_in", "gpustack-in_allow", "ufw-user-input")
+THROUGH = ("GPUSTACK-FWD", "gpustack_forward", "gpustack-forward_allow", "ufw-user-forward")
 KEPT_BY_UNIT = ("nftables", "iptables")
 
 
@@ -52,6 +55,14 @@ def manager(here: View) -> str:
     )
     owners = {found.owner(stopped.base) for packet in strangers if (stopped := stop(found.filter, packet))}
     return next((owner for owner in KEPT_BY_UNIT if owner in owners), "none")
+
+
+def loaded(found: Firewall) -> frozenset[str]:
+    """What our chains in the running kernel let pass; of ufw, the chains that it keeps all user rules in."""
+    chains = found.filter.chains.items()
+    into = (own_passes(rules, "input") for name, rules in chains if name.endswith(INTO))
+    through = (own_passes(rules, "forward") for name, rules in chains if name.endswith(THROUGH))
+    return frozenset().union(*into, *through)
 
 
 def kept(found: Firewall, who: str) -> bool:
@@ -105,4 +116,4 @@ def cure(here: View, reason: Stop) -> Cure:
         return "operator"
     if who in KEPT_BY_UNIT:
         return "install" if reason.general else "operator"
-    return "operator" if wanted(here, who) <= here[STORED_RULES].of(who) else "install"
+    return "operator" if wanted(here, who) <= loaded(found) else "install"
