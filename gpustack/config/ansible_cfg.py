@@ -7,9 +7,11 @@ Search order of Ansible (docs: "Ansible Configuration Settings"): ANSIBLE_CONFIG
 import os
 import stat
 from collections.abc import Mapping
-from configparser import ConfigParser
+from configparser import ConfigParser, ParsingError
 from dataclasses import dataclass
 from pathlib import Path
+
+from gpustack.errors import ConfigError
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,10 @@ class AnsibleCfg:
     remote_user: str
     private_key_file: str
     ssh_args: str
+    remote_port: str = ""
+    transport: str = ""
+    become_method: str = ""
+    become_user: str = ""
 
 
 def in_force(env: Mapping[str, str] = os.environ, cwd: Path | None = None) -> Path | None:
@@ -40,7 +46,13 @@ def ansible_cfg(env: Mapping[str, str] = os.environ, cwd: Path | None = None) ->
     path = in_force(env, cwd)
     parser = ConfigParser(interpolation=None, strict=False)
     if path and path.is_file():
-        parser.read(path)
+        try:
+            parser.read(path)
+        except (ParsingError, UnicodeDecodeError) as error:
+            why = str(error).strip()
+            raise ConfigError(
+                "ansible-cfg-unreadable", f"{path} cannot be read.", why, "ansible-config view"
+            ) from error
     base = path.parent if path else Path()
 
     def said(section: str, key: str, variable: str = "") -> str:
@@ -48,11 +60,16 @@ def ansible_cfg(env: Mapping[str, str] = os.environ, cwd: Path | None = None) ->
 
     inventory = parser.get("defaults", "inventory", fallback="").strip()
     key = said("defaults", "private_key_file", "ANSIBLE_PRIVATE_KEY_FILE")
-    args = (said("ssh_connection", f"ssh_{kind}args", f"ANSIBLE_SSH_{kind.upper()}ARGS") for kind in ("", "common_", "extra_"))
+    kinds = ("", "common_", "extra_")
+    args = (said("ssh_connection", f"ssh_{kind}args", f"ANSIBLE_SSH_{kind.upper()}ARGS") for kind in kinds)
     return AnsibleCfg(
         path=path,
         inventory=env.get("ANSIBLE_INVENTORY", "") or (str(base / Path(inventory).expanduser()) if inventory else ""),
         remote_user=said("defaults", "remote_user", "ANSIBLE_REMOTE_USER"),
         private_key_file=str(base / Path(key).expanduser()) if key else "",
         ssh_args=" ".join(arg for arg in args if arg),
+        remote_port=said("defaults", "remote_port", "ANSIBLE_REMOTE_PORT"),
+        transport=said("defaults", "transport", "ANSIBLE_TRANSPORT"),
+        become_method=said("privilege_escalation", "become_method", "ANSIBLE_BECOME_METHOD"),
+        become_user=said("privilege_escalation", "become_user", "ANSIBLE_BECOME_USER"),
     )

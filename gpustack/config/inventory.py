@@ -20,6 +20,7 @@ from gpustack.config.complaint import refuse
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.judge import judge
 from gpustack.config.spec import Spec
+from gpustack.config.yaml_files import broken, judged
 from gpustack.errors import ConfigError
 
 READ_LIMIT = 60
@@ -83,17 +84,16 @@ def local() -> Raw:
 def mapping(path: Path) -> dict[str, Any]:
     import yaml
 
-    try:
-        found = yaml.safe_load(path.read_text()) or {}
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise ConfigError("config-not-yaml", f"{path} cannot be read as YAML.", str(error), f"cat -A {path}") from error
+    refuse([wrong] if (wrong := judged(path)) else [])
+    found = yaml.safe_load(path.read_text()) or {}
     if not isinstance(found, dict):
         raise ConfigError("config-not-yaml", f"{path} is not a mapping.", "It starts with `gpustack:`.", f"cat {path}")
     return found
 
 
 def own_address() -> str:
-    """The address of the default route. Connecting a datagram socket sends nothing; 192.0.2.1 is TEST-NET (RFC 5737)."""
+    """The address of the default route. Connecting a datagram socket sends nothing; 192.0.2.1 is for documentation
+    (RFC 5737)."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))
@@ -108,21 +108,54 @@ def read(source: Path | None) -> Raw:
         return local()
     program = Path(sys.executable).with_name("ansible-inventory")
     command = [str(program) if program.exists() else "ansible-inventory", "-i", str(source), "--list"]
-    env = os.environ | {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "1", "ANSIBLE_NOCOLOR": "1"}
+    env = os.environ | {
+        "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "1",
+        "ANSIBLE_DUPLICATE_YAML_DICT_KEY": "error",
+        "ANSIBLE_NOCOLOR": "1",
+    }
     try:
         done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=READ_LIMIT, check=False)
+    except FileNotFoundError as error:
+        raise ConfigError(
+            "ansible-missing", "There is no ansible-inventory.", str(error), "pip install ansible-core"
+        ) from error
     except subprocess.TimeoutExpired as error:
         raise ConfigError(
             "inventory-slow", f"ansible-inventory did not read {source} in {READ_LIMIT} s.", "", shlex.join(command)
         ) from error
     if done.returncode != 0:
-        raise ConfigError("inventory-unreadable", f"Ansible cannot read {source}.", done.stderr.strip(), shlex.join(command))
+        refuse(broken(source))
+        raise ConfigError(
+            "inventory-unreadable", f"Ansible cannot read {source}.", said(source, done.stderr), shlex.join(command)
+        )
     listed: dict[str, Any] = json.loads(done.stdout)
-    variables: dict[str, Mapping[str, Any]] = listed.pop("_meta", {}).get("hostvars", {})
+    variables: dict[str, Mapping[str, Any]] = plainly(listed.pop("_meta", {}).get("hostvars", {}))
     groups = {name: tuple(members(name, listed)) for name in listed}
     for host in groups.get("all", ()):
         variables.setdefault(host, {})
     return Raw(source, groups, variables)
+
+
+def plainly(value: Any) -> Any:
+    """`!unsafe` says that a text is meant literally, as we take every text."""
+    if isinstance(value, dict):
+        return (
+            value["__ansible_unsafe"]
+            if set(value) == {"__ansible_unsafe"}
+            else {key: plainly(inner) for key, inner in value.items()}
+        )
+    return [plainly(inner) for inner in value] if isinstance(value, list) else value
+
+
+def said(source: Path, text: str) -> str:
+    """Ansible tries every plugin and tells each one's failure: those of the plugin for such a file, and the errors."""
+    plugin = "'yaml'" if source.suffix in (".yml", ".yaml", ".json") or source.is_dir() else "'ini'"
+    kept = [
+        line
+        for line in text.splitlines()
+        if line.startswith("[ERROR]") or (line.startswith("[WARNING]") and plugin in line)
+    ]
+    return "\n".join(kept) or text.strip()
 
 
 def members(group: str, listed: Mapping[str, Any]) -> list[str]:

@@ -82,5 +82,7 @@ def resolved(inventory: Inventory, endpoint: str, addresses: dict[str, str]) -> 
         "manifest_sha256": versions.flannel_manifest_sha256,
     }
     whole["apt"] = apt_of(spec)
-    whole["nodes"] = [{"name": host.name, "address": addresses[host.name]} for host in inventory.hosts if host.name in addresses]
+    whole["nodes"] = [
+        {"name": host.name, "address": addresses[host.name]} for host in inventory.hosts if host.name in addresses
+    ]
     return whole

@@ -1,62 +1,121 @@
 """The cluster spec: what the operator may say under `gpustack:` in group_vars/all/gpustack.yml.
 
 This is the only place of defaults. Roles receive the resolved spec and have none of their own. Keys that Kubernetes
-itself names (`failCgroupV1`) keep its spelling; all others are snake_case.
+itself names (`failCgroupV1`) keep its spelling; all others are snake_case. Descriptions and examples are what
+`gpustack init` writes.
 """
 
+from collections.abc import Callable, Mapping
 from ipaddress import IPv4Network
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from gpustack.config.versions import KNOWN_SETS, kubernetes_version
 
-Fingerprint = Annotated[str, Field(pattern=r"^[0-9A-F]{40}$"), BeforeValidator(lambda text: _bare(text))]
-HostPort = Annotated[str, Field(pattern=r"^[A-Za-z0-9.-]+:[0-9]{1,5}$")]
-KubernetesVersion = Annotated[str, AfterValidator(kubernetes_version)]
 
-
-def _bare(text: object) -> object:
+def bare(text: object) -> object:
     return text.replace(" ", "").upper() if isinstance(text, str) else text
 
 
-def _off(value: object) -> object:
+def off(value: object) -> object:
     """YAML 1.1 reads a bare `off` as false."""
     return "off" if value is False else value
+
+
+def known_set(name: str) -> str:
+    if name not in KNOWN_SETS:
+        raise ValueError(f"one of {', '.join(KNOWN_SETS)}")
+    return name
+
+
+def port_in_range(text: str) -> str:
+    if not 0 < int(text.rpartition(":")[2]) < 65536:
+        raise ValueError("name:port, with a port of 1 to 65535")
+    return text
+
+
+def sized(widest: int, narrowest: int, why: str) -> Callable[[IPv4Network], IPv4Network]:
+    def size(network: IPv4Network) -> IPv4Network:
+        if not widest <= network.prefixlen <= narrowest:
+            raise ValueError(f"a network of /{widest} to /{narrowest}: {why}")
+        return network
+
+    return size
+
+
+Fingerprint = Annotated[str, Field(pattern=r"^[0-9A-F]{40}$"), BeforeValidator(bare)]
+HostPort = Annotated[str, Field(pattern=r"^[A-Za-z0-9.-]+:[0-9]{1,5}$"), AfterValidator(port_in_range)]
+KubernetesVersion = Annotated[str, AfterValidator(kubernetes_version)]
+# kubeadm's limits for IPv4 (its package `validation`): 16 bits between the network and a node's /24, 20 of Services.
+PodNetwork = Annotated[IPv4Network, AfterValidator(sized(8, 22, "every node takes a /24 of it"))]
+ServiceNetwork = Annotated[IPv4Network, AfterValidator(sized(12, 28, "kubeadm takes no other"))]
 
 
 class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
+    @model_validator(mode="before")
+    @classmethod
+    def nothing_said(cls, given: Any) -> Any:
+        """A known key with nothing behind it (`kubelet:`) says nothing: its default counts."""
+        if not isinstance(given, Mapping):
+            return given
+        known = {word for name, field in cls.model_fields.items() for word in (name, field.alias)}
+        return {key: value for key, value in given.items() if value is not None or key not in known}
+
 
 class Mirror(Section):
     """One address that serves packages, images and files under the official paths, and signs with its own key."""
 
-    mirror: Annotated[str, Field(pattern=r"^https?://[^/\s]+$", description="http(s)://HOST:PORT, no path")]
-    fingerprint: Annotated[Fingerprint, Field(description="of the key that the mirror signs its packages with")]
+    mirror: Annotated[
+        str,
+        Field(
+            pattern=r"^https?://[^/\s]+$", description="http(s)://HOST:PORT, no path", examples=["http://10.0.0.5:8480"]
+        ),
+    ]
+    fingerprint: Annotated[
+        Fingerprint,
+        Field(
+            description="of the key that the mirror signs its packages with",
+            examples=["0123456789ABCDEF0123456789ABCDEF01234567"],
+        ),
+    ]
 
 
 class Conntrack(Section):
-    max_per_core: Annotated[int, Field(ge=0, description="0 leaves the kernel's limit alone")] = 32768
-    min: Annotated[int, Field(ge=0)] = 131072
+    max_per_core: Annotated[
+        int, Field(ge=0, description="tracked connections per CPU core; 0 leaves the kernel's limit alone")
+    ] = 32768
+    min: Annotated[int, Field(ge=0, description="never fewer than this, unless max_per_core is 0")] = 131072
 
 
 class Kubernetes(Section):
-    version: Annotated[KubernetesVersion | None, Field(description="full version; default: that of the version set")] = None
+    version: Annotated[
+        KubernetesVersion | None,
+        Field(description="full version; default: that of the version set"),
+    ] = None
     endpoint: Annotated[
         HostPort | None,
-        Field(description="name:port of the API, burnt into certificates; default: the first control plane's address"),
+        Field(
+            description="name:port of the API, burnt into certificates; default: the address of the control plane",
+            examples=["kube.example.com:6443"],
+        ),
     ] = None
     cert_sans: Annotated[tuple[str, ...], Field(description="more names and addresses for the API's certificate")] = ()
-    pod_cidr: IPv4Network = IPv4Network("10.244.0.0/16")
-    service_cidr: IPv4Network = IPv4Network("10.96.0.0/12")
-    dns_domain: Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$")] = "cluster.local"
+    pod_cidr: Annotated[PodNetwork, Field(description="addresses of pods; every node takes a /24 of it")] = IPv4Network(
+        "10.244.0.0/16"
+    )
+    service_cidr: Annotated[ServiceNetwork, Field(description="addresses of Services")] = IPv4Network("10.96.0.0/12")
+    dns_domain: Annotated[
+        str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", description="domain of the names of Services")
+    ] = "cluster.local"
     ignore_preflight: Annotated[
         tuple[str, ...], Field(description="kubeadm preflight checks that may fail, by kubeadm's names")
     ] = ()
     metrics_bind: Annotated[
         Literal["0.0.0.0", "127.0.0.1"],  # noqa: S104 - monitoring must reach the control plane's metrics
-        Field(description="where controller-manager, scheduler, etcd metrics and kube-proxy listen"),
+        Field(description="where controller-manager, scheduler, etcd and kube-proxy show their metrics"),
     ] = "0.0.0.0"  # noqa: S104
 
 
@@ -67,70 +126,81 @@ class Kubelet(Section):
 
 
 class KubeProxy(Section):
-    mode: Literal["iptables", "nftables"] = "iptables"
-    conntrack: Conntrack = Conntrack()
+    mode: Annotated[Literal["iptables", "nftables"], Field(description="how Services are balanced")] = "iptables"
+    conntrack: Annotated[Conntrack, Field(description="limits of connection tracking")] = Conntrack()
 
 
 class Containerd(Section):
-    version: Annotated[str | None, Field(pattern=r"^2\.\d+\.\d+$", description="default: that of the version set")] = None
+    version: Annotated[
+        str | None,
+        Field(pattern=r"^2\.\d+\.\d+$", description="full version of a 2.x line; default: that of the version set"),
+    ] = None
     restrict_oom_score_adj: Annotated[
         bool, Field(description="true where the host may not lower oom_score_adj (nested and rootless hosts)")
     ] = False
 
 
 class Flannel(Section):
-    backend: Literal["vxlan", "host-gw"] = "vxlan"
+    backend: Annotated[
+        Literal["vxlan", "host-gw"],
+        Field(description="how packets of pods travel; host-gw needs all nodes in one network segment"),
+    ] = "vxlan"
     port: Annotated[int, Field(ge=1, le=65535, description="UDP port of vxlan")] = 8472
 
 
 class Firewall(Section):
     manage: Annotated[
-        bool, Field(description="false: say which flows are needed and leave the rules to the operator")
+        bool,
+        Field(description="our rules for what a cluster needs; with false it is only said which those are"),
     ] = True
 
 
 class Minimum(Section):
     """What a host must have at least. kubeadm asks for 2 CPUs and 1700 MB."""
 
-    cpus: Annotated[int, Field(ge=1)] = 2
-    memory_mib: Annotated[int, Field(ge=512)] = 1700
-    disk_gib: Annotated[int, Field(ge=1, description="free space below /var")] = 10
+    cpus: Annotated[int, Field(ge=1, description="CPUs of a host")] = 2
+    memory_mib: Annotated[int, Field(ge=512, description="memory of a host, in MiB")] = 1700
+    disk_gib: Annotated[int, Field(ge=1, description="free space below /var, in GiB")] = 10
+
+
+def kind_of_source(value: object) -> str:
+    return "(mirror)" if isinstance(value, (Mapping, Mirror)) else "(official)"
+
+
+# The tags are in brackets, as no key of the operator's is: they stand in the paths of pydantic's errors.
+Source = Annotated[
+    Annotated[Literal["official"], Tag("(official)")] | Annotated[Mirror, Tag("(mirror)")],
+    Discriminator(kind_of_source),
+]
 
 
 class Spec(Section):
-    cluster_name: Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$")] = "gpustack"
-    versions: Annotated[str, Field(description="the version set")] = KNOWN_SETS[-1]
-    source: Literal["official"] | Mirror = "official"
-    kubernetes: Kubernetes = Kubernetes()
-    kubelet: Kubelet = Kubelet()
-    kube_proxy: KubeProxy = KubeProxy()
-    containerd: Containerd = Containerd()
-    flannel: Flannel = Flannel()
-    firewall: Firewall = Firewall()
-    minimum: Minimum = Minimum()
+    cluster_name: Annotated[
+        str,
+        Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$", description="name of the cluster, in its kubeconfigs"),
+    ] = "gpustack"
+    versions: Annotated[
+        str, AfterValidator(known_set), Field(description="the version set: which versions belong together")
+    ] = KNOWN_SETS[-1]
+    source: Annotated[Source, Field(description="where packages and images come from: `official`, or a mirror")] = (
+        "official"
+    )
+    kubernetes: Annotated[Kubernetes, Field(description="the control plane and the cluster's networks")] = Kubernetes()
+    kubelet: Annotated[Kubelet, Field(description="the agent on every node")] = Kubelet()
+    kube_proxy: Annotated[KubeProxy, Field(description="what balances Services on every node")] = KubeProxy()
+    containerd: Annotated[Containerd, Field(description="the container runtime")] = Containerd()
+    flannel: Annotated[Flannel, Field(description="the network of pods")] = Flannel()
+    firewall: Annotated[Firewall, Field(description="the packet filter of the hosts")] = Firewall()
+    minimum: Annotated[Minimum, Field(description="what a host must have at least")] = Minimum()
     swap: Annotated[
         Literal["off", "keep"],
-        BeforeValidator(_off),
-        Field(description="off: turned off and kept off; keep: the kubelet runs beside it and pods do not use it"),
+        BeforeValidator(off),
+        Field(description="whether hosts may swap; keep: the kubelet runs beside it and pods do not use it"),
     ] = "off"
     time_sync: Annotated[
-        Literal["managed", "external"], Field(description="external: somebody else keeps the clocks right")
+        Literal["managed", "external"],
+        Field(description="who keeps the clocks right: a time service that is kept running, or somebody else"),
     ] = "managed"
-
-    @model_validator(mode="after")
-    def networks_apart(self) -> Self:
-        pods, services = self.kubernetes.pod_cidr, self.kubernetes.service_cidr
-        if pods.overlaps(services):
-            raise ValueError(f"kubernetes.pod_cidr {pods} and kubernetes.service_cidr {services} overlap")
-        if pods.prefixlen > 22:
-            raise ValueError(f"kubernetes.pod_cidr {pods} is smaller than /22: every node takes a /24 of it")
-        return self
-
-    @model_validator(mode="after")
-    def known_set(self) -> Self:
-        if self.versions not in KNOWN_SETS:
-            raise ValueError(f"versions: found {self.versions}, allowed: {', '.join(KNOWN_SETS)}")
-        return self
 
 
 def schema() -> dict[str, Any]:
@@ -141,4 +211,3 @@ def schema() -> dict[str, Any]:
         gpustack: Spec
 
     return GroupVars.model_json_schema(by_alias=True)
-

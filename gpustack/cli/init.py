@@ -1,0 +1,41 @@
+"""`init`: a commented example inventory, or the JSON Schema of the cluster spec."""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gpustack.errors import UsageError
+
+
+def init(
+    directory: Annotated[
+        Path | None, typer.Argument(metavar="DIR", help="The folder to make; it holds no inventory yet.")
+    ] = None,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Write the JSON Schema of the spec to stdout, for editors.")
+    ] = False,
+) -> None:
+    """Write an inventory to start from: every setting, its default and what it means. Overwrites nothing."""
+    from gpustack.config.example import example
+    from gpustack.config.spec import schema as of_spec
+
+    if schema:
+        sys.stdout.write(json.dumps(of_spec(), indent=2) + "\n")
+        return
+    if directory is None:
+        raise UsageError("init-where", "Where shall the inventory be?", "", "gpustack init DIR")
+    texts = {directory / path: text for path, text in example().items()}
+    if present := [str(path) for path in texts if path.exists()]:
+        why = "\n".join(f"{path} exists" for path in present)
+        raise UsageError("init-exists", f"Nothing was written to {directory}.", why, "gpustack init ANOTHER-DIR")
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        sys.stdout.write(f"{path}\n")
+    sys.stderr.write(
+        f"next: write your hosts into {directory / 'hosts.yml'}, then: gpustack plan -i {shlex.quote(str(directory))}\n"
+    )

@@ -1,0 +1,101 @@
+"""`kubeconfig`: a kubeconfig with a client certificate of one's own, signed on the control plane."""
+
+import os
+import re
+import secrets
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpustack.cli import options
+from gpustack.errors import RolloutError, UnreachableError, UsageError
+
+if TYPE_CHECKING:
+    from gpustack.ask.probe import Answer
+    from gpustack.config.inventory import Inventory
+
+# What the cluster itself says it is, not a file that somebody may have left; kubeadm writes nothing on the host.
+SCRIPT = """
+config=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s -n kube-system \
+  get configmap kubeadm-config -o 'jsonpath={.data.ClusterConfiguration}') || exit
+printf '%s\\n' "$config" |
+  kubeadm kubeconfig user --config /dev/stdin --client-name "$CLIENT" --org "$GROUP" --validity-period "$VALIDITY"
+"""
+LIMIT = 25
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.@:_-]*")
+
+
+def login() -> str:
+    import getpass
+
+    return getpass.getuser()
+
+
+def kubeconfig(
+    inventory: options.InventoryOption = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="A new file, readable by its owner only. Default: stdout.")
+    ] = None,
+    user: Annotated[str, typer.Option("--user", help="Who it is for: the name in the cluster's logs.")] = "",
+    group: Annotated[
+        str, typer.Option("--group", help="The group whose rights it has; this one may do all, and can be unbound.")
+    ] = "kubeadm:cluster-admins",
+    days: Annotated[
+        int, typer.Option("--days", min=1, help="For how long. A certificate cannot be called back.")
+    ] = 365,
+    become: options.BecomeOption = False,
+    quiet: options.QuietOption = False,
+) -> None:
+    """Fetch a kubeconfig with a new client certificate. admin.conf stays on its host."""
+    from gpustack.cli import wiring
+
+    client = user or login()
+    if odd := [word for word in (client, group) if not NAME.fullmatch(word)]:
+        raise UsageError(
+            "kubeconfig-name", f"{odd[0]!r} is no name for a certificate.", "", "gpustack kubeconfig --help"
+        )
+    if out and out.exists():
+        raise UsageError(
+            "kubeconfig-exists", f"{out} exists; nothing was fetched.", "", f"rm {out}    # if nobody needs it"
+        )
+    hosts = wiring.opened(inventory, ask_password=become, quiet=quiet)
+    text = signed(hosts, {"CLIENT": client, "GROUP": group, "VALIDITY": f"{days * 24}h"})
+    if out is None:
+        sys.stdout.write(text)
+        return
+    with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+    sys.stdout.write(f"{out}\n")
+
+
+def signed(inventory: "Inventory", exported: dict[str, str]) -> str:
+    """From the first control plane that is reached. It holds a private key: it goes into no report and no log.
+
+    Raises UnreachableError, and RolloutError when kubeadm refuses.
+    """
+    from gpustack.ask import reach
+    from gpustack.ask.probe import Answer, Probe, Shell
+    from gpustack.ask.script import parse, render
+
+    probe: Probe[str] = Probe("kubeadm.kubeconfig", Shell(SCRIPT), lambda answer: answer.out, limit=LIMIT)
+    refused = []
+    for host in inventory.control_planes:
+        marker = secrets.token_hex(16)
+        try:
+            lines = reach.run(host, render([probe], marker, exported))
+            answers = list(parse(lines, marker, host.name, {probe.id: probe}))
+        except reach.HostRefused as error:
+            refused.append(error.reach)
+            continue
+        return judged(host.name, (answers or [Answer(probe.id, host.name, -1, "", lost="no answer came")])[0])
+    why = "\n".join(f"{found.host}: {found.why}" for found in refused)
+    raise UnreachableError(refused[0].reference, "No control plane could be asked.", why, refused[0].hint)
+
+
+def judged(host: str, answer: "Answer") -> str:
+    if answer.rc == 0 and not answer.lost and answer.out.startswith("apiVersion:"):
+        return f"{answer.out.rstrip()}\n"
+    why = answer.lost or answer.err.strip() or f"ended with {answer.rc}"
+    raise RolloutError("kubeconfig-refused", f"{host} gave no kubeconfig.", why, "gpustack verify -v")

@@ -1,0 +1,129 @@
+"""Where the cluster spec stands, and whether it is right: one `gpustack:` for all hosts, in group_vars/all."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from gpustack.config.complaint import Complaint
+from gpustack.config.host import Host
+from gpustack.config.spec import Spec
+from gpustack.config.wording import complain, path_of
+
+KEY = "gpustack"
+STANDS = re.compile(rf"""^["']?{KEY}["']?\s*:""", re.MULTILINE)
+
+
+def spec_file(source: Path | None) -> str:
+    """Where the operator wrote the spec, or should have."""
+    if source is None:
+        return "/etc/gpustack/gpustack.yml"
+    folder = beside(source) / "group_vars"
+    usual = folder / "all" / "gpustack.yml"
+    written = [path for path in (usual, *files(folder / "all"), *files(folder, "all.*")) if says_spec(path)]
+    return str(next(iter(written), usual))
+
+
+def beside(source: Path) -> Path:
+    """Ansible looks for group_vars and host_vars in the inventory's folder."""
+    return source if source.is_dir() else source.parent
+
+
+def files(folder: Path, pattern: str = "**/*") -> list[Path]:
+    return sorted(path for path in folder.glob(pattern) if path.is_file())
+
+
+def says_spec(path: Path) -> bool:
+    """Of a vaulted file it cannot be told, and it need not: the spec holds no secrets."""
+    try:
+        return bool(STANDS.search(path.read_text()))
+    except (OSError, ValueError):
+        return False
+
+
+def strays(source: Path | None) -> list[Complaint]:
+    """A copy for one host or group would replace the whole mapping there, so it is refused wherever it stands."""
+    if source is None:
+        return []
+    base = beside(source)
+    general = [*files(base / "group_vars" / "all"), *files(base / "group_vars", "all.*"), base / "group_vars" / "all"]
+    suspects = [*files(base / "host_vars"), *(path for path in files(base / "group_vars") if path not in general)]
+    allowed = "gpustack_… settings of hosts; the spec stands in group_vars/all/gpustack.yml only"
+    return [
+        Complaint(str(path), KEY, "a cluster spec", allowed, "config-spec-split")
+        for path in suspects
+        if says_spec(path)
+    ]
+
+
+def cluster_spec(
+    source: Path | None, names: Sequence[str], variables: Mapping[str, Mapping[str, Any]], hosts: Sequence[Host]
+) -> tuple[Spec, list[Complaint]]:
+    """With a complaint the spec is not to be used. Null counts as nothing said."""
+    file = spec_file(source)
+    if found := strays(source):
+        return Spec(), found
+    said = [variables.get(name, {}).get(KEY) or {} for name in names]
+    given: Any = next(iter(said), {})
+    if any(other != given for other in said):
+        differing = [name for name, other in zip(names, said, strict=True) if other != given]
+        allowed = "one for all, in group_vars/all/gpustack.yml only"
+        found = [Complaint(file, KEY, f"another `{KEY}:` for {', '.join(differing)}", allowed, "config-spec-split")]
+        return Spec(), found
+    if not isinstance(given, Mapping):
+        return Spec(), [Complaint(file, KEY, repr(given), "a mapping of settings")]
+    spec, wrong, complaints = judged(file, given)
+    return spec, complaints + [entry for keys, entry in contradictions(file, spec, hosts) if not wrong & keys]
+
+
+def judged(file: str, given: Mapping[str, Any]) -> tuple[Spec, set[str], list[Complaint]]:
+    """The spec, the keys that are wrong, and complaints. Of a wrong spec, the rest is judged as if those were not said,
+    so that contradictions are told in the same breath."""
+    try:
+        return Spec.model_validate(given), set(), []
+    except ValidationError as error:
+        complaints = complain(file, KEY, error, Spec)
+        paths = [path_of(entry) for entry in error.errors()]
+        wrong = {".".join(path[:depth]) for path in paths for depth in range(1, len(path) + 1)}
+        rest = deepcopy(dict(given))
+        for path in paths:
+            forget(rest, path)
+    try:
+        return Spec.model_validate(rest), wrong, complaints
+    except ValidationError:
+        return Spec(), {*Spec.model_fields, *wrong}, complaints
+
+
+def forget(given: Any, path: Sequence[str]) -> None:
+    """Takes away the topmost part of a path that is no mapping, or its end."""
+    for part in path[:-1]:
+        if not isinstance(given.get(part), dict):
+            given.pop(part, None)
+            return
+        given = given[part]
+    given.pop(path[-1], None)
+
+
+def contradictions(file: str, spec: Spec, hosts: Sequence[Host]) -> Iterator[tuple[set[str], Complaint]]:
+    """What is right by itself and wrong together: the keys that it is about, and the complaint."""
+    pods, services = spec.kubernetes.pod_cidr, spec.kubernetes.service_cidr
+    pod_key, service_key = "kubernetes.pod_cidr", "kubernetes.service_cidr"
+    if pods.overlaps(services):
+        found, allowed = f"{pods}, which overlaps {service_key} {services}", "networks apart from each other"
+        yield {pod_key, service_key}, Complaint(file, f"{KEY}.{pod_key}", found, allowed, "config-networks-overlap")
+    for key, network in ((pod_key, pods), (service_key, services)):
+        inside = [f"{address} of {host.name}" for host in hosts for address in addresses(host) if address in network]
+        if inside:
+            found, allowed = f"{network}, which holds {', '.join(inside)}", "a network that no host is in"
+            yield {key}, Complaint(file, f"{KEY}.{key}", found, allowed, "config-networks-overlap")
+
+
+def addresses(host: Host) -> list[IPv4Address]:
+    """Those that are known without asking anybody."""
+    named = IPv4Network(host.address) if re.fullmatch(r"\d+(\.\d+){3}", host.address) else None
+    said = [named.network_address] if named else []
+    return list(dict.fromkeys([*said, *([host.spec.gpustack_node_ip] if host.spec.gpustack_node_ip else [])]))

@@ -1,0 +1,120 @@
+"""The example inventory of `gpustack init`, generated from the spec's model: every key, its default, what it means.
+
+A line `# key: value` is a default to be uncommented; every other comment is prose.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import wrap
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from gpustack.config.host import HostSpec
+from gpustack.config.resolved import containerd_version_of, kubernetes_version_of
+from gpustack.config.spec import Mirror, Spec
+from gpustack.config.wording import section_of
+
+HOSTS, SPEC = Path("hosts.yml"), Path("group_vars/all/gpustack.yml")
+WIDTH = 110
+
+HOSTS_TEXT = """\
+# Who: an ordinary Ansible inventory. What all hosts have in common stands in group_vars/all/gpustack.yml.
+all:
+  vars:
+    # How to log in. The options of your ~/.ssh/config count as well. The user is root, or becomes root with sudo.
+    # ansible_user: ubuntu
+    # ansible_port: 22
+    # ansible_ssh_private_key_file: ~/.ssh/id_ed25519
+    # ansible_ssh_common_args: -J jump.example.com
+
+# The host that runs the Kubernetes API, its controllers and etcd: exactly one in this release.
+kube_control_plane:
+  hosts:
+    kube1:
+      ansible_host: 192.0.2.11
+{settings}
+
+# The hosts that run pods. For a cluster of one host, name the control plane here as well.
+kube_node:
+  hosts:
+    kube2:
+      ansible_host: 192.0.2.12
+    kube3:
+      ansible_host: 192.0.2.13
+"""
+HOST_EXAMPLES = {"gpustack_node_ip": "192.0.2.11"}
+
+SPEC_TEXT = """\
+# The cluster spec: what all hosts have in common. It stands here and nowhere else; host settings are variables of the
+# hosts (hosts.yml, host_vars). Every key is here with its default. To change one, take away the `# ` before it.
+gpustack:
+{settings}
+"""
+
+
+def example() -> dict[Path, str]:
+    """Texts by path below the inventory's folder."""
+    host_settings = "\n".join(
+        line for name, field in HostSpec.model_fields.items() for line in host_setting(name, field)
+    )
+    return {
+        HOSTS: HOSTS_TEXT.format(settings=host_settings),
+        SPEC: SPEC_TEXT.format(settings="\n".join(settings(Spec, Spec(), 1)).rstrip()),
+    }
+
+
+def host_setting(name: str, field: FieldInfo) -> list[str]:
+    return [*prose(described(field), 3), f"      # {name}: {HOST_EXAMPLES[name]}"]
+
+
+def settings(model: type[BaseModel], defaults: BaseModel, depth: int) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        key, value = field.alias or name, getattr(defaults, name)
+        yield from prose(described(field), depth)
+        if isinstance(value, BaseModel):
+            yield f"{'  ' * depth}{key}:"
+            yield from settings(type(value), value, depth + 1)
+        else:
+            if section_of(field.annotation) is Mirror:
+                yield from mirror(key, depth)
+            yield f"{'  ' * depth}# {key}: {written(effective(model, name, field, value))}"
+        if depth == 1:
+            yield ""
+
+
+def effective(model: type[BaseModel], name: str, field: FieldInfo, value: Any) -> Any:
+    """The default, or what stands for it where the default is found elsewhere."""
+    if value is not None:
+        return value
+    if name == "version":
+        return (containerd_version_of if model.__name__ == "Containerd" else kubernetes_version_of)(Spec())
+    return (field.examples or [None])[0]
+
+
+def mirror(key: str, depth: int) -> Iterator[str]:
+    """The other form of `source`, as prose."""
+    yield f"{'  ' * depth}#     {key}:"
+    for name, field in Mirror.model_fields.items():
+        yield f"{'  ' * depth}#       {name}: {(field.examples or [''])[0]}    # {field.description}"
+
+
+def described(field: FieldInfo) -> str:
+    """With the choices where there are some."""
+    choices = get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+    named = f" ({' | '.join(str(choice) for choice in choices)})" if choices else ""
+    return f"{field.description}{named}"
+
+
+def prose(text: str, depth: int) -> list[str]:
+    indent = "  " * depth
+    return [f"{indent}# {line}" for line in wrap(text, WIDTH - len(indent))]
+
+
+def written(value: Any) -> str:
+    """As YAML, on one line."""
+    import yaml
+
+    plain = value if isinstance(value, (str, int, bool)) else list(value) if isinstance(value, tuple) else str(value)
+    return yaml.safe_dump(plain, default_flow_style=True, width=1000).partition("\n")[0]

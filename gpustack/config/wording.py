@@ -1,0 +1,95 @@
+"""pydantic's errors as complaints: file, key, what was found, what is allowed, nearest spelling."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from gpustack.config.complaint import Complaint, nearest
+
+# What pydantic calls by Python's names, as an operator would.
+ALLOWED = {
+    "string_type": "a text (a number needs quotes)",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "tuple_type": "a list",
+    "dict_type": "a mapping of settings",
+    "model_type": "a mapping of settings",
+    "invalid_key": "a text as key",
+    "ip_v4_network": "an IPv4 network such as 10.244.0.0/16, with no bit set behind its prefix",
+    "ip_v4_address": "an IPv4 address",
+    "missing": "a value",
+}
+
+
+def complain(file: str, prefix: str, error: ValidationError, model: type[BaseModel]) -> list[Complaint]:
+    return [complaint(file, prefix, entry, model) for entry in error.errors()]
+
+
+def complaint(file: str, prefix: str, entry: Mapping[str, Any], model: type[BaseModel]) -> Complaint:
+    path = path_of(entry)
+    key = ".".join(part for part in (prefix, *path) if part)
+    if entry["type"] == "extra_forbidden":
+        known = known_keys(model, path[:-1])
+        allowed = f"one of {', '.join(known)}"
+        return Complaint(
+            file, key, "a key that does not exist", allowed, "config-unknown-key", nearest(path[-1], known)
+        )
+    found = "nothing" if entry["type"] == "missing" else shown(entry["input"])
+    return Complaint(file, key, found, allowed_by(entry, model, path))
+
+
+def path_of(entry: Mapping[str, Any]) -> list[str]:
+    """Without the tags of unions, which stand in brackets and are no keys."""
+    return [str(part) for part in entry["loc"] if not str(part).startswith("(")]
+
+
+def allowed_by(entry: Mapping[str, Any], model: type[BaseModel], path: Sequence[str]) -> str:
+    kind, context = entry["type"], entry.get("ctx", {})
+    if kind == "literal_error":
+        return f"{context['expected']}{', or a mapping' if '(official)' in entry['loc'] else ''}"
+    if kind == "value_error":
+        _, _, rule = str(context["error"]).rpartition("allowed: ")
+        return rule
+    if kind == "string_pattern_mismatch":
+        field = field_at(model, path)
+        said = field.description if field and field.description else "a text of this form"
+        return f"{said} ({context['pattern']})"
+    text: str = entry["msg"]
+    return ALLOWED.get(kind, text[:1].lower() + text[1:])
+
+
+def shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def section_of(annotation: Any) -> type[BaseModel] | None:
+    """The model behind an annotation, through unions and Annotated."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := section_of(part))), None)
+
+
+def field_at(model: type[BaseModel], path: Sequence[str]) -> FieldInfo | None:
+    """`path` in the operator's keys; None where it leads out of the model, as into a list."""
+    field: FieldInfo | None = None
+    for part in path:
+        fields = model.model_fields
+        field = next((info for name, info in fields.items() if part in (name, info.alias)), None)
+        inner = section_of(field.annotation) if field else None
+        if inner is None:
+            return field
+        model = inner
+    return field
+
+
+def known_keys(model: type[BaseModel], path: Sequence[str]) -> list[str]:
+    """The keys that are allowed at a place of the model, as the operator writes them."""
+    field = field_at(model, path)
+    inner = section_of(field.annotation) if field else model
+    return [info.alias or name for name, info in (inner or model).model_fields.items()]
