@@ -11,6 +11,7 @@ from gpustack.probes.sections import sections
 
 SOCKET = "unix:///run/containerd/containerd.sock"
 OURS = "# Written by gpustack; a change here is undone by the next install."
+DROP_IN = "conf.d/gpustack.toml"
 REGISTRIES = ("docker.io", "ghcr.io", "nvcr.io", "quay.io", "registry.k8s.io")
 
 
@@ -34,18 +35,20 @@ class Mirror:
 
 @dataclass(frozen=True)
 class Configuration:
-    """The files: `drop_in` is ours, parsed, None when it is not there. `newest` is when the last of them was written,
-    in seconds of the epoch."""
+    """config.toml and the files of conf.d. `drop_in` is ours, parsed, None when it is not there; `disabled` are plugins
+    by the file that disables them; `broken` says of files that are no TOML why; `newest` is when the last of all was
+    written, in seconds of the epoch, 0 without any."""
 
     imports: tuple[str, ...]
-    disabled: tuple[str, ...]
+    disabled: Mapping[str, tuple[str, ...]]
     drop_in: Mapping[str, Any] | None
+    broken: Mapping[str, str]
     newest: int
 
 
 def runtime(answer: Answer) -> Runtime | None:
     """None when no daemon answers CRI v1, or crictl is not there. Raises KeyError on any other shape of `info`."""
-    if answer.rc != 0:
+    if answer.rc in (1, 127):
         return None
     config = json.loads(answer.out)["config"]
     cni, runc = config["cni"], config["containerd"]["runtimes"]["runc"]
@@ -62,14 +65,19 @@ RUNTIME = Probe("containerd.runtime", Shell(f"crictl --runtime-endpoint {SOCKET}
 
 
 def configuration(answer: Answer) -> Configuration:
-    """Raises ValueError when a file is no TOML: then containerd would not start with it either."""
-    said = dict(sections(answer.out))
-    main = tomllib.loads("\n".join(said["main"]))
-    times = [int(line) for line in said["times"]]
-    drop_in = tomllib.loads("\n".join(said["drop-in"])) if said["drop-in"] else None
-    return Configuration(
-        tuple(main.get("imports", ())), tuple(main.get("disabled_plugins", ())), drop_in, max(times, default=0)
-    )
+    files: dict[str, dict[str, Any]] = {}
+    broken: dict[str, str] = {}
+    times = [0]
+    for title, lines in sections(answer.out):
+        name, time = title.rsplit(" ", 1)
+        times.append(int(time))
+        try:
+            files[name] = tomllib.loads("\n".join(lines))
+        except tomllib.TOMLDecodeError as error:
+            broken[name] = str(error)
+    disabled = {name: tuple(said["disabled_plugins"]) for name, said in files.items() if said.get("disabled_plugins")}
+    imports = tuple(files.get("config.toml", {}).get("imports", ()))
+    return Configuration(imports, disabled, files.get(DROP_IN), broken, max(times))
 
 
 def mirrors(answer: Answer) -> Mapping[str, Mirror]:
@@ -84,20 +92,17 @@ def mirror(lines: list[str]) -> Mirror:
 
 CONFIGURATION = Probe(
     "containerd.configuration",
-    Shell(r"""cd /etc/containerd 2>/dev/null || :
-echo '== main'
-[ ! -e config.toml ] || cat config.toml
-echo '== drop-in'
-[ ! -e conf.d/gpustack.toml ] || cat conf.d/gpustack.toml
-echo '== times'
-for file in config.toml conf.d/*.toml; do [ ! -e "$file" ] || stat -c %Y "$file"; done"""),
+    Shell(r"""cd /etc/containerd 2>/dev/null || exit 0
+for file in config.toml conf.d/*.toml; do
+  [ ! -e "$file" ] || { echo "== $file $(stat -Lc %Y "$file")"; cat "$file"; echo; }
+done"""),
     configuration,
 )
 MIRRORS = Probe(
     "containerd.mirrors",
     Shell(r"""cd /etc/containerd/certs.d 2>/dev/null || exit 0
 for file in */hosts.toml; do
-  [ ! -e "$file" ] || { echo "== ${file%/hosts.toml}"; cat "$file"; }
+  [ ! -e "$file" ] || { echo "== ${file%/hosts.toml}"; cat "$file"; echo; }
 done"""),
     mirrors,
 )

@@ -105,7 +105,7 @@ MODULES = Probe(
 ! grep -qw overlay /proc/filesystems || echo overlay
 [ ! -e /proc/sys/net/bridge/bridge-nf-call-iptables ] || echo br_netfilter
 echo '== boot'
-[ ! -e /etc/modules-load.d/gpustack.conf ] || cat /etc/modules-load.d/gpustack.conf
+[ ! -e /etc/modules-load.d/gpustack.conf ] || { cat /etc/modules-load.d/gpustack.conf; echo; }
 echo '== apparmor'
 [ ! -e /sys/module/apparmor/parameters/enabled ] || cat /sys/module/apparmor/parameters/enabled"""),
     modules,
@@ -132,7 +132,7 @@ SWAP = Probe(
     Shell(r"""echo '== active'
 cat /proc/swaps
 echo '== fstab'
-[ ! -e /etc/fstab ] || cat /etc/fstab
+[ ! -e /etc/fstab ] || { cat /etc/fstab; echo; }
 echo '== units'
 systemctl list-unit-files --no-legend --plain '*.swap' zramswap.service || :"""),
     swap,

@@ -73,11 +73,20 @@ def repository(lines: list[str]) -> Repository | None:
     fields = dict(line.split(": ", 1) for line in lines if ": " in line)
     if not fields:
         return None
-    primary = [i for i, line in enumerate(lines) if line.startswith("pub:")]
-    prints = [next(line.split(":")[9] for line in lines[i:] if line.startswith("fpr:")) for i in primary]
-    return Repository(
-        fields["URIs"], fields["Suites"], fields.get("Components", ""), fields["Signed-By"], tuple(prints)
-    )
+    components = fields.get("Components", "")
+    return Repository(fields["URIs"], fields["Suites"], components, fields["Signed-By"], primary_keys(lines))
+
+
+def primary_keys(lines: list[str]) -> tuple[str, ...]:
+    """gpg's colon listing tells a primary key in a `pub` line and its fingerprint in the next `fpr` line."""
+    found: list[str] = []
+    primary = False
+    for line in lines:
+        kind, *fields = line.split(":")
+        if kind == "fpr" and primary:
+            found.append(fields[8])
+        primary = kind == "pub" or (primary and kind != "fpr")
+    return tuple(found)
 
 
 PACKAGES = Probe(
@@ -91,7 +100,7 @@ REPOSITORIES = Probe(
     Shell(r"""for name in containerd kubernetes; do
   echo "== $name"
   file=/etc/apt/sources.list.d/gpustack-$name.sources key=/etc/apt/keyrings/gpustack-$name.gpg
-  [ ! -e "$file" ] || cat "$file"
+  [ ! -e "$file" ] || { cat "$file"; echo; }
   [ ! -e "$key" ] || gpg --homedir /nonexistent --no-options --no-keyring --trust-model always --batch \
     --with-colons --show-keys "$key" || :
 done

@@ -5,30 +5,45 @@ from typing import Any
 from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.view import View
 from gpustack.config.resolved import mirror_of
-from gpustack.probes.containerd import CONFIGURATION, MIRRORS, REGISTRIES
+from gpustack.probes.containerd import CONFIGURATION, DROP_IN, MIRRORS, REGISTRIES
 
 IMPORTS = {"/etc/containerd/conf.d/*.toml", "/etc/containerd/conf.d/gpustack.toml"}
 CRI = ("cri", "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime", "io.containerd.cri.v1.images")
 
 
+def readable(here: View) -> Mismatch | None:
+    """The files are TOML: with a broken one, containerd does not start again."""
+    broken = [f"{name}: {why}" for name, why in here[CONFIGURATION].broken.items()]
+    hint = "correct the file; containerd config dump shows whether it can be read"
+    return Mismatch("files of containerd", "TOML", said(broken), "operator", hint=hint) if broken else None
+
+
 def configuration(here: View) -> Mismatch | None:
-    """config.toml imports our file, which says what it should, and CRI is not disabled."""
+    """config.toml imports our file, which says what it should, and does not disable CRI."""
     found = here[CONFIGURATION]
     wrong = []
     if found.drop_in != drop_in(restrict_oom_score_adj=here.spec.containerd.restrict_oom_score_adj):
-        wrong.append("conf.d/gpustack.toml is not ours" if found.drop_in else "no conf.d/gpustack.toml")
+        wrong.append(f"{DROP_IN} is not as we write it" if found.drop_in else f"no {DROP_IN}")
     if not IMPORTS & set(found.imports):
         wrong.append("config.toml does not import conf.d")
-    if disabled := [name for name in found.disabled if name in CRI]:
+    if disabled := set(CRI) & set(found.disabled.get("config.toml", ())):
         wrong.append(f"config.toml disables {said(disabled)}")
     return Mismatch("configuration of containerd", "ours, imported", said(wrong)) if wrong else None
+
+
+def cri_disabled_elsewhere(here: View) -> Mismatch | None:
+    """No other file of conf.d disables CRI."""
+    disabled = here[CONFIGURATION].disabled
+    files = [name for name, plugins in disabled.items() if name != "config.toml" and set(CRI) & set(plugins)]
+    hint = "take cri out of disabled_plugins there"
+    return Mismatch("files that disable CRI", "none", said(files), "operator", hint=hint) if files else None
 
 
 def drop_in(*, restrict_oom_score_adj: bool) -> dict[str, Any]:
     """What conf.d/gpustack.toml says (roles/containerd/templates), as containerd reads it."""
     runtime = {
         "restrict_oom_score_adj": restrict_oom_score_adj,
-        "cni": {"bin_dirs": ["/opt/cni/bin"]},
+        "cni": {"bin_dir": "", "bin_dirs": ["/opt/cni/bin"]},
         "containerd": {"runtimes": {"runc": {"options": {"SystemdCgroup": True}}}},
     }
     images = {"registry": {"config_path": "/etc/containerd/certs.d"}}
@@ -49,4 +64,4 @@ def mirrors(here: View) -> Mismatch | None:
     return Mismatch("mirror of registries", address or "none", f"otherwise for {said(wrong)}") if wrong else None
 
 
-CHECKS = (configuration, mirrors)
+CHECKS = (readable, configuration, cri_disabled_elsewhere, mirrors)

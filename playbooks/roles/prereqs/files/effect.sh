@@ -19,8 +19,9 @@ swap_off() {
   units=$(systemctl list-unit-files --no-legend --plain '*.swap' zramswap.service) || :
   echo "$units" | while read -r unit state _; do
     case $state in '' | masked | disabled | transient) continue ;; esac
-    systemctl mask --quiet --now "$unit"
-    echo "changed: masked $unit"
+    # A unit file in /etc cannot be masked.
+    systemctl mask --quiet --now "$unit" 2>/dev/null || systemctl disable --quiet --now "$unit"
+    echo "changed: $unit"
   done
   [ "$(wc -l </proc/swaps)" -gt 1 ] || return 0
   swapoff -a
