@@ -119,6 +119,7 @@ def no_compilers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def bundle(built: Path, tmp_path: Path, no_compilers: None) -> Path:
-    """A copy of the miniature bundle, to be changed."""
+def bundle(built: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_compilers: None) -> Path:
+    """A copy of the miniature bundle and of the cache it came from, to be changed."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(shutil.copytree(home / "cache", tmp_path / "cache")))
     return Path(shutil.copytree(built, tmp_path / "bundle"))

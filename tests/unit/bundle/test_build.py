@@ -1,12 +1,15 @@
 """What a build does again, what it leaves, and what it refuses."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gpustack.bundle import keys, manifest
+from gpustack.bundle import keys, manifest, modules
 from gpustack.bundle.build import build
+from gpustack.bundle.cache import Part
 from gpustack.bundle.verify import verify
+from gpustack.bundle.versions import Versions, load
 from gpustack.errors import BundleError
 from gpustack.events import Event
 
@@ -41,6 +44,31 @@ def test_another_patch_makes_kubernetes_alone(bundle: Path) -> None:
     assert {"registry.k8s.io/kube-proxy:v1.36.3", "registry.k8s.io/kube-proxy:v1.36.4"} < {
         image.reference for image in listed.images
     }
+
+
+def test_another_program_makes_what_holds_it(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = modules.parts
+
+    def write_other(out: Path) -> None:
+        (out / "crictl").write_text("other")
+
+    def other_crictl(versions: Versions, kubernetes: tuple[str, ...]) -> list[Part]:
+        made = [part for part in parts(versions, kubernetes) if part.name != "crictl"]
+        return [*made, Part("crictl", "other inputs", write_other)]
+
+    monkeypatch.setattr(modules, "parts", other_crictl)
+    assert made_by(bundle) == ["apt-kubernetes-1.36", "crictl", "deb-cri-tools_1.36.0-1.1"]
+    verify(bundle)
+
+
+def test_the_same_program_compiled_anew_makes_nothing_else(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = modules.parts
+
+    def other_inputs(versions: Versions, kubernetes: tuple[str, ...]) -> list[Part]:
+        return [replace(part, inputs="another compiler, " + part.inputs) for part in parts(versions, kubernetes)]
+
+    monkeypatch.setattr(modules, "parts", other_inputs)
+    assert made_by(bundle) == sorted(part.name for part in parts(load(), ("1.36.4",)))
 
 
 def test_a_harmed_bundle_is_mended(bundle: Path) -> None:

@@ -67,6 +67,7 @@ def test_the_same_files_make_the_same_layer(tmp_path: Path) -> None:
     one = oci.layer(files, tmp_path / "one")
     program.touch()
     assert oci.layer(dict(reversed(files.items())), tmp_path / "two") == one
+    assert (tmp_path / "one" / one.digest.removeprefix("sha256:")).read_bytes()[4:8] == bytes(4)  # gzip's time
     with tarfile.open(tmp_path / "one" / one.digest.removeprefix("sha256:")) as tar:
         modes = {entry.name: entry.mode for entry in tar}
         assert tar.getmember("bin").linkname == "usr/bin"
