@@ -40,8 +40,9 @@ def free_net(used: Iterable[IPv4Network], taken: Iterable[str]) -> str:
 def rules(record: Record) -> list[tuple[str, str, str]]:
     """(table, chain, rule) in the order in which they must stand.
 
-    A pod or service address that nothing translated is rejected on its way out of the lab: it would leave through NAT,
-    and an outside that answers for any address turns a broken Service into a wrong answer.
+    A pod or service address that nothing translated, and an address of another lab or of one that is gone, are rejected
+    on their way out: they would leave through NAT, and an outside that answers for any address turns a broken Service
+    into a wrong answer.
     """
     bridge, subnet = record.bridge, f"{record.net}.0/24"
     return [
@@ -49,6 +50,7 @@ def rules(record: Record) -> list[tuple[str, str, str]]:
         ("filter", "INPUT", f"-i {bridge} -j ACCEPT"),
         ("filter", "FORWARD", f"-i {bridge} ! -o {bridge} -d {PODS} -j REJECT"),
         ("filter", "FORWARD", f"-i {bridge} ! -o {bridge} -d {SERVICES} -j REJECT"),
+        ("filter", "FORWARD", f"-i {bridge} ! -o {bridge} -d {BLOCK} -j REJECT"),
         ("filter", "FORWARD", f"-i {bridge} -j ACCEPT"),
         ("filter", "FORWARD", f"-o {bridge} -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT"),
     ]

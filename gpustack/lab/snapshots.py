@@ -27,7 +27,7 @@ def save(record: Record, snapshot: str, report: Reporter) -> None:
         run(["btrfs", "filesystem", "sync", str(record.pool)])
         for host in record.hosts:
             pool.copy(hosts.root_of(record, host), directory(record, snapshot) / host.name)
-    report(Event("done", record.name, f"{len(record.hosts)} hosts are saved as {snapshot}", time.monotonic() - begun))
+    report(Event("done", record.name, f"disks saved as {snapshot}", time.monotonic() - begun))
 
 
 def restore(record: Record, snapshot: str, report: Reporter) -> None:
@@ -48,7 +48,7 @@ def restore(record: Record, snapshot: str, report: Reporter) -> None:
             if root.exists():
                 pool.delete(root)
             pool.copy(saved / host.name, root)
-        report(Event("done", record.name, f"the disks are those of {snapshot}", time.monotonic() - begun))
+        report(Event("done", record.name, f"disks are those of {snapshot}", time.monotonic() - begun))
         hosts.boot(record, record.hosts)
         hosts.wait_for_ssh(record, record.hosts, report)
 

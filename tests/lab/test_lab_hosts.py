@@ -92,8 +92,10 @@ def test_hosts_reach_each_other_by_address(two: lab.Lab) -> None:
     assert " 0% packet loss" in said(two, "host1", f"ping -c 2 -W 2 {two.hosts[1].address}")
 
 
-def test_an_untranslated_service_address_is_refused_at_once(two: lab.Lab) -> None:
-    connect = "import socket; socket.create_connection(('10.96.0.1', 443), timeout=10)"
+@pytest.mark.parametrize("address", ["10.96.0.1", "10.244.1.9", "10.77.255.1"])
+def test_addresses_that_mean_nothing_outside_are_refused_at_once(two: lab.Lab, address: str) -> None:
+    """An untranslated Service, a pod, another lab."""
+    connect = f"import socket; socket.create_connection(('{address}', 443), timeout=10)"
     begun = time.monotonic()
     done = two.exec("host1", ["python3", "-c", connect], limit=30)
     assert "ConnectionRefusedError" in done.stderr

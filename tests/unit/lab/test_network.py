@@ -51,8 +51,8 @@ def test_what_is_chosen_overlaps_nothing(used: list[IPv4Network]) -> None:
 def test_untranslated_addresses_are_rejected_before_anything_is_accepted(tmp_path: Path) -> None:
     forward = [rule for table, chain, rule in rules(record(tmp_path)) if (table, chain) == ("filter", "FORWARD")]
     verdicts = [rule.rsplit(" ", 1)[1] for rule in forward]
-    assert verdicts == ["REJECT", "REJECT", "ACCEPT", "ACCEPT"]
-    assert [str(net) in rule for net, rule in zip((PODS, SERVICES), forward, strict=False)] == [True, True]
+    assert verdicts == ["REJECT", "REJECT", "REJECT", "ACCEPT", "ACCEPT"]
+    assert [str(net) in rule for net, rule in zip((PODS, SERVICES, BLOCK), forward, strict=False)] == [True] * 3
 
 
 def test_every_rule_is_bound_to_the_lab(tmp_path: Path) -> None:
