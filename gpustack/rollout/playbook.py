@@ -6,7 +6,6 @@ password is the one exception, and goes through the runner's `passwords` into a 
 
 import os
 import shlex
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from typing import Any
 from gpustack.config.shipped import playbooks
 from gpustack.events import Event, Reporter
 from gpustack.rollout.plan import Played, TaskFailure
+from gpustack.rollout.tether import tethered
 from gpustack.steps.step import Step
 
 BECOME_PROMPT = r"(?i)become password.*:\s*?$"
@@ -139,8 +139,7 @@ def run(
 def environment(folder: Path) -> dict[str, str]:
     """Ansible's settings for our plays. The operator's ansible.cfg stays in force for all else."""
     own = {
-        # ansible-playbook stands beside our own interpreter, also when its folder is not in PATH.
-        "PATH": f"{Path(sys.executable).parent}:{os.environ.get('PATH', os.defpath)}",
+        "PATH": tethered("ansible-playbook", folder),
         "ANSIBLE_ROLES_PATH": str(playbooks() / "roles"),
         "ANSIBLE_HOST_KEY_CHECKING": "True",
         "ANSIBLE_PIPELINING": "True",
