@@ -4,6 +4,7 @@ import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from textwrap import fill
 
@@ -26,12 +27,13 @@ class Page:
     do: str = ""
 
 
-def error_pages(folder: Path = PAGES) -> Mapping[str, Page]:
+@cache
+def error_pages() -> Mapping[str, Page]:
     """Of all rooms, by reference."""
     import yaml
 
     found: dict[str, Page] = {}
-    for path in sorted(folder.glob("*.yaml")):
+    for path in sorted(PAGES.glob("*.yaml")):
         for reference, page in yaml.safe_load(path.read_text()).items():
             found[reference] = Page(**{key: str(value).strip() for key, value in page.items()})
     return found

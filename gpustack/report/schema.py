@@ -50,7 +50,7 @@ class CheckShape:
 
 @dataclass(frozen=True)
 class StateShape:
-    """`where` is a host or @cluster; `after` is the step that `later` waits for, else null."""
+    """`where` is a host or @cluster; `after` is the drifted step that it waits for, else null."""
 
     step: str
     where: str

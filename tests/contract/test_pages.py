@@ -1,0 +1,134 @@
+"""`gpustack explain` has a page for all that is named to people: errors, reasons of refusal, hints, steps, checks."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.errors import UsageError
+from gpustack.report import pages
+from gpustack.report.pages import PAGES, checks, contents, error_pages, explain
+from gpustack.steps import STEPS
+
+PACKAGE = PAGES.parent
+TEXTS = [*sorted(PAGES.glob("*.yaml")), *sorted((PACKAGE.parent / "playbooks").rglob("*.yml"))]
+ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+# Where the reference stands among the arguments.
+PLACES = {"Complaint": 4, "Reach": 1}
+
+
+@cache
+def sources() -> dict[str, ast.Module]:
+    return {str(path.relative_to(PACKAGE)): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def named() -> set[str]:
+    """Names of our own error classes and of the values that carry a reference."""
+    import gpustack.errors
+
+    return {name for name in vars(gpustack.errors) if name.endswith("Error")} | set(PLACES)
+
+
+def references() -> Iterator[tuple[str, str]]:
+    """(file, reference): written into a call, assigned to a `reference`, or the default of such a field."""
+    carriers = named()
+    for path, tree in sources().items():
+        for node in ast.walk(tree):
+            values: list[ast.expr | None] = []
+            if isinstance(node, ast.Call):
+                name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+                values = [word.value for word in node.keywords if word.arg == "reference"]
+                at = PLACES.get(name, 0)
+                values += node.args[at : at + 1] if name in carriers else []
+            elif isinstance(node, ast.Assign | ast.AnnAssign):
+                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+                values = [node.value] if getattr(target, "id", "") == "reference" else []
+            yield from ((path, text) for value in values if value for text in constants(value))
+
+
+def constants(value: ast.expr) -> Iterator[str]:
+    """The texts that an expression may come to: both arms of a condition."""
+    if isinstance(value, ast.Constant) and isinstance(value.value, str) and value.value:
+        yield value.value
+    elif isinstance(value, ast.IfExp):
+        yield from (*constants(value.body), *constants(value.orelse))
+
+
+def test_every_reference_has_a_page() -> None:
+    found = list(references())
+    assert len({reference for _, reference in found}) > 50
+    assert sorted({(path, reference) for path, reference in found if reference not in error_pages()}) == []
+
+
+def test_every_page_is_of_something_that_is_said() -> None:
+    said = {text for _, text in references()}
+    texts = {node.value for tree in sources().values() for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    assert sorted(reference for reference in error_pages() if reference not in said | texts) == []
+
+
+def test_pages_that_are_advised_exist() -> None:
+    known = {*error_pages(), *checks(), *(step.id for step in STEPS)}
+    files = {path: (PACKAGE / path).read_text() for path in sources()} | {str(path): path.read_text() for path in TEXTS}
+    advised = {
+        (path, name)
+        for path, text in files.items()
+        for name in re.findall(r"gpustack explain ([a-z][a-z0-9/-]*)", text)
+    }
+    assert advised
+    assert sorted((path, name) for path, name in advised if name not in known) == []
+
+
+def test_rooms_do_not_explain_the_same_thing() -> None:
+    everything = [name for path in PAGES.glob("*.yaml") for name in yaml.safe_load(path.read_text())]
+    assert sorted({name for name in everything if everything.count(name) > 1}) == []
+    assert not set(everything) & {step.id for step in STEPS}
+
+
+@pytest.mark.parametrize("path", sorted(PAGES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_pages_have_their_form(path: Path) -> None:
+    entries: dict[str, Any] = yaml.safe_load(path.read_text())
+    for reference, page in entries.items():
+        assert ID.fullmatch(reference)
+        assert {"title", "text"} <= set(page) <= {"title", "text", "do"}, reference
+        assert all(isinstance(value, str) and value.strip() for value in page.values()), reference
+        assert not page["title"].rstrip().endswith("."), reference
+        assert len(page["title"]) <= 80, reference
+
+
+@pytest.mark.parametrize("path", sorted(PAGES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_nothing_behind_a_number_sign_is_lost(path: Path) -> None:
+    """In a plain YAML text ` #` begins a comment; commands with one stand in a block."""
+    assert re.findall(r"^ +\w+: [^|>\"'\n].* #.*$", path.read_text(), re.MULTILINE) == []
+
+
+def test_every_step_and_check_has_its_page() -> None:
+    for step in STEPS:
+        said = explain(step.id)
+        assert pages.document(step).split()[0] in said
+        assert all(f"{step.id}/{pages.name_of(check)}" in said for check in step.checks)
+    for name, (_, check) in checks().items():
+        assert check.__doc__, f"{name} has no docstring, which is its page"
+        assert name in explain(name)
+
+
+def test_a_check_is_found_by_its_own_name_where_only_one_has_it() -> None:
+    names = [name.partition("/")[2] for name in checks()]
+    alone = next(name for name in names if names.count(name) == 1 and name not in error_pages())
+    assert f"/{alone}: a check of" in explain(alone)
+
+
+def test_unknown_names_get_the_nearest_spelling() -> None:
+    with pytest.raises(UsageError) as raised:
+        explain("contanerd")
+    assert (raised.value.code, raised.value.hint) == (2, "gpustack explain containerd")
+
+
+def test_the_list_has_everything() -> None:
+    said = contents()
+    assert all(f"  {name}" in said for name in (*(step.id for step in STEPS), *checks(), *error_pages()))
+    assert max(len(line) for line in said.splitlines()) <= 80
