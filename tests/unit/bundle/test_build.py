@@ -1,5 +1,6 @@
 """What a build does again, what it leaves, and what it refuses."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from gpustack.bundle import keys, manifest, modules
 from gpustack.bundle.build import build
 from gpustack.bundle.cache import Part
+from gpustack.bundle.programs import run
 from gpustack.bundle.verify import verify
 from gpustack.bundle.versions import Versions, load
 from gpustack.errors import BundleError
@@ -49,15 +51,20 @@ def test_another_patch_makes_kubernetes_alone(bundle: Path) -> None:
 def test_another_program_makes_what_holds_it(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parts = modules.parts
 
-    def write_other(out: Path) -> None:
-        (out / "crictl").write_text("other")
+    def other(name: str) -> Part:
+        def make(out: Path) -> None:
+            (out / name).write_text("other")
 
-    def other_crictl(versions: Versions, kubernetes: tuple[str, ...]) -> list[Part]:
-        made = [part for part in parts(versions, kubernetes) if part.name != "crictl"]
-        return [*made, Part("crictl", "other inputs", write_other)]
+        return Part(name, "other inputs", make)
 
-    monkeypatch.setattr(modules, "parts", other_crictl)
-    assert made_by(bundle) == ["apt-kubernetes-1.36", "crictl", "deb-cri-tools_1.36.0-1.1"]
+    def other_programs(versions: Versions, kubernetes: tuple[str, ...]) -> list[Part]:
+        kept = [part for part in parts(versions, kubernetes) if part.name not in {"crictl", "coredns"}]
+        return [*kept, other("crictl"), other("coredns")]
+
+    monkeypatch.setattr(modules, "parts", other_programs)
+    packed = ["crictl", "deb-cri-tools_1.36.0-1.1", "apt-kubernetes-1.36"]
+    pulled = ["coredns", "image-registry.k8s.io_coredns_coredns_v1.14.2"]
+    assert made_by(bundle) == sorted(packed + pulled)
     verify(bundle)
 
 
@@ -78,6 +85,20 @@ def test_a_harmed_bundle_is_mended(bundle: Path) -> None:
     (bundle / manifest.SIGNATURE).write_text("no signature")
     assert made_by(bundle) == []
     verify(bundle)
+
+
+def test_when_one_part_fails_the_others_are_ended(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Path) -> None:
+        raise BundleError("bundle-program-failed", "the compiler gave up")
+
+    def slow_and_failing(_versions: Versions, _kubernetes: tuple[str, ...]) -> list[Part]:
+        return [Part("slow", "a", lambda _: print(run(["sleep", "50"], limit=60))), Part("failing", "b", fail)]
+
+    monkeypatch.setattr(modules, "parts", slow_and_failing)
+    begin = time.monotonic()
+    with pytest.raises(BundleError, match="the compiler gave up"):
+        build(bundle)
+    assert time.monotonic() - begin < 20
 
 
 def test_a_directory_with_other_things_is_left_alone(tmp_path: Path, no_compilers: None) -> None:
