@@ -17,7 +17,7 @@ help:
 	@echo "make demo      two throw-away hosts become a verified cluster (first time 25 minutes, then 5)"
 	@echo "make test      unit, contract and replay tests, one complete install (first time 25 minutes, then under 20)"
 	@echo "make lab-test  everything that needs lab hosts (CONTRIBUTING.md says how long)"
-	@echo "make lint      ruff, mypy, import-linter, yamllint, ansible-lint, shellcheck (first time 2 minutes)"
+	@echo "make lint      ruff, mypy, import-linter, yamllint, ansible-lint, shellcheck (2 minutes)"
 	@echo "make bench     the table of ratios"
 	@echo "make bundle    the packages and images that lab hosts install from (first time 15 minutes)"
 	@echo "make env       .venv and Debian packages (first time 1 minute)"
@@ -53,7 +53,7 @@ bench:
 	scripts/bench
 
 lint: $(ENV)
-	@echo "make lint: about a minute" >&2
+	@echo "make lint: one to two minutes" >&2
 	@$(MAKE) --no-print-directory --keep-going ruff mypy imports yaml ansible shell
 
 ruff: $(ENV)

@@ -33,6 +33,8 @@ def test_commands_exist(name: str) -> None:
     from gpustack.cli.app import app
 
     known = set(get_command(app).commands)  # type: ignore[attr-defined]
-    named = set(re.findall(r"(?m)(?:`|^)gpustack ([a-z]+)", (ROOT / name).read_text()))
+    text = (ROOT / name).read_text()
+    blocks = "\n".join(re.findall(r"(?s)```sh\n(.*?)```", text))
+    named = set(re.findall(r"`gpustack ([a-z]+)", text) + re.findall(r"(?m)^gpustack ([a-z]+)", blocks))
     assert named
     assert named - known == set()
