@@ -52,19 +52,18 @@ class Certificate:
 
 
 def files(answer: Answer) -> Files:
-    """Lines `mode path` of stat(1) and `server path address`. Raises ValueError for any other line."""
+    """Lines `mode path` of stat(1) and `path: server: address` of grep(1). Raises ValueError for any other line."""
     if answer.rc != 0:
         raise ValueError(answer.err)
     modes: dict[str, str] = {}
     servers: dict[str, str] = {}
     for line in answer.out.splitlines():
-        word, path, *rest = line.split()
-        if word == "server" and len(rest) == 1:
-            servers[path] = rest[0]
-        elif word.isdigit() and not rest:
-            modes[path] = word
+        if line[0].isdigit():
+            mode, path = line.split(" ", 1)
+            modes[path] = mode
         else:
-            raise ValueError(line)
+            path, _, address = line.split(":", 2)
+            servers[path] = address.strip()
     return Files(modes, servers)
 
 
@@ -127,7 +126,7 @@ def listening(answer: Answer) -> Mapping[int, tuple[str, ...]]:
 PATHS = (*CONTROL_PLANE, CA, SUPER_ADMIN, KUBELET_CONF, BOOTSTRAP, UNFINISHED, JOIN, ROOTS)
 FILES_SCRIPT = f"""
 stat -c '%a %n' {" ".join(PATHS)} 2>/dev/null
-awk '$1 == "server:" {{ print "server", FILENAME, $2 }}' {KUBELET_CONF} {BOOTSTRAP} 2>/dev/null
+grep -sHE '^ *server: ' {KUBELET_CONF} {BOOTSTRAP}
 exit 0
 """
 # Public certificates only; one openssl for all of them. Those in kubeconfigs were made in the same run of kubeadm.

@@ -31,18 +31,20 @@ def version(here: View) -> Mismatch | None:
 def settings(here: View) -> Mismatch | None:
     """Flannel's network is the pod network, and its backend the one asked for."""
     spec, found = here.spec.flannel, here[NET_CONF]
-    wanted = f"{here.spec.kubernetes.pod_cidr} over {spec.backend}"
-    said = f"{found.network} over {found.backend}" if found else ""
-    if spec.backend == "vxlan":
-        wanted += f" on port {spec.port}"
-        said += f" on port {found.port or DEFAULT_PORT}" if found else ""
-    return expect("Flannel's network", wanted, said)
+    wanted = told(str(here.spec.kubernetes.pod_cidr), spec.backend, spec.port)
+    return expect("Flannel's network", wanted, told(found.network, found.backend, found.port) if found else "")
+
+
+def told(network: str, backend: str, port: int) -> str:
+    """Only vxlan has a port."""
+    return f"{network} over {backend}" + (f" on port {port or DEFAULT_PORT}" if backend == "vxlan" else "")
 
 
 def rolled_out(here: View) -> Mismatch | None:
     """Every pod of the DaemonSet runs its present template."""
     found = here[FLANNEL_DAEMON_SET]
-    return expect("Flannel's pods", "up to date", "up to date" if found and found.current else "")
+    is_now = "up to date" if found and found.current else "some of an older template" if found else "none"
+    return expect("Flannel's pods", "up to date", is_now)
 
 
 def running(here: View) -> Mismatch | None:

@@ -56,8 +56,10 @@ def node(here: View) -> Mismatch | None:
     if found:
         return expect("node", "Ready", "Ready" if found.ready else found.reason)
     lost = not here[FILES].lacks(KUBELET_CONF) and here[HEALTH] == "ok"
+    if not lost:
+        return Mismatch("node", "Ready", "no node is this host")
     hint = "systemctl restart kubelet    # on that host: registers it again"
-    return Mismatch("node", "Ready", "no node is this host", cure="operator" if lost else "install", hint=hint)
+    return Mismatch("node", "Ready", "no node is this host", cure="operator", hint=hint)
 
 
 def version(here: View) -> Mismatch | None:

@@ -1,0 +1,169 @@
+from typing import Any
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.steps.control_plane import STEP
+from tests.unit.steps.recorded_cluster import ABSENT, K1, STOPPED, broken, judged, recorded, said, units
+
+FILES, CERTIFICATES, LISTENING = "kubeadm.files", "kubeadm.certificates", "kubeadm.listening"
+UNFINISHED = "600 /etc/kubernetes/gpustack-kubeadm.yaml.unfinished\n"
+ADMIN = "600 /etc/kubernetes/admin.conf\n"
+
+
+def files(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
+    return {(FILES, "k1"): recorded(FILES, "control-plane", *edits)}
+
+
+def test_nothing_there_is_initialised_by_install() -> None:
+    assert broken(STEP, {(FILES, "k1"): recorded(FILES, "fresh")})["initialised"] == ("nothing", "install")
+
+
+def test_a_broken_off_initialisation_is_taken_up_again() -> None:
+    found = broken(STEP, {(FILES, "k1"): recorded(FILES, "broken-off-init")})
+    assert found["initialised"] == ("an initialisation that was broken off", "install")
+
+
+def test_while_broken_off_nothing_asks_for_a_person() -> None:
+    answers = {
+        (FILES, "k1"): recorded(FILES, "broken-off-init"),
+        ("kube.readyz", CLUSTER): recorded("kube.readyz", "broken-off-init"),
+        ("kube.deployments", CLUSTER): said("kube.deployments", '{"items":[]}'),
+        ("kubeadm.settings", CLUSTER): said("kubeadm.settings", '{"items":[]}'),
+        (LISTENING, "k1"): said(LISTENING, ""),
+    }
+    found = broken(STEP, answers)
+    assert {"initialised", "api", "dns", "endpoint", "networks", "metrics", "kubelet-settings"} <= set(found)
+    assert {cure for _, cure in found.values()} == {"install"}
+
+
+@pytest.mark.parametrize(
+    "lost", ["600 /etc/kubernetes/manifests/etcd.yaml\n", ADMIN, "600 /etc/kubernetes/pki/ca.key\n"]
+)
+def test_half_a_control_plane_is_never_reset(lost: str) -> None:
+    found, cure = broken(STEP, files((lost, "")))["initialised"]
+    assert cure == "operator"
+    assert lost.split()[1] in found
+
+
+def test_a_worker_of_another_cluster_is_not_made_a_control_plane() -> None:
+    assert broken(STEP, {(FILES, "k1"): recorded(FILES, "worker")})["initialised"][1] == "operator"
+
+
+def test_a_stopped_kubelet_is_started_and_the_silent_api_is_no_separate_matter() -> None:
+    answers = {("units.services", "k1"): units(STOPPED), ("kube.readyz", CLUSTER): recorded("kube.readyz", "refused")}
+    found = broken(STEP, answers)
+    assert found["kubelet"] == ("not active, enabled", "install")
+    assert found["api"][1] == "install"
+
+
+def test_no_kubelet_at_all() -> None:
+    assert broken(STEP, {("units.services", "k1"): units(ABSENT)})["kubelet"] == ("not installed", "install")
+
+
+def test_an_api_that_does_not_answer_beside_a_kubelet_that_runs_is_for_a_person() -> None:
+    answers = {
+        ("kube.readyz", CLUSTER): recorded("kube.readyz", "refused"),
+        ("kube.nodes", CLUSTER): recorded("kube.nodes", "refused"),
+    }
+    found = judged(STEP, answers)
+    mismatch = found["api"].mismatch
+    assert mismatch
+    assert mismatch.cure == "operator"
+    assert "refused" in mismatch.found
+    assert "crictl" in mismatch.hint
+    assert found["node"].outcome == "unknown"
+
+
+def test_another_version_is_for_upgrade() -> None:
+    found = broken(STEP, spec={"kubernetes": {"version": "1.36.3"}})
+    assert found == {"version": ("1.36.4", "upgrade")}
+
+
+def test_the_host_is_the_node_with_its_machine_id_not_with_its_name() -> None:
+    answers = {("system.identity", "k1"): said("system.identity", "f" * 32 + "\n\n")}
+    assert broken(STEP, answers) == {"node": ("none", "operator")}
+
+
+def test_dns_must_be_deployed() -> None:
+    answers = {("kube.deployments", CLUSTER): said("kube.deployments", '{"items":[]}')}
+    assert broken(STEP, answers) == {"dns": ("nothing", "operator")}
+
+
+def test_certificates_that_end_soon() -> None:
+    answers = {
+        (CERTIFICATES, "k1"): recorded(CERTIFICATES, "control-plane", ("Nov 21 04:38:10 2027", "Dec  3 04:38:10 2026"))
+    }
+    found, cure = broken(STEP, answers)["certificates"]
+    assert cure == "operator"
+    assert "kube-apiserver until 2026-12-03" in found
+    assert "etcd-ca" not in found
+
+
+def test_admin_conf_is_for_root_alone() -> None:
+    assert broken(STEP, files((ADMIN, "644 /etc/kubernetes/admin.conf\n"))) == {"credentials": ("mode 644", "install")}
+
+
+def test_root_has_a_kubeconfig() -> None:
+    assert broken(STEP, files(("600 /root/.kube/config\n", ""))) == {"credentials": ("nothing", "install")}
+
+
+@pytest.mark.parametrize(
+    ("check", "spec"),
+    [
+        ("endpoint", {"kubernetes": {"version": "1.36.4", "endpoint": "kube.example.org:6443"}}),
+        ("networks", {"kubernetes": {"version": "1.36.4", "pod_cidr": "10.32.0.0/16"}}),
+        ("networks", {"kubernetes": {"version": "1.36.4", "service_cidr": "10.112.0.0/16"}}),
+        ("networks", {"kubernetes": {"version": "1.36.4", "dns_domain": "other.local"}}),
+        ("certificate-names", {"kubernetes": {"version": "1.36.4", "cert_sans": ["kube.example.org"]}}),
+        ("metrics", {"kubernetes": {"version": "1.36.4", "metrics_bind": "127.0.0.1"}}),
+        ("kubelet-settings", {"kubelet": {"failCgroupV1": True}}),
+        ("kubelet-settings", {"swap": "off"}),
+        ("proxy-settings", {"kube_proxy": {"mode": "nftables", "conntrack": {"max_per_core": 0, "min": 0}}}),
+        ("proxy-settings", {"kube_proxy": {}}),
+    ],
+)
+def test_what_was_settled_at_birth_is_compared_and_left_to_a_person(check: str, spec: dict[str, Any]) -> None:
+    found = judged(STEP, spec=spec)
+    assert {name for name, one in found.items() if one.mismatch} == {check}
+    mismatch = found[check].mismatch
+    assert mismatch
+    assert mismatch.cure == "operator"
+    assert mismatch.hint
+
+
+def test_a_component_that_listens_nowhere_cannot_be_monitored() -> None:
+    answers = {(LISTENING, "k1"): recorded(LISTENING, "control-plane", ("LISTEN 0      4096   *:10259 *:*\n", ""))}
+    assert broken(STEP, answers) == {"metrics": ("kube-scheduler nowhere", "operator")}
+
+
+def test_metrics_on_the_loopback_only_when_asked_so() -> None:
+    loopback = {(LISTENING, "k1"): recorded(LISTENING, "debian-13")}
+    assert set(broken(STEP, loopback)) == {"metrics"}
+    assert not broken(STEP, loopback, {"kubernetes": {"version": "1.36.4", "metrics_bind": "127.0.0.1"}})
+
+
+def test_a_cluster_of_one_host_with_settings_of_its_own() -> None:
+    """The other recorded cluster: Debian 13, nftables, names in the certificate, loopback, an endpoint by name."""
+    from dataclasses import replace
+    from ipaddress import IPv4Address
+
+    from gpustack.config.host import HostSpec
+
+    spec = {
+        "kubernetes": {
+            "version": "1.36.4", "metrics_bind": "127.0.0.1", "cert_sans": ["kube.example.org", "203.0.113.9"],
+            "endpoint": "k4:6443", "dns_domain": "lab.local",
+            "pod_cidr": "10.32.0.0/16", "service_cidr": "10.112.0.0/16",
+        },
+        "kube_proxy": {"mode": "nftables", "conntrack": {"max_per_core": 0, "min": 0}},
+        "swap": "off",
+    }  # fmt: skip
+    cluster = ("kube.nodes", "kube.deployments", "kubeadm.settings")
+    answers = {(probe, CLUSTER): recorded(probe, "debian-13") for probe in cluster}
+    answers |= {(probe, "k1"): recorded(probe, "debian-13") for probe in (FILES, CERTIFICATES, LISTENING)}
+    answers["system.identity", "k1"] = said("system.identity", "004cb8e4e83e464aa0dbda7ee7552aaa\n\n")
+    host = replace(K1, spec=HostSpec(gpustack_node_ip=IPv4Address("10.78.0.14")))
+    assert broken(STEP, answers, spec, (host,)) == {}
+    moved = replace(K1, spec=HostSpec(gpustack_node_ip=IPv4Address("10.99.0.1")))
+    assert broken(STEP, answers, spec, (moved,)) == {"address": ("10.78.0.14", "operator")}

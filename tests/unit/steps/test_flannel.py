@@ -1,0 +1,89 @@
+import pytest
+
+from gpustack.ask.probe import CLUSTER
+from gpustack.steps.flannel import STEP
+from tests.unit.steps.recorded_cluster import broken, judged, recorded, said
+
+DAEMON_SET, NET_CONF, HOST = "flannel.daemon-set", "flannel.net-conf", "flannel.host"
+
+
+def test_before_flannel_is_there_all_is_for_install() -> None:
+    answers = {
+        (probe, CLUSTER): recorded(probe, "before-network") for probe in (DAEMON_SET, NET_CONF, "kube.deployments")
+    }
+    answers[HOST, "k1"] = recorded(HOST, "before-network")
+    found = broken(STEP, answers)
+    assert set(found) == {"version", "settings", "rolled-out", "running", "dns"}
+    assert {cure for _, cure in found.values()} == {"install"}
+
+
+def test_another_version_is_for_upgrade() -> None:
+    answers = {(DAEMON_SET, CLUSTER): recorded(DAEMON_SET, "control-plane", ("flannel:v0.28.9", "flannel:v0.27.0"))}
+    assert broken(STEP, answers) == {"version": ("0.27.0", "upgrade")}
+
+
+@pytest.mark.parametrize(
+    ("spec", "found"),
+    [
+        ({"flannel": {"backend": "host-gw"}}, "10.244.0.0/16 over vxlan on port 8472"),
+        ({"flannel": {"port": 4789}}, "10.244.0.0/16 over vxlan on port 8472"),
+    ],
+)
+def test_another_backend_is_for_install(spec: dict[str, object], found: str) -> None:
+    assert broken(STEP, spec=spec) == {"settings": (found, "install")}
+
+
+def test_without_a_port_it_is_that_of_linux() -> None:
+    """Backend vxlan on Linux: Documentation/backends.md says 8472."""
+    answers = {(NET_CONF, CLUSTER): recorded(NET_CONF, "control-plane", ('\\"Port\\": 8472, ', ""))}
+    assert broken(STEP, answers) == {}
+
+
+def test_a_network_that_is_not_that_of_the_pods() -> None:
+    """Mistake 10 of the usual scripts: the manifest's own 10.244.0.0/16 whatever kubeadm was told."""
+    found = broken(STEP, spec={"kubernetes": {"version": "1.36.4", "pod_cidr": "10.32.0.0/16"}})
+    assert found == {
+        "settings": ("10.244.0.0/16 over vxlan on port 8472", "install"),
+        "running": ("10.244.0.0/16", "install"),
+    }
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        ('"observedGeneration":1', '"observedGeneration":0'),
+        ('"updatedNumberScheduled":2', '"updatedNumberScheduled":1'),
+    ],
+)
+def test_pods_of_an_older_template(edit: tuple[str, str]) -> None:
+    answers = {(DAEMON_SET, CLUSTER): recorded(DAEMON_SET, "control-plane", edit)}
+    assert broken(STEP, answers) == {"rolled-out": ("some of an older template", "install")}
+
+
+def test_a_daemon_that_does_not_answer() -> None:
+    answers = {(HOST, "k1"): recorded(HOST, "control-plane", ("READY=yes", "READY=no"))}
+    assert broken(STEP, answers) == {"running": ("not ready", "install")}
+    answers = {(HOST, "k1"): recorded(HOST, "control-plane", ("CONFLIST=yes", "CONFLIST=no"))}
+    assert broken(STEP, answers) == {"running": ("no CNI configuration", "install")}
+
+
+def test_a_dead_worker_is_not_flannels_matter() -> None:
+    """Else nobody could add a host while another one is down."""
+    answers = {
+        ("kube.nodes", CLUSTER): recorded("kube.nodes", "control-plane", ("10.244.1.0/24", "")),
+        (DAEMON_SET, CLUSTER): recorded(DAEMON_SET, "control-plane", ('"numberReady":2', '"numberReady":1')),
+    }
+    assert broken(STEP, answers) == {}
+
+
+def test_a_node_that_is_not_ready_says_why() -> None:
+    answers = {("kube.nodes", CLUSTER): recorded("kube.nodes", "before-network")}
+    answers["system.identity", "k1"] = said("system.identity", "004cb8e4e83e464aa0dbda7ee7552aaa\n\n")
+    mismatch = judged(STEP, answers)["node"].mismatch
+    assert mismatch
+    assert "cni plugin not initialized" in mismatch.found
+
+
+def test_a_node_without_a_part_of_the_network() -> None:
+    answers = {("kube.nodes", CLUSTER): recorded("kube.nodes", "control-plane", ("10.244.0.0/24", ""))}
+    assert broken(STEP, answers) == {"node": ("none: no podCIDR", "operator")}

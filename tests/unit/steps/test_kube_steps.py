@@ -1,0 +1,74 @@
+"""What every check of the steps that make the cluster keeps to: it holds on a healthy one, and guesses nothing."""
+
+from dataclasses import replace
+
+import pytest
+
+from gpustack.ask.judge import Check, judge
+from gpustack.ask.probe import CLUSTER
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.steps import control_plane, flannel, taint, workers
+from gpustack.steps.step import Step
+from tests.unit.steps.recorded_cluster import K1, K2, recorded, snapshot, states
+
+STEPS = (control_plane.STEP, flannel.STEP, workers.STEP)
+CHECKS = [(step, check) for step in STEPS for check in step.checks]
+every_check = pytest.mark.parametrize(
+    ("step", "check"), CHECKS, ids=lambda value: getattr(value, "id", None) or value.__name__
+)
+
+
+def view(step: Step, found: Snapshot) -> View:
+    return View(found, CLUSTER if step.scope == "cluster" else "k2")
+
+
+@every_check
+def test_holds_on_a_healthy_cluster(step: Step, check: Check) -> None:
+    judgement = judge(check, view(step, snapshot({}, {}, (K1, K2))))
+    assert judgement.outcome == "holds", judgement.mismatch or judgement.why
+
+
+@every_check
+def test_is_unknown_without_any_fact_it_reads(step: Step, check: Check) -> None:
+    whole = snapshot({}, {"kubernetes": {"version": "1.36.4", "cert_sans": ["k1"]}}, (K1, K2))
+    here = View(whole, view(step, whole).where)
+    check(here)
+    assert here.read or check.__name__ == "address", "a check that reads nothing can only say what it thinks"
+    for probe, where in here.read:
+        place = CLUSTER if probe.where == "cluster" else where
+        answers = {key: answer for key, answer in whole.answers.items() if key != (probe.id, place)}
+        judgement = judge(check, View(replace(whole, answers=answers, parsed={}), here.where))
+        assert judgement.outcome == "unknown", probe.id
+
+
+@every_check
+def test_reads_only_what_the_step_asks(step: Step, check: Check) -> None:
+    here = view(step, snapshot({}, {}, (K1, K2)))
+    check(here)
+    assert {probe.id for probe, _ in here.read} <= {probe.id for probe in step.probes}
+
+
+@every_check
+def test_says_what_it_looks_at(step: Step, check: Check) -> None:
+    assert check.__doc__
+
+
+def test_fresh_hosts_are_due_and_what_stands_behind_waits() -> None:
+    probes = ("kube.readyz", "kube.version", "kube.nodes", "kube.deployments", "kubeadm.settings")
+    cluster = ("flannel.daemon-set", "flannel.net-conf")
+    hosts = ("kubeadm.files", "kubeadm.certificates", "kubeadm.listening", "kubelet.health", "flannel.host")
+    answers = {(probe, CLUSTER): recorded(probe, "fresh") for probe in (*probes, *cluster)}
+    answers |= {(probe, host): recorded(probe, "fresh") for probe in hosts for host in ("k1", "k2")}
+    found = {state.step: state for state in states(*STEPS, answers=answers)}
+    assert found["control-plane"].outcome == "broken"
+    assert {mismatch.cure for state in found.values() for mismatch in state.mismatches} == {"install"}
+    assert (found["workers"].outcome, found["flannel"].outcome) == ("broken", "broken")
+
+
+def test_a_step_is_for_its_hosts() -> None:
+    alone = [state.step for state in states(*STEPS, taint.STEP, hosts=(K1,))]
+    assert alone == ["control-plane", "flannel", "taint"]
+    assert [(state.step, state.where) for state in states(*STEPS, taint.STEP)] == [
+        ("control-plane", CLUSTER), ("flannel", CLUSTER), ("workers", "k2"),
+    ]  # fmt: skip
