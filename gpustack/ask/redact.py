@@ -11,6 +11,8 @@ GONE = "REDACTED"
 # Names of secrets before `:` or `=`, also inside longer names (ansible_become_password, NGC_API_KEY), also quoted once
 # more (JSON in JSON). Values that cannot be secrets (true, null, numbers, a nested document) stay.
 NAMES = r"(?:password|passwd|passphrase|_pass|secret|token|credential|(?:api|access|private|signing|client)[_-]?key)"
+# A newline that JSON has escaped ends the value: what follows is the next line of a document (`authorization:\\n  mode`).
+SAME_LINE = r"(?!\\[nr])"
 BARE = r"[^\s\"'\\]+"
 VALUE = rf"(?!(?:true|false|null|none|\d+(?=[\s,}}\]]|$)|{GONE})|[{{\[|>])(?:\"(?:[^\"\\]|\\.)+\"|'[^']+'|{BARE})"
 PEM_KIND = r"((?:[A-Z0-9]+ )*(?:PRIVATE KEY|CERTIFICATE|CERTIFICATE REQUEST))"
@@ -27,14 +29,14 @@ RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"eyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{0,4096}"), GONE),
     (
         re.compile(
-            rf"(authorization\\?[\"']?[ \t]*[:=][ \t]*\\?[\"']?(?:\w{{1,20}}[ \t]+)?)(?!{GONE}){BARE}", re.IGNORECASE
+            rf"(authorization\\?[\"']?[ \t]*[:=][ \t]*{SAME_LINE}\\?[\"']?(?:\w{{1,20}}[ \t]+)?)(?!{GONE}){BARE}", re.IGNORECASE
         ),
         rf"\1{GONE}",
     ),
     (re.compile(rf"(\bbearer[ \t]+)(?!{GONE})[A-Za-z0-9._~+/=-]{{8,}}", re.IGNORECASE), rf"\1{GONE}"),
     # A bootstrap token (kubeadm: [a-z0-9]{6}\.[a-z0-9]{16}), also behind a newline that JSON has escaped.
     (re.compile(r"(?:(?<![A-Za-z0-9_-])|(?<=\\n)|(?<=\\t))[a-z0-9]{6}\.[a-z0-9]{16}(?![A-Za-z0-9_-])"), GONE),
-    (re.compile(rf"({NAMES}\\?[\"']?[ \t]*[:=][ \t]*\\?)({VALUE})", re.IGNORECASE), GONE),
+    (re.compile(rf"({NAMES}\\?[\"']?[ \t]*[:=][ \t]*{SAME_LINE}\\?)({VALUE})", re.IGNORECASE), GONE),
     (re.compile(rf"(--[\w-]{{0,40}}?{NAMES}[ \t]+)(?!-|{GONE}){BARE}", re.IGNORECASE), rf"\1{GONE}"),
     (re.compile(r"(://)[^/\s:@\"']{0,256}:[^/\s@\"']{1,256}@"), rf"\1{GONE}@"),
     (re.compile(r"\b(?:nvapi-[\w-]{20,}|gh[pousr]_[A-Za-z0-9]{30,}|hf_[A-Za-z0-9]{30,}|AKIA[0-9A-Z]{16})\b"), GONE),

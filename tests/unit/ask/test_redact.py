@@ -97,3 +97,8 @@ def test_escapes_are_removed_on_rendering() -> None:
 @given(st.text(st.characters(max_codepoint=0x9F)))
 def test_no_escape_is_left(text: str) -> None:
     assert {char for char in plain(text) if ord(char) < 32} <= {"\n", "\t"}
+
+
+def test_a_document_inside_json_keeps_its_next_lines() -> None:
+    text = '{"kubelet":"authorization:\\n  mode: Webhook\\ntokens:\\n  - a\\n"}'
+    assert redact(text) == text
