@@ -14,7 +14,7 @@ from gpustack.bundle.keys import Signer
 from gpustack.bundle.manifest import Manifest
 from gpustack.bundle.programs import PACKAGES, need, run
 from gpustack.bundle.versions import Versions, load
-from gpustack.config.versions import kubernetes_version
+from gpustack.config.versions import kubernetes_version, minor
 from gpustack.errors import BundleError
 from gpustack.events import Event, Reporter, silent
 
@@ -65,6 +65,11 @@ def _wanted(versions: Versions, others: tuple[str, ...]) -> tuple[str, ...]:
             wanted.append(kubernetes_version(other) or versions["kubernetes"])
         except ValueError as error:
             wrong.append(f"{other}: {error}")
+        else:
+            if minor(other) != minor(versions["kubernetes"]):
+                wrong.append(
+                    f"{other}: version set {versions.set} has the etcd and CoreDNS of {versions['kubernetes']}"
+                )
     if wrong:
         raise BundleError(
             "bundle-version-unknown",

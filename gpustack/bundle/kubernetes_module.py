@@ -6,6 +6,7 @@ the version set; another version is derived here, and the Go checksum database v
 """
 
 import json
+import re
 from pathlib import Path
 
 from gpustack.bundle.programs import run
@@ -35,9 +36,9 @@ def pin(source: Path, version: str, env: dict[str, str]) -> None:
     try:
         there = json.loads(run(["go", "mod", "download", "-json", f"{MODULE}@v{version}"], env=env, limit=600))
     except BundleError as error:
-        raise BundleError(
-            "bundle-version-unknown", f"Kubernetes {version} cannot be had as a verified module", error.why
-        ) from error
+        why = re.search(r'"Error": "(.*)"', error.why)
+        message = f"Kubernetes {version} cannot be had as a verified module"
+        raise BundleError("bundle-version-unknown", message, why[1] if why else error.why) from error
     (source / "go.mod").write_text(derived(_read(source / "go.mod", env), _read(Path(there["GoMod"]), env), version))
     run(["go", "mod", "tidy"], cwd=source, env={**env, "GOFLAGS": "-mod=mod"}, limit=900)
 

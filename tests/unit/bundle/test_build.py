@@ -113,7 +113,7 @@ def test_a_directory_with_other_things_is_left_alone(tmp_path: Path, no_compiler
     ("source", "kubernetes", "reference"),
     [
         ("official", (), "bundle-source-later"),
-        ("modules", ("1.34.1", "soon"), "bundle-version-unknown"),
+        ("modules", ("1.34.1", "1.37.0", "soon"), "bundle-version-unknown"),
         ("elsewhere", (), "bundle-source-unknown"),
     ],
 )
