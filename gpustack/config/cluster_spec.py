@@ -22,15 +22,19 @@ def spec_file(source: Path | None) -> str:
     """Where the operator wrote the spec, or should have."""
     if source is None:
         return "/etc/gpustack/gpustack.yml"
-    folder = beside(source) / "group_vars"
-    usual = folder / "all" / "gpustack.yml"
-    written = [path for path in (usual, *files(folder / "all"), *files(folder, "all.*")) if says_spec(path)]
-    return str(next(iter(written), usual))
+    usual = beside(source) / "group_vars" / "all" / "gpustack.yml"
+    return str(next((path for path in (usual, *general(source)) if says_spec(path)), usual))
 
 
 def beside(source: Path) -> Path:
     """Ansible looks for group_vars and host_vars in the inventory's folder."""
     return source if source.is_dir() else source.parent
+
+
+def general(source: Path) -> list[Path]:
+    """The files of variables for all hosts: group_vars/all, all.yml, or everything in all/."""
+    folder = beside(source) / "group_vars"
+    return [*files(folder / "all"), *files(folder, "all"), *files(folder, "all.*")]
 
 
 def files(folder: Path, pattern: str = "**/*") -> list[Path]:
@@ -49,9 +53,8 @@ def strays(source: Path | None) -> list[Complaint]:
     """A copy for one host or group would replace the whole mapping there, so it is refused wherever it stands."""
     if source is None:
         return []
-    base = beside(source)
-    general = [*files(base / "group_vars" / "all"), *files(base / "group_vars", "all.*"), base / "group_vars" / "all"]
-    suspects = [*files(base / "host_vars"), *(path for path in files(base / "group_vars") if path not in general)]
+    base, right = beside(source), general(source)
+    suspects = [*files(base / "host_vars"), *(path for path in files(base / "group_vars") if path not in right)]
     allowed = "gpustack_… settings of hosts; the spec stands in group_vars/all/gpustack.yml only"
     return [
         Complaint(str(path), KEY, "a cluster spec", allowed, "config-spec-split")

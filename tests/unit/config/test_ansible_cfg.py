@@ -1,0 +1,60 @@
+"""The ansible.cfg in force, as Ansible finds and reads it."""
+
+from pathlib import Path
+
+import pytest
+
+from gpustack.config.ansible_cfg import ansible_cfg, in_force
+from gpustack.errors import ConfigError
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Path:
+    folder = tmp_path / "here"
+    folder.mkdir()
+    return folder
+
+
+def test_the_environment_then_the_folder_then_home(here: Path, tmp_path: Path) -> None:
+    home = {"HOME": str(tmp_path)}
+    (tmp_path / ".ansible.cfg").write_text("")
+    assert in_force(home, here) == tmp_path / ".ansible.cfg"
+    (here / "ansible.cfg").write_text("")
+    assert in_force(home, here) == here / "ansible.cfg"
+    assert in_force(home | {"ANSIBLE_CONFIG": "/x/y.cfg"}, here) == Path("/x/y.cfg")
+    assert in_force(home | {"ANSIBLE_CONFIG": str(tmp_path)}, here) == tmp_path / "ansible.cfg"
+
+
+def test_a_folder_that_all_may_write_to_does_not_count(here: Path, tmp_path: Path) -> None:
+    (here / "ansible.cfg").write_text("")
+    here.chmod(0o777)
+    assert (
+        in_force({"HOME": str(tmp_path)}, here) is None
+        or in_force({"HOME": str(tmp_path)}, here) != here / "ansible.cfg"
+    )
+
+
+def test_what_is_read(here: Path, tmp_path: Path) -> None:
+    (here / "ansible.cfg").write_text(
+        "[defaults]\ninventory = inv\nremote_user=ops\nremote_port = 2200\nprivate_key_file = keys/one\n"
+        "[ssh_connection]\nssh_args = -o A=%h\nssh_extra_args = -4\n[privilege_escalation]\nbecome_method = doas\n"
+    )
+    found = ansible_cfg({"HOME": str(tmp_path)}, here)
+    assert (found.inventory, found.private_key_file) == (str(here / "inv"), str(here / "keys/one"))
+    assert (found.remote_user, found.remote_port, found.become_method) == ("ops", "2200", "doas")
+    assert found.ssh_args == "-o A=%h -4"
+
+
+def test_the_environment_counts_before_the_file(here: Path, tmp_path: Path) -> None:
+    (here / "ansible.cfg").write_text("[defaults]\nremote_user=ops\ninventory=a\n")
+    env = {"HOME": str(tmp_path), "ANSIBLE_REMOTE_USER": "root", "ANSIBLE_INVENTORY": "b", "ANSIBLE_SSH_ARGS": "-C"}
+    found = ansible_cfg(env, here)
+    assert (found.remote_user, found.inventory, found.ssh_args) == ("root", "b", "-C")
+
+
+@pytest.mark.parametrize("text", ["remote_user = ops\n", "[defaults\n", "[defaults]\nno value\n"])
+def test_a_file_that_is_none(here: Path, tmp_path: Path, text: str) -> None:
+    (here / "ansible.cfg").write_text(text)
+    with pytest.raises(ConfigError) as raised:
+        ansible_cfg({"HOME": str(tmp_path)}, here)
+    assert raised.value.reference == "ansible-cfg-unreadable"

@@ -1,0 +1,91 @@
+"""The example inventory: complete, right as it is, right with every default uncommented, and the one in the repository."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pydantic import BaseModel
+
+from gpustack.config.example import HOSTS, SPEC, example
+from gpustack.config.host import HostSpec
+from gpustack.config.inventory import load
+from gpustack.config.resolved import containerd_version_of, kubernetes_version_of
+from gpustack.config.spec import Spec
+
+SHIPPED = Path(__file__).parents[3] / "inventories" / "example"
+
+
+def uncommented(text: str) -> str:
+    return re.sub(r"^( *)# (\w+: .*)$", r"\1\2", text, flags=re.MULTILINE)
+
+
+def written(folder: Path, texts: dict[Path, str]) -> Path:
+    for path, text in texts.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def nothing_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+
+def keys(model: type[BaseModel], value: Any) -> set[str]:
+    """Every key of the model that holds a value, dotted."""
+    found: set[str] = set()
+    for name, field in model.model_fields.items():
+        inner = getattr(value, name)
+        key = field.alias or name
+        below = {f"{key}.{rest}" for rest in keys(type(inner), inner)} if isinstance(inner, BaseModel) else {key}
+        found |= below
+    return found
+
+
+def dotted(value: Any) -> set[str]:
+    found: set[str] = set()
+    for key, inner in value.items():
+        found |= {f"{key}.{rest}" for rest in dotted(inner)} if isinstance(inner, dict) else {key}
+    return found
+
+
+def test_as_it_is_it_loads_and_means_the_defaults(tmp_path: Path) -> None:
+    found = load(written(tmp_path / "as-is", example()))
+    assert found.spec == Spec()
+    assert [host.name for host in found.hosts] == ["kube1", "kube2", "kube3"]
+    assert [host.name for host in found.control_planes] == ["kube1"]
+
+
+def test_with_all_defaults_uncommented_it_loads_and_means_the_same(tmp_path: Path) -> None:
+    texts = {path: uncommented(text) for path, text in example().items()}
+    found = load(written(tmp_path / "all", texts))
+    spoken = Spec()
+    kubernetes = {"version": kubernetes_version_of(spoken), "endpoint": "kube.example.com:6443"}
+    assert found.spec == spoken.model_copy(
+        update={
+            "kubernetes": spoken.kubernetes.model_copy(update=kubernetes),
+            "containerd": spoken.containerd.model_copy(update={"version": containerd_version_of(spoken)}),
+        }
+    )
+    assert (found.hosts[0].user, found.hosts[0].port, found.hosts[0].ssh_args[0]) == ("ubuntu", 22, "-J")
+    assert found.hosts[0].spec.gpustack_node_ip is not None
+
+
+def test_every_key_is_there() -> None:
+    assert dotted(yaml.safe_load(uncommented(example()[SPEC]))["gpustack"]) == keys(Spec, Spec())
+    assert all(f"# {name}:" in example()[HOSTS] for name in HostSpec.model_fields)
+
+
+def test_the_mirror_that_is_shown_is_a_right_one(tmp_path: Path) -> None:
+    lines = example()[SPEC].splitlines()
+    at = next(number for number, line in enumerate(lines) if line.strip() == "#     source:")
+    shown = yaml.safe_load("\n".join(line.replace("#", " ", 1) for line in lines[at : at + 3]))
+    assert Spec.model_validate(shown).source != "official"
+
+
+def test_the_repository_has_exactly_this_one() -> None:
+    assert {path: (SHIPPED / path).read_text() for path in example()} == example()
+    assert sorted(path.relative_to(SHIPPED) for path in SHIPPED.rglob("*") if path.is_file()) == sorted(example())

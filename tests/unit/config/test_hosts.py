@@ -1,0 +1,172 @@
+"""Hosts: groups, addresses, settings, and how each is reached."""
+
+from typing import Any
+
+import pytest
+
+from gpustack.config.ansible_cfg import AnsibleCfg
+from gpustack.config.connection import connection
+from tests.unit.config.said import GROUPS, complaints, judged, told
+
+
+def test_hosts_in_the_order_of_the_inventory_control_planes_first() -> None:
+    hosts, _, wrong = judged(groups={"kube_node": ("h2", "h1"), "kube_control_plane": ("h1",)})
+    assert wrong == []
+    assert [(host.name, host.address, host.control_plane) for host in hosts] == [
+        ("h1", "192.0.2.1", True),
+        ("h2", "192.0.2.2", False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("groups", "key", "near"),
+    [
+        ({"kube_node": ("h1",)}, "kube_control_plane", ""),
+        ({"kube_control_plane": ("h1",), "kube_nodes": ("h2",)}, "kube_node", "kube_nodes"),
+        ({"kube_control_plane": ("h1",), "kube_node": ()}, "kube_node", ""),
+    ],
+)
+def test_an_empty_group(groups: Any, key: str, near: str) -> None:
+    (found,) = complaints(groups=groups)
+    assert (found.key, found.reference, found.nearest) == (key, "inventory-group-empty", near)
+
+
+def test_an_empty_inventory_has_two_empty_groups() -> None:
+    assert told(groups={}) == [("kube_control_plane", "inventory-group-empty"), ("kube_node", "inventory-group-empty")]
+
+
+def test_several_control_planes() -> None:
+    assert told(groups={**GROUPS, "kube_control_plane": ("h1", "h2")}) == [
+        ("kube_control_plane", "control-plane-several")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("h2", "key"),
+    [
+        ({"ansible_host": "192.0.2.1"}, "ansible_host"),
+        ({"ansible_host": "192.0.2.1", "ansible_port": 22}, "ansible_host"),
+        ({"gpustack_node_ip": "10.9.0.1"}, "gpustack_node_ip"),
+    ],
+)
+def test_an_address_twice(h2: Any, key: str) -> None:
+    (found,) = complaints(h1={"gpustack_node_ip": "10.9.0.1"}, h2=h2)
+    assert (found.key, found.reference) == (key, "inventory-address-twice")
+    assert found.found.endswith("for h1 and h2")
+
+
+def test_one_address_with_two_ports_is_two_hosts() -> None:
+    assert complaints(h2={"ansible_host": "192.0.2.1", "ansible_port": 2222}) == []
+
+
+def test_host_settings() -> None:
+    assert str(judged(h1={"gpustack_node_ip": "10.9.0.1"})[0][0].spec.gpustack_node_ip) == "10.9.0.1"
+    (found,) = complaints(h1={"gpustack_node_ipp": "10.9.0.1"})
+    assert (found.key, found.reference, found.nearest) == (
+        "gpustack_node_ipp",
+        "config-unknown-key",
+        "gpustack_node_ip",
+    )
+    assert found.file == "nowhere/site/hosts.yml, host h1"
+    (found,) = complaints(h1={"gpustack_node_ip": "10.9.0"})
+    assert found.allowed == "an IPv4 address"
+
+
+def test_the_same_mistake_of_many_hosts_is_told_once() -> None:
+    many = tuple(f"n{number}" for number in range(9))
+    (found,) = complaints(groups={**GROUPS, "kube_node": many}, every={"ansible_become_method": "doas"})
+    assert found.file == "nowhere/site/hosts.yml, hosts h1, n0, n1 and 7 more"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"ansible_port": "{{ port }}"},
+        {"ansible_user": "{% if a %}b{% endif %}"},
+        {"gpustack_node_ip": "{{ ansible_host }}"},
+    ],
+)
+def test_jinja_in_what_we_read(given: Any) -> None:
+    (found,) = complaints(h1=given)
+    assert (found.key, found.reference) == (next(iter(given)), "config-jinja")
+
+
+def test_jinja_in_the_spec_is_told_once_and_where() -> None:
+    spec = {"kubernetes": {"endpoint": "{{ vip }}:6443", "cert_sans": ["a.b", "{{ name }}"]}}
+    found = [(one.file, one.key) for one in complaints(spec) if one.reference == "config-jinja"]
+    file = "nowhere/site/group_vars/all/gpustack.yml"
+    assert found == [(file, "gpustack.kubernetes.endpoint"), (file, "gpustack.kubernetes.cert_sans.1")]
+
+
+def test_jinja_elsewhere_is_nobodys_business() -> None:
+    assert complaints(every={"my_variable": "{{ other }}", "ansible_winrm_path": "{{ x }}"}) == []
+
+
+def test_vaulted_single_values_and_templates_of_passwords_are_refused_without_being_shown() -> None:
+    for value, reference in (
+        ({"__ansible_vault": "$ANSIBLE_VAULT;1.1;AES256\n3934"}, "become-vaulted-value"),
+        ("{{ 'hunter2' }}", "config-jinja"),
+    ):
+        (found,) = complaints(h1={"ansible_become_password": value})
+        assert found.reference == reference
+        assert "hunter2" not in str(found)
+        assert "3934" not in str(found)
+
+
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        ({"ansible_password": "hunter2"}, "ansible_password"),
+        ({"ansible_ssh_pass": "hunter2"}, "ansible_ssh_pass"),
+        ({"ansible_connection": "docker"}, "ansible_connection"),
+        ({"ansible_connection": "paramiko_ssh"}, "ansible_connection"),
+        ({"ansible_become_method": "su"}, "ansible_become_method"),
+        ({"ansible_become_user": "admin"}, "ansible_become_user"),
+        ({"ansible_become_flags": "-i"}, "ansible_become_flags"),
+        ({"ansible_ssh_executable": "/opt/ssh"}, "ansible_ssh_executable"),
+        ({"ansible_ssh_common_args": "-N host2"}, "ansible_ssh_common_args"),
+    ],
+)
+def test_what_cannot_be_honoured_is_refused(given: Any, key: str) -> None:
+    (found,) = complaints(h1=given)
+    assert (found.key, found.reference) == (key, "connection-unsupported")
+    assert "hunter2" not in str(found)
+
+
+@pytest.mark.parametrize("port", ["ssh", 0, 65536, "-1", True])
+def test_a_port_that_is_none(port: Any) -> None:
+    assert told(h1={"ansible_port": port}) == [("ansible_port", "config-invalid")]
+
+
+def test_broken_quotes_in_ssh_arguments() -> None:
+    assert told(h1={"ansible_ssh_common_args": "-o 'x"}) == [("ansible_ssh_common_args", "config-invalid")]
+
+
+def test_what_is_honoured() -> None:
+    given = {
+        "ansible_host": "192.0.2.9",
+        "ansible_port": "2222",
+        "ansible_user": "ops",
+        "ansible_ssh_private_key_file": "~/.ssh/key",
+        "ansible_ssh_common_args": "-J 'jump host' -o ControlMaster=no",
+        "ansible_become_password": "s3cret",
+        "ansible_python_interpreter": "/usr/bin/python3.12",
+    }
+    host = judged(h1=given)[0][0]
+    assert (host.address, host.port, host.user, host.key_file) == ("192.0.2.9", 2222, "ops", "~/.ssh/key")
+    assert host.ssh_args == ("-J", "jump host", "-o", "ControlMaster=no")
+    assert (host.become_password, host.python) == ("s3cret", "/usr/bin/python3.12")
+    assert "s3cret" not in repr(host)
+
+
+def test_a_typed_password_counts_before_the_inventorys() -> None:
+    assert judged(password="typed", h1={"ansible_become_pass": "old"})[0][0].become_password == "typed"
+
+
+def test_ansible_cfg_counts_behind_the_inventory() -> None:
+    cfg = AnsibleCfg(None, "", "root", "/k", "-F /f", remote_port="2200", transport="ssh", become_method="sudo")
+    fields, wrong = connection("h", {"ansible_user": "ops"}, cfg, None)
+    assert wrong == []
+    assert (fields["user"], fields["port"], fields["key_file"], fields["ssh_args"]) == ("ops", 2200, "/k", ("-F", "/f"))
+    _, wrong = connection("h", {}, AnsibleCfg(None, "", "", "", "", become_method="doas", become_user="x"), None)
+    assert [found.key for found in wrong] == ["ansible_become_method", "ansible_become_user"]

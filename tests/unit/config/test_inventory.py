@@ -1,0 +1,171 @@
+"""Inventories as Ansible reads them from disk, and what is said of those that it cannot read."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpustack.config import inventory
+from gpustack.config.inventory import chosen, load, read
+from gpustack.errors import ConfigError
+
+HOSTS = """\
+kube_control_plane: {hosts: {h1: {ansible_host: 192.0.2.1}}}
+kube_node: {hosts: {h2: {ansible_host: 192.0.2.2}}}
+"""
+Site = Callable[..., Path]
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """Makes an inventory folder of texts by path; nothing of the machine's own Ansible counts."""
+    for name in ("ANSIBLE_CONFIG", "ANSIBLE_INVENTORY", "GPUSTACK_INVENTORY", "ANSIBLE_VAULT_PASSWORD_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+    def make(hosts: str = HOSTS, **files: str) -> Path:
+        folder = tmp_path / "site"
+        for path, text in {"hosts.yml": hosts, **files}.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text)
+        return Path("site")
+
+    return make
+
+
+def refused(path: Path) -> ConfigError:
+    with pytest.raises(ConfigError) as raised:
+        load(path)
+    return raised.value
+
+
+def test_a_folder_with_a_spec(site: Site) -> None:
+    found = load(site(**{"group_vars/all/gpustack.yml": "gpustack:\n  swap: off\n  cluster_name: here\n"}))
+    assert [host.name for host in found.hosts] == ["h1", "h2"]
+    assert (found.spec.cluster_name, found.spec.swap) == ("here", "off")
+    assert found.said == "2 hosts of inventory site"
+
+
+def test_every_file_that_is_not_yaml_is_named_with_its_line(site: Site) -> None:
+    error = refused(
+        site(
+            **{
+                "group_vars/all/gpustack.yml": "gpustack:\n\tswap: off\n",
+                "host_vars/h1.yml": "a: 1\nb: [1\n",
+                "host_vars/h2.yml": "a: 1\na: 2\n",
+                "group_vars/kube_node.yml": "x: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  00\n",
+            }
+        )
+    )
+    assert error.reference == "config-not-yaml"
+    assert [line.partition(": ")[0] for line in error.why.splitlines()] == [
+        "site/group_vars/all/gpustack.yml:2:1",
+        "site/host_vars/h1.yml:3:1",
+        "site/host_vars/h2.yml:2:1",
+    ]
+    assert "said twice" in error.why
+
+
+def test_what_is_yaml_and_no_inventory_is_told_in_ansibles_words(site: Site) -> None:
+    error = refused(site("kube_node:\n  hosts: [h1]\n"))
+    assert error.reference == "inventory-unreadable"
+    assert "requires a dictionary" in error.why
+    assert "ini" not in error.why
+    assert error.hint.endswith("-i site --list")
+
+
+@pytest.mark.parametrize("path", ["host_vars/h1.yml", "host_vars/h1/x.yml", "group_vars/kube_node.yml"])
+def test_a_spec_anywhere_else_is_refused_even_of_one_host(site: Site, path: str) -> None:
+    error = refused(site(**{path: "gpustack:\n  swap: keep\n"}))
+    assert error.reference == "config-spec-split"
+    assert f"site/{path}" in error.why
+
+
+def test_a_spec_in_the_inventory_file_of_one_host_is_refused(site: Site) -> None:
+    error = refused(site(HOSTS.replace("192.0.2.2", "192.0.2.2, gpustack: {swap: keep}")))
+    assert error.reference == "config-spec-split"
+    assert "for h2" in error.why
+
+
+@pytest.mark.parametrize("path", ["group_vars/all.yml", "group_vars/all/all.yml", "group_vars/all"])
+def test_a_spec_in_any_file_for_all_hosts_is_taken_and_named(site: Site, path: str) -> None:
+    error = refused(site(**{path: "gpustack:\n  swp: keep\n"}))
+    assert f"site/{path}: gpustack.swp" in error.why
+
+
+def test_vaulted_files_are_read(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = site(**{"group_vars/all/secret.yml": "ansible_become_password: hunter2\n"})
+    (tmp_path / "password").write_text("open")
+    vault = str(Path(sys.executable).with_name("ansible-vault"))
+    command = [vault, "encrypt", "--vault-password-file", "password", "site/group_vars/all/secret.yml"]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    assert refused(folder).reference == "inventory-unreadable"
+    monkeypatch.setenv("ANSIBLE_VAULT_PASSWORD_FILE", str(tmp_path / "password"))
+    assert load(folder).hosts[0].become_password == "hunter2"
+
+
+def test_unsafe_texts_are_plain_texts(site: Site) -> None:
+    found = load(site(HOSTS.replace("192.0.2.2", "!unsafe 192.0.2.2")))
+    assert found.hosts[1].address == "192.0.2.2"
+
+
+def test_an_ini_inventory(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "hosts.ini").write_text("[kube_control_plane]\nh1 ansible_host=192.0.2.1\n[kube_node]\nh1\n")
+    assert len(load(Path("hosts.ini")).hosts) == 1
+    (tmp_path / "hosts.ini").write_text("[kube_control_plane\nh1\n")
+    assert "'yaml'" not in refused(Path("hosts.ini")).why
+
+
+def test_children_of_groups_count(site: Site) -> None:
+    hosts = "kube_control_plane: {hosts: {h1: {}}}\nkube_node: {children: {fast: {hosts: {h3: {}}}, slow: {hosts: {h2: {}}}}}\n"
+    assert [host.name for host in load(site(hosts)).hosts] == ["h1", "h3", "h2"]
+
+
+def test_an_inventory_that_takes_too_long(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inventory, "READ_LIMIT", 0.01)
+    assert refused(site()).reference == "inventory-slow"
+
+
+def test_no_ansible(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = site()
+    monkeypatch.setattr(sys, "executable", "/nonexistent/python")
+    monkeypatch.setenv("PATH", "/nonexistent")
+    assert refused(folder).reference == "ansible-missing"
+
+
+def test_which_inventory(site: Site, tmp_path: Path) -> None:
+    folder = site()
+    home = {"HOME": str(tmp_path)}
+    assert chosen(None, home) is None
+    assert chosen(None, home | {"GPUSTACK_INVENTORY": "site"}) == folder
+    assert chosen(Path("site/hosts.yml"), home | {"GPUSTACK_INVENTORY": "other"}) == folder / "hosts.yml"
+    (tmp_path / "ansible.cfg").write_text("[defaults]\ninventory = site/hosts.yml\n")
+    assert chosen(None, home) == tmp_path / "site" / "hosts.yml"
+    with pytest.raises(ConfigError, match="does not exist") as raised:
+        chosen(Path("none"), home)
+    assert raised.value.reference == "inventory-missing"
+
+
+def test_without_an_inventory_the_host_itself(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inventory, "LOCAL_SPEC", tmp_path / "gpustack.yml")
+    found = load(None)
+    assert [(host.connection, host.control_plane) for host in found.hosts] == [("local", True)]
+    assert "one-node cluster" in found.said
+    (tmp_path / "gpustack.yml").write_text("gpustack: {cluster_name: mine}\ngpustack_node_ip: 192.0.2.1\n")
+    found = load(None)
+    assert (found.spec.cluster_name, str(found.hosts[0].spec.gpustack_node_ip)) == ("mine", "192.0.2.1")
+    assert str(tmp_path / "gpustack.yml") in found.said
+
+
+@pytest.mark.parametrize("text", ["gpustack: [", "- a\n- b\n", "gpustack: {}\ngpustack: {}\n"])
+def test_a_local_spec_that_is_no_mapping(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr(inventory, "LOCAL_SPEC", tmp_path / "gpustack.yml")
+    (tmp_path / "gpustack.yml").write_text(text)
+    with pytest.raises(ConfigError) as raised:
+        read(None)
+    assert raised.value.reference == "config-not-yaml"

@@ -1,0 +1,157 @@
+"""The cluster spec: what is accepted, and what an operator is told about what is not."""
+
+from ipaddress import IPv4Network
+from typing import Any
+
+import pytest
+
+from gpustack.config.spec import Spec, schema
+from tests.unit.config.said import SPEC_FILE, complaints, judged, told
+
+FINGERPRINT = "0123 4567 89ab cdef 0123 4567 89ab cdef 0123 4567"
+
+
+def test_nothing_said_means_defaults() -> None:
+    for nothing in (None, {}, {"kubernetes": None, "kube_proxy": {"conntrack": None}}):
+        _, spec, wrong = judged(nothing)
+        assert (spec, wrong) == (Spec(), [])
+
+
+def test_a_mirror_and_its_fingerprint_as_gpg_prints_it() -> None:
+    _, spec, wrong = judged({"source": {"mirror": "http://10.0.0.5:8480", "fingerprint": FINGERPRINT}})
+    assert wrong == []
+    assert spec.source.fingerprint == FINGERPRINT.replace(" ", "").upper()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("written", "meant"), [(False, "off"), ("off", "off"), ("keep", "keep")])
+def test_off_in_yaml_is_false(written: Any, meant: str) -> None:
+    _, spec, wrong = judged({"swap": written})
+    assert (spec.swap, wrong) == (meant, [])
+
+
+@pytest.mark.parametrize(
+    ("spec", "key", "nearest"),
+    [
+        ({"kubernets": {}}, "gpustack.kubernets", "kubernetes"),
+        ({"kubernets": None}, "gpustack.kubernets", "kubernetes"),
+        ({"flannel": {"prot": 1}}, "gpustack.flannel.prot", "port"),
+        ({"kubelet": {"failCGroupV1": False}}, "gpustack.kubelet.failCGroupV1", "failCgroupV1"),
+        ({"kube_proxy": {"conntrack": {"maxPerCore": 1}}}, "gpustack.kube_proxy.conntrack.maxPerCore", "max_per_core"),
+        ({"source": {"mirror": "http://a", "fingerprint": "A" * 40, "fingerprnt": ""}}, "gpustack.source.fingerprnt", "fingerprint"),
+        ({"zzz": 1}, "gpustack.zzz", ""),
+    ],
+)  # fmt: skip
+def test_unknown_keys_get_the_nearest_spelling(spec: Any, key: str, nearest: str) -> None:
+    (found,) = complaints(spec)
+    assert (found.file, found.key, found.reference, found.nearest) == (SPEC_FILE, key, "config-unknown-key", nearest)
+    assert (f"did you mean {nearest}?" in str(found)) is bool(nearest)
+
+
+@pytest.mark.parametrize(
+    ("spec", "key", "found", "allowed"),
+    [
+        ({"flannel": {"port": "x"}}, "flannel.port", "'x'", "a whole number"),
+        ({"flannel": {"port": 70000}}, "flannel.port", "70000", "less than or equal to 65535"),
+        ({"flannel": []}, "flannel", "[]", "a mapping of settings"),
+        ({"kubernetes": {"version": 1.36}}, "kubernetes.version", "1.36", "a number needs quotes"),
+        ({"kubernetes": {"cert_sans": "a.b"}}, "kubernetes.cert_sans", "'a.b'", "a list"),
+        ({"kubernetes": {"pod_cidr": "10.244.0.1/16"}}, "kubernetes.pod_cidr", "10.244.0.1/16", "no bit set"),
+        ({"kubernetes": {"pod_cidr": "10.244.0.0/24"}}, "kubernetes.pod_cidr", "/24", "every node takes a /24"),
+        ({"kubernetes": {"service_cidr": "10.0.0.0/8"}}, "kubernetes.service_cidr", "10.0.0.0/8", "/12 to /28"),
+        ({"kubernetes": {"endpoint": "kube:70000"}}, "kubernetes.endpoint", "'kube:70000'", "1 to 65535"),
+        ({"kubernetes": {"endpoint": "kube"}}, "kubernetes.endpoint", "'kube'", "name:port"),
+        ({"containerd": {"version": "1.7.29"}}, "containerd.version", "'1.7.29'", "2.x"),
+        ({"firewall": {"manage": "perhaps"}}, "firewall.manage", "'perhaps'", "true or false"),
+        ({"swap": True}, "swap", "True", "'off' or 'keep'"),
+        ({"versions": "2020-01"}, "versions", "'2020-01'", "one of 2026-11"),
+        ({"source": "offical"}, "source", "'offical'", "'official', or a mapping"),
+        ({"source": {"mirror": "ftp://x"}}, "source.mirror", "'ftp://x'", "http(s)://HOST:PORT"),
+        ({"source": {"mirror": "http://x/path", "fingerprint": "A" * 40}}, "source.mirror", "path", "no path"),
+        ({"source": {"mirror": "http://x"}}, "source.fingerprint", "nothing", "a value"),
+        ({"cluster_name": "Big_One"}, "cluster_name", "'Big_One'", "name of the cluster"),
+        ({7: 1}, "7", "7", "a text as key"),
+        ([1], "", "[1]", "a mapping of settings"),
+    ],
+)  # fmt: skip
+def test_wrong_values_are_told_in_the_operators_words(spec: Any, key: str, found: str, allowed: str) -> None:
+    told = complaints(spec)[0]
+    assert told.key == ".".join(part for part in ("gpustack", key) if part)
+    assert found in told.found
+    assert allowed in told.allowed
+    assert "found" not in told.allowed
+    assert told.file == SPEC_FILE
+
+
+@pytest.mark.parametrize("version", ["1.34.1", "1.20.0", "1.99.0", "2.0.0", "1.36", "latest", ""])
+def test_kubernetes_that_is_not_supported(version: str) -> None:
+    (found,) = complaints({"kubernetes": {"version": version}})
+    assert found.key == "gpustack.kubernetes.version"
+    assert found.found == repr(version)
+    assert "1.36" in found.allowed
+
+
+@pytest.mark.parametrize("version", ["1.36.4", "v1.36.4", "1.35.0"])
+def test_kubernetes_that_is_supported(version: str) -> None:
+    assert judged({"kubernetes": {"version": version}})[1].kubernetes.version == version.removeprefix("v")
+
+
+@pytest.mark.parametrize(
+    ("kubernetes", "key"),
+    [
+        ({"pod_cidr": "10.96.0.0/16"}, "pod_cidr"),
+        ({"service_cidr": "10.244.4.0/24"}, "pod_cidr"),
+        ({"pod_cidr": "192.0.0.0/16"}, "pod_cidr"),
+        ({"service_cidr": "192.0.2.0/24"}, "service_cidr"),
+    ],
+)
+def test_networks_apart_from_each_other_and_from_hosts(kubernetes: Any, key: str) -> None:
+    (found,) = complaints({"kubernetes": kubernetes})
+    assert (found.key, found.reference) == (f"gpustack.kubernetes.{key}", "config-networks-overlap")
+
+
+def test_hosts_inside_a_network_are_named() -> None:
+    (found,) = complaints(None, h2={"gpustack_node_ip": "10.244.7.7"})
+    assert "10.244.7.7 of h2" in found.found
+
+
+def test_all_mistakes_at_once_contradictions_included() -> None:
+    spec = {
+        "kubernets": {},
+        "kubernetes": {"pod_cidr": "10.96.0.0/16", "version": "1.30.1", "odd": 1},
+        "flannel": {"port": "x"},
+        "swap": "perhaps",
+    }
+    assert sorted(told(spec, h1={"gpustack_node_ip": "here"}, h2={"ansible_port": "ssh"})) == [
+        ("ansible_port", "config-invalid"),
+        ("gpustack.flannel.port", "config-invalid"),
+        ("gpustack.kubernetes.odd", "config-unknown-key"),
+        ("gpustack.kubernetes.pod_cidr", "config-networks-overlap"),
+        ("gpustack.kubernetes.version", "config-invalid"),
+        ("gpustack.kubernets", "config-unknown-key"),
+        ("gpustack.swap", "config-invalid"),
+        ("gpustack_node_ip", "config-invalid"),
+    ]
+
+
+def test_a_wrong_network_is_not_also_compared() -> None:
+    assert told({"kubernetes": {"pod_cidr": "x", "service_cidr": "10.244.0.0/16"}}) == [
+        ("gpustack.kubernetes.pod_cidr", "config-invalid")
+    ]
+
+
+def test_every_field_says_what_it_is() -> None:
+    def described(node: Any) -> Any:
+        for name, field in node.get("properties", {}).items():
+            yield name, field.get("description", "")
+
+    whole = schema()
+    fields = [pair for node in whole["$defs"].values() for pair in described(node)]
+    assert len(fields) > 30
+    assert [name for name, text in fields if not text] == []
+    assert whole["properties"]["gpustack"]["$ref"] == "#/$defs/Spec"
+    assert "failCgroupV1" in whole["$defs"]["Kubelet"]["properties"]
+
+
+def test_the_defaults_keep_the_rules() -> None:
+    assert Spec.model_validate(Spec().model_dump(mode="json", by_alias=True)) == Spec()
+    assert Spec().kubernetes.pod_cidr == IPv4Network("10.244.0.0/16")
