@@ -97,5 +97,6 @@ def signed(inventory: "Inventory", exported: dict[str, str]) -> str:
 def judged(host: str, answer: "Answer") -> str:
     if answer.rc == 0 and not answer.lost and answer.out.startswith("apiVersion:"):
         return f"{answer.out.rstrip()}\n"
-    why = answer.lost or answer.err.strip() or f"ended with {answer.rc}"
+    ended = f"it ended with {answer.rc}" if answer.rc else "what came is no kubeconfig"
+    why = answer.lost or answer.err.strip() or ended
     raise RolloutError("kubeconfig-refused", f"{host} gave no kubeconfig.", why, "gpustack verify -v")

@@ -1,4 +1,4 @@
-"""The example inventory: complete, right as it is, right with every default uncommented, and the one in the repository."""
+"""The example inventory: complete, right as it is and with every default uncommented, and that of the repository."""
 
 import re
 from pathlib import Path

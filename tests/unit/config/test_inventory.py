@@ -120,7 +120,8 @@ def test_an_ini_inventory(site: Site, tmp_path: Path) -> None:
 
 
 def test_children_of_groups_count(site: Site) -> None:
-    hosts = "kube_control_plane: {hosts: {h1: {}}}\nkube_node: {children: {fast: {hosts: {h3: {}}}, slow: {hosts: {h2: {}}}}}\n"
+    children = "{fast: {hosts: {h3: {}}}, slow: {hosts: {h2: {}}}}"
+    hosts = f"kube_control_plane: {{hosts: {{h1: {{}}}}}}\nkube_node: {{children: {children}}}\n"
     assert [host.name for host in load(site(hosts)).hosts] == ["h1", "h3", "h2"]
 
 

@@ -8,6 +8,7 @@ import pytest
 from gpustack.config.spec import Spec, schema
 from tests.unit.config.said import SPEC_FILE, complaints, judged, told
 
+MIRROR = {"mirror": "http://a", "fingerprint": "A" * 40}
 FINGERPRINT = "0123 4567 89ab cdef 0123 4567 89ab cdef 0123 4567"
 
 
@@ -37,7 +38,7 @@ def test_off_in_yaml_is_false(written: Any, meant: str) -> None:
         ({"flannel": {"prot": 1}}, "gpustack.flannel.prot", "port"),
         ({"kubelet": {"failCGroupV1": False}}, "gpustack.kubelet.failCGroupV1", "failCgroupV1"),
         ({"kube_proxy": {"conntrack": {"maxPerCore": 1}}}, "gpustack.kube_proxy.conntrack.maxPerCore", "max_per_core"),
-        ({"source": {"mirror": "http://a", "fingerprint": "A" * 40, "fingerprnt": ""}}, "gpustack.source.fingerprnt", "fingerprint"),
+        ({"source": {**MIRROR, "fingerprnt": ""}}, "gpustack.source.fingerprnt", "fingerprint"),
         ({"zzz": 1}, "gpustack.zzz", ""),
     ],
 )  # fmt: skip

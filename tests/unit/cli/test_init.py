@@ -1,0 +1,43 @@
+"""`init` writes the example, overwrites nothing, and tells the schema."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gpustack.cli.app import app
+from gpustack.config.example import example
+from gpustack.errors import UsageError
+
+runner = CliRunner()
+
+
+def test_writes_the_example_and_says_what_is_next(tmp_path: Path) -> None:
+    result = runner.invoke(app, ["init", str(tmp_path / "a b")])
+    assert result.exit_code == 0
+    assert {path: (tmp_path / "a b" / path).read_text() for path in example()} == example()
+    assert result.stdout.splitlines() == [str(tmp_path / "a b" / path) for path in example()]
+    assert f"gpustack plan -i '{tmp_path / 'a b'}'" in result.stderr
+
+
+@pytest.mark.parametrize("present", ["hosts.yml", "group_vars/all/gpustack.yml"])
+def test_overwrites_nothing_and_writes_nothing_then(tmp_path: Path, present: str) -> None:
+    (tmp_path / present).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / present).write_text("mine")
+    result = runner.invoke(app, ["init", str(tmp_path)])
+    assert isinstance(result.exception, UsageError)
+    assert result.exception.reference == "init-exists"
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [Path(present).name]
+    assert (tmp_path / present).read_text() == "mine"
+
+
+def test_needs_a_folder() -> None:
+    result = runner.invoke(app, ["init"])
+    assert isinstance(result.exception, UsageError)
+    assert result.exception.code == 2
+
+
+def test_schema_goes_to_stdout() -> None:
+    told = json.loads(runner.invoke(app, ["init", "--schema"]).stdout)
+    assert "cluster_name" in told["$defs"]["Spec"]["properties"]

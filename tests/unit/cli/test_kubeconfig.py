@@ -1,0 +1,101 @@
+"""`kubeconfig`: from the first control plane that answers, to stdout or a file of one's own, never over another one."""
+
+import base64
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gpustack.ask import reach
+from gpustack.ask.snapshot import Reach
+from gpustack.cli import wiring
+from gpustack.cli.app import app
+from gpustack.config.host import CONTROL_PLANE, Host
+from gpustack.config.inventory import Inventory
+from gpustack.config.spec import Spec
+from gpustack.errors import GpustackError, RolloutError, UnreachableError, UsageError
+
+runner = CliRunner()
+PLANES = tuple(Host(name, name, groups=frozenset({CONTROL_PLANE})) for name in ("one", "two"))
+TEXT = "apiVersion: v1\nkind: Config\nusers: []\n"
+
+
+class Hosts:
+    """What stands for `reach.run`: an answer or a refusal by host; the scripts that were sent are kept."""
+
+    def __init__(self) -> None:
+        self.scripts: list[str] = []
+        self.answers: dict[str, tuple[str, str, int] | Reach] = {"one": (TEXT, "", 0), "two": (TEXT, "", 0)}
+
+    def run(self, host: Host, script: str) -> Iterator[str]:
+        self.scripts.append(script)
+        answer = self.answers[host.name]
+        if isinstance(answer, Reach):
+            raise reach.HostRefused(answer)
+        marker = script.partition("\n")[0].removeprefix("M=")
+        out, err = (base64.b64encode(text.encode()).decode() for text in (f"{answer[0]}\n{answer[2]}", answer[1]))
+        yield f"{marker} kubeadm.kubeconfig 1.00 {out} :{err} 2.00 ."
+
+
+@pytest.fixture
+def hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hosts:
+    made = Hosts()
+    monkeypatch.setattr(reach, "run", made.run)
+    monkeypatch.setattr(wiring, "opened", lambda *_, **__: Inventory(None, PLANES, Spec()))
+    monkeypatch.chdir(tmp_path)
+    return made
+
+
+def failed(*words: str) -> GpustackError:
+    error = runner.invoke(app, ["kubeconfig", *words]).exception
+    assert isinstance(error, GpustackError)
+    return error
+
+
+def test_to_stdout_or_to_a_private_file(hosts: Hosts, tmp_path: Path) -> None:
+    assert runner.invoke(app, ["kubeconfig"]).stdout == TEXT
+    result = runner.invoke(app, ["kubeconfig", "--out", "config"])
+    assert (result.exit_code, result.stdout) == (0, "config\n")
+    assert (tmp_path / "config").read_text() == TEXT
+    assert (tmp_path / "config").stat().st_mode & 0o777 == 0o600
+
+
+def test_never_over_a_file_that_is_there(hosts: Hosts, tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("mine")
+    assert isinstance(failed("--out", "config"), UsageError)
+    assert (tmp_path / "config").read_text() == "mine"
+    assert hosts.scripts == []
+
+
+def test_the_certificate_is_for_who_asks_and_no_admin_conf_is_read_out(hosts: Hosts) -> None:
+    runner.invoke(app, ["kubeconfig", "--user", "ann@desk", "--group", "readers", "--days", "2"])
+    (script,) = hosts.scripts
+    assert {"CLIENT=ann@desk; export CLIENT", "GROUP=readers; export GROUP", "VALIDITY=48h; export VALIDITY"} <= set(
+        script.splitlines()
+    )
+    assert "cat /etc/kubernetes" not in script
+
+
+@pytest.mark.parametrize("name", ["a b", "$(id)", "-x", "ann\n", "a,b"])
+def test_odd_names_are_refused_before_anybody_is_asked(hosts: Hosts, name: str) -> None:
+    assert failed("--user", name).reference == "kubeconfig-name"
+    assert hosts.scripts == []
+
+
+def test_the_next_control_plane_is_asked_when_one_is_down(hosts: Hosts) -> None:
+    hosts.answers["one"] = Reach("one", "host-ssh-unreachable", "no answer", "ssh one true")
+    assert runner.invoke(app, ["kubeconfig"]).stdout == TEXT
+    hosts.answers["two"] = Reach("two", "host-ssh-login", "not let in")
+    error = failed()
+    assert isinstance(error, UnreachableError)
+    assert (error.reference, error.why) == ("host-ssh-unreachable", "one: no answer\ntwo: not let in")
+
+
+@pytest.mark.parametrize(("answer", "why"), [(("", "no CA key", 1), "no CA key"), (("hello", "", 0), "what came is no kubeconfig")])
+def test_what_is_no_kubeconfig_is_an_error(hosts: Hosts, answer: tuple[str, str, int], why: str) -> None:
+    hosts.answers["one"] = answer
+    error = failed("--out", "config")
+    assert isinstance(error, RolloutError)
+    assert error.why == why
+    assert not Path("config").exists()

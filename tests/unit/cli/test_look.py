@@ -1,0 +1,70 @@
+"""`explain`, `snapshot` and `version`."""
+
+import json
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+from typer.testing import CliRunner
+
+from gpustack.ask.recording import read
+from gpustack.ask.snapshot import Reach, Snapshot, keyed
+from gpustack.cli import wiring
+from gpustack.cli.app import app
+from gpustack.errors import UsageError
+from tests.unit.report.invented import TAKEN, converged
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot:
+    """Hosts answer what they answered in an invented plan."""
+    snapshot = converged().snapshot
+    monkeypatch.setattr(wiring, "opened", lambda *_, **__: snapshot.inventory)
+    monkeypatch.setattr(wiring, "asked", lambda *_: snapshot)
+    monkeypatch.chdir(tmp_path)
+    return snapshot
+
+
+def test_explain_lists_or_tells() -> None:
+    assert "containerd/version" in runner.invoke(app, ["explain"]).stdout
+    assert runner.invoke(app, ["explain", "containerd"]).stdout.startswith("containerd\n")
+    assert runner.invoke(app, ["explain", "host-key-unknown"]).stdout.startswith("host-key-unknown: ")
+
+
+def test_explain_refuses_what_is_unknown() -> None:
+    result = runner.invoke(app, ["explain", "host-key-unknwn"])
+    assert isinstance(result.exception, UsageError)
+    assert result.exception.hint == "gpustack explain host-key-unknown"
+
+
+def test_snapshot_writes_a_recording_that_is_read_again(asked: Snapshot, tmp_path: Path) -> None:
+    result = runner.invoke(app, ["snapshot", "--quiet", "--out", "s.jsonl"])
+    assert (result.exit_code, result.stdout) == (0, "s.jsonl\n")
+    assert dict(read(tmp_path / "s.jsonl").answers) == dict(asked.answers)
+
+
+def test_snapshot_names_its_file_itself_or_writes_to_stdout(asked: Snapshot, tmp_path: Path) -> None:
+    name = runner.invoke(app, ["snapshot", "--quiet"]).stdout.strip()
+    assert name == f"gpustack-{TAKEN:%Y%m%dT%H%M%S}.jsonl"
+    assert (tmp_path / name).read_text() == runner.invoke(app, ["snapshot", "--quiet", "--out", "-"]).stdout
+
+
+def test_a_recording_can_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a recording without any answer nothing can be told: that is neither 0 nor 1."""
+    found = converged().snapshot
+    nothing = Snapshot(TAKEN, found.inventory, MappingProxyType({"kube1": Reach("kube1")}), keyed([]))
+    monkeypatch.chdir(tmp_path)
+    from gpustack.ask.recording import write
+
+    write(nothing, tmp_path / "s.jsonl")
+    result = runner.invoke(app, ["verify", "--quiet", "--from", "s.jsonl", "-o", "json"])
+    assert (result.exit_code, json.loads(result.stdout)["exit"]["code"]) == (8, 8)
+
+
+def test_version() -> None:
+    said = runner.invoke(app, ["version"]).stdout
+    assert said.startswith("gpustack ")
+    assert "kubernetes 1." in said
+    assert runner.invoke(app, ["--version"]).stdout == said
