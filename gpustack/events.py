@@ -9,7 +9,7 @@ Kind = Literal["ask", "asked", "step", "task", "changed", "failed", "waiting", "
 
 @dataclass(frozen=True)
 class Event:
-    """`where` is a host, a step id, a bundle part or empty; `seconds` is how long the thing took, 0.0 if it just began."""
+    """`where` is a host, a step id, a bundle part or empty; `seconds` is how long it took, 0.0 if it just began."""
 
     kind: Kind
     where: str

@@ -24,7 +24,12 @@ Ask = Callable[[Host, str], Iterator[str]]
 
 
 def gather(
-    inventory: Inventory, probes: Sequence[Probe[Any]], *, hosts: Sequence[str] = (), ask: Ask = run, report: Reporter = silent
+    inventory: Inventory,
+    probes: Sequence[Probe[Any]],
+    *,
+    hosts: Sequence[str] = (),
+    ask: Ask = run,
+    report: Reporter = silent,
 ) -> Snapshot:
     """`hosts` limits who is asked; cluster probes go to every control plane asked, and the first one reached counts."""
     started, taken = time.monotonic(), datetime.now(UTC)

@@ -83,7 +83,7 @@ def judge(check: Check, here: View) -> Judgement:
 
 
 def evidence(view: View) -> tuple[Evidence, ...]:
-    read: dict[tuple[str, str], tuple[Probe[Any], str]] = {(probe.id, where): (probe, where) for probe, where in view.read}
-    return tuple(
-        Evidence(where, command(probe), view.snapshot.answer(probe, where)) for probe, where in read.values()
-    )
+    read: dict[tuple[str, str], tuple[Probe[Any], str]] = {
+        (probe.id, where): (probe, where) for probe, where in view.read
+    }
+    return tuple(Evidence(where, command(probe), view.snapshot.answer(probe, where)) for probe, where in read.values())

@@ -6,27 +6,28 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator
-from queue import Queue
 
+from gpustack.ask.exchange import More
 from gpustack.ask.reach import HostRefused, sudo_refusal
 from gpustack.ask.snapshot import Reach
 from gpustack.config.host import Host
 
 
-def run(
-    host: Host, command: str, stdin: bytes, limit: float, more: "Queue[bytes | None] | None" = None
-) -> Iterator[str]:
+def run(host: Host, command: str, stdin: bytes, limit: float, more: More = None) -> Iterator[str]:
     """Lines as they come; at the limit what has arrived counts. Raises HostRefused."""
     process = subprocess.Popen(
-        ["sh", "-c", command],  # noqa: S607 - the POSIX shell of the PATH is what is meant
+        ["sh", "-c", command],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    assert process.stdin and process.stdout and process.stderr
+    assert process.stdout is not None
+    assert process.stderr is not None
     errors: list[bytes] = []
-    reader = threading.Thread(target=lambda: errors.append(process.stderr.read() if process.stderr else b""), daemon=True)
+    reader = threading.Thread(
+        target=lambda: errors.append(process.stderr.read() if process.stderr else b""), daemon=True
+    )
     reader.start()
     clock = threading.Timer(min(limit, threading.TIMEOUT_MAX), end, args=(process,))
     clock.daemon = True
@@ -60,7 +61,7 @@ def end(process: "subprocess.Popen[bytes]") -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def feed(process: "subprocess.Popen[bytes]", data: bytes, more: "Queue[bytes | None] | None") -> None:
+def feed(process: "subprocess.Popen[bytes]", data: bytes, more: More) -> None:
     assert process.stdin
     piece: bytes | None = data
     try:

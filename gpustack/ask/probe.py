@@ -48,7 +48,8 @@ class Answer:
 
 @dataclass(frozen=True)
 class Probe(Generic[Fact]):
-    """`limit` in seconds. The parser may raise ValueError, KeyError, TypeError or IndexError: then the fact is unavailable."""
+    """`limit` in seconds. The parser may raise ValueError, KeyError, TypeError or IndexError: the fact is unavailable
+    then."""
 
     id: str
     ask: Shell | Api

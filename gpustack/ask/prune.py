@@ -6,7 +6,7 @@ from typing import Any
 
 
 def prune(text: str, keep: Sequence[str]) -> str:
-    """Of a list, the fields are those of its items. Text that is not JSON is returned as it is: the parser will say so."""
+    """Of a list, the fields are those of its items. Text that is not JSON is returned as it is: the parser says so."""
     try:
         data = json.loads(text)
     except ValueError:
@@ -25,6 +25,4 @@ def pick(value: Any, paths: Sequence[Sequence[str]]) -> Any:
     if not isinstance(value, dict):
         return value
     heads = dict.fromkeys(path[0] for path in paths)
-    return {
-        head: pick(value[head], [path[1:] for path in paths if path[0] == head]) for head in heads if head in value
-    }
+    return {head: pick(value[head], [path[1:] for path in paths if path[0] == head]) for head in heads if head in value}

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Iterator
 from queue import Queue
 
+from gpustack.ask.exchange import More
 from gpustack.ask.snapshot import Reach
 from gpustack.config.host import Host
 
@@ -52,7 +53,7 @@ def converse(host: Host, script: str, more: "Queue[bytes | None]") -> Iterator[s
     return through(host, script, more, float("inf"))
 
 
-def through(host: Host, script: str, more: "Queue[bytes | None] | None", limit: float) -> Iterator[str]:
+def through(host: Host, script: str, more: More, limit: float) -> Iterator[str]:
     mark = secrets.token_hex(16)
     command = as_root(mark, password=bool(host.become_password))
     data = stdin(script, mark, host.become_password)
@@ -66,11 +67,22 @@ def through(host: Host, script: str, more: "Queue[bytes | None] | None", limit: 
 
 
 def sudo_refusal(host: Host, errors: str, rc: int) -> HostRefused | None:
-    """Reads sudo's own words. English, since the asking sets no locale before sudo runs: both forms are matched by rc too."""
+    """Reads what sudo said: in any language its lines begin with `sudo:`, and it ended badly."""
     if "GPUSTACK-NO-SUDO" in errors:
-        return HostRefused(Reach(host.name, "host-no-sudo", "there is no sudo on it and the login is not root", f"ssh as root to {host.name}, or install sudo there"))
+        return HostRefused(
+            Reach(
+                host.name,
+                "host-no-sudo",
+                "there is no sudo on it and the login is not root",
+                f"ssh as root to {host.name}, or install sudo there",
+            )
+        )
     if "sudo:" in errors and rc != 0:
         said = next(line for line in errors.splitlines() if "sudo:" in line)
-        hint = "the password was wrong; try again with -K" if host.become_password else "add -K and type the password, or allow sudo without one"
+        hint = (
+            "the password was wrong; try again with -K"
+            if host.become_password
+            else "add -K and type the password, or allow sudo without one"
+        )
         return HostRefused(Reach(host.name, "host-sudo-password", said.strip(), hint))
     return None

@@ -11,7 +11,8 @@ GONE = "REDACTED"
 # Names of secrets before `:` or `=`, also inside longer names (ansible_become_password, NGC_API_KEY), also quoted once
 # more (JSON in JSON). Values that cannot be secrets (true, null, numbers, a nested document) stay.
 NAMES = r"(?:password|passwd|passphrase|_pass|secret|token|credential|(?:api|access|private|signing|client)[_-]?key)"
-# A newline that JSON has escaped ends the value: what follows is the next line of a document (`authorization:\\n  mode`).
+# A newline that JSON has escaped ends the value: what follows is the next line of a document
+# (`authorization:\\n  mode`).
 SAME_LINE = r"(?!\\[nr])"
 BARE = r"[^\s\"'\\]+"
 VALUE = rf"(?!(?:true|false|null|none|\d+(?=[\s,}}\]]|$)|{GONE})|[{{\[|>])(?:\"(?:[^\"\\]|\\.)+\"|'[^']+'|{BARE})"
@@ -29,7 +30,8 @@ RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"eyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{0,4096}"), GONE),
     (
         re.compile(
-            rf"(authorization\\?[\"']?[ \t]*[:=][ \t]*{SAME_LINE}\\?[\"']?(?:\w{{1,20}}[ \t]+)?)(?!{GONE}){BARE}", re.IGNORECASE
+            rf"(authorization\\?[\"']?[ \t]*[:=][ \t]*{SAME_LINE}\\?[\"']?(?:\w{{1,20}}[ \t]+)?)(?!{GONE}){BARE}",
+            re.IGNORECASE,
         ),
         rf"\1{GONE}",
     ),

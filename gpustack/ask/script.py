@@ -20,10 +20,14 @@ KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=4s 
 HEAD = r"""set -u
 LC_ALL=C; PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; export LC_ALL PATH
 exec 5>&1
+asked() {
+  { timeout -k 1 "$1" sh -c "$2" </dev/null 2>&3 3>&- 5>&-; printf '\n%d' $? 3>&- 5>&-; } |
+    head -c KEPT | base64 -w0 >&5 3>&-
+}
 p() {
   read -r up _ </proc/uptime
   printf '\n%s %s %s ' "$M" "$1" "$up"
-  e=$({ { timeout -k 1 "$2" sh -c "$3" </dev/null 2>&3 3>&- 5>&-; printf '\n%d' $? 3>&- 5>&-; } | head -c KEPT | base64 -w0 >&5 3>&-; } 3>&1 | head -c KERR | base64 -w0)
+  e=$({ asked "$2" "$3"; } 3>&1 | head -c KERR | base64 -w0)
   read -r up _ </proc/uptime
   printf ' :%s %s .\n' "$e" "$up"
 }

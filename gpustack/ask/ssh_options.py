@@ -21,6 +21,25 @@ class SshOptions:
     identities_only: bool
     agent: bool
 
+    @property
+    def where(self) -> str:
+        """The host as known_hosts names it."""
+        return self.hostname if self.port == 22 else f"[{self.hostname}]:{self.port}"
+
+    @property
+    def typed(self) -> str:
+        """Destination and port as a person types them after ssh."""
+        port = f"-p {self.port} " if self.port != 22 else ""
+        return f"{port}{self.user}@{self.hostname}"
+
+    @property
+    def scan(self) -> str:
+        """The command that shows the host's key, and the one that adds it."""
+        port = f"-p {self.port} " if self.port != 22 else ""
+        scan = f"ssh-keyscan {port}{self.hostname}"
+        file = self.known_hosts[0] if self.known_hosts else "~/.ssh/known_hosts"
+        return f"{scan} | ssh-keygen -lf -    # compare it, then: {scan} >>{file}"
+
     def key_files_present(self) -> tuple[str, ...]:
         """ssh(1) lists default keys whether or not they exist."""
         return tuple(path for path in self.key_files if Path(path).is_file())
@@ -39,9 +58,13 @@ def resolve(host: Host) -> SshOptions:
     """Raises HostRefused when ssh(1) does not take the arguments. Takes a few milliseconds, no connection."""
     command = ["ssh", "-G", *arguments(host), host.address]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=10, check=False, stdin=subprocess.DEVNULL
+        )
     except FileNotFoundError as error:
-        raise HostRefused(Reach(host.name, "ssh-missing", "there is no ssh on this machine", "apt-get install openssh-client")) from error
+        raise HostRefused(
+            Reach(host.name, "ssh-missing", "there is no ssh on this machine", "apt-get install openssh-client")
+        ) from error
     if done.returncode != 0:
         raise HostRefused(Reach(host.name, "ssh-options", done.stderr.strip(), " ".join(command)))
     said: dict[str, list[str]] = {}

@@ -37,7 +37,9 @@ def shown(value: bool) -> None:
 
 @app.callback()
 def root(
-    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", callback=shown, is_eager=True)] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=shown, is_eager=True)
+    ] = False,
 ) -> None:
     pass
 

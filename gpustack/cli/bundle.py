@@ -9,7 +9,10 @@ import typer
 
 from gpustack.cli import options
 
-app = typer.Typer(help="Build, verify and serve everything that an installation needs, for sites without internet.", no_args_is_help=True)
+app = typer.Typer(
+    help="Build, verify and serve everything that an installation needs, for sites without internet.",
+    no_args_is_help=True,
+)
 
 
 class Source(StrEnum):
@@ -23,13 +26,17 @@ def default_directory() -> Path:
     return user_cache_path("gpustack") / "bundle"
 
 
-Directory = Annotated[Path | None, typer.Argument(help="The bundle's folder. Default: bundle in the user's cache folder.")]
+Directory = Annotated[
+    Path | None, typer.Argument(help="The bundle's folder. Default: bundle in the user's cache folder.")
+]
 
 
 @app.command()
 def build(
     directory: Directory = None,
-    source: Annotated[Source, typer.Option("--from", help="modules: compiled from pinned Go modules, for labs and tests.")] = Source.MODULES,
+    source: Annotated[
+        Source, typer.Option("--from", help="modules: compiled from pinned Go modules, for labs and tests.")
+    ] = Source.MODULES,
     kubernetes: Annotated[list[str] | None, typer.Option(help="Also this Kubernetes version (repeat).")] = None,
     quiet: options.QuietOption = False,
 ) -> None:
@@ -45,7 +52,9 @@ def build(
 @app.command()
 def verify(
     directory: Directory = None,
-    fingerprint: Annotated[str | None, typer.Option(help="The key that must have signed it. Default: this user's own mirror key.")] = None,
+    fingerprint: Annotated[
+        str | None, typer.Option(help="The key that must have signed it. Default: this user's own mirror key.")
+    ] = None,
 ) -> None:
     """Check every file of a bundle against its signed manifest."""
     from gpustack.bundle.verify import verify as check

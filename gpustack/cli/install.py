@@ -17,7 +17,9 @@ def plan(
     inventory: options.InventoryOption = None,
     limit: options.LimitOption = None,
     only: options.OnlyOption = None,
-    diff: Annotated[bool, typer.Option("--diff", help="Also run the playbooks in check mode and show what files would change.")] = False,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Also run the playbooks in check mode and show what files would change.")
+    ] = False,
     recording: options.FromOption = None,
     output: options.OutputOption = options.Output.HUMAN,
     become: options.BecomeOption = False,
@@ -93,7 +95,9 @@ def install(
     if not playable:
         refuse(before)
     if not yes and not agreed():
-        raise RolloutError("not-agreed", "Nothing was changed.", "The plan was not agreed to.", "gpustack install --yes")
+        raise RolloutError(
+            "not-agreed", "Nothing was changed.", "The plan was not agreed to.", "gpustack install --yes"
+        )
     outcome, folder = rolled_out(hosts, steps, names, before, report, force=force)
     show.outcome(outcome, output.value, verbose=verbose, evidence=str(folder))
     raise typer.Exit(show.outcome_code(outcome))
@@ -106,8 +110,15 @@ def refuse(before: Any) -> None:
     unknown = "\n".join(f"{state.where}: {state.step} cannot be told" for state in before.unknown)
     upgrade = any(mismatch.cure == "upgrade" for _, mismatch in before.refused)
     reference = "upgrade-needed" if upgrade else "operator-needed" if before.refused else "undetermined"
-    text = "\n".join(part for part in (why, unknown) if part) or "\n".join(f"{name} was not reached" for name in before.unreached)
-    raise RolloutError(reference, "There is nothing that install may change; nothing was changed.", text, next(iter(hints), "gpustack plan -v"))
+    text = "\n".join(part for part in (why, unknown) if part) or "\n".join(
+        f"{name} was not reached" for name in before.unreached
+    )
+    raise RolloutError(
+        reference,
+        "There is nothing that install may change; nothing was changed.",
+        text,
+        next(iter(hints), "gpustack plan -v"),
+    )
 
 
 def agreed() -> bool:

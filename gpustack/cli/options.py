@@ -21,15 +21,26 @@ def step_ids(incomplete: str) -> list[str]:
 
 InventoryOption = Annotated[
     Path | None,
-    typer.Option("-i", "--inventory", help="Inventory file or folder; `lab` is the running lab. Default: GPUSTACK_INVENTORY, ansible.cfg, else this host."),
+    typer.Option(
+        "-i",
+        "--inventory",
+        help="File or folder; `lab`: the running lab. Default: GPUSTACK_INVENTORY, ansible.cfg, else this host.",
+    ),
 ]
 OutputOption = Annotated[Output, typer.Option("-o", "--output", help="How the result is written to stdout.")]
 QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="No progress; only the result and errors.")]
-VerboseOption = Annotated[bool, typer.Option("-v", "--verbose", help="Show what each judgement rests on: command and answer.")]
-BecomeOption = Annotated[bool, typer.Option("-K", "--ask-become-pass", help="Ask for the sudo password.")]
-LimitOption = Annotated[list[str] | None, typer.Option("--limit", help="Only these hosts (repeat, or separate by commas).")]
-OnlyOption = Annotated[
-    list[str] | None, typer.Option("--only", help="Only these steps (repeat, or separate by commas).", autocompletion=step_ids)
+VerboseOption = Annotated[
+    bool, typer.Option("-v", "--verbose", help="Show what each judgement rests on: command and answer.")
 ]
-FromOption = Annotated[Path | None, typer.Option("--from", help="Judge a recording made by `gpustack snapshot` instead of asking hosts.")]
+BecomeOption = Annotated[bool, typer.Option("-K", "--ask-become-pass", help="Ask for the sudo password.")]
+LimitOption = Annotated[
+    list[str] | None, typer.Option("--limit", help="Only these hosts (repeat, or separate by commas).")
+]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option("--only", help="Only these steps (repeat, or separate by commas).", autocompletion=step_ids),
+]
+FromOption = Annotated[
+    Path | None, typer.Option("--from", help="Judge a recording made by `gpustack snapshot` instead of asking hosts.")
+]
 YesOption = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask before changing hosts.")]

@@ -56,7 +56,9 @@ def chosen_steps(only: Sequence[str] | None) -> tuple[Step, ...]:
     wanted = words(only)
     known = [step.id for step in STEPS]
     if odd := [word for word in wanted if word not in known]:
-        raise UsageError("unknown-step", f"There is no step {', '.join(odd)}.", f"Steps: {', '.join(known)}", "gpustack explain")
+        raise UsageError(
+            "unknown-step", f"There is no step {', '.join(odd)}.", f"Steps: {', '.join(known)}", "gpustack explain"
+        )
     return tuple(step for step in STEPS if not wanted or step.id in wanted)
 
 
@@ -64,7 +66,12 @@ def chosen_hosts(inventory: Inventory, limit: Sequence[str] | None) -> tuple[str
     wanted = words(limit)
     known = [host.name for host in inventory.hosts]
     if odd := [word for word in wanted if word not in known]:
-        raise UsageError("unknown-host", f"The inventory has no host {', '.join(odd)}.", f"Hosts: {', '.join(known)}", "gpustack plan")
+        raise UsageError(
+            "unknown-host",
+            f"The inventory has no host {', '.join(odd)}.",
+            f"Hosts: {', '.join(known)}",
+            "gpustack plan",
+        )
     return tuple(wanted)
 
 
@@ -96,7 +103,9 @@ def looked(option: Path | None, recording: Path | None, report: Reporter, *, ask
 
         snapshot = read(recording)
         if not quiet:
-            sys.stderr.write(f"recording {recording} of {snapshot.taken:%Y-%m-%d %H:%M UTC}: {snapshot.inventory.said}\n")
+            sys.stderr.write(
+                f"recording {recording} of {snapshot.taken:%Y-%m-%d %H:%M UTC}: {snapshot.inventory.said}\n"
+            )
         return Looked(snapshot.inventory, snapshot)
     inventory = opened(option, ask_password=ask_password, quiet=quiet)
     return Looked(inventory, asked(inventory, report))

@@ -50,7 +50,9 @@ def lock(host: Host, doing: str, session: Session = converse) -> Iterator[None]:
     talk.start()
     first = heard(said)
     if isinstance(first, HostRefused):
-        raise UnreachableError(first.reach.reference, f"{host.name}: {first.reach.why}", "", first.reach.hint) from first
+        raise UnreachableError(
+            first.reach.reference, f"{host.name}: {first.reach.why}", "", first.reach.hint
+        ) from first
     if first == "taken":
         raise LockedError(
             "locked",
@@ -59,7 +61,9 @@ def lock(host: Host, doing: str, session: Session = converse) -> Iterator[None]:
             "wait for it, or end that process: the lock ends with it",
         )
     if first != "held":
-        raise LockedError("lock-unknown", f"The lock on {host.name} could not be taken.", first, "gpustack explain lock-unknown")
+        raise LockedError(
+            "lock-unknown", f"The lock on {host.name} could not be taken.", first, "gpustack explain lock-unknown"
+        )
     done = threading.Event()
 
     def beat() -> None:
@@ -76,7 +80,11 @@ def lock(host: Host, doing: str, session: Session = converse) -> Iterator[None]:
 
 
 def converse_with(
-    session: Session, host: Host, script: str, beats: "queue.Queue[bytes | None]", said: "queue.Queue[str | HostRefused]"
+    session: Session,
+    host: Host,
+    script: str,
+    beats: "queue.Queue[bytes | None]",
+    said: "queue.Queue[str | HostRefused]",
 ) -> None:
     try:
         for line in session(host, script, beats):

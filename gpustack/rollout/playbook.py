@@ -59,7 +59,11 @@ def message(data: dict[str, Any]) -> str:
     if not isinstance(result, dict):
         return str(result)
     parts = [str(result.get("msg", "")), *(str(result.get(key, "")) for key in ("stderr", "stdout"))]
-    loops = [str(entry.get("msg", "")) for entry in result.get("results", []) if isinstance(entry, dict) and entry.get("failed")]
+    loops = [
+        str(entry.get("msg", ""))
+        for entry in result.get("results", [])
+        if isinstance(entry, dict) and entry.get("failed")
+    ]
     kept = [part.strip() for part in (*parts, *loops) if part.strip()]
     return "\n".join(dict.fromkeys(kept))[:4000] or "the task failed and said nothing"
 
@@ -90,7 +94,9 @@ def play(
     if not tally.ok and not bad:
         # No task ran: the playbook itself, the inventory or Ansible was at fault.
         path = str(playbooks() / f"{step.id}.yml")
-        tally.failures.append(TaskFailure(hosts[0], "ansible-playbook", path, said.strip()[-2000:] or f"ended with {rc}"))
+        tally.failures.append(
+            TaskFailure(hosts[0], "ansible-playbook", path, said.strip()[-2000:] or f"ended with {rc}")
+        )
         bad = set(hosts)
     return Played(
         step.id,
@@ -152,4 +158,8 @@ def environment(folder: Path) -> dict[str, str]:
         "ANSIBLE_PYTHON_INTERPRETER": "auto_silent",
     }
     given = os.environ
-    return {key: value for key, value in own.items() if key in ("PATH", "ANSIBLE_ROLES_PATH") or key not in given or key.endswith("KEY_CHECKING")}
+    return {
+        key: value
+        for key, value in own.items()
+        if key in ("PATH", "ANSIBLE_ROLES_PATH") or key not in given or key.endswith("KEY_CHECKING")
+    }

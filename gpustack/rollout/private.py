@@ -19,7 +19,12 @@ def memory() -> Path:
     for folder in (*([Path(xdg)] if xdg else []), *MEMORY):
         if folder.is_dir() and os.access(folder, os.W_OK):
             return folder
-    raise RolloutError("private-folder", "No memory-backed folder can be written on this machine.", ", ".join(map(str, MEMORY)), "mount | grep tmpfs")
+    raise RolloutError(
+        "private-folder",
+        "No memory-backed folder can be written on this machine.",
+        ", ".join(map(str, MEMORY)),
+        "mount | grep tmpfs",
+    )
 
 
 def sweep(folder: Path) -> None:

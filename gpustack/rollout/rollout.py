@@ -43,16 +43,23 @@ class Rollout:
         """Never raises for a failing host or task: the outcome says what happened."""
         started = time.monotonic()
         snapshot = before.snapshot
-        self.left = {name: "reach" for name in before.unreached}
+        self.left = dict.fromkeys(before.unreached, "reach")
         for index, step in enumerate(self.steps):
             if self.stopped or self.cancelled():
                 break
             snapshot = self.one(step, snapshot, self.steps[index + 1] if index + 1 < len(self.steps) else None)
         if self.cancelled():
             self.stopped = "interrupted"
-        verified = self.verify() if self.played else Verification(before, before.snapshot.took, len(before.snapshot.answers))
+        verified = (
+            self.verify() if self.played else Verification(before, before.snapshot.took, len(before.snapshot.answers))
+        )
         return Outcome(
-            before, tuple(self.played), verified, tuple(self.left.items()), time.monotonic() - started, stopped=self.stopped
+            before,
+            tuple(self.played),
+            verified,
+            tuple(self.left.items()),
+            time.monotonic() - started,
+            stopped=self.stopped,
         )
 
     def verify(self) -> Verification:

@@ -1,4 +1,4 @@
-"""Ties Ansible to the process that started it: when gpustack is gone, also by kill -9, its Ansible ends within a second.
+"""Ties Ansible to the process that started it: when gpustack is gone, also by kill -9, Ansible ends in a second.
 
 The lock ends with gpustack's own connection. Without this, an Ansible that outlived it would go on changing hosts
 while the next operator is let in.

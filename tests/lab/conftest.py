@@ -26,7 +26,9 @@ def bundle() -> Path:
 
 @pytest.fixture(scope="session")
 def mirror(bundle: Path) -> lab.Mirror:
-    fingerprint = subprocess.run([*GPUSTACK, "bundle", "fingerprint", str(bundle)], capture_output=True, text=True, check=True)
+    fingerprint = subprocess.run(
+        [*GPUSTACK, "bundle", "fingerprint", str(bundle)], capture_output=True, text=True, check=True
+    )
     return lab.Mirror(
         command=lambda address: [*GPUSTACK, "bundle", "serve", str(bundle), "--listen", f"{address}:{PORT}"],
         port=PORT,
@@ -54,7 +56,9 @@ def make_lab(mirror: lab.Mirror) -> Iterator[Callable[..., lab.Lab]]:
 def gpustack() -> Run:
     """Runs the command as a user does; stdout and stderr are in the result and, on failure, in the test's report."""
 
-    def run(*words: str | Path, limit: int = 600, code: int | None = 0, **env: str) -> "subprocess.CompletedProcess[str]":
+    def run(
+        *words: str | Path, limit: int = 600, code: int | None = 0, **env: str
+    ) -> "subprocess.CompletedProcess[str]":
         done = subprocess.run(
             [*GPUSTACK, *map(str, words)],
             capture_output=True,
@@ -65,7 +69,9 @@ def gpustack() -> Run:
             env=os.environ | {"NO_COLOR": "1"} | env,
         )
         print(f"$ gpustack {' '.join(map(str, words))}\n{done.stderr}{done.stdout}")
-        assert code is None or done.returncode == code, f"exit {done.returncode}\n{done.stderr[-6000:]}\n{done.stdout[-6000:]}"
+        assert code is None or done.returncode == code, (
+            f"exit {done.returncode}\n{done.stderr[-6000:]}\n{done.stdout[-6000:]}"
+        )
         return done
 
     return run

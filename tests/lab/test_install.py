@@ -65,17 +65,23 @@ def test_traffic(installed: lab.Lab, kubeconfig: Path) -> None:
         for pod in (one, two):
             answers = witness.until(
                 f"the Service answers from both nodes, asked in {pod}",
-                lambda pod=pod: {  # type: ignore[misc]
-                    line
-                    for line in witness.inside(core, pod, "for i in 1 2 3 4 5 6 7 8 9 10; do timeout 3 wget -qO- http://witness/; done").split()
-                    if line.startswith("witness-")
-                }
-                == {one, two},
+                lambda pod=pod: (
+                    {  # type: ignore[misc]
+                        line
+                        for line in witness.inside(
+                            core, pod, "for i in 1 2 3 4 5 6 7 8 9 10; do timeout 3 wget -qO- http://witness/; done"
+                        ).split()
+                        if line.startswith("witness-")
+                    }
+                    == {one, two}
+                ),
             )
             assert answers
             said = witness.inside(core, pod, "timeout 5 nslookup witness.default.svc.cluster.local")
             assert core.read_namespaced_service("witness", "default").spec.cluster_ip in said
-            version = witness.inside(core, pod, "timeout 5 wget --no-check-certificate -qO- https://kubernetes.default.svc/version")
+            version = witness.inside(
+                core, pod, "timeout 5 wget --no-check-certificate -qO- https://kubernetes.default.svc/version"
+            )
             assert '"gitVersion": "v1.36.4"' in version
 
 

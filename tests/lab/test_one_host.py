@@ -1,4 +1,4 @@
-"""gpustack installed on a host from our wheel makes that very host a verified one-node cluster, without an inventory."""
+"""gpustack, installed on a host from our wheel, makes that host a verified one-node cluster without an inventory."""
 
 import subprocess
 import sys
@@ -19,7 +19,12 @@ VENV = "/opt/gpustack"
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("wheel")
-    subprocess.run([sys.executable, "-m", "build", "--wheel", "--outdir", str(out), str(ROOT)], check=True, capture_output=True, timeout=300)
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--outdir", str(out), str(ROOT)],
+        check=True,
+        capture_output=True,
+        timeout=300,
+    )
     return next(out.glob("*.whl"))
 
 
@@ -30,8 +35,22 @@ def wheels(wheel: Path) -> Callable[[str], Path]:
     def collected(python: str) -> Path:
         out = wheel.parent / python
         lock = ROOT / "requirements" / "runtime.txt"
-        platforms = [word for level in ("2_17", "2_28", "2014") for word in ("--platform", f"manylinux{level if level == '2014' else f'_{level}'}_x86_64")]
-        command = [sys.executable, "-m", "pip", "download", "-q", "--only-binary=:all:", "--python-version", python, *platforms]
+        platforms = [
+            word
+            for level in ("2_17", "2_28", "2014")
+            for word in ("--platform", f"manylinux{level if level == '2014' else f'_{level}'}_x86_64")
+        ]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "-q",
+            "--only-binary=:all:",
+            "--python-version",
+            python,
+            *platforms,
+        ]
         subprocess.run([*command, "-r", str(lock), "-d", str(out)], check=True, timeout=600)
         (out / wheel.name).write_bytes(wheel.read_bytes())
         return out
@@ -48,7 +67,9 @@ def test_the_host_itself_becomes_a_cluster(
     carry(made, wheels(python), "/tmp/wheels")
     carry(made, made.inventory / "group_vars" / "all" / "gpustack.yml", "/tmp/gpustack.yml")
     host.check_output("apt-get update -q && apt-get install -qy --no-install-recommends python3-venv")
-    host.check_output(f"python3 -m venv {VENV} && {VENV}/bin/pip install -q --no-index --find-links /tmp/wheels gpustack-cluster")
+    host.check_output(
+        f"python3 -m venv {VENV} && {VENV}/bin/pip install -q --no-index --find-links /tmp/wheels gpustack-cluster"
+    )
     host.check_output("install -D -m 0644 /tmp/gpustack.yml /etc/gpustack/gpustack.yml")
     assert host.run(f"{VENV}/bin/gpustack plan").rc == 1
     done = host.run(f"{VENV}/bin/gpustack install --yes")
@@ -60,7 +81,9 @@ def test_the_host_itself_becomes_a_cluster(
     assert host.run(f"{VENV}/bin/gpustack verify").rc == 0
     nodes = host.check_output("kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes --no-headers")
     assert " Ready " in nodes
-    taints = host.check_output("kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes -o jsonpath='{.items[*].spec.taints}'")
+    taints = host.check_output(
+        "kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes -o jsonpath='{.items[*].spec.taints}'"
+    )
     assert not taints.strip()
 
 

@@ -58,9 +58,13 @@ def pods(core: client.CoreV1Api, nodes: list[str]) -> Iterator[dict[str, Any]]:
             termination_grace_period_seconds=0,
             containers=[client.V1Container(name="web", image=IMAGE, command=["sh", "-c", script])],
         )
-        core.create_namespaced_pod("default", client.V1Pod(metadata=client.V1ObjectMeta(name=f"witness-{node}", labels=LABEL), spec=spec))
+        core.create_namespaced_pod(
+            "default", client.V1Pod(metadata=client.V1ObjectMeta(name=f"witness-{node}", labels=LABEL), spec=spec)
+        )
     service = client.V1ServiceSpec(selector=LABEL, ports=[client.V1ServicePort(port=80)])
-    core.create_namespaced_service("default", client.V1Service(metadata=client.V1ObjectMeta(name="witness"), spec=service))
+    core.create_namespaced_service(
+        "default", client.V1Service(metadata=client.V1ObjectMeta(name="witness"), spec=service)
+    )
     try:
         names = [f"witness-{node}" for node in nodes]
         until("pods Running with addresses", lambda: all(running(core, name) for name in names))

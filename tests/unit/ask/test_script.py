@@ -81,7 +81,8 @@ def test_an_api_answer_keeps_only_the_named_fields() -> None:
     from gpustack.ask.script import answer
 
     probe = Probe("nodes", Api("/api/v1/nodes", keep=("metadata.name", "status.conditions.type")), text)
-    raw = b'{"kind":"List","items":[{"metadata":{"name":"n","uid":"u"},"status":{"conditions":[{"type":"Ready","x":1}],"y":2}}]}\n0'
+    status = b'{"conditions":[{"type":"Ready","x":1}],"y":2}'
+    raw = b'{"kind":"List","items":[{"metadata":{"name":"n","uid":"u"},"status":' + status + b"}]}\n0"
     found = answer(probe, "@cluster", raw, b"", 0.1)
     assert found.out == '{"items":[{"metadata":{"name":"n"},"status":{"conditions":[{"type":"Ready"}]}}]}'
 

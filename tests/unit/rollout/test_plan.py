@@ -39,7 +39,10 @@ def snapshot(answers: dict[tuple[str, str], str], unreached: tuple[str, ...] = (
     return Snapshot(
         datetime.now(UTC),
         Inventory(None, (ONE, TWO), Spec()),
-        {host.name: Reach(host.name, "host-ssh-unreachable" if host.name in unreached else "", "gone") for host in (ONE, TWO)},
+        {
+            host.name: Reach(host.name, "host-ssh-unreachable" if host.name in unreached else "", "gone")
+            for host in (ONE, TWO)
+        },
         {key: Answer(*key, 0, out) for key, out in answers.items()},
     )
 

@@ -39,7 +39,9 @@ def step(name: str, needs: tuple[str, ...] = (), cure: Cure = "install") -> Step
 class World:
     """Hosts whose answers change when a step is played on them."""
 
-    def __init__(self, facts: dict[tuple[str, str], str], fails: Sequence[tuple[str, str]] = (), dead: Sequence[str] = ()) -> None:
+    def __init__(
+        self, facts: dict[tuple[str, str], str], fails: Sequence[tuple[str, str]] = (), dead: Sequence[str] = ()
+    ) -> None:
         self.facts, self.fails, self.dead = facts, fails, dead
         self.plays: list[tuple[str, tuple[str, ...]]] = []
 
