@@ -3,29 +3,14 @@
 Rich honours NO_COLOR and pipes. What hosts said is shown as literal text, never as markup.
 """
 
-from collections.abc import Sequence
 from itertools import groupby
 
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
 
-from gpustack.ask.judge import Evidence
-from gpustack.report.fold import Kind, Line, lines
+from gpustack.report.findings import body, grid, say, typed
 from gpustack.report.next import after_install, after_look
 from gpustack.report.words import Clean, cleaner, count, duration, facts, places
 from gpustack.rollout.plan import Outcome, Plan, Played, Verification
-
-STYLES: dict[Kind, str] = {
-    "differs": "red",
-    "upgrade": "magenta",
-    "by hand": "magenta",
-    "cannot tell": "yellow",
-    "later": "dim",
-    "holds": "green",
-}
-SHOWN_LINES = 12
 
 
 def terminal(file: object = None) -> Console:
@@ -129,69 +114,8 @@ def standing(found: Plan) -> str:
     return ", ".join(parts)
 
 
-def body(console: Console, found: Plan, *, verbose: bool) -> None:
-    clean = cleaner(found.inventory)
-    if found.unreached:
-        say(console, "\nnot reached", "bold")
-    for name in found.unreached:
-        reach = found.snapshot.reach[name]
-        grid(console, [(name, f"{clean(reach.why)} ({reach.reference})")], "yellow")
-        typed(console, clean(reach.hint), len(name) + 4)
-    told = lines(found, clean, holding=verbose)
-    width = min(24, max((len(places(line.wheres)) for line in told), default=0))
-    for step, some in groupby(told, key=lambda line: line.step):
-        say(console, f"\n{step}", "bold")
-        for line in some:
-            finding(console, line, width)
-            if verbose and line.kind != "holds":
-                for seen in line.evidence:
-                    console.print(Padding(Text(witness(seen, clean), style="dim"), (0, 0, 0, 15)))
-
-
-def finding(console: Console, line: Line, width: int) -> None:
-    row = Table.grid(padding=(0, 2), expand=True)
-    row.add_column(width=11, no_wrap=True)
-    row.add_column(ratio=1, overflow="fold")
-    row.add_column(width=width, overflow="fold")
-    row.add_row(Text(line.kind, style=STYLES[line.kind]), Text(line.text), Text(places(line.wheres), style="dim"))
-    console.print(Padding(row, (0, 0, 0, 2)))
-    typed(console, line.hint, 15)
-
-
-def witness(seen: Evidence, clean: Clean) -> str:
-    """The command behind a finding, and what it said."""
-    answer = seen.answer
-    script = seen.command.strip().splitlines() or [""]
-    said = [line for line in clean(answer.out + answer.err).splitlines() if line.strip()]
-    rest = [f"… {len(said) - SHOWN_LINES} lines more (-o json has all)"] if len(said) > SHOWN_LINES else []
-    ended = (
-        [f"(no answer: {clean(answer.lost)})"] if answer.lost else [f"(ended with {answer.rc})"] if answer.rc else []
-    )
-    where = places([answer.where])
-    return "\n".join([f"{where} $ {script[0]}", *script[1:], *said[:SHOWN_LINES], *rest, *ended])
-
-
-def grid(console: Console, rows: Sequence[tuple[str, str]], style: str = "dim") -> None:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, text in rows:
-        table.add_row(Text(name, style=style), Text(text))
-    console.print(Padding(table, (0, 0, 0, 2)))
-
-
 def calm(console: Console, text: str) -> None:
     say(console, text, "green")
-
-
-def say(console: Console, text: str, style: str = "") -> None:
-    console.print(Text(text, style=style))
-
-
-def typed(console: Console, command: str, indent: int) -> None:
-    """Something to type. Never wrapped by us: it is copied whole."""
-    for line in command.splitlines():
-        console.print(Text(f"{'':{indent}}{line}", style="cyan"), soft_wrap=True)
 
 
 def following(console: Console, command: str) -> None:

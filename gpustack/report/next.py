@@ -1,5 +1,6 @@
 """The next command to type, by how things stand."""
 
+from gpustack.ask.probe import CLUSTER
 from gpustack.report.words import command
 from gpustack.rollout.plan import Outcome, Plan
 
@@ -8,13 +9,25 @@ def after_look(found: Plan) -> str:
     """After `plan` and `verify`. Empty when there is nothing to do."""
     if found.converged:
         return ""
-    if any(mismatch.cure == "install" for state in found.drifted for mismatch in state.mismatches):
+    refused = [
+        mismatch.hint or f"gpustack explain {'upgrade' if mismatch.cure == 'upgrade' else 'operator'}-needed"
+        for _, mismatch in found.refused
+    ]
+    mended = any(mismatch.cure == "install" for state in found.drifted for mismatch in state.mismatches)
+    if mended and not (refused and stuck(found)):
         return command("install", found.inventory)
-    for _, mismatch in found.refused:
-        return mismatch.hint or f"gpustack explain {'upgrade' if mismatch.cure == 'upgrade' else 'operator'}-needed"
+    if refused:
+        return refused[0]
     for name in found.unreached:
         return found.snapshot.reach[name].hint or f"gpustack explain {found.snapshot.reach[name].reference}"
     return command("plan -v", found.inventory)
+
+
+def stuck(found: Plan) -> bool:
+    """A person is needed on the control plane or on every host: install would get nowhere before."""
+    places = {state.where for state, _ in found.refused}
+    planes = {host.name for host in found.inventory.control_planes} | {CLUSTER}
+    return bool(places & planes) or places >= {host.name for host in found.inventory.hosts} - set(found.unreached)
 
 
 def after_install(done: Outcome) -> str:

@@ -1,0 +1,109 @@
+"""Findings for people, in three columns: kind, text, places; with what to type, and what it rests on."""
+
+from collections.abc import Sequence
+from itertools import groupby, zip_longest
+from textwrap import wrap
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from gpustack.ask.judge import Evidence
+from gpustack.report.fold import Kind, Line, lines
+from gpustack.report.words import Clean, cleaner, place, places
+from gpustack.rollout.plan import Plan
+
+STYLES: dict[Kind, str] = {
+    "differs": "red",
+    "upgrade": "magenta",
+    "by hand": "magenta",
+    "cannot tell": "yellow",
+    "later": "dim",
+    "holds": "green",
+}
+SHOWN_LINES = 12
+INDENT = 15
+"""Of the texts of findings: behind their kind."""
+
+
+def body(console: Console, found: Plan, *, verbose: bool) -> None:
+    clean = cleaner(found.inventory)
+    if found.unreached:
+        say(console, "\nnot reached", "bold")
+    for name in found.unreached:
+        reach = found.snapshot.reach[name]
+        grid(console, [(name, f"{clean(reach.why)} ({reach.reference})")], "yellow")
+        typed(console, clean(reach.hint), len(name) + 4)
+    told = joined(lines(found, clean, holding=verbose))
+    width = min(24, max((len(places(line.wheres)) for line in told), default=0))
+    for step, some in groupby(told, key=lambda line: line.step):
+        say(console, f"\n{step}", "bold")
+        for line in some:
+            finding(console, line, width)
+            for seen in line.evidence if verbose and line.kind != "holds" else ():
+                witness(console, seen, clean)
+
+
+def joined(told: Sequence[Line]) -> list[Line]:
+    """What holds in a step at the same places is one line, behind what does not."""
+    found: list[Line] = []
+    for step, some in groupby(told, key=lambda line: line.step):
+        holding: dict[tuple[str, ...], list[str]] = {}
+        for line in some:
+            if line.kind == "holds":
+                holding.setdefault(line.wheres, []).append(line.text)
+            else:
+                found.append(line)
+        found += [Line(step, "holds", ", ".join(names), wheres) for wheres, names in holding.items()]
+    return found
+
+
+def finding(console: Console, line: Line, width: int) -> None:
+    """Three columns: kind, text, places."""
+    room = max(console.width - INDENT - width - 2, 20)
+    texts = wrapped(line.text, room)
+    rows = zip_longest(texts, wrapped(places(line.wheres), width), fillvalue="")
+    for number, (text, where) in enumerate(rows):
+        kind = line.kind if number == 0 else ""
+        row = Text.assemble("  ", (f"{kind:<13}", STYLES[line.kind]), f"{text:<{room + 2}}", (where, "dim"))
+        row.rstrip()
+        console.print(row, soft_wrap=True)
+    typed(console, line.hint, INDENT)
+
+
+def witness(console: Console, seen: Evidence, clean: Clean) -> None:
+    """The command behind a finding, whole, and what it said."""
+    answer = seen.answer
+    script = seen.command.strip().splitlines() or [""]
+    said = [line for line in clean(answer.out + answer.err).splitlines() if line.strip()]
+    more = [f"… {len(said) - SHOWN_LINES} lines more (-o json has all)"] if len(said) > SHOWN_LINES else []
+    lost = [f"(no answer: {clean(answer.lost)})"] if answer.lost else []
+    ended = [f"(ended with {answer.rc})"] if answer.rc and not lost else []
+    shown = [
+        part for line in (*said[:SHOWN_LINES], *more, *lost, *ended) for part in wrapped(line, console.width - INDENT)
+    ]
+    typed(console, "\n".join([f"{place(answer.where)} $ {script[0]}", *script[1:], *shown]), INDENT, "dim")
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    return [part for line in text.splitlines() for part in wrap(line, width, break_on_hyphens=False)]
+
+
+def grid(console: Console, rows: Sequence[tuple[str, str]], style: str = "dim") -> None:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in rows:
+        table.add_row(Text(name, style=style), Text(text))
+    console.print(Padding(table, (0, 0, 0, 2)))
+
+
+def say(console: Console, text: str, style: str = "") -> None:
+    console.print(Text(text, style=style))
+
+
+def typed(console: Console, command: str, indent: int, style: str = "cyan") -> None:
+    """Something to type. Never wrapped by us: it is copied whole."""
+    for line in command.splitlines():
+        console.print(Text(f"{'':{indent}}{line}", style=style), soft_wrap=True)

@@ -1,0 +1,57 @@
+"""What to type next, by how things stand."""
+
+from dataclasses import replace
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.snapshot import Reach
+from gpustack.report.next import after_install, after_look
+from tests.unit.report import invented
+from tests.unit.report.invented import CLOCK, PODS, STRANGER, made, said
+
+NAMES = ["kube1", "kube2"]
+PODS_GOOD = Answer(PODS.id, CLUSTER, 0, "2 running")
+INSTALL = "gpustack install -i site/hosts.yml"
+LOOK = "gpustack plan -v -i site/hosts.yml"
+BY_HAND = "give the host at least 2 CPUs, or set minimum.cpus in the spec"
+
+
+def test_nothing_to_do() -> None:
+    assert after_look(invented.converged()) == ""
+
+
+def test_what_differs_is_installed() -> None:
+    assert after_look(invented.wide()) == INSTALL
+
+
+def test_one_host_that_needs_a_person_holds_up_no_other() -> None:
+    found = made(NAMES, [*said("kube1", swap="on"), *said("kube2", cpus="1"), PODS_GOOD])
+    assert after_look(found) == INSTALL
+
+
+def test_a_control_plane_that_needs_a_person_comes_first() -> None:
+    found = made(NAMES, [*said("kube1", cpus="1"), *said("kube2", swap="on"), PODS_GOOD])
+    assert after_look(found) == BY_HAND
+
+
+def test_only_a_person_can_help() -> None:
+    assert after_look(made(NAMES, [*said("kube1"), *said("kube2", cpus="1"), PODS_GOOD])) == BY_HAND
+    upgrade = made(NAMES, [*said("kube1"), *said("kube2", runtime="2.2.0"), PODS_GOOD])
+    assert after_look(upgrade) == "gpustack explain upgrade-needed"
+
+
+def test_a_host_that_was_not_reached() -> None:
+    good = [*said("kube1"), *said("kube2"), PODS_GOOD]
+    assert after_look(made([*NAMES, "kube3"], good, [STRANGER])) == "ssh-keyscan 10.0.0.3"
+    silent = Reach("kube3", "host-ssh-login", "not let in")
+    assert after_look(made([*NAMES, "kube3"], good, [silent])) == "gpustack explain host-ssh-login"
+
+
+def test_what_cannot_be_told_is_looked_at() -> None:
+    lost = Answer(CLOCK.id, "kube2", -1, "", lost="broken off")
+    assert after_look(made(NAMES, [*said("kube1"), *said("kube2"), lost, PODS_GOOD])) == LOOK
+
+
+def test_after_an_install() -> None:
+    assert after_install(invented.installed()) == "gpustack kubeconfig --out kubeconfig -i site/hosts.yml"
+    assert after_install(invented.failed()) == LOOK
+    assert after_install(replace(invented.failed(), stopped="interrupted")) == INSTALL
