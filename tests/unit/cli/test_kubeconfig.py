@@ -92,7 +92,9 @@ def test_the_next_control_plane_is_asked_when_one_is_down(hosts: Hosts) -> None:
     assert (error.reference, error.why) == ("host-ssh-unreachable", "one: no answer\ntwo: not let in")
 
 
-@pytest.mark.parametrize(XX)
+@pytest.mark.parametrize(
+    ("answer", "why"), [(("", "no CA key", 1), "no CA key"), (("hello", "", 0), "what came is no kubeconfig")]
+)
 def test_what_is_no_kubeconfig_is_an_error(hosts: Hosts, answer: tuple[str, str, int], why: str) -> None:
     hosts.answers["one"] = answer
     error = failed("--out", "config")
