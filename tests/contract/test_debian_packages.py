@@ -1,0 +1,15 @@
+"""requirements/debian.txt, which `make env` installs, holds every package that the lab and the bundle ask for."""
+
+from pathlib import Path
+
+from gpustack.bundle.programs import PACKAGES
+from gpustack.lab.capabilities import PROGRAMS
+
+LIST = Path(__file__).parents[2] / "requirements" / "debian.txt"
+# On every Debian. Go has no package that is new enough, and `make go` says where it comes from.
+ESSENTIAL = {"apt", "dpkg", ""}
+
+
+def test_what_the_lab_and_the_bundle_need_is_installed_by_make_env() -> None:
+    listed = {line for line in LIST.read_text().splitlines() if line and not line.startswith("#")}
+    assert sorted({*PROGRAMS.values(), *PACKAGES.values()} - listed - ESSENTIAL) == []
