@@ -81,13 +81,17 @@ def configuration(answer: Answer) -> Configuration:
 
 
 def mirrors(answer: Answer) -> Mapping[str, Mirror]:
-    """By registry. Raises ValueError when a file is no TOML."""
+    """By registry."""
     return {name: mirror(lines) for name, lines in sections(answer.out)}
 
 
 def mirror(lines: list[str]) -> Mirror:
-    said = tomllib.loads("\n".join(lines))
-    return Mirror(lines[:1] == [OURS], str(said.get("server", "")), tuple(said.get("host", {})))
+    ours = lines[:1] == [OURS]
+    try:
+        said = tomllib.loads("\n".join(lines))
+    except tomllib.TOMLDecodeError:
+        return Mirror(ours, "(the file is not TOML)", ())
+    return Mirror(ours, str(said.get("server", "")), tuple(said.get("host", {})))
 
 
 CONFIGURATION = Probe(

@@ -130,7 +130,7 @@ echo '== ufw'
 SWAP = Probe(
     "kernel.swap",
     Shell(r"""echo '== active'
-cat /proc/swaps
+if [ -e /proc/swaps ]; then cat /proc/swaps; else echo Filename; fi
 echo '== fstab'
 [ ! -e /etc/fstab ] || { cat /etc/fstab; echo; }
 echo '== units'

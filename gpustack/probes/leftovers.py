@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Probe, Shell
 
-# A path that only this distribution makes.
+# A path that only this distribution makes, and its name.
 DISTRIBUTIONS = {
     "/etc/rancher/k3s": "k3s",
     "/var/lib/rancher/k3s": "k3s",

@@ -18,13 +18,6 @@ class Unit:
     since: int | None
 
 
-@dataclass(frozen=True)
-class Clock:
-    """`synchronised` as the kernel says, whoever keeps the time."""
-
-    synchronised: bool
-
-
 def units(answer: Answer) -> Mapping[str, Unit | None]:
     """By name without `.service`; None for a unit that does not exist."""
     if answer.rc != 0:
@@ -38,8 +31,9 @@ def units(answer: Answer) -> Mapping[str, Unit | None]:
     return found
 
 
-def clock(answer: Answer) -> Clock:
-    return Clock({"yes": True, "no": False}[answer.out.strip()])
+def clock(answer: Answer) -> bool:
+    """Whether the clock is synchronised, whoever keeps the time."""
+    return {"yes": True, "no": False}[answer.out.strip()]
 
 
 UNITS = Probe(
@@ -53,6 +47,10 @@ UNITS = Probe(
 # timesyncd keeps this file from its first success on (systemd-timesyncd.service(8)); asking timedated starts a service.
 CLOCK = Probe(
     "units.clock",
-    Shell("[ -e /run/systemd/timesync/synchronized ] && echo yes || timedatectl show -p NTPSynchronized --value"),
+    Shell("""if [ -e /run/systemd/timesync/synchronized ]; then
+  echo yes
+else
+  timedatectl show -p NTPSynchronized --value
+fi"""),
     clock,
 )

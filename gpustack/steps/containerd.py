@@ -40,8 +40,7 @@ def repository(here: View) -> Mismatch | None:
 def version(here: View) -> Mismatch | None:
     """containerd.io is installed at the version of the spec."""
     found, wanted = here[PACKAGES]["containerd.io"], containerd_version_of(here.spec)
-    hint = "docs/upgrade.md" if found else ""
-    return expect("containerd.io", wanted, found and found.version, "upgrade" if found else "install", hint=hint)
+    return expect("containerd.io", wanted, found and found.version, "upgrade" if found else "install")
 
 
 def crictl(here: View) -> Mismatch | None:

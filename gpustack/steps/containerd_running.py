@@ -38,7 +38,7 @@ def settings(here: View) -> Mismatch | None:
 def up_to_date(here: View) -> Mismatch | None:
     """The running daemon has read its files: it started after the last of them was written."""
     unit, newest = here[UNITS].get("containerd"), here[CONFIGURATION].newest
-    if unit is None or unit.since is None or unit.since >= newest:
+    if unit is None or not unit.active or unit.since is None or unit.since >= newest:
         return None
     return Mismatch("containerd", "started after its files were written", f"they are {newest - unit.since} s newer")
 

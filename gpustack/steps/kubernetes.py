@@ -4,7 +4,8 @@ What it does: adds the apt repository of the minor version, its key trusted only
 kubelet, kubeadm, kubectl, cri-tools and kubernetes-cni; points crictl at containerd; lets the kubelet start at boot.
 Until the host joins a cluster the kubelet ends and is started again every ten seconds, which is how kubeadm wants it.
 
-What it never does: it never moves an installed version to another one. docs/upgrade.md says how to do that by hand.
+What it never does: it never moves an installed version to another one. `gpustack explain upgrade-needed` says
+how to do that by hand.
 
 Settings: `kubernetes.version`, `source`.
 Sources: kubernetes.io install-kubeadm and releases/version-skew-policy.
@@ -12,15 +13,14 @@ Sources: kubernetes.io install-kubeadm and releases/version-skew-policy.
 
 from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.view import View
-from gpustack.config.resolved import kubernetes_version_of
 from gpustack.probes.containerd import CRICTL, SOCKET
 from gpustack.probes.packages import PACKAGES, REPOSITORIES
 from gpustack.probes.system import OS
 from gpustack.probes.units import UNITS
 from gpustack.steps.apt_repository import repository_mismatch
+from gpustack.steps.kubernetes_versions import VERSIONED, versions
 from gpustack.steps.step import Step
 
-VERSIONED = ("kubelet", "kubeadm", "kubectl")
 NAMES = (*VERSIONED, "cri-tools", "kubernetes-cni")
 
 
@@ -33,17 +33,6 @@ def installed(here: View) -> Mismatch | None:
     """All packages are there."""
     missing = [name for name in NAMES if here[PACKAGES][name] is None]
     return Mismatch("packages", "installed", f"missing: {said(missing)}") if missing else None
-
-
-def versions(here: View) -> Mismatch | None:
-    """What is installed has the version of the spec."""
-    wanted, found = kubernetes_version_of(here.spec), here[PACKAGES]
-    other = [
-        f"{name} {package.version}" for name in VERSIONED if (package := found[name]) and package.version != wanted
-    ]
-    if not other:
-        return None
-    return Mismatch("versions", wanted, said(other), "upgrade", hint="docs/upgrade.md")
 
 
 def held(here: View) -> Mismatch | None:

@@ -26,7 +26,9 @@ def node_name(here: View) -> Mismatch | None:
 
 def machine_id(here: View) -> Mismatch | None:
     """No other host has the same machine-id, as copies of one disk have."""
-    hint = "rm /etc/machine-id && systemd-machine-id-setup, then reboot"
+    hint = "rm -f /etc/machine-id /var/lib/dbus/machine-id; systemd-machine-id-setup; reboot"
+    if not here[IDENTITY].machine_id:
+        return Mismatch("machine-id", "one of its own", "nothing", "operator", hint=hint)
     return unlike_others(here, "machine-id", IDENTITY, lambda found: found.machine_id, hint)
 
 

@@ -13,6 +13,15 @@ PLANE_PORTS = (("tcp", 2379), ("tcp", 2380), ("tcp", 2381), ("tcp", 6443), ("tcp
 # As the kernel keeps names, 15 characters.
 OWNERS = ("kubelet", "kube-", "etcd", "flanneld")
 
+# What each distribution removes itself with, by its own documentation.
+REMOVAL = {
+    "cri-dockerd": "apt-get purge cri-dockerd",
+    "k0s": "k0s stop; k0s reset",
+    "k3s": "k3s-uninstall.sh || k3s-agent-uninstall.sh; rm -rf /etc/rancher/k3s /var/lib/rancher/k3s",
+    "microk8s": "snap remove --purge microk8s",
+    "rke2": "rke2-uninstall.sh; rm -rf /etc/rancher/rke2 /var/lib/rancher/rke2",
+}
+
 
 def ports(here: View) -> Mismatch | None:
     """The ports that Kubernetes and Flannel listen on are free, or held by them."""
@@ -39,7 +48,7 @@ def other_clusters(here: View) -> Mismatch | None:
     seen = [*found.distributions, *(f"a node of the cluster at {server}" for server in foreign)]
     if not seen:
         return None
-    hint = "remove it as docs/another-cluster.md describes, or leave this host out of the inventory"
+    hint = REMOVAL.get(seen[0], "kubeadm reset    # after kubectl drain and kubectl delete node in that cluster")
     return Mismatch("other Kubernetes on the host", "none", said(seen), "operator", hint=hint)
 
 

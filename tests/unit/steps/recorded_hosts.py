@@ -1,0 +1,85 @@
+"""Two hosts of recorded answers, h1 on Debian 12 (control plane) and h2 on Debian 13; a test changes what it needs.
+
+They were recorded on lab hosts, fresh or prepared by the steps prereqs, containerd and kubernetes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+from gpustack.ask.judge import Judgement, judge
+from gpustack.ask.probe import Answer
+from gpustack.ask.snapshot import Reach, Snapshot
+from gpustack.ask.view import View
+from gpustack.config.host import CONTROL_PLANE, NODE, Host, HostSpec
+from gpustack.config.inventory import Inventory
+from gpustack.config.spec import Spec
+from gpustack.steps.step import Step
+from tests.unit.steps.recorded_cluster import CASES, recorded, said
+
+__all__ = ["H1", "H2", "SPEC", "broken", "judged", "recorded", "said", "snapshot"]
+
+H1 = Host(
+    "h1", "10.77.1.11", groups=frozenset({CONTROL_PLANE}), spec=HostSpec(gpustack_node_ip=IPv4Address("10.77.1.11"))
+)
+H2 = Host("h2", "10.77.1.12", groups=frozenset({NODE}))
+RELEASES = {"h1": "debian-12", "h2": "debian-13"}
+# What the hosts were prepared with. The lab's kernel has cgroup v1, and its clock is the machine's.
+SPEC: dict[str, Any] = {
+    "source": {"mirror": "http://10.77.1.1:8480", "fingerprint": "B02F2293F7B78A3111583174AF233E29F632E03B"},
+    "kubernetes": {"version": "1.36.4"},
+    "containerd": {"version": "2.3.7", "restrict_oom_score_adj": True},
+    "kubelet": {"failCgroupV1": False},
+    "time_sync": "external",
+}
+
+Answers = Mapping[tuple[str, str], Answer]
+
+
+def answers(state: str) -> dict[tuple[str, str], Answer]:
+    """All recorded answers of both hosts in a state: `fresh` or `prepared`."""
+    return {
+        (path.name, host): recorded(path.name, f"{state}-{release}")
+        for host, release in RELEASES.items()
+        for path in CASES.iterdir()
+        if (path / f"{state}-{release}.json").exists()
+    }
+
+
+def snapshot(
+    changed: Answers, spec: Mapping[str, Any], *, state: str = "prepared", unreached: tuple[str, ...] = ()
+) -> Snapshot:
+    placed = {key: replace(answer, where=key[1]) for key, answer in (answers(state) | dict(changed)).items()}
+    inventory = Inventory(Path("hosts.yml"), (H1, H2), Spec.model_validate(SPEC | dict(spec)))
+    reach = {host.name: Reach(host.name, "host-ssh-unreachable" if host.name in unreached else "") for host in (H1, H2)}
+    return Snapshot(datetime(2026, 11, 21, 5, tzinfo=UTC), inventory, reach, placed)
+
+
+def judged(
+    step: Step,
+    changed: Answers | None = None,
+    spec: Mapping[str, Any] | None = None,
+    *,
+    on: str = "h1",
+    state: str = "prepared",
+    unreached: tuple[str, ...] = (),
+) -> dict[str, Judgement]:
+    here = View(snapshot(changed or {}, spec or {}, state=state, unreached=unreached), on)
+    return {found.check: found for found in (judge(check, here) for check in step.checks)}
+
+
+def broken(
+    step: Step,
+    changed: Answers | None = None,
+    spec: Mapping[str, Any] | None = None,
+    *,
+    on: str = "h1",
+    state: str = "prepared",
+) -> dict[str, tuple[str, str]]:
+    """(found, cure) of what differs, by check. Fails when a check cannot tell."""
+    found = judged(step, changed, spec, on=on, state=state)
+    assert [one for one in found.values() if one.outcome == "unknown"] == []
+    return {check: (one.mismatch.found, one.mismatch.cure) for check, one in found.items() if one.mismatch}

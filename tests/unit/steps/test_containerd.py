@@ -1,0 +1,160 @@
+import re
+import tomllib
+from typing import Any
+
+import pytest
+import yaml
+from jinja2 import Environment
+
+from gpustack.config.shipped import playbooks
+from gpustack.steps.containerd import STEP
+from gpustack.steps.containerd_files import CRI, IMPORTS, drop_in
+from tests.unit.steps.recorded_hosts import broken, judged, recorded, said
+
+ROLE = playbooks() / "roles" / "containerd"
+RUNTIME, CONFIGURATION, PACKAGES = "containerd.runtime", "containerd.configuration", "packages.installed"
+
+
+def test_a_fresh_host() -> None:
+    found = broken(STEP, state="fresh")
+    assert {cure for _, cure in found.values()} == {"install"}
+    assert found["version"] == ("nothing", "install")
+    assert found["running"] == ("no unit", "install")
+    assert found["repository"] == ("nothing", "install")
+
+
+def test_another_version_is_not_moved() -> None:
+    answers = {(PACKAGES, "h1"): recorded(PACKAGES, "prepared-debian-12", ("installed 2.3.7-1", "installed 2.2.7-1"))}
+    assert broken(STEP, answers) == {"version": ("2.2.7", "upgrade")}
+
+
+def test_other_runtimes_are_left_to_the_operator() -> None:
+    answers = {(PACKAGES, "h1"): recorded(PACKAGES, "ubuntu-docker")}
+    assert broken(STEP, answers)["other-runtimes"] == ("docker-ce", "operator")
+
+
+def test_a_loose_package() -> None:
+    edit = ("containerd.io hold", "containerd.io install")
+    assert broken(STEP, {(PACKAGES, "h1"): recorded(PACKAGES, "prepared-debian-12", edit)}) == {
+        "held": ("not held: containerd.io", "install")
+    }
+
+
+def test_the_shipped_configuration_disables_cri() -> None:
+    """Mistake 5 of the usual install scripts: containerd.io comes with disabled_plugins = ["cri"]."""
+    answers = {
+        (CONFIGURATION, "h1"): recorded(CONFIGURATION, "vendor"),
+        (RUNTIME, "h1"): recorded(RUNTIME, "cri-disabled"),
+    }
+    found = broken(STEP, answers)
+    missing = "config.toml disables cri, config.toml does not import conf.d, no conf.d/gpustack.toml"
+    assert found["configuration"] == (missing, "install")
+    assert found["cri"] == ("does not answer", "install")
+
+
+def test_a_file_that_is_no_toml() -> None:
+    found = broken(STEP, {(CONFIGURATION, "h1"): recorded(CONFIGURATION, "broken")})
+    assert found["readable"] == ("config.toml: Invalid value (at line 1, column 11)", "operator")
+
+
+def test_another_file_disables_cri() -> None:
+    found = broken(STEP, {(CONFIGURATION, "h1"): recorded(CONFIGURATION, "nvidia-toolkit")})
+    assert found["cri-disabled-elsewhere"] == ("conf.d/site.toml", "operator")
+
+
+def test_foreign_files_are_no_drift() -> None:
+    """The NVIDIA toolkit keeps a file of its own in conf.d."""
+    foreign = "\n== conf.d/99-nvidia.toml 1\nversion = 3\n"
+    answer = recorded(CONFIGURATION, "prepared-debian-12")
+    assert broken(STEP, {(CONFIGURATION, "h1"): said(CONFIGURATION, answer.out + foreign)}) == {}
+
+
+@pytest.mark.parametrize(
+    ("edits", "found"),
+    [
+        ((('"SystemdCgroup": true', '"SystemdCgroup": false'),), {"cgroups": ("cgroupfs", "install")}),
+        ((('        "/opt/cni/bin"', '        "/usr/lib/cni"'),), {"settings": ("/usr/lib/cni", "install")}),
+        ((('"restrictOOMScoreAdj": true', '"restrictOOMScoreAdj": false'),), {"settings": ("no", "install")}),
+    ],
+)
+def test_the_running_daemon_counts(edits: tuple[tuple[str, str], ...], found: dict[str, tuple[str, str]]) -> None:
+    """All files are right in these cases."""
+    assert broken(STEP, {(RUNTIME, "h1"): recorded(RUNTIME, "prepared-debian-12", *edits)}) == found
+
+
+def test_the_cgroup_driver_names_its_fault() -> None:
+    answer = recorded(RUNTIME, "prepared-debian-12", ('"SystemdCgroup": true', '"SystemdCgroup": false'))
+    mismatch = judged(STEP, {(RUNTIME, "h1"): answer})["cgroups"].mismatch
+    assert mismatch
+    assert mismatch.fault == "containerd-cgroup-driver"
+
+
+def test_a_daemon_older_than_its_files() -> None:
+    out = recorded(CONFIGURATION, "prepared-debian-12").out
+    newer = re.sub(r"(?m)^(== config.toml) \d+$", r"\1 2000000000", out)
+    assert set(broken(STEP, {(CONFIGURATION, "h1"): said(CONFIGURATION, newer)})) == {"up-to-date"}
+
+
+def test_without_a_mirror_nothing_of_ours_stands_in_the_way() -> None:
+    found = broken(STEP, spec={"source": "official"})
+    assert found["mirrors"] == ("otherwise for docker.io, ghcr.io, nvcr.io, quay.io, registry.k8s.io", "install")
+    assert found["repository"][1] == "install"
+    foreign = recorded("containerd.mirrors", "broken")
+    assert "mirrors" not in broken(STEP, {("containerd.mirrors", "h1"): foreign}, {"source": "official"})
+
+
+def test_a_mirror_has_no_public_fallback() -> None:
+    edit = ('server = "http://10.77.1.1:8480"', 'server = "https://registry-1.docker.io"')
+    answers = {("containerd.mirrors", "h1"): recorded("containerd.mirrors", "prepared-debian-12", edit)}
+    assert set(broken(STEP, answers)) == {"mirrors"}
+
+
+def test_a_foreign_mirror_is_left_to_the_operator() -> None:
+    answers = {("containerd.mirrors", "h1"): recorded("containerd.mirrors", "drifted-debian-12")}
+    assert broken(STEP, answers) == {"mirrors": ("another for quay.io", "operator")}
+
+
+@pytest.mark.parametrize("restricted", [True, False])
+def test_the_template_says_what_the_check_expects(restricted: bool) -> None:
+    template = Environment(autoescape=True).from_string((ROLE / "templates" / "gpustack.toml.j2").read_text())
+    text = template.render(containerd_restrict_oom_score_adj=restricted)
+    assert tomllib.loads(text) == drop_in(restrict_oom_score_adj=restricted)
+
+
+def edited(text: str) -> str:
+    """What ansible.builtin.replace makes of config.toml: each expression with MULTILINE, in order."""
+    variables: dict[str, Any] = yaml.safe_load((ROLE / "vars" / "main.yml").read_text())
+    for edit in variables["containerd_main_configuration"]:
+        text = re.sub(edit["regexp"], edit["replace"], text, flags=re.MULTILINE)
+    return text
+
+
+MAIN = {
+    "minimal": "version = 3\n",
+    "empty": "",
+    "vendor": '# comment\n\ndisabled_plugins = ["cri"]\n\n#root = "/var/lib/containerd"\n[grpc]\n  gid = 0\n',
+    "several": 'disabled_plugins = ["io.containerd.snapshotter.v1.zfs", "cri", "x"]\nroot = "/data"\n',
+    "both": "disabled_plugins = ['io.containerd.cri.v1.images', 'io.containerd.cri.v1.runtime', 'y']\n",
+    "lines": 'disabled_plugins = [\n  "cri",\n  "io.containerd.internal.v1.opt",\n]\n[plugins]\n',
+    "imports": 'imports = ["/etc/containerd/site/*.toml"]\nversion = 3\n[plugins."x"]\n  imports_like = 1\n',
+    "no imports yet": 'version = 2\nimports = []\n[plugins."io.containerd.grpc.v1.cri".cni]\n  bin_dir = "/x"\n',
+    "ours": 'imports = ["/etc/containerd/conf.d/*.toml"]\nversion = 3\ndisabled_plugins = []\n',
+    "only ours": 'version = 3\nimports = ["/etc/containerd/conf.d/gpustack.toml"]\n',
+}
+
+
+@pytest.mark.parametrize("text", MAIN.values(), ids=MAIN.keys())
+def test_the_role_touches_two_keys_only(text: str) -> None:
+    before, after = tomllib.loads(text), tomllib.loads(edited(text))
+    assert IMPORTS & set(after["imports"])
+    assert set(before.get("imports", [])) <= set(after["imports"])
+    disabled = before.get("disabled_plugins", [])
+    assert after.get("disabled_plugins", []) == [name for name in disabled if name not in CRI]
+    ours = {"imports", "disabled_plugins"}
+    assert {k: v for k, v in after.items() if k not in ours} == {k: v for k, v in before.items() if k not in ours}
+    assert all(line in edited(text) for line in text.splitlines() if line.startswith("#"))
+
+
+@pytest.mark.parametrize("text", MAIN.values(), ids=MAIN.keys())
+def test_the_second_run_changes_nothing(text: str) -> None:
+    assert edited(edited(text)) == edited(text)

@@ -1,0 +1,50 @@
+"""What every check of the steps that prepare hosts keeps to: it holds on a prepared host, and guesses nothing."""
+
+import pytest
+
+from gpustack.ask.judge import Check, judge
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.steps import containerd, kubernetes, prereqs
+from gpustack.steps.step import Step
+from tests.unit.steps.recorded_hosts import broken, snapshot
+
+STEPS = (prereqs.STEP, containerd.STEP, kubernetes.STEP)
+CHECKS = [(step, check) for step in STEPS for check in step.checks]
+every_step = pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
+every_check = pytest.mark.parametrize(
+    ("step", "check"), CHECKS, ids=lambda value: getattr(value, "id", None) or value.__name__
+)
+# With these, every check reads all that it can read.
+DEFAULTS = {"kubelet": {}, "time_sync": "managed"}
+
+
+@every_step
+@pytest.mark.parametrize("host", ["h1", "h2"])
+def test_holds_on_a_prepared_host(step: Step, host: str) -> None:
+    assert broken(step, on=host) == {}
+
+
+@every_check
+def test_reads_only_what_the_step_asks(step: Step, check: Check) -> None:
+    here = View(snapshot({}, DEFAULTS), "h1")
+    check(here)
+    assert {probe.id for probe, _ in here.read} <= {probe.id for probe in step.probes}
+
+
+@every_check
+def test_is_unknown_without_any_fact_it_reads(step: Step, check: Check) -> None:
+    whole = snapshot({}, DEFAULTS)
+    here = View(whole, "h1")
+    check(here)
+    assert here.read
+    for probe, where in here.read:
+        rest = {key: answer for key, answer in whole.answers.items() if key != (probe.id, where)}
+        poorer = Snapshot(whole.taken, whole.inventory, whole.reach, rest)
+        assert judge(check, View(poorer, "h1")).outcome == "unknown", f"without {probe.id} of {where}"
+
+
+@every_step
+def test_a_fresh_host_is_told_completely(step: Step) -> None:
+    """Not installed is a fact: nothing is unknown on a host that has nothing yet."""
+    assert broken(step, state="fresh") != {}

@@ -1,0 +1,71 @@
+import pytest
+
+from gpustack.steps.kubernetes import STEP
+from tests.unit.steps.recorded_hosts import broken, judged, recorded
+
+PACKAGES, REPOSITORIES = "packages.installed", "packages.repositories"
+
+
+def test_a_fresh_host() -> None:
+    assert broken(STEP, state="fresh") == {
+        "repository": ("nothing", "install"),
+        "installed": ("missing: cri-tools, kubeadm, kubectl, kubelet, kubernetes-cni", "install"),
+        "kubelet-at-boot": ("no unit", "install"),
+        "crictl-endpoint": ("image-endpoint: nothing, runtime-endpoint: nothing", "install"),
+    }
+
+
+def test_a_drifted_host() -> None:
+    drifted = (PACKAGES, REPOSITORIES, "units.services", "containerd.crictl")
+    found = broken(STEP, {(probe, "h1"): recorded(probe, "drifted-debian-12") for probe in drifted})
+    assert set(found) == {"repository", "held", "kubelet-at-boot", "crictl-endpoint"}
+    assert found["held"] == ("not held: kubelet", "install")
+    assert found["kubelet-at-boot"] == ("disabled", "install")
+
+
+def test_a_keyring_with_one_key_too_many() -> None:
+    (found, cure) = broken(STEP, {(REPOSITORIES, "h1"): recorded(REPOSITORIES, "drifted-debian-12")})["repository"]
+    assert found.startswith("fingerprints B02F2293F7B78A3111583174AF233E29F632E03B, ")
+    assert cure == "install"
+
+
+def test_another_minor_is_another_repository() -> None:
+    found = broken(STEP, spec={"kubernetes": {"version": "1.37.1"}})
+    assert found["repository"] == ("uri http://10.77.1.1:8480/pkgs.k8s.io/core:/stable:/v1.36/deb/", "install")
+    assert found["versions"] == ("kubeadm 1.36.4, kubectl 1.36.4, kubelet 1.36.4", "upgrade")
+
+
+def test_an_entry_of_the_operators_for_the_same_repository() -> None:
+    fresh = recorded(REPOSITORIES, "no-gpg", ("v1.35", "v1.36"))
+    found = broken(STEP, {(REPOSITORIES, "h1"): fresh}, {"source": "official"})
+    line = "deb [signed-by=/etc/apt/keyrings/kubernetes-apt-keyring.gpg] https://pkgs.k8s.io/core:/stable:/v1.36/deb/ /"
+    assert found["repository"] == (f"sources.list.d/kubernetes.list:{line}", "operator")
+
+
+@pytest.mark.parametrize(
+    ("installed", "wanted", "hint"),
+    [
+        ("1.36.3", "1.36.4", "gpustack explain upgrade-needed"),
+        ("1.35.9", "1.36.4", "gpustack explain upgrade-needed"),
+        ("1.34.2", "1.36.4", "one minor version at a time: first set kubernetes.version to a patch of 1.35"),
+        ("1.37.1", "1.36.4", "Kubernetes cannot go back: set kubernetes.version to 1.37.1 or newer in the spec"),
+        ("1.36.5", "1.36.4", "Kubernetes cannot go back: set kubernetes.version to 1.36.5 or newer in the spec"),
+        ("1.36.4~rc.1", "1.36.4", "gpustack explain upgrade-needed"),
+    ],
+)
+def test_the_way_to_another_version(installed: str, wanted: str, hint: str) -> None:
+    """Skew: kubeadm manages its own minor and the one before, and the kubelet is never newer than the API."""
+    edits = [
+        (f"{name} hold installed 1.36.4-1.1", f"{name} hold installed {installed}-1.1")
+        for name in ("kubelet", "kubeadm")
+    ]
+    answers = {(PACKAGES, "h1"): recorded(PACKAGES, "prepared-debian-12", *edits)}
+    mismatch = judged(STEP, answers, {"kubernetes": {"version": wanted}})["versions"].mismatch
+    assert mismatch
+    assert (mismatch.cure, mismatch.hint) == ("upgrade", hint)
+
+
+def test_settings_of_crictl_that_are_not_ours_are_no_drift() -> None:
+    crictl = "containerd.crictl"
+    out = recorded(crictl, "prepared-debian-12", ("image-endpoint", "timeout: 5\nimage-endpoint"))
+    assert broken(STEP, {(crictl, "h1"): out}) == {}

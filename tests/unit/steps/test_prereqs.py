@@ -1,0 +1,233 @@
+import pytest
+
+from gpustack.steps.prereqs import STEP
+from tests.unit.steps.recorded_hosts import broken, judged, recorded, said
+
+
+def test_a_fresh_host() -> None:
+    assert broken(STEP, state="fresh") == {
+        "packages": ("missing: conntrack, ethtool, ipset, socat", "install"),
+        "modules-at-boot": ("not br_netfilter, overlay", "install"),
+        "sysctls-at-boot": (
+            "not net.bridge.bridge-nf-call-ip6tables, net.bridge.bridge-nf-call-iptables, net.ipv4.ip_forward",
+            "install",
+        ),
+    }
+
+
+@pytest.mark.parametrize(
+    ("case", "found"), [("rocky-9", "rocky 9.6"), ("debian-sid", "debian "), ("ubuntu-24.04-arm64", None)]
+)
+def test_system(case: str, found: str | None) -> None:
+    expected = {"system": (found, "operator")} if found else {}
+    assert broken(STEP, {("system.os", "h1"): recorded("system.os", case)}) == expected
+
+
+def test_architecture() -> None:
+    answer = recorded("system.os", "fresh-debian-12", ("x86_64", "riscv64"))
+    assert broken(STEP, {("system.os", "h1"): answer}) == {"architecture": ("riscv64", "operator")}
+
+
+def test_capacity_names_all_that_is_short() -> None:
+    answers = {("system.capacity", "h1"): recorded("system.capacity", "small")}
+    found = "1 CPUs, 5 GiB free below /var, 990 MiB of memory"
+    assert broken(STEP, answers) == {"capacity": (found, "operator")}
+    assert broken(STEP, answers, {"minimum": {"cpus": 1, "memory_mib": 900, "disk_gib": 5}}) == {}
+
+
+def test_cgroup_v1_needs_the_operators_word() -> None:
+    found = judged(STEP, spec={"kubelet": {}})["cgroup-version"].mismatch
+    assert found
+    assert (found.found, found.cure) == ("1", "operator")
+    assert "kubelet.failCgroupV1" in found.hint
+    assert broken(STEP, {("system.cgroup", "h1"): recorded("system.cgroup", "v2")}, {"kubelet": {}}) == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "python", "hint"),
+    [
+        ("2.19.14", "3.7", "apt-get install python3"),
+        ("2.19.14", "3.8", ""),
+        ("2.19.14", "3.13", ""),
+        ("2.19.14", "3.14", "on a newer Python"),
+        ("2.21.5", "3.8", "apt-get install python3"),
+        ("2.21.5", "3.14", ""),
+    ],
+)
+def test_python(line: str, python: str, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.metadata.version", lambda name: {"ansible-core": line}[name])
+    mismatch = judged(STEP, {("system.python", "h1"): said("system.python", f"{python}\n")})["python"].mismatch
+    assert (hint in mismatch.hint and mismatch.cure == "operator") if mismatch else not hint
+
+
+def test_no_python() -> None:
+    assert broken(STEP, {("system.python", "h1"): recorded("system.python", "none")}) == {
+        "python": ("none", "operator")
+    }
+
+
+@pytest.mark.parametrize("name", ["gpu_1", "-gpu", "gpu-", "a..b", "localhost", "n" * 64, "localhost.localdomain"])
+def test_names_that_no_node_can_have(name: str) -> None:
+    assert broken(STEP, {("system.hostname", "h1"): said("system.hostname", f"{name}\n")}) == {
+        "node-name": (name, "operator")
+    }
+
+
+@pytest.mark.parametrize("name", ["gpu1", "GPU-Node1.Example.com", "1", "n" * 63])
+def test_names_that_a_node_can_have(name: str) -> None:
+    assert broken(STEP, {("system.hostname", "h1"): said("system.hostname", f"{name}\n")}) == {}
+
+
+def test_two_hosts_of_one_name() -> None:
+    answers = {
+        ("system.hostname", host): said("system.hostname", name) for host, name in (("h1", "gpu\n"), ("h2", "GPU\n"))
+    }
+    assert broken(STEP, answers) == {"node-name": ("gpu, as h2", "operator")}
+    assert broken(STEP, answers, on="h2") == {"node-name": ("gpu, as h1", "operator")}
+
+
+def test_copies_of_one_disk() -> None:
+    answers = {("system.identity", host): said("system.identity", "abc\nDEF\n") for host in ("h1", "h2")}
+    assert broken(STEP, answers) == {
+        "machine-id": ("abc, as h2", "operator"),
+        "product-uuid": ("def, as h2", "operator"),
+    }
+
+
+def test_an_unreached_host_is_compared_when_it_joins() -> None:
+    answers = {("system.identity", host): said("system.identity", "abc\n\n") for host in ("h1", "h2")}
+    assert judged(STEP, answers, unreached=("h2",))["machine-id"].outcome == "holds"
+
+
+def test_no_machine_id() -> None:
+    answers = {("system.identity", host): recorded("system.identity", "no-machine-id") for host in ("h1", "h2")}
+    assert broken(STEP, answers) == {"machine-id": ("nothing", "operator")}
+
+
+def test_the_nodes_address_is_on_the_host() -> None:
+    """h1 has gpustack_node_ip, h2 has none: its default route tells."""
+    elsewhere = said(
+        "network.addresses", "1: lo    inet 127.0.0.1/8 scope host lo\n2: eno1    inet 10.9.0.4/16 scope global eno1\n"
+    )
+    answers = {("network.addresses", host): elsewhere for host in ("h1", "h2")}
+    assert broken(STEP, answers)["node-address"] == ("10.9.0.4, 127.0.0.1", "operator")
+    assert broken(STEP, answers, on="h2")["node-address"] == ("10.9.0.4, 127.0.0.1", "operator")
+    no_route = {("network.address", "h2"): recorded("network.address", "no-default-route")}
+    assert "Network is unreachable" in judged(STEP, no_route, on="h2")["node-address"].why
+
+
+def test_ports() -> None:
+    answers = {("network.listeners", host): recorded("network.listeners", "drifted-debian-12") for host in ("h1", "h2")}
+    assert broken(STEP, answers) == {"ports": ("taken: 10250/tcp by python3, 6443/tcp by python3", "operator")}
+    assert broken(STEP, answers, on="h2") == {"ports": ("taken: 10250/tcp by python3", "operator")}
+
+
+def test_ports_of_kubernetes_itself_are_its_own() -> None:
+    assert broken(STEP, {("network.listeners", "h1"): recorded("network.listeners", "control-plane")}) == {}
+
+
+def test_the_vxlan_port() -> None:
+    line = 'udp UNCONN 0 0 0.0.0.0:8472 0.0.0.0:* users:(("openvpn",pid=7,fd=3))\n'
+    answers = {("network.listeners", "h1"): said("network.listeners", line)}
+    assert broken(STEP, answers) == {"ports": ("taken: 8472/udp by openvpn", "operator")}
+    assert broken(STEP, answers, {"flannel": {"port": 4789}}) == {}
+
+
+def test_another_kubernetes() -> None:
+    answers = {
+        ("leftovers.kubernetes", host): recorded("leftovers.kubernetes", "drifted-debian-12") for host in ("h1", "h2")
+    }
+    found = judged(STEP, answers)["other-clusters"].mismatch
+    assert found
+    assert found.found == "a node of the cluster at 192.168.7.20:6443, k3s"
+    assert found.hint.startswith("k3s-uninstall.sh")
+
+
+@pytest.mark.parametrize("server", ["10.77.1.11:6443", "127.0.0.1:6443"])
+def test_our_own_cluster_is_no_other(server: str) -> None:
+    answers = {("leftovers.kubernetes", "h1"): said("leftovers.kubernetes", f"https://{server}\n")}
+    assert broken(STEP, answers) == {}
+
+
+def test_a_worker_of_another_cluster() -> None:
+    answers = {("leftovers.kubernetes", "h2"): said("leftovers.kubernetes", "https://127.0.0.1:6443\n")}
+    found = judged(STEP, answers, on="h2")["other-clusters"].mismatch
+    assert found
+    assert found.hint.startswith("kubeadm reset")
+
+
+def test_apparmor_is_needed_where_the_kernel_has_it() -> None:
+    answers = {
+        ("kernel.modules", "h1"): recorded(
+            "kernel.modules", "prepared-debian-12", ("== apparmor\n", "== apparmor\nY\n")
+        )
+    }
+    found, cure = broken(STEP, answers)["apparmor"]
+    assert (found, cure) == ("missing, and AppArmor is on in the kernel", "install")
+
+
+def test_live_values_count_and_later_files_too() -> None:
+    answers = {("kernel.sysctls", "h1"): recorded("kernel.sysctls", "drifted-debian-12")}
+    found = broken(STEP, answers)
+    assert found["sysctls"] == ("net.bridge.bridge-nf-call-iptables = 0, net.ipv4.ip_forward = 0", "install")
+    assert found["sysctls-overridden"] == ("net.ipv4.ip_forward = 0 in /etc/sysctl.d/99-hardening.conf", "operator")
+    assert found["sysctls-at-boot"][1] == "install"
+
+
+def test_a_file_before_ours_overrides_nothing() -> None:
+    answer = recorded("kernel.sysctls", "drifted-debian-12", ("net/ipv4/ip_forward=0\n", ""))
+    assert "sysctls-overridden" not in broken(STEP, {("kernel.sysctls", "h1"): answer})
+
+
+def test_ufw_overrides() -> None:
+    answers = {("kernel.sysctls", "h1"): recorded("kernel.sysctls", "ufw")}
+    assert broken(STEP, answers) == {
+        "sysctls-overridden": ("net.ipv4.ip_forward = 0 in /etc/ufw/sysctl.conf", "operator")
+    }
+
+
+def test_a_module_that_is_not_there() -> None:
+    no_bridge = said("kernel.modules", "== working\noverlay\n== boot\n== apparmor\n")
+    answers = {
+        ("kernel.modules", "h1"): no_bridge,
+        ("kernel.sysctls", "h1"): recorded("kernel.sysctls", "no-bridge"),
+    }
+    found = broken(STEP, answers)
+    assert found["modules"] == ("not working: br_netfilter", "install")
+    assert "net.bridge.bridge-nf-call-iptables = nothing" in found["sysctls"][0]
+
+
+@pytest.mark.parametrize(
+    ("case", "found"),
+    [
+        (
+            "ubuntu-swapfile",
+            {"swap-off": "/swap.img", "swap-stays-off": "fstab: /swap.img none swap sw 0 0, swap.img.swap"},
+        ),
+        ("zram-generator", {"swap-off": "/dev/zram0", "swap-stays-off": "dev-zram0.swap"}),
+        ("zram-tools", {"swap-off": "/dev/zram0", "swap-stays-off": "zramswap.service"}),
+        ("gpt", {"swap-off": "/dev/nvme0n1p3", "swap-stays-off": "dev-nvme0n1p3.swap"}),
+        ("masked", {}),
+    ],
+)
+def test_swap(case: str, found: dict[str, str]) -> None:
+    answers = {("kernel.swap", "h1"): recorded("kernel.swap", case)}
+    assert broken(STEP, answers) == {check: (text, "install") for check, text in found.items()}
+    assert broken(STEP, answers, {"swap": "keep"}) == {}
+
+
+def test_time_service() -> None:
+    """The lab's hosts have none: with `managed` that differs, and the clock says so too."""
+    found = broken(STEP, spec={"time_sync": "managed"})
+    assert {check: cure for check, (_, cure) in found.items()} == {
+        "time-service": "install",
+        "clock-synchronised": "install",
+    }
+
+
+def test_chrony_is_a_time_service() -> None:
+    answers = {
+        ("units.services", "h1"): recorded("units.services", "ubuntu-chrony"),
+        ("units.clock", "h1"): recorded("units.clock", "synchronised"),
+    }
+    assert broken(STEP, answers, {"time_sync": "managed"}) == {}
