@@ -78,7 +78,7 @@ def test_an_image_is_pulled_as_containerd_does(mirror: str, built: Path) -> None
 
 
 def test_the_original_registry_is_part_of_the_name(mirror: str) -> None:
-    assert get(f"{mirror}/v2/")[0] == 200
+    assert "registry.k8s.io/pause" in json.loads(get(f"{mirror}/v2/_catalog")[1])["repositories"]
     assert get(f"{mirror}/v2/registry.k8s.io/pause/manifests/3.10.2")[0] == 200
     assert get(f"{mirror}/v2/pause/manifests/3.10.2?ns=docker.io")[0] == 404
     assert get(f"{mirror}/v2/pause/manifests/3.10.2")[0] == 404

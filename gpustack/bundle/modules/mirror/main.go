@@ -85,6 +85,7 @@ func registry(root string) *configuration.Configuration {
 			},
 		},
 	}
+	config.Catalog.MaxEntries = 1000
 	config.HTTP.Secret = "unused: nothing can be uploaded"
 	return config
 }
