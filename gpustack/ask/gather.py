@@ -35,7 +35,7 @@ def gather(
     started, taken = time.monotonic(), datetime.now(UTC)
     wanted = [host for host in inventory.hosts if not hosts or host.name in hosts]
     unique = list({probe.id: probe for probe in probes}.values())
-    report(Event("ask", "", f"{len(unique)} questions to {len(wanted)} hosts"))
+    report(Event("ask", "", f"{len(unique)} questions to {len(wanted)} host{'s' if len(wanted) != 1 else ''}"))
     with ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="ask") as pool:
         told = list(pool.map(lambda host: ask_one(inventory, host, unique, ask, report), wanted))
     answers: dict[tuple[str, str], Answer] = {}

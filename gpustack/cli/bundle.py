@@ -26,6 +26,9 @@ def default_directory() -> Path:
     return user_cache_path("gpustack") / "bundle"
 
 
+Fingerprint = Annotated[
+    str | None, typer.Option(help="The key that must have signed it. Default: this user's own mirror key.")
+]
 Directory = Annotated[
     Path | None, typer.Argument(help="The bundle's folder. Default: bundle in the user's cache folder.")
 ]
@@ -52,9 +55,7 @@ def build(
 @app.command()
 def verify(
     directory: Directory = None,
-    fingerprint: Annotated[
-        str | None, typer.Option(help="The key that must have signed it. Default: this user's own mirror key.")
-    ] = None,
+    fingerprint: Fingerprint = None,
 ) -> None:
     """Check every file of a bundle against its signed manifest."""
     from gpustack.bundle.verify import verify as check
@@ -76,11 +77,12 @@ def fingerprint(directory: Directory = None) -> None:
 def serve(
     directory: Directory = None,
     listen: Annotated[str, typer.Option(help="ADDRESS:PORT")] = "127.0.0.1:8480",
+    fingerprint: Fingerprint = None,
 ) -> None:
     """Serve packages, images and files of a bundle on one address, until Ctrl-C."""
     from gpustack.bundle.serve import serve as start
 
-    running = start(directory or default_directory(), listen)
+    running = start(directory or default_directory(), listen, fingerprint=fingerprint)
     sys.stderr.write(f"serving {directory or default_directory()} on http://{listen}; Ctrl-C ends it\n")
     try:
         raise typer.Exit(running.wait())

@@ -39,7 +39,7 @@ def plan(
         from gpustack.rollout.preview import preview
 
         sys.stdout.write(preview(found, wiring.chosen_steps(only), report))
-    raise typer.Exit(0 if found.converged else 1)
+    raise typer.Exit(show.exit_code(found))
 
 
 def verify(
