@@ -9,7 +9,6 @@ import pytest
 
 from gpustack.errors import LabError
 
-
 # Seconds for one lab test with its fixtures: bringing hosts up and a whole installation are in it.
 LAB_LIMIT = 1800
 
