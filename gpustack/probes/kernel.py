@@ -63,7 +63,7 @@ def modules(answer: Answer) -> Modules:
 def sysctls(answer: Answer) -> Sysctls:
     """At boot systemd-sysctl sets what its configuration says, then ufw what its own file says, if it is on."""
     live, files, ufw = parts(answer, "live", "boot", "ufw")
-    pairs = (line.split(" ", 1) for line in live)
+    pairs = (line.replace("/", ".").split(" ", 1) for line in live)
     values = {key: None if value == "-" else value for key, value in pairs}
     if set(values) != set(SYSCTLS):
         raise ValueError(f"found {sorted(values)}")
@@ -113,10 +113,10 @@ echo '== apparmor'
 SYSCTL = Probe(
     "kernel.sysctls",
     Shell(r"""echo '== live'
-for key in net.ipv4.ip_forward net.bridge.bridge-nf-call-iptables net.bridge.bridge-nf-call-ip6tables; do
+cd /proc/sys || exit
+for key in net/ipv4/ip_forward net/bridge/bridge-nf-call-iptables net/bridge/bridge-nf-call-ip6tables; do
   value=-
-  file=/proc/sys/$(echo "$key" | tr . /)
-  [ ! -r "$file" ] || read -r value <"$file"
+  [ ! -r "$key" ] || read -r value <"$key"
   echo "$key $value"
 done
 echo '== boot'

@@ -18,8 +18,7 @@ def modules(here: View) -> Mismatch | None:
 
 def modules_at_boot(here: View) -> Mismatch | None:
     """The modules are loaded again at the next boot."""
-    missing = KERNEL_MODULES - here[MODULES].at_boot
-    return Mismatch("modules loaded at boot", said(KERNEL_MODULES), f"not {said(missing)}") if missing else None
+    return expect("modules loaded at boot", said(KERNEL_MODULES), said(KERNEL_MODULES & here[MODULES].at_boot))
 
 
 def sysctls(here: View) -> Mismatch | None:
@@ -32,8 +31,8 @@ def sysctls(here: View) -> Mismatch | None:
 def sysctls_at_boot(here: View) -> Mismatch | None:
     """Our file sets them at boot."""
     at_boot = here[SYSCTL].at_boot
-    missing = [key for key in SYSCTLS if not any(one.file == SYSCTL_FILE and one.value == "1" for one in at_boot[key])]
-    return Mismatch(f"set by {SYSCTL_FILE}", said(SYSCTLS), f"not {said(missing)}") if missing else None
+    ours = [key for key in SYSCTLS if any(one.file == SYSCTL_FILE and one.value == "1" for one in at_boot[key])]
+    return expect(f"turned on by {SYSCTL_FILE}", said(SYSCTLS), said(ours))
 
 
 def sysctls_overridden(here: View) -> Mismatch | None:
