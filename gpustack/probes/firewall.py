@@ -88,7 +88,7 @@ def live(answer: Answer) -> Firewall:
     ports, clients = ssh(by_name["ssh"])
     return Firewall(
         firewalld=units["unit firewalld"]["ActiveState"] == "active",
-        ufw="yes" in by_name["ufw"] and "ip filter ufw-user-input" in rules.chains,
+        ufw="yes" in by_name["ufw"] and "-N ufw-user-input" in by_name.get("iptables", []),
         nftables=loads(units["unit nftables"]),
         netfilter_persistent=loads(units["unit netfilter-persistent"]),
         filter=Filter(rules.bases + tables.bases, {**rules.chains, **tables.chains}),

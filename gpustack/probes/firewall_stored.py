@@ -47,7 +47,7 @@ def stored(answer: Answer) -> Stored:
 
 
 def plugin(lines: Iterable[str]) -> frozenset[str]:
-    rules = iptables.parse(line for line in lines if line.startswith("-A GPUSTACK-")).chains
+    _, rules = iptables.read(line for line in lines if line.startswith("-A GPUSTACK-"))
     into, through = rules.get("ip filter GPUSTACK-IN", ()), rules.get("ip filter GPUSTACK-FWD", ())
     return own_passes(into, "input") | own_passes(through, "forward")
 

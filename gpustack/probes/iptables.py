@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from gpustack.probes.packet_filter import Base, Filter, Rule, readable
+from gpustack.probes.packet_filter import Base, Filter, Rule, asked, readable
 
 VERDICTS = {"ACCEPT": "accept", "DROP": "drop", "REJECT": "drop", "RETURN": "return"}
 # Targets that do something to a packet and let it go on.
@@ -15,6 +15,11 @@ TABLE = "ip filter"
 
 def parse(lines: Iterable[str]) -> Filter:
     """Of `iptables -S`. Raises ValueError on a line that is none of it."""
+    return asked(*read(lines))
+
+
+def read(lines: Iterable[str]) -> tuple[list[Base], dict[str, list[Rule]]]:
+    """Every chain, asked or not."""
     bases: list[Base] = []
     chains: dict[str, list[Rule]] = {}
     for line in lines:
@@ -31,7 +36,7 @@ def parse(lines: Iterable[str]) -> Filter:
             chains.setdefault(f"{TABLE} {words[1]}", []).append(rule(words[2:], line))
         elif words:
             raise ValueError(f"not a line of iptables -S: {line}")
-    return Filter(tuple(bases), {name: tuple(rules) for name, rules in chains.items()})
+    return bases, chains
 
 
 def rule(words: list[str], text: str) -> Rule:

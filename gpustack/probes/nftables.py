@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from gpustack.probes.packet_filter import Base, Filter, Rule, readable
+from gpustack.probes.packet_filter import Base, Filter, Rule, asked, readable
 
 HOOKS = ("input", "forward")
 FAMILIES = ("ip", "inet")
@@ -41,8 +41,7 @@ def parse(tables: Iterable[str]) -> Filter:
             elif (told := entry.get("rule")) and told["family"] in FAMILIES:
                 found = map(readable, rules(told["expr"]))
                 chains.setdefault(name(told, told["chain"]), []).extend(found)
-    ordered = sorted(bases, key=lambda found: found.chain)
-    return Filter(tuple(ordered), {key: tuple(listed) for key, listed in chains.items()})
+    return asked(sorted(bases, key=lambda found: found.chain), chains)
 
 
 def name(entry: dict[str, Any], chain: str) -> str:

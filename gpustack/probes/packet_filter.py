@@ -82,6 +82,19 @@ class Stop:
         return f"chain {self.base.chain}: {' > '.join(rule.text for rule in self.path)}"
 
 
+def asked(bases: Sequence[Base], chains: Mapping[str, Sequence[Rule]]) -> Filter:
+    """What the kernel asks for packets that come in or are forwarded: the base chains and those they lead to."""
+    wanted, known = [base.chain for base in bases], dict[str, tuple[Rule, ...]]()
+    while wanted:
+        chain = wanted.pop()
+        if chain in known:
+            continue
+        known[chain] = tuple(chains.get(chain, ()))
+        table = chain.rsplit(" ", 1)[0]
+        wanted += [f"{table} {rule.verdict.split(' ')[1]}" for rule in known[chain] if " " in rule.verdict]
+    return Filter(tuple(bases), {chain: rules for chain, rules in known.items() if rules})
+
+
 def stop(found: Filter, packet: Packet) -> Stop | None:
     """The first base chain that does not let the packet pass."""
     for base in found.bases:

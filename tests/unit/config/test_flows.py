@@ -1,0 +1,64 @@
+"""The table of flows as roles and checks get it."""
+
+from gpustack.config.flows import flows, listed, node_addresses, passes
+from gpustack.config.host import CONTROL_PLANE, NODE, Host, HostSpec
+from gpustack.config.inventory import Inventory
+from gpustack.config.spec import Spec
+
+NODES = ["10.0.0.2", "10.0.0.1"]
+
+
+def ports(spec: Spec, sources: str) -> set[str]:
+    return {
+        f"{flow['proto']} {port}" for flow in flows(spec, NODES) if flow["sources"] == sources for port in flow["ports"]
+    }
+
+
+def test_ports_of_the_cluster() -> None:
+    assert ports(Spec(), "any") == {"tcp 6443", "tcp 10256", "tcp 30000-32767", "udp 30000-32767"}
+    metrics = {"tcp 2381", "tcp 10249", "tcp 10257", "tcp 10259"}
+    assert ports(Spec(), "pods") == {"tcp 10250", "tcp 9100"} | metrics
+    assert ports(Spec(), "nodes") == {"tcp 10250", "tcp 9100", "tcp 8081", "udp 8472"} | metrics
+
+
+def test_settings_steer_them() -> None:
+    quiet = Spec.model_validate({"kubernetes": {"metrics_bind": "127.0.0.1"}, "flannel": {"backend": "host-gw"}})
+    assert ports(quiet, "nodes") == {"tcp 10250", "tcp 9100", "tcp 8081"}
+    assert "udp 4789" in ports(Spec.model_validate({"flannel": {"port": 4789}}), "nodes")
+
+
+def test_addresses_by_kind() -> None:
+    found = {flow["sources"]: flow["addresses"] for flow in flows(Spec(), NODES)}
+    assert found == {
+        "self": ["lo"], "any": ["0.0.0.0/0"], "pods": ["10.244.0.0/16"], "nodes": ["10.0.0.1/32", "10.0.0.2/32"],
+    }  # fmt: skip
+
+
+def test_a_worker_lets_in_less() -> None:
+    plane, worker = (passes(flows(Spec(), NODES), control_plane=control_plane) for control_plane in (True, False))
+    assert worker < plane
+    assert "in tcp 0.0.0.0/0 6443" in plane - worker
+    assert {"in lo", "forward from 10.244.0.0/16", "forward to 10.244.0.0/16"} <= worker
+
+
+def test_every_flow_is_listed_for_people() -> None:
+    said = listed(flows(Spec(), NODES), control_plane=True)
+    assert "tcp 6443 from any" in said
+    assert "udp 8472 from 10.0.0.1/32, 10.0.0.2/32" in said
+    assert "6443" not in listed(flows(Spec(), NODES), control_plane=False)
+
+
+def test_a_host_that_cannot_be_asked_keeps_its_address() -> None:
+    hosts = (
+        Host("a", "10.0.0.1", groups=frozenset({CONTROL_PLANE})),
+        Host("b", "10.0.0.2", groups=frozenset({NODE})),
+        Host(
+            "c",
+            "c.example.org",
+            groups=frozenset({NODE}),
+            spec=HostSpec.model_validate({"gpustack_node_ip": "10.9.0.3"}),
+        ),
+        Host("d", "d.example.org", groups=frozenset({NODE})),
+    )
+    found = node_addresses(Inventory(None, hosts, Spec()), {"a": "10.9.0.1"})
+    assert found == ["10.9.0.1", "10.0.0.2", "10.9.0.3"]

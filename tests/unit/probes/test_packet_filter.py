@@ -1,0 +1,187 @@
+"""What the walk through rules says of a packet, for rules as iptables and nft print them."""
+
+import json
+
+import pytest
+
+from gpustack.probes import iptables, nftables
+from gpustack.probes.packet_filter import Filter, Packet, own_passes, stop
+
+PEER = Packet("10.0.0.2", "tcp", 10250, "eth0", "10.0.0.1")
+STRANGER = Packet("192.0.2.7", "tcp", 9, "eth0", "10.0.0.1")
+THROUGH = Packet("10.244.1.5", "tcp", 443, "cni0", "192.0.2.7", "eth0", "forward")
+OPEN = ["-P INPUT ACCEPT", "-P FORWARD ACCEPT", "-P OUTPUT ACCEPT"]
+
+
+def rules(*lines: str, policy: str = "ACCEPT") -> Filter:
+    return iptables.parse([f"-P INPUT {policy}", "-P FORWARD ACCEPT", *lines])
+
+
+def why(found: Filter, packet: Packet) -> str:
+    return str(stop(found, packet) or "")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "-A INPUT -j DROP",
+        "-A INPUT -j REJECT --reject-with icmp-host-prohibited",
+        "-A INPUT -p tcp -j REJECT --reject-with tcp-reset",
+        "-A INPUT -s 10.0.0.0/24 -j DROP",
+        "-A INPUT -p tcp -m multiport --dports 1:100,10250 -j DROP",
+        '-A INPUT -m comment --comment "no -j ACCEPT" -j DROP',
+        "-A INPUT -m conntrack --ctstate NEW -j DROP",
+        "-A INPUT -i eth+ -j DROP",
+        "-A INPUT -m addrtype --dst-type LOCAL -j DROP",
+    ],
+)
+def test_iptables_stops(line: str) -> None:
+    assert why(rules(line), PEER) == f"chain ip filter INPUT: {line}"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "-A INPUT -p udp -j DROP",
+        "-A INPUT -s 10.0.0.2/32 -p tcp -m tcp --dport 22 -j DROP",
+        "-A INPUT -m conntrack --ctstate INVALID -j DROP",
+        "-A INPUT ! -s 10.0.0.0/24 -j DROP",
+        "-A INPUT -m set --match-set blocked src -j DROP",
+        "-A INPUT -m limit --limit 3/min -j DROP",
+        "-A INPUT -i wlan0 -j DROP",
+        "-A INPUT -m addrtype --dst-type BROADCAST -j DROP",
+        '-A INPUT -j LOG --log-prefix "dropped "',
+        "-A FORWARD -j DROP",
+    ],
+)
+def test_iptables_lets_pass(line: str) -> None:
+    assert why(rules(line), PEER) == ""
+
+
+def test_the_first_verdict_counts() -> None:
+    accept = "-A INPUT -s 10.0.0.2/32 -p tcp -m tcp --dport 10250 -j ACCEPT"
+    assert why(rules(accept, "-A INPUT -j DROP"), PEER) == ""
+    assert why(rules("-A INPUT -j DROP", accept), PEER) != ""
+    assert why(rules(accept, policy="DROP"), STRANGER) == "the policy of chain ip filter INPUT"
+
+
+def test_chains_are_walked_and_returned_from() -> None:
+    site = ["-N SITE", "-A SITE -p tcp -m tcp --dport 9 -j RETURN", "-A SITE -j DROP", "-A INPUT -j SITE"]
+    assert why(rules(*site), STRANGER) == ""
+    found = stop(rules(*site), PEER)
+    assert found
+    assert found.general
+    assert str(found) == "chain ip filter INPUT: -A INPUT -j SITE > -A SITE -j DROP"
+
+
+def test_goto_does_not_come_back() -> None:
+    assert why(rules("-N SITE", "-A INPUT -g SITE", "-A INPUT -j ACCEPT", policy="DROP"), PEER) != ""
+
+
+def test_a_loop_of_chains_ends() -> None:
+    assert why(rules("-N A", "-A A -j A", "-A INPUT -j A", policy="DROP"), PEER) != ""
+
+
+def test_a_reject_in_forward_is_found_and_its_policy_is_not_one() -> None:
+    """Flannel accepts at the end of FORWARD: before the policy, and after a rule that ends it."""
+    policy = ["-P INPUT ACCEPT", "-P FORWARD DROP"]
+    assert why(iptables.parse(policy), THROUGH) == ""
+    assert "REJECT" in why(iptables.parse([*policy, "-A FORWARD -j REJECT"]), THROUGH)
+
+
+def test_only_a_rule_for_everything_is_general() -> None:
+    specific, general = (stop(rules(f"-A INPUT {what}-j DROP"), PEER) for what in ("-s 10.0.0.2/32 ", "-p tcp "))
+    assert specific
+    assert not specific.general
+    assert general
+    assert general.general
+
+
+def table(policy: str, *expressions: list[object], hook: str = "input", family: str = "inet") -> str:
+    chain = {"family": family, "table": "t", "name": "c", "type": "filter", "hook": hook, "policy": policy}
+    entries = [{"rule": {"family": family, "table": "t", "chain": "c", "expr": one}} for one in expressions]
+    return json.dumps({"nftables": [{"metainfo": {}}, {"chain": chain}, *entries]})
+
+
+def match(left: object, right: object, op: str = "==") -> dict[str, object]:
+    return {"match": {"op": op, "left": left, "right": right}}
+
+
+SADDR = {"payload": {"protocol": "ip", "field": "saddr"}}
+DPORT = {"payload": {"protocol": "tcp", "field": "dport"}}
+STATE = {"ct": {"key": "state"}}
+
+
+@pytest.mark.parametrize(
+    "matches",
+    [
+        [],
+        [match(SADDR, "10.0.0.2")],
+        [match(SADDR, {"prefix": {"addr": "10.0.0.0", "len": 8}})],
+        [match(SADDR, {"set": ["192.0.2.1", {"range": ["10.0.0.1", "10.0.0.9"]}]})],
+        [match(DPORT, {"range": [10000, 11000]})],
+        [match({"meta": {"key": "iifname"}}, {"set": ["eth0", "eth1"]})],
+        [match({"meta": {"key": "nfproto"}}, "ipv4")],
+        [match(STATE, "new")],
+        [match(STATE, ["new", "related"], "in")],
+        [match({"fib": {"result": "type", "flags": ["daddr"]}}, "local")],
+        [{"counter": {"packets": 1, "bytes": 2}}, {"log": {"prefix": "x"}}],
+    ],
+)
+def test_nft_stops(matches: list[object]) -> None:
+    assert stop(nftables.parse([table("accept", [*matches, {"drop": None}])]), PEER)
+    assert not stop(nftables.parse([table("drop", [*matches, {"accept": None}])]), PEER)
+
+
+@pytest.mark.parametrize(
+    "matches",
+    [
+        [match(SADDR, "10.0.0.3")],
+        [match(SADDR, "@blocked")],
+        [match(SADDR, "10.0.0.3", "!=")],
+        [match({"payload": {"protocol": "ip6", "field": "saddr"}}, "fe80::1")],
+        [match({"meta": {"key": "nfproto"}}, "ipv6")],
+        [match({"meta": {"key": "mark"}}, 4)],
+        [match(STATE, ["established", "related"], "in")],
+        [{"limit": {"rate": 3, "per": "minute"}}],
+        [{"xt": None}],
+    ],
+)
+def test_nft_lets_pass(matches: list[object]) -> None:
+    assert not stop(nftables.parse([table("accept", [*matches, {"drop": None}])]), PEER)
+
+
+def test_a_verdict_map_is_read() -> None:
+    states = {"set": [["established", {"accept": None}], ["invalid", {"drop": None}], ["new", {"drop": None}]]}
+    assert stop(nftables.parse([table("accept", [{"vmap": {"key": STATE, "data": states}}])]), PEER)
+
+
+def test_every_base_chain_is_asked() -> None:
+    """An accept in one table does not keep the next from dropping: nft(8)."""
+    first = table("accept", [{"accept": None}]).replace('"t"', '"a"')
+    assert "inet t c" in why(nftables.parse([first, table("drop")]), PEER)
+
+
+def test_tables_of_other_families_are_not_ours_to_judge() -> None:
+    assert not stop(nftables.parse([table("drop", family="ip6")]), PEER)
+
+
+def test_own_passes_say_what_is_let_in() -> None:
+    _, chains = iptables.read(
+        [
+            "-N OWN",
+            "-A OWN -i lo -j ACCEPT",
+            "-A OWN -s 10.0.0.2/32 -p tcp -m multiport --dports 22,30000:32767 -j ACCEPT",
+            "-A OWN -p udp -m udp --dport 53 -j ACCEPT",
+            "-A OWN -s 10.0.0.3/32 -j DROP",
+        ]
+    )
+    assert own_passes(chains["ip filter OWN"], "input") == {
+        "in lo", "in tcp 10.0.0.2/32 22", "in tcp 10.0.0.2/32 30000-32767", "in udp 0.0.0.0/0 53",
+    }  # fmt: skip
+
+
+def test_a_chain_that_nobody_jumps_to_is_not_asked() -> None:
+    lines = ["-N OWN", "-A OWN -j ACCEPT"]
+    assert list(rules(*lines).chains) == []
+    assert list(rules(*lines, "-A INPUT -j OWN").chains) == ["ip filter INPUT", "ip filter OWN"]

@@ -1,0 +1,256 @@
+"""The firewall step's checks, on rules as they were recorded and on the worlds that could not be."""
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpustack.ask.judge import Judgement, judge
+from gpustack.ask.probe import Answer
+from gpustack.ask.snapshot import Reach, Snapshot
+from gpustack.ask.view import View
+from gpustack.config.host import CONTROL_PLANE, NODE, Host
+from gpustack.config.inventory import Inventory
+from gpustack.config.spec import Spec
+from gpustack.steps.firewall import STEP
+from gpustack.steps.firewall_packets import manager
+
+CASES = Path(__file__).parents[2] / "cases"
+PLANE, WORKER = "10.77.2.11", "10.77.2.12"
+HOSTS = (
+    Host("host1", PLANE, groups=frozenset({CONTROL_PLANE, NODE})),
+    Host("host2", WORKER, groups=frozenset({NODE})),
+)
+CHECKS = {check.__name__.replace("_", "-"): check for check in STEP.checks}
+OPEN = "-P INPUT ACCEPT\n-P FORWARD ACCEPT\n-P OUTPUT ACCEPT\n"
+NOTHING = "== unit nftables\nExecStartPost=\n"
+
+
+def world(
+    live: Answer | str,
+    stored: Answer | str = NOTHING,
+    *,
+    where: str = "host1",
+    spec: Mapping[str, Any] | None = None,
+    reached: bool = True,
+) -> Snapshot:
+    """The answers of one host; the other says its address only, unless it was not reached."""
+
+    def answer(probe: str, said: Answer | str) -> Answer:
+        return said if isinstance(said, Answer) else Answer(probe, where, 0, said)
+
+    answers = {
+        ("firewall.live", where): answer("firewall.live", live),
+        ("firewall.stored", where): answer("firewall.stored", stored),
+    }
+    for host in HOSTS:
+        if reached or host.name == where:
+            out = f"192.0.2.1 via 10.77.2.1 dev host0 src {host.address} uid 0 \\    cache"
+            answers["network.address", host.name] = Answer("network.address", host.name, 0, out)
+    reach = {
+        host.name: Reach(host.name, "" if reached or host.name == where else "host-ssh-unreachable") for host in HOSTS
+    }
+    inventory = Inventory(None, HOSTS, Spec.model_validate({"firewall": spec or {}}))
+    return Snapshot(datetime.now(UTC), inventory, reach, answers)
+
+
+def here(snapshot: Snapshot) -> View:
+    """From the host whose rules these are."""
+    return View(snapshot, next(where for probe, where in snapshot.answers if probe == "firewall.live"))
+
+
+def live(rules: str = OPEN, *, units: tuple[str, ...] = (), ssh: str = "", more: str = "") -> str:
+    """What the probe prints on a host with these iptables rules."""
+    parts = []
+    for unit in ("firewalld", "nftables", "netfilter-persistent"):
+        state = ("active", "enabled") if unit in units else ("inactive", "disabled")
+        parts.append(f"== unit {unit}\nActiveState={state[0]}\nUnitFileState={state[1]}")
+    addresses = f"1: lo    inet 127.0.0.1/8 scope host lo\n2: host0    inet {PLANE}/24 scope global host0"
+    said = [*parts, "== ufw", "== addresses", addresses, "== ssh", ssh, "== iptables", rules.strip(), more]
+    return "\n".join(part for part in said if part)
+
+
+def told(snapshot: Snapshot) -> dict[str, Judgement]:
+    return {name: judge(check, here(snapshot)) for name, check in CHECKS.items()}
+
+
+def outcomes(snapshot: Snapshot) -> dict[str, str]:
+    """The checks that do not hold, each with its cure, or `unknown`."""
+    return {
+        name: said.mismatch.cure if said.mismatch else said.outcome
+        for name, said in told(snapshot).items()
+        if said.outcome != "holds"
+    }
+
+
+def recorded(name: str) -> Snapshot:
+    """The control plane of the recordings was Debian 12, the worker Debian 13."""
+    where = "host2" if "debian-13" in name else "host1"
+
+    def answer(probe: str) -> Answer:
+        case = json.loads((CASES / probe / f"{name}.json").read_text())
+        return Answer(probe, where, **case["answer"])
+
+    return world(answer("firewall.live"), answer("firewall.stored"), where=where)
+
+
+every_manager = pytest.mark.parametrize("who", ["firewalld", "ufw", "nftables", "iptables"])
+every_release = pytest.mark.parametrize("release", ["debian-12", "debian-13"])
+
+
+@every_manager
+@every_release
+def test_before_and_after(who: str, release: str) -> None:
+    before, after = recorded(f"{who}-{release}-before"), recorded(f"{who}-{release}-after")
+    assert manager(here(before)) == manager(here(after)) == who
+    found = outcomes(before)
+    assert set(found.values()) == {"install"}
+    assert {"flows-pass", "ours-are-stored"} <= set(found)
+    assert outcomes(after) == {}
+
+
+@every_release
+def test_without_a_firewall_there_is_nothing_to_do(release: str) -> None:
+    found = recorded(f"none-{release}")
+    assert manager(here(found)) == "none"
+    assert outcomes(found) == {}
+
+
+@every_manager
+def test_each_manager_lost_its_rules(who: str) -> None:
+    """Loaded and not stored: `ours-are-stored` alone. Stored and not loaded: all that the kernel shows."""
+    before, after = recorded(f"{who}-debian-12-before"), recorded(f"{who}-debian-12-after")
+    key = ("firewall.live", "host1"), ("firewall.stored", "host1")
+    not_stored = world(after.answers[key[0]], before.answers[key[1]])
+    assert outcomes(not_stored) == {"ours-are-stored": "install"}
+    not_loaded = world(before.answers[key[0]], after.answers[key[1]])
+    assert {"flows-pass": "install", "ours-are-loaded": "install"}.items() <= outcomes(not_loaded).items()
+    assert "ours-are-stored" not in outcomes(not_loaded)
+
+
+@every_manager
+def test_an_address_that_is_no_node_is_too_much(who: str) -> None:
+    after = recorded(f"{who}-debian-12-after")
+    others = Inventory(None, HOSTS[:1], after.inventory.spec)
+    found = Snapshot(after.taken, others, after.reach, after.answers)
+    assert outcomes(found).keys() == ({"ours-are-stored"} if who == "ufw" else {"ours-are-stored", "ours-are-loaded"})
+    said = told(found)["ours-are-stored"].mismatch
+    assert said
+    assert f"too much: in tcp {WORKER}/32" in said.found
+
+
+def test_a_node_that_is_not_reached_keeps_its_rules() -> None:
+    after = recorded("iptables-debian-12-after")
+    live_, stored = (after.answers[probe, "host1"] for probe in ("firewall.live", "firewall.stored"))
+    assert outcomes(world(live_, stored, reached=False)) == {}
+
+
+def test_a_reject_in_forward_is_found() -> None:
+    found = world(
+        live(OPEN + "-A FORWARD -j REJECT --reject-with icmp-host-prohibited", units=("netfilter-persistent",))
+    )
+    said = told(found)["pods-are-forwarded"].mismatch
+    assert said
+    assert said.cure == "install"
+    assert "-A FORWARD -j REJECT --reject-with icmp-host-prohibited" in said.found
+    assert "flows-pass" not in outcomes(found)
+
+
+def test_a_reject_before_our_jump_is_found() -> None:
+    after = recorded("iptables-debian-12-after")
+    answer = after.answers["firewall.live", "host1"]
+    late = answer.out.replace("-A FORWARD -j GPUSTACK-FWD", "-A FORWARD -j REJECT\n-A FORWARD -j GPUSTACK-FWD")
+    assert late != answer.out
+    found = world(late, after.answers["firewall.stored", "host1"])
+    assert outcomes(found) == {"pods-are-forwarded": "install"}
+
+
+def test_a_drop_policy_of_forward_alone_is_docker_and_harmless() -> None:
+    assert outcomes(world(live(OPEN.replace("FORWARD ACCEPT", "FORWARD DROP")))) == {}
+
+
+DROPPED = OPEN.replace("INPUT ACCEPT", "INPUT DROP")
+
+
+def test_rules_that_nobody_known_loads_are_for_the_operator() -> None:
+    found = world(live(DROPPED))
+    assert outcomes(found) == {"flows-pass": "operator"}
+    said = told(found)["flows-pass"].mismatch
+    assert said
+    assert "the policy of chain ip filter INPUT" in said.found
+    assert f"udp 8472 from {PLANE}/32, {WORKER}/32" in said.hint
+    assert "tcp 6443 from any" in said.hint
+
+
+def test_firewall_manage_false_changes_nothing_and_lists_the_flows() -> None:
+    found = world(live(DROPPED, units=("netfilter-persistent",)), spec={"manage": False})
+    assert outcomes(found) == {"flows-pass": "operator"}
+    said = told(found)["flows-pass"].mismatch
+    assert said
+    assert "tcp 10250 from 10.244.0.0/16" in said.hint
+
+
+def test_firewall_manage_false_is_content_with_rules_of_another_hand() -> None:
+    own = "-A INPUT -i lo -j ACCEPT\n-A INPUT -s 10.77.2.0/24 -j ACCEPT\n-A INPUT -s 10.244.0.0/16 -j ACCEPT"
+    found = world(live(DROPPED + own, units=("netfilter-persistent",)), spec={"manage": False})
+    assert outcomes(found) == {}
+
+
+def test_a_rule_of_the_operator_about_a_node_is_for_the_operator() -> None:
+    line = f"-A INPUT -s {WORKER}/32 -j DROP"
+    found = world(live(OPEN + line, units=("netfilter-persistent",)))
+    assert outcomes(found) == {"flows-pass": "operator"}
+    said = told(found)["flows-pass"].mismatch
+    assert said
+    assert line in said.found
+
+
+def table(policy: str) -> str:
+    chain = {"family": "inet", "table": "site", "name": "in", "type": "filter", "hook": "input", "policy": policy}
+    return "== nft\n" + json.dumps({"nftables": [{"metainfo": {}}, {"chain": chain}]})
+
+
+def test_a_second_filter_beside_the_manager_is_for_the_operator() -> None:
+    after = recorded("ufw-debian-12-after")
+    answer = after.answers["firewall.live", "host1"]
+    found = world(f"{answer.out}\n{table('drop')}", after.answers["firewall.stored", "host1"])
+    said = told(found)["flows-pass"].mismatch
+    assert said
+    assert said.cure == "operator"
+    assert "chain inet site in" in said.found
+
+
+def test_nftables_without_its_service_is_for_the_operator() -> None:
+    assert outcomes(world(live(more=table("drop")))) == {"flows-pass": "operator"}
+    assert outcomes(world(live(more=table("drop"), units=("nftables",))))["flows-pass"] == "install"
+
+
+def test_an_older_iptables_beside_the_newer_is_for_the_operator() -> None:
+    found = world(live(more=f"== iptables-legacy\n{DROPPED}", units=("netfilter-persistent",)))
+    assert outcomes(found) == {"flows-pass": "operator"}
+
+
+SSH = f"LISTEN 0.0.0.0:22 0.0.0.0:*\nESTAB {PLANE}:22 10.77.2.1:52344"
+
+
+@pytest.mark.parametrize(("ssh", "broken"), [(SSH, True), ("", False), ("LISTEN [::]:22 [::]:*", False)])
+def test_ssh_that_would_not_be_let_in_again_is_told(ssh: str, broken: bool) -> None:
+    found = told(world(live(DROPPED, ssh=ssh)))["ssh-is-let-in"]
+    assert (found.outcome == "broken") is broken
+    if found.mismatch:
+        assert found.mismatch.cure == "operator"
+        assert "tcp 22 from 10.77.2.1" in found.mismatch.found
+
+
+def test_ssh_on_another_port_is_let_in() -> None:
+    rules = DROPPED + "-A INPUT -p tcp -m tcp --dport 2222 -j ACCEPT"
+    found = told(world(live(rules, ssh=SSH.replace(":22 ", ":2222 "))))["ssh-is-let-in"]
+    assert found.outcome == "holds"
+
+
+@pytest.mark.parametrize("spoil", [lambda text: "", lambda text: text.replace("-P INPUT ACCEPT", "iptables: denied")])
+def test_cannot_tell_is_unknown(spoil: Callable[[str], str]) -> None:
+    assert set(outcomes(world(spoil(live()))).values()) == {"unknown"}
