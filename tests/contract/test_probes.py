@@ -13,6 +13,7 @@ import gpustack.probes
 from gpustack.ask.probe import Probe, Shell
 from gpustack.ask.script import command
 
+CASES = Path(__file__).parents[1] / "cases"
 FOLDER = Path(gpustack.probes.__path__[0])
 MODULES = [import_module(f"gpustack.probes.{path.stem}") for path in sorted(FOLDER.glob("[a-z]*.py"))]
 # A probe that one module imports from another is the same object, and counts once.
@@ -73,7 +74,12 @@ def test_ids_are_unique_and_name_their_subject() -> None:
 
 
 @every_probe
-def test_changes_nothing(probe: Any) -> None:
+def test_it_has_recorded_answers(probe: Probe[Any]) -> None:
+    assert list((CASES / probe.id).glob("*.json"))
+
+
+@every_probe
+def test_changes_nothing(probe: Probe[Any]) -> None:
     assert changes(command(probe)) == []
 
 
@@ -119,7 +125,7 @@ def test_a_question_is_let_through(script: str) -> None:
 
 
 @pytest.mark.parametrize("probe", SHELL, ids=lambda probe: probe.id)
-def test_shellcheck(probe: Any) -> None:
+def test_shellcheck(probe: Probe[Any]) -> None:
     program = shutil.which("shellcheck")
     assert program, "shellcheck comes with the development lock: make env"
     done = subprocess.run(

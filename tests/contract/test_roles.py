@@ -11,8 +11,6 @@ import yaml
 from gpustack.config.shipped import playbooks
 
 ROLES = sorted(path for path in (playbooks() / "roles").iterdir() if path.is_dir())
-if not ROLES:
-    pytest.skip("no roles yet", allow_module_level=True)
 every_role = pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
 
 # Everything a task may say beside its module (ansible-core's playbook keywords for tasks, blocks and handlers).
@@ -36,6 +34,17 @@ def tasks_of(role: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for path in sorted([*role.glob("tasks/**/*.yml"), *role.glob("handlers/**/*.yml")]):
         for task in tasks(yaml.safe_load(path.read_text())):
             yield f"{path.relative_to(role)}: {task.get('name', '?')}", task
+
+
+def test_there_are_roles() -> None:
+    assert ROLES
+
+
+@every_role
+def test_tasks_say_what_they_ensure(role: Path) -> None:
+    """Handlers are named after what they do: they ensure nothing, they follow a change."""
+    named = [where for where, _ in tasks_of(role) if where.startswith("tasks/")]
+    assert [where for where in named if not where.partition(": ")[2].startswith("Ensure ")] == []
 
 
 @every_role

@@ -2,17 +2,19 @@
 
 import re
 from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from gpustack.config.shipped import playbooks
+from gpustack.steps import STEPS
+from gpustack.steps.step import Step
 
-steps = pytest.importorskip("gpustack.steps")
-if not hasattr(steps, "STEPS"):
-    pytest.skip("gpustack.steps lists no STEPS yet", allow_module_level=True)
-STEPS = steps.STEPS
+TESTS = Path(__file__).parents[1]
+
 IDS = [step.id for step in STEPS]
 every_step = pytest.mark.parametrize("step", STEPS, ids=IDS)
 
@@ -43,7 +45,7 @@ def test_site_runs_the_steps_in_their_order() -> None:
 
 
 @every_step
-def test_playbook_is_one_play_with_the_role_of_the_step(step: Any) -> None:
+def test_playbook_is_one_play_with_the_role_of_the_step(step: Step) -> None:
     assert len((playbooks() / f"{step.id}.yml").read_text().splitlines()) <= 15
     (play,) = plays(step.id)
     names = [role["role"] if isinstance(role, dict) else role for role in play["roles"]]
@@ -52,7 +54,7 @@ def test_playbook_is_one_play_with_the_role_of_the_step(step: Any) -> None:
 
 
 @every_step
-def test_cluster_steps_run_on_the_control_plane_only(step: Any) -> None:
+def test_cluster_steps_run_on_the_control_plane_only(step: Step) -> None:
     (play,) = plays(step.id)
     if step.scope == "cluster":
         assert play["hosts"] == "kube_control_plane"
@@ -61,9 +63,17 @@ def test_cluster_steps_run_on_the_control_plane_only(step: Any) -> None:
 
 
 @every_step
-def test_module_of_the_same_name_is_the_manual_page(step: Any) -> None:
-    from importlib import import_module
-
+def test_module_of_the_same_name_is_the_manual_page(step: Step) -> None:
     module = import_module(f"gpustack.steps.{step.id.replace('-', '_')}")
     assert step is module.STEP
     assert (module.__doc__ or "").strip()
+
+
+@every_step
+def test_every_check_has_a_page(step: Step) -> None:
+    assert [check.__name__ for check in step.checks if not (check.__doc__ or "").strip()] == []
+
+
+@every_step
+def test_the_step_has_unit_tests(step: Step) -> None:
+    assert (TESTS / "unit" / "steps" / f"test_{step.id.replace('-', '_')}.py").is_file()
