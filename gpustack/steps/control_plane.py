@@ -7,7 +7,7 @@ reset, and no file of an existing cluster is rewritten. What was settled at the 
 networks, DNS domain, settings of the kubelets and of kube-proxy) is compared and not changed by install.
 
 Root gets /root/.kube/config (mode 0600) from admin.conf if there is none. super-admin.conf is not touched or used.
-The bootstrap token that kubeadm makes lives for one minute and is not printed.
+The bootstrap token that kubeadm makes is not printed, and deleted at once.
 
 Settings: kubernetes.*, kubelet.failCgroupV1, kube_proxy.*, swap. Sources: kubeadm.k8s.io/v1beta4; kubeadm init phases
 in the Kubernetes reference.

@@ -41,13 +41,11 @@ def joined(here: View) -> Mismatch | None:
 
 
 def kubelet(here: View) -> Mismatch | None:
-    """The kubelet runs, is healthy, and starts with the host."""
+    """The kubelet runs and is healthy."""
     unit = here[UNITS]["kubelet"]
-    if not unit:
-        return Mismatch("kubelet", "active, enabled", "not installed")
-    if unit.active and unit.file == "enabled":
-        return expect("kubelet's health", "ok", here[HEALTH])
-    return Mismatch("kubelet", "active, enabled", f"{'' if unit.active else 'not '}active, {unit.file}")
+    if not unit or not unit.active:
+        return Mismatch("kubelet", "active", "not active" if unit else "not installed")
+    return expect("kubelet's health", "ok", here[HEALTH])
 
 
 def node(here: View) -> Mismatch | None:

@@ -1,0 +1,110 @@
+"""What broke off or drifted in the cluster is mended by the next install; what is not ours is refused and left alone.
+
+The tests of this file stand in the order of the story and share one lab.
+"""
+
+import json
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from gpustack import lab
+from tests.lab import witness
+from tests.lab.conftest import Run
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
+KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s"
+BOOTSTRAP = "/etc/kubernetes/bootstrap-kubelet.conf"
+
+
+@pytest.fixture(scope="module")
+def two(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
+    return make_lab("mended", ["debian-13", "debian-12"])
+
+
+def killed(two: lab.Lab, program: str, once: str) -> "subprocess.CompletedProcess[str]":
+    """Kills a program on host1 as soon as a file is there; waits for that five minutes at most."""
+    script = (
+        f"for i in $(seq 3000); do if [ -e {once} ] && pid=$(pidof -s {program}); then kill -9 $pid; exit 0; fi; "
+        "timeout 0.1 tail -f /dev/null; done; exit 1"
+    )
+    return two.exec("host1", ["sudo", "sh", "-c", script])
+
+
+def played(done: "subprocess.CompletedProcess[str]") -> dict[str, list[str]]:
+    return {play["step"]: play["hosts"] for play in json.loads(done.stdout)["played"]}
+
+
+def install(two: lab.Lab, gpustack: Run, code: int = 0) -> "subprocess.CompletedProcess[str]":
+    return gpustack("install", "-i", two.inventory, "--yes", "-o", "json", limit=900, code=code)
+
+
+def test_an_initialisation_that_was_broken_off_is_taken_up_again(two: lab.Lab, gpustack: Run) -> None:
+    with ThreadPoolExecutor() as pool:
+        killing = pool.submit(killed, two, "kubeadm", "/etc/kubernetes/manifests/etcd.yaml")
+        gpustack("install", "-i", two.inventory, "--yes", limit=900, code=5)
+        assert killing.result().returncode == 0
+    host = witness.host(two, "host1")
+    made = host.file("/etc/kubernetes/pki/ca.crt").content
+    assert host.file("/etc/kubernetes/gpustack-kubeadm.yaml.unfinished").exists
+    assert "broken off" in gpustack("plan", "-i", two.inventory, code=1).stdout
+    install(two, gpustack)
+    assert host.file("/etc/kubernetes/pki/ca.crt").content == made
+    assert host.file("/etc/kubernetes/gpustack-kubeadm.yaml").mode == 0o600
+    assert not host.file("/etc/kubernetes/gpustack-kubeadm.yaml.unfinished").exists
+    assert host.check_output(f"{KUBECTL} -n kube-system get secret -o name | grep -c bootstrap-token || :") == "0"
+
+
+def test_small_drift_is_mended_by_the_steps_it_belongs_to(two: lab.Lab, gpustack: Run) -> None:
+    one, other = witness.host(two, "host1"), witness.host(two, "host2")
+    one.check_output("chmod 644 /etc/kubernetes/admin.conf")
+    other.check_output(f"systemctl stop kubelet && install -m 600 /dev/null {BOOTSTRAP}")
+    assert played(install(two, gpustack)) == {"control-plane": ["host1"], "workers": ["host2"]}
+    assert one.file("/etc/kubernetes/admin.conf").mode == 0o600
+    assert other.service("kubelet").is_running
+    assert not other.file(BOOTSTRAP).exists
+
+
+def test_a_join_that_was_broken_off_is_done_again(two: lab.Lab, gpustack: Run) -> None:
+    one, other = witness.host(two, "host1"), witness.host(two, "host2")
+    other.check_output("kubeadm reset -f && rm -f /etc/cni/net.d/*")
+    other.check_output("mkdir -p /etc/kubernetes/pki && echo stale >/etc/kubernetes/pki/ca.crt")
+    endpoint = one.check_output("awk '$1 == \"server:\" {print $2}' /etc/kubernetes/kubelet.conf")
+    other.check_output(f"printf 'clusters:\\n- cluster:\\n    server: {endpoint}\\n' >{BOOTSTRAP}")
+    one.check_output(f"{KUBECTL} delete node host2")
+    assert played(install(two, gpustack)) == {"workers": ["host2"]}
+    assert other.file("/etc/kubernetes/pki/ca.crt").content == one.file("/etc/kubernetes/pki/ca.crt").content
+    assert one.check_output("kubeadm token list --kubeconfig /etc/kubernetes/admin.conf") == ""
+    assert not other.file("/run/gpustack-join.yaml").exists
+    journal = "journalctl -q -o cat | grep -cE '[a-z0-9]{6}[.][a-z0-9]{16}' || :"
+    assert [host.check_output(journal) for host in (one, other)] == ["0", "0"]
+
+
+def test_flannels_settings_come_back_and_what_others_set_stays(two: lab.Lab, gpustack: Run) -> None:
+    one = witness.host(two, "host1")
+    flannel = f"{KUBECTL} -n kube-flannel"
+    one.check_output(f"{flannel} set env daemonset/kube-flannel-ds -c kube-flannel SITE=theirs")
+    conf = one.check_output(f"{flannel} get configmap kube-flannel-cfg -o 'jsonpath={{.data.net-conf\\.json}}'")
+    patch = json.dumps({"data": {"net-conf.json": conf.replace("8472", "4789")}})
+    one.check_output(f"{flannel} patch configmap kube-flannel-cfg -p '{patch}'")
+    assert played(install(two, gpustack)) == {"flannel": ["host1"]}
+    assert one.check_output(f"{flannel} get configmap kube-flannel-cfg -o 'jsonpath={{.data.net-conf\\.json}}'") == conf
+    container = "jsonpath={.spec.template.spec.containers[0]}"
+    said = json.loads(one.check_output(f"{flannel} get daemonset kube-flannel-ds -o '{container}'"))
+    assert {"name": "SITE", "value": "theirs"} in said["env"]
+    assert "--iface=$(HOST_IP)" in said["args"]
+
+
+def test_a_host_of_another_cluster_is_refused_and_left_as_it_is(two: lab.Lab, gpustack: Run) -> None:
+    other = witness.host(two, "host2")
+    other.check_output("sed -i.kept 's#server: .*#server: https://192.0.2.9:6443#' /etc/kubernetes/kubelet.conf")
+    before = other.check_output("find /etc/kubernetes /var/lib/kubelet/config.yaml -type f -printf '%p %T@\\n' | sort")
+    told = gpustack("install", "-i", two.inventory, "--yes", limit=900, code=5)
+    assert "192.0.2.9" in told.stdout + told.stderr
+    assert "kubeadm reset" in told.stdout + told.stderr
+    after = other.check_output("find /etc/kubernetes /var/lib/kubelet/config.yaml -type f -printf '%p %T@\\n' | sort")
+    assert after == before
+    other.check_output("mv /etc/kubernetes/kubelet.conf.kept /etc/kubernetes/kubelet.conf")
+    gpustack("verify", "-i", two.inventory)
