@@ -14,6 +14,7 @@ from gpustack.lab.state import Host, Record
 
 BOOT_LIMIT = 120.0
 STOP_LIMIT = 60.0
+LINK_LIMIT = 10.0
 # What runc and the kubelet call and nspawn does not allow by itself.
 CALLS_ALLOWED = "bpf add_key keyctl request_key perf_event_open"
 # Swap, clock and modules are the machine's own: a host that could change them would change them for all.
@@ -80,9 +81,19 @@ def boot(record: Record, hosts: Iterable[Host]) -> None:
         "SYSTEMD_NSPAWN_TMPFS_TMP": "0",
         "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1" if cgroup == 2 else "0",
     }
+    free_links(record)
     for host in hosts:
         if not running(record, host):
             detached.start(record, host.name, nspawn(record, host, cgroup=cgroup, modules=modules), environment)
+
+
+def free_links(record: Record) -> None:
+    """The kernel ends the network of a killed host in its own time, and until then its link is in the way of the next
+    one of that name."""
+    ports, until = Path(f"/sys/class/net/{record.bridge}/brif"), time.monotonic() + LINK_LIMIT
+    up = sum(running(record, host) for host in record.hosts)
+    while ports.is_dir() and len(list(ports.iterdir())) > up and time.monotonic() < until:
+        time.sleep(0.05)
 
 
 def wait_for_ssh(record: Record, hosts: Iterable[Host], report: Reporter) -> None:
