@@ -30,14 +30,17 @@ swap_off() {
 [ "$SWAP" != off ] || swap_off
 
 # host-packages.sh has seen to it that one is installed.
+clock_state() { systemctl is-enabled "$1"; systemctl is-active "$1"; } 2>/dev/null
 time_service() {
-  for unit in systemd-timesyncd chrony ntpsec ntp openntpd; do
-    ! systemctl --quiet is-active "$unit" || ! systemctl --quiet is-enabled "$unit" || return 0
+  clocks="systemd-timesyncd chrony ntpsec ntp openntpd"
+  for unit in $clocks; do
+    ! systemctl --quiet is-active "$unit" || ! systemctl --quiet is-enabled "$unit" 2>/dev/null || return 0
   done
-  for unit in systemd-timesyncd chrony ntpsec ntp openntpd; do
+  for unit in $clocks; do
     systemctl cat "$unit" >/dev/null 2>&1 || continue
+    before=$(clock_state "$unit") || :
     systemctl --quiet enable --now "$unit"
-    echo "changed: started $unit"
+    [ "$(clock_state "$unit" || :)" = "$before" ] || echo "changed: started $unit"
     return 0
   done
 }
