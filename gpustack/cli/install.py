@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from gpustack.cli import options
-from gpustack.errors import RolloutError
+from gpustack.errors import RolloutError, UsageError
 
 
 def plan(
@@ -29,13 +29,14 @@ def plan(
     """Show what differs from what should be, per host. Changes nothing."""
     from gpustack.cli import wiring
     from gpustack.report import show
-    from gpustack.rollout.plan import plan as judged
 
+    if diff and recording:
+        why = "Differences in files are shown by the playbooks, and they need the hosts."
+        raise UsageError("diff-of-recording", "--diff does not go with --from.", why, "gpustack plan --diff")
     report = wiring.progress(quiet=quiet)
-    seen = wiring.looked(inventory, recording, report, ask_password=become, quiet=quiet)
-    found = judged(seen.snapshot, wiring.chosen_steps(only), wiring.chosen_hosts(seen.inventory, limit))
+    found = wiring.planned(inventory, recording, limit, only, report, ask_password=become, quiet=quiet)
     show.plan(found, output.value, verbose=verbose)
-    if diff and not recording and found.drifted:
+    if diff and found.drifted:
         from gpustack.rollout.preview import preview
 
         sys.stdout.write(preview(found, wiring.chosen_steps(only), report))
@@ -56,12 +57,10 @@ def verify(
     from gpustack.cli import wiring
     from gpustack.report import show
     from gpustack.rollout.plan import Verification
-    from gpustack.rollout.plan import plan as judged
 
     report = wiring.progress(quiet=quiet)
-    seen = wiring.looked(inventory, recording, report, ask_password=become, quiet=quiet)
-    found = judged(seen.snapshot, wiring.chosen_steps(only), wiring.chosen_hosts(seen.inventory, limit))
-    verification = Verification(found, seen.snapshot.took, len(seen.snapshot.answers))
+    found = wiring.planned(inventory, recording, limit, only, report, ask_password=become, quiet=quiet)
+    verification = Verification(found, found.snapshot.took, len(found.snapshot.answers))
     show.verification(verification, output.value, verbose=verbose)
     raise typer.Exit(show.exit_code(found))
 

@@ -4,13 +4,13 @@ import importlib
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.inventory import Inventory, load
 from gpustack.errors import UnreachableError, UsageError
 from gpustack.events import Reporter, silent
+from gpustack.rollout.plan import Plan, plan
 from gpustack.steps import PROBES, STEPS
 from gpustack.steps.step import Step
 
@@ -75,14 +75,6 @@ def chosen_hosts(inventory: Inventory, limit: Sequence[str] | None) -> tuple[str
     return tuple(wanted)
 
 
-@dataclass(frozen=True)
-class Looked:
-    """What a looking command works on."""
-
-    inventory: Inventory
-    snapshot: Snapshot
-
-
 def asked(inventory: Inventory, report: Reporter) -> Snapshot:
     """Everything is asked anew. Raises UnreachableError when no host could be asked."""
     from gpustack.ask.gather import gather
@@ -96,8 +88,17 @@ def asked(inventory: Inventory, report: Reporter) -> Snapshot:
     return snapshot
 
 
-def looked(option: Path | None, recording: Path | None, report: Reporter, *, ask_password: bool, quiet: bool) -> Looked:
-    """From the hosts, or from a recording."""
+def planned(
+    option: Path | None,
+    recording: Path | None,
+    limit: Sequence[str] | None,
+    only: Sequence[str] | None,
+    report: Reporter,
+    *,
+    ask_password: bool,
+    quiet: bool,
+) -> Plan:
+    """The judged state of hosts, or of a recording. Raises UsageError for a step or host that is not there."""
     if recording:
         from gpustack.ask.recording import read
 
@@ -106,6 +107,9 @@ def looked(option: Path | None, recording: Path | None, report: Reporter, *, ask
             sys.stderr.write(
                 f"recording {recording} of {snapshot.taken:%Y-%m-%d %H:%M UTC}: {snapshot.inventory.said}\n"
             )
-        return Looked(snapshot.inventory, snapshot)
-    inventory = opened(option, ask_password=ask_password, quiet=quiet)
-    return Looked(inventory, asked(inventory, report))
+        hosts = chosen_hosts(snapshot.inventory, limit)
+    else:
+        inventory = opened(option, ask_password=ask_password, quiet=quiet)
+        hosts = chosen_hosts(inventory, limit)
+        snapshot = asked(inventory, report)
+    return plan(snapshot, chosen_steps(only), hosts)

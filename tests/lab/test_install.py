@@ -4,10 +4,12 @@ The tests of this file stand in the order of the story and share one lab.
 """
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from gpustack import lab
 from tests.lab import witness
@@ -47,6 +49,18 @@ def test_verify_finds_it_converged(installed: lab.Lab, gpustack: Run) -> None:
 def test_again_nothing_to_do(installed: lab.Lab, gpustack: Run) -> None:
     done = gpustack("install", "-i", installed.inventory, "--yes")
     assert "nothing to do" in done.stdout
+
+
+def test_another_version_is_not_installed_over_a_running_one(installed: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "inventory"
+    shutil.copytree(installed.inventory, folder)
+    path = folder / "group_vars" / "all" / "gpustack.yml"
+    spec = yaml.safe_load(path.read_text())
+    spec["gpustack"].setdefault("kubernetes", {})["version"] = "1.36.3"
+    path.write_text(yaml.safe_dump(spec))
+    said = gpustack("install", "-i", folder, "--yes", code=5)
+    assert "upgrade-needed" in said.stderr
+    assert "found 1.36.4" in said.stdout + said.stderr
 
 
 def test_every_node_is_ready(installed: lab.Lab, kubeconfig: Path) -> None:
