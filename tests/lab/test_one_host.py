@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from gpustack import lab
 from tests.lab import witness
@@ -17,45 +18,29 @@ VENV = "/opt/gpustack"
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("wheel")
-    subprocess.run(
-        [sys.executable, "-m", "build", "--wheel", "--outdir", str(out), str(ROOT)],
-        check=True,
-        capture_output=True,
-        timeout=300,
-    )
-    return next(out.glob("*.whl"))
-
-
-@pytest.fixture(scope="module")
-def wheels(wheel: Path) -> Callable[[str], Path]:
+def wheels(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """The wheel with all it needs, for a Python version."""
 
     def collected(python: str) -> Path:
-        out = wheel.parent / python
-        lock = ROOT / "requirements" / "runtime.txt"
-        platforms = [
-            word
-            for level in ("2_17", "2_28", "2014")
-            for word in ("--platform", f"manylinux{level if level == '2014' else f'_{level}'}_x86_64")
-        ]
-        command = [
-            sys.executable,
-            "-m",
-            "pip",
-            "download",
-            "-q",
-            "--only-binary=:all:",
-            "--python-version",
-            python,
-            *platforms,
-        ]
-        subprocess.run([*command, "-r", str(lock), "-d", str(out)], check=True, timeout=600)
+        out = tmp_path_factory.mktemp("wheels") / python
+        levels = ("manylinux_2_17", "manylinux_2_28", "manylinux2014")
+        platforms = [word for level in levels for word in ("--platform", f"{level}_x86_64")]
+        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:"]
+        command += ["--python-version", python, *platforms, *locked(python), "-d", str(out)]
+        subprocess.run(command, check=True, timeout=600)
         (out / wheel.name).write_bytes(wheel.read_bytes())
         return out
 
     return collected
+
+
+def locked(python: str) -> list[str]:
+    """What the lock means for a Python version (pip judges markers by the Python that it runs on)."""
+    text = (ROOT / "requirements" / "runtime.txt").read_text().replace("\\\n", " ")
+    lines = [line.split("--hash")[0].strip() for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    wanted = [Requirement(line) for line in lines if not line.startswith("#")]
+    here = {"python_version": python, "python_full_version": f"{python}.0"}
+    return [f"{one.name}{one.specifier}" for one in wanted if one.marker is None or one.marker.evaluate(here)]
 
 
 @pytest.mark.parametrize(("release", "python"), [("debian-12", "3.11"), ("debian-13", "3.13")])
