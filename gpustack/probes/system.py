@@ -35,6 +35,14 @@ class Capacity:
     disk_gib: int
 
 
+@dataclass(frozen=True)
+class Pythons:
+    """(major, minor) of those that have a versioned name on the path, and of the one called python3."""
+
+    named: tuple[tuple[int, int], ...]
+    default: tuple[int, int] | None
+
+
 def system(answer: Answer) -> System:
     machine, *lines = answer.out.splitlines()
     words = (shlex.split(line) for line in lines if "=" in line and not line.startswith("#"))
@@ -67,11 +75,15 @@ def cgroup(answer: Answer) -> int:
     return {"cgroup2fs": 2, "tmpfs": 1}[one_line(answer)]
 
 
-def python(answer: Answer) -> tuple[int, int] | None:
-    """(major, minor) of the Python that Ansible would find, or None."""
-    if answer.rc == 127:
-        return None
-    major, minor = one_line(answer).split(".")
+def python(answer: Answer) -> Pythons:
+    if answer.rc != 0:
+        raise ValueError(answer.err)
+    *names, default = answer.out.splitlines()
+    return Pythons(tuple(version(name) for name in names), version(default) if default != "-" else None)
+
+
+def version(text: str) -> tuple[int, int]:
+    major, minor = text.split(".")
     return int(major), int(minor)
 
 
@@ -98,13 +110,12 @@ CAPACITY = Probe(
     capacity,
 )
 CGROUP = Probe("system.cgroup", Shell("stat -fc %T /sys/fs/cgroup"), cgroup)
-# The order in which Ansible looks for an interpreter (INTERPRETER_PYTHON_FALLBACK), newest first.
 PYTHON = Probe(
     "system.python",
-    Shell(r"""for minor in 14 13 12 11 10 9 8 ''; do
-  found=python3${minor:+.$minor}
-  ! command -v "$found" >/dev/null || exec "$found" -IESc 'import sys; print("%d.%d" % sys.version_info[:2])'
+    Shell(r"""for minor in 8 9 10 11 12 13 14 15; do
+  ! command -v python3.$minor >/dev/null || echo 3.$minor
 done
-exit 127"""),
+found=$(command -v /usr/bin/python3 || command -v python3) || { echo -; exit 0; }
+"$found" -IESc 'import sys; print("%d.%d" % sys.version_info[:2])'"""),
     python,
 )

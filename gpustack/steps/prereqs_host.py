@@ -4,6 +4,7 @@ from importlib import metadata
 
 from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.view import View
+from gpustack.probes.packages import PACKAGES
 from gpustack.probes.system import CAPACITY, CGROUP, OS, PYTHON
 
 SYSTEMS = {"debian": ("12", "13"), "ubuntu": ("22.04", "24.04", "26.04")}
@@ -28,23 +29,23 @@ def architecture(here: View) -> Mismatch | None:
 
 
 def capacity(here: View) -> Mismatch | None:
-    """CPUs, memory and free disk are at least what `minimum` of the spec says."""
+    """CPUs, memory and, before the first installation, free disk are at least what `minimum` of the spec says."""
     found, least = here[CAPACITY], here.spec.minimum
+    empty = here[PACKAGES]["containerd.io"] is None
     short = [
         (f"{have} {what}", f"{need} {what}")
         for have, need, what in (
             (found.cpus, least.cpus, "CPUs"),
             (found.memory_mib, least.memory_mib, "MiB of memory"),
-            (found.disk_gib, least.disk_gib, "GiB free below /var"),
+            (found.disk_gib, least.disk_gib if empty else 0, "GiB free below /var"),
         )
         if have < need
     ]
     if not short:
         return None
-    return Mismatch(
-        "size of the host", "at least " + said([need for _, need in short]), said([have for have, _ in short]),
-        "operator", hint="give the host more, or lower `minimum` in the spec",
-    )  # fmt: skip
+    expected, has = f"at least {said([need for _, need in short])}", said([have for have, _ in short])
+    hint = "give the host more, or lower `minimum` in the spec"
+    return Mismatch("size of the host", expected, has, "operator", hint=hint)
 
 
 def cgroup_version(here: View) -> Mismatch | None:
@@ -57,15 +58,20 @@ def cgroup_version(here: View) -> Mismatch | None:
 
 
 def python(here: View) -> Mismatch | None:
-    """A Python that the installed ansible-core can work with."""
+    """The Python that Ansible finds is one that the installed ansible-core can work with (not judged where
+    ansible_python_interpreter names it, or on the host where gpustack itself runs)."""
+    if here.host.python or here.host.connection == "local":
+        return None
     line = ".".join(metadata.version("ansible-core").split(".")[:2])
     (low, high), found = HOST_PYTHONS[line], here[PYTHON]
-    if found and low <= found <= high:
+    # Ansible tries the names it knows, newest first, then /usr/bin/python3 (INTERPRETER_PYTHON_FALLBACK).
+    chosen = max((one for one in found.named if low <= one <= high), default=found.default)
+    if chosen and low <= chosen <= high:
         return None
     expected = f"{dotted(low)} to {dotted(high)} (ansible-core {line})"
     newer = "run gpustack itself on a newer Python (pipx install --python python3.13): its ansible-core knows this one"
-    hint = newer if found and found > high else "apt-get install python3"
-    return Mismatch("Python", expected, dotted(found) if found else "none", "operator", hint=hint)
+    hint = newer if chosen and chosen > high else "apt-get install python3"
+    return Mismatch("Python", expected, dotted(chosen) if chosen else "none", "operator", hint=hint)
 
 
 def dotted(version: tuple[int, int]) -> str:

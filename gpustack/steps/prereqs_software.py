@@ -27,7 +27,10 @@ def time_service(here: View) -> Mismatch | None:
         return None
     units = here[UNITS]
     running = [name for name in CLOCKS if (unit := units.get(name)) and unit.active and unit.file == "enabled"]
-    return None if running else Mismatch("time service", f"one of {', '.join(CLOCKS)}, enabled and active", "none")
+    if running:
+        return None
+    hint = "systemctl status systemd-timesyncd, or set time_sync: external in the spec where others keep the clock"
+    return Mismatch("time service", f"one of {', '.join(CLOCKS)}, enabled and active", "none", hint=hint)
 
 
 def clock_synchronised(here: View) -> Mismatch | None:

@@ -4,7 +4,7 @@ They were recorded on lab hosts, fresh or prepared by the steps prereqs, contain
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -49,37 +49,37 @@ def answers(state: str) -> dict[tuple[str, str], Answer]:
     }
 
 
-def snapshot(
-    changed: Answers, spec: Mapping[str, Any], *, state: str = "prepared", unreached: tuple[str, ...] = ()
-) -> Snapshot:
-    placed = {key: replace(answer, where=key[1]) for key, answer in (answers(state) | dict(changed)).items()}
-    inventory = Inventory(Path("hosts.yml"), (H1, H2), Spec.model_validate(SPEC | dict(spec)))
-    reach = {host.name: Reach(host.name, "host-ssh-unreachable" if host.name in unreached else "") for host in (H1, H2)}
+@dataclass(frozen=True)
+class World:
+    """What a test may change beside answers and spec: the host judged, the state both are in, who was reached."""
+
+    on: str = "h1"
+    state: str = "prepared"
+    unreached: tuple[str, ...] = ()
+    hosts: tuple[Host, ...] = (H1, H2)
+
+
+def snapshot(changed: Answers, spec: Mapping[str, Any], world: World = World()) -> Snapshot:
+    placed = {key: replace(answer, where=key[1]) for key, answer in (answers(world.state) | dict(changed)).items()}
+    inventory = Inventory(Path("hosts.yml"), world.hosts, Spec.model_validate(SPEC | dict(spec)))
+    refused = dict.fromkeys(world.unreached, "host-ssh-unreachable")
+    reach = {host.name: Reach(host.name, refused.get(host.name, "")) for host in world.hosts}
     return Snapshot(datetime(2026, 11, 21, 5, tzinfo=UTC), inventory, reach, placed)
 
 
 def judged(
-    step: Step,
-    changed: Answers | None = None,
-    spec: Mapping[str, Any] | None = None,
-    *,
-    on: str = "h1",
-    state: str = "prepared",
-    unreached: tuple[str, ...] = (),
+    step: Step, changed: Answers | None = None, spec: Mapping[str, Any] | None = None, **world: Any
 ) -> dict[str, Judgement]:
-    here = View(snapshot(changed or {}, spec or {}, state=state, unreached=unreached), on)
-    return {found.check: found for found in (judge(check, here) for check in step.checks)}
+    """By check. `world` are fields of World."""
+    here = World(**world)
+    view = View(snapshot(changed or {}, spec or {}, here), here.on)
+    return {found.check: found for found in (judge(check, view) for check in step.checks)}
 
 
 def broken(
-    step: Step,
-    changed: Answers | None = None,
-    spec: Mapping[str, Any] | None = None,
-    *,
-    on: str = "h1",
-    state: str = "prepared",
+    step: Step, changed: Answers | None = None, spec: Mapping[str, Any] | None = None, **world: Any
 ) -> dict[str, tuple[str, str]]:
     """(found, cure) of what differs, by check. Fails when a check cannot tell."""
-    found = judged(step, changed, spec, on=on, state=state)
+    found = judged(step, changed, spec, **world)
     assert [one for one in found.values() if one.outcome == "unknown"] == []
     return {check: (one.mismatch.found, one.mismatch.cure) for check, one in found.items() if one.mismatch}

@@ -1,7 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
 from gpustack.steps.prereqs import STEP
-from tests.unit.steps.recorded_hosts import broken, judged, recorded, said
+from tests.unit.steps.recorded_hosts import H1, H2, broken, judged, recorded, said
 
 
 def test_a_fresh_host() -> None:
@@ -27,9 +29,15 @@ def test_architecture() -> None:
 
 def test_capacity_names_all_that_is_short() -> None:
     answers = {("system.capacity", "h1"): recorded("system.capacity", "small")}
-    found = "1 CPUs, 5 GiB free below /var, 990 MiB of memory"
-    assert broken(STEP, answers) == {"capacity": (found, "operator")}
-    assert broken(STEP, answers, {"minimum": {"cpus": 1, "memory_mib": 900, "disk_gib": 5}}) == {}
+    assert broken(STEP, answers) == {"capacity": ("1 CPUs, 990 MiB of memory", "operator")}
+    assert broken(STEP, answers, {"minimum": {"cpus": 1, "memory_mib": 900, "disk_gib": 50}}) == {}
+
+
+def test_free_disk_is_judged_before_the_first_installation() -> None:
+    """Afterwards images fill it, and the kubelet sees to that."""
+    answers = {("system.capacity", "h1"): recorded("system.capacity", "small")}
+    spec = {"minimum": {"cpus": 1, "memory_mib": 900, "disk_gib": 50}}
+    assert broken(STEP, answers, spec, state="fresh")["capacity"] == ("5 GiB free below /var", "operator")
 
 
 def test_cgroup_v1_needs_the_operators_word() -> None:
@@ -41,26 +49,30 @@ def test_cgroup_v1_needs_the_operators_word() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "python", "hint"),
+    ("line", "pythons", "hint"),
     [
         ("2.19.14", "3.7", "apt-get install python3"),
         ("2.19.14", "3.8", ""),
         ("2.19.14", "3.13", ""),
-        ("2.19.14", "3.14", "on a newer Python"),
-        ("2.21.5", "3.8", "apt-get install python3"),
-        ("2.21.5", "3.14", ""),
+        ("2.19.14", "3.14\n3.14", "on a newer Python"),
+        ("2.19.14", "3.9\n3.14\n3.14", ""),
+        ("2.21.5", "3.8\n3.8", "apt-get install python3"),
+        ("2.21.5", "3.14\n3.14", ""),
+        ("2.21.5", "-", "apt-get install python3"),
     ],
 )
-def test_python(line: str, python: str, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python(line: str, pythons: str, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ansible takes the newest one that it knows by name, else the one called python3."""
     monkeypatch.setattr("importlib.metadata.version", lambda name: {"ansible-core": line}[name])
-    mismatch = judged(STEP, {("system.python", "h1"): said("system.python", f"{python}\n")})["python"].mismatch
+    mismatch = judged(STEP, {("system.python", "h1"): said("system.python", f"{pythons}\n")})["python"].mismatch
     assert (hint in mismatch.hint and mismatch.cure == "operator") if mismatch else not hint
 
 
-def test_no_python() -> None:
-    assert broken(STEP, {("system.python", "h1"): recorded("system.python", "none")}) == {
-        "python": ("none", "operator")
-    }
+def test_the_operator_may_name_the_python() -> None:
+    answers = {("system.python", "h1"): recorded("system.python", "none")}
+    assert broken(STEP, answers) == {"python": ("none", "operator")}
+    assert broken(STEP, answers, hosts=(replace(H1, python="/opt/python/bin/python3"), H2)) == {}
+    assert broken(STEP, answers, hosts=(replace(H1, connection="local"), H2)) == {}
 
 
 @pytest.mark.parametrize("name", ["gpu_1", "-gpu", "gpu-", "a..b", "localhost", "n" * 64, "localhost.localdomain"])
