@@ -29,12 +29,14 @@ class Exchange:
     def lines(self, deadline: float) -> Iterator[str]:
         """Lines of the output as they come; at the deadline what has arrived counts."""
         while time.monotonic() < deadline:
+            # Asked before we look for data: what comes after the end was announced cannot be missed, for nothing comes.
+            ended = self.channel.eof_received or self.channel.closed
             wrote, heard = self.write(), self.hear()
             if self.channel.recv_ready():
                 yield from self.read()
+            elif ended and not heard:
+                break
             elif not (wrote or heard):
-                if self.channel.exit_status_ready() or self.channel.closed:
-                    break
                 time.sleep(LOOK if self.more is None else LOOK_SELDOM)
         else:
             return

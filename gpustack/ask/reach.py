@@ -9,7 +9,7 @@ from gpustack.ask.snapshot import Reach
 from gpustack.config.host import Host
 
 CONNECT_LIMIT = 10
-HOST_LIMIT = 30
+HOST_LIMIT = 45
 
 # Runs as root without sudo where we are root already. Under sudo the password may or may not be asked for: when it is
 # not, its line would reach the shell, so everything up to a random marker is read away first.

@@ -12,7 +12,8 @@ from typing import Any
 
 from gpustack.ask.probe import CLUSTER, Answer, Api, Probe
 
-KEPT = 256 * 1024
+# Of a shell probe and of an API read, whose answer is pruned once it is here: a node object is 10 to 25 KB.
+KEPT, KEPT_API = 256 * 1024, 64 * 1024 * 1024
 KEPT_ERR = 8 * 1024
 # The credential stays on the host; kubectl is asked as an administrator would ask it there.
 KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=4s get --raw {path}"
@@ -22,23 +23,28 @@ LC_ALL=C; PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; exp
 exec 5>&1
 asked() {
   { timeout -k 1 "$1" sh -c "$2" </dev/null 2>&3 3>&- 5>&-; printf '\n%d' $? 3>&- 5>&-; } |
-    head -c KEPT | base64 -w0 >&5 3>&-
+    head -c "$3" | base64 -w0 >&5 3>&-
 }
 p() {
   read -r up _ </proc/uptime
   printf '\n%s %s %s ' "$M" "$1" "$up"
-  e=$({ asked "$2" "$3"; } 3>&1 | head -c KERR | base64 -w0)
+  e=$({ asked "$2" "$3" "$4"; } 3>&1 | head -c KERR | base64 -w0)
   read -r up _ </proc/uptime
   printf ' :%s %s .\n' "$e" "$up"
 }
-""".replace("KEPT", str(KEPT + 5)).replace("KERR", str(KEPT_ERR))
+""".replace("KERR", str(KEPT_ERR))
 
 
 def render(probes: Sequence[Probe[Any]], marker: str, exported: Mapping[str, str]) -> str:
     """The whole script. `exported` are the variables that probe scripts may read."""
     names = "".join(f"{name}={shlex.quote(value)}; export {name}\n" for name, value in sorted(exported.items()))
-    asked = "".join(f"p {probe.id} {probe.limit} {shlex.quote(command(probe))}\n" for probe in probes)
+    asked = "".join(f"p {probe.id} {probe.limit} {shlex.quote(command(probe))} {kept(probe) + 5}\n" for probe in probes)
     return f"M={marker}\n{HEAD}{names}{asked}printf '\\n%s done\\n' \"$M\"\nexit 0\n"
+
+
+def kept(probe: Probe[Any]) -> int:
+    """How many bytes of an answer travel."""
+    return KEPT_API if isinstance(probe.ask, Api) else KEPT
 
 
 def command(probe: Probe[Any]) -> str:
@@ -68,7 +74,7 @@ def parse(lines: Iterable[str], marker: str, host: str, known: Mapping[str, Prob
 def answer(probe: Probe[Any], where: str, raw: bytes, err: bytes, took: float) -> Answer:
     errors = err.decode(errors="replace")
     body, _, status = raw.rpartition(b"\n")
-    if len(raw) > KEPT + 4 or not status.isdigit():
+    if len(raw) > kept(probe) + 4 or not status.isdigit():
         return Answer(probe.id, where, -1, raw[:KEPT].decode(errors="replace"), errors, took, cut=True)
     out = body.decode(errors="replace")
     if isinstance(probe.ask, Api) and probe.ask.keep and status == b"0":

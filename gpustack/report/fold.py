@@ -61,7 +61,8 @@ def of_judgement(state: StepState, judgement: Judgement, clean: Clean) -> Line:
     kind, text, hint = "holds", judgement.check, ""
     if mismatch := judgement.mismatch:
         kind = {"install": "differs", "upgrade": "upgrade", "operator": "by hand"}[mismatch.cure]
-        text, hint = clean(str(mismatch)), clean(mismatch.hint)
+        # What install mends needs no advice.
+        text, hint = clean(str(mismatch)), clean(mismatch.hint) if mismatch.cure != "install" else ""
     elif judgement.outcome == "unknown":
         kind, text = "cannot tell", clean(f"{judgement.check}: {judgement.why}")
     return Line(state.step, kind, text, (state.where,), hint, judgement.evidence)  # type: ignore[arg-type]
