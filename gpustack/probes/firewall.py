@@ -12,8 +12,8 @@ from gpustack.probes.sections import sections
 # Kubernetes' own chains only ever narrow to services without endpoints and to marked packets. Flannel's accept what is
 # to be forwarded, but at the end of the chain: what stops a packet before them would be hidden.
 LIVE = Shell(r"""
-unit() { echo "== unit $1"; systemctl show -p ActiveState -p UnitFileState "$1.service"; }
-unit firewalld; unit nftables; unit netfilter-persistent
+echo '== units'
+systemctl show -p Id -p ActiveState -p UnitFileState firewalld.service nftables.service netfilter-persistent.service
 echo '== ufw'; sed -n 's/^ENABLED=//p' /etc/ufw/ufw.conf 2>/dev/null
 echo '== addresses'; ip -4 -o addr show
 echo '== ssh'; ss -Htanp | awk '/"sshd/ {print $1, $4, $5}' | sort -u
@@ -25,9 +25,11 @@ if command -v iptables >/dev/null; then
   else
     echo '== iptables-foreign'
   fi
-  case $(iptables -V) in
-    *nf_tables*) grep -qs filter /proc/net/ip_tables_names && { echo '== iptables-legacy'; iptables-legacy -w 2 -S; } ;;
-  esac
+  if grep -qs filter /proc/net/ip_tables_names; then
+    case $(iptables -V) in
+      *nf_tables*) echo '== iptables-legacy'; iptables-legacy -w 2 -S ;;
+    esac
+  fi
 fi
 if command -v nft >/dev/null; then
   nft list tables | while read -r _ family name _; do
@@ -81,16 +83,18 @@ class Firewall:
 
 def live(answer: Answer) -> Firewall:
     found = sections(answer.out)
-    units = {name: dict(line.split("=", 1) for line in lines) for name, lines in found if name.startswith("unit ")}
     by_name = dict(found)
+    blocks = "\n".join(by_name["units"]).split("\n\n")
+    said = (dict(line.split("=", 1) for line in block.splitlines()) for block in blocks)
+    units = {unit["Id"]: unit for unit in said}
     rules = iptables.parse(by_name.get("iptables", []))
     tables = nftables.parse("\n".join(lines) for name, lines in found if name == "nft")
     ports, clients = ssh(by_name["ssh"])
     return Firewall(
-        firewalld=units["unit firewalld"]["ActiveState"] == "active",
+        firewalld=units["firewalld.service"]["ActiveState"] == "active",
         ufw="yes" in by_name["ufw"] and "-N ufw-user-input" in by_name.get("iptables", []),
-        nftables=loads(units["unit nftables"]),
-        netfilter_persistent=loads(units["unit netfilter-persistent"]),
+        nftables=loads(units["nftables.service"]),
+        netfilter_persistent=loads(units["netfilter-persistent.service"]),
         filter=Filter(rules.bases + tables.bases, {**rules.chains, **tables.chains}),
         legacy=iptables.parse(by_name.get("iptables-legacy", [])),
         interfaces=dict(address(line) for line in by_name["addresses"]),

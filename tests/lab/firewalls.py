@@ -65,6 +65,38 @@ for family in v4 v6; do echo "iptables-persistent iptables-persistent/autosave_$
 )
 MANAGERS = {"ufw": UFW, "firewalld": FIREWALLD, "nftables": NFTABLES, "iptables": IPTABLES}
 
+# What takes ours out of the kernel or the store, or puts something before it; each is mended by one play.
+DRIFTS = {
+    "ufw": (
+        "ufw --force delete allow 30000:32767/udp",
+        "iptables -S ufw-user-input | grep -m1 10250 | sed s/-A/-D/ | xargs iptables",
+    ),
+    "firewalld": (
+        "firewall-cmd --permanent --delete-policy=gpustack-forward; firewall-cmd --reload",
+        "firewall-cmd --policy=gpustack-in --remove-rich-rule='rule family=ipv4 port port=10256 protocol=tcp accept'",
+        "firewall-cmd --zone=trusted --remove-source=10.244.0.0/16",
+    ),
+    "nftables": (
+        "nft -f /etc/nftables.conf",
+        "nft flush chain inet filter gpustack_in",
+        "nft insert rule inet filter forward reject",
+        "rm /etc/systemd/system/nftables.service.d/gpustack.conf; systemctl daemon-reload",
+    ),
+    "iptables": (
+        "iptables -D INPUT -j GPUSTACK-IN",
+        "iptables -F GPUSTACK-FWD",
+        "iptables -I FORWARD -j REJECT",
+        "rm /usr/share/netfilter-persistent/plugins.d/50-gpustack",
+    ),
+}
+# What operators do with their firewall; ours is still there afterwards.
+RELOADS = {
+    "ufw": "ufw reload",
+    "firewalld": "firewall-cmd --reload && systemctl restart firewalld",
+    "nftables": "systemctl reload nftables && systemctl restart nftables",
+    "iptables": "netfilter-persistent reload && systemctl restart netfilter-persistent",
+}
+
 # What the host has for rules, without counters. Firewalld makes its table anew at every change: its own words count.
 RULES = r"""iptables -S; systemctl -q is-active firewalld || nft -s list ruleset
 cat /etc/iptables/rules.v4 /etc/nftables.conf /etc/default/ufw /etc/ufw/ufw.conf /etc/firewalld/zones/*.xml 2>/dev/null

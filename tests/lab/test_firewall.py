@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,10 +21,12 @@ from gpustack.config.inventory import load
 from gpustack.config.shipped import playbooks
 from gpustack.config.spec import Spec
 from gpustack.steps.firewall import STEP
-from tests.lab.firewalls import DIAL, MANAGERS, RULES, dial, give_pods, root
+from tests.lab.firewalls import DIAL, DRIFTS, MANAGERS, RELOADS, RULES, dial, give_pods, root
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
+Play = Callable[[], "dict[str, int]"]
+MakePlay = Callable[[lab.Lab], Play]
 PORTS = [
     *("tcp/6443", "tcp/10250", "tcp/10256", "tcp/8081", "tcp/9100", "tcp/30080", "tcp/10249", "tcp/10259"),
     *("udp/30080", "udp/8472", "tcp/9999", "tcp/7777"),
@@ -60,29 +63,32 @@ def walled(bare: lab.Lab, request: pytest.FixtureRequest) -> lab.Lab:
 
 
 @pytest.fixture
-def play(walled: lab.Lab, tmp_path: Path) -> Callable[..., "dict[str, int]"]:
+def make_play(tmp_path: Path) -> MakePlay:
+    return lambda at: partial(run, at, tmp_path / "overlay.yml")
+
+
+@pytest.fixture
+def play(walled: lab.Lab, make_play: MakePlay) -> Play:
+    return make_play(walled)
+
+
+def run(at: lab.Lab, overlay: Path) -> dict[str, int]:
     """Runs the playbook; the tasks that changed something, by host."""
-
-    def run(*words: str) -> dict[str, int]:
-        spec = {
-            "firewall": {"manage": True, "flows": flows(Spec(), [host.address for host in walled.hosts])},
-            "kubernetes": {"pod_cidr": "10.244.0.0/16"},
-        }
-        hosts = {host.name: {"gpustack": spec} for host in walled.hosts}
-        overlay = tmp_path / "overlay.yml"
-        overlay.write_text(yaml.safe_dump({"all": {"hosts": hosts}}))
-        program = Path(sys.executable).with_name("ansible-playbook")
-        command = [program, "-i", walled.inventory, "-i", overlay, playbooks() / "firewall.yml", *words]
-        env = os.environ | {"ANSIBLE_ROLES_PATH": str(playbooks() / "roles"), "ANSIBLE_NOCOLOR": "True"}
-        done = subprocess.run(
-            [str(word) for word in command], capture_output=True, text=True, env=env, timeout=300, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stdout + done.stderr
-        recap = [line for line in done.stdout.splitlines() if "unreachable=" in line]
-        return {line.split()[0]: int(line.split("changed=")[1].split()[0]) for line in recap}
-
-    return run
+    spec = {
+        "firewall": {"manage": True, "flows": flows(Spec(), [host.address for host in at.hosts])},
+        "kubernetes": {"pod_cidr": "10.244.0.0/16"},
+    }
+    overlay.write_text(yaml.safe_dump({"all": {"hosts": {host.name: {"gpustack": spec} for host in at.hosts}}}))
+    program = Path(sys.executable).with_name("ansible-playbook")
+    command = [program, "-i", at.inventory, "-i", overlay, playbooks() / "firewall.yml"]
+    env = os.environ | {"ANSIBLE_ROLES_PATH": str(playbooks() / "roles"), "ANSIBLE_NOCOLOR": "True"}
+    words = [str(word) for word in command]
+    done = subprocess.run(
+        words, capture_output=True, text=True, env=env, timeout=300, check=False, stdin=subprocess.DEVNULL
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    recap = [line for line in done.stdout.splitlines() if "unreachable=" in line]
+    return {line.split()[0]: int(line.split("changed=")[1].split()[0]) for line in recap}
 
 
 def judgements(at: lab.Lab) -> list[Judgement]:
@@ -162,7 +168,7 @@ def expected(at: lab.Lab) -> dict[str, set[str]]:
     return found
 
 
-def test_flows(walled: lab.Lab, play: Callable[..., "dict[str, int]"], request: pytest.FixtureRequest) -> None:
+def test_flows(walled: lab.Lab, play: Play, request: pytest.FixtureRequest) -> None:
     manager = request.node.callspec.params["walled"]
     before, theirs = reached(walled), rules(walled)
     for host in walled.hosts:
@@ -191,3 +197,38 @@ def test_flows(walled: lab.Lab, play: Callable[..., "dict[str, int]"], request: 
     assert reached(walled) == wanted
     assert lost(theirs, rules(walled)) == []
     assert set(play().values()) == {0}
+
+    for host in walled.hosts:
+        root(walled, host.name, RELOADS[manager])
+    assert broken(walled) == set()
+
+    for drift in DRIFTS[manager]:
+        for host in walled.hosts:
+            root(walled, host.name, drift)
+        assert broken(walled) != set(), drift
+        assert all(changed > 0 for changed in play().values()), drift
+        assert broken(walled) == set(), drift
+
+
+def test_without_a_firewall_nothing_is_changed(bare: lab.Lab, make_play: MakePlay) -> None:
+    bare.restore("bare")
+    before = rules(bare)
+    assert broken(bare) == set()
+    assert set(make_play(bare)().values()) == {0}
+    assert rules(bare) == before
+
+
+def test_firewalld_is_not_reloaded_over_what_was_not_stored(bare: lab.Lab, make_play: MakePlay) -> None:
+    """SSH itself may be such a setting."""
+    bare.restore("bare")
+    for host in bare.hosts:
+        root(bare, host.name, MANAGERS["firewalld"] + "; firewall-cmd --add-port=5555/tcp")
+    with pytest.raises(AssertionError, match="would forget what was set without --permanent"):
+        make_play(bare)()
+    for host in bare.hosts:
+        assert "5555/tcp" in root(bare, host.name, "firewall-cmd --list-ports")
+        root(bare, host.name, "firewall-cmd --runtime-to-permanent")
+    make_play(bare)()
+    assert broken(bare) == set()
+    for host in bare.hosts:
+        assert "5555/tcp" in root(bare, host.name, "firewall-cmd --list-ports")

@@ -19,7 +19,7 @@ from gpustack.steps.firewall import STEP
 from gpustack.steps.firewall_packets import manager
 
 CASES = Path(__file__).parents[2] / "cases"
-PLANE, WORKER = "10.77.2.11", "10.77.2.12"
+PLANE, WORKER = "10.77.1.11", "10.77.1.12"
 HOSTS = (
     Host("host1", PLANE, groups=frozenset({CONTROL_PLANE, NODE})),
     Host("host2", WORKER, groups=frozenset({NODE})),
@@ -48,7 +48,7 @@ def world(
     }
     for host in HOSTS:
         if reached or host.name == where:
-            out = f"192.0.2.1 via 10.77.2.1 dev host0 src {host.address} uid 0 \\    cache"
+            out = f"192.0.2.1 via 10.77.1.1 dev host0 src {host.address} uid 0 \\    cache"
             answers["network.address", host.name] = Answer("network.address", host.name, 0, out)
     reach = {
         host.name: Reach(host.name, "" if reached or host.name == where else "host-ssh-unreachable") for host in HOSTS
@@ -67,9 +67,20 @@ def live(rules: str = OPEN, *, units: tuple[str, ...] = (), ssh: str = "", more:
     parts = []
     for unit in ("firewalld", "nftables", "netfilter-persistent"):
         state = ("active", "enabled") if unit in units else ("inactive", "disabled")
-        parts.append(f"== unit {unit}\nActiveState={state[0]}\nUnitFileState={state[1]}")
+        parts.append(f"Id={unit}.service\nActiveState={state[0]}\nUnitFileState={state[1]}")
     addresses = f"1: lo    inet 127.0.0.1/8 scope host lo\n2: host0    inet {PLANE}/24 scope global host0"
-    said = [*parts, "== ufw", "== addresses", addresses, "== ssh", ssh, "== iptables", rules.strip(), more]
+    said = [
+        "== units",
+        "\n\n".join(parts),
+        "== ufw",
+        "== addresses",
+        addresses,
+        "== ssh",
+        ssh,
+        "== iptables",
+        rules.strip(),
+        more,
+    ]
     return "\n".join(part for part in said if part)
 
 
@@ -194,7 +205,7 @@ def test_firewall_manage_false_changes_nothing_and_lists_the_flows() -> None:
 
 
 def test_firewall_manage_false_is_content_with_rules_of_another_hand() -> None:
-    own = "-A INPUT -i lo -j ACCEPT\n-A INPUT -s 10.77.2.0/24 -j ACCEPT\n-A INPUT -s 10.244.0.0/16 -j ACCEPT"
+    own = "-A INPUT -i lo -j ACCEPT\n-A INPUT -s 10.77.1.0/24 -j ACCEPT\n-A INPUT -s 10.244.0.0/16 -j ACCEPT"
     found = world(live(DROPPED + own, units=("netfilter-persistent",)), spec={"manage": False})
     assert outcomes(found) == {}
 
@@ -233,7 +244,7 @@ def test_an_older_iptables_beside_the_newer_is_for_the_operator() -> None:
     assert outcomes(found) == {"flows-pass": "operator"}
 
 
-SSH = f"LISTEN 0.0.0.0:22 0.0.0.0:*\nESTAB {PLANE}:22 10.77.2.1:52344"
+SSH = f"LISTEN 0.0.0.0:22 0.0.0.0:*\nESTAB {PLANE}:22 10.77.1.1:52344"
 
 
 @pytest.mark.parametrize(("ssh", "broken"), [(SSH, True), ("", False), ("LISTEN [::]:22 [::]:*", False)])
@@ -242,7 +253,7 @@ def test_ssh_that_would_not_be_let_in_again_is_told(ssh: str, broken: bool) -> N
     assert (found.outcome == "broken") is broken
     if found.mismatch:
         assert found.mismatch.cure == "operator"
-        assert "tcp 22 from 10.77.2.1" in found.mismatch.found
+        assert "tcp 22 from 10.77.1.1" in found.mismatch.found
 
 
 def test_ssh_on_another_port_is_let_in() -> None:
