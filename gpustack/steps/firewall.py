@@ -12,7 +12,7 @@ What it never does: it installs no firewall, turns none on or off, changes no po
 stores a rule that is not ours; rules of yours that name a source or a port are asked before ours. Where nothing stops
 packets, nothing is changed. Where rules are loaded by something else, you are told what has to pass.
 
-What passes (`gpustack explain firewall` is about one host; the ports of a control plane only there):
+What passes (6443 and the metrics of the control plane only there):
   from nodes           tcp 10250, 10249, 8081, 9100; udp 8472 (flannel.port); control plane: tcp 2381, 10257, 10259
   from pods            tcp 10250, 10249, 9100; control plane: tcp 2381, 10257, 10259
   from anywhere        tcp 10256, tcp and udp 30000-32767; control plane: tcp 6443
