@@ -10,6 +10,7 @@ What it never does: it touches no other key of config.toml, no other file in con
 never moves an installed containerd to another version.
 
 Settings: `containerd.version`, `containerd.restrict_oom_score_adj`, `source`.
+
 Sources: containerd docs/cri/config.md and docs/hosts.md; kubernetes.io container-runtimes.
 """
 

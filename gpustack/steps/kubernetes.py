@@ -8,6 +8,7 @@ What it never does: it never moves an installed version to another one. `gpustac
 how to do that by hand.
 
 Settings: `kubernetes.version`, `source`.
+
 Sources: kubernetes.io install-kubeadm and releases/version-skew-policy.
 """
 

@@ -9,7 +9,9 @@ person can decide (too little memory, a port taken, another Kubernetes on the ho
 anything is changed.
 
 Settings: `minimum`, `swap`, `time_sync`, `kubelet.failCgroupV1`, `gpustack_node_ip` of a host.
-Another Kubernetes on the host: docs/other-kubernetes.md.
+
+How to remove another Kubernetes: docs/other-kubernetes.md.
+
 Sources: kubernetes.io install-kubeadm "Before you begin", container-runtimes "Prerequisites".
 """
 

@@ -33,10 +33,17 @@ update_ours() {
   done
 }
 
-get() {
+apt_get() {
   # shellcheck disable=SC2086 # words
   apt-get -qq -o DPkg::Lock::Timeout=$LIMIT -o DPkg::Options::=--force-confdef -o DPkg::Options::=--force-confold \
-    --yes --no-install-recommends install $missing >/dev/null
+    --yes --no-install-recommends install $missing >/dev/null </dev/null
+}
+
+# After a dpkg that was killed apt refuses to work until its packages are configured.
+get() {
+  apt_get && return
+  [ -n "$(ls /var/lib/dpkg/updates)$(dpkg --audit)" ] || return 1
+  dpkg --force-confdef --force-confold --configure -a >/dev/null </dev/null && apt_get
 }
 
 missing=

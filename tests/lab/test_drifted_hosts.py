@@ -36,6 +36,7 @@ systemctl daemon-reload && systemctl -q enable var-extra.swap
 sysctl -qw net.ipv4.ip_forward=0 net.bridge.bridge-nf-call-iptables=0
 rm /etc/modules-load.d/gpustack.conf /etc/sysctl.d/90-gpustack.conf
 DEBIAN_FRONTEND=noninteractive apt-get -qq remove -y socat >/dev/null
+dpkg-query -s curl >/var/lib/dpkg/updates/0000 # what a dpkg that was killed leaves: apt refuses to work
 cat >/etc/containerd/config.toml <<'EOF'
 {MAIN}EOF
 printf 'version = 3\\nimports = []\\n' >/etc/containerd/conf.d/10-site.toml

@@ -36,7 +36,9 @@ server = \"$MIRROR\"
   capabilities = [\"pull\", \"resolve\"]"
   [ "$(cat "$file" 2>/dev/null)" != "$wanted" ] || continue
   mkdir -p "$registry"
-  printf '%s\n' "$wanted" >"$file"
-  chmod 0644 "$file"
+  # Whole or not at all: half a file would pass for somebody else's.
+  printf '%s\n' "$wanted" >"$file.new"
+  chmod 0644 "$file.new"
+  mv "$file.new" "$file"
   echo "changed: wrote $file"
 done

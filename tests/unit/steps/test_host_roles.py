@@ -1,0 +1,49 @@
+"""What checks expect and what roles do is the same: lists that stand in both, because neither can read the other."""
+
+import re
+
+import yaml
+
+from gpustack.config.shipped import playbooks
+from gpustack.probes.containerd import OURS, REGISTRIES, SOCKET
+from gpustack.probes.kernel import SYSCTLS
+from gpustack.probes.packages import HOST_PACKAGES
+from gpustack.probes.units import CLOCKS
+from gpustack.steps.kubernetes import NAMES
+from gpustack.steps.prereqs_kernel import KERNEL_MODULES, SYSCTL_FILE
+
+ROLES = playbooks() / "roles"
+PREREQS, CONTAINERD, KUBERNETES = (ROLES / name for name in ("prereqs", "containerd", "kubernetes"))
+
+
+def said(*lines: str) -> list[str]:
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def test_packages() -> None:
+    assert tuple(yaml.safe_load((PREREQS / "vars" / "main.yml").read_text())["prereqs_packages"]) == HOST_PACKAGES
+    tasks = (KUBERNETES / "tasks" / "main.yml").read_text()
+    wanted = re.search(r"PACKAGES: >-\n((?:      .+\n)+)", tasks)
+    assert wanted
+    assert {word.split("=")[0] for word in re.sub(r"\{\{.*?\}\}", "", wanted[1]).split()} == set(NAMES)
+
+
+def test_modules_and_sysctls() -> None:
+    files = PREREQS / "files"
+    assert set(said(*(files / "modules.conf").read_text().splitlines())) == KERNEL_MODULES
+    assert said(*(files / "sysctl.conf").read_text().splitlines()) == [f"{key} = 1" for key in SYSCTLS]
+    assert f"dest: {SYSCTL_FILE}" in (PREREQS / "tasks" / "main.yml").read_text()
+    effect = (files / "effect.sh").read_text()
+    assert f"for key in {' '.join(SYSCTLS)}; do" in effect
+    assert f'clocks="{" ".join(CLOCKS)}"' in effect
+    assert " ".join(f"{name}.service" for name in CLOCKS) in (files / "host-packages.sh").read_text()
+
+
+def test_registries_and_the_mark_of_our_files() -> None:
+    layout = (CONTAINERD / "files" / "layout.sh").read_text()
+    assert f"for registry in {' '.join(REGISTRIES)}; do" in layout
+    assert f"HEADER='{OURS}'" in layout
+
+
+def test_crictl() -> None:
+    assert f"{{{{ item }}}}: {SOCKET}" in (KUBERNETES / "tasks" / "main.yml").read_text()
