@@ -49,7 +49,7 @@ def make_lab(mirror: lab.Mirror) -> Iterator[Callable[..., lab.Lab]]:
 
     yield make
     for one in made:
-        one.down()
+        one.kill()
 
 
 @pytest.fixture(scope="session")
