@@ -2,7 +2,6 @@
 
 import os
 import re
-import secrets
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -75,6 +74,8 @@ def signed(inventory: "Inventory", exported: dict[str, str]) -> str:
 
     Raises UnreachableError, and RolloutError when kubeadm refuses.
     """
+    from secrets import token_hex
+
     from gpustack.ask import reach
     from gpustack.ask.probe import Answer, Probe, Shell
     from gpustack.ask.script import parse, render
@@ -82,7 +83,7 @@ def signed(inventory: "Inventory", exported: dict[str, str]) -> str:
     probe: Probe[str] = Probe("kubeadm.kubeconfig", Shell(SCRIPT), lambda answer: answer.out, limit=LIMIT)
     refused = []
     for host in inventory.control_planes:
-        marker = secrets.token_hex(16)
+        marker = token_hex(16)
         try:
             lines = reach.run(host, render([probe], marker, exported))
             answers = list(parse(lines, marker, host.name, {probe.id: probe}))
