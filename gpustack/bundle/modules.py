@@ -46,7 +46,8 @@ def environment(*, cgo: bool) -> dict[str, str]:
         "GOTOOLCHAIN": "local",
         "GOWORK": "off",
         "CGO_ENABLED": "1" if cgo else "0",
-        "GOSUMDB": database if database not in ("", "off") else "sum.golang.org",
+        # Empty is Go's own default.
+        "GOSUMDB": "" if database == "off" else database,
         **dict.fromkeys(("GOPRIVATE", "GONOSUMDB", "GONOSUMCHECK", "GOINSECURE", "GOEXPERIMENT"), ""),
     }
 

@@ -28,7 +28,7 @@ def texts() -> dict[str, str]:
     return found
 
 
-def nowhere(pattern: str) -> None:
+def expect_nowhere(pattern: str) -> None:
     hits = [f"{name}: {match[0]}" for name, text in texts().items() for match in re.finditer(pattern, text)]
     assert hits == []
 
@@ -45,20 +45,20 @@ def test_1_a_kubernetes_that_has_ended_is_refused(version: str) -> None:
 
 
 def test_2_nothing_is_appended_to_a_file_on_each_run() -> None:
-    nowhere(r"tee\s+-a|>>\s*/etc")
+    expect_nowhere(r"tee\s+-a|>>\s*/etc")
     assert {"modules", "modules_at_boot", "sysctls", "sysctls_at_boot", "sysctls_overridden"} <= checks("prereqs")
 
 
 def test_3_keys_are_compared_and_packages_pinned() -> None:
-    nowhere(r"apt-key|trusted=yes|allow[-_]unauthenticated|--allow-insecure")
+    expect_nowhere(r"apt-key|trusted=yes|allow[-_]unauthenticated|--allow-insecure")
     assert all(len(source.fingerprint) == 40 for source in version_set(KNOWN_SETS[-1]).apt.values())
     kubernetes = "".join(text for name, text in texts().items() if name.startswith("roles/kubernetes"))
     assert re.search(r"kube(let|adm).*version|version.*kube(let|adm)", kubernetes, re.DOTALL)
 
 
 def test_4_the_runtime_s_configuration_is_never_made_from_its_defaults() -> None:
-    nowhere(r"containerd config default")
-    nowhere(r"sed -i[^\n]*SystemdCgroup")
+    expect_nowhere(r"containerd config default")
+    expect_nowhere(r"sed -i[^\n]*SystemdCgroup")
 
 
 def test_5_the_running_daemon_is_asked_for_cri_and_the_plugin_folder() -> None:
@@ -70,12 +70,12 @@ def test_6_swap_is_judged_by_the_kernel_and_by_what_would_bring_it_back() -> Non
 
 
 def test_7_no_outside_address_is_asked_whether_there_is_a_network() -> None:
-    nowhere(r"8\.8\.8\.8|1\.1\.1\.1|\bping\s")
+    expect_nowhere(r"8\.8\.8\.8|1\.1\.1\.1|\bping\s")
 
 
 def test_8_kubeadm_gets_a_file_and_nobody_the_break_glass_credential() -> None:
-    nowhere(r"kubeadm init(?![^\n]*--config)(?! phase)")
-    nowhere(r"super-admin")
+    expect_nowhere(r"kubeadm init(?![^\n]*--config)(?! phase)")
+    expect_nowhere(r"super-admin")
 
 
 def test_9_dns_is_waited_for_after_there_is_a_pod_network() -> None:
@@ -85,21 +85,23 @@ def test_9_dns_is_waited_for_after_there_is_a_pod_network() -> None:
 
 
 def test_10_flannel_is_pinned_and_follows_the_spec() -> None:
-    nowhere(r"releases/latest|/master/|/main/")
+    expect_nowhere(r"releases/latest|/master/|/main/")
     flannel = "".join(text for name, text in texts().items() if name.startswith("roles/flannel"))
     assert "sha256" in flannel
     assert "10.244" not in flannel
 
 
 def test_11_taints_are_removed_on_a_cluster_of_one_host_only() -> None:
-    nowhere(r"taint nodes? --all")
+    expect_nowhere(r"taint nodes? --all")
 
 
 def test_12_firewall_rules_are_never_inserted_blindly_or_stored_from_the_live_set() -> None:
-    nowhere(r"netfilter-persistent save|iptables-save\s*>|iptables -F(?!\s+GPUSTACK)|iptables --flush(?!\s+GPUSTACK)")
+    expect_nowhere(
+        r"netfilter-persistent save|iptables-save\s*>|iptables -F(?!\s+GPUSTACK)|iptables --flush(?!\s+GPUSTACK)"
+    )
 
 
 def test_13_nothing_is_piped_into_a_shell() -> None:
-    nowhere(r"(curl|wget)[^\n]*\|\s*(sudo\s+)?(ba)?sh\b")
+    expect_nowhere(r"(curl|wget)[^\n]*\|\s*(sudo\s+)?(ba)?sh\b")
     for path in Path(__file__).parents[2].glob("scripts/*"):
         assert not re.search(r"(curl|wget)[^\n]*\|\s*(sudo\s+)?(ba)?sh\b", path.read_text())

@@ -86,7 +86,7 @@ def test_once_is_enough(text: str) -> None:
 
 def test_long_lines_take_no_long_time() -> None:
     for text in ("a" * 262144, "eyJ" * 80000, "token" * 50000, "://a" * 60000, "-----BEGIN CERTIFICATE-----" * 9000):
-        redact(text)
+        assert len(redact(text)) <= len(text)
 
 
 def test_escapes_are_removed_on_rendering() -> None:
