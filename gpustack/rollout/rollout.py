@@ -37,6 +37,7 @@ class Rollout:
     cancelled: Callable[[], bool] = lambda: False
     left: dict[str, str] = field(default_factory=dict)
     played: list[Played] = field(default_factory=list)
+    asked: set[str] = field(default_factory=set)
     stopped: str = ""
 
     def run(self, before: Plan) -> Outcome:
@@ -68,7 +69,8 @@ class Rollout:
         return Verification(plan(snapshot, self.steps, self.limit), time.monotonic() - asked, len(snapshot.answers))
 
     def one(self, step: Step, snapshot: Snapshot, following: Step | None) -> Snapshot:
-        states = [found for found in plan(snapshot, [step], self.limit).states if self.still(found.where)]
+        snapshot = self.fresh(step, snapshot)
+        states = self.states(step, snapshot)
         due = [found for found in states if self.due(found)]
         self.drop_undecided(step, states)
         hosts = self.hosts(due, snapshot)
@@ -77,12 +79,37 @@ class Rollout:
         self.report(Event("step", step.id, ", ".join(hosts)))
         played = self.play(step, hosts, snapshot)
         self.played.append(played)
+        self.asked = set()
         for name in played.failed:
             self.leave(name, step)
         if self.stopped:
             return snapshot
         probes = [*step.probes, *(following.probes if following else ())]
-        return self.settle(step, due, snapshot.renewed(self.gather(probes, self.remaining())))
+        return self.settle(step, due, self.ask(snapshot, probes))
+
+    def fresh(self, step: Step, snapshot: Snapshot) -> Snapshot:
+        """What was asked before the last play is asked again. What cannot be told, or would be refused, may only not be
+        back yet after what an earlier step restarted: it gets the step's time to settle."""
+        if not self.played:
+            return snapshot
+        if not {probe.id for probe in step.probes} <= self.asked:
+            snapshot = self.ask(snapshot, step.probes)
+        until, started = time.monotonic() + step.settle, time.monotonic()
+        while time.monotonic() < until and not self.cancelled():
+            waiting = next((found for found in self.states(step, snapshot) if self.undecided(found)), None)
+            if waiting is None:
+                break
+            self.report(Event("waiting", step.id, said(waiting), time.monotonic() - started))
+            time.sleep(PAUSE)
+            snapshot = self.ask(snapshot, step.probes)
+        return snapshot
+
+    def states(self, step: Step, snapshot: Snapshot) -> list[StepState]:
+        return [found for found in plan(snapshot, [step], self.limit).states if self.still(found.where)]
+
+    def ask(self, snapshot: Snapshot, probes: Sequence[Probe[Any]]) -> Snapshot:
+        self.asked |= {probe.id for probe in probes}
+        return snapshot.renewed(self.gather(probes, self.remaining()))
 
     def settle(self, step: Step, due: Sequence[StepState], snapshot: Snapshot) -> Snapshot:
         """Asks again until no check is broken or unknown, or `settle` has run out."""
@@ -96,7 +123,7 @@ class Rollout:
             waiting = next(iter(said(found) for found in open_ones))
             self.report(Event("waiting", step.id, waiting, time.monotonic() - started))
             time.sleep(PAUSE)
-            snapshot = snapshot.renewed(self.gather(step.probes, self.remaining()))
+            snapshot = self.ask(snapshot, step.probes)
         for found in open_ones:
             self.report(Event("failed", found.where, said(found)))
             self.leave(found.where if found.where != CLUSTER else View(snapshot, CLUSTER).acting, step)
@@ -109,11 +136,15 @@ class Rollout:
             return False
         return self.force or found.outcome == "broken"
 
+    def undecided(self, found: StepState) -> bool:
+        """Unknown, or for a person first."""
+        refused = any(mismatch.cure != "install" for mismatch in found.mismatches)
+        return refused or (found.outcome == "unknown" and not self.force)
+
     def drop_undecided(self, step: Step, states: Sequence[StepState]) -> None:
         """A host of which we cannot tell, or which needs a person first, must not go on to what builds on this step."""
         for found in states:
-            undecided = found.outcome == "unknown" and not self.force
-            if undecided or any(mismatch.cure != "install" for mismatch in found.mismatches):
+            if self.undecided(found):
                 self.leave(found.where if found.where != CLUSTER else self.inventory.control_planes[0].name, step)
 
     def leave(self, host: str, step: Step) -> None:

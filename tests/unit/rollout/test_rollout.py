@@ -1,6 +1,7 @@
 """The rollout on invented hosts: who is played, who leaves, what stops, and that asking again decides."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -44,8 +45,10 @@ class World:
     ) -> None:
         self.facts, self.fails, self.dead = facts, fails, dead
         self.plays: list[tuple[str, tuple[str, ...]]] = []
+        self.asks: list[set[str]] = []
 
     def gather(self, probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
+        self.asks.append({probe.id for probe in probes})
         names = [host.name for host in HOSTS if not wanted or host.name in wanted]
         reach = {name: Reach(name, "host-ssh-unreachable" if name in self.dead else "", "gone") for name in names}
         answers = {
@@ -141,3 +144,33 @@ def test_interrupted_before_the_first_step_plays_nothing() -> None:
     world = World({})
     assert run(world, A, B, cancelled=lambda: True).stopped == "interrupted"
     assert world.plays == []
+
+
+def test_facts_from_before_a_play_are_asked_again() -> None:
+    world = World({("a", "h1"): "good", ("b", "h1"): "good", ("c", "h1"): "stale"})
+    c = step("c", ("a",), cure="operator")
+
+    def play(played: Step, hosts: Sequence[str], snapshot: Snapshot) -> Played:
+        world.facts.update({(name, host.name): "good" for name in "abc" for host in HOSTS})
+        return Played(played.id, tuple(hosts), tuple(hosts), (), (), 0.0, "")
+
+    before = plan(world.gather([probe for one in (A, B, c) for probe in one.probes], ()), (A, B, c))
+    outcome = Rollout(INVENTORY, (A, B, c), world.gather, play, silent).run(before)
+    assert outcome.left == ()
+    assert outcome.verification.plan.converged
+
+
+def test_what_a_play_restarted_gets_its_time_to_come_back() -> None:
+    world = World({("a", "h2"): "good", ("a", "h3"): "good", ("b", "h2"): "good", ("b", "h3"): "good"})
+    b = replace(step("b", ("a",), cure="operator"), settle=5)
+    asked = world.gather
+
+    def gather(probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
+        if sum("b" in ids for ids in world.asks) >= 4:
+            world.facts["b", "h1"] = "good"
+        return asked(probes, wanted)
+
+    before = plan(world.gather([*A.probes, *b.probes], ()), (A, b))
+    outcome = Rollout(INVENTORY, (A, b), gather, world.play, silent).run(before)
+    assert outcome.left == ()
+    assert [name for name, _ in world.plays] == ["a"]
