@@ -14,7 +14,7 @@ from gpustack.lab.state import Host, Record
 
 BOOT_LIMIT = 120.0
 STOP_LIMIT = 60.0
-LINK_LIMIT = 10.0
+LINK_LIMIT = 60.0
 # What runc and the kubelet call and nspawn does not allow by itself.
 CALLS_ALLOWED = "bpf add_key keyctl request_key perf_event_open"
 # Swap, clock and modules are the machine's own: a host that could change them would change them for all.
@@ -96,6 +96,11 @@ def free_links(record: Record) -> None:
         time.sleep(0.05)
 
 
+def link_in_the_way(record: Record, host: Host) -> bool:
+    """Whether nspawn ended because of such a link, which may have left the bridge and still have its name."""
+    return "veth" in (said := detached.last_words(record, host.name)) and "File exists" in said
+
+
 def wait_for_ssh(record: Record, hosts: Iterable[Host], report: Reporter) -> None:
     """Until every host takes a login. Raises LabError with the end of its console when one does not in two minutes."""
     begun = time.monotonic()
@@ -108,6 +113,8 @@ def wait_for_ssh(record: Record, hosts: Iterable[Host], report: Reporter) -> Non
             if attempt([*ssh(record, host), "true"], limit=20.0).returncode == 0:
                 waiting.remove(host)
                 report(Event("done", host.name, "takes logins", time.monotonic() - begun))
+            elif waited < LINK_LIMIT and not running(record, host) and link_in_the_way(record, host):
+                boot(record, [host])
             elif waited > BOOT_LIMIT or (waited > 2 and not running(record, host)):
                 why = detached.last_words(record, host.name)
                 raise LabError(
