@@ -55,12 +55,14 @@ def bare() -> Iterator[lab.Lab]:
 
 def reboot(at: lab.Lab, snapshot: str) -> None:
     """With these disks. The kernel ends the network of a killed host in its own time, now and then in more than the lab
-    waits: then once more."""
+    waits: then without its link, once more."""
     try:
         at.restore(snapshot)
     except LabError as error:
         if "File exists" not in error.why:
             raise
+        for port in Path(f"/sys/class/net/{at.record.bridge}/brif").iterdir():
+            subprocess.run(["ip", "link", "delete", port.name], check=False, timeout=60)
         at.restore(snapshot)
 
 
