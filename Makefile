@@ -40,7 +40,7 @@ test:
 	@$(MAKE) --no-print-directory env go
 	pytest $(QUICK) -m "not slow"
 	@$(MAKE) --no-print-directory bundle
-	pytest tests/lab/test_install.py
+	pytest tests/lab -m short
 
 lab-test:
 	@echo "make lab-test: about an hour; 15 minutes more the first time, for the bundle" >&2

@@ -17,7 +17,7 @@ from tests.lab.conftest import Run
 
 # The kubernetes client leaves its websockets to the garbage collector.
 LEAKS = "ignore::pytest.PytestUnraisableExceptionWarning"
-pytestmark = [pytest.mark.lab, pytest.mark.filterwarnings(LEAKS)]
+pytestmark = [pytest.mark.lab, pytest.mark.short, pytest.mark.filterwarnings(LEAKS)]
 
 
 @pytest.fixture(scope="module")
