@@ -36,9 +36,9 @@ def mirror(bundle: Path) -> lab.Mirror:
     )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def make_lab(mirror: lab.Mirror) -> Iterator[Callable[..., lab.Lab]]:
-    """`make_lab(name, releases)` brings a lab up; all of them are down at the end."""
+    """`make_lab(name, releases)` brings a lab up; all of them are down at the end of the file."""
     made: list[lab.Lab] = []
 
     def make(name: str, releases: list[str], *, served: bool = True) -> lab.Lab:
