@@ -8,13 +8,12 @@ from pathlib import Path
 
 from gpustack.errors import LabError
 from gpustack.events import Event, Reporter
-from gpustack.lab import cgroups, detached
+from gpustack.lab import cgroups, detached, network
 from gpustack.lab.commands import attempt
 from gpustack.lab.state import Host, Record
 
 BOOT_LIMIT = 120.0
 STOP_LIMIT = 60.0
-LINK_LIMIT = 60.0
 # What runc and the kubelet call and nspawn does not allow by itself.
 CALLS_ALLOWED = "bpf add_key keyctl request_key perf_event_open"
 # Swap, clock and modules are the machine's own: a host that could change them would change them for all.
@@ -30,7 +29,8 @@ def root_of(record: Record, host: Host) -> Path:
 
 
 def machine_name(record: Record, host: Host) -> str:
-    return f"gplab-{record.mark}-{host.name}"
+    """Twelve characters: systemd-nspawn calls the host's link vb- and this, and cuts what is longer than 15."""
+    return f"{record.machines}{record.hosts.index(host) + 1:02}"
 
 
 def running(record: Record, host: Host) -> bool:
@@ -81,24 +81,10 @@ def boot(record: Record, hosts: Iterable[Host]) -> None:
         "SYSTEMD_NSPAWN_TMPFS_TMP": "0",
         "SYSTEMD_NSPAWN_UNIFIED_HIERARCHY": "1" if cgroup == 2 else "0",
     }
-    free_links(record)
     for host in hosts:
         if not running(record, host):
+            network.drop_links(f"vb-{machine_name(record, host)}")
             detached.start(record, host.name, nspawn(record, host, cgroup=cgroup, modules=modules), environment)
-
-
-def free_links(record: Record) -> None:
-    """The kernel ends the network of a killed host in its own time, and until then its link is in the way of the next
-    one of that name."""
-    ports, until = Path(f"/sys/class/net/{record.bridge}/brif"), time.monotonic() + LINK_LIMIT
-    up = sum(running(record, host) for host in record.hosts)
-    while ports.is_dir() and len(list(ports.iterdir())) > up and time.monotonic() < until:
-        time.sleep(0.05)
-
-
-def link_in_the_way(record: Record, host: Host) -> bool:
-    """Whether nspawn ended because of such a link, which may have left the bridge and still have its name."""
-    return "veth" in (said := detached.last_words(record, host.name)) and "File exists" in said
 
 
 def wait_for_ssh(record: Record, hosts: Iterable[Host], report: Reporter) -> None:
@@ -113,8 +99,6 @@ def wait_for_ssh(record: Record, hosts: Iterable[Host], report: Reporter) -> Non
             if attempt([*ssh(record, host), "true"], limit=20.0).returncode == 0:
                 waiting.remove(host)
                 report(Event("done", host.name, "takes logins", time.monotonic() - begun))
-            elif waited < LINK_LIMIT and not running(record, host) and link_in_the_way(record, host):
-                boot(record, [host])
             elif waited > BOOT_LIMIT or (waited > 2 and not running(record, host)):
                 why = detached.last_words(record, host.name)
                 raise LabError(
@@ -144,6 +128,7 @@ def kill(record: Record, hosts: Iterable[Host]) -> None:
     """End the hosts as a power cut does, with what systemd-nspawn leaves when it is killed."""
     for host in hosts:
         detached.end(record, host.name)
+        network.drop_links(f"vb-{machine_name(record, host)}")
         root, propagate = root_of(record, host), NSPAWN / "propagate" / machine_name(record, host)
         if root.exists():
             at = root.stat()

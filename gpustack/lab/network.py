@@ -4,6 +4,7 @@ import json
 import shlex
 from collections.abc import Iterable
 from ipaddress import IPv4Network
+from pathlib import Path
 
 from gpustack.errors import LabError
 from gpustack.lab.commands import attempt, run
@@ -12,6 +13,7 @@ from gpustack.lab.state import MACHINE, Record
 BLOCK = IPv4Network("10.77.0.0/16")
 PODS = IPv4Network("10.244.0.0/16")
 SERVICES = IPv4Network("10.96.0.0/12")
+LINKS = Path("/sys/class/net")
 
 
 def used_networks() -> list[IPv4Network]:
@@ -59,7 +61,7 @@ def rules(record: Record) -> list[tuple[str, str, str]]:
 def raise_network(record: Record) -> None:
     """Make the bridge, and the rules anew. Hold the machine's lock."""
     remember_tables()
-    if not _exists(record.bridge):
+    if not (LINKS / record.bridge).exists():
         run(["ip", "link", "add", "name", record.bridge, "type", "bridge"])
     run(["ip", "address", "replace", f"{record.gateway}/24", "dev", record.bridge])
     run(["ip", "link", "set", record.bridge, "up"])
@@ -70,8 +72,17 @@ def raise_network(record: Record) -> None:
 
 def drop_network(record: Record) -> None:
     remove_rules(record)
-    if _exists(record.bridge):
-        run(["ip", "link", "delete", record.bridge])
+    drop_links(f"vb-{record.machines}[0-9][0-9]")
+    drop_links(record.bridge)
+
+
+def drop_links(pattern: str) -> None:
+    """Delete the links of such names. That of a killed host stays, on the bridge or off it, until the kernel has taken
+    down the host's network, which can last a minute; deleted by name it is gone at once."""
+    for link in sorted(LINKS.glob(pattern)):
+        delete = ["ip", "link", "delete", link.name]
+        if attempt(delete).returncode != 0 and link.exists():  # the kernel may have been quicker
+            run(delete)
 
 
 def remove_rules(record: Record) -> None:
@@ -104,7 +115,3 @@ def forget_tables() -> None:
 
 def comment(record: Record) -> str:
     return f"gpustack-lab:{record.name}"
-
-
-def _exists(link: str) -> bool:
-    return attempt(["ip", "link", "show", link]).returncode == 0

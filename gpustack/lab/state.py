@@ -72,6 +72,11 @@ class Record:
         return f"gplab-{self.mark}"
 
     @property
+    def machines(self) -> str:
+        """How systemd-nspawn's names of the hosts begin; two digits follow."""
+        return f"gp{self.mark}"
+
+    @property
     def gateway(self) -> str:
         return f"{self.net}.1"
 

@@ -11,7 +11,7 @@ import pytest
 
 from gpustack import lab
 from gpustack.errors import LabError
-from gpustack.lab import cgroups, leftovers, state
+from gpustack.lab import cgroups, hosts, leftovers, state
 from tests.lab.footprint import footprint, left_by
 
 pytestmark = pytest.mark.lab
@@ -174,6 +174,22 @@ def test_up_again_starts_what_was_powered_off(two: lab.Lab) -> None:
     with pytest.raises(LabError) as caught:
         lab.up(NAME, releases=["debian-13"])
     assert caught.value.reference == "lab-already-up"
+
+
+@pytest.mark.parametrize("on_bridge", [True, False])
+def test_a_link_that_outlives_its_killed_host_is_not_in_the_way(two: lab.Lab, *, on_bridge: bool) -> None:
+    """The kernel may keep it for a minute. What it keeps is made here by hand, with a peer in no host."""
+    group, link = two.record.group("host1"), f"vb-{hosts.machine_name(two.record, two.hosts[0])}"
+    cgroups.kill(group)
+    subprocess.run(["ip", "link", "delete", link], check=False, capture_output=True, timeout=30)
+    peer = ["type", "veth", "peer", "name", f"vp-{two.record.mark}"]
+    subprocess.run(["ip", "link", "add", "name", link, *peer], check=True, timeout=30)
+    if on_bridge:
+        subprocess.run(["ip", "link", "set", link, "master", two.record.bridge], check=True, timeout=30)
+    begun = time.monotonic()
+    lab.up(NAME, releases=["debian-12", "debian-13"])
+    assert said(two, "host1", "hostname") == "host1"
+    assert time.monotonic() - begun < 30
 
 
 def test_down_leaves_nothing_and_twice_is_fine(two: lab.Lab, before: set[str]) -> None:

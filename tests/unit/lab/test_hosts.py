@@ -1,10 +1,12 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gpustack.errors import LabError
-from gpustack.lab.bring_up import judge
-from gpustack.lab.hosts import nspawn
+from gpustack.lab.bring_up import MOST_HOSTS, judge
+from gpustack.lab.hosts import machine_name, nspawn
+from gpustack.lab.state import Host
 from tests.unit.lab.records import HOSTS, record
 
 
@@ -24,6 +26,15 @@ def test_hosts_of_two_labs_have_two_machine_names(tmp_path: Path) -> None:
     object.__setattr__(other, "name", "three")
     names = {nspawn(lab, HOSTS[0], cgroup=1, modules=False)[3] for lab in (one, other)}
     assert len(names) == 2
+
+
+def test_links_of_hosts_have_names_that_nspawn_need_not_cut(tmp_path: Path) -> None:
+    """systemd-nspawn(1), --network-veth: a name longer than the kernel allows is cut and hashed."""
+    hosts = tuple(Host(f"host{i + 1}", "debian-12", f"10.77.3.{11 + i}") for i in range(MOST_HOSTS))
+    made = replace(record(tmp_path), hosts=hosts)
+    links = {f"vb-{machine_name(made, host)}" for host in hosts}
+    assert len(links) == MOST_HOSTS
+    assert max(map(len, links)) <= 15
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,5 @@
+import subprocess
+from collections.abc import Sequence
 from ipaddress import IPv4Network
 from pathlib import Path
 
@@ -6,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpustack.errors import LabError
+from gpustack.lab import network
 from gpustack.lab.network import BLOCK, PODS, SERVICES, free_net, rules
 from tests.unit.lab.records import record
 
@@ -59,3 +62,34 @@ def test_every_rule_is_bound_to_the_lab(tmp_path: Path) -> None:
     lab = record(tmp_path)
     assert all(lab.bridge in rule or f"{lab.net}.0/24" in rule for _, _, rule in rules(lab))
     assert len(lab.bridge) <= 15  # the kernel's limit for names of links
+
+
+@pytest.fixture
+def links(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Where the kernel shows links; none of them can be deleted."""
+    monkeypatch.setattr(network, "LINKS", tmp_path)
+    monkeypatch.setattr(network, "attempt", lambda argv: subprocess.CompletedProcess(argv, 1))
+    for name in ("eth0", "vb-gp0123456701", "vb-gp0123456712", "vb-gp89abcdef01"):
+        (tmp_path / name).mkdir()
+    return tmp_path
+
+
+def test_only_links_of_that_name_are_deleted(links: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deleted: list[str] = []
+    monkeypatch.setattr(network, "run", lambda argv: deleted.append(argv[-1]))
+    network.drop_links("vb-gp01234567[0-9][0-9]")
+    assert deleted == ["vb-gp0123456701", "vb-gp0123456712"]
+
+
+def test_a_link_that_the_kernel_deletes_first_is_no_error_and_one_that_stays_is(
+    links: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(argv: Sequence[str]) -> "subprocess.CompletedProcess[str]":
+        (links / argv[-1]).rmdir()
+        return subprocess.CompletedProcess(argv, 1)
+
+    with pytest.raises(LabError, match="ip link delete eth0"):
+        network.drop_links("eth0")
+    monkeypatch.setattr(network, "attempt", gone)
+    network.drop_links("eth0")
+    assert not (links / "eth0").exists()
