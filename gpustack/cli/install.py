@@ -138,6 +138,7 @@ def rolled_out(
     from gpustack.rollout.lock import lock
     from gpustack.rollout.overlay import sources
     from gpustack.rollout.overlay import write as write_overlay
+    from gpustack.rollout.plan import INTERRUPTED
     from gpustack.rollout.playbook import play
     from gpustack.rollout.private import private_folder
     from gpustack.rollout.rollout import Rollout
@@ -146,7 +147,11 @@ def rolled_out(
     record = recorder(folder, report)
     password = next((host.become_password for host in hosts.hosts if host.become_password), None)
     stop = threading.Event()
-    with interruptible(stop), private_folder() as private, lock(hosts.control_planes[0], "install"):
+    with interruptible(stop), private_folder() as private, lock(hosts.control_planes[0], "install") as held:
+
+        def cancelled() -> str:
+            return INTERRUPTED if stop.is_set() else held.lost
+
         rollout = Rollout(
             inventory=hosts,
             steps=steps,
@@ -158,12 +163,12 @@ def rolled_out(
                 private,
                 record,
                 become_password=password,
-                cancelled=stop.is_set,
+                cancelled=cancelled,
             ),
             report=record,
             limit=names,
             force=force,
-            cancelled=stop.is_set,
+            cancelled=cancelled,
         )
         outcome = rollout.run(before)
     write(outcome.verification.plan.snapshot, folder / "snapshot.jsonl")

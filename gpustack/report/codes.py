@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from gpustack.rollout.plan import Outcome, Plan
+from gpustack.rollout.plan import INTERRUPTED, Outcome, Plan
 
 MEANINGS = {
     0: "converged",
@@ -37,7 +37,7 @@ def exit_code(found: Plan) -> int:
 def outcome_code(outcome: Outcome) -> int:
     """Of `install`. `later` stands behind something that differs, so it needs no code of its own."""
     after = outcome.verification.plan
-    codes = [130] if outcome.stopped == "interrupted" else []
+    codes = [130] if outcome.stopped == INTERRUPTED else []
     if after.refused or any(played.failures for played in outcome.played):
         codes.append(5)
     if after.drifted:

@@ -2,7 +2,7 @@
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.report.words import command
-from gpustack.rollout.plan import Outcome, Plan
+from gpustack.rollout.plan import INTERRUPTED, Outcome, Plan
 
 
 def after_look(found: Plan) -> str:
@@ -34,7 +34,7 @@ def after_install(done: Outcome) -> str:
     found = done.verification.plan
     if found.converged:
         return command("kubeconfig --out kubeconfig", found.inventory)
-    if done.stopped == "interrupted":
+    if done.stopped == INTERRUPTED:
         return command("install", found.inventory)
     # What was just played and still differs is first looked at; playing it again blindly is no advice.
     if any(played.failures for played in done.played) or found.drifted:

@@ -1,7 +1,8 @@
 """One operator at a time: flock on the first control plane, held by a process at the end of our own connection.
 
 It ends with its connection, or after a minute without a heartbeat, so a stale lock cannot exist. A text file beside it
-says who, since when, doing what.
+says who, since when, doing what. Every heartbeat is answered: so we know that we still hold it. When the connection
+breaks it is taken again at once, and when that fails the rollout stops, for somebody else may be let in.
 """
 
 import getpass
@@ -10,8 +11,10 @@ import queue
 import shlex
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from gpustack.ask.reach import HostRefused, converse
@@ -19,15 +22,18 @@ from gpustack.config.host import Host
 from gpustack.errors import LockedError, UnreachableError
 
 FILE = "/run/lock/gpustack.lock"
-HEARTBEAT, ANSWER_LIMIT = 20.0, 30
-# One byte per heartbeat. flock closes on exec, so only this process holds it; the note is removed with the lock.
+# Seconds: between heartbeats, for the first answer, without an answer before the lock is taken again, for that, and
+# between attempts. The host holds the lock for a minute after the last one: when we give up, nobody was let in yet.
+HEARTBEAT, ANSWER_LIMIT, SILENCE, RETAKE, AGAIN = 10.0, 30, 35.0, 15.0, 1.0
+HELD, TAKEN, BEAT, ENDED = "held", "taken", "beat", "the connection ended"
+# One byte per heartbeat. The note is removed with the lock.
 HOLD = """
 if ! command -v flock >/dev/null 2>&1; then echo no-flock; exit 0; fi
 exec 9>>{file}
-if ! flock -n 9; then echo taken; cat {file}.holder 2>/dev/null; exit 0; fi
+if ! flock -n 9; then echo {taken}; cat {file}.holder 2>/dev/null; exit 0; fi
 printf '%s\\n' {who} >{file}.holder
-echo held
-while [ -n "$(timeout 60 head -c 1)" ]; do :; done
+echo {held}
+while [ -n "$(timeout 60 head -c 1)" ]; do echo {beat}; done
 rm -f {file}.holder
 """
 
@@ -41,61 +47,102 @@ def holder(doing: str) -> str:
 
 
 @contextmanager
-def lock(host: Host, doing: str, session: Session = converse) -> Iterator[None]:
+def lock(host: Host, doing: str, session: Session = converse) -> Iterator["Hold"]:
     """Raises LockedError, or UnreachableError when the host cannot be asked."""
-    beats: queue.Queue[bytes | None] = queue.Queue()
-    said: queue.Queue[str | HostRefused] = queue.Queue()
-    script = HOLD.format(file=FILE, who=shlex.quote(holder(doing)))
-    talk = threading.Thread(target=converse_with, args=(session, host, script, beats, said), daemon=True)
-    talk.start()
-    first = heard(said)
+    hold = Hold(host, holder(doing), session)
+    first = hold.take()
     if isinstance(first, HostRefused):
         raise UnreachableError(
             first.reach.reference, f"{host.name}: {first.reach.why}", "", first.reach.hint
         ) from first
-    if first == "taken":
+    if first == TAKEN:
         raise LockedError(
             "locked",
             f"Another gpustack is changing this cluster (lock on {host.name}).",
-            str(heard(said)),
+            hold.next_line(),
             "wait for it, or end that process: the lock ends with it",
         )
-    if first != "held":
+    if first != HELD:
         raise LockedError(
             "lock-unknown", f"The lock on {host.name} could not be taken.", first, "gpustack explain lock-unknown"
         )
-    done = threading.Event()
-
-    def beat() -> None:
-        while not done.wait(HEARTBEAT):
-            beats.put(b".")
-
-    threading.Thread(target=beat, daemon=True).start()
+    threading.Thread(target=hold.keep, daemon=True).start()
     try:
-        yield
+        yield hold
     finally:
-        done.set()
-        beats.put(None)
-        talk.join(timeout=5)
+        hold.let_go()
 
 
-def converse_with(
-    session: Session,
-    host: Host,
-    script: str,
-    beats: "queue.Queue[bytes | None]",
-    said: "queue.Queue[str | HostRefused]",
-) -> None:
-    try:
-        for line in session(host, script, beats):
-            said.put(line.strip())
-    except HostRefused as refused:
-        said.put(refused)
-    said.put("the connection ended")
+@dataclass
+class Hold:
+    """A lock, held or not. `lost` says why it is no longer ours; empty while it is."""
 
+    host: Host
+    who: str
+    session: Session
+    lost: str = ""
+    beats: "queue.Queue[bytes | None]" = field(default_factory=queue.Queue)
+    said: "queue.Queue[str | HostRefused]" = field(default_factory=queue.Queue)
+    talk: threading.Thread | None = None
+    done: threading.Event = field(default_factory=threading.Event)
 
-def heard(said: "queue.Queue[str | HostRefused]") -> str | HostRefused:
-    try:
-        return said.get(timeout=ANSWER_LIMIT)
-    except queue.Empty:
-        return f"no answer within {ANSWER_LIMIT} s"
+    def take(self) -> str | HostRefused:
+        """Begins a conversation; its first line. What an earlier one still says is no longer heard."""
+        self.beats, self.said = queue.Queue(), queue.Queue()
+        script = HOLD.format(file=FILE, who=shlex.quote(self.who), held=HELD, taken=TAKEN, beat=BEAT)
+        self.talk = threading.Thread(target=self.converse, args=(script, self.beats, self.said), daemon=True)
+        self.talk.start()
+        first = self.hear(ANSWER_LIMIT)
+        return f"no answer within {ANSWER_LIMIT} s" if first is None else first
+
+    def converse(self, script: str, beats: "queue.Queue[bytes | None]", said: "queue.Queue[str | HostRefused]") -> None:
+        try:
+            for line in self.session(self.host, script, beats):
+                said.put(line.strip())
+        except HostRefused as refused:
+            said.put(refused)
+        said.put(ENDED)
+
+    def hear(self, limit: float) -> str | HostRefused | None:
+        try:
+            return self.said.get(timeout=limit)
+        except queue.Empty:
+            return None
+
+    def next_line(self) -> str:
+        return str(self.hear(ANSWER_LIMIT) or "")
+
+    def keep(self) -> None:
+        """Until it is let go or lost."""
+        heard = time.monotonic()
+        while not self.done.is_set():
+            line = self.hear(HEARTBEAT)
+            if line is None and time.monotonic() - heard < SILENCE:
+                self.beats.put(b".")
+            elif line == BEAT or self.take_again():
+                heard = time.monotonic()
+            else:
+                return
+
+    def take_again(self) -> bool:
+        """False when it was let go meanwhile, or is lost. What the host still holds for us is waited for."""
+        until, why = time.monotonic() + RETAKE, ""
+        while time.monotonic() < until and not self.done.wait(AGAIN):
+            first = self.take()
+            if first == HELD:
+                return True
+            why = first.reach.why if isinstance(first, HostRefused) else first
+            if first == TAKEN:
+                why = f"now it is held by {self.next_line()}"
+                if not why.endswith(self.who):
+                    break
+                until = time.monotonic() + RETAKE
+        if not self.done.is_set():
+            self.lost = f"the lock on {self.host.name} was lost: {why}"
+        return False
+
+    def let_go(self) -> None:
+        self.done.set()
+        self.beats.put(None)
+        if self.talk is not None:
+            self.talk.join(timeout=5)

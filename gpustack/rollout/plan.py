@@ -11,6 +11,7 @@ from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
 from gpustack.steps.step import Step
 
+INTERRUPTED = "interrupted"
 Standing = Literal["holds", "broken", "unknown", "later"]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from gpustack.config.shipped import playbooks
 from gpustack.events import Event, Reporter
 from gpustack.rollout.plan import Played, TaskFailure
-from gpustack.rollout.tether import tethered
+from gpustack.rollout.tether import end, tethered
 from gpustack.steps.step import Step
 
 BECOME_PROMPT = r"(?i)become password.*:\s*?$"
@@ -84,14 +84,14 @@ def play(
     report: Reporter,
     *,
     become_password: str | None = None,
-    cancelled: Callable[[], bool] = lambda: False,
+    cancelled: Callable[[], object] = lambda: None,
 ) -> Played:
     """`private` is a folder in memory, removed by the caller. Hosts that fail are in the result; nothing is raised."""
     started = time.monotonic()
     tally = Tally(report, step.id)
     said, rc = run(step, hosts, sources, private, tally, "", become_password, cancelled)
     bad = {failure.host for failure in tally.failures}
-    if not tally.ok and not bad:
+    if not tally.ok and not bad and not cancelled():
         # No task ran: the playbook itself, the inventory or Ansible was at fault.
         path = str(playbooks() / f"{step.id}.yml")
         tally.failures.append(
@@ -118,7 +118,7 @@ def run(
     tally: Tally,
     flags: str,
     become_password: str | None,
-    cancelled: Callable[[], bool] = lambda: False,
+    cancelled: Callable[[], object] = lambda: None,
 ) -> tuple[str, int]:
     """What Ansible printed, and its exit status."""
     import ansible_runner
@@ -126,26 +126,29 @@ def run(
     folder = private / f"play-{step.id}"
     folder.mkdir(mode=0o700)
     passwords: dict[str, Any] = {"passwords": {BECOME_PROMPT: become_password}} if become_password else {}
-    done = ansible_runner.run(
-        private_data_dir=str(folder),
-        playbook=str(playbooks() / f"{step.id}.yml"),
-        inventory=list(sources),
-        limit=",".join(hosts),
-        cmdline=f"--forks {FORKS}{' --ask-become-pass' if become_password else ''}{flags}",
-        envvars=environment(folder),
-        event_handler=tally.hear,
-        cancel_callback=cancelled,
-        quiet=True,
-        suppress_env_files=True,
-        **passwords,
-    )
+    with tethered("ansible-playbook", folder) as path:
+        done = ansible_runner.run(
+            private_data_dir=str(folder),
+            playbook=str(playbooks() / f"{step.id}.yml"),
+            inventory=list(sources),
+            limit=",".join(hosts),
+            cmdline=f"--forks {FORKS}{' --ask-become-pass' if become_password else ''}{flags}",
+            envvars=environment(folder, path),
+            event_handler=tally.hear,
+            cancel_callback=lambda: bool(cancelled()),
+            quiet=True,
+            suppress_env_files=True,
+            **passwords,
+        )
+    if cancelled():
+        end(folder)
     return done.stdout.read() if done.stdout else "", int(done.rc)
 
 
-def environment(folder: Path) -> dict[str, str]:
+def environment(folder: Path, path: str) -> dict[str, str]:
     """Ansible's settings for our plays. The operator's ansible.cfg stays in force for all else."""
     own = {
-        "PATH": tethered("ansible-playbook", folder),
+        "PATH": path,
         "ANSIBLE_ROLES_PATH": str(playbooks() / "roles"),
         "ANSIBLE_HOST_KEY_CHECKING": "True",
         "ANSIBLE_PIPELINING": "True",

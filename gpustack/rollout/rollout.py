@@ -25,7 +25,8 @@ Play = Callable[[Step, Sequence[str], Snapshot], Played]
 
 @dataclass
 class Rollout:
-    """One run. `steps` in order; `limit` are host names (all when empty); `force` plays also what holds."""
+    """One run. `steps` in order; `limit` are host names (all when empty); `force` plays also what holds; `cancelled`
+    says why the run is to stop, and nothing while it is not."""
 
     inventory: Inventory
     steps: Sequence[Step]
@@ -34,7 +35,7 @@ class Rollout:
     report: Reporter
     limit: Sequence[str] = ()
     force: bool = False
-    cancelled: Callable[[], bool] = lambda: False
+    cancelled: Callable[[], str] = lambda: ""
     left: dict[str, str] = field(default_factory=dict)
     played: list[Played] = field(default_factory=list)
     asked: set[str] = field(default_factory=set)
@@ -49,8 +50,7 @@ class Rollout:
             if self.stopped or self.cancelled():
                 break
             snapshot = self.one(step, snapshot, self.steps[index + 1] if index + 1 < len(self.steps) else None)
-        if self.cancelled():
-            self.stopped = "interrupted"
+        self.stopped = self.cancelled() or self.stopped
         verified = (
             self.verify() if self.played else Verification(before, before.snapshot.took, len(before.snapshot.answers))
         )

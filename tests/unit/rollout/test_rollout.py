@@ -140,9 +140,9 @@ def test_a_play_that_mends_nothing_is_found_by_asking_again(monkeypatch: pytest.
     assert not outcome.verification.plan.converged
 
 
-def test_interrupted_before_the_first_step_plays_nothing() -> None:
+def test_cancelled_before_the_first_step_plays_nothing() -> None:
     world = World({})
-    assert run(world, A, B, cancelled=lambda: True).stopped == "interrupted"
+    assert run(world, A, B, cancelled=lambda: "the lock was lost").stopped == "the lock was lost"
     assert world.plays == []
 
 

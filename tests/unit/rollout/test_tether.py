@@ -1,40 +1,99 @@
-"""A tethered program ends with the process that started it."""
+"""A tethered program ends with the process that started it, and so does all that it started."""
 
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-CODE = """
+import pytest
+
+from gpustack.rollout import tether
+
+# Like Ansible: a program whose child leads a session of its own.
+PROGRAM = """#!/bin/sh
+setsid tail -f /dev/null &
+echo $!
+exec tail -f /dev/null
+"""
+STARTER = """
 import subprocess, sys, time
 from pathlib import Path
 from gpustack.rollout.tether import tethered
-path = tethered("tail", Path(sys.argv[1]))
-child = subprocess.Popen(["tail", "-f", "/dev/null"], env={"PATH": path}, start_new_session=True)
-print(child.pid, flush=True)
+with tethered("program", Path(sys.argv[1])) as path:
+    child = subprocess.Popen(["program"], env={"PATH": path}, start_new_session=True)
+    print(child.pid, flush=True)
+    sys.stdin.readline()
+print("through", flush=True)
 time.sleep(60)
 """
 
 
-def test_it_ends_when_its_starter_is_killed(tmp_path: Path) -> None:
-    starter = subprocess.Popen([sys.executable, "-c", CODE, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+@pytest.fixture
+def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple["subprocess.Popen[str]", set[int]]]:
+    """The starter, and the ids of the program and of its child."""
+    real = tmp_path / "real"
+    real.mkdir()
+    (real / "program").write_text(PROGRAM)
+    (real / "program").chmod(0o700)
+    monkeypatch.setenv("PATH", f"{real}:{os.environ['PATH']}")
+    starter = subprocess.Popen(
+        [sys.executable, "-c", STARTER, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert starter.stdin
     assert starter.stdout
-    pid = int(starter.stdout.readline())
-    assert Path(f"/proc/{pid}").exists()
+    try:
+        pids = {int(starter.stdout.readline()), int(starter.stdout.readline())}
+        until = time.monotonic() + 10
+        while not pids <= set(tether.processes(tmp_path)):
+            assert time.monotonic() < until
+        yield starter, pids
+    finally:
+        starter.kill()
+        starter.wait()
+        starter.stdin.close()
+        starter.stdout.close()
+        tether.end(tmp_path)
+
+
+def test_all_of_it_ends_when_its_starter_is_killed(
+    started: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path
+) -> None:
+    starter, _ = started
     starter.send_signal(signal.SIGKILL)
     starter.wait()
-    starter.stdout.close()
     until = time.monotonic() + 10
-    while alive(pid) and time.monotonic() < until:
+    while (left := tether.processes(tmp_path)) and time.monotonic() < until:
         time.sleep(0.1)
-    assert not alive(pid)
+    assert left == []
 
 
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (ProcessLookupError, FileNotFoundError):
-        return False
+def test_what_it_started_lives_on_when_it_was_let_go(
+    started: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path
+) -> None:
+    """ssh's master connections serve the next play."""
+    starter, pids = started
+    assert starter.stdin
+    assert starter.stdout
+    starter.stdin.write("\n")
+    starter.stdin.flush()
+    assert starter.stdout.readline() == "through\n"
+    starter.kill()
+    starter.wait()
+    time.sleep(0.5)
+    assert pids <= set(tether.processes(tmp_path))
+
+
+def test_all_of_it_can_be_ended(started: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path) -> None:
+    tether.end(tmp_path)
+    assert tether.processes(tmp_path) == []
+
+
+def test_what_is_not_of_this_play_is_left_alone(
+    started: tuple["subprocess.Popen[str]", set[int]], tmp_path: Path
+) -> None:
+    assert os.getpid() not in tether.processes(tmp_path)
+    assert started[0].pid not in tether.processes(tmp_path)
+    assert tether.processes(tmp_path / "other") == []

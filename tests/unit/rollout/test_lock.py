@@ -1,0 +1,128 @@
+"""The lock as its holder sees it: taken, refused, kept by answered heartbeats, taken again, lost."""
+
+import queue
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from gpustack.ask.reach import HostRefused
+from gpustack.ask.snapshot import Reach
+from gpustack.config.host import CONTROL_PLANE, Host
+from gpustack.errors import LockedError, UnreachableError
+from gpustack.rollout import lock as module
+from gpustack.rollout.lock import lock
+
+HOST = Host("plane", "10.0.0.1", groups=frozenset({CONTROL_PLANE}))
+REFUSED = HostRefused(Reach("plane", "host-ssh-unreachable", "nobody answers", "ssh plane"))
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, seconds in {"HEARTBEAT": 0.01, "SILENCE": 0.2, "RETAKE": 0.3, "AGAIN": 0.01, "ANSWER_LIMIT": 1}.items():
+        monkeypatch.setattr(module, name, seconds)
+
+
+class Plane:
+    """Conversations in their order; the last one is repeated. `begun` counts them."""
+
+    def __init__(self, *conversations: Callable[["queue.Queue[bytes | None]"], Iterator[str]]) -> None:
+        self.conversations, self.begun = conversations, 0
+
+    def __call__(self, host: Host, script: str, beats: "queue.Queue[bytes | None]") -> Iterator[str]:
+        self.begun += 1
+        return self.conversations[min(self.begun, len(self.conversations)) - 1](beats)
+
+
+def faithful(beats: "queue.Queue[bytes | None]") -> Iterator[str]:
+    yield "held"
+    while beats.get() is not None:
+        yield "beat"
+
+
+def breaks(beats: "queue.Queue[bytes | None]") -> Iterator[str]:
+    yield "held"
+    beats.get()
+
+
+def deaf(beats: "queue.Queue[bytes | None]") -> Iterator[str]:
+    """The other end is gone, and nobody says so."""
+    yield "held"
+    while beats.get() is not None:
+        pass
+
+
+def refuses(beats: "queue.Queue[bytes | None]") -> Iterator[str]:
+    yield from ()
+    raise REFUSED
+
+
+def taken(by: str) -> Callable[["queue.Queue[bytes | None]"], Iterator[str]]:
+    return lambda beats: iter(("taken", by))
+
+
+def until(ask: Callable[[], object]) -> bool:
+    end = time.monotonic() + 5
+    while not ask() and time.monotonic() < end:
+        time.sleep(0.01)
+    return bool(ask())
+
+
+def test_it_is_kept_as_long_as_heartbeats_are_answered() -> None:
+    plane = Plane(faithful)
+    with lock(HOST, "install", plane) as held:
+        time.sleep(0.6)
+        assert held.lost == ""
+    assert plane.begun == 1
+    assert held.talk is not None
+    assert not held.talk.is_alive()
+
+
+def test_another_holder_is_named() -> None:
+    with pytest.raises(LockedError, match="Another") as caught, lock(HOST, "install", Plane(taken("ann@desk (pid 7)"))):
+        pass
+    assert caught.value.why == "ann@desk (pid 7)"
+
+
+def test_a_host_that_cannot_be_asked_is_said_to_be_that() -> None:
+    with pytest.raises(UnreachableError) as caught, lock(HOST, "install", Plane(refuses)):
+        pass
+    assert caught.value.reference == "host-ssh-unreachable"
+
+
+def test_an_answer_of_another_kind_is_no_lock() -> None:
+    with pytest.raises(LockedError) as caught, lock(HOST, "install", Plane(lambda beats: iter(("no-flock",)))):
+        pass
+    assert (caught.value.reference, caught.value.why) == ("lock-unknown", "no-flock")
+
+
+@pytest.mark.parametrize("first", [breaks, deaf])
+def test_a_connection_that_broke_is_made_again(first: Callable[..., Iterator[str]]) -> None:
+    plane = Plane(first, refuses, faithful)
+    with lock(HOST, "install", plane) as held:
+        assert until(lambda: plane.begun == 3)
+        time.sleep(0.3)
+        assert held.lost == ""
+        assert plane.begun == 3
+
+
+def test_it_is_lost_to_another_who_came_meanwhile() -> None:
+    with lock(HOST, "install", Plane(breaks, taken("ann@desk (pid 7)"))) as held:
+        assert until(lambda: held.lost)
+    assert held.lost == "the lock on plane was lost: now it is held by ann@desk (pid 7)"
+
+
+def test_what_the_host_still_holds_for_us_is_waited_for() -> None:
+    """Its end of a broken connection takes up to a minute to notice."""
+    own = module.holder("install")
+    ours = [taken(own)] * 20
+    plane = Plane(breaks, *ours, faithful)
+    with lock(HOST, "install", plane) as held:
+        assert until(lambda: plane.begun == 22)
+        assert held.lost == ""
+
+
+def test_it_is_lost_when_the_host_stays_away() -> None:
+    with lock(HOST, "install", Plane(breaks, refuses)) as held:
+        assert until(lambda: held.lost)
+    assert held.lost == "the lock on plane was lost: nobody answers"
