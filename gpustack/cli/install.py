@@ -134,7 +134,7 @@ def rolled_out(
     """Takes the lock, plays, verifies, and leaves the evidence in a folder."""
     from gpustack.ask.gather import gather
     from gpustack.ask.recording import write
-    from gpustack.rollout.evidence import open_folder, recorder
+    from gpustack.rollout.evidence import not_kept, open_folder, recorder
     from gpustack.rollout.lock import lock
     from gpustack.rollout.overlay import sources
     from gpustack.rollout.overlay import write as write_overlay
@@ -152,6 +152,13 @@ def rolled_out(
         def cancelled() -> str:
             return INTERRUPTED if stop.is_set() else held.lost
 
+        def overlay(snapshot: Any) -> Path:
+            try:
+                return write_overlay(snapshot, folder)
+            except OSError as error:
+                record(not_kept(folder, error))
+                return write_overlay(snapshot, private)
+
         rollout = Rollout(
             inventory=hosts,
             steps=steps,
@@ -159,7 +166,7 @@ def rolled_out(
             play=lambda step, wanted, snapshot: play(
                 step,
                 wanted,
-                sources(hosts, write_overlay(snapshot, folder)),
+                sources(hosts, overlay(snapshot)),
                 private,
                 record,
                 become_password=password,
@@ -171,7 +178,10 @@ def rolled_out(
             cancelled=cancelled,
         )
         outcome = rollout.run(before)
-    write(outcome.verification.plan.snapshot, folder / "snapshot.jsonl")
+    try:
+        write(outcome.verification.plan.snapshot, folder / "snapshot.jsonl")
+    except OSError as error:
+        record(not_kept(folder, error))
     return outcome, folder
 
 

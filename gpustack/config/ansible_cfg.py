@@ -27,6 +27,8 @@ class AnsibleCfg:
     transport: str = ""
     become_method: str = ""
     become_user: str = ""
+    remote_tmp: str = ""
+    ssh_extra_args: str = ""
 
 
 def in_force(env: Mapping[str, str] = os.environ, cwd: Path | None = None) -> Path | None:
@@ -72,4 +74,6 @@ def ansible_cfg(env: Mapping[str, str] = os.environ, cwd: Path | None = None) ->
         transport=said("defaults", "transport", "ANSIBLE_TRANSPORT"),
         become_method=said("privilege_escalation", "become_method", "ANSIBLE_BECOME_METHOD"),
         become_user=said("privilege_escalation", "become_user", "ANSIBLE_BECOME_USER"),
+        remote_tmp=said("defaults", "remote_tmp", "ANSIBLE_REMOTE_TEMP"),
+        ssh_extra_args=said("ssh_connection", "ssh_extra_args", "ANSIBLE_SSH_EXTRA_ARGS"),
     )

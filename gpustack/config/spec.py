@@ -201,6 +201,9 @@ class Spec(Section):
         Literal["managed", "external"],
         Field(description="who keeps the clocks right: a time service that is kept running, or somebody else"),
     ] = "managed"
+    apt_lock_wait: Annotated[
+        int, Field(ge=0, description="seconds to wait for another process that works with apt on a host")
+    ] = 300
 
 
 def schema() -> dict[str, Any]:

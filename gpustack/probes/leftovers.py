@@ -1,4 +1,4 @@
-"""Kubernetes that somebody else put on the host."""
+"""What was left on the host: Kubernetes that somebody else put there, and files of an installation that broke off."""
 
 from dataclasses import dataclass
 
@@ -15,6 +15,10 @@ DISTRIBUTIONS = {
     "/var/lib/k0s": "k0s",
     "/run/cri-dockerd.sock": "cri-dockerd",
 }
+
+# Where Ansible keeps what it copies to a host, in the home of the login: in a folder of our own, so that what a killed
+# installation left can be told from what other playbooks use.
+TEMPORARY = "~/.ansible/gpustack"
 
 
 @dataclass(frozen=True)
@@ -43,4 +47,25 @@ for file in /etc/kubernetes/kubelet.conf /etc/kubernetes/admin.conf; do
   [ ! -e "$file" ] || awk '$1 == "server:" {{print $2}}' "$file"
 done"""),
     leftovers,
+)
+
+
+def temporary(answer: Answer) -> tuple[str, ...]:
+    """Paths. Raises ValueError for an answer of another shape."""
+    lines = answer.out.splitlines()
+    if answer.rc != 0 or not all(line.startswith("/") for line in lines):
+        raise ValueError(answer.out or answer.err)
+    return tuple(lines)
+
+
+# As root; the login that became root is in SUDO_USER.
+TEMPORARIES = Probe(
+    "leftovers.temporary",
+    Shell(f"""for user in root ${{SUDO_USER-}}; do
+  home=$(getent passwd "$user" | cut -d: -f6)
+  for path in "$home{TEMPORARY.removeprefix("~")}"/*; do
+    [ ! -e "$path" ] || echo "$path"
+  done
+done | sort -u"""),
+    temporary,
 )

@@ -14,37 +14,70 @@ from pathlib import Path
 from platformdirs import user_state_path
 
 from gpustack.ask.redact import redact
+from gpustack.errors import RolloutError
 from gpustack.events import Event, Reporter
 
 KEPT = 20
+# Bytes. Of a run on 30 hosts the answers are the largest part, 5 MiB.
+NEEDED = 16 * 2**20
 
 
 def runs() -> Path:
     return user_state_path("gpustack") / "runs"
 
 
+def room(folder: Path) -> None:
+    """Raises RolloutError unless a run fits there."""
+    free = os.statvfs(folder)
+    if (left := free.f_bavail * free.f_frsize) < NEEDED:
+        raise no_space(folder, f"{left / 2**20:.1f} MiB are free there, and a run may need {NEEDED / 2**20:.0f}.")
+
+
+def no_space(folder: Path, why: str) -> RolloutError:
+    return RolloutError(
+        "controller-no-space", f"{folder} on this machine takes no files; no host was changed.", why, f"df -h {folder}"
+    )
+
+
 def open_folder(verb: str) -> Path:
-    """A new folder, readable by its owner only; older ones beyond the last 20 are removed."""
+    """A new folder, readable by its owner only; older ones beyond the last 20 are removed. Raises RolloutError when it
+    cannot be made, or would be full soon."""
     base = runs()
-    base.mkdir(parents=True, exist_ok=True, mode=0o700)
     name = f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{verb}-{os.getpid()}"
     folder = base / name
-    folder.mkdir(mode=0o700)
+    try:
+        base.mkdir(parents=True, exist_ok=True, mode=0o700)
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        raise no_space(base, str(error)) from error
     for old in sorted(path for path in base.iterdir() if path.is_dir())[:-KEPT]:
         shutil.rmtree(old, ignore_errors=True)
+    room(folder)
     return folder
 
 
 def recorder(folder: Path, onward: Reporter) -> Reporter:
-    """A reporter that writes every event, redacted, to events.jsonl and passes it on. Safe to call from threads."""
-    file = (folder / "events.jsonl").open("a", buffering=1)
+    """A reporter that writes every event, redacted, to events.jsonl and passes it on. Safe to call from threads.
+
+    A disk that runs full ends the record and not the run: hosts are not left half-way for the sake of a log."""
+    file = os.open(folder / "events.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     guard = threading.Lock()
+    full = threading.Event()
 
     def record(event: Event) -> None:
         entry = {"at": datetime.now(UTC).isoformat(timespec="milliseconds")} | asdict(event)
         entry["what"] = redact(event.what)
-        with guard:
-            file.write(json.dumps(entry) + "\n")
+        try:
+            with guard:
+                os.write(file, f"{json.dumps(entry)}\n".encode())
+        except OSError as error:
+            if not full.is_set():
+                full.set()
+                onward(not_kept(folder, error))
         onward(event)
 
     return record
+
+
+def not_kept(folder: Path, error: OSError) -> Event:
+    return Event("note", "evidence", f"not kept: {error.strerror or error} ({folder}); the installation goes on")

@@ -8,18 +8,21 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from gpustack.config.ansible_cfg import ansible_cfg
 from gpustack.config.shipped import playbooks
 from gpustack.events import Event, Reporter
+from gpustack.probes.leftovers import TEMPORARY
 from gpustack.rollout.plan import Played, TaskFailure
 from gpustack.rollout.tether import end, tethered
 from gpustack.steps.step import Step
 
 BECOME_PROMPT = r"(?i)become password.*:\s*?$"
 FORKS = 32
+ALIVE = "-o ServerAliveInterval=10 -o ServerAliveCountMax=4"
 
 
 @dataclass
@@ -46,11 +49,20 @@ class Tally:
             if data.get("res", {}).get("changed"):
                 self.changed[host] = self.changed.get(host, 0) + 1
                 self.report(Event("changed", host, task, float(data.get("duration") or 0)))
+        elif kind == "runner_retry":
+            self.report(Event("waiting", self.step, f"{host}: {said(data)}"))
         elif kind in ("runner_on_failed", "runner_on_unreachable") and not data.get("ignore_errors"):
             failure = TaskFailure(host, task, data.get("task_path", ""), message(data), kind.endswith("unreachable"))
             self.failures.append(failure)
             self.report(Event("failed", host, f"{task}: {failure.message}"))
         return True
+
+
+def said(data: dict[str, Any]) -> str:
+    """Why a task is tried again: what its command said last."""
+    result = data.get("res", {})
+    lines = str(result.get("stderr", "") if isinstance(result, dict) else "").split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "tried again")
 
 
 def message(data: dict[str, Any]) -> str:
@@ -89,7 +101,14 @@ def play(
     """`private` is a folder in memory, removed by the caller. Hosts that fail are in the result; nothing is raised."""
     started = time.monotonic()
     tally = Tally(report, step.id)
-    said, rc = run(step, hosts, sources, private, tally, "", become_password, cancelled)
+    try:
+        said, rc = run(step, hosts, sources, private, tally, "", become_password, cancelled)
+    except OSError as error:
+        # Ansible's runner keeps its books in that folder, and memory can run full too.
+        failure = TaskFailure(hosts[0], "ansible-runner", str(private), f"{error}\ndf -h {private.parent}")
+        report(Event("failed", failure.host, failure.message))
+        tally.failures += [replace(failure, host=name) for name in hosts]
+        said, rc = "", 1
     bad = {failure.host for failure in tally.failures}
     if not tally.ok and not bad and not cancelled():
         # No task ran: the playbook itself, the inventory or Ansible was at fault.
@@ -147,6 +166,7 @@ def run(
 
 def environment(folder: Path, path: str) -> dict[str, str]:
     """Ansible's settings for our plays. The operator's ansible.cfg stays in force for all else."""
+    cfg = ansible_cfg()
     own = {
         "PATH": path,
         "ANSIBLE_ROLES_PATH": str(playbooks() / "roles"),
@@ -159,10 +179,15 @@ def environment(folder: Path, path: str) -> dict[str, str]:
         "ANSIBLE_DISPLAY_SKIPPED_HOSTS": "False",
         "ANSIBLE_GATHERING": "explicit",
         "ANSIBLE_PYTHON_INTERPRETER": "auto_silent",
+        # A host that lost its power says nothing any more, and ssh would wait for it for hours.
+        "ANSIBLE_SSH_EXTRA_ARGS": f"{cfg.ssh_extra_args} {ALIVE}".strip(),
+        **({} if cfg.remote_tmp else {"ANSIBLE_REMOTE_TEMP": TEMPORARY}),
     }
     given = os.environ
     return {
         key: value
         for key, value in own.items()
-        if key in ("PATH", "ANSIBLE_ROLES_PATH") or key not in given or key.endswith("KEY_CHECKING")
+        if key in ("PATH", "ANSIBLE_ROLES_PATH", "ANSIBLE_SSH_EXTRA_ARGS")
+        or key not in given
+        or key.endswith("KEY_CHECKING")
     }

@@ -1,11 +1,14 @@
 """The one private folder of a run, in memory-backed storage: removed at exit, swept at the next start."""
 
+import fcntl
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from gpustack.rollout.evidence import room
 
 MEMORY = (Path("/dev/shm"), Path("/run"))  # noqa: S108 - memory-backed by design
 PREFIX = "gpustack-run-"
@@ -27,20 +30,41 @@ def memory() -> Path:
     )
 
 
-def sweep(folder: Path) -> None:
-    """Removes what a killed run left: folders of ours whose process is gone."""
-    for left in folder.glob(f"{PREFIX}*"):
-        pid = left.name.removeprefix(PREFIX).split("-")[0]
-        if left.stat().st_uid == os.getuid() and pid.isdigit() and not Path(f"/proc/{pid}").exists():
-            shutil.rmtree(left)
+def sweep(base: Path) -> None:
+    """Removes what a killed run left: folders of ours that nobody holds. The lock on a folder ends with its process."""
+    for left in base.glob(f"{PREFIX}*"):
+        if left.stat().st_uid != os.getuid() or (lock := hold(left)) is None:
+            continue
+        shutil.rmtree(left, ignore_errors=True)
+        os.close(lock)
+
+
+def hold(folder: Path) -> int | None:
+    """A descriptor that keeps a folder locked until it is closed; None when it is gone or somebody else's."""
+    try:
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        return None
+    return lock
 
 
 @contextmanager
 def private_folder() -> Iterator[Path]:
+    """Raises RolloutError where no memory is left for it."""
     base = memory()
     sweep(base)
-    folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=base))
+    lock, folder = None, base
+    while lock is None or not folder.exists():  # another run may sweep a folder that is not locked yet
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
+        lock = hold(folder)
     try:
+        room(folder)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)

@@ -16,7 +16,7 @@ Sources: kubernetes.io install-kubeadm "Before you begin", container-runtimes "P
 """
 
 from gpustack.probes.kernel import MODULES, SWAP, SYSCTL
-from gpustack.probes.leftovers import LEFTOVERS
+from gpustack.probes.leftovers import LEFTOVERS, TEMPORARIES
 from gpustack.probes.network import ADDRESS, ADDRESSES, LISTENERS
 from gpustack.probes.packages import PACKAGES
 from gpustack.probes.system import CAPACITY, CGROUP, HOSTNAME, IDENTITY, OS, PYTHON
@@ -29,7 +29,7 @@ STEP = Step(
     scope="host",
     probes=(
         OS, HOSTNAME, IDENTITY, CAPACITY, CGROUP, PYTHON, PACKAGES, MODULES, SYSCTL, SWAP, UNITS, CLOCK, ADDRESS,
-        ADDRESSES, LISTENERS, LEFTOVERS,
+        ADDRESSES, LISTENERS, LEFTOVERS, TEMPORARIES,
     ),
     checks=(
         *prereqs_host.CHECKS, *prereqs_identity.CHECKS, *prereqs_neighbours.CHECKS, *prereqs_software.CHECKS,

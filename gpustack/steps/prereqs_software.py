@@ -3,6 +3,7 @@
 from gpustack.ask.judge import Mismatch, expect, said
 from gpustack.ask.view import View
 from gpustack.probes.kernel import MODULES
+from gpustack.probes.leftovers import TEMPORARIES
 from gpustack.probes.packages import HOST_PACKAGES, PACKAGES
 from gpustack.probes.units import CLOCK, CLOCKS, UNITS
 
@@ -41,4 +42,9 @@ def clock_synchronised(here: View) -> Mismatch | None:
     return expect("clock synchronised", "yes", said(here[CLOCK]), hint=hint)
 
 
-CHECKS = (packages, apparmor, time_service, clock_synchronised)
+def temporary_files(here: View) -> Mismatch | None:
+    """No temporary file of an installation that was broken off is left."""
+    return expect("temporary files", (), here[TEMPORARIES])
+
+
+CHECKS = (packages, apparmor, time_service, clock_synchronised, temporary_files)

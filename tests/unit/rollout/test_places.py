@@ -1,0 +1,97 @@
+"""Where a run keeps its things on the controller: the private folder, the record, and what a full disk does to them."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpustack.errors import RolloutError
+from gpustack.events import Event, silent
+from gpustack.rollout import evidence, private
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from gpustack.rollout import private
+private.memory = lambda: Path(sys.argv[1])
+with private.private_folder() as folder:
+    print(folder, flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(private, "memory", lambda: tmp_path)
+    return tmp_path
+
+
+def test_the_private_folder_goes_with_its_run(memory: Path) -> None:
+    with private.private_folder() as folder:
+        assert folder.stat().st_mode & 0o777 == 0o700
+    assert list(memory.iterdir()) == []
+
+
+def test_a_killed_runs_folder_is_swept_and_a_living_ones_is_not(memory: Path) -> None:
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(memory)], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout
+    with holder.stdout:
+        left = Path(holder.stdout.readline().strip())
+        (left / "secret").write_text("s")
+        with private.private_folder():
+            assert (left / "secret").exists()
+        holder.kill()
+        holder.wait()
+    with private.private_folder() as folder:
+        assert list(memory.iterdir()) == [folder]
+
+
+def full(*_: object, **__: object) -> int:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(evidence, "runs", lambda: tmp_path / "runs")
+    return tmp_path / "runs"
+
+
+def test_without_room_nothing_is_begun(memory: Path, state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evidence, "NEEDED", 2**80)
+    with pytest.raises(RolloutError, match="takes no files") as caught:
+        evidence.open_folder("install")
+    assert caught.value.reference == "controller-no-space"
+    with pytest.raises(RolloutError), private.private_folder():
+        pass
+    assert [path.name for path in memory.iterdir()] == ["runs"]
+
+
+def test_a_folder_that_cannot_be_made_is_told(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Path, "mkdir", full)
+    with pytest.raises(RolloutError) as caught:
+        evidence.open_folder("install")
+    assert "No space left" in caught.value.why
+
+
+def test_the_record_is_redacted_lines_of_json(state: Path) -> None:
+    folder = evidence.open_folder("install")
+    evidence.recorder(folder, silent)(Event("task", "workers", "password=hunter2"))
+    (entry,) = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    assert (entry["kind"], entry["where"]) == ("task", "workers")
+    assert "hunter2" not in entry["what"]
+    assert (folder / "events.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_disk_that_runs_full_ends_the_record_and_is_told_once(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[Event] = []
+    record = evidence.recorder(evidence.open_folder("install"), heard.append)
+    monkeypatch.setattr(os, "write", full)
+    record(Event("task", "workers", "one"))
+    record(Event("task", "workers", "two"))
+    assert [event.what for event in heard if event.kind == "task"] == ["one", "two"]
+    (note,) = [event for event in heard if event.kind == "note"]
+    assert "No space left" in note.what

@@ -1,0 +1,63 @@
+"""What is made of the runner's events, and what Ansible is told about the way to hosts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpustack.events import Event, silent
+from gpustack.rollout import playbook
+from gpustack.rollout.playbook import ALIVE, Tally, environment, play
+from gpustack.steps import STEPS
+
+
+def test_a_task_that_is_tried_again_says_why() -> None:
+    heard: list[Event] = []
+    told = {"stdout": "", "stderr": "apt is locked by process 12: apt-get upgrade\n", "rc": 75}
+    data = {"host": "h1", "task": "Ensure it", "res": told}
+    Tally(heard.append, "prereqs").hear({"event": "runner_retry", "event_data": data})
+    assert heard == [Event("waiting", "prereqs", "h1: apt is locked by process 12: apt-get upgrade")]
+
+
+def test_memory_that_runs_full_fails_the_hosts_and_raises_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> tuple[str, int]:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(playbook, "run", full)
+    hosts: Sequence[str] = ("h1", "h2")
+    done = play(STEPS[0], hosts, ["overlay.yml"], tmp_path, silent)
+    assert done.failed == ("h1", "h2")
+    assert "No space left" in done.failures[0].message
+    assert "df -h" in done.failures[0].message
+
+
+def test_a_cancelled_play_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(playbook, "run", lambda *_: ("", 254))
+    assert play(STEPS[0], ["h1"], ["overlay.yml"], tmp_path, silent, cancelled=lambda: "interrupted").failed == ()
+    assert play(STEPS[0], ["h1"], ["overlay.yml"], tmp_path, silent).failed == ("h1",)
+
+
+@pytest.fixture
+def cfg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "ansible.cfg"
+    path.write_text("")
+    for name in ("ANSIBLE_SSH_EXTRA_ARGS", "ANSIBLE_REMOTE_TEMP"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ANSIBLE_CONFIG", str(path))
+    return path
+
+
+def test_a_dead_host_is_noticed_and_its_temporary_files_are_ours(cfg: Path, tmp_path: Path) -> None:
+    told = environment(tmp_path, "/bin")
+    assert told["ANSIBLE_SSH_EXTRA_ARGS"] == ALIVE
+    assert told["ANSIBLE_REMOTE_TEMP"] == "~/.ansible/gpustack"
+
+
+def test_the_operators_own_settings_stay(cfg: Path, tmp_path: Path) -> None:
+    cfg.write_text("[defaults]\nremote_tmp = /var/tmp/a\n[ssh_connection]\nssh_extra_args = -o ServerAliveInterval=3\n")
+    told = environment(tmp_path, "/bin")
+    assert told["ANSIBLE_SSH_EXTRA_ARGS"] == f"-o ServerAliveInterval=3 {ALIVE}"
+    assert "ANSIBLE_REMOTE_TEMP" not in told
