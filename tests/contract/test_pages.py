@@ -16,7 +16,9 @@ from gpustack.report.pages import PAGES, checks, contents, error_pages, explain
 from gpustack.steps import STEPS
 
 PACKAGE = PAGES.parent
-TEXTS = [*sorted(PAGES.glob("*.yaml")), *sorted((PACKAGE.parent / "playbooks").rglob("*.yml"))]
+ROLES = [path for kind in ("*.yml", "*.sh") for path in sorted((PACKAGE.parent / "playbooks").rglob(kind))]
+TEXTS = [*sorted(PAGES.glob("*.yaml")), *ROLES]
+ADVICE = re.compile(r"gpustack explain ([a-z][a-z0-9/-]*)")
 ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 # Where the reference stands among the arguments.
 PLACES = {"Complaint": 4, "Reach": 1}
@@ -68,17 +70,14 @@ def test_every_reference_has_a_page() -> None:
 def test_every_page_is_of_something_that_is_said() -> None:
     said = {text for _, text in references()}
     texts = {node.value for tree in sources().values() for node in ast.walk(tree) if isinstance(node, ast.Constant)}
-    assert sorted(reference for reference in error_pages() if reference not in said | texts) == []
+    advised = {name for path in ROLES for name in ADVICE.findall(path.read_text())}
+    assert sorted(reference for reference in error_pages() if reference not in said | texts | advised) == []
 
 
 def test_pages_that_are_advised_exist() -> None:
     known = {*error_pages(), *checks(), *(step.id for step in STEPS)}
     files = {path: (PACKAGE / path).read_text() for path in sources()} | {str(path): path.read_text() for path in TEXTS}
-    advised = {
-        (path, name)
-        for path, text in files.items()
-        for name in re.findall(r"gpustack explain ([a-z][a-z0-9/-]*)", text)
-    }
+    advised = {(path, name) for path, text in files.items() for name in ADVICE.findall(text)}
     assert advised
     assert sorted((path, name) for path, name in advised if name not in known) == []
 
