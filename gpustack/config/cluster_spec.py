@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from gpustack.config.complaint import Complaint
 from gpustack.config.host import Host
-from gpustack.config.spec import Spec
+from gpustack.config.spec import Mirror, Spec
 from gpustack.config.wording import complain, path_of
 
 KEY = "gpustack"
@@ -123,6 +123,15 @@ def contradictions(file: str, spec: Spec, hosts: Sequence[Host]) -> Iterator[tup
         if inside:
             found, allowed = f"{network}, which holds {', '.join(inside)}", "a network that no host is in"
             yield {key}, Complaint(file, f"{KEY}.{key}", found, allowed, "config-networks-overlap")
+    yield from unheeded(file, spec)
+
+
+def unheeded(file: str, spec: Spec) -> Iterator[tuple[set[str], Complaint]]:
+    """Settings that another one leaves without effect."""
+    said = [name for name, value in spec.fingerprints if value]
+    if said and isinstance(spec.source, Mirror):
+        allowed = "nothing beside a mirror: source.fingerprint is its key"
+        yield {"fingerprints", "source"}, Complaint(file, f"{KEY}.fingerprints", ", ".join(said), allowed)
 
 
 def addresses(host: Host) -> list[IPv4Address]:

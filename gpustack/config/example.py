@@ -12,8 +12,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from gpustack.config.host import HostSpec
-from gpustack.config.resolved import containerd_version_of, kubernetes_version_of
-from gpustack.config.spec import Mirror, Spec
+from gpustack.config.resolved import containerd_version_of, fingerprint_of, kubernetes_version_of
+from gpustack.config.spec import Fingerprints, Mirror, Spec
 from gpustack.config.wording import section_of
 
 HOSTS, SPEC = Path("hosts.yml"), Path("group_vars/all/gpustack.yml")
@@ -88,6 +88,8 @@ def effective(model: type[BaseModel], name: str, field: FieldInfo, value: Any) -
     """The default, or what stands for it where the default is found elsewhere."""
     if value is not None:
         return value
+    if model is Fingerprints:
+        return fingerprint_of(Spec(), name)
     if name == "version":
         return (containerd_version_of if model.__name__ == "Containerd" else kubernetes_version_of)(Spec())
     return (field.examples or [None])[0]

@@ -39,17 +39,24 @@ def place(url: str, mirror: str) -> str:
     return f"{mirror}/{parts.netloc}{parts.path}"
 
 
+def fingerprint_of(spec: Spec, repository: str) -> str:
+    """Of the one key that may sign the repository: the mirror's, else that of the spec, else that of the version set."""
+    if isinstance(spec.source, Mirror):
+        return spec.source.fingerprint
+    said: str | None = getattr(spec.fingerprints, repository)
+    return said or version_set(spec.versions).apt[repository].fingerprint
+
+
 def apt_of(spec: Spec) -> dict[str, dict[str, str]]:
     """The apt repositories; `{os}` and `{codename}` are left for the host to fill in."""
     mirror, wanted = mirror_of(spec), minor(kubernetes_version_of(spec))
-    fingerprint = spec.source.fingerprint if isinstance(spec.source, Mirror) else ""
     return {
         name: {
             "uri": place(source.uri.replace("{minor}", wanted), mirror),
             "suite": source.suite,
             "components": source.components,
             "key": place(source.key.replace("{minor}", wanted), mirror),
-            "fingerprint": fingerprint or source.fingerprint,
+            "fingerprint": fingerprint_of(spec, name),
         }
         for name, source in version_set(spec.versions).apt.items()
     }
@@ -71,7 +78,8 @@ def resolved(inventory: Inventory, endpoint: str, addresses: dict[str, str]) -> 
     """The variable `gpustack` of the overlay. `addresses` are the node addresses by host."""
     spec = inventory.spec
     whole: dict[str, Any] = spec.model_dump(mode="json", by_alias=True)
-    whole.pop("source")
+    for said in ("source", "fingerprints"):
+        whole.pop(said)
     version, versions = kubernetes_version_of(spec), version_set(spec.versions)
     whole["mirror"] = mirror_of(spec)
     whole["kubernetes"] |= {"version": version, "minor": minor(version), "endpoint": endpoint}

@@ -83,6 +83,17 @@ class Mirror(Section):
     ]
 
 
+class Fingerprints(Section):
+    """The keys that sign the official package repositories. A fork, or a vendor's new key, is said here."""
+
+    kubernetes: Annotated[
+        Fingerprint | None, Field(description="of pkgs.k8s.io; default: that of the version set")
+    ] = None
+    containerd: Annotated[
+        Fingerprint | None, Field(description="of download.docker.com; default: that of the version set")
+    ] = None
+
+
 class Conntrack(Section):
     max_per_core: Annotated[
         int, Field(ge=0, description="tracked connections per CPU core; 0 leaves the kernel's limit alone")
@@ -185,6 +196,9 @@ class Spec(Section):
     source: Annotated[Source, Field(description="where packages and images come from: `official`, or a mirror")] = (
         "official"
     )
+    fingerprints: Annotated[
+        Fingerprints, Field(description="keys that packages must be signed with, where `source` is official")
+    ] = Fingerprints()
     kubernetes: Annotated[Kubernetes, Field(description="the control plane and the cluster's networks")] = Kubernetes()
     kubelet: Annotated[Kubelet, Field(description="the agent on every node")] = Kubelet()
     kube_proxy: Annotated[KubeProxy, Field(description="what balances Services on every node")] = KubeProxy()

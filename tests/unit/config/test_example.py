@@ -11,8 +11,8 @@ from pydantic import BaseModel
 from gpustack.config.example import HOSTS, SPEC, example
 from gpustack.config.host import HostSpec
 from gpustack.config.inventory import load
-from gpustack.config.resolved import containerd_version_of, kubernetes_version_of
-from gpustack.config.spec import Spec
+from gpustack.config.resolved import containerd_version_of, fingerprint_of, kubernetes_version_of
+from gpustack.config.spec import Fingerprints, Spec
 
 SHIPPED = Path(__file__).parents[3] / "inventories" / "example"
 
@@ -68,6 +68,7 @@ def test_with_all_defaults_uncommented_it_loads_and_means_the_same(tmp_path: Pat
         update={
             "kubernetes": spoken.kubernetes.model_copy(update=kubernetes),
             "containerd": spoken.containerd.model_copy(update={"version": containerd_version_of(spoken)}),
+            "fingerprints": Fingerprints(**{name: fingerprint_of(spoken, name) for name in Fingerprints.model_fields}),
         }
     )
     assert (found.hosts[0].user, found.hosts[0].port, found.hosts[0].ssh_args[0]) == ("ubuntu", 22, "-J")

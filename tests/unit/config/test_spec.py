@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from gpustack.config.resolved import apt_of, fingerprint_of
 from gpustack.config.spec import Spec, schema
 from tests.unit.config.said import SPEC_FILE, complaints, judged, told
 
@@ -22,6 +23,21 @@ def test_a_mirror_and_its_fingerprint_as_gpg_prints_it() -> None:
     _, spec, wrong = judged({"source": {"mirror": "http://10.0.0.5:8480", "fingerprint": FINGERPRINT}})
     assert wrong == []
     assert spec.source.fingerprint == FINGERPRINT.replace(" ", "").upper()  # type: ignore[union-attr]
+
+
+def test_another_key_is_trusted_for_the_official_packages_when_the_spec_says_so() -> None:
+    assert fingerprint_of(Spec(), "kubernetes").startswith("DE15B144")
+    _, spec, wrong = judged({"fingerprints": {"kubernetes": FINGERPRINT}})
+    assert wrong == []
+    assert fingerprint_of(spec, "kubernetes") == FINGERPRINT.replace(" ", "").upper()
+    assert apt_of(spec)["kubernetes"]["fingerprint"] == FINGERPRINT.replace(" ", "").upper()
+    assert fingerprint_of(spec, "containerd").startswith("9DC85822")
+
+
+def test_a_key_beside_a_mirrors_own_would_have_no_effect() -> None:
+    (found,) = complaints({"source": MIRROR, "fingerprints": {"containerd": "B" * 40}})
+    assert (found.key, found.found) == ("gpustack.fingerprints", "containerd")
+    assert "source.fingerprint" in found.allowed
 
 
 @pytest.mark.parametrize(("written", "meant"), [(False, "off"), ("off", "off"), ("keep", "keep")])
