@@ -44,6 +44,10 @@ def up(
         int, typer.Option(min=0, help="Further addresses n01, n02, …, as hosts of an inventory of their own.")
     ] = 0,
     *,
+    as_internet: Annotated[
+        bool,
+        typer.Option("--as-internet", help="Hosts find the official names on the bridge, answered from the mirror."),
+    ] = False,
     quiet: options.QuietOption = False,
 ) -> None:
     """Bring up hosts and write an inventory for them; `-i lab` is short for it."""
@@ -55,6 +59,7 @@ def up(
         releases=chosen(hosts, release or []),
         mirror=_mirror(mirror, fingerprint),
         addresses=addresses,
+        internet=as_internet,
         report=_progress(quiet=quiet),
     )
     for host in made.hosts:

@@ -40,7 +40,7 @@ def place(url: str, mirror: str) -> str:
 
 
 def fingerprint_of(spec: Spec, repository: str) -> str:
-    """Of the one key that may sign the repository: the mirror's, else that of the spec, else that of the version set."""
+    """Of the one key that may sign it: the mirror's, else that of the spec, else that of the version set."""
     if isinstance(spec.source, Mirror):
         return spec.source.fingerprint
     said: str | None = getattr(spec.fingerprints, repository)

@@ -86,9 +86,9 @@ class Mirror(Section):
 class Fingerprints(Section):
     """The keys that sign the official package repositories. A fork, or a vendor's new key, is said here."""
 
-    kubernetes: Annotated[
-        Fingerprint | None, Field(description="of pkgs.k8s.io; default: that of the version set")
-    ] = None
+    kubernetes: Annotated[Fingerprint | None, Field(description="of pkgs.k8s.io; default: that of the version set")] = (
+        None
+    )
     containerd: Annotated[
         Fingerprint | None, Field(description="of download.docker.com; default: that of the version set")
     ] = None

@@ -5,7 +5,19 @@ from dataclasses import replace
 
 from gpustack.errors import LabError
 from gpustack.events import Reporter
-from gpustack.lab import capabilities, hosts, identity, inventory, leftovers, network, pool, seeds, state, sysctls
+from gpustack.lab import (
+    capabilities,
+    hosts,
+    identity,
+    inventory,
+    leftovers,
+    network,
+    official_names,
+    pool,
+    seeds,
+    state,
+    sysctls,
+)
 from gpustack.lab import mirror as mirrors
 from gpustack.lab.capabilities import Machine
 from gpustack.lab.mirror import Mirror
@@ -16,22 +28,28 @@ MOST_HOSTS, MOST_ADDRESSES = 80, 150
 
 
 def bring_up(
-    name: str, releases: Sequence[str], *, mirror: Mirror | Source | None, addresses: int, report: Reporter
+    name: str,
+    releases: Sequence[str],
+    *,
+    mirror: Mirror | Source | None,
+    addresses: int,
+    internet: bool = False,
+    report: Reporter,
 ) -> Record:
     """A lab with one host per entry of `releases`. Of an equal lab that is already up, only what is missing is started.
 
     Raises LabError: this machine cannot, the request is wrong, a lab of that name is up and different, a host or the
     mirror did not come up. What was made for a new lab is then removed again.
     """
-    judge(name, releases, addresses)
+    judge(name, releases, addresses, unanswered=internet and mirror is None)
     machine = capabilities.require()
     leftovers.sweep(report)
     with state.locked(name):
         there = state.read(name)
         if there:
-            _same(there, releases, addresses)
+            _same(there, releases, addresses, internet=internet)
             return _make(there, mirror, machine, report)
-        record = _claim(name, releases, addresses)
+        record = _claim(name, releases, addresses, internet=internet)
         try:
             return _make(record, mirror, machine, report)
         except BaseException:
@@ -39,7 +57,7 @@ def bring_up(
             raise
 
 
-def judge(name: str, releases: Sequence[str], addresses: int) -> None:
+def judge(name: str, releases: Sequence[str], addresses: int, *, unanswered: bool = False) -> None:
     """Raises LabError with all that is wrong in a request."""
     known = ", ".join(RELEASES)
     wrong = [f"release {one!r}: there is {known}" for one in dict.fromkeys(releases) if one not in RELEASES]
@@ -50,26 +68,29 @@ def judge(name: str, releases: Sequence[str], addresses: int) -> None:
         wrong.append(f"{len(releases)} hosts: 1 to {MOST_HOSTS} are possible")
     if not 0 <= addresses <= MOST_ADDRESSES:
         wrong.append(f"{addresses} addresses: 0 to {MOST_ADDRESSES} are possible")
+    if unanswered:
+        wrong.append("an internet without a mirror: nothing could be answered")
     if wrong:
         raise LabError("lab-bad-request", "There can be no such lab.", "\n".join(wrong), "gpustack lab up --help")
 
 
-def _same(there: Record, releases: Sequence[str], addresses: int) -> None:
+def _same(there: Record, releases: Sequence[str], addresses: int, *, internet: bool) -> None:
     found = [host.os for host in there.hosts]
-    if found != list(releases) or len(there.addresses) != addresses:
-        why = f"It has {', '.join(found)} and {len(there.addresses)} further addresses."
+    if found != list(releases) or len(there.addresses) != addresses or there.internet != internet:
+        names = ", and the official names on its bridge" if there.internet else ""
+        why = f"It has {', '.join(found)} and {len(there.addresses)} further addresses{names}."
         down = f"gpustack lab down --name {there.name}"
         raise LabError("lab-already-up", f"Lab {there.name} is up with other hosts.", why, down)
 
 
-def _claim(name: str, releases: Sequence[str], addresses: int) -> Record:
+def _claim(name: str, releases: Sequence[str], addresses: int, *, internet: bool) -> Record:
     """Choose a subnet and write the record, so that whatever is made from here on can be found and removed."""
     with state.locked("machine"):
         net = network.free_net(network.used_networks(), [other.net for other in state.records()])
         made = tuple(Host(f"host{i + 1}", release, f"{net}.{11 + i}") for i, release in enumerate(releases))
         extra = tuple(Address(f"n{i + 1:02}", made[i % len(made)].name, f"{net}.{100 + i}") for i in range(addresses))
         mount = state.cache_directory() / "pool"
-        record = Record(name, net, state.state_directory(name), mount, state.boot_id(), made, extra)
+        record = Record(name, net, state.state_directory(name), mount, state.boot_id(), made, extra, internet=internet)
         state.write(record)
         return record
 
@@ -84,6 +105,8 @@ def _make(record: Record, mirror: Mirror | Source | None, machine: Machine, repo
     identity.make_keys(record)
     if isinstance(mirror, Mirror):
         mirrors.start(record, mirror)
+    if record.internet:
+        official_names.certify(record)
     for host in record.hosts:
         root = hosts.root_of(record, host)
         if not root.exists():
@@ -97,4 +120,6 @@ def _make(record: Record, mirror: Mirror | Source | None, machine: Machine, repo
     hosts.wait_for_ssh(record, record.hosts, report)
     if isinstance(mirror, Mirror):
         mirrors.wait(record, mirror, report)
+    if record.internet and record.source:
+        official_names.start(record, record.source, report)
     return record

@@ -21,6 +21,7 @@ PROGRAMS = {
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",
     "setpriv": "util-linux",
+    "openssl": "openssl",
     "apt-get": "apt",
 }
 MODULES = ("overlay", "bridge", "br_netfilter", "vxlan", "veth", "nf_tables", "nf_conntrack", "btrfs", "loop")

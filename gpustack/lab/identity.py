@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gpustack.errors import LabError
+from gpustack.lab import official_names
 from gpustack.lab.commands import run
 from gpustack.lab.state import Host, Record
 
@@ -57,6 +58,8 @@ def give_identity(record: Record, host: Host, root: Path) -> None:
     keys = record.state / "ssh"
     (root / "etc/hostname").write_text(f"{host.name}\n")
     (root / "etc/hosts").write_text(f"127.0.0.1 localhost\n{host.address} {host.name}\n")
+    if record.internet:
+        official_names.teach(record, root)
     (root / "etc/resolv.conf").write_text(nameservers())
     if not (root / "etc/machine-id").read_text().strip():
         (root / "etc/machine-id").write_text(f"{uuid.uuid4().hex}\n")

@@ -48,7 +48,10 @@ def hosts_file(record: Record, hosts: Iterable[tuple[str, str]]) -> dict[str, An
 def cluster_spec(record: Record, machine: Machine) -> dict[str, Any]:
     """The cluster spec for hosts on this machine: options that any nested or older host needs, no others."""
     spec: dict[str, Any] = {}
-    if record.source:
+    if record.source and record.internet:
+        # The packages of this internet are not the vendors' own, as those of a fork are not.
+        spec["fingerprints"] = dict.fromkeys(("kubernetes", "containerd"), record.source.fingerprint)
+    elif record.source:
         spec["source"] = {"mirror": record.source.url, "fingerprint": record.source.fingerprint}
     if machine.cgroup == 1:
         spec["kubernetes"] = {"ignore_preflight": ["SystemVerification"]}

@@ -76,10 +76,14 @@ def up(
     releases: Sequence[str] = ("debian-12", "debian-12"),
     mirror: Mirror | Source | None = None,
     addresses: int = 0,
+    internet: bool = False,
     report: Reporter = silent,
 ) -> Lab:
-    """Bring up a lab with one host per release, named host1, host2, …; it outlives this process. Raises LabError."""
-    made = bring_up(name or state.default_name(), releases, mirror=mirror, addresses=addresses, report=report)
+    """Bring up a lab with one host per release, named host1, host2, …; it outlives this process. `internet`: hosts find
+    the official names on the bridge, answered from the mirror. Raises LabError."""
+    made = bring_up(
+        name or state.default_name(), releases, mirror=mirror, addresses=addresses, internet=internet, report=report
+    )
     return Lab(made, report)
 
 

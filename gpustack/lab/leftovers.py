@@ -3,13 +3,13 @@
 import shutil
 
 from gpustack.events import Event, Reporter
-from gpustack.lab import detached, hosts, mirror, network, pool, state, sysctls
+from gpustack.lab import detached, hosts, mirror, network, official_names, pool, state, sysctls
 from gpustack.lab.state import Record
 
 
 def dead(record: Record) -> bool:
     """Whether nothing of the lab runs: it crashed, was killed or powered off, or the machine was booted since."""
-    parts = [*(host.name for host in record.hosts), mirror.PART]
+    parts = [*(host.name for host in record.hosts), mirror.PART, official_names.PART]
     return record.boot != state.boot_id() or not any(detached.running(record, part) for part in parts)
 
 
@@ -19,7 +19,8 @@ def remove(record: Record, *, keep_console: bool = False) -> None:
     Hold the lab's lock; takes the machine's. The record goes last: an interrupted removal is found and finished.
     """
     hosts.kill(record, record.hosts)
-    detached.end(record, mirror.PART)
+    for part in (mirror.PART, official_names.PART):
+        detached.end(record, part)
     with state.locked("machine"):
         network.drop_network(record)
         if record.pool.with_suffix(".btrfs").exists():

@@ -32,18 +32,22 @@ def start(record: Record, mirror: Mirror) -> None:
 
 
 def wait(record: Record, mirror: Mirror, report: Reporter) -> None:
+    wait_for(record, PART, mirror.port, report)
+
+
+def wait_for(record: Record, part: str, port: int, report: Reporter) -> None:
     """Until it takes connections. Raises LabError with its last words when it ends or does not within two minutes."""
     begun = time.monotonic()
     while True:
         try:
-            socket.create_connection((record.gateway, mirror.port), timeout=1.0).close()
+            socket.create_connection((record.gateway, port), timeout=1.0).close()
         except OSError as refused:
             waited = time.monotonic() - begun
-            if waited > START_LIMIT or (waited > 2 and not detached.running(record, PART)):
-                why = detached.last_words(record, PART)
-                hint = f"cat {record.console(PART)}"
-                raise LabError("lab-mirror-dead", "The lab's mirror did not start.", why, hint) from refused
+            if waited > START_LIMIT or (waited > 2 and not detached.running(record, part)):
+                why = detached.last_words(record, part)
+                hint = f"cat {record.console(part)}"
+                raise LabError("lab-mirror-dead", f"The lab's {part} did not start.", why, hint) from refused
             time.sleep(0.1)
             continue
-        report(Event("done", PART, f"serves on {record.gateway}:{mirror.port}", time.monotonic() - begun))
+        report(Event("done", part, f"serves on {record.gateway}:{port}", time.monotonic() - begun))
         return

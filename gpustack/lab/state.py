@@ -51,7 +51,8 @@ class Source:
 
 @dataclass(frozen=True)
 class Record:
-    """`net` is the first three numbers of the subnet, `boot` the boot id of the machine that the lab was made in."""
+    """`net` is the first three numbers of the subnet, `boot` the boot id of the machine that the lab was made in.
+    `internet`: hosts find the official names on the bridge, answered from `source`, which the inventory then omits."""
 
     name: str
     net: str
@@ -61,6 +62,7 @@ class Record:
     hosts: tuple[Host, ...]
     addresses: tuple[Address, ...] = ()
     source: Source | None = None
+    internet: bool = False
 
     @property
     def mark(self) -> str:
@@ -141,6 +143,7 @@ def read(name: str) -> Record | None:
         hosts=tuple(Host(**host) for host in fields["hosts"]),
         addresses=tuple(Address(**address) for address in fields["addresses"]),
         source=Source(**fields["source"]) if fields["source"] else None,
+        internet=fields.get("internet", False),
     )
 
 

@@ -42,7 +42,7 @@ def two(done: list[str], tmp_path: Path) -> Record:
 
 def test_the_last_lab_takes_everything_along(done: list[str], two: Record) -> None:
     leftovers.remove(two)
-    assert done == ["kill two", "end mirror", "network", "pool", "sysctls", "tables"]
+    assert done == ["kill two", "end mirror", "end internet", "network", "pool", "sysctls", "tables"]
     assert not two.state.exists()
     assert list(state.MACHINE.iterdir()) == []
 
@@ -50,14 +50,14 @@ def test_the_last_lab_takes_everything_along(done: list[str], two: Record) -> No
 def test_another_lab_keeps_pool_and_sysctls(done: list[str], two: Record) -> None:
     state.write(replace(two, name="three", net="10.77.4"))
     leftovers.remove(two)
-    assert done == ["kill two", "end mirror", "network"]
+    assert done == ["kill two", "end mirror", "end internet", "network"]
     assert [lab.name for lab in state.records()] == ["three"]
 
 
 def test_a_lab_of_another_user_keeps_sysctls_but_not_our_pool(done: list[str], two: Record, tmp_path: Path) -> None:
     state.write(replace(two, name="three", net="10.77.4", pool=tmp_path / "elsewhere"))
     leftovers.remove(two)
-    assert done == ["kill two", "end mirror", "network", "pool"]
+    assert done == ["kill two", "end mirror", "end internet", "network", "pool"]
 
 
 def test_an_interrupted_removal_keeps_the_record(done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,73 @@
+"""`lab up --as-internet`: lab hosts find the official names on the bridge, with TLS by a throw-away CA that they trust.
+
+Only lab hosts know these names so, by their /etc/hosts; the machine does not. To the product it is the internet: the
+inventory names no mirror, only the key that this internet's packages are signed with.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from gpustack.config.versions import KNOWN_SETS, version_set
+from gpustack.events import Reporter
+from gpustack.lab import detached, mirror
+from gpustack.lab.commands import run
+from gpustack.lab.state import Record, Source
+
+PART, PORT = "internet", 443
+DAYS = "30"
+# By the name that clients connect to: the name that image references have. Docker Hub's differ.
+REGISTRIES = {"registry-1.docker.io": "docker.io"} | {
+    name: name for name in ("ghcr.io", "nvcr.io", "quay.io", "registry.k8s.io")
+}
+
+
+def names() -> list[str]:
+    """Every host name that an installation from official sources asks for, of all version sets."""
+    found = set(REGISTRIES)
+    for known in map(version_set, KNOWN_SETS):
+        urls = [known.flannel_manifest, *(url for source in known.apt.values() for url in (source.uri, source.key))]
+        found |= {urlsplit(url).netloc for url in urls}
+    return sorted(found)
+
+
+def certificates(record: Record) -> Path:
+    """Folder of ca.crt, server.crt and server.key."""
+    return record.state / PART
+
+
+def certify(record: Record) -> None:
+    """A CA, and a certificate of it for all names; made once. The CA's own key is thrown away."""
+    directory = certificates(record)
+    if (directory / "server.crt").exists():
+        return
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    ca, key = str(directory / "ca.crt"), directory / "ca.key"
+    fresh = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days"]
+    run([*fresh, DAYS, "-subj", f"/CN=gpustack lab {record.name}", "-keyout", str(key), "-out", ca])
+    of_server = ["-keyout", str(directory / "server.key"), "-out", str(directory / "server.new")]
+    known_as = "subjectAltName=" + ",".join(f"DNS:{name}" for name in names())
+    extensions = ["-addext", known_as, "-addext", "basicConstraints=critical,CA:FALSE"]
+    run([*fresh, DAYS, "-CA", ca, "-CAkey", str(key), "-subj", "/CN=internet", *extensions, *of_server])
+    key.unlink()
+    (directory / "server.new").rename(directory / "server.crt")
+
+
+def teach(record: Record, root: Path) -> None:
+    """Lets the host with this root find the names on the bridge, and trust the CA."""
+    with (root / "etc/hosts").open("a") as file:
+        file.writelines(f"{record.gateway} {name}\n" for name in names())
+    trusted = root / "usr/local/share/ca-certificates/gpustack-lab.crt"
+    if not trusted.exists():
+        shutil.copyfile(certificates(record) / "ca.crt", trusted)
+        run(["chroot", str(root), "update-ca-certificates"])
+
+
+def start(record: Record, source: Source, report: Reporter) -> None:
+    """Raises LabError when the server does not take connections."""
+    if not detached.running(record, PART):
+        upstream = urlsplit(source.url).netloc
+        command = [sys.executable, "-m", "gpustack.lab.internet", record.gateway, upstream, str(certificates(record))]
+        detached.start(record, PART, command)
+    mirror.wait_for(record, PART, PORT, report)
