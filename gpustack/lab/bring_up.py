@@ -11,10 +11,12 @@ from gpustack.lab import (
     identity,
     inventory,
     leftovers,
+    locks,
     network,
     official_names,
     pool,
     seeds,
+    snapshots,
     state,
     sysctls,
 )
@@ -22,9 +24,9 @@ from gpustack.lab import mirror as mirrors
 from gpustack.lab.capabilities import Machine
 from gpustack.lab.mirror import Mirror
 from gpustack.lab.releases import RELEASES
-from gpustack.lab.state import Address, Host, Record, Source
+from gpustack.lab.state import MOST_HOSTS, Address, Host, Record, Source
 
-MOST_HOSTS, MOST_ADDRESSES = 80, 150
+MOST_ADDRESSES = 150
 
 
 def bring_up(
@@ -44,10 +46,10 @@ def bring_up(
     judge(name, releases, addresses, unanswered=internet and mirror is None)
     machine = capabilities.require()
     leftovers.sweep(report)
-    with state.locked(name):
-        there = state.read(name)
+    with locks.locked(name):
+        there = leftovers.find(name)
         if there:
-            _same(there, releases, addresses, internet=internet)
+            _same(state.legible(there), releases, addresses, internet=internet)
             return _make(there, mirror, machine, report)
         record = _claim(name, releases, addresses, internet=internet)
         try:
@@ -85,7 +87,7 @@ def _same(there: Record, releases: Sequence[str], addresses: int, *, internet: b
 
 def _claim(name: str, releases: Sequence[str], addresses: int, *, internet: bool) -> Record:
     """Choose a subnet and write the record, so that whatever is made from here on can be found and removed."""
-    with state.locked("machine"):
+    with locks.locked("machine"):
         net = network.free_net(network.used_networks(), [other.net for other in state.records()])
         made = tuple(Host(f"host{i + 1}", release, f"{net}.{11 + i}") for i, release in enumerate(releases))
         extra = tuple(Address(f"n{i + 1:02}", made[i % len(made)].name, f"{net}.{100 + i}") for i in range(addresses))
@@ -97,11 +99,13 @@ def _claim(name: str, releases: Sequence[str], addresses: int, *, internet: bool
 
 def _make(record: Record, mirror: Mirror | Source | None, machine: Machine, report: Reporter) -> Record:
     """Everything that is not there yet, in an order in which each part finds what it needs."""
-    with state.locked("machine"):
+    with locks.locked("machine"):
         pool.open_pool(record.pool)
         leftovers.sweep_files(record)
         sysctls.raise_limits()
         network.raise_network(record)
+    if record.restoring:
+        record = snapshots.put_back(record)
     identity.make_keys(record)
     if isinstance(mirror, Mirror):
         mirrors.start(record, mirror)

@@ -53,7 +53,7 @@ def require() -> Machine:
     return Machine(
         cgroup=cgroups.version(),
         oom_score=capable(Path("/proc/self/status").read_text(), CAP_SYS_RESOURCE),
-        swap=len(Path("/proc/swaps").read_text().splitlines()) > 1,
+        swap=swaps(Path("/proc/swaps").read_text()),
     )
 
 
@@ -104,6 +104,11 @@ def capable(status: str, capability: int) -> bool:
     """Whether /proc/PID/status shows the capability, by its number, as effective."""
     effective = next(line.split()[1] for line in status.splitlines() if line.startswith("CapEff:"))
     return bool(int(effective, 16) >> capability & 1)
+
+
+def swaps(listed: str) -> bool:
+    """Whether the text of /proc/swaps lists any swap below its heading; empty on a kernel without swap."""
+    return len(listed.splitlines()) > 1
 
 
 def _in_own_network(command: str) -> bool:

@@ -69,10 +69,10 @@ def processes(group: str) -> list[int]:
     return sorted(found - {0})
 
 
-def kill(group: str, *, limit: float = 20.0) -> None:
-    """SIGKILL everything in the group until nothing is left. Raises LabError after `limit` seconds."""
+def kill(*groups: str, limit: float = 20.0) -> None:
+    """SIGKILL everything in the groups until nothing is left. Raises LabError after `limit` seconds."""
     deadline = time.monotonic() + limit
-    while left := processes(group):
+    while left := [pid for group in groups for pid in processes(group)]:
         for pid in left:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -83,7 +83,7 @@ def kill(group: str, *, limit: float = 20.0) -> None:
             why = "A process in an uninterruptible system call cannot be killed."
             raise LabError(
                 "lab-process-stays",
-                f"Processes of {group} do not end: {pids}.",
+                f"Processes of {', '.join(groups)} do not end: {pids}.",
                 why,
                 f"ps -o pid,stat,wchan,cmd {pids}",
             )

@@ -6,26 +6,40 @@ import subprocess
 from collections.abc import Sequence
 
 from gpustack.errors import LabError
+from gpustack.lab import locks
 
 # Where system administration is, also when an ordinary user's PATH lacks it.
 PATH = os.environ.get("PATH", "") + ":/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin"
 
 
 def run(argv: Sequence[str], *, limit: float = 60.0) -> str:
-    """Standard output of `argv`. Raises LabError when it fails or runs longer than `limit` seconds."""
-    done = attempt(argv, limit=limit)
+    """Standard output of `argv`, which keeps the locks of this process until it ends.
+
+    Raises LabError when it fails or runs longer than `limit` seconds.
+    """
+    done = attempt(argv, limit=limit, keeps=locks.held())
     if done.returncode != 0:
         message = f"`{shlex.join(argv)}` failed with status {done.returncode}."
         raise LabError("lab-command-failed", message, (done.stderr or done.stdout).strip(), shlex.join(argv))
     return done.stdout
 
 
-def attempt(argv: Sequence[str], *, limit: float = 60.0) -> subprocess.CompletedProcess[str]:
-    """As `run`, for callers that judge the exit status themselves. 127 is a program that is not there."""
+def attempt(argv: Sequence[str], *, limit: float = 60.0, keeps: Sequence[int] = ()) -> subprocess.CompletedProcess[str]:
+    """As `run`, for callers that judge the exit status themselves. 127 is a program that is not there.
+
+    `keeps`: file descriptors that it inherits.
+    """
     environment = os.environ | {"PATH": PATH, "LC_ALL": "C"}
     try:
         return subprocess.run(
-            argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=limit, check=False, env=environment
+            argv,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=limit,
+            check=False,
+            env=environment,
+            pass_fds=keeps,
         )
     except FileNotFoundError as missing:
         return subprocess.CompletedProcess(argv, 127, "", str(missing))

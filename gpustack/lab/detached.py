@@ -8,7 +8,7 @@ from pathlib import Path
 
 import gpustack
 from gpustack.errors import LabError
-from gpustack.lab import cgroups
+from gpustack.lab import cgroups, locks
 from gpustack.lab.commands import PATH, run
 from gpustack.lab.state import Record
 
@@ -18,7 +18,8 @@ START_LIMIT = 20.0
 def start(record: Record, part: str, command: list[str], environment: dict[str, str] | None = None) -> None:
     """Run `command` under the runner in the group of `part`; what it says goes to the console file of that part.
 
-    Gives back when it is in its group, where it can be found and ended. Raises LabError when it is not within 20 s.
+    Gives back when it is in its group, where it can be found and ended; until then it keeps the lab's lock, also when
+    the caller is killed. Raises LabError when it is not there within 20 s.
     """
     console = record.console(part)
     console.parent.mkdir(parents=True, exist_ok=True)
@@ -33,7 +34,14 @@ def start(record: Record, part: str, command: list[str], environment: dict[str, 
             # setsid --fork ends at once: the runner is nobody's child, and no terminal's.
             argv = ["setsid", "--fork", *runner]
             subprocess.run(
-                argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=variables, cwd="/", check=True
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env=variables,
+                cwd="/",
+                check=True,
+                pass_fds=locks.held(),
             )
     deadline = time.monotonic() + START_LIMIT
     while not running(record, part):

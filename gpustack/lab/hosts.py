@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -96,7 +97,7 @@ def wait_for_ssh(record: Record, hosts: Iterable[Host], report: Reporter) -> Non
     while waiting:
         for host in list(waiting):
             waited = time.monotonic() - begun
-            if attempt([*ssh(record, host), "true"], limit=20.0).returncode == 0:
+            if listens(host) and attempt([*ssh(record, host), "true"], limit=20.0).returncode == 0:
                 waiting.remove(host)
                 report(Event("done", host.name, "takes logins", time.monotonic() - begun))
             elif waited > BOOT_LIMIT or (waited > 2 and not running(record, host)):
@@ -105,6 +106,15 @@ def wait_for_ssh(record: Record, hosts: Iterable[Host], report: Reporter) -> Non
                     "lab-host-dead", f"Lab host {host.name} did not come up.", why, f"cat {record.console(host.name)}"
                 )
         time.sleep(0.05)
+
+
+def listens(host: Host) -> bool:
+    """Whether sshd answers. An ssh that begins too early would wait a second and more for its next packet."""
+    try:
+        with socket.create_connection((host.address, 22), timeout=0.2) as connection:
+            return connection.recv(4) == b"SSH-"
+    except OSError:
+        return False
 
 
 def stop(record: Record, hosts: Iterable[Host], report: Reporter) -> None:
@@ -125,7 +135,9 @@ def supervisors(record: Record, host: Host) -> list[int]:
 
 
 def kill(record: Record, hosts: Iterable[Host]) -> None:
-    """End the hosts as a power cut does, with what systemd-nspawn leaves when it is killed."""
+    """End the hosts as a power cut does, all at once, with what systemd-nspawn leaves when it is killed."""
+    hosts = list(hosts)
+    cgroups.kill(*(record.group(host.name) for host in hosts))
     for host in hosts:
         detached.end(record, host.name)
         network.drop_links(f"vb-{machine_name(record, host)}")

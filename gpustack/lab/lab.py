@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpustack.events import Reporter, silent
-from gpustack.lab import capabilities, hosts, leftovers, snapshots, state
+from gpustack.lab import capabilities, hosts, leftovers, locks, snapshots, state
 from gpustack.lab.bring_up import bring_up
 from gpustack.lab.inventory import inventory_path
 from gpustack.lab.mirror import Mirror
@@ -96,8 +96,8 @@ def down(name: str | None = None, *, graceful: bool = True, report: Reporter = s
     """Shut the hosts down (or kill them) and remove all that `up` made. False when there was nothing to do."""
     capabilities.require_root()
     name = name or state.default_name()
-    with state.locked(name):
-        record = state.read(name)
+    with locks.locked(name):
+        record = leftovers.find(name)
         if record:
             if graceful and record.boot == state.boot_id():
                 hosts.stop(record, record.hosts, report)

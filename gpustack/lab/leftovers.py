@@ -3,7 +3,7 @@
 import shutil
 
 from gpustack.events import Event, Reporter
-from gpustack.lab import detached, hosts, mirror, network, official_names, pool, state, sysctls
+from gpustack.lab import detached, hosts, locks, mirror, network, official_names, pool, state, sysctls
 from gpustack.lab.state import Record
 
 
@@ -21,7 +21,7 @@ def remove(record: Record, *, keep_console: bool = False) -> None:
     hosts.kill(record, record.hosts)
     for part in (mirror.PART, official_names.PART):
         detached.end(record, part)
-    with state.locked("machine"):
+    with locks.locked("machine"):
         network.drop_network(record)
         if record.pool.with_suffix(".btrfs").exists():
             pool.open_pool(record.pool)
@@ -39,17 +39,24 @@ def remove(record: Record, *, keep_console: bool = False) -> None:
         if not others:
             sysctls.restore()
             network.forget_tables()
-            state.drop_locks()
+            locks.tidy()
         state.forget(record.name)
+
+
+def find(name: str) -> Record | None:
+    """The record of a lab, `unknown` where only rules on this machine speak of it, None where nothing does."""
+    return state.read(name) or (state.unknown(name) if name in network.names() else None)
 
 
 def sweep(report: Reporter) -> None:
     """Remove all labs of this machine whose processes are gone and that nobody is working on."""
-    for record in state.records():
+    known = state.records()
+    lost = network.names() - {record.name for record in known}
+    for record in (*known, *map(state.unknown, sorted(lost))):
         if not dead(record):
             continue
-        with state.locked(record.name, wait=False) as mine:
-            current = state.read(record.name) if mine else None
+        with locks.locked(record.name, wait=False) as mine:
+            current = find(record.name) if mine else None
             if current and dead(current):
                 report(Event("note", record.name, "its processes are gone; what they left is removed"))
                 remove(current)

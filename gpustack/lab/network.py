@@ -7,12 +7,15 @@ from ipaddress import IPv4Network
 from pathlib import Path
 
 from gpustack.errors import LabError
+from gpustack.lab import locks
 from gpustack.lab.commands import attempt, run
-from gpustack.lab.state import MACHINE, Record
+from gpustack.lab.state import Record
 
 BLOCK = IPv4Network("10.77.0.0/16")
 PODS = IPv4Network("10.244.0.0/16")
 SERVICES = IPv4Network("10.96.0.0/12")
+COMMENT = "gpustack-lab:"
+NO_PROGRAM = 127
 LINKS = Path("/sys/class/net")
 
 
@@ -86,23 +89,40 @@ def drop_links(pattern: str) -> None:
 
 
 def remove_rules(record: Record) -> None:
-    for table in ("nat", "filter"):
-        for line in run(["iptables", "-w", "-t", table, "-S"]).splitlines():
-            words = shlex.split(line)
-            if words[0] == "-A" and comment(record) in words:
-                run(["iptables", "-w", "-t", table, "-D", *words[1:]])
+    for table, words in _rules():
+        if comment(record) in words:
+            run(["iptables", "-w", "-t", table, "-D", *words])
+
+
+def names() -> set[str]:
+    """Names of the labs that have rules on this machine, with a record or without."""
+    if attempt(["iptables", "--version"]).returncode == NO_PROGRAM:
+        return set()
+    return {word.removeprefix(COMMENT) for _, words in _rules() for word in words if word.startswith(COMMENT)}
+
+
+def _rules() -> list[tuple[str, list[str]]]:
+    """Table, and the words of each rule in it."""
+    return [
+        (table, shlex.split(line)[1:])
+        for table in ("nat", "filter")
+        for line in run(["iptables", "-w", "-t", table, "-S"]).splitlines()
+        if line.startswith("-A ")
+    ]
 
 
 def remember_tables() -> None:
     """Note once which nftables tables the machine had: iptables makes `ip nat` and `ip filter` if they are missing."""
-    file = MACHINE / "tables"
+    file = locks.MACHINE / "tables"
     if not file.exists():
-        file.write_text(run(["nft", "list", "tables"]))
+        fresh = file.with_suffix(".new")
+        fresh.write_text(run(["nft", "list", "tables"]))
+        fresh.replace(file)
 
 
 def forget_tables() -> None:
     """Delete the tables that were not there before the first lab, if nobody put a rule into them since."""
-    file = MACHINE / "tables"
+    file = locks.MACHINE / "tables"
     if not file.exists():
         return
     for table in ("nat", "filter"):
@@ -114,4 +134,4 @@ def forget_tables() -> None:
 
 
 def comment(record: Record) -> str:
-    return f"gpustack-lab:{record.name}"
+    return f"{COMMENT}{record.name}"

@@ -26,7 +26,8 @@ def open_pool(mount: Path) -> None:
 
 
 def close_pool(mount: Path) -> None:
-    """Unmount; its loop device goes with it."""
+    """Unmount; its loop device goes with it. One that was not finished goes too."""
+    mount.with_suffix(".new").unlink(missing_ok=True)
     if mount.is_mount():
         run(["umount", str(mount)])
 

@@ -5,17 +5,20 @@
 It outlives the command that started it and ends with the host. A mirror runs under it as well.
 """
 
+import os
 import signal
 import subprocess
 import sys
 
 from gpustack.lab import cgroups
 
+FILES = 1024
 REBOOT = 133  # exit status of systemd-nspawn --keep-unit when the host asked for a reboot
 
 
 def main(group: str, command: list[str]) -> int:
     inner = cgroups.enter(group)
+    os.closerange(3, FILES)  # the locks of the command that started it
     join = (lambda: cgroups.join(inner)) if inner else None
     while True:
         # Between fork and exec, so that systemd-nspawn and what it starts are never in the runner's own group.

@@ -9,8 +9,8 @@ from pathlib import Path
 from gpustack.events import Event, Reporter
 from gpustack.lab import pool
 from gpustack.lab.commands import run
+from gpustack.lab.locks import locked
 from gpustack.lab.releases import RELEASES, Packages, packages
-from gpustack.lab.state import locked
 
 # What a minimal server installation has, and no more: what a cluster needs is for the product to install.
 INCLUDE = (

@@ -4,13 +4,8 @@ Records stand in one place for the whole machine, because labs of different chec
 subnets and sysctls. Everything needed to remove a lab is in its record.
 """
 
-import fcntl
 import hashlib
 import json
-import os
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -18,9 +13,9 @@ from platformdirs import user_cache_path, user_state_path
 
 import gpustack
 from gpustack.errors import LabError
+from gpustack.lab import locks
 
-MACHINE = Path("/run/gpustack-lab")
-LOCK_LIMIT = 900.0
+MOST_HOSTS = 80
 
 
 @dataclass(frozen=True)
@@ -52,7 +47,8 @@ class Source:
 @dataclass(frozen=True)
 class Record:
     """`net` is the first three numbers of the subnet, `boot` the boot id of the machine that the lab was made in.
-    `internet`: hosts find the official names on the bridge, answered from `source`, which the inventory then omits."""
+    `internet`: hosts find the official names on the bridge, answered from `source`, which the inventory then omits.
+    `restoring`: the snapshot that the roots are being replaced by."""
 
     name: str
     net: str
@@ -63,6 +59,12 @@ class Record:
     addresses: tuple[Address, ...] = ()
     source: Source | None = None
     internet: bool = False
+    restoring: str = ""
+
+    @property
+    def readable(self) -> bool:
+        """Whether it was read, and not made up by `unknown`."""
+        return bool(self.net)
 
     @property
     def mark(self) -> str:
@@ -123,90 +125,68 @@ def boot_id() -> str:
 
 def write(record: Record) -> None:
     fields = asdict(record) | {"state": str(record.state), "pool": str(record.pool)}
-    fresh = MACHINE / f"{record.name}.new"
+    fresh = locks.MACHINE / f"{record.name}.new"
     fresh.write_text(json.dumps(fields, indent=1))
-    fresh.replace(MACHINE / f"{record.name}.json")
+    fresh.replace(locks.MACHINE / f"{record.name}.json")
 
 
 def read(name: str) -> Record | None:
-    """The record of a lab that was brought up and not yet taken down; None when there is none."""
+    """The record of a lab that was brought up and not yet taken down; None when there is none.
+
+    Of one that cannot be read, another version's for example, gives `unknown`.
+    """
     try:
-        fields = json.loads((MACHINE / f"{name}.json").read_text())
+        fields = json.loads((locks.MACHINE / f"{name}.json").read_text())
+        return Record(
+            name=fields["name"],
+            net=fields["net"],
+            state=Path(fields["state"]),
+            pool=Path(fields["pool"]),
+            boot=fields["boot"],
+            hosts=tuple(Host(**host) for host in fields["hosts"]),
+            addresses=tuple(Address(**address) for address in fields["addresses"]),
+            source=Source(**fields["source"]) if fields["source"] else None,
+            internet=fields.get("internet", False),
+            restoring=fields.get("restoring", ""),
+        )
     except FileNotFoundError:
         return None
-    return Record(
-        name=fields["name"],
-        net=fields["net"],
-        state=Path(fields["state"]),
-        pool=Path(fields["pool"]),
-        boot=fields["boot"],
-        hosts=tuple(Host(**host) for host in fields["hosts"]),
-        addresses=tuple(Address(**address) for address in fields["addresses"]),
-        source=Source(**fields["source"]) if fields["source"] else None,
-        internet=fields.get("internet", False),
-    )
+    except (ValueError, KeyError, TypeError):
+        return unknown(name)
+
+
+def unknown(name: str) -> Record:
+    """A lab of which only the name is known: all hosts that it may have, so that it can be taken down."""
+    hosts = tuple(Host(f"host{i + 1}", "", "") for i in range(MOST_HOSTS))
+    return Record(name, "", state_directory(name), cache_directory() / "pool", boot_id(), hosts)
 
 
 def existing(name: str | None) -> Record:
-    """The record of the named lab, by default this checkout's. Raises LabError when it is not up."""
+    """The record of the named lab, by default this checkout's. Raises LabError when it is not up or not readable."""
     record = read(name or default_name())
     if record is None:
         up = "gpustack lab up" + (f" --name {name}" if name else "")
         raise LabError(
             "lab-not-up", f"There is no lab {name or default_name()}.", "It was never brought up, or taken down.", up
         )
+    return legible(record)
+
+
+def legible(record: Record) -> Record:
+    """Raises LabError when nothing but the name of the lab is known."""
+    if not record.readable:
+        why = f"{locks.MACHINE / record.name}.json is missing, broken, or of another version of gpustack."
+        down = f"gpustack lab down --name {record.name}"
+        raise LabError("lab-record-broken", f"The record of lab {record.name} cannot be read.", why, down)
     return record
 
 
 def records() -> list[Record]:
     """All labs of this machine, of every checkout and user."""
-    found = (read(path.stem) for path in sorted(MACHINE.glob("*.json")))
+    found = (read(path.stem) for path in sorted(locks.MACHINE.glob("*.json")))
     return [record for record in found if record]
 
 
 def forget(name: str) -> None:
-    (MACHINE / f"{name}.json").unlink(missing_ok=True)
-
-
-@contextmanager
-def locked(what: str, *, wait: bool = True) -> Iterator[bool]:
-    """Hold the lock of a lab (its name) or of the `machine`. Without `wait` gives False when somebody else holds it.
-
-    It ends with its holder's process. Raises LabError after 15 minutes of waiting.
-    """
-    MACHINE.mkdir(mode=0o755, parents=True, exist_ok=True)
-    path = MACHINE / f"{what}.lock"
-    deadline = time.monotonic() + (LOCK_LIMIT if wait else 0.0)
-    while (file := _taken(path)) is None:
-        if not wait:
-            yield False
-            return
-        if time.monotonic() > deadline:
-            why = f"Waited {LOCK_LIMIT / 60:.0f} minutes."
-            raise LabError("lab-busy", f"Another gpustack process works on {what}.", why, f"fuser -v {path}")
-        time.sleep(0.1)
-    try:
-        yield True
-    finally:
-        path.unlink(missing_ok=True)
-        os.close(file)
-
-
-def drop_locks() -> None:
-    """Remove the files of locks whose holders were killed."""
-    for path in MACHINE.glob("*.lock"):
-        with locked(path.stem, wait=False):
-            pass
-
-
-def _taken(path: Path) -> int | None:
-    """The locked file, or None while another process has it (also when that one has just removed the file)."""
-    file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if path.stat().st_ino == os.fstat(file).st_ino:
-            return file
-    except (BlockingIOError, FileNotFoundError):
-        pass
-    os.close(file)
-    return None
+    for suffix in ("new", "json"):
+        (locks.MACHINE / f"{name}.{suffix}").unlink(missing_ok=True)

@@ -6,7 +6,7 @@ Lab hosts share vm.*, kernel.* and fs.* with the machine, and may write them as 
 import json
 from pathlib import Path
 
-from gpustack.lab.state import MACHINE
+from gpustack.lab import locks
 
 PROC = Path("/proc/sys")
 # What the lab itself needs: every host has its own systemd, journal and kubelet, all of which watch files.
@@ -42,7 +42,7 @@ WRITTEN = (
 
 def raise_limits() -> None:
     """Record everything once, then set what is needed; a value that is already higher stays."""
-    file = MACHINE / "sysctls"
+    file = locks.MACHINE / "sysctls"
     if not file.exists():
         values = {name: (PROC / name).read_text() for name in (*NEEDED, *WRITTEN) if (PROC / name).exists()}
         fresh = file.with_suffix(".new")
@@ -55,7 +55,7 @@ def raise_limits() -> None:
 
 def restore() -> None:
     """Put back what was recorded; nothing to do without a record."""
-    file = MACHINE / "sysctls"
+    file = locks.MACHINE / "sysctls"
     if not file.exists():
         return
     for name, value in json.loads(file.read_text()).items():

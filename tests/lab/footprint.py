@@ -40,7 +40,7 @@ def processes() -> set[str]:
             words = path.read_text().split("\0")
         except (OSError, UnicodeDecodeError):
             continue  # it ended meanwhile
-        if any(word.startswith(("gpustack-lab-", "--machine=gp")) for word in words):
+        if any(word.startswith(("gpustack-lab-", "--machine=gp")) or "/gpustack/lab/" in word for word in words):
             found.add(f"process {path.parent.name} {' '.join(words[:6])}")
     return found
 

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.lab
 
 NAME = f"t{os.getpid()}-hosts"
 OTHER = f"t{os.getpid()}-other"
+ALONE = f"t{os.getpid()}-alone"
 BOTH = ("host1", "host2")
 SWAPOFF = "import ctypes;libc=ctypes.CDLL(None,use_errno=True);libc.swapoff(b'/');print(ctypes.get_errno())"
 
@@ -120,8 +121,13 @@ def test_swapoff_of_everything_leaves_the_machine_s_swap_on(two: lab.Lab, tmp_pa
         on = subprocess.run(["swapon", file], check=False, capture_output=True, text=True, timeout=30)
         if on.returncode != 0:
             pytest.skip(f"no swap can be turned on here: {on.stderr}")
+        off = two.exec("host1", ["sudo", "swapoff", str(file)])
+        assert off.returncode != 0
+        assert "Operation not permitted" in off.stderr
         two.exec("host1", ["sudo", "swapoff", "--all"])
         assert str(file) in Path("/proc/swaps").read_text()
+        lab.up(NAME, releases=["debian-12", "debian-13"])
+        assert "swap: keep" in (two.inventory / "group_vars" / "all" / "gpustack.yml").read_text()
     finally:
         subprocess.run(["swapoff", file], check=False, capture_output=True, timeout=30)
         file.unlink()
@@ -204,7 +210,7 @@ def test_down_leaves_nothing_and_twice_is_fine(two: lab.Lab, before: set[str]) -
 @pytest.mark.parametrize("victim", ["python", "systemd-nspawn", "systemd"])
 def test_down_after_kill_9(before: set[str], victim: str) -> None:
     """The runner, systemd-nspawn, and PID 1 of the host."""
-    made = lab.up(NAME, releases=["debian-12"])
+    made = lab.up(ALONE, releases=["debian-12"])
     group = made.record.group("host1")
     killed = [pid for pid in cgroups.processes(group) if Path(f"/proc/{pid}/comm").read_text().strip() == victim]
     assert killed
@@ -212,26 +218,26 @@ def test_down_after_kill_9(before: set[str], victim: str) -> None:
     begun = time.monotonic()
     made.down()
     assert time.monotonic() - begun < 30, "waited for a host that cannot be told to power off"
-    assert left_by(NAME, before) == set()
+    assert left_by(ALONE, before) == set()
 
 
 def test_a_lab_whose_processes_are_gone_is_recognised_and_removed(before: set[str]) -> None:
-    made = lab.up(NAME, releases=["debian-12"])
+    made = lab.up(ALONE, releases=["debian-12"])
     assert not leftovers.dead(made.record)
     cgroups.kill(made.record.group("host1"))
     assert leftovers.dead(made.record)
-    assert lab.down(f"{NAME}-another") is False
-    assert state.read(NAME) is None
-    assert left_by(NAME, before) == set()
+    assert lab.down(f"{ALONE}-another") is False
+    assert state.read(ALONE) is None
+    assert left_by(ALONE, before) == set()
 
 
 def test_a_failed_up_leaves_only_the_console(before: set[str]) -> None:
     silent = lab.Mirror(lambda address: ["sh", "-c", f"echo no mirror on {address}; exit 3"], 9, "0" * 40)
     with pytest.raises(LabError) as caught:
-        lab.up(NAME, releases=["debian-12"], mirror=silent)
+        lab.up(ALONE, releases=["debian-12"], mirror=silent)
     assert caught.value.reference == "lab-mirror-dead"
     assert "no mirror on 10.77." in caught.value.why
-    assert left_by(NAME, before) == {f"file {state.state_directory(NAME)}"}
-    assert [path.name for path in state.state_directory(NAME).iterdir()] == ["console"]
-    lab.up(NAME, releases=["debian-12"]).kill()
-    assert left_by(NAME, before) == set()
+    assert left_by(ALONE, before) == {f"file {state.state_directory(ALONE)}"}
+    assert [path.name for path in state.state_directory(ALONE).iterdir()] == ["console"]
+    lab.up(ALONE, releases=["debian-12"]).kill()
+    assert left_by(ALONE, before) == set()

@@ -2,7 +2,7 @@ import pytest
 
 from gpustack.errors import LabError
 from gpustack.lab import capabilities
-from gpustack.lab.capabilities import CAP_SYS_RESOURCE, capable, refuse
+from gpustack.lab.capabilities import CAP_SYS_RESOURCE, capable, refuse, swaps
 
 NO_RESOURCE = "Name:\tpython\nCapInh:\t0000000000000000\nCapEff:\t000001fffeffffff\n"
 ALL = "CapEff:\t000001ffffffffff\n"
@@ -46,3 +46,19 @@ def test_the_kernel_s_gaps_are_named_all_at_once(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(("status", "expected"), [(NO_RESOURCE, False), (ALL, True)])
 def test_sys_resource(status: str, expected: bool) -> None:
     assert capable(status, CAP_SYS_RESOURCE) is expected
+
+
+SWAPS = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n"
+
+
+@pytest.mark.parametrize(
+    ("listed", "expected"),
+    [
+        ("", False),
+        (SWAPS, False),
+        (f"{SWAPS}/dev/dm-1                               partition\t8388604\t\t0\t\t-2\n", True),
+        (f"{SWAPS}/swapfile                               file\t\t2097148\t\t512\t\t-2\n", True),
+    ],
+)
+def test_swap_of_the_machine(listed: str, *, expected: bool) -> None:
+    assert swaps(listed) is expected

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from gpustack.errors import LabError
-from gpustack.lab.bring_up import MOST_HOSTS, judge
+from gpustack.lab.bring_up import judge
 from gpustack.lab.hosts import machine_name, nspawn
-from gpustack.lab.state import Host
+from gpustack.lab.state import MOST_HOSTS, Host
 from tests.unit.lab.records import HOSTS, record
 
 

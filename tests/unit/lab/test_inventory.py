@@ -5,7 +5,7 @@ import yaml
 
 from gpustack.config.spec import Spec
 from gpustack.errors import LabError
-from gpustack.lab import state
+from gpustack.lab import locks, state
 from gpustack.lab.capabilities import Machine
 from gpustack.lab.inventory import cluster_spec, hosts_file, inventory_path, write_inventories
 from gpustack.lab.state import Source
@@ -61,7 +61,7 @@ def test_many_addresses_are_an_inventory_of_their_own(tmp_path: Path) -> None:
 
 
 def test_an_unknown_lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(state, "MACHINE", tmp_path)
+    monkeypatch.setattr(locks, "MACHINE", tmp_path)
     with pytest.raises(LabError) as caught:
         inventory_path("nobodys")
     assert caught.value.reference == "lab-not-up"
@@ -69,7 +69,7 @@ def test_an_unknown_lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
 
 
 def test_a_known_lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(state, "MACHINE", tmp_path)
+    monkeypatch.setattr(locks, "MACHINE", tmp_path)
     state.write(record(tmp_path / "state"))
     assert inventory_path("two") == tmp_path / "state" / "inventory"
     assert inventory_path("two", addresses=True) == tmp_path / "state" / "addresses"

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from gpustack.cli.lab import app
 from gpustack.errors import LabError
-from gpustack.lab import state
+from gpustack.lab import locks, state
 from gpustack.lab.state import Source
 from tests.unit.lab.records import record
 
@@ -16,7 +16,7 @@ from tests.unit.lab.records import record
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A machine on which no lab is up."""
-    monkeypatch.setattr(state, "MACHINE", tmp_path)
+    monkeypatch.setattr(locks, "MACHINE", tmp_path)
     return tmp_path
 
 

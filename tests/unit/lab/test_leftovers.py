@@ -7,7 +7,7 @@ import pytest
 
 from gpustack.errors import LabError
 from gpustack.events import Event
-from gpustack.lab import detached, hosts, leftovers, network, pool, state, sysctls
+from gpustack.lab import detached, hosts, leftovers, locks, network, pool, state, sysctls
 from gpustack.lab.state import Record
 from tests.unit.lab.records import record
 
@@ -16,12 +16,13 @@ from tests.unit.lab.records import record
 def done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     """What was done to the machine, in order; nothing runs on it."""
     log: list[str] = []
-    monkeypatch.setattr(state, "MACHINE", tmp_path / "machine")
+    monkeypatch.setattr(locks, "MACHINE", tmp_path / "machine")
     (tmp_path / "machine").mkdir()
     monkeypatch.setattr(state, "boot_id", lambda: "boot")
     monkeypatch.setattr(hosts, "kill", lambda lab, _: log.append(f"kill {lab.name}"))
     monkeypatch.setattr(detached, "end", lambda lab, part: log.append(f"end {part}"))
     monkeypatch.setattr(detached, "running", lambda lab, part: False)
+    monkeypatch.setattr(network, "names", set)
     monkeypatch.setattr(network, "drop_network", lambda lab: log.append("network"))
     monkeypatch.setattr(network, "forget_tables", lambda: log.append("tables"))
     monkeypatch.setattr(sysctls, "restore", lambda: log.append("sysctls"))
@@ -44,7 +45,7 @@ def test_the_last_lab_takes_everything_along(done: list[str], two: Record) -> No
     leftovers.remove(two)
     assert done == ["kill two", "end mirror", "end internet", "network", "pool", "sysctls", "tables"]
     assert not two.state.exists()
-    assert list(state.MACHINE.iterdir()) == []
+    assert list(locks.MACHINE.iterdir()) == []
 
 
 def test_another_lab_keeps_pool_and_sysctls(done: list[str], two: Record) -> None:
@@ -83,7 +84,7 @@ def test_only_dead_labs_are_swept(done: list[str], two: Record, monkeypatch: pyt
 
 
 def test_a_lab_that_somebody_works_on_is_left_alone(done: list[str], two: Record) -> None:
-    with state.locked("two"):
+    with locks.locked("two"):
         leftovers.sweep(lambda event: pytest.fail(event.what))
     assert done == []
 
@@ -95,6 +96,31 @@ def test_after_a_boot_of_the_machine_every_lab_is_dead(
     assert not leftovers.dead(two)
     monkeypatch.setattr(state, "boot_id", lambda: "another")
     assert leftovers.dead(two)
+
+
+def test_a_dead_lab_with_a_broken_record_is_swept(done: list[str], two: Record) -> None:
+    (locks.MACHINE / "two.json").write_text("{")
+    leftovers.sweep(lambda event: None)
+    assert done[0] == "kill two"
+    assert list(locks.MACHINE.iterdir()) == []
+
+
+def test_a_dead_lab_without_a_record_is_swept_by_its_rules(
+    done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(network, "names", lambda: {"two", "lost", "lives"})
+    monkeypatch.setattr(detached, "running", lambda lab, part: lab.name in {"two", "lives"})
+    leftovers.sweep(lambda event: None)
+    assert [line for line in done if line.startswith("kill")] == ["kill lost"]
+
+
+def test_only_rules_tell_of_a_lab_without_a_record(
+    done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(network, "names", lambda: {"two", "lost"})
+    assert leftovers.find("two") == two
+    assert leftovers.find("lost") == state.unknown("lost")
+    assert leftovers.find("never") is None
 
 
 def test_files_without_a_record_go(done: list[str], two: Record, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,6 +64,20 @@ def test_every_rule_is_bound_to_the_lab(tmp_path: Path) -> None:
     assert len(lab.bridge) <= 15  # the kernel's limit for names of links
 
 
+def test_names_of_labs_are_read_from_their_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    listing = (
+        "-P FORWARD ACCEPT\n"
+        '-A FORWARD -m comment --comment "a foreign rule" -j ACCEPT\n'
+        '-A FORWARD -i gplab-1 -m comment --comment "gpustack-lab:two" -j ACCEPT\n'
+        "-A FORWARD -i gplab-2 -m comment --comment gpustack-lab:three -j ACCEPT\n"
+    )
+    monkeypatch.setattr(network, "attempt", lambda argv: subprocess.CompletedProcess(argv, 0))
+    monkeypatch.setattr(network, "run", lambda argv: listing)
+    assert network.names() == {"two", "three"}
+    monkeypatch.setattr(network, "attempt", lambda argv: subprocess.CompletedProcess(argv, 127))
+    assert network.names() == set()
+
+
 @pytest.fixture
 def links(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Where the kernel shows links; none of them can be deleted."""

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.lab import sysctls
+from gpustack.lab import locks, sysctls
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def proc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         (proc / name).parent.mkdir(parents=True, exist_ok=True)
         (proc / name).write_text(value)
     monkeypatch.setattr(sysctls, "PROC", proc)
-    monkeypatch.setattr(sysctls, "MACHINE", tmp_path)
+    monkeypatch.setattr(locks, "MACHINE", tmp_path)
     return proc
 
 

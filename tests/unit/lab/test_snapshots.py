@@ -1,0 +1,68 @@
+"""What a restore that is cut off leaves; real disks are restored in tests/lab."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpustack.errors import LabError
+from gpustack.lab import hosts, locks, pool, snapshots, state
+from gpustack.lab.state import Record
+from tests.unit.lab.records import record
+
+
+@pytest.fixture
+def two(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Record:
+    """A lab whose roots are files: those of the hosts say old, those of snapshot `clean` say saved."""
+    monkeypatch.setattr(locks, "MACHINE", tmp_path / "machine")
+    (tmp_path / "machine").mkdir()
+    monkeypatch.setattr(hosts, "kill", lambda lab, which: None)
+    monkeypatch.setattr(hosts, "boot", lambda lab, which: None)
+    monkeypatch.setattr(hosts, "wait_for_ssh", lambda lab, which, report: None)
+    monkeypatch.setattr(pool, "delete", Path.unlink)
+    monkeypatch.setattr(pool, "copy", lambda source, target: target.write_text(source.read_text()))
+    made = record(tmp_path / "state")
+    for directory, text in ((made.roots / "hosts", "old"), (snapshots.directory(made, "clean"), "saved")):
+        directory.mkdir(parents=True)
+        for host in made.hosts:
+            (directory / host.name).write_text(text)
+    state.write(made)
+    return made
+
+
+def roots(made: Record) -> list[str]:
+    return [path.read_text() if path.exists() else "" for path in (hosts.root_of(made, host) for host in made.hosts)]
+
+
+def test_restored_and_forgotten(two: Record) -> None:
+    snapshots.restore(two, "clean", lambda event: None)
+    assert roots(two) == ["saved", "saved"]
+    assert state.read("two") == two
+
+
+def test_a_restore_that_was_cut_off_is_finished_and_never_mixed(two: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(source: Path, target: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as short:
+        short.setattr(pool, "copy", cut)
+        with pytest.raises(KeyboardInterrupt):
+            snapshots.restore(two, "clean", lambda event: None)
+    assert roots(two) == ["", "old"]
+    noted = state.existing("two")
+    assert noted == replace(two, restoring="clean")
+    assert snapshots.put_back(noted) == two
+    assert roots(two) == ["saved", "saved"]
+    assert state.read("two") == two
+
+
+def test_a_snapshot_that_was_cut_off_is_none(two: Record) -> None:
+    """`save` deletes all roots of an older one before it copies the first."""
+    (snapshots.directory(two, "half") / "host1").parent.mkdir()
+    (snapshots.directory(two, "half") / "host1").write_text("half")
+    with pytest.raises(LabError) as caught:
+        snapshots.restore(two, "half", lambda event: None)
+    assert caught.value.reference == "lab-unknown-snapshot"
+    assert caught.value.why == "There are: clean."
+    assert roots(two) == ["old", "old"]
+    assert state.read("two") == two
