@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from gpustack.config.complaint import Complaint
 from gpustack.config.host import Host
-from gpustack.config.spec import Mirror, Spec
+from gpustack.config.secret_file import judged as judged_file
+from gpustack.config.spec import Mirror, Proxy, Spec
 from gpustack.config.wording import complain, path_of
 
 KEY = "gpustack"
@@ -80,7 +81,7 @@ def cluster_spec(
     if not isinstance(given, Mapping):
         return Spec(), [Complaint(file, KEY, repr(given), "a mapping of settings")]
     spec, wrong, complaints = judged(file, given)
-    return spec, complaints + [entry for keys, entry in contradictions(file, spec, hosts) if not wrong & keys]
+    return spec, complaints + [entry for keys, entry in contradictions(file, spec, hosts, source) if not wrong & keys]
 
 
 def judged(file: str, given: Mapping[str, Any]) -> tuple[Spec, set[str], list[Complaint]]:
@@ -111,7 +112,9 @@ def forget(given: Any, path: Sequence[str]) -> None:
     given.pop(path[-1], None)
 
 
-def contradictions(file: str, spec: Spec, hosts: Sequence[Host]) -> Iterator[tuple[set[str], Complaint]]:
+def contradictions(
+    file: str, spec: Spec, hosts: Sequence[Host], source: Path | None
+) -> Iterator[tuple[set[str], Complaint]]:
     """What is right by itself and wrong together: the keys that it is about, and the complaint."""
     pods, services = spec.kubernetes.pod_cidr, spec.kubernetes.service_cidr
     pod_key, service_key = "kubernetes.pod_cidr", "kubernetes.service_cidr"
@@ -124,6 +127,7 @@ def contradictions(file: str, spec: Spec, hosts: Sequence[Host]) -> Iterator[tup
             found, allowed = f"{network}, which holds {', '.join(inside)}", "a network that no host is in"
             yield {key}, Complaint(file, f"{KEY}.{key}", found, allowed, "config-networks-overlap")
     yield from unheeded(file, spec)
+    yield from logins(file, spec, source)
 
 
 def unheeded(file: str, spec: Spec) -> Iterator[tuple[set[str], Complaint]]:
@@ -132,6 +136,22 @@ def unheeded(file: str, spec: Spec) -> Iterator[tuple[set[str], Complaint]]:
     if said and isinstance(spec.source, Mirror):
         allowed = "nothing beside a mirror: source.fingerprint is its key"
         yield {"fingerprints", "source"}, Complaint(file, f"{KEY}.fingerprints", ", ".join(said), allowed)
+
+
+def logins(file: str, spec: Spec, source: Path | None) -> Iterator[tuple[set[str], Complaint]]:
+    """Of the proxy and of the mirror: user and password go together, and the file is there and private."""
+    folder = source if source and source.is_dir() else None
+    if spec.proxy and not (spec.proxy.http or spec.proxy.https):
+        yield {"proxy"}, Complaint(file, f"{KEY}.proxy", "neither http nor https", "an address for one of them or both")
+    for key, section in (("proxy", spec.proxy), ("source", spec.source)):
+        if not isinstance(section, (Proxy, Mirror)):
+            continue
+        if (section.user is None) != (section.password_file is None):
+            said, other = ("user", "password_file") if section.user else ("password_file", "user")
+            yield {key}, Complaint(file, f"{KEY}.{key}", f"{said} without {other}", "both or none")
+        if section.password_file and (wrong := judged_file(section.password_file, folder)):
+            found, allowed = f"{section.password_file}: {wrong[0]}", wrong[1]
+            yield {key}, Complaint(file, f"{KEY}.{key}.password_file", found, allowed, "config-secret-file")
 
 
 def addresses(host: Host) -> list[IPv4Address]:

@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from gpustack.config.host import HostSpec
 from gpustack.config.resolved import containerd_version_of, fingerprint_of, kubernetes_version_of
-from gpustack.config.spec import Fingerprints, Mirror, Spec
+from gpustack.config.spec import Fingerprints, Spec
 from gpustack.config.wording import section_of
 
 HOSTS, SPEC = Path("hosts.yml"), Path("group_vars/all/gpustack.yml")
@@ -77,8 +77,8 @@ def settings(model: type[BaseModel], defaults: BaseModel, depth: int) -> Iterato
             yield f"{'  ' * depth}{key}:"
             yield from settings(type(value), value, depth + 1)
         else:
-            if section_of(field.annotation) is Mirror:
-                yield from mirror(key, depth)
+            if inner := section_of(field.annotation):
+                yield from other_form(inner, key, depth)
             yield f"{'  ' * depth}# {key}: {written(effective(model, name, field, value))}"
         if depth == 1:
             yield ""
@@ -95,10 +95,10 @@ def effective(model: type[BaseModel], name: str, field: FieldInfo, value: Any) -
     return (field.examples or [None])[0]
 
 
-def mirror(key: str, depth: int) -> Iterator[str]:
-    """The other form of `source`, as prose."""
+def other_form(section: type[BaseModel], key: str, depth: int) -> Iterator[str]:
+    """What a key can be beside its default, as prose."""
     yield f"{'  ' * depth}#     {key}:"
-    for name, field in Mirror.model_fields.items():
+    for name, field in section.model_fields.items():
         yield f"{'  ' * depth}#       {name}: {(field.examples or [''])[0]}    # {field.description}"
 
 
@@ -118,5 +118,11 @@ def written(value: Any) -> str:
     """As YAML, on one line."""
     import yaml
 
-    plain = value if isinstance(value, (str, int, bool)) else list(value) if isinstance(value, tuple) else str(value)
+    plain = (
+        value
+        if value is None or isinstance(value, (str, int, bool))
+        else list(value)
+        if isinstance(value, tuple)
+        else str(value)
+    )
     return yaml.safe_dump(plain, default_flow_style=True, width=1000).partition("\n")[0]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import Any, Literal
 
+from gpustack.config.endpoint import API_PORT
 from gpustack.config.inventory import Inventory
-from gpustack.config.resolved import API_PORT
 from gpustack.config.spec import Spec
 
 Source = Literal["self", "nodes", "pods", "any"]

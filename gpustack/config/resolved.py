@@ -1,13 +1,14 @@
 """The spec with every default and version filled in: what roles read and what probe scripts may know."""
 
+from dataclasses import asdict
 from typing import Any
 from urllib.parse import urlsplit
 
+from gpustack.config import egress
+from gpustack.config.endpoint import endpoint_of
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Mirror, Spec
 from gpustack.config.versions import minor, version_set
-
-API_PORT = 6443
 
 
 def kubernetes_version_of(spec: Spec) -> str:
@@ -21,14 +22,6 @@ def containerd_version_of(spec: Spec) -> str:
 def mirror_of(spec: Spec) -> str:
     """The mirror's address without a slash at its end, or an empty string."""
     return spec.source.mirror if isinstance(spec.source, Mirror) else ""
-
-
-def endpoint_of(inventory: Inventory) -> str:
-    """name:port of the API. Without one in the spec, the address of the first control plane."""
-    if inventory.spec.kubernetes.endpoint:
-        return inventory.spec.kubernetes.endpoint
-    first = inventory.control_planes[0]
-    return f"{first.spec.gpustack_node_ip or first.address}:{API_PORT}"
 
 
 def place(url: str, mirror: str) -> str:
@@ -71,6 +64,7 @@ def exported(inventory: Inventory) -> dict[str, str]:
         "SERVICE_CIDR": str(kubernetes.service_cidr),
         "MIRROR": mirror_of(inventory.spec),
         "KUBE_MINOR": minor(kubernetes_version_of(inventory.spec)),
+        **egress.digests(inventory),
     }
 
 
@@ -78,10 +72,17 @@ def resolved(inventory: Inventory, endpoint: str, addresses: dict[str, str]) -> 
     """The variable `gpustack` of the overlay. `addresses` are the node addresses by host."""
     spec = inventory.spec
     whole: dict[str, Any] = spec.model_dump(mode="json", by_alias=True)
-    for said in ("source", "fingerprints"):
+    for said in ("source", "fingerprints", "proxy"):
         whole.pop(said)
+    written = egress.host_files(inventory)
+    whole["egress"] = {
+        step: [asdict(written[path]) if path in written else {"path": path, "mode": "-"} for path in paths]
+        for step, paths in egress.PATHS.items()
+    }
     version, versions = kubernetes_version_of(spec), version_set(spec.versions)
     whole["mirror"] = mirror_of(spec)
+    user, file = egress.login_of(spec.source) if isinstance(spec.source, Mirror) else ("", "")
+    whole["mirror_login"] = {"user": user, "password_file": file} if user else {}
     whole["kubernetes"] |= {"version": version, "minor": minor(version), "endpoint": endpoint}
     whole["containerd"]["version"] = containerd_version_of(spec)
     whole["flannel"] |= {

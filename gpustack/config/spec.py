@@ -65,6 +65,10 @@ class Section(BaseModel):
         return {key: value for key, value in given.items() if value is not None or key not in known}
 
 
+User = Annotated[str, Field(pattern=r"^[A-Za-z0-9._@+-]+$")]
+ProxyUrl = Annotated[str, Field(pattern=r"^https?://[^/\s:@]+:[0-9]{1,5}$")]
+
+
 class Mirror(Section):
     """One address that serves packages, images and files under the official paths, and signs with its own key."""
 
@@ -81,6 +85,40 @@ class Mirror(Section):
             examples=["0123456789ABCDEF0123456789ABCDEF01234567"],
         ),
     ]
+    user: Annotated[
+        User | None, Field(description="where the mirror wants a login; goes with password_file", examples=["kube"])
+    ] = None
+    password_file: Annotated[
+        str | None,
+        Field(description="a file on this machine, mode 0600, that holds the password", examples=["~/mirror-password"]),
+    ] = None
+
+
+class Proxy(Section):
+    """An HTTP proxy between the hosts and what they fetch: for apt, containerd, the kubelet and our own downloads."""
+
+    http: Annotated[
+        ProxyUrl | None,
+        Field(description="for http://, as http://HOST:PORT", examples=["http://proxy.example.com:3128"]),
+    ] = None
+    https: Annotated[
+        ProxyUrl | None,
+        Field(description="for https://; default: as for http", examples=["http://proxy.example.com:3128"]),
+    ] = None
+    no_proxy: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9.:/*-]+$")], ...],
+        Field(
+            description="reached directly: names, .domains, networks; those of the cluster are added",
+            examples=["[.example.com, 10.0.0.0/8]"],
+        ),
+    ] = ()
+    user: Annotated[
+        User | None, Field(description="where the proxy wants a login; goes with password_file", examples=["kube"])
+    ] = None
+    password_file: Annotated[
+        str | None,
+        Field(description="a file on this machine, mode 0600, that holds the password", examples=["~/proxy-password"]),
+    ] = None
 
 
 class Fingerprints(Section):
@@ -196,6 +234,9 @@ class Spec(Section):
     source: Annotated[Source, Field(description="where packages and images come from: `official`, or a mirror")] = (
         "official"
     )
+    proxy: Annotated[
+        Proxy | None, Field(description="how hosts reach `source`, where that is not directly: an HTTP proxy")
+    ] = None
     fingerprints: Annotated[
         Fingerprints, Field(description="keys that packages must be signed with, where `source` is official")
     ] = Fingerprints()

@@ -5,9 +5,9 @@ registry's name (bundle/serve.py). The lab runs it as a program; tests use `Inte
 """
 
 import http.client
-import shutil
 import ssl
 import sys
+import time
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 from gpustack.lab.official_names import PORT, REGISTRIES
 
 UPSTREAM_LIMIT = 60.0
+PIECE = 256 * 1024
 # Of an answer, what is said anew on the way on (RFC 9110, 7.6.1).
 OWN_HEADERS = ("connection", "date", "keep-alive", "server", "transfer-encoding")
 
@@ -80,8 +81,8 @@ class Request(BaseHTTPRequestHandler):
 
     do_HEAD = do_GET  # noqa: N815 - http.server's names
 
-    def hand_on(self, host: str, change: Callable[[bytes], bytes] | None = None) -> None:
-        """The mirror's answer, with its body changed where `change` is given."""
+    def hand_on(self, host: str, change: Callable[[bytes], bytes] | None = None, *, pace: int = 0) -> None:
+        """The mirror's answer; with its body changed where `change` is given, at `pace` bytes in a second if it is."""
         kept = {key: value for key, value in self.headers.items() if key.lower() not in ("host", "connection")}
         upstream = http.client.HTTPConnection(self.server.upstream, timeout=UPSTREAM_LIMIT)
         try:
@@ -93,7 +94,9 @@ class Request(BaseHTTPRequestHandler):
                 self.answer(answer.status, body, headers)
                 return
             self.begin(answer.status, headers, closing=answer.length is None)
-            shutil.copyfileobj(answer, self.wfile, 256 * 1024)
+            while data := answer.read(pace // 10 or PIECE):
+                self.wfile.write(data)
+                time.sleep(0.1 if pace else 0)
         finally:
             upstream.close()
 

@@ -12,10 +12,11 @@ from typing import Any
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
+from gpustack.config.endpoint import endpoint_of
 from gpustack.config.flows import flows
 from gpustack.config.host import CONTROL_PLANE, NODE
 from gpustack.config.inventory import Inventory
-from gpustack.config.resolved import endpoint_of, resolved
+from gpustack.config.resolved import resolved
 from gpustack.probes.network import ADDRESS
 from gpustack.probes.system import HOSTNAME, OS
 

@@ -76,6 +76,8 @@ def message(data: dict[str, Any]) -> str:
         for entry in result.get("results", [])
         if isinstance(entry, dict) and entry.get("failed")
     ]
+    if "censored" in result:
+        parts.append("what it said is kept secret, as it may hold a password")
     kept = [part.strip() for part in (*parts, *loops) if part.strip()]
     return "\n".join(dict.fromkeys(kept))[:4000] or "the task failed and said nothing"
 

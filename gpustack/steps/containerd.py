@@ -18,6 +18,7 @@ from gpustack.ask.judge import Mismatch, expect, said
 from gpustack.ask.view import View
 from gpustack.config.resolved import containerd_version_of
 from gpustack.probes.containerd import CONFIGURATION, MIRRORS, RUNTIME
+from gpustack.probes.egress import DAEMONS, EGRESS
 from gpustack.probes.packages import FOREIGN_RUNTIMES, PACKAGES, REPOSITORIES
 from gpustack.probes.system import OS
 from gpustack.probes.units import UNITS
@@ -59,7 +60,7 @@ STEP = Step(
     "containerd",
     scope="host",
     needs=("prereqs",),
-    probes=(PACKAGES, REPOSITORIES, OS, UNITS, CONFIGURATION, RUNTIME, MIRRORS),
+    probes=(PACKAGES, REPOSITORIES, OS, UNITS, CONFIGURATION, RUNTIME, MIRRORS, EGRESS, DAEMONS),
     checks=(
         other_runtimes, repository, version, crictl, held, *containerd_files.CHECKS, *containerd_running.CHECKS,
     ),

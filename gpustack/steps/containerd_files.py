@@ -5,7 +5,9 @@ from typing import Any
 from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.view import View
 from gpustack.config.resolved import mirror_of
+from gpustack.config.spec import Mirror
 from gpustack.probes.containerd import CONFIGURATION, DROP_IN, MIRRORS, REGISTRIES
+from gpustack.steps.egress_files import files_mismatch
 
 IMPORTS = {"/etc/containerd/conf.d/*.toml", "/etc/containerd/conf.d/gpustack.toml"}
 CRI = ("cri", "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime", "io.containerd.cri.v1.images")
@@ -58,10 +60,16 @@ def mirrors(here: View) -> Mismatch | None:
     if address and foreign:
         hint = "move /etc/containerd/certs.d/REGISTRY/hosts.toml away"
         return Mismatch("hosts.toml", f"of {address}", f"another for {said(foreign)}", "operator", hint=hint)
-    wanted = dict.fromkeys(REGISTRIES, (address, (address,))) if address else {}
-    ours = {name: (mirror.server, mirror.hosts) for name, mirror in found.items() if mirror.ours}
+    login = "same, mode 0600" if isinstance(here.spec.source, Mirror) and here.spec.source.user else ""
+    wanted = dict.fromkeys(REGISTRIES, (address, (address,), login)) if address else {}
+    ours = {name: (mirror.server, mirror.hosts, mirror.login) for name, mirror in found.items() if mirror.ours}
     wrong = sorted(name for name in {*wanted, *ours} if wanted.get(name) != ours.get(name))
     return Mismatch("mirror of registries", address or "none", f"otherwise for {said(wrong)}") if wrong else None
 
 
-CHECKS = (readable, configuration, cri_disabled_elsewhere, mirrors)
+def egress(here: View) -> Mismatch | None:
+    """apt has the login of the mirror, and systemd the proxy for containerd, where the spec has them."""
+    return files_mismatch(here, "containerd")
+
+
+CHECKS = (readable, configuration, cri_disabled_elsewhere, mirrors, egress)

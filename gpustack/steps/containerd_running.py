@@ -4,6 +4,7 @@ from gpustack.ask.judge import Mismatch, expect, said
 from gpustack.ask.view import View
 from gpustack.probes.containerd import CONFIGURATION, RUNTIME
 from gpustack.probes.units import UNITS
+from gpustack.steps.egress_files import daemon_mismatch
 
 
 def running(here: View) -> Mismatch | None:
@@ -43,4 +44,9 @@ def up_to_date(here: View) -> Mismatch | None:
     return Mismatch("containerd", "started after its files were written", f"they are {newest - unit.since} s newer")
 
 
-CHECKS = (running, cri, cgroups, settings, up_to_date)
+def proxy(here: View) -> Mismatch | None:
+    """The running daemon fetches images through the proxy of the spec, if it has one."""
+    return daemon_mismatch(here, "containerd")
+
+
+CHECKS = (running, cri, cgroups, settings, up_to_date, proxy)

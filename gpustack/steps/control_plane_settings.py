@@ -5,7 +5,7 @@ from typing import Any
 
 from gpustack.ask.judge import Check, Mismatch, expect, said
 from gpustack.ask.view import View
-from gpustack.config.resolved import endpoint_of
+from gpustack.config.endpoint import endpoint_of
 from gpustack.probes.kubeadm import CERTIFICATES, LISTENING, SETTINGS
 from gpustack.steps.control_plane_host import cure
 

@@ -7,7 +7,7 @@ Until the host joins a cluster the kubelet ends and is started again every ten s
 What it never does: it never moves an installed version to another one. `gpustack explain upgrade-needed` says
 how to do that by hand.
 
-Settings: `kubernetes.version`, `source`.
+Settings: `kubernetes.version`, `source`, `fingerprints`, `proxy`.
 
 Sources: kubernetes.io install-kubeadm and releases/version-skew-policy.
 """
@@ -15,10 +15,12 @@ Sources: kubernetes.io install-kubeadm and releases/version-skew-policy.
 from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.view import View
 from gpustack.probes.containerd import CRICTL, SOCKET
+from gpustack.probes.egress import DAEMONS, EGRESS
 from gpustack.probes.packages import PACKAGES, REPOSITORIES
 from gpustack.probes.system import OS
 from gpustack.probes.units import UNITS
 from gpustack.steps.apt_repository import repository_mismatch
+from gpustack.steps.egress_files import daemon_mismatch, files_mismatch
 from gpustack.steps.kubernetes_versions import VERSIONED, versions
 from gpustack.steps.step import Step
 
@@ -61,10 +63,20 @@ def crictl_endpoint(here: View) -> Mismatch | None:
     return Mismatch("/etc/crictl.yaml", SOCKET, said(wrong)) if wrong else None
 
 
+def egress(here: View) -> Mismatch | None:
+    """systemd has the proxy of the spec for the kubelet, if it has one."""
+    return files_mismatch(here, "kubernetes")
+
+
+def proxy(here: View) -> Mismatch | None:
+    """The running kubelet has the proxy of the spec, if it has one."""
+    return daemon_mismatch(here, "kubelet")
+
+
 STEP = Step(
     "kubernetes",
     scope="host",
     needs=("prereqs", "containerd"),
-    probes=(PACKAGES, REPOSITORIES, OS, UNITS, CRICTL),
-    checks=(repository, installed, versions, held, kubelet_at_boot, crictl_endpoint),
+    probes=(PACKAGES, REPOSITORIES, OS, UNITS, CRICTL, EGRESS, DAEMONS),
+    checks=(repository, installed, versions, held, kubelet_at_boot, crictl_endpoint, egress, proxy),
 )

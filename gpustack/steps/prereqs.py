@@ -2,19 +2,21 @@
 
 What it does: installs the packages that kubeadm, the kubelet and the network need; loads the modules overlay and
 br_netfilter now and at boot; sets net.ipv4.ip_forward and net.bridge.bridge-nf-call-{iptables,ip6tables} now and at
-boot; turns swap off and keeps it off; starts a time service where there is none.
+boot; turns swap off and keeps it off; starts a time service where there is none. Where the spec has a proxy, apt and
+our own downloads take it: /etc/apt/apt.conf.d/99gpustack-proxy and /etc/gpustack/proxy.env.
 
 What it never does: it changes no kernel, no host name and no clock, and it stops no program of yours. What only a
 person can decide (too little memory, a port taken, another Kubernetes on the host) is refused with the reason before
 anything is changed.
 
-Settings: `minimum`, `swap`, `time_sync`, `kubelet.failCgroupV1`, `gpustack_node_ip` of a host.
+Settings: `minimum`, `swap`, `time_sync`, `proxy`, `kubelet.failCgroupV1`, `gpustack_node_ip` of a host.
 
 How to remove another Kubernetes: docs/other-kubernetes.md.
 
 Sources: kubernetes.io install-kubeadm "Before you begin", container-runtimes "Prerequisites".
 """
 
+from gpustack.probes.egress import EGRESS
 from gpustack.probes.kernel import MODULES, SWAP, SYSCTL
 from gpustack.probes.leftovers import LEFTOVERS, TEMPORARIES
 from gpustack.probes.network import ADDRESS, ADDRESSES, LISTENERS
@@ -29,7 +31,7 @@ STEP = Step(
     scope="host",
     probes=(
         OS, HOSTNAME, IDENTITY, CAPACITY, CGROUP, PYTHON, PACKAGES, MODULES, SYSCTL, SWAP, UNITS, CLOCK, ADDRESS,
-        ADDRESSES, LISTENERS, LEFTOVERS, TEMPORARIES,
+        ADDRESSES, LISTENERS, LEFTOVERS, TEMPORARIES, EGRESS,
     ),
     checks=(
         *prereqs_host.CHECKS, *prereqs_identity.CHECKS, *prereqs_neighbours.CHECKS, *prereqs_software.CHECKS,

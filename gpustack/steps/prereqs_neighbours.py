@@ -2,7 +2,7 @@
 
 from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.view import View
-from gpustack.config.resolved import endpoint_of
+from gpustack.config.endpoint import endpoint_of
 from gpustack.probes.leftovers import LEFTOVERS
 from gpustack.probes.network import ADDRESSES, LISTENERS
 

@@ -6,6 +6,7 @@ from gpustack.probes.kernel import MODULES
 from gpustack.probes.leftovers import TEMPORARIES
 from gpustack.probes.packages import HOST_PACKAGES, PACKAGES
 from gpustack.probes.units import CLOCK, CLOCKS, UNITS
+from gpustack.steps.egress_files import files_mismatch
 
 
 def packages(here: View) -> Mismatch | None:
@@ -47,4 +48,9 @@ def temporary_files(here: View) -> Mismatch | None:
     return expect("temporary files", (), here[TEMPORARIES])
 
 
-CHECKS = (packages, apparmor, time_service, clock_synchronised, temporary_files)
+def egress(here: View) -> Mismatch | None:
+    """apt and our own downloads take the proxy of the spec, if it has one."""
+    return files_mismatch(here, "prereqs")
+
+
+CHECKS = (egress, packages, apparmor, time_service, clock_synchronised, temporary_files)

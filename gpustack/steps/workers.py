@@ -12,9 +12,10 @@ join phases in the Kubernetes reference.
 
 from gpustack.ask.judge import Mismatch, expect
 from gpustack.ask.view import View
+from gpustack.config.endpoint import endpoint_of
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
-from gpustack.config.resolved import endpoint_of, kubernetes_version_of
+from gpustack.config.resolved import kubernetes_version_of
 from gpustack.probes.flannel import FLANNELD
 from gpustack.probes.kube import NODES
 from gpustack.probes.kubeadm import ADMIN, BOOTSTRAP, CA_KEY, FILES, JOIN, KUBELET_CONF

@@ -2,7 +2,7 @@
 # Lets apt know our repositories, each trusted by one key that must be the expected one.
 # Reads ARCH (as dpkg names it) and REPOSITORIES: a line per repository, of the words NAME URI SUITE COMPONENTS KEY
 # FINGERPRINT; COMPONENTS is `-` when there are none, KEY a URL, FINGERPRINT 40 hex digits.
-# Says `changed: …` for what it did. Goes before apt-install.sh.
+# Says `changed: …` for what it did. Goes between fetch.sh and apt-install.sh.
 set -eu
 HEADER='# Written by gpustack; a change here is undone by the next install.'
 
@@ -15,10 +15,10 @@ keys() {
 
 ensure_key() { # KEYRING URL FINGERPRINT
   [ ! -e "$1" ] || [ "$(keys "$1")" != "$3" ] || return 0
-  curl -fsSL --retry 3 --max-time 60 -o "$FRESH/key" "$2" || return
+  fetch "$2" "$FRESH/key" || return
   found=$(keys "$FRESH/key" | tr '\n' ' ')
   if [ "$found" != "$3 " ]; then
-    echo "$2: expected the key $3 and no other, found ${found:-none}" >&2
+    echo "$2: expected the key $3 and no other, found ${found:-none}; where that is right, set fingerprints of the spec" >&2
     return 1
   fi
   # apt takes an armoured key only under another name.

@@ -80,11 +80,14 @@ def test_every_key_is_there() -> None:
     assert all(f"# {name}:" in example()[HOSTS] for name in HostSpec.model_fields)
 
 
-def test_the_mirror_that_is_shown_is_a_right_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["source", "proxy"])
+def test_the_other_form_that_is_shown_is_a_right_one(key: str) -> None:
     lines = example()[SPEC].splitlines()
-    at = next(number for number, line in enumerate(lines) if line.strip() == "#     source:")
-    shown = yaml.safe_load("\n".join(line.replace("#", " ", 1) for line in lines[at : at + 3]))
-    assert Spec.model_validate(shown).source != "official"
+    at = next(number for number, line in enumerate(lines) if line.strip() == f"#     {key}:")
+    shown = [line.replace("#", " ", 1) for line in lines[at:]]
+    ends = next(number for number, line in enumerate(shown) if number and not line.startswith("         "))
+    found = getattr(Spec.model_validate(yaml.safe_load("\n".join(shown[:ends]))), key)
+    assert all(value for _, value in found)
 
 
 def test_the_repository_has_exactly_this_one() -> None:

@@ -158,3 +158,32 @@ def test_the_role_touches_two_keys_only(text: str) -> None:
 @pytest.mark.parametrize("text", MAIN.values(), ids=MAIN.keys())
 def test_the_second_run_changes_nothing(text: str) -> None:
     assert edited(edited(text)) == edited(text)
+
+
+def test_a_login_of_the_mirror_is_compared_on_the_host() -> None:
+    source = {"mirror": "http://10.77.1.1:8480", "fingerprint": "A" * 40, "user": "me", "password_file": "/p"}
+    assert broken(STEP, spec={"source": source})["mirrors"][0].startswith("otherwise for docker.io")
+    answer = recorded("containerd.mirrors", "prepared-debian-12")
+    text = re.sub(
+        r'(?m)^(\[host\.".*")\]\n(.*)$', r'\1]\n\2\n\1.header]\n  Authorization = "same, mode 0600"', answer.out
+    )
+    found = broken(STEP, {("containerd.mirrors", "h1"): said("containerd.mirrors", text)}, {"source": source})
+    assert "mirrors" not in found
+    other = text.replace("same, mode 0600", "other, mode 0600", 1)
+    found = broken(STEP, {("containerd.mirrors", "h1"): said("containerd.mirrors", other)}, {"source": source})
+    assert found["mirrors"] == ("otherwise for docker.io", "install")
+
+
+PROXY = {"proxy": {"http": "http://p:3128"}}
+
+
+def test_a_proxy_reaches_the_files_and_the_running_daemon() -> None:
+    found = broken(STEP, spec=PROXY)
+    assert found["egress"] == ("no /etc/systemd/system/containerd.service.d/gpustack-proxy.conf", "install")
+    assert found["proxy"] == ("none", "install")
+
+
+def test_a_proxy_that_the_spec_no_longer_has() -> None:
+    file = "/etc/systemd/system/containerd.service.d/gpustack-proxy.conf"
+    answers = {("egress.files", "h1"): said("egress.files", f"{file} other 644 root\n")}
+    assert broken(STEP, answers) == {"egress": (f"{file}, which is left over", "install")}

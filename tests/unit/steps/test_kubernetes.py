@@ -69,3 +69,10 @@ def test_settings_of_crictl_that_are_not_ours_are_no_drift() -> None:
     crictl = "containerd.crictl"
     out = recorded(crictl, "prepared-debian-12", ("image-endpoint", "timeout: 5\nimage-endpoint"))
     assert broken(STEP, {(crictl, "h1"): out}) == {}
+
+
+def test_the_kubelet_takes_the_proxy() -> None:
+    answers = {("egress.daemons", "h1"): recorded("egress.daemons", "proxied")}
+    found = broken(STEP, answers, {"proxy": {"http": "http://p:3128"}})
+    assert found["egress"][0].startswith("no /etc/systemd/system/kubelet.service.d/")
+    assert found["proxy"] == ("another", "install")

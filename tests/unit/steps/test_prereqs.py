@@ -240,3 +240,14 @@ def test_chrony_is_a_time_service() -> None:
         ("units.clock", "h1"): recorded("units.clock", "synchronised"),
     }
     assert broken(STEP, answers, {"time_sync": "managed"}) == {}
+
+
+def test_files_of_the_proxy_that_are_not_as_they_should_be() -> None:
+    proxy = {"http": "http://p:3128", "user": "me", "password_file": "/p"}
+    answers = {("egress.files", "h1"): recorded("egress.files", "proxied")}
+    assert "egress" not in broken(STEP, answers, {"proxy": proxy})
+    drifted = {("egress.files", "h1"): recorded("egress.files", "drifted")}
+    assert broken(STEP, drifted, {"proxy": proxy})["egress"] == (
+        "/etc/apt/auth.conf.d/gpustack-proxy.conf has mode 0644, not 0600; /etc/gpustack/proxy.env says something else",
+        "install",
+    )

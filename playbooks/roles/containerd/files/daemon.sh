@@ -11,6 +11,7 @@ systemctl --quiet is-active containerd || {
   exit 0
 }
 started=$(systemctl show --timestamp=unix -p ActiveEnterTimestamp --value containerd)
-for file in /etc/containerd/config.toml /etc/containerd/conf.d/*.toml; do
+for file in /etc/containerd/config.toml /etc/containerd/conf.d/*.toml /etc/gpustack/proxy.env; do
+  [ -e "$file" ] || continue
   [ "$(stat -c %Y "$file")" -le "${started#@}" ] || echo "restart: $file is newer than the running containerd"
 done

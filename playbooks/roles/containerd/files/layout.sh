@@ -2,9 +2,10 @@
 # Makes the folders and files that containerd's configuration needs, and points containerd at the mirror for every
 # registry that we use, or takes that away again when there is no mirror. containerd reads the files of certs.d at each
 # pull, so nothing is restarted for them. Files that are not ours stay as they are.
-# Reads MIRROR (an address, or empty). Says `changed: …` for what it did.
+# Reads MIRROR (an address, or empty), and on standard input what to say as Authorization (may be empty). Says `changed: …` for what it did.
 set -eu
 HEADER='# Written by gpustack; a change here is undone by the next install.'
+read -r authorization || :
 cd /etc/containerd
 for folder in conf.d certs.d; do
   [ ! -d "$folder" ] || continue
@@ -34,11 +35,17 @@ server = \"$MIRROR\"
 
 [host.\"$MIRROR\"]
   capabilities = [\"pull\", \"resolve\"]"
-  [ "$(cat "$file" 2>/dev/null)" != "$wanted" ] || continue
+  mode=0644
+  if [ -n "$authorization" ]; then
+    mode=0600 wanted="$wanted
+[host.\"$MIRROR\".header]
+  Authorization = \"$authorization\""
+  fi
+  [ "$(cat "$file" 2>/dev/null)" != "$wanted" ] || [ "$(stat -c %04a "$file")" != "$mode" ] || continue
   mkdir -p "$registry"
   # Whole or not at all: half a file would pass for somebody else's.
-  printf '%s\n' "$wanted" >"$file.new"
-  chmod 0644 "$file.new"
+  (umask 077 && printf '%s\n' "$wanted" >"$file.new")
+  chmod "$mode" "$file.new"
   mv "$file.new" "$file"
   echo "changed: wrote $file"
 done

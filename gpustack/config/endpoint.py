@@ -1,0 +1,16 @@
+"""Where the Kubernetes API is reached."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpustack.config.inventory import Inventory
+
+API_PORT = 6443
+
+
+def endpoint_of(inventory: "Inventory") -> str:
+    """name:port of the API. Without one in the spec, the address of the first control plane."""
+    if inventory.spec.kubernetes.endpoint:
+        return inventory.spec.kubernetes.endpoint
+    first = inventory.control_planes[0]
+    return f"{first.spec.gpustack_node_ip or first.address}:{API_PORT}"

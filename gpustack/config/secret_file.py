@@ -1,0 +1,39 @@
+"""Secrets of the spec: never a value, always the path of a file on this machine that holds one and nothing else."""
+
+from pathlib import Path
+
+from gpustack.errors import ConfigError
+
+LONGEST = 256
+
+
+def secret(path: str) -> str:
+    """The content without white space at its end. Raises ConfigError, which names the file, never what is in it."""
+    if wrong := judged(path):
+        found, allowed = wrong
+        raise ConfigError("config-secret-file", f"{path}: {found}.", f"Allowed: {allowed}.", f"ls -l {path}")
+    return Path(path).expanduser().read_text().rstrip()
+
+
+def judged(path: str, inventory: Path | None = None) -> tuple[str, str] | None:
+    """(found, allowed) of a file that cannot be used. `inventory` is the folder that Ansible reads whole."""
+    file = Path(path).expanduser()
+    if not file.is_absolute():
+        return "a relative path", "an absolute path, or one that begins with ~/"
+    if inventory and file.resolve().is_relative_to(inventory.resolve()):
+        return "a file in the inventory's folder", "a place outside it: Ansible reads every file there as an inventory"
+    try:
+        mode, text = file.stat().st_mode & 0o777, file.read_text("ascii").rstrip()
+    except FileNotFoundError:
+        return "no such file", "a file on this machine that holds the password and nothing else"
+    except OSError as error:
+        return f"a file that cannot be read ({error.strerror})", "a file that the user of gpustack can read"
+    except ValueError:
+        return "a file that is not plain text", "printable ASCII characters"
+    if mode & 0o077:
+        return f"a file of mode {mode:04o}, which others can read", f"mode 0600 (chmod 600 {path})"
+    if not text:
+        return "an empty file", "a password"
+    if len(text) > LONGEST or not text.isprintable() or " " in text:
+        return "more than one word", f"one password of printable characters without spaces, at most {LONGEST}"
+    return None

@@ -1,0 +1,68 @@
+"""Whether the files that name a proxy or hold a login are the wanted ones, and whether daemons run with that proxy.
+
+No answer holds a secret: a file, a line or an environment is compared on the host, by a hash with a random salt.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from gpustack.ask.probe import Answer, Probe, Shell
+from gpustack.config.egress import PATHS
+
+Compared = Literal["same", "other", "none"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file that is there: whether its content is the wanted one, and its mode, as 0600."""
+
+    content: Compared
+    mode: str
+
+
+def files(answer: Answer) -> Mapping[str, Found]:
+    """Those that are there, by path."""
+    found = {}
+    for line in answer.out.splitlines():
+        path, content, mode, owner = line.split(" ")
+        found[path] = Found(compared(content), f"{int(mode, 8):04o}" if owner == "root" else f"{mode} of {owner}")
+    return found
+
+
+def daemons(answer: Answer) -> Mapping[str, Compared]:
+    """Of units that run: whether their proxy is the wanted one, another, or none."""
+    return {unit: compared(content) for unit, content in (line.split(" ") for line in answer.out.splitlines())}
+
+
+def compared(word: str) -> Compared:
+    if word not in ("same", "other", "none"):
+        raise ValueError(word)
+    return word  # type: ignore[return-value]
+
+
+EGRESS = Probe(
+    "egress.files",
+    Shell(
+        rf"""for file in {" ".join(path for paths in PATHS.values() for path in paths)}; do
+  [ -e "$file" ] || continue
+  found=$({{ printf '%s' "$SALT"; cat "$file"; }} | sha256sum)
+  case $EGRESS in *"$file ${{found%% *}}"*) is=same ;; *) is=other ;; esac
+  echo "$file $is $(stat -c '%a %U' "$file")"
+done"""
+    ),
+    files,
+)
+DAEMONS = Probe(
+    "egress.daemons",
+    Shell(r"""for unit in containerd kubelet; do
+  pid=$(systemctl show -p MainPID --value "$unit" 2>/dev/null)
+  [ "${pid:-0}" -gt 0 ] && [ -r "/proc/$pid/environ" ] || continue
+  said=$(tr '\0' '\n' <"/proc/$pid/environ" | grep -E '^(HTTP|HTTPS|NO)_PROXY=' | sort)
+  found=$(printf '%s%s\n' "$SALT" "$said" | sha256sum)
+  [ "${found%% *}" = "$EGRESS_DAEMON" ] && is=same || is=other
+  [ -n "$said" ] || is=none
+  echo "$unit $is"
+done"""),
+    daemons,
+)

@@ -1,0 +1,45 @@
+#!/bin/sh
+# fetch URL FILE: as apt does, through the proxy and with the login that our files name. What is secret goes to curl on its
+# standard input: no argument and no environment has it. When it fails, it says where, why, and what to do.
+fetch() {
+  rc=0
+  { way "$1" && login "$1"; } |
+    curl -fsSL --connect-timeout 10 --max-time 30 --retry 2 --retry-max-time 40 --config - -o "$2" "$1" || rc=$?
+  [ "$rc" != 0 ] || return 0
+  host=${1#*://} host=${host%%/*}
+  echo "$1 was not fetched by $(hostname): $(advice "$rc" "${host%:*}")" >&2
+  return 1
+}
+
+# Lines of curl's configuration: the proxy for a URL. Without one of ours, the environment's counts.
+way() (
+  [ -e /etc/gpustack/proxy.env ] || return 0
+  unset HTTP_PROXY HTTPS_PROXY NO_PROXY
+  # shellcheck source=/dev/null
+  . /etc/gpustack/proxy.env
+  case $1 in https:*) proxy=${HTTPS_PROXY-} ;; *) proxy=${HTTP_PROXY-} ;; esac
+  printf 'proxy = "%s"\nnoproxy = "%s"\n' "$proxy" "${NO_PROXY-}"
+)
+
+# A line of curl's configuration, with the login that apt has for the mirror.
+login() {
+  [ ! -e /etc/apt/auth.conf.d/gpustack-mirror.conf ] ||
+    awk -v url="$1" '$1 == "machine" && index(url, $2 "/") == 1 {
+      gsub(/[\\"]/, "\\\\&", $6)
+      print "user = \"" $4 ":" $6 "\""
+    }' /etc/apt/auth.conf.d/gpustack-mirror.conf
+}
+
+# By curl's exit status (curl(1), EXIT CODES).
+advice() {
+  case $1 in
+    5) echo "the proxy's name is not known; correct proxy.http and proxy.https of the spec" ;;
+    6) echo "the name $2 is not known; getent hosts $2 shows it, and a host without DNS needs proxy or source.mirror in the spec" ;;
+    7) echo "$2 takes no connection; open the way to it, or set proxy or source.mirror in the spec" ;;
+    22) echo "$2 answers, and refuses this; a login is wrong, or the file is not there: look at proxy and source of the spec" ;;
+    28) echo "$2 is too slow: 30 s were not enough for a small file; try again, or set source.mirror in the spec" ;;
+    35 | 60) echo "the certificate of $2 is not trusted; its CA belongs in /usr/local/share/ca-certificates" ;;
+    56) echo "the connection broke; with a proxy, its login is wrong: look at proxy.user and proxy.password_file of the spec" ;;
+    *) echo "curl ended with $1; curl -v $2 shows more" ;;
+  esac
+}

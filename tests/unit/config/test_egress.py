@@ -1,0 +1,120 @@
+"""Proxy and logins: which files there have to be, who may read them, and that no secret leaves this machine."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.config.egress import APT, APT_LOGIN, ENVIRONMENT, MIRROR_LOGIN, UNITS, digests, host_files, no_proxy
+from gpustack.config.inventory import Inventory
+from gpustack.config.resolved import exported, resolved
+from gpustack.config.spec import Spec
+from tests.unit.config.said import complaints, judged, told
+
+PASSWORD = 's3cret/with:odd#chars%$"x'
+MIRROR = {"mirror": "http://10.0.0.5:8480", "fingerprint": "A" * 40}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "password"
+    path.write_text(f"{PASSWORD}\n")
+    path.chmod(0o600)
+    return str(path)
+
+
+def inventory(**spec: Any) -> Inventory:
+    hosts, _, _ = judged(None, h1={"gpustack_node_ip": "10.9.9.1"})
+    return Inventory(Path("hosts.yml"), hosts, Spec.model_validate(spec))
+
+
+def test_without_a_proxy_and_a_login_there_is_nothing() -> None:
+    assert host_files(inventory()) == host_files(inventory(source=MIRROR)) == {}
+
+
+def test_a_proxy_without_a_login() -> None:
+    found = host_files(inventory(proxy={"http": "http://p:3128", "no_proxy": ["a.b", ".c", "10.0.0.0/8"]}))
+    assert sorted(found) == sorted([APT, ENVIRONMENT, *UNITS.values()])
+    assert found[APT].text.splitlines()[1:] == [
+        'Acquire::http::Proxy "http://p:3128";',
+        'Acquire::https::Proxy "http://p:3128";',
+        'Acquire::http::Proxy::a.b "DIRECT";',
+        'Acquire::https::Proxy::a.b "DIRECT";',
+    ]
+    assert "HTTPS_PROXY=http://p:3128\n" in found[ENVIRONMENT].text
+    assert not any(one.password_file for one in found.values())
+
+
+def test_the_cluster_itself_is_never_asked_through_the_proxy() -> None:
+    spec = {"proxy": {"https": "http://p:1", "no_proxy": ["x"]}, "kubernetes": {"endpoint": "kube.example.com:6443"}}
+    assert no_proxy(inventory(**spec)) == [
+        "x", "localhost", "127.0.0.1", "kube.example.com", "10.9.9.1", "192.0.2.2", ".svc", ".cluster.local",
+        "10.244.0.0/16", "10.96.0.0/12",
+    ]  # fmt: skip
+
+
+def test_files_with_a_login_are_for_root_alone(file: str) -> None:
+    login = {"user": "kube", "password_file": file}
+    found = host_files(inventory(proxy={"http": "http://p:3128", **login}, source={**MIRROR, **login}))
+    assert {path for path, one in found.items() if one.password_file} == {APT_LOGIN, ENVIRONMENT, MIRROR_LOGIN}
+    assert {one.mode for one in found.values() if one.password_file} == {"0600"}
+
+
+def test_what_roles_are_told_and_probes_read_has_no_secret(file: str) -> None:
+    login = {"user": "kube", "password_file": file}
+    whole = inventory(proxy={"http": "http://p:3128", **login}, source={**MIRROR, **login})
+    texts = [yaml.safe_dump(resolved(whole, "e:1", {})), yaml.safe_dump(exported(whole)), repr(host_files(whole))]
+    assert [text for text in texts if PASSWORD in text or "s3cret" in text] == []
+    assert file in texts[0]
+
+
+def test_no_two_askings_have_the_same_hashes(file: str) -> None:
+    whole = inventory(proxy={"http": "http://p:3128", "user": "kube", "password_file": file})
+    one, other = digests(whole), digests(whole)
+    assert set(one.values()).isdisjoint(other.values())
+
+
+@pytest.mark.parametrize(
+    ("proxy", "key", "found"),
+    [
+        ({}, "proxy", "neither http nor https"),
+        ({"http": "http://p:1", "user": "me"}, "proxy", "user without password_file"),
+        ({"http": "http://me:secret@p:1"}, "proxy.http", "me:secret"),
+        ({"http": "http://p:1", "no_proxy": ["a b"]}, "proxy.no_proxy.0", "'a b'"),
+        ({"http": "http://p:1", "password": "x"}, "proxy.password", "does not exist"),
+    ],
+)
+def test_mistakes_in_a_proxy(proxy: Any, key: str, found: str) -> None:
+    (said,) = complaints({"proxy": proxy})
+    assert said.key == f"gpustack.{key}"
+    assert found in said.found
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "found"),
+    [
+        (b"", 0o600, "an empty file"),
+        (b" \n", 0o600, "an empty file"),
+        (b"two words\n", 0o600, "more than one word"),
+        (b"one\ntwo\n", 0o600, "more than one word"),
+        ("gehéim".encode(), 0o600, "not plain text"),
+        (b"right\n", 0o644, "mode 0644, which others can read"),
+        (b"right\n", 0o640, "mode 0640"),
+    ],
+)
+def test_password_files_that_are_refused(tmp_path: Path, content: bytes, mode: int, found: str) -> None:
+    path = tmp_path / "password"
+    path.write_bytes(content)
+    path.chmod(mode)
+    (said,) = complaints({"source": {**MIRROR, "user": "me", "password_file": str(path)}})
+    assert (said.key, said.reference) == ("gpustack.source.password_file", "config-secret-file")
+    assert found in said.found
+    assert "right" not in str(said)
+
+
+@pytest.mark.parametrize("path", ["relative/file", "/nowhere/password", "/etc"])
+def test_password_files_that_are_none(path: str) -> None:
+    assert told({"proxy": {"http": "http://p:1", "user": "me", "password_file": path}}) == [
+        ("gpustack.proxy.password_file", "config-secret-file")
+    ]
