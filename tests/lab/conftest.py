@@ -41,10 +41,10 @@ def make_lab(mirror: lab.Mirror) -> Iterator[Callable[..., lab.Lab]]:
     """`make_lab(name, releases)` brings a lab up; all of them are down at the end of the file."""
     made: list[lab.Lab] = []
 
-    def make(name: str, releases: list[str], *, served: bool = True) -> lab.Lab:
+    def make(name: str, releases: list[str], *, served: bool = True, internet: bool = False) -> lab.Lab:
         whole = f"t{os.getpid()}-{name}"
         lab.down(whole)
-        made.append(lab.up(whole, releases=releases, mirror=mirror if served else None))
+        made.append(lab.up(whole, releases=releases, mirror=mirror if served else None, internet=internet))
         return made[-1]
 
     yield make

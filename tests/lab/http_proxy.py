@@ -1,0 +1,146 @@
+"""A small HTTP proxy that wants a login, on a lab's bridge: CONNECT for https, whole URLs for http (RFC 9110, 9112).
+
+And a door that wants one before a mirror.
+"""
+
+import select
+import socket
+import threading
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from shutil import copyfileobj
+from urllib.parse import urlsplit
+
+PORT = 3128
+OWN = ("connection", "proxy-connection", "proxy-authorization", "keep-alive", "host")
+
+
+class Proxy(ThreadingHTTPServer):
+    """`known` are addresses of names that the machine itself finds elsewhere, `ports` what stands for a port there.
+    `served` are the targets it let through, `refused` those that came without the login."""
+
+    daemon_threads = True
+    header, status, asks = "Proxy-Authorization", 407, "Proxy-Authenticate"
+
+    def __init__(
+        self,
+        address: str,
+        user: str,
+        password: str,
+        known: Mapping[str, str],
+        ports: Mapping[int, int],
+        port: int = PORT,
+    ) -> None:
+        self.known, self.ports = known, ports
+        self.served, self.refused = list[str](), list[str]()
+        self.expect(user, password)
+        super().__init__((address, port), Request)
+
+    def expect(self, user: str, password: str) -> None:
+        """From now on."""
+        self.wanted = "Basic " + b64encode(f"{user}:{password}".encode()).decode()
+
+    def place(self, host: str, port: int) -> tuple[str, int]:
+        return (self.known[host], self.ports.get(port, port)) if host in self.known else (host, port)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Clients go away."""
+
+
+class Door(Proxy):
+    """A mirror that wants a login: what comes with it is handed on to `upstream`."""
+
+    header, status, asks = "Authorization", 401, "WWW-Authenticate"
+
+    def __init__(self, address: str, port: int, user: str, password: str, upstream: tuple[str, int]) -> None:
+        self.upstream = upstream
+        super().__init__(address, user, password, {}, {}, port)
+
+    def place(self, host: str, port: int) -> tuple[str, int]:
+        return self.upstream
+
+
+class Request(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Proxy
+
+    def log_message(self, *words: object) -> None:
+        pass
+
+    def allowed(self) -> bool:
+        if self.headers.get(self.server.header) == self.server.wanted:
+            self.server.served.append(self.path)
+            return True
+        self.server.refused.append(self.path)
+        self.close_connection = True
+        self.send_response(self.server.status)
+        self.send_header(self.server.asks, 'Basic realm="lab"')
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+        return False
+
+    def do_CONNECT(self) -> None:
+        if not self.allowed():
+            return
+        host, _, port = self.path.rpartition(":")
+        self.close_connection = True
+        with socket.create_connection(self.server.place(host, int(port)), timeout=30) as other:
+            self.send_response(200)
+            self.end_headers()
+            ends = {self.connection: other, other: self.connection}
+            while readable := select.select(list(ends), [], [], 120)[0]:
+                for one in readable:
+                    if not (data := one.recv(256 * 1024)):
+                        return
+                    ends[one].sendall(data)
+
+    def do_GET(self) -> None:
+        if not self.allowed():
+            return
+        url = urlsplit(self.path)
+        upstream = HTTPConnection(*self.server.place(url.hostname or "", url.port or 80), timeout=60)
+        kept = {key: value for key, value in self.headers.items() if key.lower() not in OWN}
+        try:
+            upstream.request(
+                self.command, url._replace(scheme="", netloc="").geturl(), headers=kept | {"Host": url.netloc}
+            )
+            answer = upstream.getresponse()
+            self.send_response(answer.status)
+            for key, value in answer.getheaders():
+                if key.lower() not in ("connection", "transfer-encoding"):
+                    self.send_header(key, value)
+            if answer.length is None:
+                self.close_connection = True
+            self.end_headers()
+            copyfileobj(answer, self.wfile)
+        finally:
+            upstream.close()
+
+    do_HEAD = do_GET  # noqa: N815 - http.server's names
+
+
+@contextmanager
+def proxy(
+    address: str, user: str, password: str, known: Mapping[str, str], ports: Mapping[int, int]
+) -> Iterator[Proxy]:
+    with running(Proxy(address, user, password, known, ports)) as server:
+        yield server
+
+
+@contextmanager
+def door(address: str, port: int, user: str, password: str, upstream: tuple[str, int]) -> Iterator[Proxy]:
+    with running(Door(address, port, user, password, upstream)) as server:
+        yield server
+
+
+@contextmanager
+def running(server: Proxy) -> Iterator[Proxy]:
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -1,0 +1,123 @@
+"""Hunts marked secrets: in files, in journals, in the arguments and environments of every process while things run."""
+
+import re
+import subprocess
+import threading
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+from gpustack import lab
+from gpustack.lab import cgroups
+
+LARGEST = 64 * 1024 * 1024
+PAUSE = 0.05
+
+
+def forms(secret: str) -> Iterator[bytes]:
+    """As it is, as in a URL, and what base64 makes of it wherever in a text it stands."""
+    raw = secret.encode()
+    yield raw
+    yield quote(secret, safe="").encode()
+    for before in range(3):
+        whole = b64encode(b"x" * before + raw)
+        # Letters at both ends depend on what stands beside it.
+        yield whole[4 if before else 0 : len(whole) - (4 if len(b"x" * before + raw) % 3 else 0)]
+
+
+@dataclass
+class Hunt:
+    """`marks` are secrets by name. `found` are (place, name of the secret); the numbers say what was looked at."""
+
+    marks: Mapping[str, str]
+    found: set[tuple[str, str]] = field(default_factory=set)
+    files: int = 0
+    lines: int = 0
+    processes: int = 0
+
+    @property
+    def pattern(self) -> "re.Pattern[bytes]":
+        named = {name: "|".join(re.escape(form.decode()) for form in forms(mark)) for name, mark in self.marks.items()}
+        return re.compile("|".join(f"(?P<{name}>{forms})" for name, forms in named.items()).encode())
+
+    def look(self, place: str, content: bytes) -> None:
+        self.found |= {(place, str(match.lastgroup)) for match in self.pattern.finditer(content)}
+
+    def trees(self, roots: Iterable[Path], *, shown: Path = Path("/"), spared: Iterable[str] = ()) -> None:
+        """Every file below the roots, told relative to `shown`; not those whose place begins with a spared text."""
+        for root in roots:
+            for path in [root] if root.is_file() else root.rglob("*"):
+                place = f"/{path.relative_to(shown)}"
+                if place.startswith(tuple(spared)) or path.is_symlink() or not path.is_file():
+                    continue
+                try:
+                    if path.stat().st_size <= LARGEST:
+                        self.look(place, path.read_bytes())
+                        self.files += 1
+                except FileNotFoundError:
+                    continue  # it went meanwhile
+
+    def journal(self, host: str, text: bytes) -> None:
+        self.lines += text.count(b"\n")
+        self.look(f"journal of {host}", text)
+
+
+class Watch:
+    """Reads arguments and environments of all processes again and again; lab hosts' are among the machine's own."""
+
+    def __init__(self, hunt: Hunt, pattern: "re.Pattern[bytes]") -> None:
+        self.hunt, self.pattern, self.ended = hunt, pattern, threading.Event()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def __enter__(self) -> "Watch":
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ended.set()
+        self.thread.join()
+
+    def run(self) -> None:
+        seen: dict[str, str] = {}
+        while not self.ended.wait(PAUSE):
+            now = {entry.name: called(entry) for entry in Path("/proc").iterdir() if entry.name.isdigit()}
+            for pid, name in now.items():
+                # A process that has run another program is looked at again.
+                if name and seen.get(pid) != name:
+                    self.one(pid, name)
+            seen = now
+
+    def one(self, pid: str, name: str) -> None:
+        try:
+            for part in ("cmdline", "environ"):
+                content = Path(f"/proc/{pid}/{part}").read_bytes()
+                self.hunt.processes += 1
+                for match in self.pattern.finditer(content):
+                    self.hunt.found.add((f"{part} of {name}", str(match.lastgroup)))
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            return  # it ended meanwhile
+
+
+def called(process: Path) -> str:
+    """The program's name; of a process that ended meanwhile an empty string."""
+    try:
+        return (process / "comm").read_text().strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def root_of(made: lab.Lab, host: str) -> Path:
+    """The host's file system with its memory-backed parts, as its first process sees it."""
+    (init,) = [
+        pid
+        for pid in cgroups.processes(made.record.group(host))
+        if re.search(r"^NSpid:\s+\d+\s+1$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    ]
+    return Path(f"/proc/{init}/root")
+
+
+def journal_of(made: lab.Lab, host: str) -> bytes:
+    command = [*made.ssh(host), "sudo journalctl --quiet --all --output=export"]
+    return subprocess.run(command, capture_output=True, check=True, timeout=120).stdout

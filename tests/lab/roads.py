@@ -1,0 +1,56 @@
+"""Roads to what hosts fetch, as tests lay them: an internet of one's own with faults in it, and changed inventories."""
+
+import shutil
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+
+from gpustack import lab
+from gpustack.events import silent
+from gpustack.lab import detached, official_names
+from gpustack.lab.internet import Internet, Twist
+
+
+@contextmanager
+def internet(made: lab.Lab, twist: Twist | None = None, address: str = "", port: int = 443) -> Iterator[Internet]:
+    """In place of the lab's own, which is back afterwards. With another address hosts cannot find it by themselves."""
+    record = made.record
+    assert record.source
+    detached.end(record, official_names.PART)
+    upstream = urlsplit(record.source.url).netloc
+    where = address or record.gateway
+    server = Internet(where, upstream, official_names.certificates(record), twist, port=port)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        official_names.start(record, record.source, silent)
+
+
+def inventory(made: lab.Lab, folder: Path, hosts: list[str], **spec: Any) -> Path:
+    """A copy of the lab's inventory with some of its hosts, the first one as control plane, and changes to the spec."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(made.inventory, folder)
+    change(folder / "hosts.yml", lambda said: chosen(said, hosts))
+    change(folder / "group_vars" / "all" / "gpustack.yml", lambda said: said["gpustack"].update(spec))
+    return folder
+
+
+def chosen(said: dict[str, Any], hosts: list[str]) -> None:
+    groups = said["all"]["children"]
+    nodes: Mapping[str, Any] = groups["kube_node"]["hosts"]
+    groups["kube_node"]["hosts"] = {name: nodes[name] for name in hosts}
+    groups["kube_control_plane"]["hosts"] = {hosts[0]: None}
+
+
+def change(path: Path, how: Callable[[dict[str, Any]], None]) -> None:
+    said = yaml.safe_load(path.read_text())
+    how(said)
+    path.write_text(yaml.safe_dump(said, sort_keys=False))

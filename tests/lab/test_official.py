@@ -1,0 +1,195 @@
+"""The official road: no mirror in the inventory, official names with TLS. A cluster comes about, and what goes wrong on
+the way is told per host with what to do, and mended by the next install.
+
+The lab plays the internet (`--as-internet`). host1 and host2 become a cluster; each of the others gets a fault of its
+own, all in one run.
+"""
+
+import json
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpustack import lab
+from gpustack.lab.internet import Request
+from tests.lab import roads, witness
+from tests.lab.conftest import Run
+
+LEAKS = "ignore::pytest.PytestUnraisableExceptionWarning"
+pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.filterwarnings(LEAKS)]
+
+CLUSTER = ["host1", "host2"]
+CA = "/usr/local/share/ca-certificates/gpustack-lab.crt"
+FORGET_NAMES = "sed -i /download.docker.com/d /etc/hosts && : >/etc/resolv.conf"
+KEY = "/linux/debian/gpg"
+# What is done to each host, and what install must say of it: where, why, and what to do.
+FAULTS = {
+    "host3": ("a key that is not there", ("https://download.docker.com/linux/debian/gpg", "404", "source of the spec")),
+    "host4": ("another key", ("expected the key", "and no other", "fingerprints of the spec")),
+    "host5": ("a package that is not there", ("containerd.io", "404", "download.docker.com")),
+    "host6": ("a changed package", ("containerd.io", "Hash Sum mismatch")),
+    "host7": ("a changed index", ("download.docker.com", "BADSIG")),
+    "host8": ("a name that does not resolve", ("Could not resolve host: download.docker.com", "getent hosts")),
+    "host9": ("a CA that is not trusted", ("download.docker.com", "certificate", "ca-certificates")),
+    "host10": ("a server that says nothing", ("download.docker.com", "too slow", "source.mirror")),
+}
+SLOW = "host11"
+SLOWLY = 2_000_000  # bytes in a second
+Spoilt = tuple[Path, dict[str, Any]]
+HOSTS = [*CLUSTER, *FAULTS, SLOW]
+
+
+@pytest.fixture(scope="module")
+def many(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
+    return make_lab("official", ["debian-12", "debian-13", *["debian-12"] * (len(HOSTS) - 2)], internet=True)
+
+
+@pytest.fixture(scope="module")
+def cluster(many: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = roads.inventory(many, tmp_path_factory.mktemp("cluster") / "inventory", CLUSTER)
+    assert "mirror" not in (folder / "group_vars" / "all" / "gpustack.yml").read_text()
+    gpustack("install", "-i", folder, "--yes", limit=1200)
+    return folder
+
+
+def test_official_sources_make_a_cluster(many: lab.Lab, cluster: Path, gpustack: Run, tmp_path: Path) -> None:
+    assert json.loads(gpustack("verify", "-i", cluster, "-o", "json").stdout)["converged"] is True
+    gpustack("kubeconfig", "-i", cluster, "--out", tmp_path / "config")
+    assert sorted(witness.ready(witness.api(tmp_path / "config"))) == CLUSTER
+    host = witness.host(many, "host1")
+    sources = host.check_output("cat /etc/apt/sources.list.d/gpustack-*.sources")
+    assert "https://pkgs.k8s.io/core:/stable:/v1.36/deb/" in sources
+    assert "https://download.docker.com/linux/debian" in sources
+    assert host.check_output("find /etc/containerd/certs.d -type f") == ""
+    assert "registry.k8s.io/pause:3.10.2" in host.check_output("crictl images -o json")
+
+
+def test_only_lab_hosts_know_the_names_so(many: lab.Lab) -> None:
+    known = witness.host(many, "host1").check_output("getent hosts pkgs.k8s.io").split()[0]
+    assert known == many.record.gateway
+    mine = subprocess.run(["getent", "hosts", "pkgs.k8s.io"], capture_output=True, text=True, check=False)
+    assert many.record.gateway not in mine.stdout
+    trusted = subprocess.run(["grep", "-r", "-l", many.name, "/etc/ssl/certs"], capture_output=True, check=False)
+    assert trusted.stdout == b""
+
+
+def test_a_changed_manifest_is_refused(many: lab.Lab, cluster: Path, gpustack: Run) -> None:
+    host = witness.host(many, "host1")
+    host.check_output("rm /etc/kubernetes/gpustack-flannel/kube-flannel.yml")
+    host.check_output(
+        "kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-flannel delete daemonset kube-flannel-ds"
+    )
+
+    def twist(request: Request, name: str, path: str) -> bool:
+        if name == "github.com":
+            request.hand_on(name, lambda body: body.replace(b"kube-flannel", b"rude-flannel", 1))
+        return name == "github.com"
+
+    with roads.internet(many, twist):
+        said = gpustack("install", "-i", cluster, "--only", "flannel", "--yes", code=5)
+    (failure,) = failures(said.stdout + said.stderr, "host1")
+    assert "https://github.com/flannel-io/flannel/releases" in failure
+    assert "expected SHA-256 e875824b" in failure
+    assert "source of the spec" in failure
+    assert not host.file("/etc/kubernetes/gpustack-flannel/kube-flannel.yml").exists
+    gpustack("install", "-i", cluster, "--yes")
+
+
+def failures(said: str, host: str) -> list[str]:
+    """What a person reads of a failure on a host, without line breaks."""
+    parts = said.split("\n\n")
+    return [" ".join(part.split()) for part in parts if f"failed on {host}" in part.partition("\n")[0]]
+
+
+@pytest.fixture(scope="module")
+def spoilt(many: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> Spoilt:
+    """The inventory of the other hosts, and what an install says that meets a fault on each of them."""
+    folder = roads.inventory(many, tmp_path_factory.mktemp("spoilt") / "inventory", [*FAULTS, SLOW])
+    gpustack("install", "-i", folder, "--only", "prereqs", "--yes", limit=900)
+    witness.host(many, "host8").check_output(f"cp -a /etc/hosts /etc/resolv.conf /root && {FORGET_NAMES}")
+    witness.host(many, "host9").check_output(f"mv {CA} /root && update-ca-certificates --fresh")
+    addresses = {host.address: host.name for host in many.hosts}
+
+    def twist(request: Request, name: str, path: str) -> bool:
+        host, key, deb = addresses[request.client_address[0]], path == KEY, path.endswith(".deb")
+        if name != "download.docker.com":
+            return False
+        if (host == "host3" and key) or (host == "host5" and deb):
+            request.answer(404, b"it is not there")
+        elif host == "host4" and key:
+            request.answer(200, another_key(tmp_path_factory.mktemp("gpg"), "1y"))
+        elif host == "host6" and deb:
+            request.hand_on(name, lambda body: body[:-1] + bytes([body[-1] ^ 1]))
+        elif host == "host7" and path.endswith("InRelease"):
+            request.hand_on(name, lambda body: body.replace(b"Codename: bookworm", b"Codename: bookwurm", 1))
+        elif host == "host10" and key:
+            time.sleep(100)
+        elif host == SLOW and deb:
+            request.hand_on(name, pace=SLOWLY)
+        else:
+            return False
+        return True
+
+    with roads.internet(many, twist):
+        said = gpustack("install", "-i", folder, "--only", "containerd", "--yes", "-o", "json", limit=900, code=None)
+    assert said.returncode != 0
+    return folder, json.loads(said.stdout)
+
+
+@pytest.mark.parametrize("host", FAULTS, ids=lambda host: FAULTS[host][0].replace(" ", "-"))
+def test_what_is_wrong_on_the_way_is_told(spoilt: Spoilt, host: str) -> None:
+    (played,) = spoilt[1]["played"]
+    (said,) = [failure["message"] for failure in played["failures"] if failure["host"] == host]
+    assert [words for words in FAULTS[host][1] if words not in said] == [], said
+
+
+def test_a_slow_server_is_waited_for(spoilt: Spoilt, many: lab.Lab) -> None:
+    (played,) = spoilt[1]["played"]
+    assert SLOW not in played["failed"]
+    assert witness.host(many, SLOW).package("containerd.io").is_installed
+
+
+def test_an_expired_key_is_told(spoilt: Spoilt, many: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
+    old = another_key(tmp_path, "seconds=1")
+    time.sleep(2)
+    assert many.record.source
+    prints = {"kubernetes": many.record.source.fingerprint, "containerd": fingerprint_of(tmp_path)}
+    folder = roads.inventory(many, tmp_path / "inventory", ["host3"], fingerprints=prints)
+
+    def twist(request: Request, name: str, path: str) -> bool:
+        if path == KEY:
+            request.answer(200, old)
+        return path == KEY
+
+    with roads.internet(many, twist):
+        said = gpustack("install", "-i", folder, "--only", "containerd", "--yes", code=None)
+    (failure,) = failures(said.stdout + said.stderr, "host3")
+    assert f"found expired:{prints['containerd']}" in failure
+
+
+def another_key(home: Path, expires: str) -> bytes:
+    gpg = ["gpg", "--homedir", str(home), "--batch", "--passphrase", "", "--pinentry-mode", "loopback"]
+    subprocess.run(
+        [*gpg, "--quick-generate-key", "somebody", "ed25519", "sign", expires], check=True, capture_output=True
+    )
+    found = subprocess.run([*gpg, "--armor", "--export"], check=True, capture_output=True).stdout
+    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "gpg-agent"], check=True)
+    return found
+
+
+def fingerprint_of(home: Path) -> str:
+    listed = subprocess.run(
+        ["gpg", "--homedir", str(home), "--with-colons", "--list-keys"], check=True, capture_output=True, text=True
+    )
+    return next(line.split(":")[9] for line in listed.stdout.splitlines() if line.startswith("fpr"))
+
+
+def test_the_next_install_mends_all(spoilt: Spoilt, many: lab.Lab, gpustack: Run) -> None:
+    witness.host(many, "host8").check_output("cp -a /root/hosts /root/resolv.conf /etc")
+    witness.host(many, "host9").check_output(f"mv /root/gpustack-lab.crt {CA} && update-ca-certificates")
+    gpustack("install", "-i", spoilt[0], "--only", "containerd", "--yes", limit=900)
+    gpustack("plan", "-i", spoilt[0], "--only", "containerd")

@@ -1,0 +1,137 @@
+"""Behind an HTTP proxy that wants a login: no name resolves on the host and nothing is reached directly, so whatever
+arrives came through the proxy. A cluster comes about; then the login changes, and the proxy goes away."""
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gpustack import lab
+from gpustack.lab import official_names
+from tests.lab import roads, witness
+from tests.lab.conftest import Run
+from tests.lab.http_proxy import Proxy, proxy
+
+LEAKS = "ignore::pytest.PytestUnraisableExceptionWarning"
+pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.filterwarnings(LEAKS)]
+
+USER, PASSWORD = "kube", 'pass/with:odd#signs%$"x'
+OUTSIDE = ("127.0.0.1", 8443)  # where the official names are, for the proxy alone
+OURS = "/etc/apt/apt.conf.d/99gpustack-proxy /etc/apt/auth.conf.d/gpustack-proxy.conf /etc/gpustack/proxy.env"
+UNITS = "/etc/systemd/system/containerd.service.d /etc/systemd/system/kubelet.service.d"
+
+
+@pytest.fixture(scope="module")
+def one(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
+    """A host that knows no names: neither those of the lab's internet nor those of the Debian archive."""
+    made = make_lab("proxied", ["debian-12"], internet=True)
+    forget = f"sed -i /{made.record.gateway}/d /etc/hosts && : >/etc/resolv.conf"
+    witness.host(made, "host1").check_output(forget)
+    return made
+
+
+@pytest.fixture(scope="module")
+def way_out(one: lab.Lab) -> Iterator[Proxy]:
+    known = dict.fromkeys(official_names.names(), OUTSIDE[0])
+    ports = {443: OUTSIDE[1]}
+    with roads.internet(one, None, *OUTSIDE), proxy(one.record.gateway, USER, PASSWORD, known, ports) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("secret") / "proxy"
+    path.touch(mode=0o600)
+    path.write_text(f"{PASSWORD}\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def inventory(one: lab.Lab, secret: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    said = {
+        "http": f"http://{one.record.gateway}:3128",
+        "no_proxy": [".example.com", one.record.gateway],
+        "user": USER,
+        "password_file": str(secret),
+    }
+    return roads.inventory(one, tmp_path_factory.mktemp("proxied") / "inventory", ["host1"], proxy=said)
+
+
+@pytest.fixture(scope="module")
+def installed(one: lab.Lab, way_out: Proxy, inventory: Path, gpustack: Run) -> lab.Lab:
+    gpustack("install", "-i", inventory, "--yes", limit=1200)
+    return one
+
+
+def test_everything_came_through_the_proxy(installed: lab.Lab, way_out: Proxy, inventory: Path, gpustack: Run) -> None:
+    gpustack("verify", "-i", inventory)
+    hosts = {re.sub(r"^https?://|[:/].*", "", target) for target in way_out.served}
+    wanted = {"pkgs.k8s.io", "download.docker.com", "github.com", "registry.k8s.io", "ghcr.io"}
+    assert wanted <= hosts
+    assert any(
+        (target.endswith(".deb") and "debian.org" in target) or "/debian/" in target for target in way_out.served
+    )
+
+
+def test_the_cluster_itself_is_reached_directly(installed: lab.Lab, way_out: Proxy) -> None:
+    own = (installed.hosts[0].address, "10.96.", "10.244.", "127.0.0.1", "localhost", ".svc")
+    assert [target for target in way_out.served + way_out.refused if any(name in target for name in own)] == []
+
+
+def test_it_reaches_apt_containerd_and_the_kubelet(installed: lab.Lab) -> None:
+    host = witness.host(installed, "host1")
+    for unit in ("containerd", "kubelet"):
+        said = host.check_output(f"tr '\\0' '\\n' </proc/$(systemctl show -p MainPID --value {unit})/environ")
+        assert f"HTTPS_PROXY=http://{USER}:" in said
+        assert ".example.com" in said.partition("NO_PROXY=")[2]
+    assert "http://" in host.check_output("apt-config dump Acquire::https::Proxy")
+
+
+def test_static_pods_and_others_do_not_see_it(installed: lab.Lab) -> None:
+    host = witness.host(installed, "host1")
+    assert host.run("grep -riE 'proxy.*3128|pass/with' /etc/kubernetes /var/lib/kubelet/config.yaml").stdout == ""
+    assert host.check_output(f"stat -c %a $(grep -rlE '{USER}' {OURS})").split() == ["600", "600"]
+    assert "pass" not in host.check_output("su ops -c 'apt-config dump'")
+
+
+def test_a_login_that_changed_is_drift(
+    installed: lab.Lab, way_out: Proxy, inventory: Path, secret: Path, gpustack: Run
+) -> None:
+    secret.write_text("another\n")
+    try:
+        said = gpustack("plan", "-i", inventory, code=1).stdout
+        told = " ".join(said.split())
+        assert "/etc/gpustack/proxy.env says something else" in told
+        assert "another" not in told.replace("found another", "")
+        started = witness.host(installed, "host1").check_output("systemctl show -p MainPID --value containerd")
+        way_out.expect(USER, "another")
+        gpustack("install", "-i", inventory, "--yes")
+        assert witness.host(installed, "host1").check_output("systemctl show -p MainPID --value containerd") != started
+    finally:
+        way_out.expect(USER, PASSWORD)
+        secret.write_text(f"{PASSWORD}\n")
+
+
+def test_a_wrong_login_is_told(installed: lab.Lab, way_out: Proxy, inventory: Path, gpustack: Run) -> None:
+    """The spec's login, which the test before this one left behind, is not what the host has."""
+    gpustack("install", "-i", inventory, "--yes")
+    host = witness.host(installed, "host1")
+    host.check_output("rm /etc/apt/keyrings/gpustack-kubernetes.gpg")
+    way_out.expect(USER, "not this")
+    said = gpustack("install", "-i", inventory, "--only", "kubernetes", "--yes", code=5)
+    told = " ".join((said.stdout + said.stderr).split())
+    assert "pkgs.k8s.io" in told
+    assert "proxy.password_file of the spec" in told
+    way_out.expect(USER, PASSWORD)
+    gpustack("install", "-i", inventory, "--yes")
+
+
+def test_without_a_proxy_in_the_spec_all_of_it_goes(installed: lab.Lab, gpustack: Run) -> None:
+    host = witness.host(installed, "host1")
+    said = gpustack("plan", "-i", installed.inventory, code=1).stdout
+    assert "left over" in " ".join(said.split())
+    gpustack("install", "-i", installed.inventory, "--yes", "--only", "prereqs,containerd,kubernetes")
+    assert host.run(f"ls {OURS}; find {UNITS} -name '*gpustack*'").stdout == ""
+    for unit in ("containerd", "kubelet"):
+        assert "_PROXY" not in host.check_output(f"cat /proc/$(systemctl show -p MainPID --value {unit})/environ")

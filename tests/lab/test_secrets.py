@@ -1,0 +1,270 @@
+"""Canaries: a marked secret in every place where one can be, and afterwards nothing holds it but the files that are
+documented (docs/secrets.md), for root alone. Also after a kill -9 in the middle.
+
+The tests of this file stand in the order of the story and share one lab.
+"""
+
+import os
+import re
+import secrets as random
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pexpect
+import pytest
+import yaml
+
+from gpustack import lab
+from tests.lab import roads, witness
+from tests.lab.conftest import GPUSTACK, Run
+from tests.lab.http_proxy import door, proxy
+from tests.lab.hunt import Hunt, Watch, journal_of, root_of
+
+LEAKS = "ignore::pytest.PytestUnraisableExceptionWarning"
+pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.filterwarnings(LEAKS)]
+
+MARKS = {
+    name: f"canary{name}{random.token_hex(8)}" for name in ("become", "vault", "variable", "proxy", "mirror", "foreign")
+}
+REGISTRIES = ("docker.io", "ghcr.io", "nvcr.io", "quay.io", "registry.k8s.io")
+HOSTS = ("host1", "host2")
+# Where a secret may be on a host, as docs/secrets.md says; all for root alone.
+DOCUMENTED = {
+    ("/etc/apt/auth.conf.d/gpustack-proxy.conf", "proxy"),
+    ("/etc/gpustack/proxy.env", "proxy"),
+    ("/etc/apt/auth.conf.d/gpustack-mirror.conf", "mirror"),
+    *((f"/etc/containerd/certs.d/{name}/hosts.toml", "mirror") for name in REGISTRIES),
+    *((f"environ of {name}", "proxy") for name in ("containerd", "containerd-shim", "kubelet", "runc")),
+    ("/etc/kubernetes/admin.conf", "key"),
+    ("/root/.kube/config", "key"),
+    # Put there by the test, as an operator might have.
+    ("/etc/apt/sources.list.d/old.sources", "foreign"),
+    ("/etc/containerd/certs.d/old.example/hosts.toml", "foreign"),
+}
+TREES = ("etc", "home", "opt", "root", "run", "srv", "tmp", "usr/local", "var", "dev/shm")
+# Images and the blocks of etcd, where Kubernetes keeps its own secrets, and old ones until they are overwritten.
+JOURNALS = ("/var/log/journal/", "/run/log/journal/")
+SPARED = ("/var/lib/containerd/", "/run/containerd/io.containerd.runtime", "/var/lib/etcd/", *JOURNALS)
+
+
+@pytest.fixture(scope="module")
+def two(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
+    made = make_lab("secrets", ["debian-12", "debian-13"])
+    for name in HOSTS:
+        host = witness.host(made, name)
+        host.run_expect([0], "useradd -m -s /bin/bash asked && echo 'asked ALL=(ALL) ALL' >/etc/sudoers.d/asked")
+        shadow = piped(["openssl", "passwd", "-6", "-stdin"], MARKS["become"])
+        host.check_output(f"usermod -p '{shadow.strip()}' asked")
+        keys = "/home/asked/.ssh"
+        host.check_output(f"install -d -m 700 -o asked {keys} && install -o asked ~ops/.ssh/authorized_keys {keys}")
+        old = f"https://me:{MARKS['foreign']}@download.docker.com/linux/old"
+        source = f"Types: deb\nURIs: {old}\nSuites: stable\nComponents: main\nEnabled: no\n"
+        write(made, name, "/etc/apt/sources.list.d/old.sources", source)
+        header = f"authorization = 'Bearer {MARKS['foreign']}'"
+        toml = f"server = 'https://old.example'\n[host.'https://old.example'.header]\n{header}\n"
+        write(made, name, "/etc/containerd/certs.d/old.example/hosts.toml", toml)
+    return made
+
+
+def piped(command: list[str], text: str) -> str:
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+def write(made: lab.Lab, host: str, path: str, text: str) -> None:
+    done = made.exec(host, ["sudo", "sh", "-c", f"umask 077; mkdir -p {Path(path).parent}; cat >{path}"], text=text)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Everything that gpustack and Ansible write on this machine is below it, beside memory-backed folders."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def inputs(two: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the operator has: passwords in files, and an inventory with a vaulted file."""
+    folder = tmp_path_factory.mktemp("inputs")
+    for name in ("vault", "proxy", "mirror"):
+        (folder / name).touch(mode=0o600)
+        (folder / name).write_text(f"{MARKS[name]}\n")
+    gateway = two.record.gateway
+    assert two.record.source
+    made = roads.inventory(
+        two,
+        folder / "inventory",
+        list(HOSTS),
+        proxy={"http": f"http://{gateway}:3128", "user": "kube", "password_file": str(folder / "proxy")},
+        source={
+            "mirror": f"http://{gateway}:8481",
+            "fingerprint": two.record.source.fingerprint,
+            "user": "kube",
+            "password_file": str(folder / "mirror"),
+        },
+    )
+    roads.change(made / "hosts.yml", lambda said: said["all"]["vars"].update(ansible_user="asked"))
+    vaulted = made / "group_vars" / "all" / "vault.yml"
+    said = {"ansible_become_password": MARKS["become"], "of_somebody": MARKS["variable"]}
+    vaulted.write_text(yaml.safe_dump(said))
+    vault = [
+        str(Path(GPUSTACK[0]).with_name("ansible-vault")),
+        "encrypt",
+        "--vault-password-file",
+        str(folder / "vault"),
+    ]
+    subprocess.run([*vault, str(vaulted)], check=True, capture_output=True, timeout=60)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def env(home: Path, inputs: Path) -> dict[str, str]:
+    places = {"HOME": "", "XDG_STATE_HOME": "state", "XDG_CACHE_HOME": "cache", "TMPDIR": "tmp"}
+    for name in places.values():
+        (home / name).mkdir(exist_ok=True)
+    found = {key: str(home / name) for key, name in places.items()}
+    return found | {"ANSIBLE_VAULT_PASSWORD_FILE": str(inputs / "vault")}
+
+
+@pytest.fixture(scope="module")
+def hunt(two: lab.Lab) -> Iterator[Hunt]:
+    """Watches from before the first command to the end; the proxy and the mirror's door are there meanwhile."""
+    hunt, assumed = Hunt(dict(MARKS)), two.record
+    upstream = (assumed.gateway, 8480)
+    with (
+        proxy(assumed.gateway, "kube", MARKS["proxy"], {}, {}) as way,
+        door(assumed.gateway, 8481, "kube", MARKS["mirror"], upstream) as entry,
+        Watch(hunt, hunt.pattern),
+    ):
+        yield hunt
+    assert way.served
+    assert entry.served
+
+
+def everywhere(hunt: Hunt, two: lab.Lab, home: Path) -> list[tuple[str, str]]:
+    """Looks wherever something may have been left; what is found and not documented."""
+    hunt.trees([home], shown=home)
+    left = [path for base in ("/dev/shm", "/run", "/tmp", "/var/tmp") for path in Path(base).glob("*gpustack-run*")]
+    left += [path for base in ("/tmp", "/var/tmp") for path in Path(base).glob("ansible*")]
+    hunt.trees(left)
+    for name in HOSTS:
+        root = root_of(two, name)
+        hunt.trees([root / tree for tree in TREES], shown=root, spared=SPARED)
+        hunt.journal(name, journal_of(two, name))
+    hunt.look("console", b"".join(path.read_bytes() for path in two.record.state.glob("console/*")))
+    return sorted(hunt.found - DOCUMENTED)
+
+
+def test_a_typed_password_is_shown_nowhere(hunt: Hunt, inputs: Path, env: dict[str, str]) -> None:
+    (inputs / "inventory" / "group_vars" / "all" / "vault.yml").rename(inputs / "vault.yml")
+    words = [*GPUSTACK, "plan", "-K", "-v", "-i", str(inputs / "inventory")]
+    child = pexpect.spawn(words[0], words[1:], timeout=300, env=os.environ | env)
+    child.expect("sudo password: ")
+    child.sendline(MARKS["become"])
+    child.expect(pexpect.EOF)
+    child.close()
+    (inputs / "vault.yml").rename(inputs / "inventory" / "group_vars" / "all" / "vault.yml")
+    assert child.exitstatus == 1, child.before
+    hunt.look("output of plan -K", child.before)
+    assert sorted(hunt.found - DOCUMENTED) == []
+
+
+def test_nothing_is_left_when_it_is_killed(
+    hunt: Hunt, two: lab.Lab, home: Path, inputs: Path, env: dict[str, str]
+) -> None:
+    words = [*GPUSTACK, "install", "--yes", "-i", str(inputs / "inventory")]
+    with (home / "killed.log").open("w") as log:
+        child = subprocess.Popen(words, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=os.environ | env)
+        witness.until("the mirror's login is on host1", lambda: landed(two), limit=600)
+        child.kill()
+        child.wait()
+    time.sleep(3)  # Ansible ends with it within a second; what runs on hosts is through in its own time
+    assert everywhere(hunt, two, home) == []
+
+
+def landed(two: lab.Lab) -> bool:
+    return (root_of(two, "host1") / "etc/apt/auth.conf.d/gpustack-mirror.conf").exists()
+
+
+def test_an_installation_leaves_nothing(
+    hunt: Hunt, two: lab.Lab, home: Path, inputs: Path, env: dict[str, str], gpustack: Run
+) -> None:
+    token: list[str] = []
+    ended = threading.Event()
+    catcher = threading.Thread(target=catch, args=(two, token, ended), daemon=True)
+    catcher.start()
+    try:
+        said = gpustack("install", "--yes", "-v", "-i", inputs / "inventory", limit=1200, **env)
+    finally:
+        ended.set()
+        catcher.join()
+    assert token, "no join token was seen"
+    hunt.marks = {**hunt.marks, "token": token[0].partition(".")[2], "key": key(two)}
+    hunt.look("output of install", (said.stdout + said.stderr).encode())
+    assert everywhere(hunt, two, home) == []
+
+
+def catch(two: lab.Lab, token: list[str], ended: threading.Event) -> None:
+    """The join token, from the file that is in memory for as long as a join takes."""
+    while not token and not ended.wait(0.05):
+        try:
+            text = (root_of(two, "host2") / "run/gpustack-join.yaml").read_text()
+        except FileNotFoundError:
+            continue
+        token += re.findall(r"token: \"?([a-z0-9]{6}\.[a-z0-9]{16})", text)
+
+
+def key(two: lab.Lab) -> str:
+    """Of the administrator: the first words of its base64, as in the file."""
+    text = (root_of(two, "host1") / "etc/kubernetes/admin.conf").read_text()
+    return str(yaml.safe_load(text)["users"][0]["user"]["client-key-data"])[100:180]
+
+
+def test_looking_leaves_nothing(
+    hunt: Hunt, two: lab.Lab, home: Path, inputs: Path, env: dict[str, str], gpustack: Run
+) -> None:
+    made = inputs / "inventory"
+    for words in (
+        ["verify", "-v"],
+        ["plan", "-o", "json", "-v"],
+        ["snapshot", "--out", home / "snapshot.jsonl"],
+        ["install", "--yes", "--force", "-o", "json", "-v"],
+        ["plan", "--diff"],
+        ["kubeconfig", "--out", home / "kubeconfig"],
+    ):
+        said = gpustack(words[0], "-i", made, *words[1:], limit=900, **env)
+        hunt.look(f"output of {words[0]}", (said.stdout + said.stderr).encode())
+    # That is somebody's own certificate and key: for its owner alone, and not the administrator's.
+    assert (home / "kubeconfig").stat().st_mode & 0o777 == 0o600
+    assert everywhere(hunt, two, home) == []
+    text = (home / "snapshot.jsonl").read_text()
+    assert "download.docker.com/linux/old" in text, "the probe that reads the foreign login was not asked"
+    assert "REDACTED@download.docker.com" in text
+    print(f"hunted {len(hunt.marks)} secrets in {hunt.files} files, {hunt.lines} lines, {hunt.processes} processes")
+
+
+def test_the_documented_files_are_for_root_alone(hunt: Hunt, two: lab.Lab) -> None:
+    places = {place for place, _ in hunt.found & DOCUMENTED if place.startswith("/")}
+    assert {place for place, _ in DOCUMENTED if place.startswith("/")} == places, "a canary did not arrive"
+    for name in HOSTS:
+        root = root_of(two, name)
+        modes = {place: (root / place[1:]).stat() for place in places if (root / place[1:]).exists()}
+        assert {place: oct(at.st_mode & 0o777) for place, at in modes.items() if at.st_mode & 0o077 or at.st_uid} == {}
+
+
+def test_the_hunt_finds_what_is_there(tmp_path: Path) -> None:
+    """Each way of hiding it is found, so that nothing found means nothing there."""
+    mark = MARKS["proxy"]
+    hiding = (mark, f"x{mark}", piped(["base64", "-w0"], f"Zkube:{mark}!"))
+    for number, hidden in enumerate(hiding):
+        (tmp_path / str(number)).write_text(hidden)
+    hunt = Hunt(dict(MARKS))
+    with Watch(hunt, hunt.pattern):
+        subprocess.run(["sh", "-c", f"sleep 0.3; : {mark}"], check=True, env={"SECRET": mark})
+    hunt.trees([tmp_path], shown=tmp_path)
+    places = {place for place, name in hunt.found if name == "proxy"}
+    assert {"/0", "/1", "/2"} <= places
+    assert any(place.startswith("cmdline") for place in places)
+    assert any(place.startswith("environ") for place in places)
