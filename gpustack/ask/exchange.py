@@ -3,28 +3,36 @@ window and waits for the other. Knows the channel by its methods only."""
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from queue import Empty, Queue
 from typing import Any
+
+from gpustack.ask.lines import Lines
 
 More = Queue[bytes | None] | None
 # Between two looks at a channel where nothing moves, in seconds. A conversation (the lock) lasts minutes.
 LOOK, LOOK_SELDOM = 0.002, 0.05
 WINDOW = 32768
+# What is kept of all error output, in bytes.
+KEPT_ERRORS = 1024 * 1024
+# After the last line of the output the errors may still be on their way, and a stray child may hold the channel open.
+AFTER_LAST = 0.5
 
 
 @dataclass
 class Exchange:
-    """`unsent` goes first; then what `more` brings, until it brings None. `rc` is set at the end, -1 without one."""
+    """`unsent` goes first; then what `more` brings, until it brings None. `rc` is set at the end, -1 without one.
+    `last` is the line that ends both outputs, if there is one."""
 
     channel: Any
     unsent: bytes
     more: More = None
+    last: bytes = b""
     errors: bytes = b""
-    rest: bytes = b""
     rc: int = -1
     open_in: bool = True
     said: bool = False
+    rest: Lines = field(default_factory=Lines)
 
     def lines(self, deadline: float) -> Iterator[str]:
         """Lines of the output as they come; at the deadline what has arrived counts."""
@@ -33,15 +41,18 @@ class Exchange:
             ended = self.channel.eof_received or self.channel.closed
             wrote, heard = self.write(), self.hear()
             if self.channel.recv_ready():
-                yield from self.read()
+                for line in self.read():
+                    yield line.decode(errors="replace")
+                    if line == self.last:
+                        deadline = min(deadline, time.monotonic() + AFTER_LAST)
             elif ended and not heard:
                 break
             elif not (wrote or heard):
                 time.sleep(LOOK if self.more is None else LOOK_SELDOM)
         else:
             return
-        if self.rest:
-            yield self.rest.decode(errors="replace")
+        if rest := self.rest.ended():
+            yield rest.decode(errors="replace")
         self.rc = self.channel.recv_exit_status()
 
     def write(self) -> bool:
@@ -68,10 +79,10 @@ class Exchange:
     def hear(self) -> bool:
         if not self.channel.recv_stderr_ready():
             return False
-        self.errors += self.channel.recv_stderr(65536)
+        self.errors += self.channel.recv_stderr(65536)[: KEPT_ERRORS - len(self.errors)]
         return True
 
-    def read(self) -> Iterator[str]:
-        *lines, self.rest = (self.rest + self.channel.recv(262144)).split(b"\n")
+    def read(self) -> list[bytes]:
+        lines = self.rest.feed(self.channel.recv(262144))
         self.said = self.said or bool(lines)
-        yield from (line.decode(errors="replace") for line in lines)
+        return lines

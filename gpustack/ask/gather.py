@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
+from gpustack.ask.answers import parse
 from gpustack.ask.probe import Answer, Probe
 from gpustack.ask.reach import HOST_LIMIT, HostRefused, run
-from gpustack.ask.script import parse, render
+from gpustack.ask.script import last, render
 from gpustack.ask.snapshot import Reach, Snapshot, keyed
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -19,8 +20,9 @@ from gpustack.events import Event, Reporter, silent
 
 AT_ONCE = 32
 
-Ask = Callable[[Host, str], Iterator[str]]
-"""Runs a script as root on a host and yields the lines of its output. Raises HostRefused."""
+Ask = Callable[..., Iterator[str]]
+"""`ask(host, script, last=…)` runs a script as root on a host and yields the lines of its output, which ends with the
+line `last`, then those of its error output. Raises HostRefused."""
 
 
 def gather(
@@ -54,7 +56,9 @@ def ask_one(
     script = render(mine, marker, exported(inventory))
     found: list[Answer] = []
     try:
-        found.extend(parse(ask(host, script), marker, host.name, {probe.id: probe for probe in mine}))
+        found.extend(
+            parse(ask(host, script, last=last(marker)), marker, host.name, {probe.id: probe for probe in mine})
+        )
     except HostRefused as refused:
         report(Event("failed", host.name, refused.reach.why, time.monotonic() - started))
         return refused.reach, {}

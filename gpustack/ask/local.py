@@ -7,27 +7,28 @@ import subprocess
 import threading
 from collections.abc import Iterator
 
-from gpustack.ask.exchange import More
+from gpustack.ask.exchange import AFTER_LAST, KEPT_ERRORS, More
+from gpustack.ask.lines import Lines
 from gpustack.ask.reach import HostRefused, sudo_refusal
 from gpustack.ask.snapshot import Reach
 from gpustack.config.host import Host
 
 
-def run(host: Host, command: str, stdin: bytes, limit: float, more: More = None) -> Iterator[str]:
-    """Lines as they come; at the limit what has arrived counts. Raises HostRefused."""
+def run(host: Host, command: str, stdin: bytes, limit: float, more: More = None, last: str = "") -> Iterator[str]:
+    """Lines of the output as they come, then those of the error output; at the limit, or after the line `last`, what
+    has arrived counts. Raises HostRefused."""
     process = subprocess.Popen(
         ["sh", "-c", command],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        bufsize=0,  # closing a buffered pipe waits for the thread that reads it, and that one for a stray child
         start_new_session=True,
     )
     assert process.stdout is not None
     assert process.stderr is not None
-    errors: list[bytes] = []
-    reader = threading.Thread(
-        target=lambda: errors.append(process.stderr.read() if process.stderr else b""), daemon=True
-    )
+    errors = bytearray()
+    reader = threading.Thread(target=collect, args=(process, errors), daemon=True)
     reader.start()
     clock = threading.Timer(min(limit, threading.TIMEOUT_MAX), end, args=(process,))
     clock.daemon = True
@@ -36,22 +37,44 @@ def run(host: Host, command: str, stdin: bytes, limit: float, more: More = None)
         feeder = threading.Thread(target=feed, args=(process, stdin, more), daemon=True)
         feeder.start()
         any_line = False
-        for raw in process.stdout:
+        for raw in spoken(process, last.encode()):
             any_line = True
             yield raw.decode(errors="replace")
         rc = process.wait()
-        reader.join(timeout=1)
-        text = b"".join(errors).decode(errors="replace")
+        reader.join(timeout=AFTER_LAST)
+        text = errors.decode(errors="replace")
         if refusal := sudo_refusal(host, text, rc):
             raise refusal
         if not any_line and rc != 0:
             raise HostRefused(Reach(host.name, "host-no-shell", f"the shell ended with {rc}: {text.strip()[:200]}", ""))
+        yield from text.removesuffix("\n").split("\n") if text else ()
     finally:
         clock.cancel()
         end(process)
         process.wait()
         for pipe in (process.stdout, process.stderr):
             pipe.close()
+
+
+def spoken(process: "subprocess.Popen[bytes]", last: bytes) -> Iterator[bytes]:
+    """Lines of the output, up to its end or the last one: a stray child may hold the pipe open."""
+    assert process.stdout
+    rest = Lines()
+    while data := process.stdout.read(262144):
+        for line in rest.feed(data):
+            yield line
+            if last and line == last:
+                return
+    if line := rest.ended():
+        yield line
+
+
+def collect(process: "subprocess.Popen[bytes]", errors: bytearray) -> None:
+    """All of the error output is read, so that nobody waits; the beginning is kept."""
+    assert process.stderr
+    with contextlib.suppress(ValueError):  # closed: the output ended before a stray child did
+        while data := process.stderr.read(65536):
+            errors += data[: KEPT_ERRORS - len(errors)]
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:
@@ -66,8 +89,8 @@ def feed(process: "subprocess.Popen[bytes]", data: bytes, more: More) -> None:
     piece: bytes | None = data
     try:
         while piece is not None:
-            process.stdin.write(piece)
-            process.stdin.flush()
+            while piece:
+                piece = piece[process.stdin.write(piece) :]
             piece = more.get() if more else None
         process.stdin.close()
     except BrokenPipeError:

@@ -40,30 +40,31 @@ def stdin(script: str, mark: str, password: str | None) -> bytes:
     return f"{first}{mark}\n{script.rstrip()}\n".encode()
 
 
-def run(host: Host, script: str, *, limit: float = HOST_LIMIT) -> Iterator[str]:
-    """Lines of the script's stdout as they come. Raises HostRefused when the host cannot be asked.
+def run(host: Host, script: str, *, limit: float = HOST_LIMIT, last: str = "") -> Iterator[str]:
+    """Lines of the script's stdout as they come, then those of its stderr, without their newline. `last` is the line
+    that ends stdout, if there is one. Raises HostRefused when the host cannot be asked.
 
     The script runs as root in `sh`, and nothing of it is visible in any argv.
     """
-    return through(host, script, None, limit)
+    return through(host, script, None, limit, last)
 
 
 def converse(host: Host, script: str, more: "Queue[bytes | None]") -> Iterator[str]:
     """Like `run`, without a limit: what `more` brings is written to the script's stdin, until it brings None."""
-    return through(host, script, more, float("inf"))
+    return through(host, script, more, float("inf"), "")
 
 
-def through(host: Host, script: str, more: More, limit: float) -> Iterator[str]:
+def through(host: Host, script: str, more: More, limit: float, last: str) -> Iterator[str]:
     mark = secrets.token_hex(16)
     command = as_root(mark, password=bool(host.become_password))
     data = stdin(script, mark, host.become_password)
     if host.connection == "local":
         from gpustack.ask import local
 
-        return local.run(host, command, data, limit, more)
+        return local.run(host, command, data, limit, more, last)
     from gpustack.ask import ssh
 
-    return ssh.run(host, command, data, limit, more)
+    return ssh.run(host, command, data, limit, more, last)
 
 
 def sudo_refusal(host: Host, errors: str, rc: int) -> HostRefused | None:
@@ -77,7 +78,7 @@ def sudo_refusal(host: Host, errors: str, rc: int) -> HostRefused | None:
                 f"ssh as root to {host.name}, or install sudo there",
             )
         )
-    if "sudo:" in errors and rc != 0:
+    if "sudo:" in errors and rc > 0:
         said = next(line for line in errors.splitlines() if "sudo:" in line)
         hint = (
             "the password was wrong; try again with -K"

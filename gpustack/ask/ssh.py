@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from fabric import Connection
 
 
-def run(host: Host, command: str, stdin: bytes, limit: float, more: More = None) -> Iterator[str]:
-    """Lines as they come; at the limit what has arrived counts. Raises HostRefused."""
+def run(host: Host, command: str, stdin: bytes, limit: float, more: More = None, last: str = "") -> Iterator[str]:
+    """Lines of the output as they come, then those of the error output; at the limit, or after the line `last`, what
+    has arrived counts. Raises HostRefused."""
     connection = connect(host)
     try:
         transport = connection.transport
         assert transport is not None
         channel = transport.open_session(timeout=CONNECT_LIMIT)
         channel.exec_command(command)
-        talk = Exchange(channel, stdin, more)
+        talk = Exchange(channel, stdin, more, last.encode())
         yield from talk.lines(time.monotonic() + limit)
         errors = talk.errors.decode(errors="replace")
         if refused := sudo_refusal(host, errors, talk.rc):
@@ -35,6 +36,7 @@ def run(host: Host, command: str, stdin: bytes, limit: float, more: More = None)
         if not talk.said and talk.rc > 0:
             why = f"the shell ended with {talk.rc}: {errors.strip()[:200]}"
             raise HostRefused(Reach(host.name, "host-no-shell", why, f"ssh {host.address} true"))
+        yield from errors.removesuffix("\n").split("\n") if errors else ()
     finally:
         connection.close()
 

@@ -77,15 +77,16 @@ def signed(inventory: "Inventory", exported: dict[str, str]) -> str:
     from secrets import token_hex
 
     from gpustack.ask import reach
+    from gpustack.ask.answers import parse
     from gpustack.ask.probe import Answer, Probe, Shell
-    from gpustack.ask.script import parse, render
+    from gpustack.ask.script import last, render
 
     probe: Probe[str] = Probe("kubeadm.kubeconfig", Shell(SCRIPT), lambda answer: answer.out, limit=LIMIT)
     refused = []
     for host in inventory.control_planes:
         marker = token_hex(16)
         try:
-            lines = reach.run(host, render([probe], marker, exported))
+            lines = reach.run(host, render([probe], marker, exported), last=last(marker))
             answers = list(parse(lines, marker, host.name, {probe.id: probe}))
         except reach.HostRefused as error:
             refused.append(error.reach)

@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpustack.ask.probe import Answer, Api, FactUnavailable, Probe, Shell
-from gpustack.ask.script import KEPT, parse, render
+from gpustack.ask.answers import KEPT, parse
+from gpustack.ask.probe import Answer, FactUnavailable, Probe, Shell
+from gpustack.ask.reach import run
+from gpustack.ask.script import last, render
+from gpustack.config.host import Host
 
 MARK = "0123456789abcdef"
+HERE = Host("here", "127.0.0.1", connection="local")
 
 
 def text(answer: Answer) -> str:
@@ -20,8 +24,11 @@ def text(answer: Answer) -> str:
 
 def asked(*probes: Probe[Any], before: str = "", **exported: str) -> dict[str, Answer]:
     script = before + render(probes, MARK, exported)
-    done = subprocess.run(["sh"], input=script, capture_output=True, text=True, timeout=30, check=True)
-    return {answer.probe: answer for answer in parse(done.stdout.splitlines(), MARK, "h1", {p.id: p for p in probes})}
+    done = subprocess.run(["sh"], input=script.encode(), capture_output=True, timeout=30, check=True)
+    said = [*done.stdout.split(b"\n"), *done.stderr.split(b"\n")]
+    lines = [line.decode(errors="replace") for line in said]
+    assert lines.count(last(MARK)) == 2
+    return {answer.probe: answer for answer in parse(lines, MARK, "h1", {p.id: p for p in probes})}
 
 
 def test_output_status_and_errors_arrive_exactly() -> None:
@@ -61,7 +68,7 @@ def test_exactly_what_is_kept_is_not_cut() -> None:
 
 def test_binary_output_and_a_talkative_shell_confuse_nothing() -> None:
     probe = Probe("nul", Shell("printf 'a\\000\\377b'"), text)
-    found = asked(probe, before=f"echo welcome; echo '{MARK}'; echo '{MARK} nul 1 x y';\n")
+    found = asked(probe, before=f"echo welcome; echo '{MARK}'; echo '{MARK} . x y';\n")
     assert found["nul"].out == "a\x00�b"
 
 
@@ -72,19 +79,19 @@ def test_exported_values_are_quoted() -> None:
 
 def test_an_answer_broken_off_is_lost() -> None:
     probe = Probe("a", Shell("echo hi"), text)
-    (found,) = parse([f"{MARK} a 1.00 aGk"], MARK, "h1", {"a": probe})
+    (found,) = parse([f"{MARK} a 1.00", "hi"], MARK, "h1", {"a": probe})
     with pytest.raises(FactUnavailable, match="broken off"):
         probe.fact(found)
 
 
-def test_an_api_answer_keeps_only_the_named_fields() -> None:
-    from gpustack.ask.script import answer
-
-    probe = Probe("nodes", Api("/api/v1/nodes", keep=("metadata.name", "status.conditions.type")), text)
-    status = b'{"conditions":[{"type":"Ready","x":1}],"y":2}'
-    raw = b'{"kind":"List","items":[{"metadata":{"name":"n","uid":"u"},"status":' + status + b"}]}\n0"
-    found = answer(probe, "@cluster", raw, b"", 0.1)
-    assert found.out == '{"items":[{"metadata":{"name":"n"},"status":{"conditions":[{"type":"Ready"}]}}]}'
+def test_a_child_left_behind_keeps_nobody_waiting() -> None:
+    started = time.monotonic()
+    marker = "fedcba9876543210"
+    probes = [Probe("stray", Shell("sleep 20 & echo gone"), text), Probe("next", Shell("echo here"), text)]
+    script = render(probes, marker, {})
+    found = list(parse(run(HERE, script, last=last(marker)), marker, "h1", {probe.id: probe for probe in probes}))
+    assert [answer.out for answer in found] == ["gone\n", "here\n"]
+    assert time.monotonic() - started < 10
 
 
 @given(st.lists(st.text()))

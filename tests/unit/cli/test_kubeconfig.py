@@ -1,6 +1,5 @@
 """`kubeconfig`: from the first control plane that answers, to stdout or a file of one's own, never over another one."""
 
-import base64
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,14 +27,15 @@ class Hosts:
         self.scripts: list[str] = []
         self.answers: dict[str, tuple[str, str, int] | Reach] = {"one": (TEXT, "", 0), "two": (TEXT, "", 0)}
 
-    def run(self, host: Host, script: str) -> Iterator[str]:
+    def run(self, host: Host, script: str, *, last: str) -> Iterator[str]:
         self.scripts.append(script)
         answer = self.answers[host.name]
         if isinstance(answer, Reach):
             raise reach.HostRefused(answer)
         marker = script.partition("\n")[0].removeprefix("M=")
-        out, err = (base64.b64encode(text.encode()).decode() for text in (f"{answer[0]}\n{answer[2]}", answer[1]))
-        yield f"{marker} kubeadm.kubeconfig 1.00 {out} :{err} 2.00 ."
+        out, err, rc = answer
+        yield from [f"{marker} kubeadm.kubeconfig 1.00", *out.split("\n"), f"{marker} . {rc} 2.00", last]
+        yield from [f"{marker} !kubeadm.kubeconfig", *err.split("\n"), last]
 
 
 @pytest.fixture

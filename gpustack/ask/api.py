@@ -1,0 +1,80 @@
+"""Reads of the Kubernetes API: all of them in one curl on the control plane, as the administrator of admin.conf.
+
+One kubectl a read costs its start each time (58 ms against 5, measured); seven reads in one curl share a connection.
+The credential stays on the host: it goes from admin.conf to curl through pipes, and is in no argument, variable of the
+environment or file. After the first read that gets no answer curl ends, so that a dead API costs one limit, not seven.
+"""
+
+import json
+import shlex
+from collections.abc import Sequence
+from typing import Any
+
+from gpustack.ask.probe import Api, Probe
+
+READ_LIMIT = 4
+
+# Of a read: its number, the HTTP status (000: none came), seconds, and what curl says of it.
+TOLD = r"\n$M = %{urlnum} %{http_code} %{time_total} %{errormsg}\n"
+FUNCTION = r"""
+asked_api() (
+  set -f
+  f=/etc/kubernetes/admin.conf
+  [ -r "$f" ] || { echo "open $f: no such file" >&2; exit 1; }
+  server=''; ca=''; cert=''; key=''
+  while read -r name value; do
+    case $name in
+      server:) server=$value ;;
+      certificate-authority-data:) ca=$value ;;
+      client-certificate-data:) cert=$value ;;
+      client-key-data:) key=$value ;;
+    esac
+  done <"$f"
+  curl --silent --show-error --fail-early --noproxy '*' --connect-timeout LIMIT --max-time LIMIT \
+    --cacert /dev/fd/6 --cert /dev/fd/7 --key /dev/fd/8 --config - <<U 6<<A 7<<C 8<<K
+write-out = "TOLD"
+$(for path in $1; do printf 'url = "%s%s"\n' "$server" "$path"; done)
+U
+$(printf %s "$ca" | base64 -d)
+A
+$(printf %s "$cert" | base64 -d)
+C
+$(printf %s "$key" | base64 -d)
+K
+)
+api() {
+  read -r up _ </proc/uptime
+  printf '\n%s @api %s %s\n' "$M" "$up" "$1"
+  printf '\n%s !@api\n' "$M" >&2
+  asked_api "$2"
+  r=$?
+  read -r up _ </proc/uptime
+  printf '\n%s . %d %s\n' "$M" "$r" "$up"
+}
+""".replace("LIMIT", str(READ_LIMIT)).replace("TOLD", TOLD)
+
+
+def call(probes: Sequence[Probe[Any]]) -> str:
+    """The line of the script that asks them. Ids and paths are ours and have no spaces."""
+    reads = [(probe.id, probe.ask.path) for probe in probes if isinstance(probe.ask, Api)]
+    ids, paths = (" ".join(part) for part in zip(*reads, strict=True))
+    return f"api {shlex.quote(ids)} {shlex.quote(paths)}\n"
+
+
+def typed(path: str) -> str:
+    """The same read as a person types it on the control plane."""
+    return f"kubectl --kubeconfig /etc/kubernetes/admin.conf get --raw {shlex.quote(path)}"
+
+
+def refusal(status: str, said: str, body: str) -> str:
+    """Why a read was refused, in one line; empty when it was not. A Status object says it itself; /readyz names what
+    is not ready."""
+    if status == "200":
+        return ""
+    if status == "000":
+        return said or "no answer"
+    try:
+        return str(json.loads(body)["message"])
+    except (ValueError, KeyError, TypeError):
+        failing = [line for line in body.splitlines() if line.startswith("[-]")]
+        return ", ".join(failing) or f"HTTP {status}"
