@@ -28,13 +28,14 @@ def plan(
 ) -> None:
     """Show what differs from what should be, per host. Changes nothing."""
     from gpustack.cli import wiring
-    from gpustack.report import show
 
     if diff and recording:
         why = "Differences in files are shown by the playbooks, and they need the hosts."
         raise UsageError("diff-of-recording", "--diff does not go with --from.", why, "gpustack plan --diff")
     report = wiring.progress(quiet=quiet)
     found = wiring.planned(inventory, recording, limit, only, report, ask_password=become, quiet=quiet)
+    from gpustack.report import show
+
     show.plan(found, output.value, verbose=verbose)
     if diff and found.drifted:
         from gpustack.rollout.preview import preview
@@ -55,11 +56,12 @@ def verify(
 ) -> None:
     """Ask every host what it is and judge it. Creates and changes nothing."""
     from gpustack.cli import wiring
-    from gpustack.report import show
-    from gpustack.rollout.plan import Verification
 
     report = wiring.progress(quiet=quiet)
     found = wiring.planned(inventory, recording, limit, only, report, ask_password=become, quiet=quiet)
+    from gpustack.report import show
+    from gpustack.rollout.plan import Verification
+
     verification = Verification(found, found.snapshot.took, len(found.snapshot.answers))
     show.verification(verification, output.value, verbose=verbose)
     raise typer.Exit(show.exit_code(found))
@@ -78,11 +80,12 @@ def install(
 ) -> None:
     """Make the hosts what they should be: show the plan, ask, change only what differs, then verify."""
     from gpustack.cli import wiring
-    from gpustack.report import show
-    from gpustack.rollout.plan import plan as judged
 
     report = wiring.progress(quiet=quiet)
     hosts = wiring.opened(inventory, ask_password=become, quiet=quiet)
+    from gpustack.report import show
+    from gpustack.rollout.plan import plan as judged
+
     steps, names = wiring.chosen_steps(only), wiring.chosen_hosts(hosts, limit)
     before = judged(wiring.asked(hosts, report), steps, names)
     if before.converged and not force:

@@ -5,14 +5,20 @@ import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gpustack.ask.snapshot import Snapshot
-from gpustack.config.inventory import Inventory, load
+from gpustack.config.listing import begin, chosen
 from gpustack.errors import UnreachableError, UsageError
 from gpustack.events import Reporter, silent
-from gpustack.rollout.plan import Plan, plan
-from gpustack.steps import PROBES, STEPS
-from gpustack.steps.step import Step
+
+if TYPE_CHECKING:
+    from gpustack.ask.snapshot import Snapshot
+    from gpustack.config.inventory import Inventory
+    from gpustack.rollout.plan import Plan
+    from gpustack.steps.step import Step
+
+# What a command needs while its inventory is read and its hosts are asked, in the order in which it needs them.
+MEANWHILE = ("gpustack.config.inventory", "gpustack.ask.gather", "gpustack.steps", "gpustack.report.show")
 
 
 def inventory_path(option: Path | None) -> Path | None:
@@ -24,16 +30,22 @@ def inventory_path(option: Path | None) -> Path | None:
     return option
 
 
-def opened(option: Path | None, *, ask_password: bool, quiet: bool) -> Inventory:
+def opened(option: Path | None, *, ask_password: bool, quiet: bool) -> "Inventory":
     """The inventory in force; its name is the first line of every command."""
+    source = chosen(inventory_path(option))
+    # Ansible takes half a second to read it, in a process of its own: what is heavy here is loaded meanwhile.
+    listing = begin(source) if source else None
+    threading.Thread(target=lambda: importlib.import_module("fabric"), daemon=True).start()
     password = None
     if ask_password:
         import getpass
 
         password = getpass.getpass("sudo password: ")
-    # Ansible takes half a second to read an inventory, in a process of its own: SSH is loaded meanwhile.
-    threading.Thread(target=lambda: importlib.import_module("fabric"), daemon=True).start()
-    inventory = load(inventory_path(option), become_password=password)
+    for name in MEANWHILE:
+        importlib.import_module(name)
+    from gpustack.config.inventory import load
+
+    inventory = load(source, become_password=password, started=listing)
     if not quiet:
         sys.stderr.write(f"{inventory.said}\n")
     return inventory
@@ -51,8 +63,10 @@ def words(given: Sequence[str] | None) -> list[str]:
     return [word for text in given or () for word in text.split(",") if word]
 
 
-def chosen_steps(only: Sequence[str] | None) -> tuple[Step, ...]:
+def chosen_steps(only: Sequence[str] | None) -> tuple["Step", ...]:
     """Raises UsageError that names the steps there are."""
+    from gpustack.steps import STEPS
+
     wanted = words(only)
     known = [step.id for step in STEPS]
     if odd := [word for word in wanted if word not in known]:
@@ -62,7 +76,7 @@ def chosen_steps(only: Sequence[str] | None) -> tuple[Step, ...]:
     return tuple(step for step in STEPS if not wanted or step.id in wanted)
 
 
-def chosen_hosts(inventory: Inventory, limit: Sequence[str] | None) -> tuple[str, ...]:
+def chosen_hosts(inventory: "Inventory", limit: Sequence[str] | None) -> tuple[str, ...]:
     wanted = words(limit)
     known = [host.name for host in inventory.hosts]
     if odd := [word for word in wanted if word not in known]:
@@ -75,9 +89,10 @@ def chosen_hosts(inventory: Inventory, limit: Sequence[str] | None) -> tuple[str
     return tuple(wanted)
 
 
-def asked(inventory: Inventory, report: Reporter) -> Snapshot:
+def asked(inventory: "Inventory", report: Reporter) -> "Snapshot":
     """Everything is asked anew. Raises UnreachableError when no host could be asked."""
     from gpustack.ask.gather import gather
+    from gpustack.steps import PROBES
 
     snapshot = gather(inventory, PROBES, report=report)
     if not any(reach.reached for reach in snapshot.reach.values()):
@@ -97,8 +112,10 @@ def planned(
     *,
     ask_password: bool,
     quiet: bool,
-) -> Plan:
+) -> "Plan":
     """The judged state of hosts, or of a recording. Raises UsageError for a step or host that is not there."""
+    from gpustack.rollout.plan import plan
+
     if recording:
         from gpustack.ask.recording import read
 

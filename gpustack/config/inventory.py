@@ -4,12 +4,7 @@
 one-node cluster, whose spec may stand in /etc/gpustack/gpustack.yml.
 """
 
-import json
-import os
-import shlex
 import socket
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,11 +14,11 @@ from gpustack.config.ansible_cfg import ansible_cfg
 from gpustack.config.complaint import refuse
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.judge import judge
+from gpustack.config.listing import Listing, begin, chosen, finished
 from gpustack.config.spec import Spec
-from gpustack.config.yaml_files import broken, judged
+from gpustack.config.yaml_files import judged
 from gpustack.errors import ConfigError
 
-READ_LIMIT = 60
 LOCAL_SPEC = Path("/etc/gpustack/gpustack.yml")
 
 
@@ -58,19 +53,6 @@ class Raw:
     variables: Mapping[str, Mapping[str, Any]]
 
 
-def chosen(option: Path | None, env: Mapping[str, str] = os.environ) -> Path | None:
-    """The inventory in force, or None for the local host. Raises ConfigError when the named one does not exist."""
-    said = str(option) if option else env.get("GPUSTACK_INVENTORY", "") or ansible_cfg(env).inventory
-    if not said:
-        return None
-    path = Path(said).expanduser()
-    if not path.exists():
-        raise ConfigError(
-            "inventory-missing", f"The inventory {said} does not exist.", "", "gpustack init DIR    # writes an example"
-        )
-    return path
-
-
 def local() -> Raw:
     """The local host. Its spec, if it wants another than the default, stands in /etc/gpustack/gpustack.yml, in the same
     form as in group_vars. Raises ConfigError when that file is not YAML."""
@@ -102,33 +84,11 @@ def own_address() -> str:
         return str(probe.getsockname()[0])
 
 
-def read(source: Path | None) -> Raw:
+def read(source: Path | None, started: Listing | None = None) -> Raw:
     """Asks ansible-inventory, so that what counts for Ansible counts for us. Raises ConfigError with its words."""
     if source is None:
         return local()
-    program = Path(sys.executable).with_name("ansible-inventory")
-    command = [str(program) if program.exists() else "ansible-inventory", "-i", str(source), "--list"]
-    env = os.environ | {
-        "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "1",
-        "ANSIBLE_DUPLICATE_YAML_DICT_KEY": "error",
-        "ANSIBLE_NOCOLOR": "1",
-    }
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=READ_LIMIT, check=False)
-    except FileNotFoundError as error:
-        raise ConfigError(
-            "ansible-missing", "There is no ansible-inventory.", str(error), "pip install ansible-core"
-        ) from error
-    except subprocess.TimeoutExpired as error:
-        raise ConfigError(
-            "inventory-slow", f"ansible-inventory did not read {source} in {READ_LIMIT} s.", "", shlex.join(command)
-        ) from error
-    if done.returncode != 0:
-        refuse(broken(source))
-        raise ConfigError(
-            "inventory-unreadable", f"Ansible cannot read {source}.", said(source, done.stderr), shlex.join(command)
-        )
-    listed: dict[str, Any] = json.loads(done.stdout)
+    listed = finished(started or begin(source))
     variables: dict[str, Mapping[str, Any]] = plainly(listed.pop("_meta", {}).get("hostvars", {}))
     groups = {name: tuple(members(name, listed)) for name in listed}
     for host in groups.get("all", ()):
@@ -147,17 +107,6 @@ def plainly(value: Any) -> Any:
     return [plainly(inner) for inner in value] if isinstance(value, list) else value
 
 
-def said(source: Path, text: str) -> str:
-    """Ansible tries every plugin and tells each one's failure: those of the plugin for such a file, and the errors."""
-    plugin = "'yaml'" if source.suffix in (".yml", ".yaml", ".json") or source.is_dir() else "'ini'"
-    kept = [
-        line
-        for line in text.splitlines()
-        if line.startswith("[ERROR]") or (line.startswith("[WARNING]") and plugin in line)
-    ]
-    return "\n".join(kept) or text.strip()
-
-
 def members(group: str, listed: Mapping[str, Any]) -> list[str]:
     """Hosts of a group and of its children, each once, in the order of the inventory."""
     entry = listed.get(group, {})
@@ -167,9 +116,10 @@ def members(group: str, listed: Mapping[str, Any]) -> list[str]:
     return list(found)
 
 
-def load(option: Path | None, *, become_password: str | None = None) -> Inventory:
-    """The inventory in force, read and judged. Raises ConfigError with all mistakes at once."""
-    raw = read(chosen(option))
+def load(option: Path | None, *, become_password: str | None = None, started: Listing | None = None) -> Inventory:
+    """The inventory in force, read and judged; `started` is its reading, where that has begun. Raises ConfigError with
+    all mistakes at once."""
+    raw = read(started.source if started else chosen(option), started)
     hosts, spec, complaints = judge(raw.source, raw.groups, raw.variables, ansible_cfg(), become_password)
     refuse(complaints)
     return Inventory(raw.source, hosts, spec)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config import inventory
-from gpustack.config.inventory import chosen, load, read
+from gpustack.config import inventory, listing
+from gpustack.config.inventory import load, read
+from gpustack.config.listing import chosen
 from gpustack.errors import ConfigError
 
 HOSTS = """\
@@ -126,7 +127,7 @@ def test_children_of_groups_count(site: Site) -> None:
 
 
 def test_an_inventory_that_takes_too_long(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(inventory, "READ_LIMIT", 0.01)
+    monkeypatch.setattr(listing, "READ_LIMIT", 0.01)
     assert refused(site()).reference == "inventory-slow"
 
 

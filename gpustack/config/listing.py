@@ -1,0 +1,93 @@
+"""What ansible-inventory lists, read in a process of its own.
+
+It takes half a second, most of a run that finds nothing to do: a command begins it first, and loads the rest of the
+program meanwhile. So this module imports nothing heavy.
+"""
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpustack.config.ansible_cfg import ansible_cfg
+from gpustack.errors import ConfigError
+
+READ_LIMIT = 60
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A reading that has begun. `command` is what a person would type."""
+
+    source: Path
+    command: tuple[str, ...]
+    process: "subprocess.Popen[str]"
+
+
+def chosen(option: Path | None, env: Mapping[str, str] = os.environ) -> Path | None:
+    """The inventory in force, or None for the local host. Raises ConfigError when the named one does not exist."""
+    said = str(option) if option else env.get("GPUSTACK_INVENTORY", "") or ansible_cfg(env).inventory
+    if not said:
+        return None
+    path = Path(said).expanduser()
+    if not path.exists():
+        raise ConfigError(
+            "inventory-missing", f"The inventory {said} does not exist.", "", "gpustack init DIR    # writes an example"
+        )
+    return path
+
+
+def begin(source: Path) -> Listing:
+    """Raises ConfigError where there is no Ansible."""
+    program = Path(sys.executable).with_name("ansible-inventory")
+    command = (str(program) if program.exists() else "ansible-inventory", "-i", str(source), "--list")
+    env = os.environ | {
+        "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "1",
+        "ANSIBLE_DUPLICATE_YAML_DICT_KEY": "error",
+        "ANSIBLE_NOCOLOR": "1",
+    }
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+    except FileNotFoundError as error:
+        raise ConfigError(
+            "ansible-missing", "There is no ansible-inventory.", str(error), "pip install ansible-core"
+        ) from error
+    return Listing(source, command, process)
+
+
+def finished(listing: Listing) -> dict[str, Any]:
+    """The groups, and below `_meta` the variables of hosts. Raises ConfigError with Ansible's words."""
+    from gpustack.config.complaint import refuse
+    from gpustack.config.yaml_files import broken
+
+    typed = shlex.join(listing.command)
+    try:
+        out, err = listing.process.communicate(timeout=READ_LIMIT)
+    except subprocess.TimeoutExpired as error:
+        listing.process.kill()
+        listing.process.communicate()
+        why = f"ansible-inventory did not read {listing.source} in {READ_LIMIT} s."
+        raise ConfigError("inventory-slow", why, "", typed) from error
+    if listing.process.returncode != 0:
+        refuse(broken(listing.source))
+        raise ConfigError(
+            "inventory-unreadable", f"Ansible cannot read {listing.source}.", said(listing.source, err), typed
+        )
+    listed: dict[str, Any] = json.loads(out)
+    return listed
+
+
+def said(source: Path, text: str) -> str:
+    """Ansible tries every plugin and tells each one's failure: those of the plugin for such a file, and the errors."""
+    plugin = "'yaml'" if source.suffix in (".yml", ".yaml", ".json") or source.is_dir() else "'ini'"
+    kept = [
+        line
+        for line in text.splitlines()
+        if line.startswith("[ERROR]") or (line.startswith("[WARNING]") and plugin in line)
+    ]
+    return "\n".join(kept) or text.strip()
