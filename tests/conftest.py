@@ -6,11 +6,15 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from gpustack.errors import LabError
 
 # Seconds for one lab test with its fixtures: bringing hosts up and a whole installation are in it.
 LAB_LIMIT = 1800
+
+# The many cases of tests/unit/hostile, the same in every run.
+settings.register_profile("hostile", max_examples=10_000, derandomize=True, database=None, deadline=None)
 
 
 @cache

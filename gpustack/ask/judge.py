@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from gpustack.ask.probe import Answer, FactUnavailable, Probe
+from gpustack.ask.probe import UNREADABLE, Answer, FactUnavailable, Probe
 from gpustack.ask.script import command
 from gpustack.ask.view import View
 
@@ -72,13 +72,17 @@ def said(value: Any) -> str:
 
 
 def judge(check: Check, here: View) -> Judgement:
-    """One unknown hides no other: each check runs alone, on a view that notes only its own reading."""
+    """One unknown hides no other: each check runs alone, on a view that notes only its own reading. A check that falls
+    over what a host said cannot tell either; the other hosts are judged all the same."""
     view = View(here.snapshot, here.where)
     name = check.__name__.replace("_", "-")
     try:
         mismatch = check(view)
     except FactUnavailable as error:
         return Judgement(name, here.where, "unknown", None, str(error), evidence(view))
+    except UNREADABLE as error:
+        why = f"the answers are of no known shape ({type(error).__name__}: {error})"
+        return Judgement(name, here.where, "unknown", None, why, evidence(view))
     return Judgement(name, here.where, "broken" if mismatch else "holds", mismatch, "", evidence(view))
 
 

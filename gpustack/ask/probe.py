@@ -1,12 +1,23 @@
 """A probe: a read-only question with an id and a pure parser. What came back is an Answer, kept raw."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
+from gpustack.ask.typed import fits, returned
+
 Fact = TypeVar("Fact")
 Where = Literal["host", "cluster"]
 CLUSTER = "@cluster"
+
+# What a pure function may raise for what it was given. It can only be the answer's doing (or the parser's, which then
+# does not know this shape): it costs this one fact and never the whole run. JSON and YAML nested a thousand deep are a
+# RecursionError, dates beyond the calendar an ArithmeticError. Lack of memory is this machine's trouble and goes on.
+UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+# No program that is asked prints these: NUL, escapes, what turns the direction of writing, and what str.splitlines()
+# takes for the end of a line but POSIX does not. A text that has them is not read as it was meant.
+CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|\r(?!\n)")
 
 
 class FactUnavailable(Exception):
@@ -18,6 +29,11 @@ class Shell:
     """A POSIX script, constant but for the variables that the asking exports (see ask/script.py)."""
 
     text: str
+
+
+@dataclass(frozen=True)
+class Lines(Shell):
+    """A script that prints whole lines or nothing: without the last newline, something was broken off."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +64,15 @@ class Answer:
 
 @dataclass(frozen=True)
 class Probe(Generic[Fact]):
-    """`limit` in seconds. The parser may raise ValueError, KeyError, TypeError or IndexError: the fact is unavailable
-    then."""
+    """`limit` in seconds. `ends` are the exit statuses with which the question was answered; with any other one the
+    parser is not called. It may raise what UNREADABLE names, and must return what it is annotated with: else the fact
+    is unavailable."""
 
     id: str
     ask: Shell | Api
     parse: Callable[[Answer], Fact]
     limit: int = 5
+    ends: tuple[int, ...] = (0,)
 
     @property
     def where(self) -> Where:
@@ -62,15 +80,34 @@ class Probe(Generic[Fact]):
 
     def fact(self, answer: Answer) -> Fact:
         """Raises FactUnavailable, with the reason in words."""
-        if answer.lost:
-            raise FactUnavailable(answer.lost)
-        if answer.cut:
-            raise FactUnavailable("the answer was longer than what is kept")
-        if answer.rc in (124, 137):
-            raise FactUnavailable(f"no answer within {self.limit} s")
+        if reason := self.unfit(answer):
+            raise FactUnavailable(reason)
         try:
-            return self.parse(answer)
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-            said = (answer.err or answer.out).strip().splitlines()
-            shown = f": {said[0][:120]}" if said else ""
-            raise FactUnavailable(f"unexpected answer (rc {answer.rc}){shown}") from error
+            found = self.parse(answer)
+            if fits(found, returned(self.parse)):
+                return found
+        except UNREADABLE as error:
+            raise FactUnavailable(unexpected(answer)) from error
+        raise FactUnavailable(unexpected(answer))
+
+    def unfit(self, answer: Answer) -> str:
+        """Why an answer is not even read; empty when it is."""
+        if answer.lost:
+            return answer.lost
+        if answer.cut:
+            return "the answer was longer than what is kept"
+        if answer.rc in (124, 137):
+            return f"no answer within {self.limit} s"
+        if answer.rc not in self.ends:
+            return unexpected(answer)
+        if odd := CONTROL.search(answer.out):
+            return f"the answer is no text: it has the control character U+{ord(odd[0]):04X}"
+        if isinstance(self.ask, Lines) and answer.out and not answer.out.endswith("\n"):
+            return "the answer was broken off in the middle of a line"
+        return ""
+
+
+def unexpected(answer: Answer) -> str:
+    said = (answer.err or answer.out).strip().splitlines()
+    shown = f": {said[0][:120]}" if said else ""
+    return f"unexpected answer (rc {answer.rc}){shown}"

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpustack.ask.probe import Answer, Probe, Shell
-from gpustack.probes.sections import sections
+from gpustack.ask.probe import Answer, Lines, Probe, Shell
+from gpustack.probes.read import number, yaml_mapping
+from gpustack.probes.sections import named, sections
 
 SOCKET = "unix:///run/containerd/containerd.sock"
 OURS = "# Written by gpustack; a change here is undone by the next install."
@@ -50,7 +51,7 @@ class Configuration:
 
 def runtime(answer: Answer) -> Runtime | None:
     """None when no daemon answers CRI v1, or crictl is not there. Raises KeyError on any other shape of `info`."""
-    if answer.rc in (1, 127):
+    if answer.rc != 0:
         return None
     config = json.loads(answer.out)["config"]
     cni, runc = config["cni"], config["containerd"]["runtimes"]["runc"]
@@ -63,16 +64,21 @@ def runtime(answer: Answer) -> Runtime | None:
     )
 
 
-RUNTIME = Probe("containerd.runtime", Shell(f"crictl --runtime-endpoint {SOCKET} info"), runtime)
+RUNTIME = Probe(
+    "containerd.runtime",
+    Shell(f"crictl --runtime-endpoint {SOCKET} info"),
+    runtime,
+    ends=(0, 1, 127),
+)
 
 
 def configuration(answer: Answer) -> Configuration:
     files: dict[str, dict[str, Any]] = {}
     broken: dict[str, str] = {}
     times = [0]
-    for title, lines in sections(answer.out):
+    for title, lines in named(sections(answer.out)).items():
         name, time = title.rsplit(" ", 1)
-        times.append(int(time))
+        times.append(number(time))
         try:
             files[name] = tomllib.loads("\n".join(lines))
         except tomllib.TOMLDecodeError as error:
@@ -84,7 +90,7 @@ def configuration(answer: Answer) -> Configuration:
 
 def mirrors(answer: Answer) -> Mapping[str, Mirror]:
     """By registry."""
-    return {name: mirror(lines) for name, lines in sections(answer.out)}
+    return {name: mirror(lines) for name, lines in named(sections(answer.out)).items()}
 
 
 def mirror(lines: list[str]) -> Mirror:
@@ -101,7 +107,7 @@ def mirror(lines: list[str]) -> Mirror:
 
 CONFIGURATION = Probe(
     "containerd.configuration",
-    Shell(r"""cd /etc/containerd 2>/dev/null || exit 0
+    Lines(r"""cd /etc/containerd 2>/dev/null || exit 0
 for file in config.toml conf.d/*.toml; do
   [ ! -e "$file" ] || { echo "== $file $(stat -Lc %Y "$file")"; cat "$file"; echo; }
 done"""),
@@ -110,7 +116,7 @@ done"""),
 # What is said as Authorization never leaves the host, in foreign files neither.
 MIRRORS = Probe(
     "containerd.mirrors",
-    Shell(r"""cd /etc/containerd/certs.d 2>/dev/null || exit 0
+    Lines(r"""cd /etc/containerd/certs.d 2>/dev/null || exit 0
 for file in */hosts.toml; do
   [ -e "$file" ] || continue
   echo "== ${file%/hosts.toml}"
@@ -127,15 +133,8 @@ done"""),
 
 def crictl(answer: Answer) -> Mapping[str, str]:
     """/etc/crictl.yaml, empty when there is none. Raises ValueError when it is no mapping."""
-    import yaml
-
-    try:
-        said = yaml.safe_load(answer.out) or {}
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error
-    if not isinstance(said, dict):
-        raise ValueError("not a mapping")
+    said = yaml_mapping(answer.out) if answer.out.strip() else {}
     return {str(key): str(value) for key, value in said.items()}
 
 
-CRICTL = Probe("containerd.crictl", Shell("[ ! -e /etc/crictl.yaml ] || cat /etc/crictl.yaml"), crictl)
+CRICTL = Probe("containerd.crictl", Lines("[ ! -e /etc/crictl.yaml ] || { cat /etc/crictl.yaml && echo; }"), crictl)

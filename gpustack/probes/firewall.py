@@ -3,36 +3,41 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpustack.ask.probe import Answer, Probe, Shell
+from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes import iptables, nftables
 from gpustack.probes.firewall_stored import Stored, stored
 from gpustack.probes.packet_filter import Base, Filter, Rule
-from gpustack.probes.sections import sections
+from gpustack.probes.read import ipv4, number
+from gpustack.probes.sections import named, sections
 
 # Kubernetes' own chains only ever narrow to services without endpoints and to marked packets. Flannel's accept what is
-# to be forwarded, but at the end of the chain: what stops a packet before them would be hidden.
-LIVE = Shell(r"""
+# to be forwarded, but at the end of the chain: what stops a packet before them would be hidden. What cannot be asked
+# ends the script: rules that are not seen would be taken for none.
+LIVE = Lines(r"""
 echo '== units'
 systemctl show -p Id -p ActiveState -p UnitFileState firewalld.service nftables.service netfilter-persistent.service
 echo '== ufw'; sed -n 's/^ENABLED=//p' /etc/ufw/ufw.conf 2>/dev/null
-echo '== addresses'; ip -4 -o addr show
-echo '== ssh'; ss -Htanp | awk '/"sshd/ {print $1, $4, $5}' | sort -u
+echo '== addresses'; ip -4 -o addr show || exit
+echo '== ssh'; sockets=$(ss -Htanp) || exit
+echo "$sockets" | awk '/"sshd/ {print $1, $4, $5}' | sort -u
 shared=no
 if command -v iptables >/dev/null; then
   if rules=$(iptables -w 2 -S 2>/dev/null); then
     shared=yes
     echo '== iptables'; echo "$rules" | awk '!/KUBE-|FLANNEL-/'
   else
+    case $(iptables -V) in *nf_tables*) command -v nft >/dev/null || exit ;; *) exit 1 ;; esac
     echo '== iptables-foreign'
   fi
   if grep -qs filter /proc/net/ip_tables_names; then
     case $(iptables -V) in
-      *nf_tables*) echo '== iptables-legacy'; iptables-legacy -w 2 -S ;;
+      *nf_tables*) echo '== iptables-legacy'; iptables-legacy -w 2 -S || exit ;;
     esac
   fi
 fi
 if command -v nft >/dev/null; then
-  nft list tables | while read -r _ family name _; do
+  tables=$(nft list tables) || ! grep -qs nf_tables /proc/kallsyms || exit
+  echo "$tables" | while read -r _ family name _; do
     case $family/$name/$shared in
       ip/filter/yes | ip/nat/yes | ip/mangle/yes | ip/raw/yes | ip/security/yes) ;;
       */kube-proxy/* | */flannel-*/*) ;;
@@ -43,7 +48,7 @@ fi
 :
 """)
 
-STORED = Shell(r"""
+STORED = Lines(r"""
 echo '== unit nftables'; systemctl show -p ExecStartPost nftables.service
 for file in /usr/share/netfilter-persistent/plugins.d/50-gpustack /usr/local/lib/gpustack/firewall-nftables; do
   [ -x "$file" ] && { echo "== file $file"; cat "$file"; }
@@ -83,7 +88,7 @@ class Firewall:
 
 def live(answer: Answer) -> Firewall:
     found = sections(answer.out)
-    by_name = dict(found)
+    by_name = named([(name, lines) for name, lines in found if name != "nft"])
     blocks = "\n".join(by_name["units"]).split("\n\n")
     said = (dict(line.split("=", 1) for line in block.splitlines()) for block in blocks)
     units = {unit["Id"]: unit for unit in said}
@@ -110,7 +115,7 @@ def loads(unit: Mapping[str, str]) -> bool:
 def address(line: str) -> tuple[str, str]:
     """`2: eth0    inet 10.0.0.1/24 brd …` of `ip -o addr`."""
     words = line.split()
-    return words[words.index("inet") + 1].split("/")[0], words[1].split("@")[0]
+    return ipv4(words[words.index("inet") + 1].split("/")[0]), words[1].split("@")[0]
 
 
 def ssh(lines: list[str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
@@ -118,10 +123,10 @@ def ssh(lines: list[str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
     ports, clients = set(), set()
     for line in lines:
         _, local, peer = line.split()
-        ports.add(int(local.rsplit(":", 1)[1]))
+        ports.add(number(local.rsplit(":", 1)[1]))
         client = peer.rsplit(":", 1)[0].strip("[]").removeprefix("::ffff:")
         if client.count(".") == 3 and client != "0.0.0.0":  # noqa: S104 - ss's word for nobody
-            clients.add(client)
+            clients.add(ipv4(client))
     return tuple(sorted(ports)), tuple(sorted(clients))
 
 

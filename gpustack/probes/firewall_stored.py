@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 from gpustack.ask.probe import Answer
 from gpustack.probes import iptables
 from gpustack.probes.packet_filter import own_passes, whole
-from gpustack.probes.sections import sections
+from gpustack.probes.sections import named, sections
 
 PLUGIN = "/usr/share/netfilter-persistent/plugins.d/50-gpustack"
 NFTABLES = "/usr/local/lib/gpustack/firewall-nftables"
@@ -34,7 +34,7 @@ class Stored:
 
 def stored(answer: Answer) -> Stored:
     found = sections(answer.out)
-    by_name = dict(found)
+    by_name = named(found)
     called = any(NFTABLES in line for line in by_name["unit nftables"])
     tuples = by_name.get("ufw", [])
     return Stored(

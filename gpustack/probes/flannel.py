@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from json import loads
 
-from gpustack.ask.probe import Answer, Api, Probe, Shell
+from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.probes.kube import entries
 
 DAEMON_SET, CONFIG_MAP = "kube-flannel-ds", "kube-flannel-cfg"
+YES = {"yes": True, "no": False}
 
 
 @dataclass(frozen=True)
@@ -44,13 +45,13 @@ def daemon_set(answer: Answer) -> DaemonSet | None:
         return None
     (container,) = found["spec"]["template"]["spec"]["containers"]
     status = found["status"]
-    wanted = int(status.get("desiredNumberScheduled", 0))
+    wanted = status.get("desiredNumberScheduled", 0)
     observed = status.get("observedGeneration") == found["metadata"]["generation"]
     return DaemonSet(
         container["image"].rpartition(":")[2].removeprefix("v"),
         wanted,
-        int(status.get("numberReady", 0)),
-        observed and int(status.get("updatedNumberScheduled", 0)) == wanted,
+        status.get("numberReady", 0),
+        observed and status.get("updatedNumberScheduled", 0) == wanted,
     )
 
 
@@ -60,13 +61,13 @@ def net_conf(answer: Answer) -> NetConf | None:
         return None
     conf = loads(found["data"]["net-conf.json"])
     backend = conf["Backend"]
-    return NetConf(conf["Network"], backend["Type"], int(backend.get("Port", 0)))
+    return NetConf(conf["Network"], backend["Type"], backend.get("Port", 0))
 
 
 def flanneld(answer: Answer) -> Flanneld:
     """Raises KeyError where there is no curl to ask with."""
-    said: Mapping[str, str] = dict(line.split("=", 1) for line in answer.out.splitlines() if "=" in line)
-    return Flanneld(said["READY"] == "yes", said.get("FLANNEL_NETWORK", ""), said["CONFLIST"] == "yes")
+    said: Mapping[str, str] = dict(line.split("=", 1) for line in answer.out.splitlines() if line)
+    return Flanneld(YES[said["READY"]], said.get("FLANNEL_NETWORK", ""), YES[said["CONFLIST"]])
 
 
 # 8081 is the port of the manifest's --healthz-port.
@@ -93,4 +94,4 @@ FLANNEL_DAEMON_SET = Probe(
 NET_CONF = Probe(
     "flannel.net-conf", Api("/api/v1/namespaces/kube-flannel/configmaps", ("metadata.name", "data")), net_conf
 )
-FLANNELD = Probe("flannel.host", Shell(SCRIPT), flanneld)
+FLANNELD = Probe("flannel.host", Lines(SCRIPT), flanneld)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpustack.ask.probe import Answer, Probe, Shell
+from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.sections import sections
 
 SYSCTLS = ("net.ipv4.ip_forward", "net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables")
@@ -87,11 +87,11 @@ def swap(answer: Answer) -> Swap:
         raise ValueError("not the format of /proc/swaps")
     fields = [line.split() for line in fstab]
     mounted = [line for line, words in zip(fstab, fields, strict=True) if len(words) > 2 and words[2] == "swap"]
-    returning = [words[0] for line in units if len(words := line.split()) > 1 and words[1] in RETURNING]
+    listed = [words for line in units if len(words := line.split()) > 1 and words[0] != "swap.target"]
     return Swap(
         tuple(line.split()[0] for line in active[1:]),
         tuple(line for line in mounted if not line.lstrip().startswith("#")),
-        tuple(returning),
+        tuple(words[0] for words in listed if words[1] in RETURNING),
     )
 
 
@@ -101,7 +101,7 @@ RETURNING = ("enabled", "enabled-runtime", "generated", "static", "linked", "lin
 
 MODULES = Probe(
     "kernel.modules",
-    Shell(r"""echo '== working'
+    Lines(r"""echo '== working'
 ! grep -qw overlay /proc/filesystems || echo overlay
 [ ! -e /proc/sys/net/bridge/bridge-nf-call-iptables ] || echo br_netfilter
 echo '== boot'
@@ -112,7 +112,7 @@ echo '== apparmor'
 )
 SYSCTL = Probe(
     "kernel.sysctls",
-    Shell(r"""echo '== live'
+    Lines(r"""echo '== live'
 cd /proc/sys || exit
 for key in net/ipv4/ip_forward net/bridge/bridge-nf-call-iptables net/bridge/bridge-nf-call-ip6tables; do
   value=-
@@ -124,16 +124,16 @@ for tool in /usr/lib/systemd/systemd-sysctl /lib/systemd/systemd-sysctl; do
   [ ! -x "$tool" ] || { "$tool" --cat-config | grep -E '^# /|forward|bridge-nf-call' || :; break; }
 done
 echo '== ufw'
-[ ! -e /etc/ufw/ufw.conf ] || ! grep -qi '^ENABLED=yes' /etc/ufw/ufw.conf || cat /etc/ufw/sysctl.conf"""),
+[ ! -e /etc/ufw/ufw.conf ] || ! grep -qi '^ENABLED=yes' /etc/ufw/ufw.conf || { cat /etc/ufw/sysctl.conf && echo; }"""),
     sysctls,
 )
 SWAP = Probe(
     "kernel.swap",
-    Shell(r"""echo '== active'
+    Lines(r"""echo '== active'
 if [ -e /proc/swaps ]; then cat /proc/swaps; else echo Filename; fi
 echo '== fstab'
 [ ! -e /etc/fstab ] || { cat /etc/fstab; echo; }
 echo '== units'
-systemctl list-unit-files --no-legend --plain '*.swap' zramswap.service || :"""),
+systemctl list-unit-files --no-legend --plain swap.target '*.swap' zramswap.service"""),
     swap,
 )

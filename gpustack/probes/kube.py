@@ -45,15 +45,14 @@ class Deployment:
 
 
 def body(answer: Answer) -> Any:
-    """Raises ValueError when the API did not answer."""
-    if answer.rc != 0:
-        raise ValueError(answer.err)
     return loads(answer.out)
 
 
 def entries(answer: Answer) -> list[Any]:
-    """The objects of a list. Raises KeyError for what is no list."""
-    found: list[Any] = body(answer)["items"]
+    """The objects of a list. Raises KeyError or ValueError for what is no list."""
+    found = body(answer)["items"]
+    if not isinstance(found, list):
+        raise ValueError("no list")
     return found
 
 
@@ -102,15 +101,13 @@ def deployments(answer: Answer) -> Mapping[str, Deployment]:
 def deployment(entry: Any) -> Deployment:
     status = entry["status"]
     conditions = {found["type"]: found["status"] for found in status.get("conditions", ())}
-    return Deployment(
-        conditions.get("Available") == "True", int(entry["spec"]["replicas"]), int(status.get("readyReplicas", 0))
-    )
+    return Deployment(conditions.get("Available") == "True", entry["spec"]["replicas"], status.get("readyReplicas", 0))
 
 
 CONDITIONS = ("status.conditions.type", "status.conditions.status", "status.conditions.message")
 NODE_INFO = ("status.nodeInfo.machineID", "status.nodeInfo.kubeletVersion")
 
-READYZ = Probe("kube.readyz", Api("/readyz"), readyz)
+READYZ = Probe("kube.readyz", Api("/readyz"), readyz, ends=(0, 1))
 VERSION = Probe("kube.version", Api("/version", ("gitVersion",)), version)
 NODES = Probe(
     "kube.nodes",

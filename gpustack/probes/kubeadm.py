@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from gpustack.ask.probe import Answer, Api, Probe, Shell
+from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.probes.kube import entries
+from gpustack.probes.read import number, yaml_mapping
 
 ADMIN = "/etc/kubernetes/admin.conf"
 SUPER_ADMIN = "/etc/kubernetes/super-admin.conf"
@@ -53,8 +54,6 @@ class Certificate:
 
 def files(answer: Answer) -> Files:
     """Lines `mode path` of stat(1) and `path: server: address` of grep(1). Raises ValueError for any other line."""
-    if answer.rc != 0:
-        raise ValueError(answer.err)
     modes: dict[str, str] = {}
     servers: dict[str, str] = {}
     for line in answer.out.splitlines():
@@ -78,23 +77,11 @@ def settings(answer: Answer) -> Settings:
 
 def document(maps: Mapping[str, Any], name: str, key: str) -> Mapping[str, Any] | None:
     """Raises KeyError when the ConfigMap has no such key, ValueError when it is no YAML mapping."""
-    import yaml
-
-    if name not in maps:
-        return None
-    try:
-        found = yaml.safe_load(maps[name][key])
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from error
-    if not isinstance(found, dict):
-        raise ValueError(f"{name}: {key} is no mapping")
-    return found
+    return yaml_mapping(maps[name][key]) if name in maps else None
 
 
 def certificates(answer: Answer) -> tuple[Certificate, ...]:
     """Of `openssl pkcs7 -print_certs -text`, in its order; none on a host without a control plane."""
-    if answer.rc != 0:
-        raise ValueError(answer.err)
     found: list[Certificate] = []
     expires: datetime | None = None
     for line in (raw.strip() for raw in answer.out.splitlines()):
@@ -106,20 +93,23 @@ def certificates(answer: Answer) -> tuple[Certificate, ...]:
             if expires is None or name is None:
                 raise ValueError(line)
             found.append(Certificate(name[1].strip(), expires))
+            expires = None
         elif word in ("DNS", "IP Address"):
             names = tuple(part.partition(":")[2].strip() for part in line.split(","))
             found[-1] = Certificate(found[-1].subject, found[-1].expires, names)
+        else:
+            raise ValueError(line)
+    if expires is not None:
+        raise ValueError("a certificate without a subject")
     return tuple(found)
 
 
 def listening(answer: Answer) -> Mapping[int, tuple[str, ...]]:
     """Addresses by TCP port: `*`, `0.0.0.0`, `127.0.0.1`, … as ss(8) prints them."""
-    if answer.rc != 0:
-        raise ValueError(answer.err)
     found: dict[int, set[str]] = {}
     for line in answer.out.splitlines():
         address, _, port = line.split()[3].rpartition(":")
-        found.setdefault(int(port), set()).add(address.partition("%")[0])
+        found.setdefault(number(port), set()).add(address.partition("%")[0])
     return {port: tuple(sorted(addresses)) for port, addresses in sorted(found.items())}
 
 
@@ -137,14 +127,14 @@ cat /etc/kubernetes/pki/*.crt /etc/kubernetes/pki/etcd/*.crt |
   grep -E '^ *(Not After|Subject|DNS|IP Address) ?:'
 """
 
-FILES = Probe("kubeadm.files", Shell(FILES_SCRIPT), files)
+FILES = Probe("kubeadm.files", Lines(FILES_SCRIPT), files)
 SETTINGS = Probe(
     "kubeadm.settings", Api("/api/v1/namespaces/kube-system/configmaps", ("metadata.name", "data")), settings
 )
-CERTIFICATES = Probe("kubeadm.certificates", Shell(CERTIFICATES_SCRIPT), certificates)
+CERTIFICATES = Probe("kubeadm.certificates", Lines(CERTIFICATES_SCRIPT), certificates)
 # etcd's metrics, kube-proxy's, the controller-manager and the scheduler.
 LISTENING = Probe(
     "kubeadm.listening",
-    Shell("ss -Hltn 'sport = :2381 or sport = :10249 or sport = :10257 or sport = :10259'"),
+    Lines("ss -Hltn 'sport = :2381 or sport = :10249 or sport = :10257 or sport = :10259'"),
     listening,
 )

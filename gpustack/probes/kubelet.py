@@ -20,4 +20,6 @@ def health(answer: Answer) -> Health:
 
 # 10248 is healthzPort, which the kubelet binds to the loopback alone. Exit statuses are those of curl(1): 7 could not
 # connect, 22 an HTTP error, 28 too late, 52 and 56 an answer that was broken off.
-HEALTH = Probe("kubelet.health", Shell("curl -sSf -m 2 http://127.0.0.1:10248/healthz"), health)
+HEALTH = Probe(
+    "kubelet.health", Shell("curl -sSf -m 2 http://127.0.0.1:10248/healthz"), health, ends=(0, 7, 22, 28, 52, 56)
+)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gpustack.ask.probe import Answer, Probe, Shell
+from gpustack.ask.probe import Answer, Lines, Probe
 
 # A path that only this distribution makes, and its name.
 DISTRIBUTIONS = {
@@ -40,7 +40,7 @@ def leftovers(answer: Answer) -> Leftovers:
 
 LEFTOVERS = Probe(
     "leftovers.kubernetes",
-    Shell(f"""for path in {" ".join(DISTRIBUTIONS)}; do
+    Lines(f"""for path in {" ".join(DISTRIBUTIONS)}; do
   [ ! -e "$path" ] || echo "$path"
 done
 for file in /etc/kubernetes/kubelet.conf /etc/kubernetes/admin.conf; do

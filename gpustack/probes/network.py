@@ -4,7 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpustack.ask.probe import Answer, Probe, Shell
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.read import ipv4, number
 
 USERS = re.compile(r'\("((?:[^"\\]|\\.)*)",pid=(\d+)')
 
@@ -20,39 +21,33 @@ class Listener:
 
 def address(answer: Answer) -> str:
     """The source address of the default route. Without a route the fact is unavailable, with the kernel's words."""
-    if answer.rc != 0:
-        raise ValueError(answer.err)
     words = answer.out.split()
-    return words[words.index("src") + 1]
+    return ipv4(words[words.index("src") + 1])
 
 
 def addresses(answer: Answer) -> Mapping[str, tuple[str, ...]]:
     """IPv4 addresses by interface, loopback included."""
-    if answer.rc != 0:
-        raise ValueError(answer.err)
     found: dict[str, tuple[str, ...]] = {}
     for line in answer.out.splitlines():
         _, interface, family, cidr = line.split()[:4]
         if family != "inet":
             raise ValueError(line)
-        found[interface] = (*found.get(interface, ()), cidr.split("/")[0])
+        found[interface] = (*found.get(interface, ()), ipv4(cidr.split("/")[0]))
     return found
 
 
 def listeners(answer: Answer) -> tuple[Listener, ...]:
     """Of `ss -Hltunp`: netid, state, two queues, local, peer, processes."""
-    if answer.rc != 0:
-        raise ValueError(answer.err)
     found = set()
     for line in answer.out.splitlines():
         protocol, _, _, _, local, *rest = line.split()
         port = local.rsplit(":", 1)[1]
         users = USERS.search(" ".join(rest))
-        found.add((protocol, int(port), users[1] if users else ""))
+        found.add((protocol, number(port), users[1] if users else ""))
     return tuple(Listener(*one) for one in sorted(found))
 
 
 # 192.0.2.1 is TEST-NET-1 (RFC 5737): never local, so the default route is what answers. Nothing is sent.
-ADDRESS = Probe("network.address", Shell("ip -4 -o route get 192.0.2.1"), address)
-ADDRESSES = Probe("network.addresses", Shell("ip -4 -o addr show"), addresses)
-LISTENERS = Probe("network.listeners", Shell("ss -Hltunp"), listeners)
+ADDRESS = Probe("network.address", Lines("ip -4 -o route get 192.0.2.1"), address)
+ADDRESSES = Probe("network.addresses", Lines("ip -4 -o addr show"), addresses)
+LISTENERS = Probe("network.listeners", Lines("ss -Hltunp"), listeners)

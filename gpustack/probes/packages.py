@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpustack.ask.probe import Answer, Probe, Shell
-from gpustack.probes.sections import sections
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.sections import named, sections
 
 # What a host needs beside Kubernetes itself. `socat` and `conntrack`: port-forward and the clearing of UDP entries;
 # apt and gpg for the repositories; the rest for what probes and kubeadm run.
@@ -15,6 +15,7 @@ HOST_PACKAGES = (
 # Runtimes of other origin: both own /usr/bin/containerd or the same socket.
 FOREIGN_RUNTIMES = ("containerd", "docker-ce", "docker.io", "docker-engine", "moby-engine", "moby-containerd")
 OURS = ("containerd.io", "cri-tools", "kubeadm", "kubectl", "kubelet", "kubernetes-cni")
+MISSING = "dpkg-query: no packages found matching "
 ASKED = (*HOST_PACKAGES, "apparmor", *FOREIGN_RUNTIMES, *OURS)
 
 
@@ -46,14 +47,19 @@ class Repositories:
 
 
 def packages(answer: Answer) -> Mapping[str, Package | None]:
-    """By name; None for a package that is not, or not wholly, installed. dpkg-query ends with 1 when it misses one."""
-    if answer.rc not in (0, 1):
-        raise ValueError(answer.err)
+    """By name; None for a package that is not, or not wholly, installed. dpkg-query ends with 1 when it misses one,
+    and names it: a package of which nothing is said raises ValueError."""
     found: dict[str, Package | None] = dict.fromkeys(ASKED)
+    told = set(ASKED) - {line.removeprefix(MISSING) for line in answer.err.splitlines()}
     for line in answer.out.splitlines():
         name, want, status, version = line.split(" ")
+        told.discard(name)
+        if name not in found:
+            raise ValueError(line)
         if status == "installed":
             found[name] = Package(upstream(version), held=want == "hold")
+    if told:
+        raise ValueError(f"nothing is said of {sorted(told)}")
     return found
 
 
@@ -64,7 +70,7 @@ def upstream(version: str) -> str:
 
 def repositories(answer: Answer) -> Repositories:
     """Parts `== NAME` hold a deb822 file, then what gpg says of its keyring; `== others` lines with their file."""
-    parts = dict(sections(answer.out))
+    parts = named(sections(answer.out))
     ours = {name: repository(parts[name]) for name in ("containerd", "kubernetes")}
     return Repositories(ours, tuple(parts["others"]))
 
@@ -91,13 +97,14 @@ def primary_keys(lines: list[str]) -> tuple[str, ...]:
 
 PACKAGES = Probe(
     "packages.installed",
-    Shell("dpkg-query -Wf '${Package} ${db:Status-Want} ${db:Status-Status} ${Version}\\n' " + " ".join(ASKED)),
+    Lines("dpkg-query -Wf '${Package} ${db:Status-Want} ${db:Status-Status} ${Version}\\n' " + " ".join(ASKED)),
     packages,
+    ends=(0, 1),
 )
 # These options keep gpg from making a directory and a trust database of its own.
 REPOSITORIES = Probe(
     "packages.repositories",
-    Shell(r"""for name in containerd kubernetes; do
+    Lines(r"""for name in containerd kubernetes; do
   echo "== $name"
   file=/etc/apt/sources.list.d/gpustack-$name.sources key=/etc/apt/keyrings/gpustack-$name.gpg
   [ ! -e "$file" ] || { cat "$file"; echo; }

@@ -12,7 +12,7 @@ from ipaddress import IPv4Address, IPv4Network
 from typing import Literal
 
 Hook = Literal["input", "forward"]
-DEPTH = 32
+Way = tuple[str, tuple["Rule", ...]]
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def stop(found: Filter, packet: Packet) -> Stop | None:
 
 
 def at(found: Filter, base: Base, packet: Packet) -> Stop | None:
-    verdict, path = walk(found.chains, base.chain, packet, 0)
+    verdict, path = walk(found.chains, base.chain, packet, {})
     if verdict == "accept":
         return None
     if verdict == "drop":
@@ -114,8 +114,16 @@ def at(found: Filter, base: Base, packet: Packet) -> Stop | None:
     return Stop(base, ()) if by_policy else None
 
 
-def walk(chains: Mapping[str, Sequence[Rule]], chain: str, packet: Packet, depth: int) -> tuple[str, tuple[Rule, ...]]:
-    """The verdict and the rules that led to it; an empty verdict at the end of the chain."""
+def walk(chains: Mapping[str, Sequence[Rule]], chain: str, packet: Packet, walked: dict[str, Way]) -> Way:
+    """The verdict and the rules that led to it; an empty verdict at the end of the chain. Each chain is walked once,
+    however many rules lead to it; the kernel takes no loops, and here one ends at its beginning."""
+    if chain not in walked:
+        walked[chain] = "", ()
+        walked[chain] = way(chains, chain, packet, walked)
+    return walked[chain]
+
+
+def way(chains: Mapping[str, Sequence[Rule]], chain: str, packet: Packet, walked: dict[str, Way]) -> Way:
     table = chain.rsplit(" ", 1)[0]
     for rule in chains.get(chain, ()):
         if not matches(rule, packet):
@@ -125,8 +133,8 @@ def walk(chains: Mapping[str, Sequence[Rule]], chain: str, packet: Packet, depth
             return kind, (rule,)
         if kind == "return":
             return "", ()
-        if kind in ("jump", "goto") and depth < DEPTH:
-            verdict, path = walk(chains, f"{table} {name}", packet, depth + 1)
+        if kind in ("jump", "goto"):
+            verdict, path = walk(chains, f"{table} {name}", packet, walked)
             if verdict or kind == "goto":
                 return verdict, (rule, *path)
     return "", ()

@@ -12,3 +12,11 @@ def sections(text: str) -> list[tuple[str, list[str]]]:
         elif line.strip():
             raise ValueError(f"not in a section: {line[:80]}")
     return found
+
+
+def named(found: list[tuple[str, list[str]]]) -> dict[str, list[str]]:
+    """By name. Raises ValueError for a name said twice: a file that has such a line would pass for another answer."""
+    by_name = dict(found)
+    if len(by_name) < len(found):
+        raise ValueError("a section is there twice")
+    return by_name

@@ -1,10 +1,16 @@
 """The host itself: what system it runs, how big it is, who it says it is."""
 
+import re
 import shlex
 from dataclasses import dataclass
 
-from gpustack.ask.probe import Answer, Probe, Shell
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.read import number
 
+# os-release(5): lower case, digits, and these; the words of uname(1) are of the same kind.
+WORD = re.compile("[A-Za-z0-9._+~-]*", re.ASCII)
+# machine-id(5), and what the kernel prints of the firmware's.
+MACHINE_ID, UUID = re.compile("([0-9a-f]{32}|uninitialized)?"), re.compile("([0-9a-fA-F-]{36})?")
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
@@ -47,58 +53,54 @@ def system(answer: Answer) -> System:
     machine, *lines = answer.out.splitlines()
     words = (shlex.split(line) for line in lines if "=" in line and not line.startswith("#"))
     release = dict(word[0].split("=", 1) for word in words if word)
-    return System(
-        release["ID"],
-        release.get("VERSION_ID", ""),
-        release.get("VERSION_CODENAME", ""),
-        ARCHITECTURES.get(machine, machine),
-    )
+    said = (release["ID"], release.get("VERSION_ID", ""), release.get("VERSION_CODENAME", ""), machine)
+    if odd := [word for word in said if not WORD.fullmatch(word)]:
+        raise ValueError(odd[0])
+    return System(*said[:3], ARCHITECTURES.get(machine, machine))
 
 
 def hostname(answer: Answer) -> str:
     """The name that kubeadm gives the node: the host's, in lower case."""
-    return one_line(answer).lower()
+    return one_word(answer).lower()
 
 
 def identity(answer: Answer) -> Identity:
-    machine_id, uuid = answer.out.split("\n")[:2]
-    return Identity(machine_id.strip(), uuid.strip().lower() or None)
+    machine_id, uuid = (line.strip() for line in answer.out.splitlines())
+    if not MACHINE_ID.fullmatch(machine_id) or not UUID.fullmatch(uuid):
+        raise ValueError(answer.out)
+    return Identity(machine_id.removeprefix("uninitialized"), uuid.lower() or None)
 
 
 def capacity(answer: Answer) -> Capacity:
     cpus, memory_kib, disk_kib = answer.out.split()
-    return Capacity(int(cpus), int(memory_kib) // 1024, int(disk_kib) // 1024**2)
+    return Capacity(number(cpus), number(memory_kib) // 1024, number(disk_kib) // 1024**2)
 
 
 def cgroup(answer: Answer) -> int:
     """The version of the hierarchy that systemd works with: 2 only when all controllers are in it."""
-    return {"cgroup2fs": 2, "tmpfs": 1}[one_line(answer)]
+    return {"cgroup2fs": 2, "tmpfs": 1}[one_word(answer)]
 
 
 def python(answer: Answer) -> Pythons:
-    if answer.rc != 0:
-        raise ValueError(answer.err)
     *names, default = answer.out.splitlines()
     return Pythons(tuple(version(name) for name in names), version(default) if default != "-" else None)
 
 
 def version(text: str) -> tuple[int, int]:
     major, minor = text.split(".")
-    return int(major), int(minor)
+    return number(major), number(minor)
 
 
-def one_line(answer: Answer) -> str:
-    (line,) = answer.out.split("\n", 1)[:1]
-    if answer.rc != 0 or not line.strip():
-        raise ValueError(answer.err)
-    return line.strip()
+def one_word(answer: Answer) -> str:
+    (word,) = answer.out.split()
+    return word
 
 
-OS = Probe("system.os", Shell("uname -m; cat /etc/os-release"), system)
-HOSTNAME = Probe("system.hostname", Shell("cat /proc/sys/kernel/hostname"), hostname)
+OS = Probe("system.os", Lines("uname -m; cat /etc/os-release && echo"), system)
+HOSTNAME = Probe("system.hostname", Lines("cat /proc/sys/kernel/hostname"), hostname)
 IDENTITY = Probe(
     "system.identity",
-    Shell(r"""machine=; uuid=
+    Lines(r"""machine=; uuid=
 read -r machine </etc/machine-id
 [ ! -r /sys/class/dmi/id/product_uuid ] || read -r uuid </sys/class/dmi/id/product_uuid
 printf '%s\n%s\n' "$machine" "$uuid" """),
@@ -106,13 +108,13 @@ printf '%s\n%s\n' "$machine" "$uuid" """),
 )
 CAPACITY = Probe(
     "system.capacity",
-    Shell("nproc --all; awk '$1 == \"MemTotal:\" {print $2}' /proc/meminfo; df -Pk /var | awk 'NR == 2 {print $4}'"),
+    Lines("nproc --all; awk '$1 == \"MemTotal:\" {print $2}' /proc/meminfo; df -Pk /var | awk 'NR == 2 {print $4}'"),
     capacity,
 )
-CGROUP = Probe("system.cgroup", Shell("stat -fc %T /sys/fs/cgroup"), cgroup)
+CGROUP = Probe("system.cgroup", Lines("stat -fc %T /sys/fs/cgroup"), cgroup)
 PYTHON = Probe(
     "system.python",
-    Shell(r"""for minor in 8 9 10 11 12 13 14 15; do
+    Lines(r"""for minor in 8 9 10 11 12 13 14 15; do
   ! command -v python3.$minor >/dev/null || echo 3.$minor
 done
 found=$(command -v /usr/bin/python3 || command -v python3) || { echo -; exit 0; }

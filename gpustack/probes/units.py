@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpustack.ask.probe import Answer, Probe, Shell
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.read import number
 
 # Programs that keep the clock, by their unit in Debian and Ubuntu.
 CLOCKS = ("systemd-timesyncd", "chrony", "ntpsec", "ntp", "openntpd")
@@ -20,13 +21,11 @@ class Unit:
 
 def units(answer: Answer) -> Mapping[str, Unit | None]:
     """By name without `.service`; None for a unit that does not exist."""
-    if answer.rc != 0:
-        raise ValueError(answer.err)
     found: dict[str, Unit | None] = {}
     for block in answer.out.strip().split("\n\n"):
         said = dict(line.split("=", 1) for line in block.splitlines())
         stamp = said["ActiveEnterTimestamp"].removeprefix("@")
-        unit = Unit(said["ActiveState"] == "active", said["UnitFileState"], int(stamp) if stamp else None)
+        unit = Unit(said["ActiveState"] == "active", said["UnitFileState"], number(stamp) if stamp else None)
         found[said["Id"].removesuffix(".service")] = None if said["LoadState"] == "not-found" else unit
     return found
 
@@ -38,7 +37,7 @@ def clock(answer: Answer) -> bool:
 
 UNITS = Probe(
     "units.services",
-    Shell(
+    Lines(
         "systemctl show --timestamp=unix -p Id,LoadState,ActiveState,UnitFileState,ActiveEnterTimestamp"
         f" containerd kubelet {' '.join(CLOCKS)}"
     ),
@@ -47,7 +46,7 @@ UNITS = Probe(
 # timesyncd keeps this file from its first success on (systemd-timesyncd.service(8)); asking timedated starts a service.
 CLOCK = Probe(
     "units.clock",
-    Shell("""if [ -e /run/systemd/timesync/synchronized ]; then
+    Lines("""if [ -e /run/systemd/timesync/synchronized ]; then
   echo yes
 else
   timedatectl show -p NTPSynchronized --value

@@ -50,8 +50,11 @@ def kubelet(here: View) -> Mismatch | None:
 
 def certificates(here: View) -> Mismatch | None:
     """No certificate of the control plane ends within 30 days."""
-    soon = here.taken + timedelta(days=30)
-    ending = {found.subject: found.expires for found in here[CERTIFICATES] if found.expires < soon}
+    soon, known = here.taken + timedelta(days=30), here[CERTIFICATES]
+    if not known and not here[FILES].lacks(ADMIN):
+        hint = "kubeadm init phase certs apiserver --config /etc/kubernetes/gpustack-kubeadm.yaml"
+        return Mismatch("certificates", "those of a control plane", "none", cure="operator", hint=hint)
+    ending = {found.subject: found.expires for found in known if found.expires < soon}
     if not ending:
         return None
     said = ", ".join(f"{subject} until {until:%Y-%m-%d}" for subject, until in sorted(ending.items()))

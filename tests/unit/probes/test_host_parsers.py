@@ -2,6 +2,7 @@
 
 import json
 import string
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +11,7 @@ from gpustack.ask.probe import Answer
 from gpustack.probes.containerd import CONFIGURATION, RUNTIME
 from gpustack.probes.kernel import SWAP, SYSCTL, SYSCTLS
 from gpustack.probes.network import ADDRESSES, LISTENERS
-from gpustack.probes.packages import ASKED, PACKAGES, upstream
+from gpustack.probes.packages import ASKED, MISSING, PACKAGES, upstream
 from gpustack.probes.system import OS
 
 WORD = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=8)
@@ -19,7 +20,7 @@ PORT = st.integers(1, 65535)
 
 
 def answer(out: str, rc: int = 0) -> Answer:
-    return Answer("any", "h1", rc, out)
+    return Answer("any", "h1", rc, out if not out or out.endswith("\n") else f"{out}\n")
 
 
 @given(
@@ -34,7 +35,8 @@ def test_upstream_is_what_stands_between_epoch_and_revision(epoch: str, version:
 @given(st.dictionaries(st.sampled_from(ASKED), st.tuples(st.sampled_from(["install", "hold"]), VERSION)))
 def test_packages(installed: dict[str, tuple[str, str]]) -> None:
     out = "".join(f"{name} {want} installed {version}-1\n" for name, (want, version) in installed.items())
-    found = PACKAGES.fact(answer(out, rc=0 if len(installed) == len(ASKED) else 1))
+    missing = "".join(f"{MISSING}{name}\n" for name in ASKED if name not in installed)
+    found = PACKAGES.fact(replace(answer(out, rc=1 if missing else 0), err=missing))
     assert set(found) == set(ASKED)
     assert {name: (package.held, package.version) for name, package in found.items() if package} == {
         name: (want == "hold", version) for name, (want, version) in installed.items()

@@ -60,7 +60,7 @@ STEPS = (
 )
 GOOD = {SWAP: "", CPUS: "4", CLOCK: "yes", RUNTIME: "2.3.7"}
 STRANGER = Reach("kube3", "host-key-unknown", "the host key of 10.0.0.3 is not known", "ssh-keyscan 10.0.0.3")
-WILD = "/dev/sda2 \x1b[31mpartition\x1b[0m [bold]1G[/bold] password=hunter2!"
+WILD = "/dev/sda2 \u202epartition\u2066 [bold]1G[/bold] password=hunter2!"
 
 
 def hosts(*names: str) -> tuple[Host, ...]:
@@ -97,7 +97,7 @@ def bare() -> Plan:
         Answer(PODS.id, CLUSTER, 1, "", err="The connection to the server 10.0.0.1:6443 was refused"),
         *said("kube4"),
     ]
-    late = Answer(CLOCK.id, "kube4", 124, "", err="\n".join(f"line {n}" for n in range(20)))
+    late = Answer(CLOCK.id, "kube4", 124, "", err="\n".join(f"\x1b[31mline {n}\x1b[0m" for n in range(20)))
     return made(["kube1", "kube2", "kube3", "kube4"], [*answers, late], [STRANGER])
 
 

@@ -48,7 +48,7 @@ def world(
     }
     for host in HOSTS:
         if reached or host.name == where:
-            out = f"192.0.2.1 via 10.77.1.1 dev host0 src {host.address} uid 0 \\    cache"
+            out = f"192.0.2.1 via 10.77.1.1 dev host0 src {host.address} uid 0 \\    cache\n"
             answers["network.address", host.name] = Answer("network.address", host.name, 0, out)
     reach = {
         host.name: Reach(host.name, "" if reached or host.name == where else "host-ssh-unreachable") for host in HOSTS
@@ -81,7 +81,7 @@ def live(rules: str = OPEN, *, units: tuple[str, ...] = (), ssh: str = "", more:
         rules.strip(),
         more,
     ]
-    return "\n".join(part for part in said if part)
+    return "".join(f"{part}\n" for part in said if part)
 
 
 def told(snapshot: Snapshot) -> dict[str, Judgement]:
@@ -221,7 +221,7 @@ def test_a_rule_of_the_operator_about_a_node_is_for_the_operator() -> None:
 
 def table(policy: str) -> str:
     chain = {"family": "inet", "table": "site", "name": "in", "type": "filter", "hook": "input", "policy": policy}
-    return "== nft\n" + json.dumps({"nftables": [{"metainfo": {}}, {"chain": chain}]})
+    return "== nft\n" + json.dumps({"nftables": [{"metainfo": {}}, {"chain": chain}]}) + "\n"
 
 
 def test_a_second_filter_beside_the_manager_is_for_the_operator() -> None:

@@ -96,15 +96,16 @@ def test_two_hosts_of_one_name() -> None:
 
 
 def test_copies_of_one_disk() -> None:
-    answers = {("system.identity", host): said("system.identity", "abc\nDEF\n") for host in ("h1", "h2")}
+    machine, uuid = "ab" * 16, "DEF01234-0000-0000-0000-0123456789AB"
+    answers = {("system.identity", host): said("system.identity", f"{machine}\n{uuid}\n") for host in ("h1", "h2")}
     assert broken(STEP, answers) == {
-        "machine-id": ("abc, as h2", "operator"),
-        "product-uuid": ("def, as h2", "operator"),
+        "machine-id": (f"{machine}, as h2", "operator"),
+        "product-uuid": (f"{uuid.lower()}, as h2", "operator"),
     }
 
 
 def test_an_unreached_host_is_compared_when_it_joins() -> None:
-    answers = {("system.identity", host): said("system.identity", "abc\n\n") for host in ("h1", "h2")}
+    answers = {("system.identity", host): said("system.identity", f"{'ab' * 16}\n\n") for host in ("h1", "h2")}
     assert judged(STEP, answers, unreached=("h2",))["machine-id"].outcome == "holds"
 
 

@@ -1,0 +1,66 @@
+"""What is of a type, and what only looks so."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import pytest
+
+from gpustack.ask.probe import Answer, FactUnavailable, Probe, Shell
+from gpustack.ask.typed import fits, returned
+
+
+@dataclass(frozen=True)
+class Inner:
+    name: str
+    ports: tuple[int, ...]
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        (1, int),
+        (True, bool),
+        ("a", str | None),
+        (None, str | None),
+        ("ok", Literal["ok", "silent"]),
+        ((1, "a"), tuple[int, str]),
+        ((), tuple[int, ...]),
+        ({"a": Inner("b", (1, 2))}, Mapping[str, Inner]),
+        (frozenset({"a"}), frozenset[str]),
+        (datetime.now(UTC), datetime),
+        ({"a": [1, None]}, Mapping[str, Any]),
+    ],
+)
+def test_fits(value: Any, hint: Any) -> None:
+    assert fits(value, hint)
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ("1", int),
+        (True, int),
+        (1, bool),
+        (None, str),
+        ("on", Literal["ok", "silent"]),
+        ((1,), tuple[int, str]),
+        ((1, "2"), tuple[int, ...]),
+        ({"a": Inner("b", ("1",))}, Mapping[str, Inner]),  # type: ignore[arg-type]
+        ({"a": Inner(None, ())}, Mapping[str, Inner]),  # type: ignore[arg-type]
+        ({1: "a"}, Mapping[str, str]),
+        (["a"], frozenset[str]),
+    ],
+)
+def test_does_not_fit(value: Any, hint: Any) -> None:
+    assert not fits(value, hint)
+
+
+def test_a_parser_that_breaks_its_word_gives_no_fact() -> None:
+    def number(answer: Answer) -> int:
+        return answer.out  # type: ignore[return-value]
+
+    assert returned(number) is int
+    with pytest.raises(FactUnavailable, match="unexpected answer"):
+        Probe("a.b", Shell(""), number).fact(Answer("a.b", "h1", 0, "7"))

@@ -1,0 +1,198 @@
+"""What no tool should answer: recorded answers that were spoiled, and noise. A seed makes a case again."""
+
+import json
+import string
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from gpustack.ask.probe import Answer
+
+CASES = Path(__file__).parents[2] / "cases"
+Spoil = Callable[[Random, str], str]
+
+ESCAPES = (
+    "\x1b[31m", "\x1b[2J\x1b[H", "\x1b]0;pwned\x07", "\x1b]52;c;cHduZWQ=\x07", "\x1b]8;;http://e\x1b\\x\x1b]8;;\x1b\\",
+    "\x1bPq\x1b\\", "\x9b1m", "\x9d0;x\x9c", "\r", "\b\b\b", "\x07", "\x00", "\u202e", "\u2066", "\u2028",
+    "\x0c", "\x7f",
+)  # fmt: skip
+MESSAGES = (
+    "sh: 1: crictl: nicht gefunden\n", "bash: ss : commande introuvable\n", "Speicherzugriffsfehler\n",
+    "Erlaubnis verweigert\n", "アクセスが拒否されました\n", "sudo: a password is required\n", "Killed\n",
+    "dpkg-query: kein Paket gefunden, das auf curl passt\n", "Neuer Filesystem-Typ: überlagert\n", "== live\n== boot\n",
+    "{}", "[]", "null", '"ok"', "ok", "yes\n", "0\n", "-1\n", "\ufeffok\n", "<?xml version='1.0'?><a/>\n", "\n",
+    "\n" * 999,
+    '{"items":null}', '{"items":{}}', '{"items":[null]}', '{"items":[{"metadata":[]}]}', '{"config":NaN}',
+    "[" * 5000, '{"a":' * 5000, "- " * 5000, "a: &a [*a]\n", "a: &a [x,x]\nb: &b [*a,*a]\nc: [*b,*b]\n",
+    "x = " + "[" * 5000, ".".join("a" * 3000) + " = 1\n", "-A INPUT -j INPUT\n" * 40,
+)  # fmt: skip
+NUMBERS = (
+    "0", "-1", "1e999", "NaN", "9" * 30, "9" * 5000, "٣٢", "²", "\uff11\uff12", "1_0", "+7", "0x10", "1.5", "", " ",
+)  # fmt: skip
+MARKERS = (
+    "== live",
+    "== units",
+    "== others",
+    "== nft",
+    "M 0123456789abcdef",
+    "0123456789abcdef done",
+    "GPUSTACK-NO-SUDO",
+)
+ODD: tuple[Any, ...] = (None, True, -1, 10**30, 1.5, "", "\x1b[31m", "\ud800", [], {}, [[[]]], {"name": {"name": 1}})
+
+
+def spot(random: Random, text: str) -> int:
+    return random.randint(0, len(text))
+
+
+def cut(random: Random, text: str) -> str:
+    return text[: spot(random, text)]
+
+
+def beheaded(random: Random, text: str) -> str:
+    return text[spot(random, text) :]
+
+
+def inserted(random: Random, text: str, what: str) -> str:
+    at = spot(random, text)
+    return text[:at] + what + text[at:]
+
+
+def escape(random: Random, text: str) -> str:
+    return inserted(random, text, random.choice(ESCAPES))
+
+
+def marker(random: Random, text: str) -> str:
+    return inserted(random, text, f"\n{random.choice(MARKERS)}\n")
+
+
+def broken_off(random: Random, text: str) -> str:
+    """Cut within a line. Where a line ends, what is left is the answer of another host: that nothing got lost on the
+    way is then told by the exit status alone."""
+    spots = [at for at in range(1, len(text)) if text[at - 1] != "\n"]
+    return text[: random.choice(spots)] if spots else "?"
+
+
+def noise(random: Random, text: str) -> str:
+    """Random bytes, decoded as the product decodes what comes from a host."""
+    return random.randbytes(random.randint(0, 200)).decode(errors="replace")
+
+
+def binary(random: Random, text: str) -> str:
+    return f"{noise(random, '')}\ufffd\0\n"
+
+
+def noise_within(random: Random, text: str) -> str:
+    return inserted(random, text, noise(random, ""))
+
+
+def message(random: Random, text: str) -> str:
+    return random.choice(MESSAGES)
+
+
+def foreign(random: Random, text: str) -> str:
+    """A message where an answer should be: not one word, which could be a name."""
+    return random.choice([said for said in MESSAGES if " " in said or not said.isascii()])
+
+
+def doubled(random: Random, text: str) -> str:
+    return text + text
+
+
+def flooded(random: Random, text: str) -> str:
+    """As much as travels at most. Seldom: each costs the time of a hundred others."""
+    return (text or "x") * (262144 // len(text or "x")) if random.random() < 0.01 else text * 3
+
+
+def line_dropped(random: Random, text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    return "".join(line for line in lines if random.random() < 0.8)
+
+
+def line_twice(random: Random, text: str) -> str:
+    return "".join(line * random.choice((1, 1, 1, 2)) for line in text.splitlines(keepends=True))
+
+
+def shuffled(random: Random, text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    random.shuffle(lines)
+    return "".join(lines)
+
+
+def number(random: Random, text: str) -> str:
+    """One run of digits is another."""
+    runs = [at for at, char in enumerate(text) if char.isdigit() and not text[at - 1 : at].isdigit()]
+    if not runs:
+        return text
+    start = random.choice(runs)
+    end = start + len(text[start:]) - len(text[start:].lstrip(string.digits))
+    return text[:start] + random.choice(NUMBERS) + text[end:]
+
+
+def word_gone(random: Random, text: str) -> str:
+    words = text.split(" ")
+    del words[random.randrange(len(words))]
+    return " ".join(words)
+
+
+def char(random: Random, text: str) -> str:
+    at = spot(random, text)
+    return (
+        text[:at]
+        + chr(random.choice((0, 9, 13, 34, 39, 92, 61, 58, 0xFFFD, 0x1F600, random.randrange(0xD800))))
+        + text[at + 1 :]
+    )
+
+
+def shape(random: Random, text: str) -> str:
+    """JSON with one leaf or branch of another type, gone, or said twice."""
+    try:
+        whole = [json.loads(text)]
+    except (ValueError, RecursionError):
+        return number(random, text)
+    places: list[tuple[Any, Any]] = []
+    walk(whole, places)
+    holder, key = random.choice(places)
+    if random.random() < 0.3 and isinstance(holder, dict):
+        del holder[key]
+    else:
+        holder[key] = random.choice(ODD)
+    return json.dumps(whole[0]) if whole else "null"
+
+
+def walk(value: Any, places: list[tuple[Any, Any]]) -> None:
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        places.append((value, key))
+        walk(inner, places)
+
+
+GARBAGE: tuple[Spoil, ...] = (broken_off, binary, foreign, escape)
+"""After these, text is no answer, unless by luck it is the same as before."""
+ALL: tuple[Spoil, ...] = (
+    *GARBAGE, cut, noise, message, beheaded, marker, noise_within, doubled, flooded, line_dropped, line_twice, shuffled,
+    number, word_gone, char, shape, shape,
+)  # fmt: skip
+STATUSES = (0, 0, 0, 0, 0, 1, 2, 7, 22, 100, 124, 126, 127, 137, 139, 141, 255, -1, 256, 10**9)
+
+
+@cache
+def recorded(probe: str) -> tuple[Answer, ...]:
+    said = [json.loads(path.read_text())["answer"] for path in sorted((CASES / probe).glob("*.json"))]
+    return tuple(Answer(probe, "host1", one["rc"], one["out"], one["err"]) for one in said)
+
+
+def spoiled(random: Random, text: str, spoils: tuple[Spoil, ...] = ALL, most: int = 3) -> str:
+    for spoil in random.choices(spoils, k=random.randint(1, most)):
+        text = spoil(random, text)
+    return text
+
+
+def hostile(probe: str, seed: int) -> Answer:
+    """A recorded answer of the probe, spoiled; the same one for the same seed."""
+    random = Random(seed)
+    before = random.choice(recorded(probe))
+    err = spoiled(random, before.err, most=1) if random.random() < 0.3 else before.err
+    return replace(before, rc=random.choice(STATUSES), out=spoiled(random, before.out), err=err)

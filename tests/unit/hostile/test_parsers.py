@@ -1,0 +1,54 @@
+"""Every parser against what no tool should answer: a fact of its declared type, or none. Nothing else is raised.
+
+`--hypothesis-profile=hostile` asks 10,000 cases of each parser, the same ones every time (`make lab-test` does).
+"""
+
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from gpustack.ask.probe import Answer, FactUnavailable, Lines, Probe, Shell
+from gpustack.ask.typed import fits, returned
+from gpustack.steps import PROBES
+from tests.unit.hostile.answers import MESSAGES, hostile, recorded
+from tests.unit.hostile.profile import CASES, LIMIT, SEED
+from tests.unit.probes.test_cases import known
+
+pytestmark = pytest.mark.timeout(LIMIT)
+
+
+def test_no_parser_is_forgotten() -> None:
+    assert {probe.id for probe in PROBES} == set(known())
+    assert [probe.id for probe in PROBES if not recorded(probe.id)] == []
+    assert [probe.id for probe in PROBES if returned(probe.parse) is Any] == []
+
+
+def test_what_prints_lines_says_so() -> None:
+    """crictl and the kubelet end without a newline; a cut answer of theirs is no JSON, and not `ok`."""
+    shells = {probe.id for probe in PROBES if isinstance(probe.ask, Shell) and not isinstance(probe.ask, Lines)}
+    assert shells == {"containerd.runtime", "kubelet.health"}
+
+
+def asked(probe: Probe[Any], answer: Answer) -> None:
+    try:
+        fact = probe.fact(answer)
+    except FactUnavailable:
+        return
+    assert fits(fact, returned(probe.parse))
+    assert answer.rc in probe.ends
+
+
+@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.id)
+def test_every_message_with_every_status(probe: Probe[Any]) -> None:
+    """Among them are JSON and YAML nested 5,000 deep, and YAML that stands for a document of gigabytes."""
+    for message, rc in product(MESSAGES, {*probe.ends, 1, 255}):
+        asked(probe, Answer(probe.id, "host1", rc, message, "not found\n"))
+
+
+@pytest.mark.parametrize("probe", PROBES, ids=lambda probe: probe.id)
+@settings(CASES)
+@given(seed=SEED)
+def test_a_fact_of_its_type_or_none(probe: Probe[Any], seed: int) -> None:
+    asked(probe, hostile(probe.id, seed))

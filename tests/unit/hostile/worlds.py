@@ -1,0 +1,51 @@
+"""Worlds of recorded answers in which every check holds: what is spoiled there must be noticed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.rollout.plan import StepState, state
+from gpustack.steps import STEPS
+from gpustack.steps.step import Step
+from tests.unit.steps import recorded_cluster, recorded_hosts
+from tests.unit.steps.recorded_cluster import ABSENT, ACTIVE, K1, recorded
+
+BY_ID = {step.id: step for step in STEPS}
+# Where the recorded hosts leave a check nothing to judge: no firewall, a clock that is kept, a node without the taint.
+UNFILTERED = {
+    ("firewall.live", "h1"): recorded("firewall.live", "none-debian-12"),
+    ("firewall.stored", "h1"): recorded("firewall.stored", "none-debian-12"),
+    ("units.clock", "h1"): recorded("units.clock", "synchronised"),
+    ("units.services", "h1"): recorded(
+        "units.services", "prepared-debian-12", (f"chrony.service\n{ABSENT}", f"chrony.service\n{ACTIVE}")
+    ),
+}
+UNTAINTED = {("kube.nodes", CLUSTER): recorded("kube.nodes", "control-plane", ("io/control-plane", "io/else"))}
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A step where all its checks hold."""
+
+    step: Step
+    where: str
+    snapshot: Snapshot
+
+    def judged(self, answers: Mapping[tuple[str, str], Answer]) -> StepState:
+        """With other answers in place of the recorded ones."""
+        changed = replace(self.snapshot, answers={**self.snapshot.answers, **answers}, parsed={})
+        return state(self.step, View(changed, self.where))
+
+
+def places() -> tuple[Place, ...]:
+    hosts = recorded_hosts.snapshot(UNFILTERED, {"time_sync": "managed"})
+    cluster = recorded_cluster.snapshot({}, {}, (recorded_cluster.K1, recorded_cluster.K2))
+    alone = recorded_cluster.snapshot(UNTAINTED, {}, (K1,))
+    where = {"prereqs": hosts, "firewall": hosts, "containerd": hosts, "kubernetes": hosts, "taint": alone}
+    spot = {"workers": "k2"}
+    return tuple(
+        Place(step, spot.get(step.id, CLUSTER if step.scope == "cluster" else "h1"), where.get(step.id, cluster))
+        for step in STEPS
+    )
