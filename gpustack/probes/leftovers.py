@@ -61,7 +61,7 @@ def temporary(answer: Answer) -> tuple[str, ...]:
 # As root; the login that became root is in SUDO_USER.
 TEMPORARIES = Probe(
     "leftovers.temporary",
-    Shell(f"""for user in root ${{SUDO_USER-}}; do
+    Lines(f"""for user in root ${{SUDO_USER-}}; do
   home=$(getent passwd "$user" | cut -d: -f6)
   for path in "$home{TEMPORARY.removeprefix("~")}"/*; do
     [ ! -e "$path" ] || echo "$path"
