@@ -52,6 +52,10 @@ def known_hosts_line(record: Record, host: Host) -> str:
             names += [extra.name, extra.address]
     return f"{','.join(names)} {kind} {key}\n"
 
+# At boot udev asks the kernel to announce all devices once more. Those are the machine's, and each announcement is heard
+# by the machine and by all hosts of all labs; only links are a host's own, and networkd waits for theirs.
+COLD_PLUG = "[Service]\nExecStart=\nExecStart=-udevadm trigger --action=add --subsystem-match=net\n"
+
 
 def give_identity(record: Record, host: Host, root: Path) -> None:
     """Write the host's own files into `root`. A root that has a machine id keeps it."""
@@ -77,6 +81,9 @@ def give_identity(record: Record, host: Host, root: Path) -> None:
         (root / "etc/ssh/sshd_config.d/20-many-addresses.conf").write_text("MaxStartups 1000\n")
     addresses = [host.address, *extra]
     (root / "etc/systemd/network/10-host0.network").write_text(network_unit(record.gateway, addresses))
+    drop_in = root / "etc/systemd/system/systemd-udev-trigger.service.d/own-links.conf"
+    drop_in.parent.mkdir(parents=True, exist_ok=True)
+    drop_in.write_text(COLD_PLUG)
 
 
 def network_unit(gateway: str, addresses: Iterable[str]) -> str:
