@@ -4,7 +4,7 @@ Sources: kubernetes.io "Ports and Protocols"; flannel "Firewalls" and the health
 kube-prometheus-stack. Ports of the metrics that listen on 127.0.0.1 only (`metrics_bind`) are not in it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import Any, Literal
@@ -13,21 +13,22 @@ from gpustack.config.endpoint import API_PORT
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 
-Source = Literal["self", "nodes", "pods", "any"]
+Source = Literal["self", "nodes", "pods", "any", "host"]
 Role = Literal["control_plane", "all"]
 ANY, LOOPBACK = "0.0.0.0/0", "lo"
 
 
 @dataclass(frozen=True)
 class Flow:
-    """`ports` as N or N-M, none for all. `sources` are kinds; a flow `to` pods is one that a host forwards."""
+    """`ports` as N or N-M, none for all. `sources` are kinds; a flow `to` pods is one that a host forwards. What comes
+    from the source `host` is sent by the host itself."""
 
     proto: Literal["tcp", "udp", "any"]
     ports: tuple[str, ...]
     sources: tuple[Source, ...]
     why: str
     roles: Role = "all"
-    to: Literal["host", "pods"] = "host"
+    to: Literal["host", "nodes", "pods"] = "host"
 
 
 def table(spec: Spec) -> tuple[Flow, ...]:
@@ -57,12 +58,21 @@ def table(spec: Spec) -> tuple[Flow, ...]:
         ports = ("2381", "10257", "10259")
         why = "metrics of etcd, controller-manager and scheduler: Prometheus"
         found.append(Flow("tcp", ports, ("nodes", "pods"), why, "control_plane"))
-    return tuple(found)
+    return (*found, *sent(found))
+
+
+def sent(let_in: Sequence[Flow]) -> Iterator[Flow]:
+    """What a host itself sends, for hosts that deny that too: what another node lets in, and anything to pods."""
+    for proto in ("tcp", "udp"):
+        found = [flow for flow in let_in if flow.proto == proto and {"nodes", "any"} & set(flow.sources)]
+        ports = dict.fromkeys(port for flow in found for port in flow.ports)
+        yield Flow(proto, tuple(ports), ("host",), "what nodes send each other", to="nodes")
+    yield Flow("any", (), ("host",), "probes of the kubelet, webhooks of the API server", to="pods")
 
 
 def flows(spec: Spec, node_addresses: Sequence[str]) -> list[dict[str, Any]]:
     """`gpustack.firewall.flows` of the resolved spec: one entry per flow and kind of source, with the addresses of that
-    kind as networks (of `self` the name of the loopback interface)."""
+    kind as networks (of `self` the name of the loopback interface). Of what the host sends, where to."""
     addresses: dict[Source, list[str]] = {
         "self": [LOOPBACK],
         "nodes": [f"{address}/32" for address in sorted(set(node_addresses), key=IPv4Address)],
@@ -74,7 +84,7 @@ def flows(spec: Spec, node_addresses: Sequence[str]) -> list[dict[str, Any]]:
             "proto": flow.proto,
             "ports": list(flow.ports),
             "sources": kind,
-            "addresses": addresses[kind],
+            "addresses": addresses[flow.to if kind == "host" else kind],
             "roles": flow.roles,
             "to": flow.to,
             "why": flow.why,
@@ -100,7 +110,8 @@ def is_address(text: str) -> bool:
 
 def passes(found: Iterable[Mapping[str, Any]], *, control_plane: bool) -> frozenset[str]:
     """What one host lets in and forwards for these flows, in the form in which stored and live rules are compared:
-    `in lo`, `in tcp 10.0.0.1/32 10250`, `forward from 10.244.0.0/16`, `forward to 10.244.0.0/16`."""
+    `in lo`, `in tcp 10.0.0.1/32 10250`, `forward from 10.244.0.0/16`, `forward to 10.244.0.0/16`, `out lo`,
+    `out tcp 10.0.0.1/32 10250`, `out any 10.244.0.0/16 all`."""
     found = list(found)
     pods = next(flow["addresses"][0] for flow in found if flow["sources"] == "pods")
     said: set[str] = set()
@@ -108,7 +119,10 @@ def passes(found: Iterable[Mapping[str, Any]], *, control_plane: bool) -> frozen
         if flow["roles"] == "control_plane" and not control_plane:
             continue
         if flow["sources"] == "self":
-            said.add("in lo")
+            said |= {"in lo", "out lo"}
+        elif flow["sources"] == "host":
+            ports = flow["ports"] or ["all"]
+            said |= {f"out {flow['proto']} {target} {port}" for target in flow["addresses"] for port in ports}
         elif flow["to"] == "pods":
             said.add(f"forward {'from' if flow['sources'] == 'pods' else 'to'} {pods}")
         else:
@@ -118,11 +132,13 @@ def passes(found: Iterable[Mapping[str, Any]], *, control_plane: bool) -> frozen
 
 def listed(found: Iterable[Mapping[str, Any]], *, control_plane: bool) -> str:
     """The flows of one host, for a person to read."""
-    parts = []
-    for flow in found:
-        if flow["roles"] == "all" or control_plane:
-            where = "forwarded" if flow["to"] == "pods" else f"{flow['proto']} {','.join(flow['ports'])}".strip()
-            to_pods = flow["to"] == "pods" and flow["sources"] != "pods"
-            kind = "to pods" if to_pods else f"from {', '.join(flow['addresses'])}".replace(ANY, "any")
-            parts.append(f"{where} {kind}")
-    return "; ".join(parts)
+    return "; ".join(said(flow) for flow in found if flow["roles"] == "all" or control_plane)
+
+
+def said(flow: Mapping[str, Any]) -> str:
+    what, addresses = f"{flow['proto']} {','.join(flow['ports'])}".strip(), ", ".join(flow["addresses"])
+    if flow["sources"] == "host":
+        return f"sent {what} to {addresses}"
+    if flow["to"] == "pods":
+        return f"forwarded from {addresses}" if flow["sources"] == "pods" else "forwarded to pods"
+    return f"{what} from {addresses}".replace(ANY, "any")

@@ -13,8 +13,10 @@ from gpustack.probes.sections import named, sections
 PLUGIN = "/usr/share/netfilter-persistent/plugins.d/50-gpustack"
 NFTABLES = "/usr/local/lib/gpustack/firewall-nftables"
 COMMENT = "comment=" + b"gpustack".hex()
-NFT_RULE = re.compile(r"^(?:iifname (?P<lo>lo)|ip saddr (?P<source>\S+)|ip daddr (?P<target>\S+)|)"
-                      r"(?: ?(?P<proto>tcp|udp) dport \{ (?P<ports>[^}]+) \})? ?accept$")  # fmt: skip
+NFT_RULE = re.compile(r"^(?:[io]ifname \"?(?P<lo>lo)\"?|ip [sd]addr (?P<net>\S+)|(?P<all>))"
+                      r"(?: ?(?P<proto>tcp|udp) dport (?:\{ )?(?P<ports>\d[-\d, ]*?)(?: \})?)? ?accept$")  # fmt: skip
+# The parts of our script for nftables: `into() {` and the like.
+NFT_PART = re.compile(r"^(into|through|out)\(\) \{$")
 
 
 @dataclass(frozen=True)
@@ -48,23 +50,26 @@ def stored(answer: Answer) -> Stored:
 
 def plugin(lines: Iterable[str]) -> frozenset[str]:
     _, rules = iptables.read(line for line in lines if line.startswith("-A GPUSTACK-"))
-    into, through = rules.get("ip filter GPUSTACK-IN", ()), rules.get("ip filter GPUSTACK-FWD", ())
-    return own_passes(into, "input") | own_passes(through, "forward")
+    into, through, out = (rules.get(f"ip filter GPUSTACK-{end}", ()) for end in ("IN", "FWD", "OUT"))
+    return own_passes(into, "input") | own_passes(through, "forward") | own_passes(out, "output")
 
 
 def nftables(lines: Iterable[str]) -> frozenset[str]:
     said: set[str] = set()
+    part = ""
     for line in lines:
+        if begins := NFT_PART.match(line):
+            part = begins[1]
         if not (rule := NFT_RULE.match(line.strip())):
             continue
-        ports = (rule["ports"] or "all").split(", ")
+        way, net = "in" if part == "into" else "out", whole(rule["net"] or "0.0.0.0/0")
         if rule["lo"]:
-            said.add("in lo")
-        elif rule["proto"]:
-            source = whole(rule["source"] or "0.0.0.0/0")
-            said |= {f"in {rule['proto']} {source} {port}" for port in ports}
-        elif rule["source"] or rule["target"]:
-            said.add(f"forward from {rule['source']}" if rule["source"] else f"forward to {rule['target']}")
+            said.add(f"{way} lo")
+        elif part == "through":
+            said.add(f"forward {'from' if 'saddr' in line else 'to'} {net}")
+        else:
+            ports = (rule["ports"] or "all").split(", ")
+            said |= {f"{way} {rule['proto'] or 'any'} {net} {port}" for port in ports}
     return frozenset(said)
 
 
@@ -78,12 +83,16 @@ def xml(text: str) -> set[str]:
         accepts = root.get("target") == "ACCEPT"
         return {f"forward from {source.get('address')}" for source in root.findall("source") if accepts}
     forwards = any(zone.get("name") == "ANY" for zone in root.findall("egress-zone"))
+    sends = any(zone.get("name") == "HOST" for zone in root.findall("ingress-zone"))
     said: set[str] = set()
     for rule in root.findall("rule"):
         source, target, port = rule.find("source"), rule.find("destination"), rule.find("port")
         if rule.find("accept") is None:
             continue
-        if forwards:
+        if sends and target is not None:
+            what = f"{port.get('protocol')} {{}} {port.get('port')}" if port is not None else "any {} all"
+            said.add(f"out {what.format(target.get('address'))}")
+        elif forwards:
             said |= {f"forward to {target.get('address')}"} if target is not None else set()
         elif port is not None:
             address = source.get("address") if source is not None else "0.0.0.0/0"
@@ -92,14 +101,15 @@ def xml(text: str) -> set[str]:
 
 
 def ufw(lines: Iterable[str]) -> frozenset[str]:
-    """`### tuple ### ACTION PROTO DPORT DST SPORT SRC in [comment=HEX]` of ufw's user.rules."""
+    """`### tuple ### ACTION PROTO DPORT DST SPORT SRC in|out [comment=HEX]` of ufw's user.rules."""
     said: set[str] = set()
     for line in lines:
         action, proto, ports, target, source_port, source, *rest = line.removeprefix("### tuple ### ").split()
-        if source_port != "any" or not rest or rest[0] != "in":
+        if source_port != "any" or not rest or rest[0] not in ("in", "out"):
             continue
         if action == "allow":
-            said |= {f"in {proto} {whole(source)} {port.replace(':', '-')}" for port in ports.split(",")}
+            net, each = whole(source if rest[0] == "in" else target), ports.replace("any", "all").replace(":", "-")
+            said |= {f"{rest[0]} {proto} {net} {port}" for port in each.split(",")}
         elif action == "route:allow" and (proto, ports) == ("any", "any"):
             said.add(f"forward to {target}" if target != "0.0.0.0/0" else f"forward from {source}")
     return frozenset(said)

@@ -4,12 +4,12 @@ import shlex
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from gpustack.probes.packet_filter import Base, Filter, Rule, asked, readable
+from gpustack.probes.packet_filter import Base, Filter, Hook, Rule, asked, readable
 
 VERDICTS = {"ACCEPT": "accept", "DROP": "drop", "REJECT": "drop", "RETURN": "return"}
 # Targets that do something to a packet and let it go on.
 GOES_ON = {"LOG", "NFLOG", "ULOG", "MARK", "CONNMARK", "TCPMSS", "AUDIT", "TRACE", "CT", "NOTRACK", "DSCP", "SET"}
-HOOKS: dict[str, Literal["input", "forward"]] = {"INPUT": "input", "FORWARD": "forward"}
+HOOKS: dict[str, Hook] = {"INPUT": "input", "FORWARD": "forward", "OUTPUT": "output"}
 TABLE = "ip filter"
 
 

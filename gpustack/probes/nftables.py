@@ -7,7 +7,7 @@ from typing import Any
 
 from gpustack.probes.packet_filter import Base, Filter, Rule, asked, readable
 
-HOOKS = ("input", "forward")
+HOOKS = ("input", "forward", "output")
 FAMILIES = ("ip", "inet")
 # Statements that do something beside the verdict.
 FIELDS = {

@@ -11,7 +11,7 @@ from functools import cache
 from ipaddress import IPv4Address, IPv4Network
 from typing import Literal
 
-Hook = Literal["input", "forward"]
+Hook = Literal["input", "forward", "output"]
 Way = tuple[str, tuple["Rule", ...]]
 
 
@@ -60,8 +60,9 @@ class Packet:
     hook: Hook = "input"
 
     def __str__(self) -> str:
-        what = f"{self.proto} {self.port} from {self.source}"
-        return what if self.hook == "input" else f"{self.source} to {self.target} (forwarded)"
+        if self.hook == "forward":
+            return f"{self.source} to {self.target} (forwarded)"
+        return f"{self.proto} {self.port} " + (f"from {self.source}" if self.hook == "input" else f"to {self.target}")
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Stop:
 
 
 def asked(bases: Sequence[Base], chains: Mapping[str, Sequence[Rule]]) -> Filter:
-    """What the kernel asks for packets that come in or are forwarded: the base chains and those they lead to."""
+    """What the kernel asks for packets: the base chains and those they lead to."""
     wanted, known = [base.chain for base in bases], dict[str, tuple[Rule, ...]]()
     while wanted:
         chain = wanted.pop()
@@ -191,10 +192,15 @@ def own_passes(rules: Sequence[Rule], hook: Hook) -> frozenset[str]:
         if hook == "forward":
             said |= {f"forward from {whole(net)}" for net in rule.sources}
             said |= {f"forward to {whole(net)}" for net in rule.targets}
-        elif rule.interfaces == ("lo",):
-            said.add("in lo")
-        else:
-            sources, ports = rule.sources or ("0.0.0.0/0",), rule.ports or ("all",)
-            protos = rule.protos or ("any",)
-            said |= {f"in {proto} {whole(net)} {port}" for proto in protos for net in sources for port in ports}
+            continue
+        way, interfaces, nets = "in", rule.interfaces, rule.sources
+        if hook == "output":
+            way, interfaces, nets = "out", rule.outs, rule.targets
+        if interfaces == ("lo",):
+            said.add(f"{way} lo")
+            continue
+        protos, ports = rule.protos or ("any",), rule.ports or ("all",)
+        said |= {
+            f"{way} {proto} {whole(net)} {port}" for proto in protos for net in nets or ("0.0.0.0/0",) for port in ports
+        }
     return frozenset(said)

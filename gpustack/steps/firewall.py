@@ -3,10 +3,13 @@
 What it does: it finds who looks after the firewall (firewalld, ufw, nftables.service, netfilter-persistent) and adds
 to that one, now and for the next boot, what lets the flows below pass:
   ufw                  rules with the comment `gpustack`
-  firewalld            the policies gpustack-in and gpustack-forward; the pod network as a source of the zone trusted
-  nftables.service     chains gpustack_in and gpustack_forward in the tables of the host, asked before the rule or
-                       policy that stops everything; a drop-in loads them again whenever the service loads the host's
-  netfilter-persistent chains GPUSTACK-IN and GPUSTACK-FWD, likewise; a plugin loads them after /etc/iptables/rules.v4
+  firewalld            the policies gpustack-in, gpustack-forward and gpustack-out; the pod network as a source of the
+                       zone trusted
+  nftables.service     chains gpustack_in, gpustack_forward and gpustack_out in the tables of the host, asked before the
+                       rule or policy that stops everything; a drop-in loads them again whenever the service loads the
+                       host's
+  netfilter-persistent chains GPUSTACK-IN, -FWD and -OUT, likewise; a plugin loads them after /etc/iptables/rules.v4 and
+                       keeps the cluster's chains out of that file when somebody saves
 
 What it never does: it installs no firewall, turns none on or off, changes no policy, and neither removes, reorders nor
 stores a rule that is not ours; rules of yours that name a source or a port are asked before ours. Where nothing stops
@@ -17,13 +20,14 @@ What passes (6443 and the metrics of the control plane only there):
   from pods            tcp 10250, 10249, 9100; control plane: tcp 2381, 10257, 10259
   from anywhere        tcp 10256, tcp and udp 30000-32767; control plane: tcp 6443
   forwarded            what pods send, and what is sent to pods
+  out                  to nodes all of these ports, to pods everything
 
 Settings: `firewall.manage` (false: say what is stopped and change nothing), `flannel.port`, `flannel.backend`,
 `kubernetes.pod_cidr`, `kubernetes.metrics_bind`. Sources: kubernetes.io "Ports and Protocols"; flannel "Firewalls".
 """
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import chain, product
 
 from gpustack.ask.judge import Mismatch
 from gpustack.ask.view import View
@@ -32,13 +36,13 @@ from gpustack.probes.firewall import FIREWALL, STORED_RULES
 from gpustack.probes.network import ADDRESS
 from gpustack.probes.packet_filter import Packet
 from gpustack.steps.firewall_ours import ours_are_loaded, ours_are_stored
-from gpustack.steps.firewall_packets import cure, forwarded, let_in, needed, own_address, stopped
+from gpustack.steps.firewall_packets import cure, forwarded, let_in, let_out, needed, own_address, stopped
 from gpustack.steps.step import Step
 
 
 def flows_pass(here: View) -> Mismatch | None:
-    """The running kernel lets in what the cluster sends to this host."""
-    return all_pass(here, "traffic of the cluster", let_in(here))
+    """The running kernel lets in what the cluster sends to this host, and out what this host sends to the cluster."""
+    return all_pass(here, "traffic of the cluster", chain(let_in(here), let_out(here)))
 
 
 def pods_are_forwarded(here: View) -> Mismatch | None:

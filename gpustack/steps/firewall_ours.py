@@ -3,9 +3,10 @@
 from gpustack.ask.judge import Mismatch
 from gpustack.ask.view import View
 from gpustack.probes.firewall import FIREWALL, STORED_RULES
-from gpustack.steps.firewall_packets import kept, loaded, manager, peers, wanted
+from gpustack.steps.firewall_packets import denying, kept, loaded, manager, peers, wanted
 
 SHOWN = 4
+WAYS = {"input": "in", "forward": "forward", "output": "out"}
 
 
 def ours_are_loaded(here: View) -> Mismatch | None:
@@ -13,10 +14,13 @@ def ours_are_loaded(here: View) -> Mismatch | None:
     who = manager(here)
     if not judged(here, who):
         return None
-    found = loaded(here[FIREWALL])
-    return compared(
-        here, "our rules in the kernel", who, found, found - wanted(here, who) if who != "ufw" else frozenset()
-    )
+    found, wants = loaded(here[FIREWALL]), wanted(here, who)
+    more = found - wants if who != "ufw" else frozenset()
+    if who == "nftables":
+        # Where a table has no chain that denies, there is none that could ask ours.
+        denied = {WAYS[base.hook] for base in denying(here)}
+        found |= frozenset(one for one in wants if one.split()[0] not in denied)
+    return compared(here, "our rules in the kernel", who, found, more)
 
 
 def ours_are_stored(here: View) -> Mismatch | None:

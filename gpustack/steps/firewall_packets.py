@@ -8,7 +8,7 @@ from gpustack.ask.view import View
 from gpustack.config.flows import flows, node_addresses, passes
 from gpustack.probes.firewall import FIREWALL, Firewall
 from gpustack.probes.network import ADDRESS
-from gpustack.probes.packet_filter import Packet, Stop, own_passes, stop
+from gpustack.probes.packet_filter import Base, Packet, Stop, own_passes, stop
 
 # TEST-NET-1 (RFC 5737) and the discard port: nobody has a reason to let this in.
 STRANGER, DISCARD = "192.0.2.77", 9
@@ -16,6 +16,7 @@ BRIDGE, OVERLAY = "cni0", "flannel.1"
 # The ends of the names of our chains; those of firewalld's policies are made by firewalld.
 INTO = ("GPUSTACK-IN", "gpustack_in", "gpustack-in_allow", "ufw-user-input")
 THROUGH = ("GPUSTACK-FWD", "gpustack_forward", "gpustack-forward_allow", "ufw-user-forward")
+OUT = ("GPUSTACK-OUT", "gpustack_out", "gpustack-out_allow", "ufw-user-output")
 KEPT_BY_UNIT = ("nftables", "iptables")
 
 
@@ -37,9 +38,9 @@ def needed(here: View) -> list[dict[str, Any]]:
 
 
 def wanted(here: View, manager: str) -> frozenset[str]:
-    """What ours should let pass. ufw and firewalld let the loopback interface in by themselves."""
+    """What ours should let pass. ufw and firewalld open the loopback interface by themselves."""
     found = passes(needed(here), control_plane=here.host.control_plane)
-    return found - {"in lo"} if manager in ("ufw", "firewalld") else found
+    return found - {"in lo", "out lo"} if manager in ("ufw", "firewalld") else found
 
 
 def manager(here: View) -> str:
@@ -47,14 +48,20 @@ def manager(here: View) -> str:
     found = here[FIREWALL]
     if found.firewalld or found.ufw:
         return "firewalld" if found.firewalld else "ufw"
-    mine = own_address(here)
+    owners = {found.owner(base) for base in denying(here)}
+    return next((owner for owner in KEPT_BY_UNIT if owner in owners), "none")
+
+
+def denying(here: View) -> list[Base]:
+    """The first base chain of each hook that stops what nobody lets through."""
+    found, mine = here[FIREWALL], own_address(here)
     outside = found.interfaces.get(mine, "")
     strangers = (
         Packet(STRANGER, "tcp", DISCARD, outside, mine),
         Packet(STRANGER, "tcp", DISCARD, outside, STRANGER, outside, "forward"),
+        Packet(mine, "tcp", DISCARD, "", STRANGER, outside, "output"),
     )
-    owners = {found.owner(stopped.base) for packet in strangers if (stopped := stop(found.filter, packet))}
-    return next((owner for owner in KEPT_BY_UNIT if owner in owners), "none")
+    return [stopped.base for packet in strangers if (stopped := stop(found.filter, packet))]
 
 
 def loaded(found: Firewall) -> frozenset[str]:
@@ -62,7 +69,8 @@ def loaded(found: Firewall) -> frozenset[str]:
     chains = found.filter.chains.items()
     into = (own_passes(rules, "input") for name, rules in chains if name.endswith(INTO))
     through = (own_passes(rules, "forward") for name, rules in chains if name.endswith(THROUGH))
-    return frozenset().union(*into, *through)
+    out = (own_passes(rules, "output") for name, rules in chains if name.endswith(OUT))
+    return frozenset().union(*into, *through, *out)
 
 
 def kept(found: Firewall, who: str) -> bool:
@@ -85,6 +93,20 @@ def let_in(here: View) -> Iterator[Packet]:
             interface = BRIDGE if flow["sources"] == "pods" else "lo" if address == mine else outside
             for port in flow["ports"]:
                 yield Packet(address, flow["proto"], int(port.split("-")[0]), interface, mine)
+
+
+def let_out(here: View) -> Iterator[Packet]:
+    """One packet for each flow that this host sends and each target."""
+    found, mine = here[FIREWALL], own_address(here)
+    outside, pod = found.interfaces.get(mine, ""), pods(here)
+    yield Packet("127.0.0.1", "tcp", 2379, "", "127.0.0.1", "lo", "output")
+    for out in (BRIDGE, OVERLAY):
+        yield Packet(mine, "tcp", 443, "", pod, out, "output")
+    for flow in (flow for flow in needed(here) if flow["to"] == "nodes"):
+        for target in (net.split("/")[0] for net in flow["addresses"]):
+            for port in flow["ports"]:
+                out = "lo" if target == mine else outside
+                yield Packet(mine, flow["proto"], int(port.split("-")[0]), "", target, out, "output")
 
 
 def forwarded(here: View) -> Iterator[Packet]:

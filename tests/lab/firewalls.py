@@ -1,19 +1,48 @@
-"""Hosts with a firewall of their own, as operators write them, each denying by default; and real packets to try it."""
+"""Hosts with a firewall of their own, as operators write them: nothing in, through or out but what they named.
 
-import json
-from collections.abc import Mapping, Sequence
+192.0.2.99 and port 9999 are the operator's own business and must come through everything unchanged; 192.0.2.66 is one
+that a tool like fail2ban has shut out at run time, in the words of its actions iptables-multiport and nftables. Port
+8480 is where the hosts get packages and images.
+"""
+
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 
 from gpustack import lab
 
+DOWNLOAD = """set -e; apt-get -q update
+for one in ufw firewalld iptables-persistent; do
+  apt-get -qy install --download-only --no-install-recommends $one
+done
+"""
 QUIET = (
     "export DEBIAN_FRONTEND=noninteractive\napt-get install -qy --no-install-recommends {} >/dev/null 2>&1 || exit 9\n"
 )
-# 192.0.2.99 and port 9999 are the operator's own business: they must come through everything unchanged.
-UFW = QUIET.format("ufw") + "ufw allow 22/tcp; ufw deny from 192.0.2.99; ufw allow 9999/tcp; ufw --force enable"
+UFW = QUIET.format("ufw") + (
+    "ufw default deny incoming; ufw default deny routed; ufw default deny outgoing; ufw allow 22/tcp\n"
+    "ufw deny from 192.0.2.99; ufw allow 9999/tcp; ufw allow out 9999/tcp; ufw allow out 8480/tcp; ufw --force enable"
+)
+# One host lives in the zone public, the other in drop.
 FIREWALLD = (
     QUIET.format("firewalld")
-    + "firewall-cmd --permanent --zone=public --add-port=9999/tcp; firewall-cmd --permanent --zone=drop"
-    " --add-source=192.0.2.99; firewall-cmd --reload"
+    + r"""[ "$(hostname)" = host1 ] && zone=public || zone=drop
+keep() { firewall-cmd --permanent "$@" || exit 9; }
+firewall-cmd --set-default-zone=$zone
+keep --zone=$zone --add-service=ssh
+keep --zone=$zone --add-port=9999/tcp
+keep --zone=block --add-source=192.0.2.99
+keep --new-policy=quiet
+keep --policy=quiet --add-ingress-zone=HOST
+keep --policy=quiet --add-egress-zone=ANY
+keep --policy=quiet --set-target=DROP
+keep --policy=quiet --add-port=9999/tcp
+keep --policy=quiet --add-port=8480/tcp
+firewall-cmd --reload
+"""
 )
 NFTABLES = r"""cat >/etc/nftables.conf <<'RULES'
 #!/usr/sbin/nft -f
@@ -33,6 +62,13 @@ table inet filter {
 		type filter hook forward priority filter; policy drop;
 		ct state established,related accept
 	}
+	chain output {
+		type filter hook output priority filter; policy drop;
+		ct state established,related accept
+		oifname "lo" accept
+		meta l4proto { icmp, ipv6-icmp } accept
+		tcp dport { 8480, 9999 } accept
+	}
 }
 RULES
 systemctl enable -q nftables; systemctl restart nftables
@@ -44,15 +80,20 @@ cat >/etc/iptables/rules.v4 <<'RULES'
 *filter
 :INPUT DROP [0:0]
 :FORWARD ACCEPT [0:0]
-:OUTPUT ACCEPT [0:0]
+:OUTPUT DROP [0:0]
 :LOGDROP - [0:0]
 -A INPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
+-A INPUT -i lo -j ACCEPT
 -A INPUT -p icmp -j ACCEPT
 -A INPUT -s 192.0.2.99/32 -j DROP
 -A INPUT -p tcp -m conntrack --ctstate NEW -m multiport --dports 22,9999 -j ACCEPT
 -A INPUT -j LOGDROP
 -A FORWARD -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
 -A FORWARD -j REJECT --reject-with icmp-host-prohibited
+-A OUTPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
+-A OUTPUT -o lo -j ACCEPT
+-A OUTPUT -p tcp -m multiport --dports 8480,9999 -j ACCEPT
+-A OUTPUT -j LOGDROP
 -A LOGDROP -m limit --limit 5/min -j LOG --log-prefix "dropped: "
 -A LOGDROP -j DROP
 COMMIT
@@ -65,96 +106,92 @@ for family in v4 v6; do echo "iptables-persistent iptables-persistent/autosave_$
 )
 MANAGERS = {"ufw": UFW, "firewalld": FIREWALLD, "nftables": NFTABLES, "iptables": IPTABLES}
 
+BAN_BY_NFT = r"""nft -f - <<'RULES'
+table inet f2b-table {
+	set addr-set-sshd { type ipv4_addr; elements = { 192.0.2.66 } }
+	chain f2b-chain {
+		type filter hook input priority filter - 1; policy accept;
+		tcp dport 22 ip saddr @addr-set-sshd reject
+	}
+}
+RULES
+"""
+BAN_BY_IPTABLES = """iptables -N f2b-sshd; iptables -A f2b-sshd -j RETURN
+iptables -I INPUT -p tcp -m multiport --dports ssh -j f2b-sshd; iptables -I f2b-sshd 1 -s 192.0.2.66 -j REJECT
+"""
+BANS = {"ufw": BAN_BY_IPTABLES, "firewalld": BAN_BY_NFT, "nftables": BAN_BY_NFT, "iptables": BAN_BY_IPTABLES}
+BANNED = {
+    BAN_BY_NFT: "nft list chain inet f2b-table f2b-chain && nft list set inet f2b-table addr-set-sshd",
+    BAN_BY_IPTABLES: "iptables -S f2b-sshd && iptables -S INPUT 1",
+}
+
 # What takes ours out of the kernel or the store, or puts something before it; each is mended by one play.
 DRIFTS = {
     "ufw": (
-        "ufw --force delete allow 30000:32767/udp",
+        "ufw --force delete allow 30000:32767/udp; ufw --force delete allow out to 10.244.0.0/16",
         "iptables -S ufw-user-input | grep -m1 10250 | sed s/-A/-D/ | xargs iptables",
     ),
     "firewalld": (
-        "firewall-cmd --permanent --delete-policy=gpustack-forward; firewall-cmd --reload",
-        "firewall-cmd --policy=gpustack-in --remove-rich-rule='rule family=ipv4 port port=10256 protocol=tcp accept'",
-        "firewall-cmd --zone=trusted --remove-source=10.244.0.0/16",
+        """for end in forward out; do firewall-cmd --permanent --delete-policy=gpustack-$end; done
+        firewall-cmd --reload
+        """,
+        """firewall-cmd --policy=gpustack-in --remove-rich-rule='rule family=ipv4 port port=10256 protocol=tcp accept'
+        firewall-cmd --zone=trusted --remove-source=10.244.0.0/16
+        """,
     ),
     "nftables": (
-        "nft -f /etc/nftables.conf",
-        "nft flush chain inet filter gpustack_in",
-        "nft insert rule inet filter forward reject",
-        "rm /etc/systemd/system/nftables.service.d/gpustack.conf; systemctl daemon-reload",
+        "nft -f /etc/nftables.conf; rm /etc/systemd/system/nftables.service.d/gpustack.conf; systemctl daemon-reload",
+        "nft flush chain inet filter gpustack_out; nft insert rule inet filter forward reject",
     ),
     "iptables": (
-        "iptables -D INPUT -j GPUSTACK-IN",
-        "iptables -F GPUSTACK-FWD",
-        "iptables -I FORWARD -j REJECT",
-        "rm /usr/share/netfilter-persistent/plugins.d/50-gpustack",
+        "iptables -D INPUT -j GPUSTACK-IN; rm /usr/share/netfilter-persistent/plugins.d/50-gpustack",
+        "iptables -F GPUSTACK-OUT; iptables -I FORWARD -j REJECT",
     ),
 }
-# What operators do with their firewall; ours is still there afterwards.
+# What operators do with their firewall, saving included; ours is still there afterwards.
 RELOADS = {
     "ufw": "ufw reload",
-    "firewalld": "firewall-cmd --reload && systemctl restart firewalld",
+    "firewalld": "firewall-cmd --runtime-to-permanent && firewall-cmd --reload && systemctl restart firewalld",
     "nftables": "systemctl reload nftables && systemctl restart nftables",
-    "iptables": "netfilter-persistent reload && systemctl restart netfilter-persistent",
+    "iptables": "netfilter-persistent save && netfilter-persistent reload && systemctl restart netfilter-persistent",
+}
+OFF = {
+    "ufw": "ufw disable",
+    "firewalld": "systemctl stop firewalld",
+    "nftables": "systemctl stop nftables",
+    "iptables": "netfilter-persistent flush",
+}
+ON = {
+    "ufw": "ufw --force enable",
+    "firewalld": "systemctl start firewalld",
+    "nftables": "systemctl start nftables",
+    "iptables": "netfilter-persistent start",
 }
 
+STORES = "/etc/iptables /etc/nftables.conf /etc/ufw /etc/firewalld /etc/default/ufw"
 # What the host has for rules, without counters. Firewalld makes its table anew at every change: its own words count.
 RULES = r"""iptables -S; systemctl -q is-active firewalld || nft -s list ruleset
-cat /etc/iptables/rules.v4 /etc/nftables.conf /etc/default/ufw /etc/ufw/ufw.conf /etc/firewalld/zones/*.xml 2>/dev/null
+cat /etc/iptables/rules.v4 /etc/nftables.conf /etc/default/ufw /etc/ufw/ufw.conf 2>/dev/null
+for file in /etc/firewalld/zones/*.xml /etc/firewalld/policies/*.xml; do
+  case $file in */gpustack-* | *\*.xml) ;; *) cat "$file" ;; esac
+done
 ufw show added 2>/dev/null; firewall-cmd --list-all-zones 2>/dev/null; :
 """
-# A pod without Kubernetes: an address of the pod network behind an interface cni0, routed to between the hosts.
-POD = r"""ip netns add pod
-ip link add cni0 type veth peer name eth0 netns pod
-ip addr add 10.244.{n}.1/24 dev cni0
-ip link set cni0 up
-ip netns exec pod ip addr add 10.244.{n}.5/24 dev eth0
-ip netns exec pod ip link set eth0 up
-ip netns exec pod ip route add default via 10.244.{n}.1
-ip route replace 10.244.{m}.0/24 via {peer}
-sysctl -qw net.ipv4.ip_forward=1
+# Every file that a firewall reads at boot, with its time.
+KEPT = f"find {STORES} /usr/share/netfilter-persistent -type f -printf '%p %T@ %s\\n' 2>/dev/null | sort; :"
+BESIDE = r"""nft -f - <<'RULES'
+table inet beside {
+	chain input {
+		type filter hook input priority 5; policy drop;
+		ct state established,related accept
+		iifname "lo" accept
+		tcp dport 22 accept
+	}
+}
+RULES
 """
-LISTEN = r"""import select, socket, sys
-poll, by = select.poll(), {}
-for word in sys.argv[2:]:
-    proto, port = word.split("/")
-    s = socket.socket(socket.AF_INET, socket.SOCK_STREAM if proto == "tcp" else socket.SOCK_DGRAM)
-    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    s.bind((sys.argv[1], int(port)))
-    if proto == "tcp":
-        s.listen(16)
-    by[s.fileno()] = s
-    poll.register(s, select.POLLIN)
-print("listening", flush=True)
-while True:
-    for fd, _ in poll.poll():
-        if by[fd].type == socket.SOCK_STREAM:
-            by[fd].accept()[0].close()
-        else:
-            _, peer = by[fd].recvfrom(64)
-            by[fd].sendto(b"pong", peer)
-"""
-DIAL = r"""import json, socket, sys
-from concurrent.futures import ThreadPoolExecutor
-def dial(word):
-    proto, address, port = word.split("/")
-    s = socket.socket(socket.AF_INET, socket.SOCK_STREAM if proto == "tcp" else socket.SOCK_DGRAM)
-    s.settimeout(2)
-    try:
-        for attempt in range(1 if proto == "tcp" else 3):
-            s.connect((address, int(port)))
-            if proto == "tcp":
-                return True
-            try:
-                s.send(b"ping")
-                return s.recv(64) == b"pong"
-            except TimeoutError:
-                pass
-    except OSError:
-        pass
-    return False
-with ThreadPoolExecutor(32) as pool:
-    print(json.dumps(dict(zip(sys.argv[1:], pool.map(dial, sys.argv[1:])))))
-"""
+# With the number that the kernel gave each rule: one that was taken out and put in again has another.
+NUMBERED = r"nft -a list ruleset | sed -E 's/counter packets [0-9]+ bytes [0-9]+//'"
 
 
 def root(at: lab.Lab, host: str, script: str) -> str:
@@ -163,35 +200,78 @@ def root(at: lab.Lab, host: str, script: str) -> str:
     return done.stdout
 
 
-def python(at: lab.Lab, host: str, program: str, words: Sequence[str], *, netns: str = "") -> str:
-    inside = ["ip", "netns", "exec", netns] if netns else []
-    done = at.exec(host, ["sudo", *inside, "python3", "-", *words], text=program)
-    assert done.returncode == 0, f"{host}: {done.stderr}"
-    return done.stdout
+def wall(at: lab.Lab, *whose: str) -> None:
+    """Each host gets its firewall. The kernel knows SSH connections from their beginning once a rule asks for it."""
+    everywhere(at, "iptables -A INPUT -m conntrack --ctstate ESTABLISHED")
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(lambda host, who: root(at, host.name, MANAGERS[who]), at.hosts, whose))
+    everywhere(at, "iptables -D INPUT -m conntrack --ctstate ESTABLISHED 2>/dev/null || :")
 
 
-def listen(at: lab.Lab, host: str, address: str, ports: Sequence[str], *, netns: str = "") -> None:
-    """Answers on `tcp/N` and `udp/N` of the address until the host ends."""
-    unit, inside = f"listen-{netns or 'host'}", f"ip netns exec {netns} " if netns else ""
-    root(
-        at,
-        host,
-        f"cat >/run/listen.py <<'PROGRAM'\n{LISTEN}PROGRAM\n"
-        f"systemd-run --quiet --collect --unit={unit} {inside}python3 /run/listen.py {address} {' '.join(ports)}\n"
-        f"for i in 1 2 3 4 5 6 7 8 9 10; do journalctl -qu {unit} | grep -q listening && exit; sleep 1; done; exit 1\n",
-    )
+def everywhere(at: lab.Lab, script: str) -> dict[str, list[str]]:
+    """The lines that a script says, by host, on all of them at once."""
+    with ThreadPoolExecutor() as pool:
+        said = pool.map(lambda host: (host.name, root(at, host.name, script)), at.hosts)
+        return {name: [line.strip() for line in text.splitlines()] for name, text in said}
 
 
-def dial(at: lab.Lab, host: str, words: Sequence[str], *, netns: str = "") -> Mapping[str, bool]:
-    """Of each `PROTO/ADDRESS/PORT`, whether somebody answered."""
-    answered: Mapping[str, bool] = json.loads(python(at, host, DIAL, words, netns=netns))
-    return answered
+def lost(before: Mapping[str, list[str]], after: Mapping[str, list[str]]) -> list[str]:
+    """Lines that were there and are not any more, or not in their order."""
+    gone = []
+    for host, lines in before.items():
+        rest = iter(after[host])
+        gone += [f"{host}: {line}" for line in lines if line not in rest]
+    return gone
 
 
-def give_pods(at: lab.Lab, ports: Sequence[str]) -> None:
-    """One pod per host, 10.244.1.5 and 10.244.2.5; listeners in pods and on hosts."""
-    one, two = at.hosts
-    for host, peer, n, m in ((one, two, 1, 2), (two, one, 2, 1)):
-        root(at, host.name, POD.format(n=n, m=m, peer=peer.address))
-        listen(at, host.name, host.address, ports)
-        listen(at, host.name, f"10.244.{n}.5", ports, netns="pod")
+def rules(at: lab.Lab) -> dict[str, list[str]]:
+    """All rules of each host. The pod network as a source of firewalld's zone `trusted` is ours."""
+    ours = re.compile(r"(<source address=\"|sources: )10\.244\.0\.0/16(\"/>)?$| \(.*active.*\)$")
+    return {host: [ours.sub("", line).strip() for line in lines] for host, lines in everywhere(at, RULES).items()}
+
+
+def reboot(at: lab.Lab) -> None:
+    """As an operator does, and wait until each host takes logins again."""
+    before = everywhere(at, "cat /proc/sys/kernel/random/boot_id")
+    for host in at.hosts:
+        at.exec(host.name, ["sudo", "systemctl", "reboot"])
+    for host in at.hosts:
+        until = time.monotonic() + 90
+        while (done := at.exec(host.name, ["cat", "/proc/sys/kernel/random/boot_id"])).returncode or (
+            [done.stdout.strip()] == before[host.name]
+        ):
+            assert time.monotonic() < until, f"{host.name} does not come back: {done.stderr}"
+            time.sleep(0.3)
+        at.exec(host.name, ["sudo", "systemctl", "is-system-running", "--wait"], limit=90)
+
+
+@contextmanager
+def open_connection(at: lab.Lab) -> Iterator[Callable[[], None]]:
+    """SSH connections that are open meanwhile; called, says whether each of them still answers."""
+    with ExitStack() as stack:
+        opened = [
+            stack.enter_context(
+                subprocess.Popen(
+                    [*at.ssh(host.name), "-o", "ControlPath=none", "cat"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            for host in at.hosts
+        ]
+
+        def answers() -> None:
+            for one in opened:
+                assert one.stdin
+                assert one.stdout
+                one.stdin.write("still here\n")
+                one.stdin.flush()
+                assert one.stdout.readline() == "still here\n"
+
+        try:
+            answers()
+            yield answers
+        finally:
+            for one in opened:
+                one.terminate()

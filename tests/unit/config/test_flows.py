@@ -28,24 +28,36 @@ def test_settings_steer_them() -> None:
 
 
 def test_addresses_by_kind() -> None:
-    found = {flow["sources"]: flow["addresses"] for flow in flows(Spec(), NODES)}
+    found = {flow["sources"]: flow["addresses"] for flow in flows(Spec(), NODES) if flow["sources"] != "host"}
     assert found == {
         "self": ["lo"], "any": ["0.0.0.0/0"], "pods": ["10.244.0.0/16"], "nodes": ["10.0.0.1/32", "10.0.0.2/32"],
     }  # fmt: skip
+
+
+def test_a_host_sends_what_the_others_let_in() -> None:
+    sent = [flow for flow in flows(Spec(), NODES) if flow["sources"] == "host"]
+    assert {flow["to"]: flow["addresses"] for flow in sent} == {
+        "nodes": ["10.0.0.1/32", "10.0.0.2/32"], "pods": ["10.244.0.0/16"],
+    }  # fmt: skip
+    ports_ = {f"{flow['proto']} {port}" for flow in sent for port in flow["ports"]}
+    assert ports_ == ports(Spec(), "nodes") | ports(Spec(), "any")
+    assert {flow["roles"] for flow in sent} == {"all"}, "a worker calls the API server too"
 
 
 def test_a_worker_lets_in_less() -> None:
     plane, worker = (passes(flows(Spec(), NODES), control_plane=control_plane) for control_plane in (True, False))
     assert worker < plane
     assert "in tcp 0.0.0.0/0 6443" in plane - worker
-    assert {"in lo", "forward from 10.244.0.0/16", "forward to 10.244.0.0/16"} <= worker
+    assert {"in lo", "out lo", "forward from 10.244.0.0/16", "forward to 10.244.0.0/16"} <= worker
+    assert {"out tcp 10.0.0.2/32 6443", "out udp 10.0.0.2/32 8472", "out any 10.244.0.0/16 all"} <= worker
 
 
 def test_every_flow_is_listed_for_people() -> None:
     said = listed(flows(Spec(), NODES), control_plane=True)
     assert "tcp 6443 from any" in said
     assert "udp 8472 from 10.0.0.1/32, 10.0.0.2/32" in said
-    assert "6443" not in listed(flows(Spec(), NODES), control_plane=False)
+    assert "sent any to 10.244.0.0/16" in said
+    assert "6443 from" not in listed(flows(Spec(), NODES), control_plane=False)
 
 
 def test_a_host_that_cannot_be_asked_keeps_its_address() -> None:

@@ -9,6 +9,7 @@ from gpustack.probes.packet_filter import Filter, Packet, own_passes, stop
 
 PEER = Packet("10.0.0.2", "tcp", 10250, "eth0", "10.0.0.1")
 STRANGER = Packet("192.0.2.7", "tcp", 9, "eth0", "10.0.0.1")
+SENT = Packet("10.0.0.1", "tcp", 10250, "", "10.0.0.2", "eth0", "output")
 THROUGH = Packet("10.244.1.5", "tcp", 443, "cni0", "192.0.2.7", "eth0", "forward")
 OPEN = ["-P INPUT ACCEPT", "-P FORWARD ACCEPT", "-P OUTPUT ACCEPT"]
 
@@ -87,6 +88,24 @@ def test_a_reject_in_forward_is_found_and_its_policy_is_not_one() -> None:
     policy = ["-P INPUT ACCEPT", "-P FORWARD DROP"]
     assert why(iptables.parse(policy), THROUGH) == ""
     assert "REJECT" in why(iptables.parse([*policy, "-A FORWARD -j REJECT"]), THROUGH)
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (["-P OUTPUT DROP"], "the policy of chain ip filter OUTPUT"),
+        (["-P OUTPUT ACCEPT", "-A OUTPUT -d 10.0.0.0/24 -j REJECT"], "-A OUTPUT -d 10.0.0.0/24 -j REJECT"),
+        (["-P OUTPUT DROP", "-A OUTPUT -o eth0 -p tcp -m tcp --dport 10250 -j ACCEPT"], ""),
+        (["-P OUTPUT DROP", "-A OUTPUT -o lo -j ACCEPT"], "the policy of chain ip filter OUTPUT"),
+        (["-P OUTPUT ACCEPT", "-A OUTPUT -m addrtype --dst-type LOCAL -j DROP"], ""),
+        (["-P OUTPUT ACCEPT", "-A INPUT -j DROP"], ""),
+    ],
+)
+def test_what_a_host_sends_is_asked_too(lines: list[str], reason: str) -> None:
+    found = why(iptables.parse(["-P INPUT ACCEPT", *lines]), SENT)
+    assert found.endswith(reason)
+    assert bool(found) is bool(reason)
+    assert str(SENT) == "tcp 10250 to 10.0.0.2"
 
 
 def test_only_a_rule_for_everything_is_general() -> None:
@@ -178,6 +197,14 @@ def test_own_passes_say_what_is_let_in() -> None:
     )
     assert own_passes(chains["ip filter OWN"], "input") == {
         "in lo", "in tcp 10.0.0.2/32 22", "in tcp 10.0.0.2/32 30000-32767", "in udp 0.0.0.0/0 53",
+    }  # fmt: skip
+
+
+def test_own_passes_say_what_is_sent() -> None:
+    lines = ["-N OWN", "-A OWN -o lo -j ACCEPT", "-A OWN -d 10.0.0.2/32 -p udp -m udp --dport 8472 -j ACCEPT"]
+    _, chains = iptables.read([*lines, "-A OWN -d 10.244.0.0/16 -j ACCEPT"])
+    assert own_passes(chains["ip filter OWN"], "output") == {
+        "out lo", "out udp 10.0.0.2/32 8472", "out any 10.244.0.0/16 all",
     }  # fmt: skip
 
 

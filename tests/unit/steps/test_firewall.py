@@ -1,112 +1,25 @@
 """The firewall step's checks, on rules as they were recorded and on the worlds that could not be."""
 
 import json
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
-from gpustack.ask.judge import Judgement, judge
-from gpustack.ask.probe import Answer
-from gpustack.ask.snapshot import Reach, Snapshot
-from gpustack.ask.view import View
-from gpustack.config.host import CONTROL_PLANE, NODE, Host
+from gpustack.ask.snapshot import Snapshot
 from gpustack.config.inventory import Inventory
-from gpustack.config.spec import Spec
-from gpustack.steps.firewall import STEP
 from gpustack.steps.firewall_packets import manager
-
-CASES = Path(__file__).parents[2] / "cases"
-PLANE, WORKER = "10.77.1.11", "10.77.1.12"
-HOSTS = (
-    Host("host1", PLANE, groups=frozenset({CONTROL_PLANE, NODE})),
-    Host("host2", WORKER, groups=frozenset({NODE})),
+from tests.unit.steps.firewall_world import (
+    HOSTS,
+    OPEN,
+    PLANE,
+    WORKER,
+    here,
+    live,
+    outcomes,
+    recorded,
+    told,
+    world,
 )
-CHECKS = {check.__name__.replace("_", "-"): check for check in STEP.checks}
-OPEN = "-P INPUT ACCEPT\n-P FORWARD ACCEPT\n-P OUTPUT ACCEPT\n"
-NOTHING = "== unit nftables\nExecStartPost=\n"
-
-
-def world(
-    live: Answer | str,
-    stored: Answer | str = NOTHING,
-    *,
-    where: str = "host1",
-    spec: Mapping[str, Any] | None = None,
-    reached: bool = True,
-) -> Snapshot:
-    """The answers of one host; the other says its address only, unless it was not reached."""
-
-    def answer(probe: str, said: Answer | str) -> Answer:
-        return said if isinstance(said, Answer) else Answer(probe, where, 0, said)
-
-    answers = {
-        ("firewall.live", where): answer("firewall.live", live),
-        ("firewall.stored", where): answer("firewall.stored", stored),
-    }
-    for host in HOSTS:
-        if reached or host.name == where:
-            out = f"192.0.2.1 via 10.77.1.1 dev host0 src {host.address} uid 0 \\    cache\n"
-            answers["network.address", host.name] = Answer("network.address", host.name, 0, out)
-    reach = {
-        host.name: Reach(host.name, "" if reached or host.name == where else "host-ssh-unreachable") for host in HOSTS
-    }
-    inventory = Inventory(None, HOSTS, Spec.model_validate({"firewall": spec or {}}))
-    return Snapshot(datetime.now(UTC), inventory, reach, answers)
-
-
-def here(snapshot: Snapshot) -> View:
-    """From the host whose rules these are."""
-    return View(snapshot, next(where for probe, where in snapshot.answers if probe == "firewall.live"))
-
-
-def live(rules: str = OPEN, *, units: tuple[str, ...] = (), ssh: str = "", more: str = "") -> str:
-    """What the probe prints on a host with these iptables rules."""
-    parts = []
-    for unit in ("firewalld", "nftables", "netfilter-persistent"):
-        state = ("active", "enabled") if unit in units else ("inactive", "disabled")
-        parts.append(f"Id={unit}.service\nActiveState={state[0]}\nUnitFileState={state[1]}")
-    addresses = f"1: lo    inet 127.0.0.1/8 scope host lo\n2: host0    inet {PLANE}/24 scope global host0"
-    said = [
-        "== units",
-        "\n\n".join(parts),
-        "== ufw",
-        "== addresses",
-        addresses,
-        "== ssh",
-        ssh,
-        "== iptables",
-        rules.strip(),
-        more,
-    ]
-    return "".join(f"{part}\n" for part in said if part)
-
-
-def told(snapshot: Snapshot) -> dict[str, Judgement]:
-    return {name: judge(check, here(snapshot)) for name, check in CHECKS.items()}
-
-
-def outcomes(snapshot: Snapshot) -> dict[str, str]:
-    """The checks that do not hold, each with its cure, or `unknown`."""
-    return {
-        name: said.mismatch.cure if said.mismatch else said.outcome
-        for name, said in told(snapshot).items()
-        if said.outcome != "holds"
-    }
-
-
-def recorded(name: str) -> Snapshot:
-    """The control plane of the recordings was Debian 12, the worker Debian 13."""
-    where = "host2" if "debian-13" in name else "host1"
-
-    def answer(probe: str) -> Answer:
-        case = json.loads((CASES / probe / f"{name}.json").read_text())
-        return Answer(probe, where, **case["answer"])
-
-    return world(answer("firewall.live"), answer("firewall.stored"), where=where)
-
 
 every_manager = pytest.mark.parametrize("who", ["firewalld", "ufw", "nftables", "iptables"])
 every_release = pytest.mark.parametrize("release", ["debian-12", "debian-13"])

@@ -21,11 +21,10 @@ END {
       if (!(name in policy))
         for (i = 1; i <= count[name]; i++)
           if (stops(rule[name, i])) stopping[name] = 1
-  for (name in policy)
-    if (name != "OUTPUT") {
-      for (i = 1; i <= count[name]; i++)
-        if (stops(rule[name, i])) break
-      if (i <= count[name]) print name, i
-      else if (policy[name] == "DROP") print name, "end"
-    }
+  for (name in policy) {
+    for (i = 1; i <= count[name]; i++)
+      if (stops(rule[name, i])) break
+    if (i <= count[name]) print name, i
+    else if (policy[name] == "DROP") print name, "end"
+  }
 }

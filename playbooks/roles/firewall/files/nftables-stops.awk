@@ -10,7 +10,7 @@ function stops(text, word) {
 }
 $1 == "chain" { name = $2; next }
 name && $1 == "type" {
-  if ($2 == "filter" && ($4 == "input" || $4 == "forward")) { hook[name] = $4; policy[name] = /policy drop/ }
+  if ($2 == "filter" && ($4 == "input" || $4 == "forward" || $4 == "output")) { hook[name] = $4; policy[name] = /policy drop/ }
   else name = ""
   next
 }

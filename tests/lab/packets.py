@@ -1,0 +1,190 @@
+"""Real packets: who reaches which ports of hosts and pods, tried by connecting, not by reading rules."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from socket import AF_INET, SOCK_STREAM, socket
+
+from gpustack import lab
+from tests.lab.firewalls import root
+
+PORTS = [
+    *("tcp/6443", "tcp/10250", "tcp/10256", "tcp/8081", "tcp/9100", "tcp/30080", "tcp/10249", "tcp/10257", "tcp/10259"),
+    *("tcp/2381", "udp/30080", "udp/8472", "tcp/9999", "tcp/7777", "tcp/2379"),
+]
+CONTROL_PLANE = {"tcp/6443", "tcp/10257", "tcp/10259", "tcp/2381"}
+NOT_FROM_PODS = {"tcp/8081", "udp/8472"}
+FROM_ANYWHERE = {"tcp/6443", "tcp/10256", "tcp/30080", "udp/30080", "tcp/9999"}
+# The operator's own rule opens 9999. Nobody opens 7777, and etcd is for control planes: here there is one, itself.
+ALWAYS, NEVER = "tcp/9999", {"tcp/7777", "tcp/2379"}
+AWAY = 30081
+
+# A pod without Kubernetes: an address of the pod network behind an interface cni0, routed to between the hosts.
+POD = r"""ip netns add pod
+ip link add cni0 type veth peer name eth0 netns pod
+ip addr add 10.244.{n}.1/24 dev cni0
+ip link set cni0 up
+ip netns exec pod ip addr add 10.244.{n}.5/24 dev eth0
+ip netns exec pod ip link set eth0 up
+ip netns exec pod ip route add default via 10.244.{n}.1
+ip route replace 10.244.{m}.0/24 via {peer}
+sysctl -qw net.ipv4.ip_forward=1
+"""
+LISTEN = r"""import select, socket, sys
+poll, by = select.poll(), {}
+for word in sys.argv[2:]:
+    proto, port = word.split("/")
+    s = socket.socket(socket.AF_INET, socket.SOCK_STREAM if proto == "tcp" else socket.SOCK_DGRAM)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.bind((sys.argv[1], int(port)))
+    if proto == "tcp":
+        s.listen(16)
+    by[s.fileno()] = s
+    poll.register(s, select.POLLIN)
+print("listening", flush=True)
+while True:
+    for fd, _ in poll.poll():
+        if by[fd].type == socket.SOCK_STREAM:
+            by[fd].accept()[0].close()
+        else:
+            _, peer = by[fd].recvfrom(64)
+            by[fd].sendto(b"pong", peer)
+"""
+DIAL = r"""import json, socket, sys
+from concurrent.futures import ThreadPoolExecutor
+def dial(word):
+    proto, address, port = word.split("/")
+    s = socket.socket(socket.AF_INET, socket.SOCK_STREAM if proto == "tcp" else socket.SOCK_DGRAM)
+    s.settimeout(2)
+    try:
+        s.connect((address, int(port)))
+        if proto == "tcp":
+            return True
+        for attempt in range(2):
+            try:
+                s.send(b"ping")
+                return s.recv(64) == b"pong"
+            except TimeoutError:
+                pass
+    except OSError:
+        pass
+    return False
+with ThreadPoolExecutor(32) as pool:
+    print(json.dumps(dict(zip(sys.argv[1:], pool.map(dial, sys.argv[1:])))))
+"""
+
+
+def listen(at: lab.Lab, host: str, address: str, ports: Sequence[str], *, netns: str = "") -> None:
+    """Answers on `tcp/N` and `udp/N` of the address until the host ends."""
+    unit, inside = f"listen-{netns or 'host'}", f"ip netns exec {netns} " if netns else ""
+    root(
+        at,
+        host,
+        f"cat >/run/listen.py <<'PROGRAM'\n{LISTEN}PROGRAM\n"
+        f"systemd-run --quiet --collect --unit={unit} {inside}python3 /run/listen.py {address} {' '.join(ports)}\n"
+        f"for i in 1 2 3 4 5 6 7 8 9 10; do journalctl -qu {unit} | grep -q listening && exit; sleep 1; done; exit 1\n",
+    )
+
+
+def give_pods(at: lab.Lab) -> None:
+    """One pod per host, 10.244.1.5 and 10.244.2.5; listeners in pods and on hosts."""
+    one, two = at.hosts
+    for host, peer, n, m in ((one, two, 1, 2), (two, one, 2, 1)):
+        root(at, host.name, POD.format(n=n, m=m, peer=peer.address))
+        listen(at, host.name, host.address, PORTS)
+        listen(at, host.name, f"10.244.{n}.5", PORTS, netns="pod")
+
+
+def dialed(command: Sequence[str], words: Sequence[str]) -> set[str]:
+    """Of each `PROTO/ADDRESS/PORT`, as PROTO/PORT, those where somebody answered."""
+    done = subprocess.run([*command, "-", *words], input=DIAL, capture_output=True, text=True, timeout=90, check=False)
+    assert done.returncode == 0, f"{command}: {done.stderr}"
+    answered: Mapping[str, bool] = json.loads(done.stdout)
+    parts = (word.split("/") for word, ok in answered.items() if ok)
+    return {f"{proto}/{port}" for proto, _, port in parts}
+
+
+@contextmanager
+def away(at: lab.Lab) -> Iterator[str]:
+    """A listener on this machine, which is on the hosts' network and no node."""
+    with socket(AF_INET, SOCK_STREAM) as listening:
+        listening.bind((at.record.gateway, 0))
+        listening.listen(64)
+        yield "tcp/{}/{}".format(*listening.getsockname())
+
+
+def ways(at: lab.Lab, elsewhere: str) -> Iterator[tuple[str, list[str], list[str]]]:
+    """What is tried: its name, the command to try it with, and `PROTO/ADDRESS/PORT` of each."""
+    one, two = at.hosts
+    here = [sys.executable]
+    for host, peer, other in ((one, two, "10.244.2.5"), (two, one, "10.244.1.5")):
+        words = [port.replace("/", f"/{host.address}/") for port in PORTS]
+        pods = [f"tcp/{other}/9100", f"udp/{other}/30080"]
+        name, on, of_peer = host.name, [*at.ssh(host.name), "sudo", "python3"], [*at.ssh(peer.name), "python3"]
+        inside = [*at.ssh(host.name), "sudo", "ip", "netns", "exec", "pod", "python3"]
+        yield f"{name} from the other node", of_peer, words
+        yield f"{name} from itself", on, words
+        yield f"{name} from a pod of its own", inside, words
+        yield f"{name} from a stranger", here, words
+        yield f"pod from pod of {name}", inside, pods
+        yield f"pod from {name}", on, pods
+        yield f"own pod from {name}", on, [f"tcp/10.244.{1 if host is one else 2}.5/9100"]
+        yield f"node from pod of {name}", inside, [f"tcp/{peer.address}/10250"]
+        yield f"stranger from {name}", on, [elsewhere]
+
+
+def reached(at: lab.Lab) -> dict[str, set[str]]:
+    """Who reaches what, all tried at once. A stranger's port is said as tcp/0."""
+    with away(at) as elsewhere, ThreadPoolExecutor(8) as pool:
+        tried = list(ways(at, elsewhere))
+        found = pool.map(lambda way: dialed(way[1], way[2]), tried)
+        return {
+            way[0]: {"tcp/0"} if way[0].startswith("stranger") and answers else answers
+            for way, answers in zip(tried, found, strict=True)
+        }
+
+
+def tried(at: lab.Lab) -> int:
+    return sum(len(words) for _, _, words in ways(at, "tcp/0/0"))
+
+
+def shut(at: lab.Lab) -> dict[str, set[str]]:
+    """Before an installation: what the operator's own rules let pass."""
+    found: dict[str, set[str]] = {}
+    for host in at.hosts:
+        found |= {f"{host.name} from {who}": {ALWAYS} for who in ("the other node", "a stranger")}
+        found[f"{host.name} from itself"] = set(PORTS)
+        found[f"{host.name} from a pod of its own"] = {ALWAYS}
+        found |= {f"pod from pod of {host.name}": set(), f"pod from {host.name}": set()}
+        found |= {f"own pod from {host.name}": set(), f"node from pod of {host.name}": set()}
+        found[f"stranger from {host.name}"] = set()
+    return found
+
+
+def wanted(at: lab.Lab, *, pods_are_trusted: bool = False) -> dict[str, set[str]]:
+    """After it: the flows of a cluster, the operator's own port, and nothing else."""
+    found: dict[str, set[str]] = {}
+    for host in at.hosts:
+        mine = {port for port in PORTS if port not in NEVER and (host is at.hosts[0] or port not in CONTROL_PLANE)}
+        found[f"{host.name} from the other node"] = mine
+        # Loopback is open in each of these firewalls.
+        found[f"{host.name} from itself"] = set(PORTS)
+        found[f"{host.name} from a pod of its own"] = set(PORTS) if pods_are_trusted else mine - NOT_FROM_PODS
+        found[f"{host.name} from a stranger"] = mine & FROM_ANYWHERE
+        found |= {f"pod from {who}{host.name}": {"tcp/9100", "udp/30080"} for who in ("pod of ", "")}
+        found |= {f"own pod from {host.name}": {"tcp/9100"}, f"node from pod of {host.name}": {"tcp/10250"}}
+        found[f"stranger from {host.name}"] = set()
+    return found
+
+
+def everything(at: lab.Lab) -> dict[str, set[str]]:
+    """Without a firewall."""
+    return {
+        name: {"tcp/0"}
+        if name.startswith("stranger")
+        else {f"{p}/{n}" for p, _, n in (word.split("/") for word in words)}
+        for name, _, words in ways(at, "tcp/0/0")
+    }

@@ -1,0 +1,41 @@
+"""The firewall step on hosts that deny what they send."""
+
+import json
+
+from gpustack.steps.firewall_packets import manager
+from tests.unit.steps.firewall_world import OPEN, PLANE, WORKER, here, live, outcomes, recorded, told, world
+
+
+def test_an_output_policy_that_nobody_known_loads_is_for_the_operator() -> None:
+    found = world(live(OPEN.replace("OUTPUT ACCEPT", "OUTPUT DROP")))
+    assert outcomes(found) == {"flows-pass": "operator"}
+    said = told(found)["flows-pass"].mismatch
+    assert said
+    assert "tcp 2379 to 127.0.0.1 is stopped by the policy of chain ip filter OUTPUT" in said.found
+    assert f"sent udp 8472,30000-32767 to {PLANE}/32, {WORKER}/32" in said.hint.replace(
+        "30000-32767,8472", "8472,30000-32767"
+    )
+    assert "sent any to 10.244.0.0/16" in said.hint
+
+
+def test_an_output_policy_of_a_known_one_is_opened() -> None:
+    found = world(live(OPEN.replace("OUTPUT ACCEPT", "OUTPUT DROP"), units=("netfilter-persistent",)))
+    assert manager(here(found)) == "iptables"
+    assert outcomes(found).items() >= {"flows-pass": "install", "ours-are-stored": "install"}.items()
+
+
+def test_a_table_that_denies_on_one_way_only_asks_ours_on_that_one() -> None:
+    """A table without a chain for what is sent has no place for a jump."""
+    after = recorded("nftables-debian-12-after")
+    answer = after.answers["firewall.live", "host1"]
+    said = json.loads(answer.out.split("== nft\n")[1].splitlines()[0])
+    said["nftables"] = [
+        entry
+        for entry in said["nftables"]
+        if "output" not in (next(iter(entry.values())).get(key) for key in ("name", "chain"))
+    ]
+    found = world(
+        answer.out.split("== nft\n")[0] + "== nft\n" + json.dumps(said) + "\n",
+        after.answers["firewall.stored", "host1"],
+    )
+    assert outcomes(found) == {}
