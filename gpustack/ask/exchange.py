@@ -58,6 +58,11 @@ class Exchange:
             return
         if rest := self.rest.ended():
             yield rest.decode(errors="replace")
+        # Output that ended is not yet a program that ended: one that closed it may live on.
+        while not self.channel.exit_status_ready():
+            if time.monotonic() > deadline:
+                return
+            time.sleep(LOOK)
         self.rc = self.channel.recv_exit_status()
 
     def write(self) -> bool:

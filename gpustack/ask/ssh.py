@@ -5,6 +5,7 @@ its `in_stream` reads one byte per 10 ms (invoke #774, fabric #2296), so the scr
 """
 
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -22,13 +23,11 @@ if TYPE_CHECKING:
 def run(host: Host, command: str, stdin: bytes, limit: float, more: More = None, last: str = "") -> Iterator[str]:
     """Lines of the output as they come, then those of the error output; at the limit, or after the line `last`, what
     has arrived counts. Raises HostRefused."""
+    from paramiko import SSHException
+
     connection = connect(host)
     try:
-        transport = connection.transport
-        assert transport is not None
-        channel = transport.open_session(timeout=CONNECT_LIMIT)
-        channel.exec_command(command)
-        talk = Exchange(channel, stdin, more, last.encode())
+        talk = Exchange(begun(connection, command), stdin, more, last.encode())
         yield from talk.lines(time.monotonic() + limit)
         errors = talk.errors.decode(errors="replace")
         if refused := sudo_refusal(host, errors, talk.rc):
@@ -37,8 +36,38 @@ def run(host: Host, command: str, stdin: bytes, limit: float, more: More = None,
             why = f"the shell ended with {talk.rc}: {errors.strip()[:200]}"
             raise HostRefused(Reach(host.name, "host-no-shell", why, f"ssh {host.address} true"))
         yield from errors.removesuffix("\n").split("\n") if errors else ()
+    except (SSHException, OSError, EOFError) as error:
+        raise HostRefused(refusal(host, resolve(host), error)) from error
     finally:
         connection.close()
+
+
+def begun(connection: "Connection", command: str) -> Any:
+    """The channel that the command runs on. Paramiko waits without a limit for the answer to it."""
+    transport = connection.transport
+    assert transport is not None
+    started = time.monotonic()
+    clock = threading.Timer(CONNECT_LIMIT, transport.close)
+    clock.daemon = True
+    clock.start()
+    try:
+        channel = transport.open_session(timeout=CONNECT_LIMIT)
+        channel.exec_command(command)
+    except Exception as error:
+        raise late(error, started) from error
+    finally:
+        clock.cancel()
+    return channel
+
+
+def late(error: Exception, started: float) -> Exception:
+    """Paramiko has many words for a host that keeps silent; what they have in common is the time they take."""
+    from paramiko import AuthenticationException, BadHostKeyException
+
+    refused = isinstance(error, AuthenticationException) and "timeout" not in str(error).lower()
+    if refused or isinstance(error, BadHostKeyException | TimeoutError):
+        return error
+    return TimeoutError(str(error)) if time.monotonic() - started >= CONNECT_LIMIT else error
 
 
 def connect(host: Host) -> "Connection":
@@ -67,11 +96,12 @@ def connect(host: Host) -> "Connection":
     )
     connection.client.set_missing_host_key_policy(RejectPolicy())
     trust(connection.client, options)
+    started = time.monotonic()
     try:
         connection.open()
     except Exception as error:
         connection.close()
-        raise HostRefused(refusal(host, options, error)) from error
+        raise HostRefused(refusal(host, options, late(error, started))) from error
     return connection
 
 

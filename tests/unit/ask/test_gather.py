@@ -1,0 +1,58 @@
+"""Many hosts at once: how many connections there are, how long it takes, and that one bad host is only its own."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from gpustack.ask.gather import AT_ONCE, gather
+from gpustack.ask.reach import HostRefused
+from gpustack.ask.snapshot import Reach
+from gpustack.config.host import CONTROL_PLANE, NODE, Host
+from gpustack.config.inventory import Inventory
+from gpustack.config.spec import Spec
+from gpustack.probes.kernel import SWAP
+
+SPEC = Spec.model_validate({"source": {"mirror": "http://10.0.0.9:80", "fingerprint": "A" * 40}})
+HOSTS = tuple(
+    Host(f"n{i + 1:03}", f"10.0.0.{i + 1}", groups=frozenset({NODE, *([CONTROL_PLANE] if i == 0 else [])}))
+    for i in range(100)
+)
+ANSWER, SLOW = 0.05, dict.fromkeys(("n007", "n033", "n050", "n077"), 2.0)
+BAD = {"n003", "n099"}
+
+
+class Hosts:
+    """A hundred hosts that answer nothing, each in its own time; counts the connections that are open."""
+
+    def __init__(self) -> None:
+        self.lock, self.open, self.most, self.all = threading.Lock(), 0, 0, 0
+        self.full = threading.Barrier(AT_ONCE)
+
+    def ask(self, host: Host, script: str, *, last: str = "") -> Iterator[str]:
+        with self.lock:
+            self.open, self.all = self.open + 1, self.all + 1
+            self.most, first = max(self.most, self.open), self.all <= AT_ONCE
+        if first:
+            self.full.wait(timeout=30)
+        time.sleep(SLOW.get(host.name, ANSWER))
+        with self.lock:
+            self.open -= 1
+        if host.name in BAD:
+            raise HostRefused(Reach(host.name, "host-ssh-unreachable", f"{host.address}: connection refused"))
+        yield from ()
+
+
+def test_connections_are_limited_and_the_slowest_hosts_do_not_add_up() -> None:
+    hosts = Hosts()
+    inventory = Inventory(Path("hosts.yml"), HOSTS, SPEC)
+    began = time.monotonic()
+    found = gather(inventory, [SWAP], ask=hosts.ask)
+    assert time.monotonic() - began < sum(SLOW.values())
+    assert hosts.all == len(HOSTS)
+    assert hosts.most == AT_ONCE == 32
+    assert {name for name, reach in found.reach.items() if not reach.reached} == BAD
+    assert found.reach["n003"].why == "10.0.0.3: connection refused"
+    lost = found.answers[SWAP.id, "n001"].lost
+    assert lost == "n001 did not answer within 45 s"
+    assert not any(where in BAD for _, where in found.answers)
