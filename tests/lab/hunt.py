@@ -1,5 +1,6 @@
 """Hunts marked secrets: in files, in journals, in the arguments and environments of every process while things run."""
 
+import os
 import re
 import subprocess
 import threading
@@ -14,6 +15,8 @@ from gpustack.lab import cgroups
 
 LARGEST = 64 * 1024 * 1024
 PAUSE = 0.05
+# What they start has their environment.
+DAEMONS = {"containerd", "containerd-shim", "kubelet"}
 
 
 def forms(secret: str) -> Iterator[bytes]:
@@ -36,6 +39,7 @@ class Hunt:
     files: int = 0
     lines: int = 0
     processes: int = 0
+    arguments: set[bytes] = field(default_factory=set)
 
     @property
     def pattern(self) -> "re.Pattern[bytes]":
@@ -48,7 +52,7 @@ class Hunt:
     def trees(self, roots: Iterable[Path], *, shown: Path = Path("/"), spared: Iterable[str] = ()) -> None:
         """Every file below the roots, told relative to `shown`; not those whose place begins with a spared text."""
         for root in roots:
-            for path in [root] if root.is_file() else root.rglob("*"):
+            for path in [root] if root.is_file() else below(root):
                 place = f"/{path.relative_to(shown)}"
                 if place.startswith(tuple(spared)) or path.is_symlink() or not path.is_file():
                     continue
@@ -58,6 +62,11 @@ class Hunt:
                         self.files += 1
                 except FileNotFoundError:
                     continue  # it went meanwhile
+
+    def programs(self) -> None:
+        """The arguments of all processes that were seen, for marks that became known since."""
+        for arguments in self.arguments:
+            self.look("cmdline of some process", arguments)
 
     def journal(self, host: str, text: bytes) -> None:
         self.lines += text.count(b"\n")
@@ -91,13 +100,28 @@ class Watch:
 
     def one(self, pid: str, name: str) -> None:
         try:
-            for part in ("cmdline", "environ"):
-                content = Path(f"/proc/{pid}/{part}").read_bytes()
-                self.hunt.processes += 1
-                for match in self.pattern.finditer(content):
-                    self.hunt.found.add((f"{part} of {name}", str(match.lastgroup)))
+            arguments, environment = (Path(f"/proc/{pid}/{part}").read_bytes() for part in ("cmdline", "environ"))
+            started_by = DAEMONS & set(forebears(pid))
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             return  # it ended meanwhile
+        self.hunt.processes += 1
+        self.hunt.arguments.add(arguments)
+        of = f"cmdline of {name}", f"environ of {next(iter(sorted(started_by)), name)}"
+        for place, content in zip(of, (arguments, environment), strict=True):
+            self.hunt.found |= {(place, str(match.lastgroup)) for match in self.pattern.finditer(content)}
+
+
+def forebears(pid: str) -> Iterator[str]:
+    """Names of a process and of all above it."""
+    while pid not in ("0", ""):
+        status = Path(f"/proc/{pid}/status").read_text()
+        yield status.partition("\n")[0].removeprefix("Name:").strip()
+        pid = status.partition("PPid:")[2].partition("\n")[0].strip()
+
+
+def below(root: Path) -> Iterator[Path]:
+    for folder, _, names in os.walk(root):
+        yield from (Path(folder) / name for name in names)
 
 
 def called(process: Path) -> str:

@@ -26,7 +26,8 @@ UNITS = "/etc/systemd/system/containerd.service.d /etc/systemd/system/kubelet.se
 def one(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
     """A host that knows no names: neither those of the lab's internet nor those of the Debian archive."""
     made = make_lab("proxied", ["debian-12"], internet=True)
-    forget = f"sed -i /{made.record.gateway}/d /etc/hosts && : >/etc/resolv.conf"
+    gateway = made.record.gateway
+    forget = f"sed -i '/^{gateway} /d' /etc/hosts && echo nameserver {gateway} >/etc/resolv.conf"
     witness.host(made, "host1").check_output(forget)
     return made
 
@@ -92,20 +93,20 @@ def test_static_pods_and_others_do_not_see_it(installed: lab.Lab) -> None:
     host = witness.host(installed, "host1")
     assert host.run("grep -riE 'proxy.*3128|pass/with' /etc/kubernetes /var/lib/kubelet/config.yaml").stdout == ""
     assert host.check_output(f"stat -c %a $(grep -rlE '{USER}' {OURS})").split() == ["600", "600"]
-    assert "pass" not in host.check_output("su ops -c 'apt-config dump'")
+    assert PASSWORD[:9] not in host.check_output("su ops -c 'apt-config dump'")
 
 
 def test_a_login_that_changed_is_drift(
     installed: lab.Lab, way_out: Proxy, inventory: Path, secret: Path, gpustack: Run
 ) -> None:
-    secret.write_text("another\n")
+    secret.write_text("renewed-word\n")
     try:
         said = gpustack("plan", "-i", inventory, code=1).stdout
         told = " ".join(said.split())
         assert "/etc/gpustack/proxy.env says something else" in told
-        assert "another" not in told.replace("found another", "")
+        assert "renewed-word" not in told
         started = witness.host(installed, "host1").check_output("systemctl show -p MainPID --value containerd")
-        way_out.expect(USER, "another")
+        way_out.expect(USER, "renewed-word")
         gpustack("install", "-i", inventory, "--yes")
         assert witness.host(installed, "host1").check_output("systemctl show -p MainPID --value containerd") != started
     finally:

@@ -37,7 +37,7 @@ DOCUMENTED = {
     ("/etc/gpustack/proxy.env", "proxy"),
     ("/etc/apt/auth.conf.d/gpustack-mirror.conf", "mirror"),
     *((f"/etc/containerd/certs.d/{name}/hosts.toml", "mirror") for name in REGISTRIES),
-    *((f"environ of {name}", "proxy") for name in ("containerd", "containerd-shim", "kubelet", "runc")),
+    *((f"environ of {name}", "proxy") for name in ("containerd", "containerd-shim", "kubelet")),
     ("/etc/kubernetes/admin.conf", "key"),
     ("/root/.kube/config", "key"),
     # Put there by the test, as an operator might have.
@@ -153,6 +153,7 @@ def everywhere(hunt: Hunt, two: lab.Lab, home: Path) -> list[tuple[str, str]]:
         root = root_of(two, name)
         hunt.trees([root / tree for tree in TREES], shown=root, spared=SPARED)
         hunt.journal(name, journal_of(two, name))
+    hunt.programs()
     hunt.look("console", b"".join(path.read_bytes() for path in two.record.state.glob("console/*")))
     return sorted(hunt.found - DOCUMENTED)
 
@@ -208,9 +209,10 @@ def test_an_installation_leaves_nothing(
 
 def catch(two: lab.Lab, token: list[str], ended: threading.Event) -> None:
     """The join token, from the file that is in memory for as long as a join takes."""
+    file = root_of(two, "host2") / "run/gpustack-join.yaml"
     while not token and not ended.wait(0.05):
         try:
-            text = (root_of(two, "host2") / "run/gpustack-join.yaml").read_text()
+            text = file.read_text()
         except FileNotFoundError:
             continue
         token += re.findall(r"token: \"?([a-z0-9]{6}\.[a-z0-9]{16})", text)
