@@ -71,7 +71,10 @@ for package in $PACKAGES; do
   installed "$package" || missing="$missing $package"
 done
 if [ -n "$missing" ]; then
-  get 2>/dev/null || { [ -n "$SOURCES" ] && update_ours && get 2>/dev/null; } || { run apt-get -q update && get; }
+  get 2>/dev/null || { [ -n "$SOURCES" ] && update_ours && get 2>/dev/null; } || { run apt-get -q update && get; } || {
+    echo "not installed on $(hostname):$missing (gpustack explain download-failed)" >&2
+    exit 1
+  }
   echo "changed: installed$missing"
 fi
 [ "$HOLD" = yes ] || exit 0

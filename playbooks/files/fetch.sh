@@ -7,7 +7,7 @@ fetch() {
     curl -fsSL --connect-timeout 10 --max-time 30 --retry 2 --retry-max-time 40 --config - -o "$2" "$1" || rc=$?
   [ "$rc" != 0 ] || return 0
   host=${1#*://} host=${host%%/*}
-  echo "$1 was not fetched by $(hostname): $(advice "$rc" "${host%:*}")" >&2
+  echo "$1 was not fetched by $(hostname): $(advice "$rc" "${host%:*}") (gpustack explain download-failed)" >&2
   return 1
 }
 

@@ -25,14 +25,15 @@ pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.filterwarnings(LEAK
 CLUSTER = ["host1", "host2"]
 CA = "/usr/local/share/ca-certificates/gpustack-lab.crt"
 FORGET_NAMES = "sed -i /download.docker.com/d /etc/hosts && : >/etc/resolv.conf"
+PAGE = "gpustack explain download-failed"
 KEY = "/linux/debian/gpg"
 # What is done to each host, and what install must say of it: where, why, and what to do.
 FAULTS = {
     "host3": ("a key that is not there", ("https://download.docker.com/linux/debian/gpg", "404", "source of the spec")),
     "host4": ("another key", ("expected the key", "and no other", "fingerprints of the spec")),
-    "host5": ("a package that is not there", ("containerd.io", "404", "download.docker.com")),
-    "host6": ("a changed package", ("containerd.io", "Hash Sum mismatch")),
-    "host7": ("a changed index", ("download.docker.com", "BADSIG")),
+    "host5": ("a package that is not there", ("containerd.io", "404", "download.docker.com", PAGE)),
+    "host6": ("a changed package", ("containerd.io", "Hash Sum mismatch", PAGE)),
+    "host7": ("a changed index", ("download.docker.com", "BADSIG", PAGE)),
     "host8": ("a name that does not resolve", ("Could not resolve host: download.docker.com", "getent hosts")),
     "host9": ("a CA that is not trusted", ("download.docker.com", "certificate", "ca-certificates")),
     "host10": ("a server that says nothing", ("download.docker.com", "too slow", "source.mirror")),
