@@ -51,6 +51,9 @@ class Tally:
                 self.report(Event("changed", host, task, float(data.get("duration") or 0)))
         elif kind == "runner_retry":
             self.report(Event("waiting", self.step, f"{host}: {said(data)}"))
+        elif kind == "playbook_on_stats":
+            # Of a task that logs nothing the runner does not even tell that it changed something.
+            self.changed |= {host: count for host, count in data.get("changed", {}).items() if count}
         elif kind in ("runner_on_failed", "runner_on_unreachable") and not data.get("ignore_errors"):
             failure = TaskFailure(host, task, data.get("task_path", ""), message(data), kind.endswith("unreachable"))
             self.failures.append(failure)

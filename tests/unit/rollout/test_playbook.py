@@ -61,3 +61,19 @@ def test_the_operators_own_settings_stay(cfg: Path, tmp_path: Path) -> None:
     told = environment(tmp_path, "/bin")
     assert told["ANSIBLE_SSH_EXTRA_ARGS"] == f"-o ServerAliveInterval=3 {ALIVE}"
     assert "ANSIBLE_REMOTE_TEMP" not in told
+
+
+def test_a_change_that_nothing_is_told_about_counts() -> None:
+    """Of a task with no_log the runner says neither its result nor whether it changed something."""
+    tally = Tally(lambda event: None, "prereqs")
+    tally.hear({"event": "runner_on_ok", "event_data": {"host": "h1", "task": "t", "res": {"censored": "hidden"}}})
+    assert tally.changed == {}
+    tally.hear({"event": "playbook_on_stats", "event_data": {"changed": {"h1": 2}, "ok": {"h1": 3, "h2": 3}}})
+    assert tally.changed == {"h1": 2}
+
+
+def test_a_failure_that_is_kept_secret_says_so() -> None:
+    tally = Tally(lambda event: None, "prereqs")
+    data = {"host": "h1", "task": "t", "res": {"censored": "hidden"}}
+    tally.hear({"event": "runner_on_failed", "event_data": data})
+    assert "kept secret" in tally.failures[0].message
