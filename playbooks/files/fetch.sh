@@ -3,11 +3,12 @@
 # standard input: no argument and no environment has it. When it fails, it says where, why, and what to do.
 fetch() {
   rc=0
-  { way "$1" && login "$1"; } |
-    curl -fsSL --connect-timeout 10 --max-time 30 --retry 2 --retry-max-time 40 --config - -o "$2" "$1" || rc=$?
+  status=$({ way "$1" && login "$1"; } |
+    curl -fsSL --connect-timeout 10 --max-time 30 --retry 2 --retry-max-time 40 --config - \
+      -w '%{http_connect} %{http_code}' -o "$2" "$1") || rc=$?
   [ "$rc" != 0 ] || return 0
   host=${1#*://} host=${host%%/*}
-  echo "$1 was not fetched by $(hostname): $(advice "$rc" "${host%:*}") (gpustack explain download-failed)" >&2
+  echo "$1 was not fetched by $(hostname): $(advice "$rc" "${host%:*}" "$status") (gpustack explain download-failed)" >&2
   return 1
 }
 
@@ -30,16 +31,21 @@ login() {
     }' /etc/apt/auth.conf.d/gpustack-mirror.conf
 }
 
-# By curl's exit status (curl(1), EXIT CODES).
+# By the status of HTTP, of the proxy and of the server, and curl's exit status (curl(1), EXIT CODES).
 advice() {
+  case $3 in
+    *407*) echo "the proxy wants another login (407); look at proxy.user and proxy.password_file of the spec" ; return ;;
+    *401 | *403) echo "$2 wants another login (${3#* }); look at source.user and source.password_file of the spec" ; return ;;
+    *404) echo "$2 has no such file (404); look at source of the spec, and whether a mirror is complete" ; return ;;
+  esac
   case $1 in
     5) echo "the proxy's name is not known; correct proxy.http and proxy.https of the spec" ;;
     6) echo "the name $2 is not known; getent hosts $2 shows it, and a host without DNS needs proxy or source.mirror in the spec" ;;
     7) echo "$2 takes no connection; open the way to it, or set proxy or source.mirror in the spec" ;;
-    22) echo "$2 answers, and refuses this; a login is wrong, or the file is not there: look at proxy and source of the spec" ;;
+    22) echo "$2 answers, and refuses this (${3#* }); look at proxy and source of the spec" ;;
     28) echo "$2 is too slow: 30 s were not enough for a small file; try again, or set source.mirror in the spec" ;;
     35 | 60) echo "the certificate of $2 is not trusted; its CA belongs in /usr/local/share/ca-certificates" ;;
-    56) echo "the connection broke; with a proxy, its login is wrong: look at proxy.user and proxy.password_file of the spec" ;;
+    56) echo "the connection broke; curl -v $2 shows more" ;;
     *) echo "curl ended with $1; curl -v $2 shows more" ;;
   esac
 }
