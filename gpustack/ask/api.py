@@ -75,6 +75,6 @@ def refusal(status: str, said: str, body: str) -> str:
         return said or "no answer"
     try:
         return str(json.loads(body)["message"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         failing = [line for line in body.splitlines() if line.startswith("[-]")]
         return ", ".join(failing) or f"HTTP {status}"

@@ -6,15 +6,16 @@ from typing import Any
 
 
 def prune(text: str, keep: Sequence[str]) -> str:
-    """Of a list, the fields are those of its items. Text that is not JSON is returned as it is: the parser says so."""
+    """Of a list, the fields are those of its items. Text that is not JSON, or is nested beyond all reason, is returned
+    as it is: the parser says so."""
+    paths = [path.split(".") for path in keep]
     try:
         data = json.loads(text)
-    except ValueError:
+        if isinstance(data, dict) and isinstance(data.get("items"), list):
+            return json.dumps({"items": [pick(entry, paths) for entry in data["items"]]}, separators=(",", ":"))
+        return json.dumps(pick(data, paths), separators=(",", ":"))
+    except (ValueError, RecursionError):
         return text
-    paths = [path.split(".") for path in keep]
-    if isinstance(data, dict) and isinstance(data.get("items"), list):
-        return json.dumps({"items": [pick(entry, paths) for entry in data["items"]]}, separators=(",", ":"))
-    return json.dumps(pick(data, paths), separators=(",", ":"))
 
 
 def pick(value: Any, paths: Sequence[Sequence[str]]) -> Any:

@@ -107,7 +107,8 @@ def deployment(entry: Any) -> Deployment:
 CONDITIONS = ("status.conditions.type", "status.conditions.status", "status.conditions.message")
 NODE_INFO = ("status.nodeInfo.machineID", "status.nodeInfo.kubeletVersion")
 
-READYZ = Probe("kube.readyz", Api("/readyz"), readyz, ends=(0, 1))
+# A refusal is 1, or what curl(1) ended with before this read: no name, no connection, too late, TLS, broken off.
+READYZ = Probe("kube.readyz", Api("/readyz"), readyz, ends=(0, 1, 6, 7, 28, 35, 52, 56, 60))
 VERSION = Probe("kube.version", Api("/version", ("gitVersion",)), version)
 NODES = Probe(
     "kube.nodes",

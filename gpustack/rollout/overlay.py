@@ -53,11 +53,36 @@ def overlay(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def write(snapshot: Snapshot, folder: Path) -> Path:
+    path = folder / "overlay.yml"
+    path.write_text(document(overlay(snapshot)))
+    return path
+
+
+class Literal(str):
+    """A text that Ansible takes as it is."""
+
+    __slots__ = ()
+
+
+def document(found: Any) -> str:
+    """The overlay as YAML, every text in it `!unsafe`. Ansible would expand Jinja in variables of an inventory, here on
+    the controller: a host whose name is a template would run commands of its own choice."""
     import yaml
 
-    path = folder / "overlay.yml"
-    path.write_text(yaml.safe_dump(overlay(snapshot), sort_keys=False))
-    return path
+    class Dumper(yaml.SafeDumper):
+        pass
+
+    Dumper.add_representer(Literal, lambda dumper, text: dumper.represent_scalar("!unsafe", str(text)))
+    return yaml.dump(literal(found), Dumper=Dumper, sort_keys=False)
+
+
+def literal(value: Any) -> Any:
+    """Names of variables and hosts stay what they are."""
+    if isinstance(value, dict):
+        return {key: literal(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [literal(inner) for inner in value]
+    return Literal(value) if isinstance(value, str) else value
 
 
 def sources(inventory: Inventory, written: Path) -> list[str]:

@@ -1,0 +1,59 @@
+"""The overlay as Ansible reads it: what a host says of itself is text, and never a template."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gpustack.rollout.overlay import overlay, write
+from tests.unit.steps.recorded_cluster import said
+from tests.unit.steps.recorded_hosts import snapshot
+
+PLAY = """
+- hosts: all
+  gather_facts: false
+  tasks:
+    - ansible.builtin.debug: {msg: "{{ gpustack_host.name }} of {{ gpustack.nodes | length }}"}
+"""
+
+
+def test_a_host_name_that_is_a_template_runs_nothing(tmp_path: Path) -> None:
+    trap = tmp_path / "sprung"
+    name = "{{lookup('pipe','touch${IFS}" + str(trap) + "')}}"
+    found = snapshot({("system.hostname", "h1"): said("system.hostname", f"{name}\n")}, {})
+    assert overlay(found)["all"]["hosts"]["h1"]["gpustack_host"]["name"] == name.lower()
+    (tmp_path / "play.yml").write_text(PLAY)
+    program = Path(sys.executable).with_name("ansible-playbook")
+    done = subprocess.run(
+        [program, "-i", write(found, tmp_path), "-c", "local", "--limit", "h1", tmp_path / "play.yml"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert f"{json.dumps(name.lower())[1:-1]} of 2" in done.stdout
+    assert not trap.exists()
+
+
+def test_every_text_is_literal_and_nothing_else_changes(tmp_path: Path) -> None:
+    found = snapshot({}, {})
+    text = write(found, tmp_path).read_text()
+
+    class Plain(yaml.SafeLoader):
+        pass
+
+    Plain.add_constructor("!unsafe", lambda loader, node: str(node.value))
+    assert yaml.load(text, Loader=Plain) == overlay(found)
+    assert list(expanded(yaml.compose(text))) == []
+
+
+def expanded(node: Any) -> Iterator[str]:
+    """Values that Ansible would look for templates in."""
+    if isinstance(node, yaml.ScalarNode) and node.tag.endswith(":str"):
+        yield node.value
+    for inner in node.value if not isinstance(node, yaml.ScalarNode) else ():
+        yield from expanded(inner[1] if isinstance(inner, tuple) else inner)
