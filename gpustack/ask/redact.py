@@ -48,11 +48,9 @@ RULES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 ESCAPES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # CSI: colours, cursor
-    r"|\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # OSC and other strings: titles, links
-    r"|\x1b[ -/]*[0-~]?"
+    r"|\x1b[\]PX^_][^\x07\x1b\n]{0,4096}(?:\x07|\x1b\\)"  # OSC and other strings: titles, links, the clipboard
+    r"|\x1b[ -/]*[0-~]?"  # all others, and a string that never ends: what it says is shown
 )
-# Control characters but newline and tab, and those that turn the direction of writing.
-CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def redact(text: str, secrets: Sequence[str] = ()) -> str:
@@ -73,6 +71,16 @@ def named(found: re.Match[str]) -> str:
     return f"{found[1]}{quote}{GONE}{quote}"
 
 
+def harmless(char: str) -> bool:
+    """Printable, or a newline or tab. Not so: control characters, what turns the direction of writing or cannot be
+    seen, lone surrogates, line separators that only some programs take for one."""
+    return char.isprintable() or char in "\n\t"
+
+
 def plain(text: str) -> str:
-    """Without terminal escapes and control characters, so that what a host said moves no cursor; \\n and \\t stay."""
-    return CONTROLS.sub("", ESCAPES.sub("", text.replace("\r\n", "\n")))
+    """As it may be shown: escape sequences go, a return becomes a newline, an odd space a space, and each other
+    character that is not harmless is shown as U+FFFD."""
+    if text.isprintable():
+        return text
+    text = ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return "".join(char if harmless(char) else " " if char.isspace() and char > "\x7f" else "\ufffd" for char in text)

@@ -45,6 +45,9 @@ def root(
 
 
 def main() -> None:
+    from gpustack.report.guard import guard
+
+    guard()
     with door():
         app()
 

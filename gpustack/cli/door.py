@@ -24,7 +24,10 @@ def door() -> Iterator[None]:
         raise SystemExit(INTERRUPTED) from error
     except Exception as error:
         path = saved(error)
-        sys.stderr.write(f"gpustack met a bug of its own: {type(error).__name__}: {error}\nreport saved to {path}\n")
+        from gpustack.ask.redact import plain, redact
+
+        said = redact(plain(f"{type(error).__name__}: {error}"))
+        sys.stderr.write(f"gpustack met a bug of its own: {said}\nreport saved to {path}\n")
         raise SystemExit(BUG) from error
 
 

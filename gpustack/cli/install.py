@@ -38,9 +38,10 @@ def plan(
 
     show.plan(found, output.value, verbose=verbose)
     if diff and found.drifted:
+        from gpustack.report.words import cleaner
         from gpustack.rollout.preview import preview
 
-        sys.stdout.write(preview(found, wiring.chosen_steps(only), report))
+        sys.stdout.write(cleaner(found.inventory)(preview(found, wiring.chosen_steps(only), report)))
     raise typer.Exit(show.exit_code(found))
 
 

@@ -96,8 +96,15 @@ def signed(inventory: "Inventory", exported: dict[str, str]) -> str:
     raise UnreachableError(refused[0].reference, "No control plane could be asked.", why, refused[0].hint)
 
 
+def kubeconfig_like(text: str) -> bool:
+    """What kubeadm prints begins so, and has no character that a terminal would take for a command."""
+    from gpustack.ask.redact import plain
+
+    return text.startswith("apiVersion:") and plain(text) == text
+
+
 def judged(host: str, answer: "Answer") -> str:
-    if answer.rc == 0 and not answer.lost and answer.out.startswith("apiVersion:"):
+    if answer.rc == 0 and not answer.lost and not answer.cut and kubeconfig_like(answer.out):
         return f"{answer.out.rstrip()}\n"
     ended = f"it ended with {answer.rc}" if answer.rc else "what came is no kubeconfig"
     why = answer.lost or answer.err.strip() or ended

@@ -10,7 +10,7 @@ def render(error: GpustackError) -> str:
     rest()
     page = f"gpustack explain {error.reference}"
     rows = [("error", error.message), ("why", error.why), ("do", error.hint if error.hint != page else "")]
-    lines = [line for name, text in rows if text for line in row(name, plain(redact(text)).strip())]
+    lines = [line for name, text in rows if text for line in row(name, redact(plain(text)).strip())]
     return "\n".join([*lines, *row("more", page)]) + "\n"
 
 

@@ -100,7 +100,10 @@ def grid(console: Console, rows: Sequence[tuple[str, str]], style: str = "dim") 
 
 
 def say(console: Console, text: str, style: str = "") -> None:
-    console.print(Text(text, style=style))
+    """Further lines are set in: none of a host's passes for one of ours. A newline before all is a space between."""
+    if text.startswith("\n"):
+        console.print()
+    console.print(Text(text.strip("\n").replace("\n", "\n  "), style=style))
 
 
 def typed(console: Console, command: str, indent: int, style: str = "cyan") -> None:

@@ -13,11 +13,6 @@ from gpustack.report.words import Clean, cleaner, count, duration, facts, places
 from gpustack.rollout.plan import Outcome, Plan, Played, Verification
 
 
-def terminal(file: object = None) -> Console:
-    """A console on stdout (or a file for tests) that reads nothing into the text."""
-    return Console(file=file, highlight=False, markup=False, emoji=False)  # type: ignore[arg-type]
-
-
 def plan(console: Console, found: Plan, *, verbose: bool = False) -> None:
     hosts = count(len(found.inventory.hosts), "host")
     if found.converged:
@@ -27,7 +22,7 @@ def plan(console: Console, found: Plan, *, verbose: bool = False) -> None:
         return
     say(console, f"{hosts}, {facts(found)}, {duration(found.snapshot.took)}: {standing(found)}")
     body(console, found, verbose=verbose)
-    following(console, after_look(found))
+    following(console, cleaner(found.inventory)(after_look(found)))
 
 
 def verification(console: Console, checked: Verification, *, verbose: bool = False) -> None:
@@ -39,7 +34,7 @@ def verification(console: Console, checked: Verification, *, verbose: bool = Fal
         say(console, f"{hosts}, {facts(found)}, {duration(checked.seconds)}: {standing(found)}")
     if verbose or not found.converged:
         body(console, found, verbose=verbose)
-    following(console, after_look(found))
+    following(console, cleaner(found.inventory)(after_look(found)))
 
 
 def outcome(console: Console, done: Outcome, *, verbose: bool = False, evidence: str = "") -> None:
@@ -63,7 +58,7 @@ def outcome(console: Console, done: Outcome, *, verbose: bool = False, evidence:
         body(console, found, verbose=verbose)
         if evidence:
             say(console, f"\nevidence: {evidence}")
-    following(console, after_install(done))
+    following(console, clean(after_install(done)))
 
 
 def asked(checked: Verification) -> str:

@@ -25,6 +25,7 @@ from gpustack.report.schema import (
     PlayedShape,
     StateShape,
 )
+from gpustack.report.terminal import escaped
 from gpustack.report.words import Clean, cleaner
 from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification
 
@@ -52,13 +53,13 @@ def outcome(done: Outcome, *, verbose: bool = False, evidence: str = "") -> str:
             stopped=clean(done.stopped) or None,
             evidence=evidence or None,
             verification=look(VERIFICATION, checked.plan, checked.seconds, checked.questions, verbose=verbose),
-            next=after_install(done) or None,
+            next=clean(after_install(done)) or None,
         )
     )
 
 
 def text(document: LookShape | OutcomeShape) -> str:
-    return json.dumps(asdict(document), indent=2, ensure_ascii=False) + "\n"
+    return escaped(json.dumps(asdict(document), indent=2, ensure_ascii=False)) + "\n"
 
 
 def ending(code: int) -> ExitShape:
@@ -77,7 +78,7 @@ def look(schema: str, found: Plan, seconds: float, questions: int, *, verbose: b
         inventory=str(inventory.source) if inventory.source else None,
         hosts=[host_of(found, host, clean) for host in inventory.hosts],
         states=[state(entry, clean, verbose=verbose) for entry in found.states],
-        next=after_look(found) or None,
+        next=clean(after_look(found)) or None,
     )
 
 

@@ -4,17 +4,14 @@ Broken is a failure, what cannot be told is an error, what waits for another ste
 a failure in the suite `rollout`.
 """
 
-import re
 from collections.abc import Iterable
 from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from gpustack.ask.judge import Evidence, Judgement
+from gpustack.ask.redact import plain
 from gpustack.report.words import Clean, cleaner, place
 from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification
-
-# What XML 1.0 cannot hold; control characters are gone before.
-FOREIGN = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
 def plan(found: Plan) -> str:
@@ -36,7 +33,8 @@ def document(name: str, found: Iterable[Element], seconds: float) -> str:
     for counted in ("tests", "failures", "errors", "skipped"):
         root.set(counted, str(sum(int(suite.get(counted, "0")) for suite in root)))
     indent(root)
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(root, encoding="unicode")}\n'
+    # XML 1.0 cannot hold control characters, not even escaped, nor surrogates.
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{plain(tostring(root, encoding="unicode"))}\n'
 
 
 def suites(found: Plan) -> list[Element]:
@@ -89,10 +87,10 @@ def entry_for(classname: str, where: str, seconds: float) -> Element:
 
 
 def add(made: Element, tag: str, message: str, kind: str = "", text: str = "") -> None:
-    found = SubElement(made, tag, {"message": FOREIGN.sub("\ufffd", message)})
+    found = SubElement(made, tag, {"message": message})
     if kind:
         found.set("type", kind)
-    found.text = FOREIGN.sub("\ufffd", text) or None
+    found.text = text or None
 
 
 def shown(seen: Evidence, clean: Clean) -> str:

@@ -47,10 +47,11 @@ class LiveLine:
     def say(self, doing: str, since: float) -> None:
         self.doing, self.since = doing, since
         if self.shown is None:
-            from rich.console import Console
             from rich.live import Live
 
-            console = Console(file=self.stream, highlight=False, markup=False, emoji=False)
+            from gpustack.report.terminal import Terminal
+
+            console = Terminal(self.stream)
             self.shown = Live(
                 get_renderable=self.text,
                 console=console,
@@ -155,8 +156,8 @@ class Lines:
             self.line.say(plain(text).replace("\n", " "), self.since or time.monotonic())
 
     def put(self, text: str) -> None:
-        """A line that stays, above the live one."""
-        said = plain(text).rstrip()
+        """A line that stays, above the live one. Further lines are set in: none of a host's passes for one of ours."""
+        said = plain(text).strip().replace("\n", "\n  ")
         if self.line is not None and self.line.shown is not None:
             from rich.text import Text
 

@@ -55,10 +55,10 @@ def nothing_to_do(before: Plan, output: str) -> None:
 
 
 def console() -> "Console":
-    from gpustack.report import human
+    from gpustack.report.terminal import Terminal
 
     rest()
-    return human.terminal()
+    return Terminal()
 
 
 def put(text: str) -> None:

@@ -62,4 +62,4 @@ def facts(found: "Plan") -> str:
 
 def cleaner(inventory: "Inventory") -> Clean:
     secrets = [host.become_password for host in inventory.hosts if host.become_password]
-    return lambda text: plain(redact(text, secrets))
+    return lambda text: redact(plain(text), secrets)

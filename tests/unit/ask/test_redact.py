@@ -91,7 +91,7 @@ def test_long_lines_take_no_long_time() -> None:
 
 def test_escapes_are_removed_on_rendering() -> None:
     assert plain("\x1b[31mred\x1b[0m \x1b]0;title\x07x\x1b]8;;http://e\x1b\\link\x1b(B") == "red xlink"
-    assert plain("a\r\nb\tc\x00\x08\u202ed") == "a\nb\tcd"
+    assert plain("a\r\nb\tc\x00\x08\u202ed\re\u3000f") == "a\nb\tc\ufffd\ufffd\ufffdd\ne f"
 
 
 @given(st.text(st.characters(max_codepoint=0x9F)))

@@ -60,7 +60,7 @@ STEPS = (
 )
 GOOD = {SWAP: "", CPUS: "4", CLOCK: "yes", RUNTIME: "2.3.7"}
 STRANGER = Reach("kube3", "host-key-unknown", "the host key of 10.0.0.3 is not known", "ssh-keyscan 10.0.0.3")
-WILD = "/dev/sda2 \u202epartition\u2066 [bold]1G[/bold] password=hunter2!"
+WILD = "/dev/sda2 \u200bpartition\ue000 [bold]1G[/bold] password=hunter2!"
 
 
 def hosts(*names: str) -> tuple[Host, ...]:

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from gpustack.report import human, json, junit
 from gpustack.report.error import render
+from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Verification
 from tests.unit.report import invented
 from tests.unit.report.errors import ERRORS
@@ -23,7 +24,7 @@ GOLDEN = Path(__file__).parents[2] / "golden"
 
 def printed(draw: Callable[[Console], None]) -> str:
     stream = io.StringIO()
-    draw(Console(file=stream, width=80, highlight=False, markup=False, emoji=False, color_system=None))
+    draw(Terminal(stream, width=80, color_system=None))
     return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
 
 

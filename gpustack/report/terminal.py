@@ -1,0 +1,31 @@
+"""What hosts, files and other people wrote moves no cursor of a terminal, sets no title, fills no clipboard and turns
+no line round: the console for people, and JSON. All else that is written passes report/guard.py."""
+
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from gpustack.ask.redact import harmless, plain
+
+
+class Terminal(Console):
+    """A console that reads nothing into a text, and lets no control character of one through."""
+
+    def __init__(self, file: TextIO | None = None, **settings: Any) -> None:
+        super().__init__(**{"file": file, "highlight": False, "markup": False, "emoji": False, **settings})
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(plain(segment.text), segment.style)
+
+
+def escaped(document: str) -> str:
+    """JSON in which what is not printable stands as `\\\\u…`, lone surrogates too."""
+    return "".join(char if harmless(char) else json_escape(char) for char in document)
+
+
+def json_escape(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))

@@ -1,0 +1,166 @@
+"""Whatever hosts and other people say, only printable text, newlines and our own colours are shown."""
+
+import io
+import json as stdlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from xml.etree.ElementTree import fromstring
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from gpustack.ask.probe import Answer
+from gpustack.ask.redact import harmless, plain
+from gpustack.ask.snapshot import Reach
+from gpustack.errors import GpustackError
+from gpustack.events import Event
+from gpustack.report import human, json, junit
+from gpustack.report.error import render
+from gpustack.report.guard import OURS, Guarded
+from gpustack.report.progress import progress, rest
+from gpustack.report.terminal import Terminal
+from gpustack.rollout.plan import Outcome, Plan, TaskFailure, Verification
+from tests.unit.hostile.answers import ESCAPES
+from tests.unit.hostile.profile import STEP_CASES
+from tests.unit.report import invented
+from tests.unit.report.invented import RUNTIME, SWAP
+
+WORST = "".join(f"<{escape}>" for escape in ESCAPES) + "\ud800\U000e0041\ufeff\u200b\ue000\x1b]0;never ends\nnext line"
+SAID = st.lists(st.sampled_from(ESCAPES) | st.text(max_size=5), min_size=1, max_size=8).map("".join)
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def odd(shown: str) -> set[str]:
+    """The characters that no output may have, our own colours left out."""
+    return {char for char in OURS.sub("", shown) if not harmless(char)}
+
+
+def spoken(said: str) -> Plan:
+    """A plan in which everything that can come from elsewhere says it: host names, answers, reasons, hints."""
+    name = f"kube1{said}"
+    answers = [Answer(SWAP.id, name, 1, said, said), Answer(RUNTIME.id, name, 0, f"{said}\n"), *invented.said("kube2")]
+    found = invented.made([name, "kube2", "kube3"], answers)
+    reach = dict(found.snapshot.reach) | {"kube3": Reach("kube3", "host-ssh-unreachable", said, said)}
+    return replace(found, snapshot=replace(found.snapshot, reach=MappingProxyType(reach)))
+
+
+def done(said: str) -> Outcome:
+    bad = TaskFailure(f"kube1{said}", said, said, said)
+    played = invented.played("ground", (f"kube1{said}",), (), [bad])
+    return Outcome(spoken(said), (played,), Verification(spoken(said), 0.1, 3), ((said, "ground"),), 1.0, stopped=said)
+
+
+def drawn(draw: Callable[[Terminal], None], **settings: str) -> str:
+    stream = Screen()
+    draw(Terminal(stream, width=80, **settings))
+    return stream.getvalue()
+
+
+RENDERERS: dict[str, Callable[[str], str]] = {
+    "plan": lambda said: drawn(lambda to: human.plan(to, spoken(said), verbose=True), color_system="standard"),
+    "verify": lambda said: drawn(
+        lambda to: human.verification(to, Verification(spoken(said), 1.0, 3), verbose=True), color_system="standard"
+    ),
+    "install": lambda said: drawn(
+        lambda to: human.outcome(to, done(said), verbose=True, evidence=said), color_system="standard"
+    ),
+    "plan json": lambda said: json.plan(spoken(said), verbose=True),
+    "install json": lambda said: json.outcome(done(said), verbose=True, evidence=said),
+    "plan junit": lambda said: junit.plan(spoken(said)),
+    "install junit": lambda said: junit.outcome(done(said)),
+    "error": lambda said: render(GpustackError("locked", said, said, said)),
+    "progress, a log": lambda said: reported(said, io.StringIO()),
+    "progress, a terminal": lambda said: reported(said, Screen()),
+}
+renderers = pytest.mark.parametrize("name", RENDERERS)
+
+
+def reported(said: str, stream: io.StringIO) -> str:
+    report = progress(stream)
+    for kind in ("ask", "asked", "note", "step", "task", "changed", "waiting", "failed", "done"):
+        report(Event(kind, said, said, 1.0))
+    rest()
+    return stream.getvalue()
+
+
+@renderers
+def test_the_worst_that_could_be_said_is_shown_harmlessly(name: str) -> None:
+    shown = RENDERERS[name](WORST)
+    assert odd(shown) == set()
+    assert "next line" in shown, "a string that never ends hides nothing"
+    for sequence in ("\x1b[2J", "\x1b]", "\x1b[H", "\x1bP"):
+        assert sequence not in shown
+
+
+@renderers
+@settings(STEP_CASES)
+@given(said=SAID)
+@example(said="\ud800")
+def test_only_printable_text_comes_out(name: str, said: str) -> None:
+    shown = RENDERERS[name](said)
+    assert odd(shown) == set()
+    shown.encode()
+    if name.endswith("json"):
+        stdlib.loads(shown)
+    if name.endswith("junit"):
+        fromstring(shown)
+
+
+@pytest.mark.parametrize("name", ["plan", "install", "progress, a log"])
+def test_no_line_of_a_host_passes_for_one_of_ours(name: str) -> None:
+    shown = RENDERERS[name]("x\nkube2: done\r3 hosts converged, nothing to do")
+    assert [line for line in shown.splitlines() if line.startswith(("kube2: done", "3 hosts converged"))] == []
+
+
+@settings(STEP_CASES)
+@given(said=SAID)
+def test_plain_twice_is_plain_once(said: str) -> None:
+    once = plain(said)
+    assert odd(once) == set()
+    assert plain(once) == once
+
+
+def test_a_secret_with_an_escape_inside_is_a_secret() -> None:
+    said = "it was pass\x1b[1mword=canary77"
+    found = invented.made(["kube1"], [Answer(SWAP.id, "kube1", 1, said, said), Answer(RUNTIME.id, "kube1", 0, said)])
+    for shown in (json.plan(found, verbose=True), junit.plan(found), render(GpustackError("locked", said, said, said))):
+        assert "canary77" not in shown
+
+
+@pytest.mark.parametrize("screen", [True, False])
+def test_what_is_written_past_all_renderers_is_guarded(screen: bool) -> None:
+    stream = Screen() if screen else io.StringIO()
+    Guarded(stream).writelines([WORST, "\x1b[31mours\x1b[0m"])
+    assert odd(stream.getvalue()) == set()
+    assert ("\x1b[31mours\x1b[0m" in stream.getvalue()) is screen
+
+
+@pytest.mark.parametrize(
+    "words", [["explain", WORST[:60]], ["plan", "-i", "/no/\x1b]0;x\x07\x1b[2J"], ["\x1b[2Jno-verb"]]
+)
+def test_what_was_typed_is_shown_harmlessly(words: list[str], tmp_path: Path) -> None:
+    words = [word.replace("\0", "") for word in words]
+    env = os.environ | {"NO_COLOR": "1", "HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "gpustack.cli.app", *words]
+    ran = subprocess.run(command, capture_output=True, env=env, timeout=60, check=False)
+    assert ran.returncode in (2, 3)
+    assert odd((ran.stdout + ran.stderr).decode()) == set()
+
+
+@pytest.mark.parametrize("coding", ["ascii", "latin-1"])
+def test_a_stream_that_cannot_hold_a_character_ends_nothing(coding: str, tmp_path: Path) -> None:
+    env = os.environ | {"PYTHONIOENCODING": coding, "HOME": str(tmp_path)}
+    command = [sys.executable, "-m", "gpustack.cli.app", "explain", "日本語…"]
+    ran = subprocess.run(command, capture_output=True, env=env, timeout=60, check=False)
+    assert ran.returncode == 2
+    assert b"There is no page" in ran.stderr
