@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from gpustack.cli import bundle, init, install, kubeconfig, lab, look
+from gpustack.cli import bundle, init, install, kubeconfig, lab, look, reset
 from gpustack.cli.door import door
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app.command(rich_help_panel=SETUP)(init.init)
 app.command(rich_help_panel=SETUP)(install.plan)
 app.command(rich_help_panel=SETUP)(install.install)
 app.command(rich_help_panel=SETUP)(install.verify)
+app.command(rich_help_panel=SETUP)(reset.reset)
 app.command(rich_help_panel=LOOK)(look.explain)
 app.command(rich_help_panel=LOOK)(look.snapshot)
 app.command(rich_help_panel=LOOK)(kubeconfig.kubeconfig)

@@ -168,7 +168,7 @@ def rolled_out(
             steps=steps,
             gather=lambda probes, wanted: gather(hosts, probes, hosts=wanted, report=record),
             play=lambda step, wanted, snapshot: play(
-                step,
+                step.id,
                 wanted,
                 sources(hosts, overlay(snapshot)),
                 private,

@@ -5,13 +5,14 @@ import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpustack.config.listing import begin, chosen
 from gpustack.errors import UnreachableError, UsageError
 from gpustack.events import Reporter, silent
 
 if TYPE_CHECKING:
+    from gpustack.ask.probe import Probe
     from gpustack.ask.snapshot import Snapshot
     from gpustack.config.inventory import Inventory
     from gpustack.rollout.plan import Plan
@@ -89,14 +90,21 @@ def chosen_hosts(inventory: "Inventory", limit: Sequence[str] | None) -> tuple[s
     return tuple(wanted)
 
 
-def asked(inventory: "Inventory", report: Reporter) -> "Snapshot":
-    """Everything is asked anew. Raises UnreachableError when no host could be asked."""
+def asked(
+    inventory: "Inventory",
+    report: Reporter,
+    probes: "Sequence[Probe[Any]] | None" = None,
+    names: Sequence[str] = (),
+) -> "Snapshot":
+    """Everything (or these probes) is asked anew. Raises UnreachableError when no host (of these names) could be
+    asked."""
     from gpustack.ask.gather import gather
     from gpustack.steps import PROBES
 
-    snapshot = gather(inventory, PROBES, report=report)
-    if not any(reach.reached for reach in snapshot.reach.values()):
-        refused = list(snapshot.reach.values())
+    snapshot = gather(inventory, PROBES if probes is None else probes, report=report)
+    wanted = [reach for name, reach in snapshot.reach.items() if not names or name in names]
+    if not any(reach.reached for reach in wanted):
+        refused = wanted
         reference = refused[0].reference if len({reach.reference for reach in refused}) == 1 else "no-host-reached"
         why = "\n".join(f"{reach.host}: {reach.why}" for reach in refused)
         raise UnreachableError(reference, "No host could be asked; nothing was changed.", why, refused[0].hint)

@@ -52,7 +52,8 @@ def known_hosts_line(record: Record, host: Host) -> str:
             names += [extra.name, extra.address]
     return f"{','.join(names)} {kind} {key}\n"
 
-# At boot udev asks the kernel to announce all devices once more. Those are the machine's, and each announcement is heard
+
+# At boot udev asks the kernel to announce all devices once more. Those are the machine's, and each one is heard
 # by the machine and by all hosts of all labs; only links are a host's own, and networkd waits for theirs.
 COLD_PLUG = "[Service]\nExecStart=\nExecStart=-udevadm trigger --action=add --subsystem-match=net\n"
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from gpustack.ask.probe import Answer, Probe, Shell
+from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.config.egress import PATHS
 
 Compared = Literal["same", "other", "none"]
@@ -43,7 +43,7 @@ def compared(word: str) -> Compared:
 
 EGRESS = Probe(
     "egress.files",
-    Shell(
+    Lines(
         rf"""for file in {" ".join(path for paths in PATHS.values() for path in paths)}; do
   [ -e "$file" ] || continue
   found=$({{ printf '%s' "$SALT"; cat "$file"; }} | sha256sum)
@@ -55,7 +55,7 @@ done"""
 )
 DAEMONS = Probe(
     "egress.daemons",
-    Shell(r"""for unit in containerd kubelet; do
+    Lines(r"""for unit in containerd kubelet; do
   pid=$(systemctl show -p MainPID --value "$unit" 2>/dev/null)
   [ "${pid:-0}" -gt 0 ] && [ -r "/proc/$pid/environ" ] || continue
   said=$(tr '\0' '\n' <"/proc/$pid/environ" | grep -E '^(HTTP|HTTPS|NO)_PROXY=' | sort)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from gpustack.rollout.plan import INTERRUPTED, Outcome, Plan
+from gpustack.rollout.reset import ResetOutcome
 
 MEANINGS = {
     0: "converged",
@@ -44,4 +45,13 @@ def outcome_code(outcome: Outcome) -> int:
         codes.append(6 if outcome.played else 1)
     if not after.converged:
         codes.append(8)
+    return foremost(codes)
+
+
+def reset_code(done: ResetOutcome) -> int:
+    """Of `reset`."""
+    codes = [130] if done.stopped == INTERRUPTED else [5] if done.stopped else []
+    codes += [5] if done.played and done.played.failures else []
+    codes += [6] if done.left else []
+    codes += [8] if done.unknown or done.after.unreached else []
     return foremost(codes)

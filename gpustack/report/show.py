@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING
 from gpustack.report import codes
 from gpustack.report.progress import rest
 from gpustack.rollout.plan import Outcome, Plan, Verification
+from gpustack.rollout.removal import Removal
+from gpustack.rollout.reset import ResetOutcome
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 exit_code = codes.exit_code
 outcome_code = codes.outcome_code
+reset_code = codes.reset_code
 
 
 def plan(found: Plan, output: str, *, verbose: bool = False) -> None:
@@ -52,6 +55,28 @@ def nothing_to_do(before: Plan, output: str) -> None:
     seconds = before.snapshot.took
     checked = Verification(before, seconds, len(before.snapshot.answers))
     return outcome(Outcome(before, (), checked, (), seconds), output)
+
+
+def removal(before: Removal) -> None:
+    """What a reset would remove; programs get it with the outcome."""
+    from gpustack.report import removal as human
+
+    human.removal(console(), before)
+
+
+def nothing_to_remove(before: Removal, output: str) -> None:
+    from gpustack.report import removal as human
+    from gpustack.report import removal_json
+
+    return human.nothing(console(), before) if output == "human" else put(removal_json.nothing(before))
+
+
+def reset(done: ResetOutcome, output: str, *, evidence: str) -> None:
+    """`evidence` is the run's folder."""
+    from gpustack.report import removal as human
+    from gpustack.report import removal_json
+
+    return human.outcome(console(), done, evidence) if output == "human" else put(removal_json.text(done, evidence))
 
 
 def console() -> "Console":

@@ -5,8 +5,9 @@ over group_vars wherever the operator wrote the spec; every other variable of th
 in the run's folder, so that the printed command line works.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from gpustack.ask.probe import FactUnavailable
@@ -33,8 +34,8 @@ def host_facts(snapshot: Snapshot, name: str) -> dict[str, str] | None:
     return {"name": named, "node_ip": str(address), "os": system.id, "codename": system.codename, "arch": system.arch}
 
 
-def overlay(snapshot: Snapshot) -> dict[str, Any]:
-    """A YAML inventory as a value."""
+def overlay(snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> dict[str, Any]:
+    """A YAML inventory as a value. `more` are further variables by host, also of hosts that cannot be told well."""
     inventory = snapshot.inventory
     facts = {host.name: found for host in inventory.hosts if (found := host_facts(snapshot, host.name))}
     addresses = {name: found["node_ip"] for name, found in facts.items()}
@@ -43,6 +44,8 @@ def overlay(snapshot: Snapshot) -> dict[str, Any]:
     hosts: dict[str, dict[str, Any]] = {
         name: {"gpustack": spec, "gpustack_host": found} for name, found in facts.items()
     }
+    for name, further in more.items():
+        hosts[name] = {**hosts.get(name, {}), **further}
     if inventory.source is None:
         # Without an inventory of the operator's, this is the whole one.
         here = {"ansible_connection": "local"}
@@ -52,9 +55,9 @@ def overlay(snapshot: Snapshot) -> dict[str, Any]:
     return {"all": {"hosts": hosts}}
 
 
-def write(snapshot: Snapshot, folder: Path) -> Path:
+def write(snapshot: Snapshot, folder: Path, more: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> Path:
     path = folder / "overlay.yml"
-    path.write_text(document(overlay(snapshot)))
+    path.write_text(document(overlay(snapshot, more)))
     return path
 
 

@@ -18,7 +18,6 @@ from gpustack.events import Event, Reporter
 from gpustack.probes.leftovers import TEMPORARY
 from gpustack.rollout.plan import Played, TaskFailure
 from gpustack.rollout.tether import end, tethered
-from gpustack.steps.step import Step
 
 BECOME_PROMPT = r"(?i)become password.*:\s*?$"
 FORKS = 32
@@ -85,16 +84,16 @@ def message(data: dict[str, Any]) -> str:
     return "\n".join(dict.fromkeys(kept))[:4000] or "the task failed and said nothing"
 
 
-def command_line(step: Step, sources: Sequence[str], hosts: Sequence[str]) -> str:
+def command_line(name: str, sources: Sequence[str], hosts: Sequence[str]) -> str:
     """The equivalent command, for the operator to repeat by hand."""
     words = ["ansible-playbook"]
     for source in sources:
         words += ["-i", source]
-    return shlex.join([*words, "--limit", ",".join(hosts), str(playbooks() / f"{step.id}.yml")])
+    return shlex.join([*words, "--limit", ",".join(hosts), str(playbooks() / f"{name}.yml")])
 
 
 def play(
-    step: Step,
+    name: str,
     hosts: Sequence[str],
     sources: Sequence[str],
     private: Path,
@@ -103,11 +102,12 @@ def play(
     become_password: str | None = None,
     cancelled: Callable[[], object] = lambda: None,
 ) -> Played:
-    """`private` is a folder in memory, removed by the caller. Hosts that fail are in the result; nothing is raised."""
+    """`name` is the playbook's: a step's id, or reset. `private` is a folder in memory, removed by the caller. Hosts
+    that fail are in the result; nothing is raised."""
     started = time.monotonic()
-    tally = Tally(report, step.id)
+    tally = Tally(report, name)
     try:
-        said, rc = run(step, hosts, sources, private, tally, "", become_password, cancelled)
+        said, rc = run(name, hosts, sources, private, tally, "", become_password, cancelled)
     except OSError as error:
         # Ansible's runner keeps its books in that folder, and memory can run full too.
         failure = TaskFailure(hosts[0], "ansible-runner", str(private), f"{error}\ndf -h {private.parent}")
@@ -117,25 +117,25 @@ def play(
     bad = {failure.host for failure in tally.failures}
     if not tally.ok and not bad and not cancelled():
         # No task ran: the playbook itself, the inventory or Ansible was at fault.
-        path = str(playbooks() / f"{step.id}.yml")
+        path = str(playbooks() / f"{name}.yml")
         tally.failures.append(
             TaskFailure(hosts[0], "ansible-playbook", path, said.strip()[-2000:] or f"ended with {rc}")
         )
         bad = set(hosts)
     return Played(
-        step.id,
+        name,
         tuple(hosts),
         tuple(sorted(tally.changed)),
         tuple(sorted(bad)),
         tuple(tally.failures),
         time.monotonic() - started,
-        command_line(step, sources, hosts),
+        command_line(name, sources, hosts),
         sum(tally.changed.values()),
     )
 
 
 def run(
-    step: Step,
+    name: str,
     hosts: Sequence[str],
     sources: Sequence[str],
     private: Path,
@@ -147,13 +147,13 @@ def run(
     """What Ansible printed, and its exit status."""
     import ansible_runner
 
-    folder = private / f"play-{step.id}"
+    folder = private / f"play-{name}"
     folder.mkdir(mode=0o700)
     passwords: dict[str, Any] = {"passwords": {BECOME_PROMPT: become_password}} if become_password else {}
     with tethered("ansible-playbook", folder) as path:
         done = ansible_runner.run(
             private_data_dir=str(folder),
-            playbook=str(playbooks() / f"{step.id}.yml"),
+            playbook=str(playbooks() / f"{name}.yml"),
             inventory=list(sources),
             limit=",".join(hosts),
             cmdline=f"--forks {FORKS}{' --ask-become-pass' if become_password else ''}{flags}",

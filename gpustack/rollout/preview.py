@@ -29,7 +29,7 @@ def preview(found: Plan, steps: tuple[Step, ...], report: Reporter) -> str:
                 continue
             hosts = list(dict.fromkeys(acting if where == CLUSTER else where for where in due))
             tally = Tally(report, step.id)
-            run(step, hosts, overlay, Path(private), tally, " --check --diff", password)
+            run(step.id, hosts, overlay, Path(private), tally, " --check --diff", password)
             for host, task, diff in tally.diffs:
                 lines += [f"\n{step.id} on {host}: {task}", *texts(diff)]
             lines += [f"\n{step.id} on {bad.host}: check mode ends at: {bad.task}" for bad in tally.failures]

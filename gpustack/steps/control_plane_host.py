@@ -15,8 +15,7 @@ from gpustack.probes.kubeadm import (
     UNFINISHED,
 )
 from gpustack.probes.units import UNITS
-
-RESET = "kubeadm reset    # on that host: removes the cluster that is on it, so look before"
+from gpustack.steps.other_cluster import reset_of
 
 
 def cure(here: View) -> Cure:
@@ -39,7 +38,8 @@ def initialised(here: View) -> Mismatch | None:
     if len(lacking) == len(CONTROL_PLANE) + 1 and files.lacks(BOOTSTRAP):
         return Mismatch("control plane", "initialised", "nothing")
     found = f"parts of another cluster or of a broken one, without {', '.join(lacking)}"
-    return Mismatch("control plane", "initialised", found, cure="operator", hint=RESET)
+    hint = f"{reset_of(here)}    # removes what is left of the cluster that was on it"
+    return Mismatch("control plane", "initialised", found, cure="operator", hint=hint)
 
 
 def kubelet(here: View) -> Mismatch | None:

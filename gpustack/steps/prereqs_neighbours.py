@@ -2,9 +2,9 @@
 
 from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.view import View
-from gpustack.config.endpoint import endpoint_of
 from gpustack.probes.leftovers import LEFTOVERS
-from gpustack.probes.network import ADDRESSES, LISTENERS
+from gpustack.probes.network import LISTENERS
+from gpustack.steps.other_cluster import reset_of, servers_of_others
 
 # kubernetes.io reference/networking/ports-and-protocols, and what the same programs serve health and metrics on. 8081
 # is Flannel's health; its vxlan port comes from the spec.
@@ -40,15 +40,11 @@ def ports(here: View) -> Mismatch | None:
 def other_clusters(here: View) -> Mismatch | None:
     """No other Kubernetes is, or was, on the host."""
     found = here[LEFTOVERS]
-    planes = here.snapshot.inventory.control_planes
-    names = {endpoint_of(here.snapshot.inventory).rsplit(":", 1)[0], *(host.address for host in planes)}
-    names |= {str(host.spec.gpustack_node_ip) for host in planes}
-    names |= {address for local in here[ADDRESSES].values() for address in local} if here.host.control_plane else set()
-    foreign = [server for server in found.servers if server.rsplit(":", 1)[0] not in names]
-    seen = [*found.distributions, *(f"a node of the cluster at {server}" for server in foreign)]
+    seen = [*found.distributions, *(f"a node of the cluster at {server}" for server in servers_of_others(here))]
     if not seen:
         return None
-    hint = REMOVAL.get(seen[0], "kubeadm reset    # after kubectl drain and kubectl delete node in that cluster")
+    leave = "after kubectl drain and kubectl delete node in that cluster"
+    hint = REMOVAL.get(seen[0], f"{reset_of(here, foreign=True)}    # {leave}")
     return Mismatch("other Kubernetes on the host", "none", said(seen), "operator", hint=hint)
 
 

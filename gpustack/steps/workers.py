@@ -22,10 +22,9 @@ from gpustack.probes.kubeadm import ADMIN, BOOTSTRAP, CA_KEY, FILES, JOIN, KUBEL
 from gpustack.probes.kubelet import HEALTH
 from gpustack.probes.system import IDENTITY
 from gpustack.probes.units import UNITS
+from gpustack.steps.other_cluster import reset_of
 from gpustack.steps.own_node import address, own
 from gpustack.steps.step import Step
-
-RESET = "kubeadm reset    # on that host: takes it out of the cluster it is in, so look before"
 
 
 def joined(here: View) -> Mismatch | None:
@@ -35,7 +34,8 @@ def joined(here: View) -> Mismatch | None:
     if not files.lacks(ADMIN) or not files.lacks(CA_KEY):
         foreign = "a control plane on this very host"
     if foreign:
-        return Mismatch("cluster of this host", wanted, foreign, cure="operator", hint=RESET)
+        hint = f"{reset_of(here, foreign=True)}    # takes the host out of the cluster it is in"
+        return Mismatch("cluster of this host", wanted, foreign, cure="operator", hint=hint)
     if not files.lacks(KUBELET_CONF):
         return None
     return Mismatch("worker", "joined", "nothing" if files.lacks(BOOTSTRAP) else "a join that was broken off")

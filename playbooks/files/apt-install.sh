@@ -47,10 +47,11 @@ update_ours() {
   done
 }
 
-# What others installed stays, whatever apt would like to put in its place.
+# What others installed stays, whatever apt would like to put in its place. The first option means nothing to apt: it is
+# in apt's history, and tells the reset which packages we installed.
 apt_get() {
-  run apt-get -qq -o DPkg::Options::=--force-confdef -o DPkg::Options::=--force-confold --yes --no-remove \
-    --no-install-recommends "$@"
+  run apt-get -qq -o gpustack::installs=yes -o DPkg::Options::=--force-confdef -o DPkg::Options::=--force-confold \
+    --yes --no-remove --no-install-recommends "$@"
 }
 
 install_missing() {

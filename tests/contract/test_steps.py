@@ -35,7 +35,7 @@ def test_every_need_stands_earlier() -> None:
 
 
 def test_playbooks_and_roles_are_those_of_the_steps() -> None:
-    assert sorted(path.stem for path in playbooks().glob("*.yml")) == sorted([*IDS, "site"])
+    assert sorted(path.stem for path in playbooks().glob("*.yml")) == sorted([*IDS, "site", "reset"])
     roles = [path.name for path in (playbooks() / "roles").iterdir() if path.is_dir()]
     assert sorted(roles) == sorted(id.replace("-", "_") for id in IDS)
 

@@ -103,7 +103,7 @@ def test_a_host_of_another_cluster_is_refused_and_left_as_it_is(two: lab.Lab, gp
     before = other.check_output("find /etc/kubernetes /var/lib/kubelet/config.yaml -type f -printf '%p %T@\\n' | sort")
     told = gpustack("install", "-i", two.inventory, "--yes", limit=900, code=5)
     assert "192.0.2.9" in told.stdout + told.stderr
-    assert "kubeadm reset" in told.stdout + told.stderr
+    assert "gpustack reset --limit host2 --foreign" in told.stdout + told.stderr
     after = other.check_output("find /etc/kubernetes /var/lib/kubelet/config.yaml -type f -printf '%p %T@\\n' | sort")
     assert after == before
     other.check_output("mv /etc/kubernetes/kubelet.conf.kept /etc/kubernetes/kubelet.conf")

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from gpustack.report import human, json, junit
+from gpustack.report import human, json, junit, removal, removal_json
 from gpustack.report.error import render
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Verification
-from tests.unit.report import invented
+from tests.unit.report import invented, removed
 from tests.unit.report.errors import ERRORS
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -52,6 +52,11 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "install-interrupted.txt": lambda: printed(
         lambda out: human.outcome(out, replace(invented.failed(), played=(), stopped="interrupted"))
     ),
+    "reset-shown.txt": lambda: printed(lambda out: removal.removal(out, removed.shown())),
+    "reset-nothing.txt": lambda: printed(lambda out: removal.nothing(out, removed.nothing())),
+    "reset-good.txt": lambda: printed(lambda out: removal.outcome(out, removed.good(), "runs/1")),
+    "reset-left.txt": lambda: printed(lambda out: removal.outcome(out, removed.left(), "runs/1")),
+    "reset-left.json": lambda: removal_json.text(removed.left(), "runs/1"),
     **{f"error-{error.reference}.txt": lambda error=error: render(error) for error in ERRORS},  # type: ignore[misc]
 }
 

@@ -28,7 +28,7 @@ def test_memory_that_runs_full_fails_the_hosts_and_raises_nothing(
 
     monkeypatch.setattr(playbook, "run", full)
     hosts: Sequence[str] = ("h1", "h2")
-    done = play(STEPS[0], hosts, ["overlay.yml"], tmp_path, silent)
+    done = play(STEPS[0].id, hosts, ["overlay.yml"], tmp_path, silent)
     assert done.failed == ("h1", "h2")
     assert "No space left" in done.failures[0].message
     assert "df -h" in done.failures[0].message
@@ -36,8 +36,8 @@ def test_memory_that_runs_full_fails_the_hosts_and_raises_nothing(
 
 def test_a_cancelled_play_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(playbook, "run", lambda *_: ("", 254))
-    assert play(STEPS[0], ["h1"], ["overlay.yml"], tmp_path, silent, cancelled=lambda: "interrupted").failed == ()
-    assert play(STEPS[0], ["h1"], ["overlay.yml"], tmp_path, silent).failed == ("h1",)
+    assert play(STEPS[0].id, ["h1"], ["overlay.yml"], tmp_path, silent, cancelled=lambda: "interrupted").failed == ()
+    assert play(STEPS[0].id, ["h1"], ["overlay.yml"], tmp_path, silent).failed == ("h1",)
 
 
 @pytest.fixture

@@ -163,7 +163,7 @@ def test_a_worker_of_another_cluster() -> None:
     answers = {("leftovers.kubernetes", "h2"): said("leftovers.kubernetes", "https://127.0.0.1:6443\n")}
     found = judged(STEP, answers, on="h2")["other-clusters"].mismatch
     assert found
-    assert found.hint.startswith("kubeadm reset")
+    assert found.hint.startswith("gpustack reset --limit h2 --foreign")
 
 
 def test_apparmor_is_needed_where_the_kernel_has_it() -> None:

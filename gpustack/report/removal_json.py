@@ -1,0 +1,87 @@
+"""What a reset took and what is left, as one JSON document. A field is only ever added within a version."""
+
+import json
+from dataclasses import asdict, dataclass
+
+from gpustack.report.codes import reset_code
+from gpustack.report.json import ending
+from gpustack.report.json import playbook as played_shape
+from gpustack.report.removal import after_reset
+from gpustack.report.schema import ExitShape, PlayedShape
+from gpustack.report.terminal import escaped
+from gpustack.report.words import Clean, cleaner
+from gpustack.rollout.removal import HostRemoval, Removal
+from gpustack.rollout.reset import ResetOutcome
+
+RESET = "gpustack/reset/v1"
+
+
+@dataclass(frozen=True)
+class HostResetShape:
+    """`found` was there before, `left` is there now: by step, as people write it; `node`, `holds` and `packages` too.
+    `unknown` cannot be told now, `stays` is what of ours stays on purpose. Null for nothing, or not told (pods)."""
+
+    name: str
+    cluster: str | None
+    foreign: str | None
+    pods: list[str] | None
+    found: dict[str, list[str]]
+    left: dict[str, list[str]]
+    unknown: list[str]
+    stays: list[str]
+
+
+@dataclass(frozen=True)
+class ResetShape:
+    """Of `reset`. `played` is null when nothing was played, `evidence` is a folder, `next` a command."""
+
+    schema: str
+    exit: ExitShape
+    seconds: float
+    hosts: list[HostResetShape]
+    unreached: list[str]
+    played: PlayedShape | None
+    stopped: str | None
+    evidence: str | None
+    next: str | None
+
+
+def nothing(found: Removal) -> str:
+    took = found.snapshot.took
+    return text(ResetOutcome(found, None, found, took), "")
+
+
+def text(done: ResetOutcome, evidence: str) -> str:
+    clean = cleaner(done.before.snapshot.inventory)
+    after = {one.host: one for one in done.after.hosts}
+    document = ResetShape(
+        schema=RESET,
+        exit=ending(reset_code(done)),
+        seconds=round(done.seconds, 3),
+        hosts=[host(one, after.get(one.host, one), clean) for one in done.before.hosts],
+        unreached=list(done.after.unreached),
+        played=played_shape(done.played, clean) if done.played else None,
+        stopped=clean(done.stopped) or None,
+        evidence=evidence or None,
+        next=after_reset(done) or None,
+    )
+    return escaped(json.dumps(asdict(document), indent=2, ensure_ascii=False)) + "\n"
+
+
+def host(before: HostRemoval, after: HostRemoval, clean: Clean) -> HostResetShape:
+    return HostResetShape(
+        name=before.host,
+        cluster=clean(before.cluster) or None,
+        foreign=clean(before.foreign) or None,
+        pods=None if before.pods is None else [clean(name) for name in before.pods],
+        found=things(before, clean),
+        left=things(after, clean),
+        unknown=[clean(found) for found in after.unknown],
+        stays=[clean(found) for found in after.stays],
+    )
+
+
+def things(one: HostRemoval, clean: Clean) -> dict[str, list[str]]:
+    found = {step: [clean(str(trace)) for trace in traces] for step, traces in one.traces}
+    beside = {"node": [one.node] if one.node else [], "holds": list(one.holds), "packages": list(one.packages)}
+    return found | {name: names for name, names in beside.items() if names}

@@ -1,0 +1,184 @@
+"""What `gpustack reset` would take from each host, and what stays: one snapshot, judged."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gpustack.ask.probe import FactUnavailable, Probe
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.config.host import Host
+from gpustack.probes.kube import NODES
+from gpustack.probes.leftovers import LEFTOVERS
+from gpustack.probes.membership import MEMBERSHIP
+from gpustack.probes.network import ADDRESS, ADDRESSES
+from gpustack.probes.ours import OURS, Trace
+from gpustack.probes.packages import OURS as MAIN
+from gpustack.probes.packages_of_ours import PACKAGES_OF_OURS
+from gpustack.probes.system import HOSTNAME, IDENTITY, OS
+from gpustack.steps.other_cluster import servers_of_others
+from gpustack.steps.own_node import own
+
+PROBES: tuple[Probe[Any], ...] = (
+    *OURS.values(), MEMBERSHIP, PACKAGES_OF_OURS, LEFTOVERS, NODES, IDENTITY, ADDRESS, ADDRESSES, HOSTNAME, OS,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class HostRemoval:
+    """`cluster` says which cluster the host is in, empty for none; `foreign` why that is not ours to remove, empty when
+    it is. `node` is its node in the cluster of the inventory (`drain`: it is Ready). `pods` is None when it cannot be
+    told. `traces` by step, the last step first. `packages` go, `holds` are taken off; `stays` says what of ours stays
+    and why. `unknown` names what could not be told."""
+
+    host: str
+    control_plane: bool
+    cluster: str = ""
+    foreign: str = ""
+    node: str = ""
+    drain: bool = False
+    pods: tuple[str, ...] | None = ()
+    traces: tuple[tuple[str, tuple[Trace, ...]], ...] = ()
+    packages: tuple[str, ...] = ()
+    holds: tuple[str, ...] = ()
+    stays: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def due(self) -> bool:
+        """There is something to take away, or it cannot be told that there is nothing."""
+        return bool(self.node or self.traces or self.packages or self.holds or self.unknown)
+
+
+@dataclass(frozen=True)
+class Removal:
+    """`hosts` are those asked for that were reached, `unreached` the others of them. `orphans` are workers that are not
+    asked for and would be left without a cluster. `distributions`: (host, name) of a Kubernetes of another kind."""
+
+    snapshot: Snapshot
+    hosts: tuple[HostRemoval, ...]
+    unreached: tuple[str, ...]
+    orphans: tuple[str, ...] = ()
+    distributions: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def due(self) -> tuple[HostRemoval, ...]:
+        return tuple(one for one in self.hosts if one.due)
+
+    @property
+    def foreign(self) -> tuple[HostRemoval, ...]:
+        return tuple(one for one in self.hosts if one.foreign)
+
+
+def removal(snapshot: Snapshot, names: Sequence[str], *, packages: bool = False) -> Removal:
+    """Of the hosts with these names, all when empty."""
+    wanted = [host for host in snapshot.inventory.hosts if not names or host.name in names]
+    reached = [host for host in wanted if snapshot.reach[host.name].reached]
+    found = tuple(of_host(snapshot, host, {host.name for host in wanted}, packages=packages) for host in reached)
+    return Removal(
+        snapshot,
+        found,
+        tuple(host.name for host in wanted if host not in reached),
+        orphans(snapshot, {host.name for host in wanted}),
+        tuple((host.name, name) for host in reached for name in distributions(View(snapshot, host.name))),
+    )
+
+
+def of_host(snapshot: Snapshot, host: Host, wanted: set[str], *, packages: bool) -> HostRemoval:
+    here, unknown = View(snapshot, host.name), list[str]()
+    traces: list[tuple[str, tuple[Trace, ...]]] = []
+    for step, probe in OURS.items():
+        try:
+            if found := here[probe]:
+                traces.append((step, found))
+        except FactUnavailable as error:
+            unknown.append(f"{step}: {error}")
+    cluster, foreign, pods = "", "", None
+    try:
+        cluster, foreign = whose(here)
+        pods = here[MEMBERSHIP].pods
+    except FactUnavailable as error:
+        foreign = f"which cluster it is in cannot be told: {error}"
+    node, drain = "", False
+    try:
+        mine = own(here) if has_api(snapshot) and not goes_whole(snapshot, wanted) and not host.control_plane else None
+        node, drain = (mine.name, mine.ready) if mine else ("", False)
+    except FactUnavailable as error:
+        unknown.append(f"node of this host in the cluster: {error}")
+    gone, holds, stays = of_packages(here, unknown, wanted=packages)
+    return HostRemoval(
+        host.name, host.control_plane, cluster, foreign, node, drain, pods, tuple(traces), gone, holds, stays,
+        tuple(unknown),
+    )  # fmt: skip
+
+
+def goes_whole(snapshot: Snapshot, wanted: set[str]) -> bool:
+    """Every control plane goes: a cluster takes its nodes with it."""
+    return {plane.name for plane in snapshot.inventory.control_planes} <= wanted
+
+
+def has_api(snapshot: Snapshot) -> bool:
+    """A control plane has, or may have, a cluster that could have nodes."""
+    return any(
+        not snapshot.reach[plane.name].reached or View(snapshot, plane.name)[LEFTOVERS].servers
+        for plane in snapshot.inventory.control_planes
+    )
+
+
+def whose(here: View) -> tuple[str, str]:
+    """(which cluster, why it is not ours), each empty when there is nothing to say. Raises FactUnavailable."""
+    servers, found = here[LEFTOVERS].servers, here[MEMBERSHIP]
+    name = found.cluster or (here.spec.cluster_name if servers and not servers_of_others(here) else "")
+    cluster = " ".join(part for part in (name, f"at https://{servers[0]}" if servers else "") if part)
+    if others := servers_of_others(here):
+        return cluster, f"it is a node{f' ({found.node})' if found.node else ''} of another cluster, at {others[0]}"
+    if here.host.control_plane and servers and not found.made:
+        return cluster, "the control plane on it was not made by gpustack"
+    return cluster, ""
+
+
+def of_packages(
+    here: View, unknown: list[str], *, wanted: bool
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """(those that go, holds that are taken off, what stays and why)."""
+    try:
+        found = here[PACKAGES_OF_OURS]
+    except FactUnavailable as error:
+        unknown.append(f"packages: {error}")
+        return (), (), ()
+    kept = found.kept()
+    gone = tuple(name for name in found.ours if name not in kept) if wanted else ()
+    stays = [f"package {name}: {who} needs it" for name, who in sorted(kept.items())] if wanted else []
+    if not wanted and found.ours:
+        stays.append(f"{len(found.ours)} packages that gpustack installed, {', '.join(shown(found.ours))}: --packages")
+    if found.others and any(here[OURS[step]] for step in ("containerd", "kubernetes")):
+        stays.append(f"packages {', '.join(found.others)}: apt's history does not say that gpustack installed them")
+    return gone, found.held, tuple(stays)
+
+
+def shown(names: Sequence[str]) -> list[str]:
+    """The well-known ones first."""
+    return [*(name for name in MAIN if name in names), *(name for name in names if name not in MAIN)]
+
+
+def orphans(snapshot: Snapshot, wanted: set[str]) -> tuple[str, ...]:
+    """Workers outside that are, or may be, in the cluster whose last control plane would go."""
+    if not goes_whole(snapshot, wanted):
+        return ()
+    outside = [host for host in snapshot.inventory.hosts if host.name not in wanted]
+    return tuple(host.name for host in outside if in_cluster(View(snapshot, host.name)))
+
+
+def in_cluster(here: View) -> bool:
+    """Unknown counts as yes."""
+    try:
+        return bool(set(here[LEFTOVERS].servers) - set(servers_of_others(here)))
+    except FactUnavailable:
+        return True
+
+
+def distributions(here: View) -> tuple[str, ...]:
+    try:
+        return here[LEFTOVERS].distributions
+    except FactUnavailable:
+        return ()

@@ -1,0 +1,21 @@
+"""Whether a host belongs to another cluster than that of the inventory, and what to type then."""
+
+from gpustack.ask.view import View
+from gpustack.config.endpoint import endpoint_of
+from gpustack.probes.leftovers import LEFTOVERS
+from gpustack.probes.network import ADDRESSES
+
+
+def servers_of_others(here: View) -> tuple[str, ...]:
+    """API servers (host:port) in the kubelet's and administrator's files that are none of this inventory's. A control
+    plane may name itself by any of its own addresses."""
+    planes = here.snapshot.inventory.control_planes
+    names = {endpoint_of(here.snapshot.inventory).rsplit(":", 1)[0], *(host.address for host in planes)}
+    names |= {str(host.spec.gpustack_node_ip) for host in planes}
+    names |= {address for local in here[ADDRESSES].values() for address in local} if here.host.control_plane else set()
+    return tuple(server for server in here[LEFTOVERS].servers if server.rsplit(":", 1)[0] not in names)
+
+
+def reset_of(here: View, *, foreign: bool = False) -> str:
+    """The command that takes a host out of whatever cluster it is in."""
+    return f"gpustack reset --limit {here.host.name}{' --foreign' if foreign else ''}"

@@ -1,0 +1,46 @@
+#!/bin/sh
+# Takes back what apt-install.sh did: holds, and packages that were agreed on. Reads HOLDS and PACKAGES (names; may be
+# empty). A package whose configuration files were changed is removed without them. Says `changed: …` for what it did.
+set -eu
+export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 LC_ALL=C
+
+# An installation that was broken off leaves its own script running on the host until that is through.
+exec 9>/run/gpustack-apt.lock
+flock --timeout 300 9 || {
+  echo 'an installation that was broken off has been at work on this host for 5 minutes: wait for it, or end it' >&2
+  exit 1
+}
+
+for package in $HOLDS; do
+  case $(dpkg-query -Wf '${db:Status-Want}' "$package" 2>/dev/null || :) in hold) ;; *) continue ;; esac
+  apt-mark -qq unhold "$package" >/dev/null
+  echo "changed: no hold of $package"
+done
+
+# As dpkg has it: ` PATH MD5`, with a further word for one that is obsolete.
+pristine() {
+  dpkg-query -Wf '${Conffiles}\n' "$1" | while read -r path sum _; do
+    [ -z "$path" ] || [ ! -e "$path" ] || [ "$(md5sum <"$path")" = "$sum  -" ] || exit 1
+  done
+}
+
+whole='' bare='' names=''
+for package in $PACKAGES; do
+  case $(dpkg-query -Wf '${db:Status-Status}' "$package" 2>/dev/null || :) in installed) ;; *) continue ;; esac
+  names="$names $package"
+  if pristine "$package"; then whole="$whole $package"; else bare="$bare $package"; fi
+done
+[ -n "$names" ] || exit 0
+# shellcheck disable=SC2086 # words
+others=$(apt-get -s remove $names | awk -v agreed="$names " '$1 == "Remv" && index(agreed, " " $2 " ") == 0 {print $2}')
+if [ -n "$others" ]; then
+  echo "apt would remove more than was agreed on: $others" >&2
+  exit 1
+fi
+apt_get() { apt-get -qq -o DPkg::Lock::Timeout=300 --yes "$@" >/dev/null </dev/null 9>&-; }
+# First all of them, since they need each other; then the configuration of those that nobody changed.
+# shellcheck disable=SC2086 # words
+apt_get remove $names
+# shellcheck disable=SC2086 # words
+[ -z "$whole" ] || apt_get purge $whole
+echo "changed: removed$names"

@@ -1,0 +1,38 @@
+#!/bin/sh
+# Stops the kubelet, which would start pods again, and ends the pods of containerd's namespace k8s.io; containers of
+# other namespaces go on running. Goes before the network of the pods is taken away, which containerd needs to end them.
+# Says `changed: …` for what it did.
+set -eu
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+LC_ALL=C
+export LC_ALL
+SOCKET=unix:///run/containerd/containerd.sock
+
+# A kubeadm that outlived its SSH connection would make again what is removed here.
+exec 9>/run/gpustack-kubeadm.lock
+flock --timeout 300 9 || {
+  echo 'kubeadm of an earlier run has been at work for 5 minutes: wait for it, or end it' >&2
+  exit 1
+}
+case $(systemctl show -p ActiveState --value kubelet.service) in
+  active | activating | reloading)
+    systemctl stop kubelet.service 9>&-
+    echo "changed: stopped kubelet" ;;
+esac
+
+command -v ctr >/dev/null || exit 0
+if ! systemctl -q is-active containerd; then
+  [ -n "$(ls /run/containerd/io.containerd.runtime.v2.task/k8s.io 2>/dev/null)" ] || exit 0
+  systemctl start containerd 9>&-
+  echo "changed: started containerd, which has pods to end"
+fi
+[ -n "$(timeout 30 ctr -n k8s.io containers ls -q)" ] || exit 0
+# Each program is asked to end first: etcd and databases write what they have.
+if running=$(timeout 30 crictl --runtime-endpoint "$SOCKET" ps -q 2>/dev/null); then
+  printf '%s\n' "$running" | timeout 60 xargs -r -n 1 -P 32 crictl --runtime-endpoint "$SOCKET" stop --timeout 10 >/dev/null || :
+  timeout 120 crictl --runtime-endpoint "$SOCKET" --timeout 60s rmp --all --force >/dev/null || :
+fi
+# What containerd's Kubernetes interface does not know or cannot end.
+timeout 30 ctr -n k8s.io tasks ls -q | timeout 60 xargs -r -n 1 ctr -n k8s.io tasks rm --force >/dev/null
+timeout 30 ctr -n k8s.io containers ls -q | timeout 60 xargs -r -n 1 ctr -n k8s.io containers rm
+echo "changed: ended the pods"

@@ -1,0 +1,65 @@
+#!/bin/sh
+# Takes from the host what kubeadm and the kubelet made on it, a node of either kind. Follows kept-copies.sh and
+# end-pods.sh. Says `changed: …` for what it did.
+set -eu
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+LC_ALL=C
+export LC_ALL
+cd /
+exec 9>/run/gpustack-kubeadm.lock
+flock --timeout 300 9
+
+# Root's kubeconfig is ours while it equals admin.conf. Making it, we kept the one that was there before.
+if cmp -s /root/.kube/config /etc/kubernetes/admin.conf; then
+  rm /root/.kube/config
+  echo "changed: removed /root/.kube/config"
+  before=$(find /root/.kube -maxdepth 1 -name 'config.~[0-9]*~' | sort -V | tail -n 1)
+  if [ -n "$before" ]; then
+    mv "$before" /root/.kube/config
+    echo "changed: put $before back"
+  fi
+fi
+
+confs=''
+for name in admin super-admin kubelet bootstrap-kubelet controller-manager scheduler; do
+  confs="$confs /etc/kubernetes/$name.conf"
+done
+made() {
+  # shellcheck disable=SC2086 # words
+  for path in $confs /etc/kubernetes/pki/* /etc/kubernetes/manifests/* /var/lib/kubelet/*; do
+    [ ! -e "$path" ] || return 0
+  done
+  return 1
+}
+# Without a kubeconfig it asks no API. Its phase for etcd would empty /var/lib/etcd, also one that is somebody else's.
+if made && command -v kubeadm >/dev/null; then
+  timeout --kill-after=10 300 kubeadm reset --force --cleanup-tmp-dir --kubeconfig /nonexistent \
+    --cri-socket unix:///run/containerd/containerd.sock --skip-phases=remove-etcd-member >&2 9>&-
+  echo "changed: kubeadm reset"
+fi
+# What kubeadm leaves, or all of it where there is no kubeadm.
+awk '$2 ~ "^/var/lib/kubelet/" {print $2}' /proc/mounts | sort -r | while read -r mounted; do
+  umount "$(printf '%b' "$mounted")"
+  echo "changed: unmounted $mounted"
+done
+# shellcheck disable=SC2086 # words
+drop $confs
+drop /etc/kubernetes/pki /etc/kubernetes/manifests/* /etc/kubernetes/tmp /etc/kubernetes/gpustack-kubeadm.yaml \
+  /etc/kubernetes/gpustack-kubeadm.yaml.unfinished /var/lib/etcd/member /var/log/pods /var/log/containers
+drop /var/lib/kubelet/* /var/lib/kubelet/.[!.]*
+for folder in /etc/kubernetes/manifests /etc/kubernetes /var/lib/kubelet /var/lib/etcd /root/.kube; do
+  drop_empty "$folder"
+done
+command -v nft >/dev/null || exit 0
+tables=$(nft list tables)
+for family in ip ip6; do
+  case "
+$tables
+" in
+    *"
+table $family kube-proxy
+"*)
+      nft delete table $family kube-proxy
+      echo "changed: deleted table $family kube-proxy" ;;
+  esac
+done

@@ -1,0 +1,90 @@
+"""What a step puts on a host, its role takes away again, in the reverse order; what is taken is also asked for."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.config.shipped import playbooks
+from gpustack.probes.ours import FILES, OURS
+from gpustack.rollout.removal import PROBES
+from gpustack.steps import STEPS
+
+ROLES = playbooks() / "roles"
+# Roles without a reset of their own, and why.
+WITHOUT = {"taint": "it takes a taint from a node, and the node goes with the cluster"}
+UNDONE = [step.id for step in reversed(STEPS) if step.id not in WITHOUT]
+every_undone = pytest.mark.parametrize("step", UNDONE)
+
+
+def role(step: str) -> Path:
+    return ROLES / step.replace("-", "_")
+
+
+def plays() -> list[dict[str, Any]]:
+    loaded: list[dict[str, Any]] = yaml.safe_load((playbooks() / "reset.yml").read_text())
+    return loaded
+
+
+def test_every_step_has_a_reset_or_a_reason() -> None:
+    lacking = [step.id for step in STEPS if not (role(step.id) / "tasks" / "reset.yml").is_file()]
+    assert lacking == list(WITHOUT)
+
+
+def test_steps_are_undone_in_reverse_order_on_workers_then_on_the_control_plane() -> None:
+    workers, planes = plays()
+    assert (workers["hosts"], planes["hosts"]) == ("kube_node:!kube_control_plane", "kube_control_plane")
+    for play in (workers, planes):
+        (task,) = play["tasks"]
+        assert task["ansible.builtin.include_role"] == {"name": "{{ item }}", "tasks_from": "reset"}
+        assert task["loop"] == [step.replace("-", "_") for step in UNDONE]
+
+
+def test_every_undone_step_has_its_questions_in_the_same_order() -> None:
+    assert list(OURS) == UNDONE
+    assert [probe.id for probe in OURS.values()] == [f"ours.{step}" for step in UNDONE]
+    assert {probe.id for probe in OURS.values()} <= {probe.id for probe in PROBES}
+
+
+@every_undone
+def test_arguments_of_the_reset_are_declared(step: str) -> None:
+    specs = yaml.safe_load((role(step) / "meta" / "argument_specs.yml").read_text())["argument_specs"]
+    assert specs["reset"]["short_description"]
+    assert all(option["required"] is True for option in specs["reset"]["options"].values())
+
+
+def text(step: str) -> str:
+    """What the reset of a step runs. Names that a loop puts together are followed by hand below."""
+    files = [role(step) / "tasks" / "reset.yml", *role(step).glob("files/reset*"), *role(step).glob("templates/reset*")]
+    return "\n".join(path.read_text() for path in files)
+
+
+@every_undone
+def test_what_is_asked_for_is_what_is_removed(step: str) -> None:
+    """Each file that counts as ours is named where it is removed, whole or by its last part."""
+    said = text(step)
+    put_together = {".conf", ".sources", ".gpg"}
+    unnamed = [
+        path
+        for path in FILES[step]
+        if path not in said
+        and Path(path).name not in said
+        and not (Path(path).suffix in put_together and Path(path).stem.removeprefix("gpustack-") in said)
+        and Path(path).stem not in said
+    ]
+    assert unnamed == []
+
+
+def test_containerd_s_folder_of_networks_is_never_removed() -> None:
+    """containerd 2.3 ends when it goes."""
+    for step in UNDONE:
+        lines = [line for line in text(step).splitlines() if "/etc/cni" in line]
+        assert [line for line in lines if "/etc/cni/net.d/10-flannel.conflist" not in line] == []
+
+
+def test_no_reset_flushes_rules_or_removes_by_pattern_of_others() -> None:
+    scripts = [*map(text, UNDONE), *(path.read_text() for path in (playbooks() / "files").glob("*.sh"))]
+    for said in scripts:
+        for word in ("flush ruleset", "iptables -F", "--flush", "netfilter-persistent flush", "autoremove"):
+            assert word not in said

@@ -1,0 +1,175 @@
+"""The way back on real hosts: what was there before is there after, a worker leaves and comes back, and no half-made
+state is in the way. The tests of this file stand in the order of the story and share one lab.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack import lab
+from tests.lab import witness
+from tests.lab.belongings import ANYHOW, PACKAGED, PERSON, differences, of_packages, outline
+from tests.lab.conftest import GPUSTACK, Run
+from tests.lab.firewalls import root
+from tests.lab.test_mended_cluster import killed
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
+KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s"
+HOSTS = ("host1", "host2")
+Outlines = dict[str, set[str]]
+
+
+@pytest.fixture(scope="module")
+def two(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
+    made = make_lab("reset", ["debian-12", "debian-13"])
+    for host in HOSTS:
+        root(made, host, "apt-get -q update; apt-get -qqy install --no-install-recommends iptables nftables >/dev/null")
+        root(made, host, PERSON)
+    return made
+
+
+@pytest.fixture(scope="module")
+def before(two: lab.Lab) -> Outlines:
+    return {host: outline(two, host) for host in HOSTS}
+
+
+def install(two: lab.Lab, gpustack: Run, inventory: Path | None = None) -> None:
+    gpustack("install", "-i", inventory or two.inventory, "--yes", "-q", limit=1200)
+    gpustack("verify", "-i", inventory or two.inventory, "-q")
+
+
+def reset(two: lab.Lab, gpustack: Run, *words: str, code: int = 0) -> Any:
+    done = gpustack("reset", "-i", two.inventory, "--yes", "-o", "json", *words, limit=900, code=code)
+    return json.loads(done.stdout)
+
+
+def nodes(two: lab.Lab) -> dict[str, str]:
+    said = root(two, "host1", f"{KUBECTL} get nodes --no-headers")
+    return {line.split()[0]: line.split()[1] for line in said.splitlines()}
+
+
+def compare(two: lab.Lab, before: Outlines, host: str, *, packages: bool) -> list[str]:
+    allowed = [*ANYHOW, *([] if packages else PACKAGED)]
+    return differences(before[host], outline(two, host), allowed, of_packages(two, host))
+
+
+def test_bare_hosts_have_nothing_to_remove(two: lab.Lab, before: Outlines, gpustack: Run) -> None:
+    assert "nothing of gpustack's is on them" in gpustack("reset", "-i", two.inventory).stdout
+    for host in HOSTS:
+        assert differences(before[host], outline(two, host), ANYHOW) == []
+
+
+def test_without_a_yes_nothing_goes_and_a_control_plane_does_not_leave_its_workers(two: lab.Lab, gpustack: Run) -> None:
+    install(two, gpustack)
+    shown = gpustack("reset", "-i", two.inventory, code=5)
+    assert "control plane of gpustack at https://" in shown.stdout
+    assert "reset-not-agreed" in shown.stderr
+    refused = gpustack("reset", "-i", two.inventory, "--limit", "host1", "--yes", code=5)
+    assert "reset-orphans" in refused.stderr
+    gpustack("verify", "-i", two.inventory, "-q")
+
+
+def test_a_worker_leaves_and_the_next_install_brings_it_back(two: lab.Lab, before: Outlines, gpustack: Run) -> None:
+    ssh = subprocess.Popen(["ssh", "-F", str(two.ssh_config), "host2", "sleep 600"])
+    told = reset(two, gpustack, "--limit", "host2")
+    assert told["hosts"][0]["found"]["node"] == ["host2"]
+    assert nodes(two) == {"host1": "Ready"}
+    assert compare(two, before, "host2", packages=False) == []
+    assert ssh.poll() is None, "the connection from before is still there"
+    ssh.kill()
+    ssh.wait()
+    install(two, gpustack)
+    assert nodes(two) == {"host1": "Ready", "host2": "Ready"}
+
+
+def test_a_dead_api_is_no_obstacle(two: lab.Lab, before: Outlines, gpustack: Run) -> None:
+    host = witness.host(two, "host1")
+    host.check_output("mv /etc/kubernetes/manifests/kube-apiserver.yaml /root/")
+    witness.until("the API is gone", lambda: host.run("curl -sk https://127.0.0.1:6443/livez").rc != 0)
+    told = reset(two, gpustack, "--limit", "host2", code=8)
+    assert [text.partition(":")[0] for text in told["hosts"][0]["unknown"]] == ["node of this host in the cluster"]
+    assert compare(two, before, "host2", packages=False) == []
+
+
+def test_a_reset_that_is_killed_is_taken_up_again(two: lab.Lab, before: Outlines, gpustack: Run) -> None:
+    """Containers of somebody else in containerd go on through all of it."""
+    host = witness.host(two, "host1")
+    root(two, "host1", f"crictl pull {witness.IMAGE} >/dev/null")
+    root(two, "host1", f"ctr -n k8s.io images export - {witness.IMAGE} | ctr -n person images import - >/dev/null")
+    root(two, "host1", f"ctr -n person run -d {witness.IMAGE} theirs sleep 3600")
+    pid = host.check_output("ctr -n person tasks ls | awk '$1 == \"theirs\" {print $2}'")
+    child = subprocess.Popen(
+        [*GPUSTACK, "reset", "-i", str(two.inventory), "--yes"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    witness.until("the kubelet is stopped", lambda: not host.service("kubelet").is_running, 300)
+    os.kill(child.pid, signal.SIGKILL)
+    child.communicate(timeout=30)
+    assert host.run("ls /etc/kubernetes/pki /etc/apt/sources.list.d/gpustack-containerd.sources").rc == 0
+    witness.until(
+        "the lock ended with its holder",
+        lambda: gpustack("reset", "-i", two.inventory, "--yes", code=None, limit=900).returncode == 0,
+    )
+    for name in HOSTS:
+        found = compare(two, before, name, packages=False)
+        assert [line for line in found if "containerd-shim" not in line] == []
+    assert host.check_output("ctr -n person tasks ls | awk '$1 == \"theirs\" {print $2}'") == pid
+    assert host.file("/root/.kube/config").content_string == "person\n"
+    again = reset(two, gpustack)
+    assert (again["played"], [one["found"] for one in again["hosts"]]) == (None, [{}, {}])
+    kept = gpustack("reset", "-i", two.inventory, "--packages", code=5).stdout
+    assert "package containerd.io: containerd's-namespace-person needs it" in kept
+    root(two, "host1", "ctr -n person tasks rm -f theirs; ctr -n person containers rm theirs")
+    root(two, "host1", f"ctr -n person images rm {witness.IMAGE} >/dev/null")
+
+
+def test_after_an_initialisation_that_was_broken_off(two: lab.Lab, before: Outlines, gpustack: Run) -> None:
+    with ThreadPoolExecutor() as pool:
+        killing = pool.submit(killed, two, "kubeadm", "/etc/kubernetes/manifests/etcd.yaml")
+        gpustack("install", "-i", two.inventory, "--yes", limit=900, code=5)
+        assert killing.result().returncode == 0
+    assert witness.host(two, "host1").file("/etc/kubernetes/gpustack-kubeadm.yaml.unfinished").exists
+    reset(two, gpustack)
+    for host in HOSTS:
+        assert compare(two, before, host, packages=False) == []
+
+
+def test_with_its_packages_nothing_but_the_list_is_left(
+    two: lab.Lab, before: Outlines, gpustack: Run, tmp_path: Path
+) -> None:
+    """kube-proxy in nftables mode this time."""
+    folder = tmp_path / "inventory"
+    shutil.copytree(two.inventory, folder)
+    path = folder / "group_vars" / "all" / "gpustack.yml"
+    spec = yaml.safe_load(path.read_text())
+    spec["gpustack"].setdefault("kube_proxy", {})["mode"] = "nftables"
+    path.write_text(yaml.safe_dump(spec))
+    install(two, gpustack, folder)
+    assert "table ip kube-proxy" in root(two, "host2", "nft list tables")
+    reset(two, gpustack, "--packages")
+    for host in HOSTS:
+        assert compare(two, before, host, packages=True) == []
+    assert reset(two, gpustack, "--packages")["played"] is None
+
+
+def test_a_host_of_another_cluster_needs_its_own_word(two: lab.Lab, gpustack: Run) -> None:
+    """Its files are made by hand: what counts is whose API they name."""
+    old = "clusters:\\n- cluster:\\n    server: https://old.example:6443\\n"
+    root(two, "host2", f"mkdir -p /etc/kubernetes; printf '{old}' >/etc/kubernetes/kubelet.conf")
+    planned = gpustack("plan", "-i", two.inventory, code=1).stdout
+    assert "gpustack reset --limit host2 --foreign" in planned
+    refused = gpustack("reset", "-i", two.inventory, "--limit", "host2", "--yes", code=5)
+    assert "old.example:6443" in refused.stdout + refused.stderr
+    assert root(two, "host2", "ls /etc/kubernetes/kubelet.conf")
+    reset(two, gpustack, "--limit", "host2", "--foreign")
+    assert not witness.host(two, "host2").file("/etc/kubernetes/kubelet.conf").exists
+    assert witness.host(two, "host2").file("/etc/kubernetes/person.yaml").exists

@@ -1,0 +1,183 @@
+"""`reset`: shown before it is asked, asked before it is done; some hosts need a further word; told by exit code."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from gpustack.ask import gather as gathering
+from gpustack.ask.snapshot import Snapshot
+from gpustack.cli import wiring
+from gpustack.cli.app import app
+from gpustack.config.host import Host
+from gpustack.errors import GpustackError, LockedError, UnreachableError
+from gpustack.rollout import evidence, lock, playbook
+from gpustack.rollout.plan import Played
+from tests.unit.rollout.taken import INVENTORY, PLANE, WORKER, node, nodes, taken
+
+CLUSTER = {"k1": PLANE, "k2": WORKER}
+
+
+class World:
+    """Hosts as they are, and after a play as `after` has them. What was locked and played is kept."""
+
+    def __init__(self, before: Snapshot, after: Snapshot) -> None:
+        self.snapshots, self.locked, self.played = [before, after], list[str](), list[Sequence[str]]()
+
+    def gather(self, *_: Any, **__: Any) -> Snapshot:
+        return self.snapshots[1 if self.played else 0]
+
+    def play(self, name: str, hosts: Sequence[str], *_: Any, **__: Any) -> Played:
+        assert (name, self.locked[-1]) == ("reset", "held"), "the lock is held while it plays"
+        self.played.append(list(hosts))
+        return Played(name, tuple(hosts), tuple(hosts), (), (), 1.0, "ansible-playbook reset.yml")
+
+    @contextmanager
+    def lock(self, host: Host, doing: str) -> Iterator[SimpleNamespace]:
+        self.locked += [f"{host.name} {doing}", "held"]
+        yield SimpleNamespace(lost="")
+        self.locked.append("released")
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., World]:
+    def made(before: Snapshot, after: Snapshot | None = None) -> World:
+        found = World(before, after or taken())
+        monkeypatch.setattr(wiring, "opened", lambda *_, **__: INVENTORY)
+        monkeypatch.setattr(gathering, "gather", found.gather)
+        monkeypatch.setattr(playbook, "play", found.play)
+        monkeypatch.setattr(lock, "lock", found.lock)
+        monkeypatch.setattr(evidence, "runs", lambda: tmp_path / "runs")
+        monkeypatch.setattr(evidence, "recorder", lambda folder, onward: onward)
+        return found
+
+    return made
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, ["reset", *words])
+
+
+def error(*words: str) -> GpustackError:
+    raised = run(*words).exception
+    assert isinstance(raised, GpustackError), raised
+    return raised
+
+
+def test_without_a_terminal_nothing_is_removed_but_all_is_shown(world: Callable[..., World]) -> None:
+    made = world(taken(CLUSTER))
+    result = run("-q")
+    assert isinstance(result.exception, GpustackError)
+    assert (result.exception.reference, result.exception.code) == ("reset-not-agreed", 5)
+    assert "k1  control plane of gpustack at https://10.0.0.1:6443" in result.stdout
+    assert "pods end       1 of yours (default/web), 1 of Kubernetes" in result.stdout
+    assert "link cni0" in result.stdout
+    assert (made.played, made.locked) == ([], [])
+
+
+@pytest.mark.parametrize(("said", "plays"), [("y\n", 1), ("yes\n", 1), ("n\n", 0), ("\n", 0), ("", 0)])
+def test_on_a_terminal_only_a_yes_removes(
+    world: Callable[..., World], monkeypatch: pytest.MonkeyPatch, said: str, plays: int
+) -> None:
+    class Terminal:
+        isatty = staticmethod(lambda: True)
+        readline = staticmethod(lambda: said)
+
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    made = world(taken(CLUSTER))
+    with pytest.raises((SystemExit, GpustackError)):
+        app(["reset", "-q"])
+    assert len(made.played) == plays
+
+
+def test_what_is_there_is_removed_under_the_lock_and_asked_for_again(
+    world: Callable[..., World], tmp_path: Path
+) -> None:
+    made = world(taken(CLUSTER))
+    result = run("--yes", "-q")
+    assert result.exit_code == 0, result.exception
+    assert "nothing of gpustack's is left" in result.stdout
+    assert made.played == [["k1", "k2"]]
+    assert made.locked == ["k1 reset", "held", "released"]
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert folder.name.split("-")[1] == "reset"
+    assert {path.name for path in folder.iterdir()} == {"overlay.yml", "snapshot.jsonl"}
+
+
+def test_nothing_to_do_takes_no_lock(world: Callable[..., World]) -> None:
+    made = world(taken())
+    result = run("-q")
+    assert (result.exit_code, made.locked) == (0, [])
+    assert "nothing of gpustack's is on them" in result.stdout
+
+
+def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
+    world(taken(CLUSTER), taken({"k2": {"ours.flannel": "link cni0\n"}}))
+    result = run("--yes", "-q", "-o", "json")
+    told = json.loads(result.stdout)
+    assert (told["schema"], told["exit"]["code"], result.exit_code) == ("gpustack/reset/v1", 6, 6)
+    two = told["hosts"][1]
+    assert two["found"] == {"flannel": ["link cni0"], "control-plane": ["/etc/kubernetes/kubelet.conf"]}
+    assert two["left"] == {"flannel": ["link cni0"]}
+    assert told["next"] == "gpustack reset -i hosts.yml"
+
+
+def test_nothing_to_do_as_a_document(world: Callable[..., World]) -> None:
+    world(taken(unreached=("k3",)))
+    result = run("-q", "-o", "json")
+    told = json.loads(result.stdout)
+    assert (told["exit"]["code"], result.exit_code, told["unreached"], told["played"]) == (8, 8, ["k3"], None)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "words", "reference"),
+    [
+        ({"k1": PLANE, "k2": WORKER | {"leftovers.kubernetes": "https://old:6443\n"}}, [], "reset-foreign"),
+        (CLUSTER, ["--limit", "k1"], "reset-orphans"),
+        (CLUSTER | {"k3": {"leftovers.kubernetes": "/etc/rancher/k3s\n"}}, ["--foreign"], "reset-distribution"),
+    ],
+)
+def test_refused_even_with_yes(
+    world: Callable[..., World], hosts: dict[str, Any], words: list[str], reference: str
+) -> None:
+    made = world(taken(hosts))
+    assert error("--yes", "-q", *words).reference == reference
+    assert (made.played, made.locked) == ([], [])
+
+
+def test_another_cluster_s_host_needs_its_own_word(world: Callable[..., World]) -> None:
+    made = world(taken({"k1": PLANE, "k2": WORKER | {"leftovers.kubernetes": "https://old:6443\n"}}, nodes(node("k1"))))
+    refused = error("--yes", "-q", "--limit", "k2")
+    assert refused.why == "k2: it is a node (k2) of another cluster, at old:6443"
+    assert refused.hint == "gpustack reset --limit k2 --foreign"
+    assert run("--yes", "-q", "--limit", "k2", "--foreign").exit_code == 0
+    assert made.played == [["k2"]]
+
+
+def test_without_its_control_plane_a_worker_holds_the_lock(world: Callable[..., World]) -> None:
+    made = world(taken(CLUSTER, unreached=("k1",)), taken(unreached=("k1",)))
+    result = run("--yes", "-q", "--limit", "k2")
+    assert made.locked[0] == "k2 reset"
+    assert result.exit_code == 8, "its node cannot be asked about"
+
+
+def test_who_cannot_be_asked_ends_it(world: Callable[..., World]) -> None:
+    world(taken(CLUSTER, unreached=("k2",)))
+    assert isinstance(error("--yes", "-q", "--limit", "k2"), UnreachableError)
+
+
+def test_another_operator_ends_it(world: Callable[..., World], monkeypatch: pytest.MonkeyPatch) -> None:
+    made = world(taken(CLUSTER))
+
+    def locked(*_: Any) -> None:
+        raise LockedError("locked", "ann is at it")
+
+    monkeypatch.setattr(lock, "lock", locked)
+    assert error("--yes", "-q").code == 7
+    assert made.played == []

@@ -1,0 +1,86 @@
+"""The reset: it plays what was shown, asks again, and only the second answer counts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from gpustack.ask.snapshot import Snapshot
+from gpustack.events import silent
+from gpustack.report.codes import reset_code
+from gpustack.rollout.overlay import overlay
+from gpustack.rollout.plan import Played, TaskFailure
+from gpustack.rollout.removal import removal
+from gpustack.rollout.reset import ResetOutcome, reset
+from tests.unit.rollout.taken import PLANE, WORKER, node, nodes, taken
+
+BEFORE = taken({"k1": PLANE, "k2": WORKER}, nodes(node("k1"), node("k2")))
+
+
+def run(
+    after: Snapshot, names: Sequence[str] = (), fails: Sequence[str] = (), cancelled: bool = False
+) -> tuple[ResetOutcome, dict[str, Any]]:
+    told: dict[str, Any] = {}
+
+    def play(hosts: Sequence[str], more: Mapping[str, Mapping[str, Any]]) -> Played:
+        told.update(hosts=list(hosts), more=more)
+        failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in fails)
+        return Played("reset", tuple(hosts), tuple(hosts), tuple(fails), failures, 1.0, "ansible-playbook")
+
+    outcome = reset(
+        removal(BEFORE, names),
+        names,
+        lambda: after,
+        play,
+        silent,
+        packages=False,
+        cancelled=lambda: "interrupted" if cancelled else "",
+    )
+    return outcome, told
+
+
+def test_only_hosts_with_something_are_played_with_what_was_shown() -> None:
+    outcome, told = run(taken(), ["k2", "k3"])
+    assert told["hosts"] == ["k2"]
+    assert told["more"]["k2"]["gpustack_reset"] == {
+        "node": "k2", "drain": True, "packages": [], "holds": [], "pod_cidr": "10.244.0.0/16",
+    }  # fmt: skip
+    assert (outcome.left, outcome.unknown, reset_code(outcome)) == ((), (), 0)
+
+
+def test_what_is_found_again_is_left() -> None:
+    outcome, _ = run(taken({"k2": {"ours.flannel": "link cni0\n"}}))
+    assert [one.host for one in outcome.left] == ["k2"]
+    assert reset_code(outcome) == 6
+
+
+def test_a_node_that_is_still_there_is_left() -> None:
+    outcome, _ = run(taken({"k1": PLANE}, nodes(node("k1"), node("k2"))), ["k2"])
+    assert [one.node for one in outcome.left] == ["k2"]
+
+
+@pytest.mark.parametrize(
+    ("after", "fails", "cancelled", "code"),
+    [
+        (taken(), ["k1"], False, 5),
+        (taken({"k1": PLANE}), [], True, 130),
+        (taken(unreached=("k2",)), [], False, 8),
+        (taken({"k1": {"ours.packages": "broken"}}), [], False, 8),
+    ],
+    ids=["a task failed", "interrupted", "a host is gone", "no answer"],
+)
+def test_exit_codes(after: Snapshot, fails: list[str], cancelled: bool, code: int) -> None:
+    assert reset_code(run(after, (), fails, cancelled)[0]) == code
+
+
+def test_interrupted_before_the_play_plays_nothing() -> None:
+    outcome, told = run(taken({"k1": PLANE}), cancelled=True)
+    assert (told, outcome.played, outcome.stopped) == ({}, None, "interrupted")
+
+
+def test_a_host_that_cannot_be_told_well_is_in_the_overlay_too() -> None:
+    """A reset needs no address and no release of a host."""
+    broken = taken({"k2": {"network.address": "", "system.os": ""}})
+    hosts = overlay(broken, {"k2": {"gpustack_reset": {"node": ""}}})["all"]["hosts"]
+    assert hosts["k2"] == {"gpustack_reset": {"node": ""}}
+    assert "gpustack" in hosts["k1"]
