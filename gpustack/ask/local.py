@@ -14,11 +14,9 @@ from gpustack.ask.snapshot import Reach
 from gpustack.config.host import Host
 
 
-def run(
-    host: Host, command: str, stdin: bytes, limit: float, more: More = None, first: str = "", last: str = ""
-) -> Iterator[str]:
-    """Lines of the output behind `first` as they come, then those of the error output; at the limit, or after the line
-    `last`, what has arrived counts. Raises HostRefused."""
+def run(host: Host, command: str, stdin: bytes, limit: float, more: More = None, last: str = "") -> Iterator[str]:
+    """Lines of the output as they come, then those of the error output; at the limit, or after the line `last`, what
+    has arrived counts. Raises HostRefused."""
     process = subprocess.Popen(
         ["sh", "-c", command],
         stdin=subprocess.PIPE,
@@ -38,17 +36,16 @@ def run(
     try:
         feeder = threading.Thread(target=feed, args=(process, stdin, more), daemon=True)
         feeder.start()
-        began = not first
+        any_line = False
         for raw in spoken(process, last.encode()):
-            if began:
-                yield raw.decode(errors="replace")
-            began = began or raw == first.encode()
+            any_line = True
+            yield raw.decode(errors="replace")
         rc = process.wait()
         reader.join(timeout=AFTER_LAST)
         text = errors.decode(errors="replace")
-        if not began and (refusal := sudo_refusal(host, text, rc)):
+        if refusal := sudo_refusal(host, text, rc):
             raise refusal
-        if not began and rc != 0:
+        if not any_line and rc != 0:
             raise HostRefused(Reach(host.name, "host-no-shell", f"the shell ended with {rc}: {text.strip()[:200]}", ""))
         yield from text.removesuffix("\n").split("\n") if text else ()
     finally:

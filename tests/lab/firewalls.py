@@ -1,8 +1,8 @@
 """Hosts with a firewall of their own, as operators write them: nothing in, through or out but what they named.
 
 192.0.2.99 and port 9999 are the operator's own business and must come through everything unchanged; 192.0.2.66 is one
-that a tool like fail2ban has shut out at run time, in the words of its actions iptables-multiport and nftables. Port
-8480 is where the hosts get packages and images.
+that a tool like fail2ban has shut out at run time, in the words of its actions iptables-multiport and nftables. What
+the hosts themselves need, packages, images and names, is let out.
 """
 
 import re
@@ -24,7 +24,8 @@ QUIET = (
 )
 UFW = QUIET.format("ufw") + (
     "ufw default deny incoming; ufw default deny routed; ufw default deny outgoing; ufw allow 22/tcp\n"
-    "ufw deny from 192.0.2.99; ufw allow 9999/tcp; ufw allow out 9999/tcp; ufw allow out 8480/tcp; ufw --force enable"
+    "ufw deny from 192.0.2.99; ufw allow 9999/tcp; ufw allow out 9999/tcp; ufw allow out 80,443,8480/tcp\n"
+    "ufw allow out 53; ufw --force enable"
 )
 # One host lives in the zone public, the other in drop.
 FIREWALLD = (
@@ -40,7 +41,8 @@ keep --policy=quiet --add-ingress-zone=HOST
 keep --policy=quiet --add-egress-zone=ANY
 keep --policy=quiet --set-target=DROP
 keep --policy=quiet --add-port=9999/tcp
-keep --policy=quiet --add-port=8480/tcp
+keep --policy=quiet --add-port=80/tcp --add-port=443/tcp --add-port=8480/tcp
+keep --policy=quiet --add-service=dns
 firewall-cmd --reload
 """
 )
@@ -67,7 +69,8 @@ table inet filter {
 		ct state established,related accept
 		oifname "lo" accept
 		meta l4proto { icmp, ipv6-icmp } accept
-		tcp dport { 8480, 9999 } accept
+		tcp dport { 80, 443, 8480, 9999 } accept
+		meta l4proto { tcp, udp } th dport 53 accept
 	}
 }
 RULES
@@ -92,7 +95,8 @@ cat >/etc/iptables/rules.v4 <<'RULES'
 -A FORWARD -j REJECT --reject-with icmp-host-prohibited
 -A OUTPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT
 -A OUTPUT -o lo -j ACCEPT
--A OUTPUT -p tcp -m multiport --dports 8480,9999 -j ACCEPT
+-A OUTPUT -p tcp -m multiport --dports 80,443,8480,9999 -j ACCEPT
+-A OUTPUT -p udp -m udp --dport 53 -j ACCEPT
 -A OUTPUT -j LOGDROP
 -A LOGDROP -m limit --limit 5/min -j LOG --log-prefix "dropped: "
 -A LOGDROP -j DROP
@@ -170,7 +174,7 @@ ON = {
 
 STORES = "/etc/iptables /etc/nftables.conf /etc/ufw /etc/firewalld /etc/default/ufw"
 # What the host has for rules, without counters. Firewalld makes its table anew at every change: its own words count.
-RULES = r"""iptables -S; systemctl -q is-active firewalld || nft -s list ruleset
+RULES = r"""iptables -S; ! systemctl -q is-active nftables || nft -s list ruleset
 cat /etc/iptables/rules.v4 /etc/nftables.conf /etc/default/ufw /etc/ufw/ufw.conf 2>/dev/null
 for file in /etc/firewalld/zones/*.xml /etc/firewalld/policies/*.xml; do
   case $file in */gpustack-* | *\*.xml) ;; *) cat "$file" ;; esac
@@ -179,6 +183,10 @@ ufw show added 2>/dev/null; firewall-cmd --list-all-zones 2>/dev/null; :
 """
 # Every file that a firewall reads at boot, with its time.
 KEPT = f"find {STORES} /usr/share/netfilter-persistent -type f -printf '%p %T@ %s\\n' 2>/dev/null | sort; :"
+# All that names us or the pod network, in the kernel and in those files.
+OURS = f"""nft list ruleset | grep -iE 'gpustack|10\\.244'; iptables-save 2>/dev/null | grep -E 'GPUSTACK|10\\.244'
+grep -rsE 'gpustack|GPUSTACK|10\\.244' {STORES} /usr/share/netfilter-persistent /etc/systemd/system/nftables.service.d
+ls -d /usr/local/lib/gpustack 2>/dev/null; :"""
 BESIDE = r"""nft -f - <<'RULES'
 table inet beside {
 	chain input {
@@ -201,10 +209,17 @@ def root(at: lab.Lab, host: str, script: str) -> str:
 
 
 def wall(at: lab.Lab, *whose: str) -> None:
-    """Each host gets its firewall. The kernel knows SSH connections from their beginning once a rule asks for it."""
-    everywhere(at, "iptables -A INPUT -m conntrack --ctstate ESTABLISHED")
-    with ThreadPoolExecutor() as pool:
+    """Each host gets its firewall."""
+    with tracked(at), ThreadPoolExecutor() as pool:
         list(pool.map(lambda host, who: root(at, host.name, MANAGERS[who]), at.hosts, whose))
+
+
+@contextmanager
+def tracked(at: lab.Lab) -> Iterator[None]:
+    """The kernel knows a connection from its beginning only once a rule asks for it; without that, what a host answers
+    to whoever turns the firewall on by SSH is no answer but something new that is denied."""
+    everywhere(at, "iptables -A INPUT -m conntrack --ctstate ESTABLISHED")
+    yield
     everywhere(at, "iptables -D INPUT -m conntrack --ctstate ESTABLISHED 2>/dev/null || :")
 
 

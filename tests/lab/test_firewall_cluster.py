@@ -145,5 +145,13 @@ def test_cluster_behind(
     assert stored(at) == []
     assert lost(lasting, rules(at)) == []
     assert "nothing to do" in gpustack("install", "-i", at.inventory, "--yes").stdout
+    with open_connection(at) as answers:
+        gpustack("reset", "-i", at.inventory, "--yes", limit=900)
+        answers()
+    assert everywhere(at, firewalls.OURS) == {"host1": [], "host2": []}
+    assert everywhere(at, "iptables-save | grep -E 'KUBE-|FLANNEL-'; :") == {"host1": [], "host2": []}
+    assert {host: sorted(lines) for host, lines in rules(at).items()} == {
+        host: sorted(lines) for host, lines in lasting.items()
+    }
     with capsys.disabled():
         print(f" {'-'.join(pair)}: {before} flows pass after install, {after} after the reboot")

@@ -9,6 +9,7 @@ from typing import Any
 import testinfra
 from kubernetes import client, config
 from kubernetes.stream import stream
+from urllib3.exceptions import HTTPError
 
 from gpustack import lab
 
@@ -33,7 +34,7 @@ def until(what: str, ask: Callable[[], Any], limit: float = 120) -> Any:
             last = ask()
             if last:
                 return last
-        except (client.ApiException, OSError) as error:
+        except (client.ApiException, HTTPError, OSError) as error:
             last = error
         time.sleep(0.5)
     raise AssertionError(f"{what}: not within {limit} s; last {last!r}")
