@@ -32,7 +32,6 @@ class Exchange:
     errors: bytes = b""
     rc: int = -1
     open_in: bool = True
-    said: bool = False
     rest: Lines = field(default_factory=Lines)
 
     def lines(self, deadline: float) -> Iterator[str]:
@@ -93,6 +92,4 @@ class Exchange:
         return True
 
     def read(self) -> list[bytes]:
-        lines = self.rest.feed(self.channel.recv(262144))
-        self.said = self.said or bool(lines)
-        return lines
+        return self.rest.feed(self.channel.recv(262144))

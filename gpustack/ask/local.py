@@ -14,9 +14,11 @@ from gpustack.ask.snapshot import Reach
 from gpustack.config.host import Host
 
 
-def run(host: Host, command: str, stdin: bytes, limit: float, more: More = None, last: str = "") -> Iterator[str]:
-    """Lines of the output as they come, then those of the error output; at the limit, or after the line `last`, what
-    has arrived counts. Raises HostRefused."""
+def run(
+    host: Host, command: str, stdin: bytes, limit: float, more: More = None, first: str = "", last: str = ""
+) -> Iterator[str]:
+    """Lines of the output behind `first` as they come, then those of the error output; at the limit, or after the line
+    `last`, what has arrived counts. Raises HostRefused."""
     process = subprocess.Popen(
         ["sh", "-c", command],
         stdin=subprocess.PIPE,
@@ -36,16 +38,17 @@ def run(host: Host, command: str, stdin: bytes, limit: float, more: More = None,
     try:
         feeder = threading.Thread(target=feed, args=(process, stdin, more), daemon=True)
         feeder.start()
-        any_line = False
+        began = not first
         for raw in spoken(process, last.encode()):
-            any_line = True
-            yield raw.decode(errors="replace")
+            if began:
+                yield raw.decode(errors="replace")
+            began = began or raw == first.encode()
         rc = process.wait()
         reader.join(timeout=AFTER_LAST)
         text = errors.decode(errors="replace")
-        if refusal := sudo_refusal(host, text, rc):
+        if not began and (refusal := sudo_refusal(host, text, rc)):
             raise refusal
-        if not any_line and rc != 0:
+        if not began and rc != 0:
             raise HostRefused(Reach(host.name, "host-no-shell", f"the shell ended with {rc}: {text.strip()[:200]}", ""))
         yield from text.removesuffix("\n").split("\n") if text else ()
     finally:

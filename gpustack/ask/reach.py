@@ -12,13 +12,14 @@ CONNECT_LIMIT = 10
 HOST_LIMIT = 45
 
 # Runs as root without sudo where we are root already. Under sudo the password may or may not be asked for: when it is
-# not, its line would reach the shell, so everything up to a random marker is read away first.
+# not, its line would reach the shell, so everything up to a random marker is read away first. The marker is then said
+# back: all before it is a talkative dotfile's, and no word of sudo's comes after it.
 AS_ROOT = r"""
 if [ "$(id -u)" = 0 ]; then exec sh -c '{skip}'; fi
 command -v sudo >/dev/null 2>&1 || {{ echo GPUSTACK-NO-SUDO >&2; exit 97; }}
 exec sudo {flags} -p "" sh -c '{skip}'
 """
-SKIP = 'while IFS= read -r l && [ "$l" != "{mark}" ]; do :; done; exec sh -s'
+SKIP = 'while IFS= read -r l && [ "$l" != "{mark}" ]; do :; done; echo; echo {mark}; exec sh -s'
 
 
 class HostRefused(Exception):
@@ -61,10 +62,10 @@ def through(host: Host, script: str, more: More, limit: float, last: str) -> Ite
     if host.connection == "local":
         from gpustack.ask import local
 
-        return local.run(host, command, data, limit, more, last)
+        return local.run(host, command, data, limit, more, mark, last)
     from gpustack.ask import ssh
 
-    return ssh.run(host, command, data, limit, more, last)
+    return ssh.run(host, command, data, limit, more, mark, last)
 
 
 def sudo_refusal(host: Host, errors: str, rc: int) -> HostRefused | None:

@@ -4,17 +4,18 @@ line, grouped by host, so that a reader needs to hold one host at a time.
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
-from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer
 from gpustack.ask.redact import redact
 from gpustack.ask.snapshot import Reach, Snapshot, keyed
+from gpustack.ask.typed import fits
 from gpustack.config.host import Host, HostSpec
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
@@ -22,6 +23,7 @@ from gpustack.errors import UsageError
 
 SCHEMA = "gpustack/recording/v1"
 HOST_FIELDS = ("name", "address", "connection", "port", "user")
+Kind = TypeVar("Kind")
 DEFAULTS = {field.name: field.default for field in fields(Answer)}
 
 
@@ -80,12 +82,12 @@ def host_line(host: Host, reach: Reach | None, said: Any) -> dict[str, Any]:
 def read(path: Path) -> Snapshot:
     """Raises UsageError when the file is not there, or is not a recording that this release can read."""
     try:
-        with path.open() as file:
+        with path.open(encoding="utf-8") as file:
             header, hosts = stream(file)
             answers: dict[tuple[str, str], Answer] = {}
             for _, found in hosts:
                 answers.update(keyed(found))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, *UNREADABLE) as error:
         why = f"{type(error).__name__}: {error}"
         raise UsageError(
             "recording-unreadable", f"{path} is not a recording.", why, "gpustack snapshot --out FILE"
@@ -102,23 +104,49 @@ def stream(given: Iterable[str]) -> tuple[Header, Iterator[tuple[str, tuple[Answ
     head = json.loads(next(source, ""))
     if head["schema"] != SCHEMA:
         raise ValueError(f"it is of schema {head['schema']}, this release reads {SCHEMA}")
-    answers = (Answer(**json.loads(line)) for line in source)
+    header = header_of(head)
+    places = {CLUSTER, *(host.name for host in header.inventory.hosts)}
+    answers = (answer_of(line, places) for line in source)
     hosts = ((where, tuple(found)) for where, found in groupby(answers, key=lambda answer: answer.where))
-    return header_of(head), hosts
+    return header, hosts
+
+
+def typed(value: Kind) -> Kind:
+    """A file is as little to be trusted as a host."""
+    if not fits(value, type(value)):
+        raise ValueError(f"not of the right types: {value}")
+    return value
+
+
+def answer_of(line: str, places: Container[str]) -> Answer:
+    entry = json.loads(line, parse_constant=float_refused)
+    answer = typed(Answer(**entry | {"took": float(entry.get("took", 0.0))}))
+    if answer.where not in places:
+        raise ValueError(f"an answer of {answer.where}, which is no host of the recording")
+    return answer
+
+
+def float_refused(name: str) -> float:
+    raise ValueError(f"{name} is no number")
 
 
 def header_of(head: dict[str, Any]) -> Header:
     hosts = tuple(
-        Host(
-            **{name: entry[name] for name in HOST_FIELDS if name in entry},
-            groups=frozenset(entry["groups"]),
-            spec=HostSpec.model_validate(entry["spec"]),
+        typed(
+            Host(
+                **{name: entry[name] for name in HOST_FIELDS if name in entry},
+                groups=frozenset(entry["groups"]),
+                spec=HostSpec.model_validate(entry["spec"]),
+            )
         )
         for entry in head["hosts"]
     )
-    return Header(
-        taken=datetime.fromisoformat(head["taken"]),
-        took=float(head["took"]),
-        inventory=Inventory(Path(head["source"]) if head["source"] else None, hosts, Spec.model_validate(head["spec"])),
-        reach={entry["name"]: Reach(entry["name"], **entry["reach"]) for entry in head["hosts"] if "reach" in entry},
-    )
+    taken = datetime.fromisoformat(head["taken"])
+    if taken.tzinfo is None or len({host.name for host in hosts}) < len(hosts):
+        raise ValueError("a time without its zone, or a host twice")
+    inventory = Inventory(Path(head["source"]) if head["source"] else None, hosts, Spec.model_validate(head["spec"]))
+    if not inventory.control_planes:
+        raise ValueError("no control plane among the hosts")
+    said = {entry["name"]: entry["reach"] for entry in head["hosts"] if "reach" in entry}
+    reach = {name: typed(Reach(name, **words)) for name, words in said.items()}
+    return Header(taken, float(head["took"]), inventory, reach)

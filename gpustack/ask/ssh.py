@@ -20,19 +20,25 @@ if TYPE_CHECKING:
     from fabric import Connection
 
 
-def run(host: Host, command: str, stdin: bytes, limit: float, more: More = None, last: str = "") -> Iterator[str]:
-    """Lines of the output as they come, then those of the error output; at the limit, or after the line `last`, what
-    has arrived counts. Raises HostRefused."""
+def run(
+    host: Host, command: str, stdin: bytes, limit: float, more: More = None, first: str = "", last: str = ""
+) -> Iterator[str]:
+    """Lines of the output behind `first` as they come, then those of the error output; at the limit, or after the line
+    `last`, what has arrived counts. Raises HostRefused."""
     from paramiko import SSHException
 
     connection = connect(host)
     try:
         talk = Exchange(begun(connection, command), stdin, more, last.encode())
-        yield from talk.lines(time.monotonic() + limit)
+        began = not first
+        for line in talk.lines(time.monotonic() + limit):
+            if began:
+                yield line
+            began = began or line == first
         errors = talk.errors.decode(errors="replace")
-        if refused := sudo_refusal(host, errors, talk.rc):
+        if not began and (refused := sudo_refusal(host, errors, talk.rc)):
             raise refused
-        if not talk.said and talk.rc > 0:
+        if not began and talk.rc > 0:
             why = f"the shell ended with {talk.rc}: {errors.strip()[:200]}"
             raise HostRefused(Reach(host.name, "host-no-shell", why, f"ssh {host.address} true"))
         yield from errors.removesuffix("\n").split("\n") if errors else ()

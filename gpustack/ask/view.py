@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
-from gpustack.ask.probe import CLUSTER, Probe
+from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.host import Host
 from gpustack.config.spec import Spec
@@ -27,6 +27,20 @@ class View:
         where = self.acting if self.where == CLUSTER and probe.where == "host" else self.where
         self.read.append((probe, where))
         return self.snapshot.fact(probe, where)
+
+    @property
+    def reached(self) -> bool:
+        reach = self.snapshot.reach.get(self.where)
+        return reach is not None and reach.reached
+
+    def told(self, probe: Probe[Any]) -> bool:
+        """Whether there is a fact to read. To be asked of other hosts: one that cannot tell is judged for that itself,
+        and takes no other host with it."""
+        try:
+            self.snapshot.fact(probe, self.where)
+        except FactUnavailable:
+            return False
+        return True
 
     @property
     def acting(self) -> str:

@@ -86,7 +86,9 @@ def install(
     hosts = wiring.opened(inventory, ask_password=become, quiet=quiet)
     from gpustack.report import show
     from gpustack.rollout.plan import plan as judged
+    from gpustack.rollout.private import sweep
 
+    sweep()
     steps, names = wiring.chosen_steps(only), wiring.chosen_hosts(hosts, limit)
     before = judged(wiring.asked(hosts, report), steps, names)
     if before.converged and not force:

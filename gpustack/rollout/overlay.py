@@ -61,6 +61,9 @@ def write(snapshot: Snapshot, folder: Path, more: Mapping[str, Mapping[str, Any]
     return path
 
 
+TEXT = "tag:yaml.org,2002:str"
+
+
 class Literal(str):
     """A text that Ansible takes as it is."""
 
@@ -69,13 +72,20 @@ class Literal(str):
 
 def document(found: Any) -> str:
     """The overlay as YAML, every text in it `!unsafe`. Ansible would expand Jinja in variables of an inventory, here on
-    the controller: a host whose name is a template would run commands of its own choice."""
+    the controller: a host whose name is a template would run commands of its own choice.
+
+    It reads such a text as if it had no quotes: `off` would become false, `1.36` a number. What would not stay a text
+    holds no template either, and is quoted instead."""
     import yaml
 
     class Dumper(yaml.SafeDumper):
         pass
 
-    Dumper.add_representer(Literal, lambda dumper, text: dumper.represent_scalar("!unsafe", str(text)))
+    def represent(dumper: Any, text: Literal) -> Any:
+        stays = dumper.resolve(yaml.ScalarNode, str(text), (True, False)) == TEXT
+        return dumper.represent_scalar("!unsafe" if stays else TEXT, str(text))
+
+    Dumper.add_representer(Literal, represent)
     return yaml.dump(literal(found), Dumper=Dumper, sort_keys=False)
 
 

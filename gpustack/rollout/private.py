@@ -8,20 +8,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from gpustack.errors import RolloutError
 from gpustack.rollout.evidence import room
 
 MEMORY = (Path("/dev/shm"), Path("/run"))  # noqa: S108 - memory-backed by design
 PREFIX = "gpustack-run-"
 
 
+def candidates() -> list[Path]:
+    xdg = os.environ.get("XDG_RUNTIME_DIR")
+    folders = (*([Path(xdg)] if xdg else []), *MEMORY)
+    return [folder for folder in folders if folder.is_dir() and os.access(folder, os.W_OK)]
+
+
 def memory() -> Path:
     """Raises RolloutError where no memory-backed storage can be written."""
-    from gpustack.errors import RolloutError
-
-    xdg = os.environ.get("XDG_RUNTIME_DIR")
-    for folder in (*([Path(xdg)] if xdg else []), *MEMORY):
-        if folder.is_dir() and os.access(folder, os.W_OK):
-            return folder
+    for folder in candidates():
+        return folder
     raise RolloutError(
         "private-folder",
         "No memory-backed folder can be written on this machine.",
@@ -30,34 +33,34 @@ def memory() -> Path:
     )
 
 
-def sweep(base: Path) -> None:
+def sweep() -> None:
     """Removes what a killed run left: folders of ours that nobody holds. The lock on a folder ends with its process."""
-    for left in base.glob(f"{PREFIX}*"):
-        if left.stat().st_uid != os.getuid() or (lock := hold(left)) is None:
-            continue
-        shutil.rmtree(left, ignore_errors=True)
-        os.close(lock)
+    for left in (path for base in candidates() for path in base.glob(f"{PREFIX}*")):
+        if (lock := hold(left)) is not None:
+            shutil.rmtree(left, ignore_errors=True)
+            os.close(lock)
 
 
 def hold(folder: Path) -> int | None:
-    """A descriptor that keeps a folder locked until it is closed; None when it is gone or somebody else's."""
+    """A descriptor that keeps a folder locked until it is closed; None when it is gone, another user's or in use."""
     try:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):
         return None
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(lock).st_uid == os.getuid():
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return lock
     except BlockingIOError:
-        os.close(lock)
-        return None
-    return lock
+        pass
+    os.close(lock)
+    return None
 
 
 @contextmanager
 def private_folder() -> Iterator[Path]:
     """Raises RolloutError where no memory is left for it."""
     base = memory()
-    sweep(base)
     lock, folder = None, base
     while lock is None or not folder.exists():  # another run may sweep a folder that is not locked yet
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))

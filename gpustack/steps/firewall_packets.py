@@ -25,10 +25,14 @@ def own_address(here: View) -> str:
 
 
 def peers(here: View) -> dict[str, str]:
-    """Node addresses by host, of those that were reached."""
-    reach = here.snapshot.reach
-    asked = [host.name for host in here.hosts if host.name in reach and reach[host.name].reached]
-    return {name: own_address(here.on(name)) for name in asked}
+    """Node addresses by host, of those that told theirs. Without its own nothing can be said of a host."""
+
+    def known(view: View) -> bool:
+        told = view.host.spec.gpustack_node_ip is not None or view.told(ADDRESS)
+        return view.where == here.where or (view.reached and told)
+
+    views = (here.on(host.name) for host in here.hosts)
+    return {view.where: own_address(view) for view in views if known(view)}
 
 
 def needed(here: View) -> list[dict[str, Any]]:

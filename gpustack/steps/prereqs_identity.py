@@ -41,18 +41,14 @@ def product_uuid(here: View) -> Mismatch | None:
 def unlike_others(
     here: View, what: str, probe: Probe[Fact], key: Callable[[Fact], str | None], hint: str
 ) -> Mismatch | None:
-    """Compared with the hosts that were reached: an unreached one is compared when it joins."""
+    """Compared with the hosts that told who they are: another one is compared when it does."""
     mine = key(here[probe])
-    others = [host.name for host in here.hosts if host.name != here.where and reached(here, host.name)]
+    views = [here.on(host.name) for host in here.hosts if host.name != here.where]
+    others = [view.where for view in views if view.reached and view.told(probe)]
     twins = [name for name in others if mine and key(here.on(name)[probe]) == mine]
     if not twins:
         return None
     return Mismatch(what, "one of its own", f"{mine}, as {said(twins)}", "operator", hint=hint)
-
-
-def reached(here: View, host: str) -> bool:
-    reach = here.snapshot.reach.get(host)
-    return reach is not None and reach.reached
 
 
 def node_address(here: View) -> Mismatch | None:

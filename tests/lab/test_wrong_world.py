@@ -9,9 +9,6 @@ import pytest
 import yaml
 
 from gpustack import lab
-from gpustack.config.inventory import load
-from gpustack.errors import LockedError
-from gpustack.rollout.lock import lock
 from tests.lab import witness
 from tests.lab.conftest import GPUSTACK, Run
 
@@ -113,40 +110,3 @@ def test_an_old_cluster_is_never_touched(one: lab.Lab, gpustack: Run) -> None:
         assert host.check_output("sha256sum /etc/kubernetes/kubelet.conf; dpkg -l | sha256sum") == before
     finally:
         host.check_output("rm /etc/kubernetes/kubelet.conf")
-
-
-def test_a_second_operator_is_told_who_holds_the_lock(one: lab.Lab, gpustack: Run) -> None:
-    hosts = load(one.inventory)
-    with lock(hosts.control_planes[0], "install"):
-        said = gpustack("install", "-i", one.inventory, "--yes", "--force", "--only", "prereqs", code=7).stderr
-        assert "locked" in said
-        assert "pid" in said
-    gpustack("install", "-i", one.inventory, "--yes", "--only", "prereqs")
-
-
-HOLD = """
-import sys, time
-from pathlib import Path
-from gpustack.config.inventory import load
-from gpustack.errors import LockedError
-from gpustack.rollout.lock import lock
-with lock(load(Path(sys.argv[1])).control_planes[0], "test"):
-    print("held", flush=True)
-    time.sleep(60)
-"""
-
-
-def test_the_lock_ends_with_its_holder(one: lab.Lab) -> None:
-    child = pexpect.spawn(GPUSTACK[0], ["-c", HOLD, str(one.inventory)], timeout=30)
-    child.expect("held")
-    child.kill(9)
-    child.wait()
-
-    def free() -> bool:
-        try:
-            with lock(load(one.inventory).control_planes[0], "test"):
-                return True
-        except LockedError:
-            return False
-
-    assert witness.until("the lock is free", free, limit=20)

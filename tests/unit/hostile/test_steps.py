@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 
-from gpustack.ask.probe import Answer, FactUnavailable
+from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable
 from gpustack.steps import PROBES, STEPS
 from tests.unit.hostile.answers import ALL, GARBAGE, spoiled
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
@@ -20,10 +20,12 @@ Asked = tuple[str, str]
 
 @cache
 def read(place: Place) -> list[Asked]:
-    """What the checks of a step read, in a world where all of them hold."""
+    """What the checks of a step read of their own place, in a world where all of them hold. A host that cannot tell
+    who it is is judged for that itself."""
     found = place.judged({})
     assert {judgement.check: judgement.outcome for judgement in found.judgements if judgement.outcome != "holds"} == {}
-    return sorted({(seen.answer.probe, seen.answer.where) for one in found.judgements for seen in one.evidence})
+    all_read = {(seen.answer.probe, seen.answer.where) for one in found.judgements for seen in one.evidence}
+    return sorted(asked for asked in all_read if place.step.scope == "cluster" or asked[1] in (place.where, CLUSTER))
 
 
 def one_spoiled(place: Place, random: Random, *, garbage: bool) -> tuple[Asked, Answer]:

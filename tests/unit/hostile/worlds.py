@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
+from gpustack.config.host import HostSpec
 from gpustack.rollout.plan import StepState, state
 from gpustack.steps import STEPS
 from gpustack.steps.step import Step
@@ -40,7 +41,8 @@ class Place:
 
 
 def places() -> tuple[Place, ...]:
-    hosts = recorded_hosts.snapshot(UNFILTERED, {"time_sync": "managed"})
+    members = (replace(recorded_hosts.H1, spec=HostSpec()), recorded_hosts.H2)
+    hosts = recorded_hosts.snapshot(UNFILTERED, {"time_sync": "managed"}, recorded_hosts.World(hosts=members))
     cluster = recorded_cluster.snapshot({}, {}, (recorded_cluster.K1, recorded_cluster.K2))
     alone = recorded_cluster.snapshot(UNTAINTED, {}, (K1,))
     where = {"prereqs": hosts, "firewall": hosts, "containerd": hosts, "kubernetes": hosts, "taint": alone}

@@ -48,7 +48,20 @@ def test_every_text_is_literal_and_nothing_else_changes(tmp_path: Path) -> None:
 
     Plain.add_constructor("!unsafe", lambda loader, node: str(node.value))
     assert yaml.load(text, Loader=Plain) == overlay(found)
-    assert list(expanded(yaml.compose(text))) == []
+    assert [value for value in expanded(yaml.compose(text)) if "{" in value] == []
+
+
+def test_ansible_reads_every_value_as_what_it_is(tmp_path: Path) -> None:
+    """`off`, `1.36` and `0644` are texts."""
+    found = snapshot({}, {"swap": "off"})
+    program = Path(sys.executable).with_name("ansible-inventory")
+    done = subprocess.run(
+        [program, "-i", write(found, tmp_path), "--list"], capture_output=True, text=True, timeout=60, check=True
+    )
+    read = json.loads(done.stdout, object_hook=lambda entry: entry.get("__ansible_unsafe", entry))
+    wanted = json.loads(json.dumps(overlay(found)["all"]["hosts"]))
+    assert wanted["h1"]["gpustack"]["swap"] == "off"
+    assert read["_meta"]["hostvars"] == wanted
 
 
 def expanded(node: Any) -> Iterator[str]:

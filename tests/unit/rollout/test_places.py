@@ -17,7 +17,7 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from gpustack.rollout import private
-private.memory = lambda: Path(sys.argv[1])
+private.candidates = lambda: [Path(sys.argv[1])]
 with private.private_folder() as folder:
     print(folder, flush=True)
     time.sleep(60)
@@ -26,7 +26,7 @@ with private.private_folder() as folder:
 
 @pytest.fixture
 def memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(private, "memory", lambda: tmp_path)
+    monkeypatch.setattr(private, "candidates", lambda: [tmp_path])
     return tmp_path
 
 
@@ -42,12 +42,12 @@ def test_a_killed_runs_folder_is_swept_and_a_living_ones_is_not(memory: Path) ->
     with holder.stdout:
         left = Path(holder.stdout.readline().strip())
         (left / "secret").write_text("s")
-        with private.private_folder():
-            assert (left / "secret").exists()
+        private.sweep()
+        assert (left / "secret").exists()
         holder.kill()
         holder.wait()
-    with private.private_folder() as folder:
-        assert list(memory.iterdir()) == [folder]
+    private.sweep()
+    assert list(memory.iterdir()) == []
 
 
 def full(*_: object, **__: object) -> int:

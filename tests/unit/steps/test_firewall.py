@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.inventory import Inventory
 from gpustack.steps.firewall_packets import manager
@@ -178,3 +180,9 @@ def test_ssh_on_another_port_is_let_in() -> None:
 @pytest.mark.parametrize("spoil", [lambda text: "", lambda text: text.replace("-P INPUT ACCEPT", "iptables: denied")])
 def test_cannot_tell_is_unknown(spoil: Callable[[str], str]) -> None:
     assert set(outcomes(world(spoil(live()))).values()) == {"unknown"}
+
+
+def test_a_node_that_cannot_tell_its_address_takes_no_other_with_it() -> None:
+    found = world(live())
+    spoiled = {**found.answers, ("network.address", "host2"): Answer("network.address", "host2", 0, "\x1b[2J\n")}
+    assert outcomes(replace(found, answers=spoiled)) == {}

@@ -252,3 +252,10 @@ def test_files_of_the_proxy_that_are_not_as_they_should_be() -> None:
         "/etc/apt/auth.conf.d/gpustack-proxy.conf has mode 0644, not 0600; /etc/gpustack/proxy.env says something else",
         "install",
     )
+
+
+def test_a_host_that_cannot_tell_its_name_takes_no_other_with_it() -> None:
+    garbage = {(probe, "h2"): said(probe, "\x1b[2J\n") for probe in ("system.hostname", "system.identity")}
+    assert broken(STEP, garbage) == {}
+    untold = [check for check, found in judged(STEP, garbage, on="h2").items() if found.outcome == "unknown"]
+    assert untold == ["node-name", "machine-id", "product-uuid"]

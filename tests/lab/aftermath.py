@@ -1,0 +1,38 @@
+"""What must be true after an interruption and one more install: nothing of the broken-off run is left anywhere."""
+
+from pathlib import Path
+
+from tests.lab.stage import Stage
+
+# Lock files stay, empty; that is how flock(1) works. The holder's note goes with the lock.
+LEFT = r"""
+ls -d /run/gpustack* /run/lock/gpustack* /tmp/*gpustack* /tmp/tmp.* ~ops/.ansible/gpustack/* ~ops/.ansible/tmp/* \
+  /root/.ansible/*/* /etc/kubernetes/*.unfinished /etc/kubernetes/bootstrap-kubelet.conf 2>/dev/null |
+  grep -vxE '/run/(lock/gpustack|gpustack-apt|gpustack-kubeadm)\.lock'
+find /etc /usr/local /opt/cni -xdev \( -name '.ansible_tmp*' -o -name 'hosts.toml.new' \) 2>/dev/null
+dpkg --audit | grep .
+flock --nonblock /run/lock/gpustack.lock true || echo "the lock is held"
+for pid in $(pgrep -f 'ansible|AnsiballZ|kubeadm|apt-get|/usr/bin/dpkg'); do
+  [ "$pid" = $$ ] || tr '\0\n' '  ' <"/proc/$pid/cmdline" && echo
+done 2>/dev/null
+"""
+TOKENS = "[ ! -e /etc/kubernetes/admin.conf ] || kubeadm token list --kubeconfig /etc/kubernetes/admin.conf"
+
+
+def left(stage: Stage) -> dict[str, list[str]]:
+    """What is left, by host; and on the controller, processes and private files of all runs of this stage."""
+    found = {host.name: stage.on(host.name, f"set +e\n{LEFT}exit 0").splitlines() for host in stage.story.lab.hosts}
+    # The script itself names what it looks for.
+    found = {name: [line for line in lines if line.strip() and "pgrep" not in line] for name, lines in found.items()}
+    found["tokens"] = stage.on("host1", TOKENS).splitlines()
+    found["controller"] = [str(path) for run in stage.runs for path in run.memory.glob("*")]
+    found["controller"] += [name for run in stage.runs for pid in run.processes() if (name := program(pid)) != "ssh"]
+    return {name: lines for name, lines in found.items() if lines}
+
+
+def program(pid: int) -> str:
+    """Its name. ssh's master connections stay for a minute, for whoever comes next."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except FileNotFoundError:
+        return "ssh"

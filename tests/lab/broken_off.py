@@ -1,0 +1,131 @@
+"""A gpustack that runs beside the test, is watched by the record it writes, and is killed with all that is its own.
+
+Everything a run starts inherits its environment, also what leaves its process group (Ansible's workers, ssh's masters):
+a mark in there finds it all, as a power cut would.
+"""
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.lab.conftest import GPUSTACK
+
+LIMIT = 900
+
+
+@dataclass
+class Run:
+    """`folder` holds its state (the record), its memory (the private folder) and what it printed."""
+
+    words: tuple[str, ...]
+    folder: Path
+    env: dict[str, str] = field(default_factory=dict)
+    mark: str = field(default_factory=lambda: secrets.token_hex(8))
+    process: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def state(self) -> Path:
+        return self.folder / "state"
+
+    @property
+    def memory(self) -> Path:
+        return self.folder / "memory"
+
+    def start(self) -> "Run":
+        for folder in (self.state, self.memory):
+            folder.mkdir(parents=True, exist_ok=True)
+        own = {"NO_COLOR": "1", "XDG_STATE_HOME": str(self.state), "XDG_RUNTIME_DIR": str(self.memory)}
+        with (self.folder / "said").open("wb") as said:
+            self.process = subprocess.Popen(
+                [*GPUSTACK, *self.words],
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                env=os.environ | own | self.env | {"GPUSTACK_WITNESS": self.mark},
+            )
+        return self
+
+    def said(self) -> str:
+        return (self.folder / "said").read_text(errors="replace")
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        for path in self.state.glob("gpustack/runs/*/events.jsonl"):
+            for line in path.read_text().splitlines():
+                try:
+                    yield json.loads(line)
+                except json.JSONDecodeError:
+                    continue  # the last line, while it is written
+
+    def over(self) -> bool:
+        assert self.process
+        return self.process.poll() is not None
+
+    def until(self, what: str, seen: Callable[[], Any], limit: float = LIMIT) -> Any:
+        """What `seen` returns once it is true. Fails when the run ends before."""
+        end = time.monotonic() + limit
+        while time.monotonic() < end:
+            if found := seen():
+                return found
+            assert not self.over(), f"the run ended before {what}\n{self.said()}"
+            time.sleep(0.02)
+        raise AssertionError(f"{what}: not within {limit} s\n{self.said()}")
+
+    def until_task(self, step: str, task: str) -> None:
+        self.until(
+            f"{step}: {task}",
+            lambda: any(
+                (event["kind"], event["where"], event["what"]) == ("task", step, task) for event in self.events()
+            ),
+        )
+
+    def until_step(self, step: str) -> None:
+        self.until(step, lambda: any(event["kind"] == "step" and event["where"] == step for event in self.events()))
+
+    def end(self, limit: float = LIMIT) -> int:
+        """Its exit status, when it has ended by itself."""
+        assert self.process
+        try:
+            return self.process.wait(timeout=limit)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"it did not end within {limit} s\n{self.said()}") from None
+
+    def kill(self, *, alone: bool = False) -> None:
+        """`alone`: only gpustack; else all that it started, too. Nothing of it may be left after five seconds."""
+        assert self.process
+        self.process.kill()
+        self.process.wait()
+        if not alone:
+            for pid in self.processes():
+                kill(pid)
+        end = time.monotonic() + 5
+        while (left := self.processes()) and time.monotonic() < end:
+            if not alone:
+                for pid in left:
+                    kill(pid)
+            time.sleep(0.05)
+        assert left == [], [Path(f"/proc/{pid}/cmdline").read_bytes() for pid in left]
+
+    def processes(self) -> list[int]:
+        """All that is of this run, but those that wait to be collected."""
+        wanted, found = f"GPUSTACK_WITNESS={self.mark}".encode(), []
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                if wanted in (entry / "environ").read_bytes():
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+        return found
+
+
+def kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return

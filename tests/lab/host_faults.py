@@ -1,0 +1,106 @@
+"""Faults of hosts and of the way to them: sessions, packets, power, disks, a busy apt."""
+
+from tests.lab.stage import Stage, pause
+from tests.lab.story import inventory, on, tasks
+
+# A run that was hurt on one host says so by these (docs/exit-codes.md); it never says 0, and never a bug's 70.
+HURT = (5, 6, 8)
+SESSIONS = "kill -9 $(pgrep -u ops sshd)"
+SILENCE = """nft add table inet silence
+nft add chain inet silence in '{ type filter hook input priority -300; policy accept; }'
+nft add rule inet silence in tcp dport 22 drop
+sleep 8
+nft delete table inet silence"""
+
+
+def sessions_killed(stage: Stage, host: str, step: str) -> str:
+    run = stage.run()
+    task = stage.rng.choice(tasks(step))
+    run.until_task(step, task)
+    on(stage.story, host, SESSIONS)
+    code = run.end()
+    assert code in (0, *HURT), run.said()
+    return f"on {host}, as “{task}” began; it ended with {code}"
+
+
+def silenced(stage: Stage) -> str:
+    """TCP sends again; nobody gives up that soon."""
+    run = stage.run()
+    task = stage.rng.choice(tasks("containerd"))
+    run.until_task("containerd", task)
+    script = SILENCE.replace("'", "'\\''")
+    stage.on("host2", f"systemd-run --quiet --collect sh -c '{script}'")
+    assert run.end() == 0, run.said()
+    return f"as “{task}” began; it went on and ended with 0"
+
+
+def power_cut(stage: Stage, host: str, seen: str) -> str:
+    with stage.watch(host, seen) as watcher:
+        run = stage.run()
+        stage.until_seen(run, watcher)
+    stage.power_cut(host)
+    code = run.end(limit=400)
+    assert code in HURT, run.said()
+    return f"it ended with {code}"
+
+
+def rebooted(stage: Stage) -> str:
+    run = stage.run()
+    task = stage.rng.choice(tasks("kubernetes"))
+    run.until_task("kubernetes", task)
+    stage.reboot("host2")
+    code = run.end(limit=400)
+    assert code in (0, *HURT), run.said()
+    return f"as “{task}” began; it ended with {code}"
+
+
+def apt_locked(stage: Stage) -> str:
+    with stage.locked_apt("host2") as holder:
+        run = stage.run()
+        told = "waiting: host2: apt is locked by process "
+        run.until("the lock's holder is told", lambda: told in run.said(), limit=120)
+        line = next(line for line in run.said().splitlines() if told in line)
+        pid = line.partition(told)[2].partition(":")[0]
+        assert "python3 -c import fcntl" in stage.on("host2", f"tr '\\0' ' ' </proc/{pid}/cmdline"), line
+        assert "python3" in line
+        pause(run, 2)
+        assert holder.stdin
+        holder.stdin.close()
+        holder.wait()
+        holder.stdin = None
+        assert run.end() == 0, run.said()
+    return "it waited, said by whom, and ended with 0"
+
+
+def apt_locked_for_too_long(stage: Stage) -> str:
+    stage.inventory = inventory(stage.story, stage.folder / "inventory", apt_lock_wait=10)
+    with stage.locked_apt("host2"):
+        run = stage.run()
+        assert run.end() == 5, run.said()
+    said = " ".join(run.said().split())
+    assert "apt is locked by process" in said.partition("containerd failed on host2")[2]
+    assert "gpustack explain apt-locked" in said
+    return "it waited 10 s, said by whom, and ended with 5"
+
+
+def full_disk(stage: Stage, folder: str, words: tuple[str, ...]) -> str:
+    """A file system of 2 MiB in place of a folder of host2: the root is shared by all hosts of this machine."""
+    stage.on("host2", f"mkdir -p {folder}; mount -t tmpfs -o size=2m tmpfs {folder}; fallocate -l 2m {folder}/full")
+    try:
+        run = stage.run()
+        assert run.end() == 5, run.said()
+        said = " ".join(run.said().split())
+        assert any(word in said for word in words), run.said()
+        assert "containerd failed on host2" in said
+        assert "failed on host1" not in said
+    finally:
+        stage.on("host2", f"umount --lazy {folder}")
+    return "it said so and ended with 5; host1 was served"
+
+
+def archives_full(stage: Stage) -> str:
+    return full_disk(stage, "/var/cache/apt/archives", ("enough free space", "No space left"))
+
+
+def unpacking_full(stage: Stage) -> str:
+    return full_disk(stage, "/etc/containerd", ("No space left",))

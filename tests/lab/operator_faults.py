@@ -1,0 +1,112 @@
+"""Faults on the side of the operators: full disks of the controller, its clock, a second operator, the lost lock."""
+
+import time
+from pathlib import Path
+
+from tests.lab.host_faults import HURT
+from tests.lab.stage import Stage, ended, fill, pause, small_disk
+from tests.lab.story import on, tasks
+
+LOCK = "/run/lock/gpustack.lock"
+HOSTS = "dpkg -l | sha256sum; find /etc -type f -newer /proc/1 | sort | xargs -r sha256sum"
+# Processes that have the lock open as our script does.
+HOLDERS = f"""for fd in /proc/[0-9]*/fd/9; do
+  [ "$(readlink "$fd")" != {LOCK} ] || kill -9 "$(echo "$fd" | cut -d/ -f3)"
+done"""
+
+
+def disk_full_before(stage: Stage) -> str:
+    """Told before anything is changed."""
+    before = [stage.on(host, HOSTS) for host in ("host1", "host2")]
+    with small_disk(stage.folder / "full" / "state", "1m") as disk:
+        fill(disk)
+        run = stage.run(operator="full")
+        assert run.end() == 5, run.said()
+    assert "controller-no-space" in run.said()
+    assert "df -h" in run.said()
+    assert [stage.on(host, HOSTS) for host in ("host1", "host2")] == before
+    return "refused with 5 before a host was changed"
+
+
+def disk_full_during(stage: Stage) -> str:
+    with small_disk(stage.folder / "full" / "state", "24m") as disk:
+        run = stage.run(operator="full")
+        task = stage.rng.choice(tasks("containerd")[:3])
+        run.until_task("containerd", task)
+        fill(disk)
+        assert run.end() == 0, run.said()
+    assert "evidence: not kept" in run.said()
+    return f"as “{task}” began; it said so, went on and ended with 0"
+
+
+def memory_full_during(stage: Stage) -> str:
+    """Ansible cannot work without; the hosts that it was at are told."""
+    with small_disk(stage.folder / "full" / "memory", "24m") as disk:
+        run = stage.run(operator="full")
+        task = stage.rng.choice(tasks("containerd")[:3])
+        run.until_task("containerd", task)
+        fill(disk)
+        code = run.end()
+        assert code in HURT, run.said()
+    assert "No space left" in run.said()
+    return f"as “{task}” began; it said so and ended with {code}"
+
+
+def second_operator(stage: Stage) -> str:
+    first = stage.run()
+    first.until_task("containerd", tasks("containerd")[0])
+    second = stage.run("install", "--force", operator="two")
+    looks = [stage.run("plan", operator="two"), stage.run("verify", operator="two")]
+    assert second.end() == 7, second.said()
+    assert f"(pid {first.process.pid if first.process else 0})" in second.said()
+    assert [look.end() for look in looks] == [1, 1], [look.said() for look in looks]
+    assert first.end() == 0, first.said()
+    return "install 7 and the holder's name, plan and verify 1; the first ended with 0"
+
+
+def second_after_kill(stage: Stage) -> str:
+    """The lock went with its holder: nobody waits for it, though what it began still runs on the hosts."""
+    first = stage.run()
+    first.until_task("containerd", tasks("containerd")[0])
+    pause(first, stage.rng.uniform(0, 2))
+    first.kill()
+    second = stage.run(operator="two")
+    assert second.end() == 0, second.said()
+    return "the second operator's install ended with 0"
+
+
+def lock_lost(stage: Stage) -> str:
+    """Another holder came while the connection was broken: the first must stop, and touch nothing more."""
+    first = stage.run()
+    first.until_task("containerd", tasks("containerd")[0])
+    take = f"flock --timeout 20 {LOCK} sh -c 'echo ann@desk >{LOCK}.holder; echo held; cat'".replace("'", "'\\''")
+    with ended(stage.beside("host1", "sh", "-c", f"'{take}'")) as other:
+        on(stage.story, "host1", HOLDERS)
+        assert other.stdout
+        assert other.stdout.readline() == "held\n"
+        code = first.end(limit=90)
+    assert code in HURT, first.said()
+    assert "now it is held by ann@desk" in " ".join(first.said().split())
+    on(stage.story, "host1", f"rm -f {LOCK}.holder")
+    return f"it stopped, said who has it now, and ended with {code}"
+
+
+def clock_jump(stage: Stage) -> str:
+    """Of the controller; the hosts' clock is the machine's, and Go programs do not ask libc for it."""
+    (library,) = Path("/usr/lib").glob("*/faketime/libfaketime.so.1")
+    clock = stage.folder / "clock"
+    clock.write_text("+0\n")
+    run = stage.run(
+        LD_PRELOAD=str(library),
+        FAKETIME_TIMESTAMP_FILE=str(clock),
+        FAKETIME_NO_CACHE="1",
+        FAKETIME_DONT_FAKE_MONOTONIC="1",
+    )
+    for step, offset in (("containerd", "+1d"), ("kubernetes", "-1d"), ("control-plane", "+0")):
+        run.until_step(step)
+        pause(run, stage.rng.uniform(0, 2))
+        clock.write_text(f"{offset}\n")
+    begun = time.monotonic()
+    assert run.end() == 0, run.said()
+    assert time.monotonic() - begun < 600
+    return "it ended with 0"

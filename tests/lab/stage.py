@@ -1,0 +1,134 @@
+"""What an interruption has at hand: the hosts at their point, runs beside the test, watchers on hosts, small disks."""
+
+import random
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gpustack.events import silent
+from gpustack.lab import hosts, locks
+from tests.lab import witness
+from tests.lab.broken_off import Run
+from tests.lab.story import Story, on
+
+# Twenty times a second, five minutes long.
+WATCH = "for i in $(seq 6000); do if {seen}; then {then}; exit 0; fi; sleep 0.05; done; exit 1"
+# dpkg's words for a package that it is not through with.
+CONFIGURING = "dpkg-query -Wf '${db:Status-Status}\\n' | grep -qxE 'unpacked|half-configured|triggers-pending'"
+LOCKED = """import fcntl, sys
+file = open("/var/lib/dpkg/lock-frontend", "w")
+fcntl.lockf(file, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@dataclass
+class Stage:
+    """`only` are the steps of every run on this stage; all when empty. `runs` are those that were begun."""
+
+    story: Story
+    folder: Path
+    rng: random.Random
+    only: str = ""
+    inventory: Path | None = None
+    runs: list[Run] = field(default_factory=list)
+
+    def words(self, verb: str, *more: str) -> tuple[str, ...]:
+        only = ("--only", self.only) if self.only else ()
+        yes = ("--yes",) if verb == "install" else ()
+        return (verb, "-i", str(self.inventory or self.story.lab.inventory), *yes, *only, *more)
+
+    def run(self, verb: str = "install", *more: str, operator: str = "one", **env: str) -> Run:
+        """Begins a run. Runs of one operator share their state and memory, as on one machine."""
+        made = Run(self.words(verb, *more), self.folder / operator, env)
+        self.runs.append(made.start())
+        return made
+
+    def on(self, host: str, script: str) -> str:
+        """What a script says that has to succeed on a host."""
+        done = on(self.story, host, f"set -e\n{script}")
+        assert done.returncode == 0, (host, script, done.stdout, done.stderr)
+        return done.stdout
+
+    def beside(self, host: str, *argv: str) -> "subprocess.Popen[str]":
+        """A command on a host that goes on while the test does; it ends at the latest with its stdin."""
+        words = [*self.story.lab.ssh(host), "--", "sudo", *argv]
+        return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    @contextmanager
+    def watch(self, host: str, seen: str, then: str = ":") -> Iterator["subprocess.Popen[str]"]:
+        """As soon as `seen` is true on the host, `then` is done there, and the watcher ends."""
+        quoted = WATCH.format(seen=seen, then=then).replace("'", "'\\''")
+        with ended(self.beside(host, "sh", "-c", f"'{quoted}'")) as watcher:
+            yield watcher
+
+    @contextmanager
+    def locked_apt(self, host: str) -> Iterator["subprocess.Popen[str]"]:
+        """Another program has dpkg's lock, until its stdin is closed."""
+        with ended(self.beside(host, "python3", "-c", f"'{LOCKED}'")) as holder:
+            assert holder.stdout
+            assert holder.stdout.readline() == "held\n"
+            yield holder
+
+    def power_cut(self, host: str) -> None:
+        """The host is gone in this instant, and boots again. What it had written it has: the kernel under it lives."""
+        record = self.story.lab.record
+        (found,) = [entry for entry in record.hosts if entry.name == host]
+        with locks.locked(record.name):
+            hosts.kill(record, [found])
+            hosts.boot(record, [found])
+        hosts.wait_for_ssh(record, [found], silent)
+
+    def reboot(self, host: str) -> None:
+        """As its operator does it."""
+        first = "ps -o lstart= -p 1"
+        before = self.on(host, first)
+        on(self.story, host, "systemctl reboot")
+        witness.until(
+            f"{host} boots", lambda: (now := on(self.story, host, first)).returncode == 0 and now.stdout != before
+        )
+
+    def until_seen(self, run: Run, watcher: "subprocess.Popen[str]") -> None:
+        run.until("the moment on the host", lambda: watcher.poll() is not None)
+        assert watcher.returncode == 0
+
+
+@contextmanager
+def ended(process: "subprocess.Popen[str]") -> Iterator["subprocess.Popen[str]"]:
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@contextmanager
+def small_disk(folder: Path, size: str) -> Iterator[Path]:
+    """A file system of its own on the controller."""
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def fill(folder: Path) -> None:
+    with (folder / "filling").open("wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(b"\0" * 65536)
+        except OSError:
+            return
+
+
+def pause(run: Run, seconds: float) -> None:
+    """Lets a run go on for a moment; it must not end meanwhile."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        time.sleep(0.01)
+    assert not run.over(), f"it had ended before it could be interrupted\n{run.said()}"

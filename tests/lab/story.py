@@ -1,0 +1,135 @@
+"""One installation on two lab hosts, with a snapshot after every part of it: where each interruption begins.
+
+host2 denies by default, so that step firewall has something to do there.
+"""
+
+import random
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gpustack import lab
+from gpustack.config.shipped import playbooks
+from gpustack.lab import snapshots
+from tests.lab import witness
+from tests.lab.conftest import Run
+from tests.lab.firewalls import NFTABLES
+
+# point: the steps that lead to it from the one before.
+POINTS = {
+    "bare": "",
+    "fitted": "prereqs",
+    "prepared": "firewall",
+    "runtime": "containerd",
+    "packages": "kubernetes",
+    "plane": "control-plane",
+    "network": "flannel",
+    "cluster": "workers",
+}
+# The point from which a step is interrupted.
+BEFORE = {
+    "prereqs": "bare",
+    "firewall": "fitted",
+    "containerd": "prepared",
+    "kubernetes": "runtime",
+    "control-plane": "packages",
+    "flannel": "plane",
+    "workers": "network",
+}
+KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s"
+WITNESS = f"{KUBECTL} create configmap witness --from-literal=said=kept"
+# What may never be lost: the cluster's keys, its nodes, and what its users put there.
+KEPT = f"""
+for file in ca.crt ca.key sa.pub etcd/ca.crt front-proxy-ca.crt; do
+  [ ! -e /etc/kubernetes/pki/$file ] || sha256sum /etc/kubernetes/pki/$file
+done
+[ ! -e /etc/kubernetes/gpustack-kubeadm.yaml ] || {{
+  {KUBECTL} get nodes -o 'jsonpath={{range .items[*]}}node {{.metadata.name}} {{.metadata.uid}}{{"\\n"}}{{end}}'
+  {KUBECTL} get configmap witness -o 'jsonpath=witness {{.metadata.uid}} {{.data.said}}{{"\\n"}}' --ignore-not-found
+}}
+"""
+
+
+@dataclass
+class Story:
+    """`now` is the point that the hosts are exactly at; empty after an interruption."""
+
+    lab: lab.Lab
+    gpustack: Run
+    now: str = ""
+    saved: list[str] = field(default_factory=list)
+
+    def at(self, point: str) -> None:
+        """Brings the hosts there, from the nearest point that was saved."""
+        order = list(POINTS)
+        if not self.saved:
+            witness.host(self.lab, "host2").check_output(NFTABLES)
+            self.keep("bare")
+        for step in order[order.index(self.saved[-1]) + 1 : order.index(point) + 1]:
+            self.restore(self.saved[-1])
+            self.gpustack("install", "-i", self.lab.inventory, "--only", POINTS[step], "--yes", limit=900)
+            if step == "plane":
+                witness.host(self.lab, "host1").check_output(WITNESS)
+            self.keep(step)
+        self.restore(point)
+
+    def keep(self, point: str) -> None:
+        self.lab.save(point)
+        self.saved.append(point)
+        self.now = point
+
+    def restore(self, point: str) -> None:
+        if self.now != point:
+            self.lab.restore(point)
+            self.now = point
+        host = witness.host(self.lab, "host1")
+        if point in ("plane", "network", "cluster"):
+            witness.until("the API answers", lambda: host.run(f"{KUBECTL} get --raw /readyz").rc == 0)
+        if point == "cluster":
+            host.check_output(f"{KUBECTL} wait --for=condition=Ready node --all --timeout=100s")
+
+    def kept(self) -> set[str]:
+        return set(witness.host(self.lab, "host1").check_output(KEPT).splitlines())
+
+
+def again(made: lab.Lab, gpustack: Run) -> Story:
+    """On a lab that has snapshots already."""
+    return Story(made, gpustack, saved=[point for point in POINTS if snapshots.directory(made.record, point).exists()])
+
+
+def tasks(step: str) -> list[str]:
+    """Names of the tasks that a play of the step begins on these hosts, in their order."""
+    role = playbooks() / "roles" / step.replace("-", "_") / "tasks"
+    files = ["main.yml", "nftables.yml"] if step == "firewall" else ["main.yml"]
+    return [name for file in files for name in named(yaml.safe_load((role / file).read_text()))]
+
+
+def named(found: Any) -> list[str]:
+    names: list[str] = []
+    for task in found or ():
+        parts = [part for key in ("block", "always") for part in named(task.get(key))]
+        names += parts or [task["name"]]
+    return names
+
+
+def dice(seed: str, case: str) -> random.Random:
+    return random.Random(f"{seed}/{case}")
+
+
+def on(story: Story, host: str, script: str, limit: float = 300) -> "subprocess.CompletedProcess[str]":
+    """Runs a script as root on a lab host, over a connection of the test's own."""
+    return story.lab.exec(host, ["sudo", "sh", "-c", script], limit=limit)
+
+
+def inventory(story: Story, folder: Path, **spec: Any) -> Path:
+    """A copy of the lab's inventory with other settings in its cluster spec."""
+    shutil.copytree(story.lab.inventory, folder)
+    path = folder / "group_vars" / "all" / "gpustack.yml"
+    whole = yaml.safe_load(path.read_text())
+    whole["gpustack"] |= spec
+    path.write_text(yaml.safe_dump(whole))
+    return folder

@@ -1,0 +1,73 @@
+"""Interruptions: an installation is broken off in every step and in many ways, and the next install converges.
+
+The cases stand in faults.py. INTERRUPT_SEED chooses tasks and delays (printed, 4 by default), INTERRUPT_WRITE=1 writes
+the table of docs/reliability.md.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpustack import lab
+from tests.lab import aftermath, reliability
+from tests.lab.conftest import Run
+from tests.lab.faults import CASES, Case
+from tests.lab.reliability import Row
+from tests.lab.stage import Stage
+from tests.lab.story import POINTS, Story, again, dice
+
+SEED = os.environ.get("INTERRUPT_SEED", "4")
+pytestmark = pytest.mark.lab
+
+
+@pytest.fixture(scope="module")
+def story(make_lab: Callable[..., lab.Lab], mirror: lab.Mirror, gpustack: Run) -> Story:
+    """INTERRUPT_LAB names a lab that stays up with its snapshots, for a second look at a case."""
+    releases = ["debian-12", "debian-13"]
+    if name := os.environ.get("INTERRUPT_LAB"):
+        return again(lab.up(name, releases=releases, mirror=mirror), gpustack)
+    return Story(make_lab("broken", releases), gpustack)
+
+
+# One of them is quick and telling enough for `make test`.
+MARKED = [
+    pytest.param(case, id=case.id, marks=pytest.mark.short if case.id == "prereqs-2" else pytest.mark.slow)
+    for case in CASES
+]
+
+
+@pytest.mark.parametrize("case", MARKED)
+def test_the_next_install_converges(case: Case, story: Story, tmp_path: Path) -> None:
+    print(f"INTERRUPT_SEED={SEED}")
+    story.at(case.start)
+    before = story.kept()
+    stage = Stage(story, tmp_path, dice(SEED, case.id), case.only)
+    story.now = ""
+    try:
+        seen = case.play(stage)
+    finally:
+        for run in stage.runs:
+            run.kill()
+            print(f"$ gpustack {' '.join(run.words)}\n{run.said()}")
+    stage.inventory = None
+    # What a killed Ansible left on hosts is found and removed by step prereqs.
+    stage.only = ",".join(dict.fromkeys(["prereqs", case.only])) if case.only else ""
+    begun = time.monotonic()
+    following = stage.run()
+    assert following.end() == 0, following.said()
+    took = time.monotonic() - begun
+    verified = stage.run("verify")
+    assert verified.end() == 0, verified.said()
+    assert aftermath.left(stage) == {}
+    assert before <= story.kept()
+    then = "nothing to do" if "nothing to do" in following.said() else "converged"
+    if os.environ.get("INTERRUPT_WRITE"):
+        row = Row(case.id, case.fault, case.step, seen, then, took)
+        reliability.write([row], [known.id for known in CASES], SEED)
+
+
+def test_every_step_is_interrupted() -> None:
+    assert {case.step for case in CASES} == {word for steps in POINTS.values() if steps for word in steps.split(",")}
