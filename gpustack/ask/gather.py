@@ -63,6 +63,8 @@ def ask_one(
         report(Event("failed", host.name, refused.reach.why, time.monotonic() - started))
         return refused.reach, {}
     came = {answer.probe for answer in found}
+    if mine and not came:
+        return silent_host(host, time.monotonic() - started, report)
     late = f"{host.name} did not answer within {HOST_LIMIT} s"
     found += [
         Answer(probe.id, "@cluster" if probe.where == "cluster" else host.name, -1, "", lost=late)
@@ -71,3 +73,11 @@ def ask_one(
     ]
     report(Event("asked", host.name, f"{len(came)} answers", time.monotonic() - started))
     return Reach(host.name), keyed(found)
+
+
+def silent_host(host: Host, seconds: float, report: Reporter) -> tuple[Reach, Mapping[tuple[str, str], Answer]]:
+    """One that lets us in and answers nothing at all was not reached: the others are compared without it."""
+    when = f"within {HOST_LIMIT} s" if seconds >= HOST_LIMIT else "before it ended"
+    why = f"the login works, and its shell gave no answer {when}"
+    report(Event("failed", host.name, why, seconds))
+    return Reach(host.name, "host-no-shell", why, f"ssh {host.address} true"), {}

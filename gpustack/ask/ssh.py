@@ -4,6 +4,7 @@ Traps: Fabric accepts unknown host keys unless told otherwise, so known_hosts is
 its `in_stream` reads one byte per 10 ms (invoke #774, fabric #2296), so the script is written to the channel itself.
 """
 
+import logging
 import socket
 import threading
 import time
@@ -18,6 +19,9 @@ from gpustack.config.host import Host
 
 if TYPE_CHECKING:
     from fabric import Connection
+
+# What Paramiko's own thread meets is raised here as well; unheard, its log would print a traceback.
+logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
 def run(

@@ -123,7 +123,7 @@ def test_swapoff_of_everything_leaves_the_machine_s_swap_on(two: lab.Lab, tmp_pa
             pytest.skip(f"no swap can be turned on here: {on.stderr}")
         off = two.exec("host1", ["sudo", "swapoff", str(file)])
         assert off.returncode != 0
-        assert "Operation not permitted" in off.stderr
+        assert "Not superuser" in off.stderr  # so util-linux calls EPERM
         two.exec("host1", ["sudo", "swapoff", "--all"])
         assert str(file) in Path("/proc/swaps").read_text()
         lab.up(NAME, releases=["debian-12", "debian-13"])

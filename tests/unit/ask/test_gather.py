@@ -5,14 +5,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from gpustack.ask import local
 from gpustack.ask.gather import AT_ONCE, gather
 from gpustack.ask.reach import HostRefused
 from gpustack.ask.snapshot import Reach
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
-from gpustack.probes.kernel import SWAP
+from gpustack.probes.kernel import SWAP, SYSCTL
 
+HERE = Host("here", "127.0.0.1", connection="local", groups=frozenset({CONTROL_PLANE, NODE}))
 SPEC = Spec.model_validate({"source": {"mirror": "http://10.0.0.9:80", "fingerprint": "A" * 40}})
 HOSTS = tuple(
     Host(f"n{i + 1:03}", f"10.0.0.{i + 1}", groups=frozenset({NODE, *([CONTROL_PLANE] if i == 0 else [])}))
@@ -51,8 +53,19 @@ def test_connections_are_limited_and_the_slowest_hosts_do_not_add_up() -> None:
     assert time.monotonic() - began < sum(SLOW.values())
     assert hosts.all == len(HOSTS)
     assert hosts.most == AT_ONCE == 32
-    assert {name for name, reach in found.reach.items() if not reach.reached} == BAD
+    references = {name: reach.reference for name, reach in found.reach.items()}
+    assert {name for name, reference in references.items() if reference == "host-ssh-unreachable"} == BAD
     assert found.reach["n003"].why == "10.0.0.3: connection refused"
-    lost = found.answers[SWAP.id, "n001"].lost
-    assert lost == "n001 did not answer within 45 s"
-    assert not any(where in BAD for _, where in found.answers)
+    assert {reference for name, reference in references.items() if name not in BAD} == {"host-no-shell"}
+    assert found.reach["n001"].why == "the login works, and its shell gave no answer before it ended"
+    assert not found.answers
+
+
+def test_what_a_host_did_not_answer_in_time_is_lost_and_the_rest_counts() -> None:
+    def ask(host: Host, script: str, *, last: str = "") -> Iterator[str]:
+        return (line for line in local.run(HERE, "sh", f"{script}\n".encode(), 20) if SYSCTL.id not in line)
+
+    found = gather(Inventory(Path("hosts.yml"), (HERE,), SPEC), [SWAP, SYSCTL], ask=ask)
+    assert found.reach["here"].reached
+    assert not found.answers[SWAP.id, "here"].lost
+    assert found.answers[SYSCTL.id, "here"].lost == "here did not answer within 45 s"

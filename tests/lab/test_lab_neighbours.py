@@ -1,0 +1,135 @@
+"""Labs beside each other: two checkouts at once, a lab whose record is broken, and the settings that all share."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import gpustack
+from gpustack import lab
+from gpustack.errors import LabError
+from gpustack.lab import cgroups, locks, state, sysctls
+from tests.lab.footprint import footprint, left_by
+
+pytestmark = pytest.mark.lab
+
+ONE, TWO = f"t{os.getpid()}-one", f"t{os.getpid()}-two"
+# What a kubelet and a distribution's own files set on a host, and so on the machine.
+WRITES = {"vm/overcommit_memory": 1, "kernel/panic": 11, "kernel/panic_on_oops": 1, "kernel/keys/root_maxkeys": 1000001}
+SHARED = [name for name in (*sysctls.NEEDED, *sysctls.WRITTEN) if (sysctls.PROC / name).exists()]
+
+
+class Checkout:
+    """A copy of the source tree, used from its own folder as a developer does."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        ignore = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(Path(gpustack.__file__).parent, folder / "gpustack", ignore=ignore)
+        self.name = self.python("from gpustack.lab.state import default_name; print(default_name())")
+
+    def python(self, script: str) -> str:
+        argv = [sys.executable, "-c", script]
+        return subprocess.check_output(argv, cwd=self.folder, text=True, timeout=60).strip()
+
+    def begin(self, *words: str) -> "subprocess.Popen[str]":
+        argv = [sys.executable, "-m", "gpustack.cli.app", "lab", *words]
+        return subprocess.Popen(argv, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def lab(self, *words: str) -> str:
+        return ended(self.begin(*words))
+
+
+def ended(process: "subprocess.Popen[str]") -> str:
+    said, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, said
+    return said
+
+
+@pytest.fixture
+def checkouts(tmp_path: Path) -> Iterator[list[Checkout]]:
+    made = [Checkout(tmp_path / name) for name in ("a", "b")]
+    yield made
+    for one in made:
+        one.lab("kill")
+
+
+@pytest.fixture
+def up() -> Iterator[Callable[[str], lab.Lab]]:
+    yield lambda name: lab.up(name, releases=["debian-12"])
+    for name in (ONE, TWO):
+        lab.down(name, graceful=False)
+
+
+def answers(made: lab.Lab) -> bool:
+    return made.exec("host1", ["true"], limit=30).returncode == 0
+
+
+@pytest.mark.slow
+def test_two_checkouts_come_up_at_once_and_one_goes_down_alone(checkouts: list[Checkout]) -> None:
+    before = footprint()
+    a, b = checkouts
+    assert a.name != b.name
+    for process in [one.begin("up", "--hosts", "1", "--os", "debian-12") for one in checkouts]:
+        ended(process)
+    assert a.name in a.lab("status")
+    gone, again = a.begin("down"), b.begin("up", "--hosts", "1", "--os", "debian-12")
+    assert ended(gone).endswith("the lab is down\n")
+    ended(again)
+    assert left_by(a.name, before) == set()
+    b.lab("exec", "host1", "--", "sudo", "apt-get", "-qq", "update")
+    assert a.lab("down").endswith("there was no lab\n")
+    b.lab("exec", "host1", "--", "true")
+    b.lab("down")
+    assert left_by(b.name, before) == set()
+
+
+def test_a_living_lab_with_a_broken_record_is_left_alone_and_can_be_taken_down(up: Callable[[str], lab.Lab]) -> None:
+    before = footprint()
+    one = up(ONE)
+    (locks.MACHINE / f"{ONE}.json").write_text("{")
+    two = up(TWO)
+    assert two.record.net != one.record.net
+    assert answers(one)
+    with pytest.raises(LabError) as caught:
+        up(ONE)
+    assert caught.value.reference == "lab-record-broken"
+    assert lab.down(ONE) is True
+    assert left_by(ONE, before) == set()
+    assert answers(two)
+    assert answers(up(ONE))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("record", ["broken", "missing"])
+def test_a_dead_lab_with_a_broken_record_or_none_is_swept(record: str, up: Callable[[str], lab.Lab]) -> None:
+    before = footprint()
+    one = up(ONE)
+    cgroups.kill(one.record.group("host1"))
+    if record == "broken":
+        (locks.MACHINE / f"{ONE}.json").write_text('{"name": 3}')
+    else:
+        state.forget(ONE)
+    two = up(TWO)
+    assert left_by(ONE, before) == set()
+    two.down()
+    assert left_by(TWO, before) == set()
+
+
+@pytest.mark.slow
+def test_settings_of_the_machine_that_a_host_changes_are_put_back_by_the_last_lab(up: Callable[[str], lab.Lab]) -> None:
+    if state.records():
+        pytest.skip("another lab is up on this machine, and the last one puts them back")
+    before = {name: (sysctls.PROC / name).read_text() for name in SHARED}
+    one, two = up(ONE), up(TWO)
+    for name, value in WRITES.items():
+        assert one.exec("host1", ["sudo", "sh", "-c", f"echo {value} >/proc/sys/{name}"]).returncode == 0
+        assert (sysctls.PROC / name).read_text().strip() == str(value)
+    one.down()
+    assert (sysctls.PROC / "kernel/panic").read_text().strip() == "11"
+    two.down()
+    assert {name: (sysctls.PROC / name).read_text() for name in before} == before
