@@ -63,8 +63,11 @@ def standing(done: ResetOutcome) -> str:
 
 def after_reset(done: ResetOutcome) -> str:
     """The next command to type."""
-    again = done.stopped or done.left or (done.played and done.played.failures)
-    return command("reset", done.before.snapshot.inventory) if again else ""
+    inventory, named = done.before.snapshot.inventory, [one.host for one in done.before.hosts]
+    if not (done.stopped or done.left or (done.played and done.played.failures)):
+        return ""
+    some = len(named) + len(done.before.unreached) < len(inventory.hosts)
+    return command("reset", inventory) + (f" --limit {','.join(named)}" if some else "")
 
 
 def host(console: Console, one: HostRemoval, clean: Clean) -> None:

@@ -39,6 +39,7 @@ if [ -e /etc/systemd/system/kubelet.service.d/20-gpustack-proxy.conf ]; then
   drop_empty /etc/systemd/system/kubelet.service.d
   systemctl daemon-reload
 fi
-for folder in volume/exec volume .; do drop_empty "/usr/libexec/kubernetes/kubelet-plugins/$folder"; done
-drop_empty /usr/libexec/kubernetes
+for folder in kubelet-plugins/volume/exec kubelet-plugins/volume kubelet-plugins ''; do
+  drop_empty "/usr/libexec/kubernetes${folder:+/$folder}"
+done
 drop /etc/apt/sources.list.d/gpustack-kubernetes.sources /etc/apt/keyrings/gpustack-kubernetes.gpg
