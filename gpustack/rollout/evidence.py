@@ -50,7 +50,9 @@ def open_folder(verb: str) -> Path:
         folder.mkdir(mode=0o700)
     except OSError as error:
         raise no_space(base, str(error)) from error
-    for old in sorted(path for path in base.iterdir() if path.is_dir())[:-KEPT]:
+    # A clock that was set back gives this one the lowest name of all.
+    others = sorted(path for path in base.iterdir() if path.is_dir() and path != folder)
+    for old in others[: max(len(others) + 1 - KEPT, 0)]:
         shutil.rmtree(old, ignore_errors=True)
     room(folder)
     return folder

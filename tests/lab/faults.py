@@ -129,8 +129,6 @@ OTHERS = [
          by_operators.second_after_kill),
     Case("lock-lost", "the lock lost to a second operator", "containerd", "prepared", "containerd",
          by_operators.lock_lost),
-    Case("clock-jump", "the controller's clock jumps a day ahead and back", "containerd", "prepared", "",
-         by_operators.clock_jump),
 ]  # fmt: skip
 
 CASES = [*kills(), *MOMENTS, *OTHERS]

@@ -1,7 +1,4 @@
-"""Faults on the side of the operators: full disks of the controller, its clock, a second operator, the lost lock."""
-
-import time
-from pathlib import Path
+"""Faults on the side of the operators: full disks of the controller, a second operator, the lost lock."""
 
 from tests.lab.host_faults import HURT
 from tests.lab.stage import Stage, ended, fill, pause, small_disk
@@ -89,24 +86,3 @@ def lock_lost(stage: Stage) -> str:
     assert "now it is held by ann@desk" in " ".join(first.said().split())
     on(stage.story, "host1", f"rm -f {LOCK}.holder")
     return f"it stopped, said who has it now, and ended with {code}"
-
-
-def clock_jump(stage: Stage) -> str:
-    """Of the controller; the hosts' clock is the machine's, and Go programs do not ask libc for it."""
-    (library,) = Path("/usr/lib").glob("*/faketime/libfaketime.so.1")
-    clock = stage.folder / "clock"
-    clock.write_text("+0\n")
-    run = stage.run(
-        LD_PRELOAD=str(library),
-        FAKETIME_TIMESTAMP_FILE=str(clock),
-        FAKETIME_NO_CACHE="1",
-        FAKETIME_DONT_FAKE_MONOTONIC="1",
-    )
-    for step, offset in (("containerd", "+1d"), ("kubernetes", "-1d"), ("control-plane", "+0")):
-        run.until_step(step)
-        pause(run, stage.rng.uniform(0, 2))
-        clock.write_text(f"{offset}\n")
-    begun = time.monotonic()
-    assert run.end() == 0, run.said()
-    assert time.monotonic() - begun < 600
-    return "it ended with 0"

@@ -77,6 +77,14 @@ def test_a_folder_that_cannot_be_made_is_told(state: Path, monkeypatch: pytest.M
     assert "No space left" in caught.value.why
 
 
+def test_the_last_twenty_are_kept_and_a_clock_that_was_set_back_does_not_take_the_new_one(state: Path) -> None:
+    later = [state / f"2099010{n // 10}T00000{n % 10}-install-1" for n in range(25)]
+    for folder in later:
+        folder.mkdir(parents=True)
+    new = evidence.open_folder("install")
+    assert sorted(state.iterdir()) == [new, *later[6:]]
+
+
 def test_the_record_is_redacted_lines_of_json(state: Path) -> None:
     folder = evidence.open_folder("install")
     evidence.recorder(folder, silent)(Event("task", "workers", "password=hunter2"))

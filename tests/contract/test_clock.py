@@ -1,0 +1,30 @@
+"""A clock that jumps hurts nobody: no wait and no decision reads the time of day. Where it is told is listed."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[2] / "gpustack"
+# The product; the lab and the bundle wait for programs of this machine.
+ROOMS = ("ask", "cli", "config", "probes", "report", "rollout", "steps")
+# When answers were taken (certificates are judged by it), names and lines of records, since when a lock is held.
+TOLD = {"ask/gather.py", "rollout/evidence.py", "rollout/lock.py"}
+CLOCK = {("time", "time"), ("time", "time_ns"), ("datetime", "now"), ("datetime", "today"), ("date", "today")}
+
+
+def readers() -> Iterator[str]:
+    for room in ROOMS:
+        for path in (PACKAGE / room).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Attribute) and (ast.unparse(node.value), node.attr) in CLOCK:
+                    yield str(path.relative_to(PACKAGE))
+
+
+def test_the_time_of_day_is_read_where_it_is_told_and_nowhere_else() -> None:
+    assert set(readers()) == TOLD
+
+
+def test_scripts_of_roles_wait_by_no_clock() -> None:
+    playbooks = PACKAGE.parent / "playbooks"
+    asking = [path.name for path in playbooks.rglob("*") if path.is_file() and "date +%s" in path.read_text()]
+    assert asking == []
