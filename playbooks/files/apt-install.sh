@@ -34,7 +34,7 @@ run() {
 # apt: "It is held by process 12 (dpkg)"; dpkg: "was locked by another process with pid 12".
 locked() {
   pid=$(echo "$said" | sed -n 's/.*\(held by process\|process with pid\) \([0-9]\{1,\}\).*/\2/p' | head -n 1)
-  args=$(tr '\0' ' ' <"/proc/${pid:-none}/cmdline" | cut -c 1-120) 2>/dev/null || args=
+  args=$(tr '\0\n' '  ' <"/proc/${pid:-none}/cmdline" | cut -c 1-120) 2>/dev/null || args=
   echo "apt is locked by ${pid:+process $pid: }${args:-a process that has ended or cannot be seen} (gpustack explain apt-locked)" >&3
   exit 75
 }

@@ -81,6 +81,14 @@ def test_a_lock_is_told_with_its_holder(world: Path, said: str) -> None:
     assert line.endswith("(gpustack explain apt-locked)")
 
 
+def test_a_holder_with_lines_in_its_arguments_is_told_in_one(world: Path) -> None:
+    with subprocess.Popen(["sh", "-c", "read x\n: end"], stdin=subprocess.PIPE) as holder:
+        (world / "locked").write_text(f"E: Could not get lock /x. It is held by process {holder.pid} (sh)")
+        done = run(world)
+        holder.kill()
+    assert done.stderr == f"apt is locked by process {holder.pid}: sh -c read x : end  (gpustack explain apt-locked)\n"
+
+
 def test_a_holder_that_is_gone_or_unknown_is_a_lock_all_the_same(world: Path) -> None:
     (world / "locked").write_text("E: Could not get lock /var/lib/dpkg/lock - open (11: Resource unavailable)")
     done = run(world)
