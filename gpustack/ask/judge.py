@@ -15,7 +15,8 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Mismatch:
-    """What differs. `cure`: `install` mends it, only `upgrade` may, or the `operator` must (then `hint` says how)."""
+    """What differs. `cure`: `install` mends it, only `upgrade` may, or the `operator` must (then `hint` says how).
+    `passing`: it comes right by itself once what it depends on is back."""
 
     what: str
     expected: str
@@ -23,6 +24,7 @@ class Mismatch:
     cure: Cure = "install"
     fault: str = ""
     hint: str = ""
+    passing: bool = False
 
     def __str__(self) -> str:
         return f"{self.what}: expected {self.expected}, found {self.found}"
@@ -53,12 +55,19 @@ class Judgement:
 
 
 def expect(
-    what: str, expected: Value, found: Value, cure: Cure = "install", fault: str = "", hint: str = ""
+    what: str,
+    expected: Value,
+    found: Value,
+    cure: Cure = "install",
+    fault: str = "",
+    hint: str = "",
+    *,
+    passing: bool = False,
 ) -> Mismatch | None:
     """A Mismatch unless both are equal."""
     if expected == found:
         return None
-    return Mismatch(what, said(expected), said(found), cure, fault, hint)
+    return Mismatch(what, said(expected), said(found), cure, fault, hint, passing)
 
 
 def said(value: Any) -> str:

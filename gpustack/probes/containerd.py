@@ -50,7 +50,7 @@ class Configuration:
 
 
 def runtime(answer: Answer) -> Runtime | None:
-    """None when no daemon answers CRI v1, or crictl is not there. Raises KeyError on any other shape of `info`."""
+    """None when no daemon answers CRI v1. Raises KeyError on any other shape of `info`."""
     if answer.rc != 0:
         return None
     config = json.loads(answer.out)["config"]
@@ -64,11 +64,12 @@ def runtime(answer: Answer) -> Runtime | None:
     )
 
 
+# Without its socket there is no daemon, and that can be told without crictl.
 RUNTIME = Probe(
     "containerd.runtime",
-    Shell(f"crictl --runtime-endpoint {SOCKET} info"),
+    Shell(f"[ -S {SOCKET.removeprefix('unix://')} ] || exit 1\ncrictl --runtime-endpoint {SOCKET} info"),
     runtime,
-    ends=(0, 1, 127),
+    ends=(0, 1),
 )
 
 

@@ -1,6 +1,6 @@
 """Compares what was asked with what should be: the state of every step at every place, in the order of STEPS."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -130,11 +130,13 @@ def state(step: Step, here: View) -> StepState:
 def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -> Plan:
     """Judges every step everywhere. Unknown behind a drifted need is `later`, and will be judged when it is reached."""
     states: list[StepState] = []
+    steps = tuple(steps)
+    needs = {step.id: step.needs for step in steps}
     behind: dict[tuple[str, str], str] = {}
     for step in steps:
         for where in places(step, snapshot.inventory, limit):
             found = state(step, View(snapshot, where))
-            needed = blocking(step, where, behind, snapshot.inventory)
+            needed = blocking(all_needs(step.id, needs), where, behind, snapshot.inventory)
             if found.outcome in ("broken", "unknown") and needed and reachable(snapshot, where):
                 outcome: Standing = "later" if found.outcome == "unknown" else "broken"
                 found = StepState(step.id, where, outcome, found.judgements, needed)
@@ -144,9 +146,17 @@ def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -
     return Plan(snapshot, tuple(states))
 
 
-def blocking(step: Step, where: str, behind: dict[tuple[str, str], str], inventory: Inventory) -> str:
+def all_needs(step: str, needs: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """What a step needs, and what that needs in its turn, the nearest first."""
+    found = list(needs.get(step, ()))
+    for need in found:
+        found += [further for further in needs.get(need, ()) if further not in found]
+    return found
+
+
+def blocking(needs: Sequence[str], where: str, behind: Mapping[tuple[str, str], str], inventory: Inventory) -> str:
     """The drifted step that this one waits for: at the same place, at the cluster, or, for a cluster, on any host."""
-    for need in step.needs:
+    for need in needs:
         spots = [CLUSTER, where] if where != CLUSTER else [CLUSTER, *(host.name for host in inventory.hosts)]
         if any((need, spot) in behind for spot in spots):
             return need

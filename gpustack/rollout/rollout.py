@@ -88,15 +88,16 @@ class Rollout:
         return self.settle(step, due, self.ask(snapshot, probes))
 
     def fresh(self, step: Step, snapshot: Snapshot) -> Snapshot:
-        """What was asked before the last play is asked again. What cannot be told, or would be refused, may only not be
-        back yet after what an earlier step restarted: it gets the step's time to settle."""
+        """What was asked before the last play is asked again. What cannot be told, would be refused or is passing may
+        only not be back yet after what an earlier step restarted: it gets the step's time to settle."""
         if not self.played:
             return snapshot
         if not {probe.id for probe in step.probes} <= self.asked:
             snapshot = self.ask(snapshot, step.probes)
         until, started = time.monotonic() + step.settle, time.monotonic()
         while time.monotonic() < until and not self.cancelled():
-            waiting = next((found for found in self.states(step, snapshot) if self.undecided(found)), None)
+            states = self.states(step, snapshot)
+            waiting = next((found for found in states if self.undecided(found) or self.passing(found)), None)
             if waiting is None:
                 break
             self.report(Event("waiting", step.id, said(waiting), time.monotonic() - started))
@@ -140,6 +141,12 @@ class Rollout:
         """Unknown, or for a person first."""
         refused = any(mismatch.cure != "install" for mismatch in found.mismatches)
         return refused or (found.outcome == "unknown" and not self.force)
+
+    def passing(self, found: StepState) -> bool:
+        """Nothing is there that a play would mend."""
+        open_ones = [judgement for judgement in found.judgements if judgement.outcome != "holds"]
+        gone_soon = all(one.mismatch and one.mismatch.passing for one in open_ones)
+        return bool(open_ones) and gone_soon and not self.force
 
     def drop_undecided(self, step: Step, states: Sequence[StepState]) -> None:
         """A host of which we cannot tell, or which needs a person first, must not go on to what builds on this step."""

@@ -42,7 +42,9 @@ def repository(here: View) -> Mismatch | None:
 def version(here: View) -> Mismatch | None:
     """containerd.io is installed at the version of the spec."""
     found, wanted = here[PACKAGES]["containerd.io"], containerd_version_of(here.spec)
-    return expect("containerd.io", wanted, found and found.version, "upgrade" if found else "install")
+    if not found:
+        return Mismatch("containerd.io", wanted, "nothing")
+    return expect("containerd.io", wanted, found.version, "upgrade", hint="gpustack explain upgrade-needed")
 
 
 def crictl(here: View) -> Mismatch | None:

@@ -6,6 +6,8 @@ from gpustack.probes.containerd import CONFIGURATION, RUNTIME
 from gpustack.probes.units import UNITS
 from gpustack.steps.egress_files import daemon_mismatch
 
+SILENT = "none that answers"
+
 
 def running(here: View) -> Mismatch | None:
     """The daemon runs and starts at boot."""
@@ -21,16 +23,18 @@ def cri(here: View) -> Mismatch | None:
 
 def cgroups(here: View) -> Mismatch | None:
     """The running daemon leaves cgroups to systemd."""
-    found = here[RUNTIME]
-    driver = "nothing" if found is None else "systemd" if found.systemd_cgroup else "cgroupfs"
-    return expect("cgroup driver of the running daemon", "systemd", driver, fault="containerd-cgroup-driver")
+    what, found = "cgroup driver of the running daemon", here[RUNTIME]
+    if found is None:
+        return Mismatch(what, "systemd", SILENT)
+    driver = "systemd" if found.systemd_cgroup else "cgroupfs"
+    return expect(what, "systemd", driver, fault="containerd-cgroup-driver")
 
 
 def settings(here: View) -> Mismatch | None:
     """The running daemon finds the network plugins, and lowers oom_score_adj unless the spec forbids it."""
     found, restricted = here[RUNTIME], here.spec.containerd.restrict_oom_score_adj
     if found is None:
-        return None  # `cri` says so
+        return Mismatch("settings of the running daemon", "ours", SILENT)
     if found.bin_dirs != ("/opt/cni/bin",):
         return Mismatch("CNI plugins in the running daemon", "/opt/cni/bin", said(found.bin_dirs))
     return expect("restrict_oom_score_adj in the running daemon", restricted, found.restrict_oom_score_adj)

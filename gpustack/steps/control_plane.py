@@ -39,7 +39,8 @@ def api(here: View) -> Mismatch | None:
 
 def version(here: View) -> Mismatch | None:
     """The API server that runs is of the version asked for."""
-    return expect("Kubernetes API", kubernetes_version_of(here.spec), here[VERSION], cure="upgrade")
+    wanted, hint = kubernetes_version_of(here.spec), "gpustack explain upgrade-needed"
+    return expect("Kubernetes API", wanted, here[VERSION], cure="upgrade", hint=hint)
 
 
 def node(here: View) -> Mismatch | None:

@@ -25,7 +25,9 @@ def version(here: View) -> Mismatch | None:
     """The DaemonSet is there, in the version asked for."""
     found = here[FLANNEL_DAEMON_SET]
     wanted = here.versions.components["flannel"]
-    return expect("Flannel", wanted, found.version if found else "", cure="upgrade" if found else "install")
+    if not found:
+        return Mismatch("Flannel", wanted, "nothing")
+    return expect("Flannel", wanted, found.version, cure="upgrade", hint="gpustack explain upgrade-needed")
 
 
 def settings(here: View) -> Mismatch | None:
@@ -49,6 +51,11 @@ def rolled_out(here: View) -> Mismatch | None:
 
 def running(here: View) -> Mismatch | None:
     """On the control plane flanneld says that it is ready, with the pod network, and the CNI has its file."""
+    return on_host(here)
+
+
+def on_host(here: View) -> Mismatch | None:
+    """For every host: what its flanneld says, and the files that it and its pod left there."""
     found = here[FLANNELD]
     if not found.running or not found.conflist:
         return Mismatch("flanneld", "ready", "not ready" if found.conflist else "no CNI configuration")
@@ -62,13 +69,18 @@ def node(here: View) -> Mismatch | None:
         return Mismatch(
             "node", "a part of the pod network", "none: no podCIDR", cure="operator", hint="kubectl describe node"
         )
-    return expect("node", "Ready", "Ready" if found and found.ready else found.reason if found else "no such node")
+    is_now = "Ready" if found and found.ready else found.reason if found else "no such node"
+    return expect("node", "Ready", is_now, passing=True)
 
 
 def dns(here: View) -> Mismatch | None:
     """CoreDNS is available."""
     found = here[DEPLOYMENTS].get("coredns")
-    return expect("CoreDNS", "available", "available" if found and found.available else "not available")
+    if found and not found.wanted:
+        hint = "kubectl -n kube-system scale deployment coredns --replicas 2"
+        return Mismatch("CoreDNS", "available", "scaled to 0", cure="operator", hint=hint)
+    is_now = "available" if found and found.available else "not available"
+    return expect("CoreDNS", "available", is_now, passing=True)
 
 
 STEP = Step(

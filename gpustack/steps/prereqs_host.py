@@ -19,13 +19,16 @@ def system(here: View) -> Mismatch | None:
     allowed = ", ".join(f"{name} {version}" for name, versions in SYSTEMS.items() for version in versions)
     if found.version in SYSTEMS.get(found.id, ()):
         return None
-    return Mismatch("operating system", f"one of {allowed}", f"{found.id} {found.version}", "operator")
+    hint = "gpustack explain prereqs/system"
+    return Mismatch("operating system", f"one of {allowed}", f"{found.id} {found.version}", "operator", hint=hint)
 
 
 def architecture(here: View) -> Mismatch | None:
     """The processor is one that all packages and images exist for."""
     found = here[OS].arch
-    return None if found in ARCHITECTURES else Mismatch("architecture", " or ".join(ARCHITECTURES), found, "operator")
+    hint = "gpustack explain prereqs/architecture"
+    wanted = " or ".join(ARCHITECTURES)
+    return None if found in ARCHITECTURES else Mismatch("architecture", wanted, found, "operator", hint=hint)
 
 
 def capacity(here: View) -> Mismatch | None:

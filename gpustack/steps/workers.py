@@ -22,6 +22,7 @@ from gpustack.probes.kubeadm import ADMIN, BOOTSTRAP, CA_KEY, FILES, JOIN, KUBEL
 from gpustack.probes.kubelet import HEALTH
 from gpustack.probes.system import IDENTITY
 from gpustack.probes.units import UNITS
+from gpustack.steps.flannel import on_host
 from gpustack.steps.other_cluster import reset_of
 from gpustack.steps.own_node import address, own
 from gpustack.steps.step import Step
@@ -53,7 +54,7 @@ def node(here: View) -> Mismatch | None:
     """The cluster has a node with this host's machine-id, and it is Ready."""
     found = own(here)
     if found:
-        return expect("node", "Ready", "Ready" if found.ready else found.reason)
+        return expect("node", "Ready", "Ready" if found.ready else found.reason, passing=True)
     lost = not here[FILES].lacks(KUBELET_CONF) and here[HEALTH] == "ok"
     if not lost:
         return Mismatch("node", "Ready", "no node is this host")
@@ -63,14 +64,14 @@ def node(here: View) -> Mismatch | None:
 
 def version(here: View) -> Mismatch | None:
     """The kubelet that runs is of the version asked for."""
-    found = own(here)
-    return expect("kubelet", kubernetes_version_of(here.spec), found.kubelet, cure="upgrade") if found else None
+    found, wanted = own(here), kubernetes_version_of(here.spec)
+    hint = "gpustack explain upgrade-needed"
+    return expect("kubelet", wanted, found.kubelet, cure="upgrade", hint=hint) if found else None
 
 
 def pod_network(here: View) -> Mismatch | None:
-    """On this host flanneld says that it is ready, and the CNI has its file."""
-    found = here[FLANNELD]
-    return expect("flanneld", "ready", "ready" if found.running and found.conflist else "not ready")
+    """On this host flanneld says that it is ready, with the pod network, and the CNI has its file."""
+    return on_host(here)
 
 
 def leftovers(here: View) -> Mismatch | None:

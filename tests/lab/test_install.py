@@ -13,6 +13,8 @@ import yaml
 
 from gpustack import lab
 from tests.lab import witness
+from tests.lab.breaking import World, break_and_mend
+from tests.lab.breaks import batches, load
 from tests.lab.conftest import Run
 
 # The kubernetes client leaves its websockets to the garbage collector.
@@ -140,3 +142,17 @@ def test_forced_changes_nothing(installed: lab.Lab, gpustack: Run) -> None:
         ("prereqs", "firewall", "containerd", "kubernetes", "control-plane", "flannel", "workers"), 0
     )
     assert state_of(installed) == before
+
+
+def test_drift_is_named_and_mended_by_its_step_alone(installed: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
+    """A handful of all the breaks that tests/lab/test_drift.py makes."""
+    some = (
+        "prereqs/sysctls",
+        "containerd/mirrors",
+        "kubernetes/held",
+        "control-plane/credentials",
+        "workers/leftovers",
+    )
+    (batch,) = batches([one for one in load() if str(one) in some])
+    assert len(batch) == len(some)
+    break_and_mend(World(installed, installed.inventory, gpustack, tmp_path), batch)

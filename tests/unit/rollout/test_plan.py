@@ -64,6 +64,19 @@ def test_unknown_behind_a_drifted_need_is_later() -> None:
     assert states["top", "h2"].outcome == "unknown"
 
 
+def test_what_a_need_needs_counts_too() -> None:
+    """The step between holds: containerd stopped, the control plane goes on, and the node is not Ready."""
+    found = snapshot(
+        {("first", "h1"): "bad", ("second", "h1"): "good", ("first", "h2"): "good", ("second", "h2"): "good"}
+    )
+    late = Probe("late", Shell("true"), lambda answer: answer.out)
+    third = Step("third", "host", (late,), (lambda here: expect("late", "good", here[late]),), needs=("top",))
+    states = {(s.step, s.where): s for s in plan(found, [BASE, TOP, third]).states}
+    assert states["top", "h1"].outcome == "holds"
+    assert (states["third", "h1"].outcome, states["third", "h1"].after) == ("later", "base")
+    assert states["third", "h2"].outcome == "unknown"
+
+
 def test_a_dead_host_is_unknown_and_never_ok_or_later() -> None:
     found = snapshot({("first", "h1"): "good"}, unreached=("h2",))
     told = plan(found, [BASE, TOP])

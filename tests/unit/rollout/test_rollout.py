@@ -27,12 +27,12 @@ HOSTS = tuple(
 INVENTORY = Inventory(None, HOSTS, Spec())
 
 
-def step(name: str, needs: tuple[str, ...] = (), cure: Cure = "install") -> Step:
+def step(name: str, needs: tuple[str, ...] = (), cure: Cure = "install", *, passing: bool = False) -> Step:
     probe = Probe(name, Shell("true"), lambda answer: answer.out)
 
     def check(here: View) -> Mismatch | None:
         found = here[probe]
-        return None if found == "good" else Mismatch(name, "good", found, cure)
+        return None if found == "good" else Mismatch(name, "good", found, cure, passing=passing)
 
     return Step(name, "host", (probe,), (check,), needs, settle=0)
 
@@ -160,9 +160,10 @@ def test_facts_from_before_a_play_are_asked_again() -> None:
     assert outcome.verification.plan.converged
 
 
-def test_what_a_play_restarted_gets_its_time_to_come_back() -> None:
+@pytest.mark.parametrize("b", [step("b", ("a",), cure="operator"), step("b", ("a",), passing=True)])
+def test_what_a_play_restarted_gets_its_time_to_come_back(b: Step) -> None:
     world = World({("a", "h2"): "good", ("a", "h3"): "good", ("b", "h2"): "good", ("b", "h3"): "good"})
-    b = replace(step("b", ("a",), cure="operator"), settle=5)
+    b = replace(b, settle=5)
     asked = world.gather
 
     def gather(probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
@@ -174,3 +175,9 @@ def test_what_a_play_restarted_gets_its_time_to_come_back() -> None:
     outcome = Rollout(INVENTORY, (A, b), gather, world.play, silent).run(before)
     assert outcome.left == ()
     assert [name for name, _ in world.plays] == ["a"]
+
+
+def test_what_passes_by_itself_is_played_when_nothing_was_restarted() -> None:
+    world = World({("a", host.name): "good" for host in HOSTS})
+    run(world, A, step("b", ("a",), passing=True))
+    assert [name for name, _ in world.plays] == ["b"]

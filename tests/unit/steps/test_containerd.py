@@ -52,6 +52,19 @@ def test_the_shipped_configuration_disables_cri() -> None:
     assert found["cri"] == ("does not answer", "install")
 
 
+def test_a_daemon_that_does_not_answer_has_no_wrong_cgroup_driver() -> None:
+    found = judged(STEP, {(RUNTIME, "h1"): recorded(RUNTIME, "cri-disabled")})
+    mismatches = {check: one.mismatch for check, one in found.items() if one.mismatch}
+    assert set(mismatches) == {"cri", "cgroups", "settings"}
+    assert (mismatches["cgroups"].found, mismatches["cgroups"].fault) == ("none that answers", "")
+
+
+def test_without_crictl_nothing_is_said_about_the_daemon() -> None:
+    found = judged(STEP, {(RUNTIME, "h1"): recorded(RUNTIME, "no-crictl")})
+    assert {check for check, one in found.items() if one.outcome == "unknown"} == {"cri", "cgroups", "settings"}
+    assert [one.mismatch for one in found.values() if one.mismatch] == []
+
+
 def test_a_file_that_is_no_toml() -> None:
     found = broken(STEP, {(CONFIGURATION, "h1"): recorded(CONFIGURATION, "broken")})
     assert found["readable"] == ("config.toml: Invalid value (at line 1, column 11)", "operator")

@@ -67,6 +67,14 @@ def test_a_daemon_that_does_not_answer() -> None:
     assert broken(STEP, answers) == {"running": ("no CNI configuration", "install")}
 
 
+def test_dns_without_a_pod() -> None:
+    """The API calls a Deployment of no replicas available."""
+    answers = {
+        ("kube.deployments", CLUSTER): recorded("kube.deployments", "control-plane", ('"replicas":2', '"replicas":0'))
+    }
+    assert broken(STEP, answers) == {"dns": ("scaled to 0", "operator")}
+
+
 def test_a_dead_worker_is_not_flannels_matter() -> None:
     """Else nobody could add a host while another one is down."""
     answers = {

@@ -74,6 +74,14 @@ def test_a_kubelet_that_runs_and_is_not_well() -> None:
 def test_the_pod_network_of_this_host() -> None:
     answers = {("flannel.host", "k2"): recorded("flannel.host", "worker", ("READY=yes", "READY=no"))}
     assert broken(STEP, answers) == {"pod-network": ("not ready", "install")}
+    answers = {("flannel.host", "k2"): recorded("flannel.host", "worker", ("CONFLIST=yes", "CONFLIST=no"))}
+    assert broken(STEP, answers) == {"pod-network": ("no CNI configuration", "install")}
+
+
+def test_without_the_file_that_flanneld_writes_no_pod_can_start() -> None:
+    """The CNI plugin reads /run/flannel/subnet.env; flanneld itself does not mind."""
+    answers = {("flannel.host", "k2"): said("flannel.host", "CONFLIST=yes\nREADY=yes\n")}
+    assert broken(STEP, answers) == {"pod-network": ("nothing", "install")}
 
 
 def test_a_file_with_a_token_is_removed() -> None:

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Lets containerd start at boot. Says `restart: …` when it must be started, or started anew, because it does not run or
-# runs with settings that are older than its files. Says `changed: …` for what it did.
+# Lets containerd start at boot. Says `restart: …` when it must be started, or started anew, because it does not run,
+# runs with settings that are older than its files, or with others than ours. Says `changed: …` for what it did.
+# Reads RESTRICT (`true` or `false`: restrict_oom_score_adj).
 set -eu
 systemctl --quiet is-enabled containerd || {
   systemctl --quiet enable containerd
@@ -14,4 +15,8 @@ started=$(systemctl show --timestamp=unix -p ActiveEnterTimestamp --value contai
 for file in /etc/containerd/config.toml /etc/containerd/conf.d/*.toml /etc/gpustack/proxy.env; do
   [ -e "$file" ] || continue
   [ "$(stat -c %Y "$file")" -le "${started#@}" ] || echo "restart: $file is newer than the running containerd"
+done
+told=$(crictl --runtime-endpoint unix:///run/containerd/containerd.sock info | tr -d '[:space:]')
+for ours in '"SystemdCgroup":true' '"binDirs":["/opt/cni/bin"]' "\"restrictOOMScoreAdj\":$RESTRICT"; do
+  case $told in *"$ours"*) ;; *) echo "restart: the running containerd does not say $ours" ;; esac
 done

@@ -1,0 +1,78 @@
+"""Each check of each step has a break that a lab test makes, or a reason why none can be, and a unit test instead."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from gpustack.steps import STEPS
+from tests.contract.test_roles import ROLES, tasks_of
+from tests.lab.breaks import Break, load
+from tests.lab.test_owned_values import load as owned
+
+UNIT = Path(__file__).parents[1] / "unit" / "steps"
+ENTRIES = load()
+CHECKS = [f"{step.id}/{check.__name__.replace('_', '-')}" for step in STEPS for check in step.checks]
+every_entry = pytest.mark.parametrize("entry", ENTRIES, ids=str)
+
+
+def unit_tests(step: str) -> set[str]:
+    """Names of the test functions of a step."""
+    tree = ast.parse((UNIT / f"test_{step.replace('-', '_')}.py").read_text())
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_no_check_without_a_break_or_a_reason() -> None:
+    known = {entry.id for entry in ENTRIES}
+    assert [check for check in CHECKS if check not in known] == []
+
+
+def test_no_entry_without_its_check() -> None:
+    named = {one.rsplit("@", 1)[0] for entry in ENTRIES for one in entry.named}
+    assert sorted(named - set(CHECKS)) == []
+
+
+def test_no_entry_twice() -> None:
+    names = [str(entry) for entry in ENTRIES]
+    assert sorted(names) == sorted(set(names))
+
+
+@every_entry
+def test_an_entry_is_whole(entry: Break) -> None:
+    """A break says what is found then and what comes of it; a reason goes with a unit test and with nothing else."""
+    broken = bool(entry.script or entry.spec or entry.vars or entry.hosts)
+    assert broken is not bool(entry.reason)
+    if entry.reason:
+        assert entry.unit in unit_tests(entry.step)
+        return
+    assert entry.found
+    assert entry.cure in ("install", "upgrade", "operator")
+    if entry.cure == "install":
+        assert entry.proof or entry.heal, "a witness other than our own probes"
+    elif entry.script:
+        assert entry.heal
+
+
+def test_every_task_that_can_change_something_has_a_value_that_is_flipped() -> None:
+    known = {(value.role, value.task) for value in owned()}
+    assert sorted(changing() - known) == []
+    assert sorted(known - changing()) == []
+
+
+def changing() -> set[tuple[str, str]]:
+    """(role, task) of all tasks and handlers but those that only look, or only lead to others."""
+    looking = {
+        "ansible.builtin.find",
+        "ansible.builtin.stat",
+        "ansible.builtin.assert",
+        "ansible.builtin.include_tasks",
+    }
+    return {
+        (role.name, task["name"])
+        for role in ROLES
+        for where, task in tasks_of(role)
+        if not where.startswith("tasks/reset.yml")
+        and "block" not in task
+        and not looking & set(task)
+        and task.get("changed_when") is not False
+    }

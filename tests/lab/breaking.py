@@ -1,0 +1,160 @@
+"""Makes breaks on a converged lab, lets `plan` name and `install` mend or refuse them, and puts the hosts right."""
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gpustack import lab
+from tests.lab import witness
+from tests.lab.breaks import Break
+from tests.lab.conftest import Run
+from tests.lab.firewalls import NFTABLES, root
+
+RELEASES = ["debian-12", "debian-13"]
+PRELUDE = r"""set -eu
+export KUBECONFIG=/etc/kubernetes/admin.conf HOST1={host1} HOST2={host2} HOST1_ID={id1}
+await() {{ for n in $(seq 100); do "$@" && return; sleep 1; done; echo "never: $*" >&2; exit 1; }}
+edit() {{ kubectl -n kube-system get configmap "$1" -o yaml | sed "$2" | kubectl replace -f - >/dev/null; }}
+flannel() {{ kubectl -n kube-flannel "$@"; }}
+observed() {{
+  flannel get daemonset kube-flannel-ds -o 'jsonpath={{.metadata.generation}} {{.status.observedGeneration}}' |
+    awk '{{exit $1 != $2}}'
+}}
+"""
+
+
+@dataclass
+class World:
+    """A converged lab of host1 (the control plane) and host2, and the inventory that it was made with."""
+
+    lab: lab.Lab
+    inventory: Path
+    gpustack: Run
+    folder: Path
+    prelude: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        one, two = self.lab.hosts
+        machine = witness.host(self.lab, "host1").check_output("cat /etc/machine-id")
+        self.prelude = PRELUDE.format(host1=one.address, host2=two.address, id1=machine)
+
+    def run(self, host: str, scripts: Sequence[str]) -> None:
+        """Each script in a shell of its own, as root. Fails with what it said."""
+        whole = self.prelude + "".join(f"(\n{script}\n)\n" for script in scripts if script)
+        done = self.lab.exec(host, ["sudo", "sh"], text=whole, limit=240)
+        assert done.returncode == 0, f"{host}: {scripts}\n{done.stdout}{done.stderr}"
+
+    def everywhere(self, scripts: Sequence[tuple[str, str]]) -> None:
+        """(host, script), the hosts at the same time."""
+        by_host = {host: [script for where, script in scripts if where == host] for host, _ in scripts}
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(self.run, by_host, by_host.values()))
+
+    def asked_by(self, entry: Break) -> Path:
+        """The inventory that a break asks with: ours, or a copy with other settings or fewer hosts."""
+        if not (entry.spec or entry.vars or entry.hosts):
+            return self.inventory
+        return self.other_inventory(entry.spec, {entry.host: entry.vars}, entry.hosts)
+
+    def other_inventory(
+        self, spec_of: Mapping[str, Any], variables: Mapping[str, Mapping[str, Any]], hosts: Sequence[str]
+    ) -> Path:
+        folder = self.folder / "inventory"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(self.inventory, folder)
+        path = folder / "group_vars" / "all" / "gpustack.yml"
+        spec = yaml.safe_load(path.read_text())
+        for key, value in spec_of.items():
+            spec["gpustack"][key] = spec["gpustack"].get(key, {}) | value
+        path.write_text(yaml.safe_dump(spec))
+        groups = yaml.safe_load((folder / "hosts.yml").read_text())
+        nodes = groups["all"]["children"]["kube_node"]["hosts"]
+        for name in list(nodes):
+            nodes[name] |= variables.get(name, {})
+            if hosts and name not in hosts:
+                del nodes[name]
+        (folder / "hosts.yml").write_text(yaml.safe_dump(groups))
+        return folder
+
+
+def make_world(made: lab.Lab, gpustack: Run, folder: Path) -> World:
+    """Makes a cluster of a bare lab: host2 behind a firewall that denies by default, names and addresses given."""
+    root(made, "host2", "apt-get install -qy nftables >/dev/null 2>&1\n" + NFTABLES)
+    addresses = {host.name: host.address for host in made.hosts}
+    path = made.inventory / "hosts.yml"
+    hosts = yaml.safe_load(path.read_text())
+    for where, variables in hosts["all"]["children"]["kube_node"]["hosts"].items():
+        variables["gpustack_node_ip"] = addresses[where]
+    path.write_text(yaml.safe_dump(hosts))
+    path = made.inventory / "group_vars" / "all" / "gpustack.yml"
+    spec = yaml.safe_load(path.read_text())
+    spec["gpustack"].setdefault("kubernetes", {})["cert_sans"] = ["kube.lab.example"]
+    path.write_text(yaml.safe_dump(spec))
+    gpustack("install", "-i", made.inventory, "--yes", limit=900)
+    made.save("converged")
+    return World(made, made.inventory, gpustack, folder)
+
+
+def checks(look: Mapping[str, Any], outcome: str) -> dict[str, dict[str, Any]]:
+    """The checks of a plan or a verification with that outcome, as STEP/CHECK@WHERE."""
+    return {
+        f"{state['step']}/{found['check']}@{state['where'].lstrip('@')}": found
+        for state in look["states"]
+        for found in state["checks"]
+        if found["outcome"] == outcome
+    }
+
+
+def break_and_mend(world: World, batch: Sequence[Break]) -> None:
+    """The whole life of breaks that are made at once. Every assertion is about each of them."""
+    world.everywhere([pair for one in batch for pair in one.also.items()])
+    world.everywhere([(one.host, one.script) for one in batch])
+    inventory = world.asked_by(batch[0])
+    named_exactly(json.loads(world.gpustack("plan", "-i", inventory, "-o", "json", code=1).stdout), batch)
+    done = world.gpustack("install", "-i", inventory, "--yes", "-o", "json", limit=900, code=None)
+    outcome = json.loads(done.stdout) if done.stdout else {"played": []}
+    played = [(one["step"], host) for one in outcome["played"] for host in one["hosts"]]
+    if batch[0].cure == "install":
+        assert sorted(played) == sorted((one.step, one.host) for one in batch), f"played {played}"
+        assert outcome["converged"], told(checks(outcome["verification"], "broken"), set())
+        world.everywhere([(one.host, one.proof) for one in batch])
+        world.everywhere([(one.host, one.heal) for one in batch])
+        assert done.returncode == 0
+        return
+    assert (played, done.returncode) == ([], 5), f"{done.returncode}, played {played}"
+    world.everywhere([(one.host, one.heal) for one in batch])
+    witness.until("all is right again", lambda: converged(world), limit=120)
+
+
+def converged(world: World) -> bool:
+    return world.gpustack("verify", "-i", world.inventory, "-o", "json", code=None).returncode == 0
+
+
+def named_exactly(look: Mapping[str, Any], batch: Sequence[Break]) -> None:
+    broken, unknown = checks(look, "broken"), checks(look, "unknown")
+    wanted = {one for entry in batch for one in entry.named}
+    may = {one for entry in batch for one in entry.maybe}
+    assert wanted <= set(broken) <= wanted | may, (
+        f"only expected {wanted - set(broken)}, only found {told(broken, wanted | may)}"
+    )
+    more = {one: why["why"] for one, why in unknown.items() if not any(entry.cannot_tell(one) for entry in batch)}
+    assert more == {}, f"cannot be told, and should: {more}"
+    for entry in batch:
+        said = broken[f"{entry.id}@{entry.where}"]
+        assert entry.found in said["found"], f"{entry}: {said['found']}"
+        assert said["cure"] == entry.cure, f"{entry}: {said['cure']}"
+        assert entry.hint in (said["hint"] or ""), f"{entry}: {said['hint']}"
+        assert said["hint"] or entry.cure == "install", f"{entry} has no hint"
+        silent = [pattern for pattern in entry.unknown if not any(fnmatchcase(one, pattern) for one in unknown)]
+        assert silent == [], f"{entry}: can be told"
+
+
+def told(broken: Mapping[str, Any], wanted: set[str]) -> dict[str, str]:
+    return {one: check["found"] for one, check in broken.items() if one not in wanted}

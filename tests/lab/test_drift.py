@@ -1,0 +1,42 @@
+"""Each check of each step is broken on a converged cluster (tests/lab/breaks): `plan` names exactly that, and `install`
+plays exactly the playbook that mends it, or refuses and changes nothing.
+
+host1 is the control plane; host2 is a worker behind a firewall that denies by default. Breaks that do not meet are made
+at once. After a failure the lab goes back to how it was when it had converged.
+"""
+
+from collections.abc import Callable
+
+import pytest
+
+from gpustack import lab
+from tests.lab import witness
+from tests.lab.breaking import RELEASES, World, break_and_mend, converged, make_world
+from tests.lab.breaks import Break, batches, load
+from tests.lab.conftest import Run
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
+BATCHES = batches([entry for entry in load() if not entry.reason])
+
+
+def name(batch: list[Break]) -> str:
+    return " + ".join(map(str, batch))
+
+
+@pytest.fixture(scope="module")
+def world(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> World:
+    return make_world(make_lab("drift", RELEASES), gpustack, tmp_path_factory.mktemp("drift"))
+
+
+@pytest.fixture
+def right(world: World) -> World:
+    """The converged lab, also after a test that failed half-way."""
+    if not converged(world):
+        world.lab.restore("converged")
+        witness.until("converged again", lambda: converged(world), limit=300)
+    return world
+
+
+@pytest.mark.parametrize("batch", BATCHES, ids=name)
+def test_a_break_is_named_and_mended_by_its_step_alone(right: World, batch: list[Break]) -> None:
+    break_and_mend(right, batch)

@@ -1,0 +1,87 @@
+"""One value of each task that can change something is flipped on a converged cluster: `install --force` then plays all,
+and exactly the tasks that own the flipped values report a change (tests/lab/owned.yaml). Read from the run's evidence.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack import lab
+from tests.lab import witness
+from tests.lab.breaking import RELEASES, World, converged, make_world
+from tests.lab.conftest import Run
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
+
+
+@dataclass(frozen=True)
+class Owned:
+    """A value, and the task of `role` on `host` that owns it; `along` are tasks that cannot but change with it."""
+
+    role: str
+    task: str
+    host: str = ""
+    flip: str = ""
+    along: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    reason: str = ""
+
+    @property
+    def changed(self) -> set[tuple[str, str, str]]:
+        """(step, host, task)"""
+        return {(self.role.replace("_", "-"), self.host, task) for task in (self.task, *self.along)}
+
+
+def load() -> list[Owned]:
+    return [Owned(**fields(raw)) for raw in yaml.safe_load(Path(__file__).with_name("owned.yaml").read_text())]
+
+
+def fields(raw: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(said) if isinstance(said, list) else said for key, said in raw.items()}
+
+
+def rounds() -> Iterator[list[Owned]]:
+    """One value per role and host at a time; another inventory has a round of its own."""
+    left = [value for value in load() if not value.reason and not value.hosts]
+    while left:
+        taken = {(value.role, value.host): value for value in reversed(left)}
+        yield [value for value in left if value in taken.values()]
+        left = [value for value in left if value not in taken.values()]
+    yield from ([value] for value in load() if value.hosts)
+
+
+@pytest.fixture(scope="module")
+def world(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> World:
+    return make_world(make_lab("owned", RELEASES), gpustack, tmp_path_factory.mktemp("owned"))
+
+
+def changes(told: Any) -> list[tuple[str, str, str]]:
+    """(step, host, task) of all that reported a change, in order."""
+    step, found = "", []
+    for line in (Path(told["evidence"]) / "events.jsonl").read_text().splitlines():
+        event = json.loads(line)
+        if event["kind"] == "step":
+            step = event["where"]
+        elif event["kind"] == "changed":
+            found.append((step, event["where"], event["what"]))
+    return found
+
+
+@pytest.mark.parametrize("values", list(rounds()), ids=lambda values: f"{len(values)} from {values[0].task}")
+def test_exactly_the_tasks_that_own_a_value_change_it(world: World, values: list[Owned]) -> None:
+    world.everywhere([(value.host, value.flip) for value in values])
+    inventory = world.other_inventory({}, {}, values[0].hosts) if values[0].hosts else world.inventory
+    done = world.gpustack("install", "-i", inventory, "--force", "--yes", "-o", "json", limit=900)
+    told = json.loads(done.stdout)
+    assert sorted(changes(told)) == sorted(one for value in values for one in value.changed)
+    assert told["converged"]
+    assert sum(play["tasks_changed"] for play in told["played"]) == len(changes(told))
+    if values[0].hosts:
+        taint = "kubectl taint node host1 node-role.kubernetes.io/control-plane:NoSchedule >/dev/null"
+        world.everywhere([("host1", taint)])
+    witness.until("all is as before", lambda: converged(world), limit=60)

@@ -1,0 +1,59 @@
+"""The role's daemon.sh, run with a systemctl and a crictl of ours: when it lets containerd be started anew."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpustack.config.shipped import playbooks
+from gpustack.probes.containerd import runtime
+from tests.unit.steps.recorded_hosts import recorded
+
+SCRIPT = playbooks() / "roles" / "containerd" / "files" / "daemon.sh"
+RIGHT = recorded("containerd.runtime", "prepared-debian-12").out
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    """A containerd that is enabled, active, and started in the year 2100."""
+    (tmp_path / "systemctl").write_text('#!/bin/sh\n[ "$1" != show ] || echo @4102444800\n')
+    (tmp_path / "crictl").write_text('#!/bin/sh\ncat "$0.json"\n')
+    (tmp_path / "stat").write_text("#!/bin/sh\necho 0\n")
+    for name in ("systemctl", "crictl", "stat"):
+        (tmp_path / name).chmod(0o755)
+    return tmp_path
+
+
+def said(tools: Path, info: str) -> list[str]:
+    (tools / "crictl.json").write_text(info)
+    env = {"PATH": f"{tools}:{os.environ['PATH']}", "RESTRICT": "true"}
+    done = subprocess.run(["sh", str(SCRIPT)], capture_output=True, text=True, env=env, timeout=20, check=True)
+    return done.stdout.splitlines()
+
+
+def test_a_daemon_with_our_settings_is_left_running(tools: Path) -> None:
+    assert said(tools, RIGHT) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"SystemdCgroup": true', '"SystemdCgroup": false'),
+        ('"/opt/cni/bin"\n', '"/usr/lib/cni"\n'),
+        ('"restrictOOMScoreAdj": true', '"restrictOOMScoreAdj": false'),
+    ],
+)
+def test_a_daemon_with_other_settings_is_started_anew(tools: Path, old: str, new: str) -> None:
+    """Its files are right and older than it is: only the daemon itself can tell."""
+    assert old in RIGHT
+    answer = recorded("containerd.runtime", "prepared-debian-12", (old, new))
+    assert json.loads(answer.out)
+    assert runtime(answer) != runtime(recorded("containerd.runtime", "prepared-debian-12"))
+    (line,) = said(tools, answer.out)
+    assert line.startswith("restart: ")
+
+
+def test_a_daemon_that_does_not_answer_is_started_anew(tools: Path) -> None:
+    assert {line.split(":")[0] for line in said(tools, "")} == {"restart"}
