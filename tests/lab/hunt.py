@@ -65,7 +65,7 @@ class Hunt:
 
     def programs(self) -> None:
         """The arguments of all processes that were seen, for marks that became known since."""
-        for arguments in self.arguments:
+        for arguments in list(self.arguments):
             self.look("cmdline of some process", arguments)
 
     def journal(self, host: str, text: bytes) -> None:
