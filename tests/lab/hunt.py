@@ -132,13 +132,17 @@ def called(process: Path) -> str:
         return ""
 
 
+def first_of_its_own(pid: int) -> bool:
+    """Whether it is process 1 of a host."""
+    try:
+        return bool(re.search(r"^NSpid:\s+\d+\s+1$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE))
+    except (FileNotFoundError, ProcessLookupError):
+        return False  # it ended meanwhile
+
+
 def root_of(made: lab.Lab, host: str) -> Path:
     """The host's file system with its memory-backed parts, as its first process sees it."""
-    (init,) = [
-        pid
-        for pid in cgroups.processes(made.record.group(host))
-        if re.search(r"^NSpid:\s+\d+\s+1$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
-    ]
+    (init,) = [pid for pid in cgroups.processes(made.record.group(host)) if first_of_its_own(pid)]
     return Path(f"/proc/{init}/root")
 
 
