@@ -41,6 +41,11 @@ apt_get() { apt-get -qq -o DPkg::Lock::Timeout=300 --yes "$@" >/dev/null </dev/n
 # First all of them, since they need each other; then the configuration of those that nobody changed.
 # shellcheck disable=SC2086 # words
 apt_get remove $names
+# One without configuration is gone already, and with its repository apt has forgotten that there ever was one.
+left=
+for package in $whole; do
+  case $(dpkg-query -Wf '${db:Status-Status}' "$package" 2>/dev/null || :) in config-files) left="$left $package" ;; esac
+done
 # shellcheck disable=SC2086 # words
-[ -z "$whole" ] || apt_get purge $whole
+[ -z "$left" ] || apt_get purge $left
 echo "changed: removed$names"
