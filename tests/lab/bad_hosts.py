@@ -1,0 +1,96 @@
+"""Addresses of lab hosts at which something else answers than the host's own sshd, or nothing at all.
+
+Each kind of badness is built on the host that has the address: packets to port 22 of that address are refused, dropped
+or sent to another port, where an sshd with other settings or a small program listens.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from gpustack import lab
+
+# kind: nftables verdict for packets to port 22 of the address
+VERDICTS = {
+    "refused": "reject with tcp reset",
+    "dropped": "drop",
+    "silent": "redirect to :2201",
+    "slow": "redirect to :2202",
+    "hangs": "redirect to :2203",
+    "mute": "redirect to :2204",
+    "no-sudo": "redirect to :2205",
+    "other-key": "redirect to :2206",
+}
+# port: what its sshd does instead of the command it is asked to run
+COMMANDS = {
+    2203: "exec sleep 300",
+    2204: "exec >/dev/null 2>/dev/null </dev/null; exec sleep 300",
+    2205: 'export PATH=/opt/nothing; eval "$SSH_ORIGINAL_COMMAND"',
+}
+DELAY = 4
+RELAY = f"""
+import socket, threading, time
+def pipe(a, b):
+    while data := a.recv(65536):
+        b.sendall(data)
+    b.shutdown(socket.SHUT_WR)
+def slow(client):
+    time.sleep({DELAY})
+    server = socket.create_connection(("127.0.0.1", 22))
+    threading.Thread(target=pipe, args=(client, server)).start()
+    pipe(server, client)
+silent, late, kept = socket.create_server(("", 2201)), socket.create_server(("", 2202)), []
+def keep():
+    while True:
+        kept.append(silent.accept())
+threading.Thread(target=keep).start()
+while True:
+    threading.Thread(target=slow, args=(late.accept()[0],)).start()
+"""
+SETUP = """
+set -eu
+mkdir -p /opt/nothing /run/sshd
+ln -sf /bin/sh /usr/bin/id /opt/nothing
+[ -f /opt/other_key ] || ssh-keygen -q -t ed25519 -N '' -f /opt/other_key
+id plain >/dev/null 2>&1 || useradd --create-home --shell /bin/bash plain
+install -d -o plain -g plain -m 700 /home/plain/.ssh
+install -o plain -g plain -m 600 /home/ops/.ssh/authorized_keys /home/plain/.ssh/authorized_keys
+systemd-run --quiet --unit=bad-relay python3 -c "$RELAY"
+"""
+
+
+def make_bad(made: lab.Lab, bad: Mapping[str, str]) -> None:
+    """`bad`: the kind by the name of the address. `no-right` is another login, and `unknown-key` a matter of
+    `ssh_config`: nothing is done to the host for these two."""
+    addresses = {extra.name: extra for extra in made.record.addresses}
+    for host in made.hosts:
+        mine = {addresses[name].address: kind for name, kind in bad.items() if addresses[name].host == host.name}
+        chains = {"redirect": "", "verdict": ""}
+        for address, kind in mine.items():
+            if verdict := VERDICTS.get(kind):
+                chain = "redirect" if verdict.startswith("redirect") else "verdict"
+                chains[chain] += f"ip daddr {address} tcp dport 22 {verdict}\n"
+        rules = (
+            f"table ip bad {{\nchain nat {{ type nat hook prerouting priority -100;\n{chains['redirect']}}}\n"
+            f"chain in {{ type filter hook input priority -10;\n{chains['verdict']}}}\n}}\n"
+        )
+        daemons = [f"/usr/sbin/sshd -p {port} -o 'ForceCommand={command}'\n" for port, command in COMMANDS.items()]
+        daemons.append("/usr/sbin/sshd -p 2206 -h /opt/other_key -o HostKey=/opt/other_key\n")
+        script = f"RELAY='{RELAY}'\n{SETUP}{''.join(daemons)}nft -f - <<'END'\n{rules}END\n"
+        done = made.exec(host.name, ["sudo", "sh", "-s"], text=script, limit=60)
+        assert done.returncode == 0, done.stderr
+
+
+def ssh_config(made: lab.Lab, unknown: list[str], folder: Path) -> Path:
+    """The lab's, without the known keys of some addresses, in a folder that is made."""
+    dropped = {extra.address for extra in made.record.addresses if extra.name in unknown} | set(unknown)
+    known = []
+    for line in (made.record.state / "ssh" / "known_hosts").read_text().splitlines():
+        names, key = line.split(" ", 1)
+        known.append(f"{','.join(name for name in names.split(',') if name not in dropped)} {key}\n")
+    folder.mkdir()
+    (folder / "known_hosts").write_text("".join(known))
+    text = made.ssh_config.read_text()
+    changed = text.replace(str(made.record.state / "ssh" / "known_hosts"), str(folder / "known_hosts"))
+    assert changed != text
+    (folder / "ssh_config").write_text(changed)
+    return folder / "ssh_config"
