@@ -41,3 +41,13 @@ def test_every_script_is_executable() -> None:
     scripts = [path for path in tracked("scripts", ".ci") if (ROOT / path).read_text().startswith("#!")]
     assert scripts
     assert [str(path) for path in scripts if not (ROOT / path).stat().st_mode & 0o111] == []
+
+
+def test_no_link_is_committed() -> None:
+    """It would lead somewhere else in every checkout, and git puts it in the place of what is ignored there."""
+    staged = subprocess.run(
+        ["git", "ls-files", "--stage"], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
+    )
+    if staged.returncode != 0:
+        pytest.skip("not a git checkout")
+    assert [line for line in staged.stdout.splitlines() if line.startswith("120000")] == []
