@@ -30,7 +30,8 @@ RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"eyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{0,4096}"), GONE),
     (
         re.compile(
-            rf"(authorization\\?[\"']?[ \t]*[:=][ \t]*{SAME_LINE}\\?[\"']?(?:\w{{1,20}}[ \t]+)?)(?!{GONE}){BARE}",
+            rf"(authorization\\?[\"']?[ \t]*[:=][ \t]*{SAME_LINE}\\?[\"']?"
+            rf"(?!\w{{1,20}}[ \t]+{GONE})(?:\w{{1,20}}[ \t]+)?)(?!{GONE}){BARE}",
             re.IGNORECASE,
         ),
         rf"\1{GONE}",

@@ -1,5 +1,6 @@
 """What ssh(1) would do for a host: `ssh -G` resolves the user's configuration and Ansible's arguments alike."""
 
+import os.path
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,7 +60,7 @@ def resolve(host: Host) -> SshOptions:
     command = ["ssh", "-G", *arguments(host), host.address]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=10, check=False, stdin=subprocess.DEVNULL
+            command, capture_output=True, text=True, errors="replace", timeout=10, check=False, stdin=subprocess.DEVNULL
         )
     except FileNotFoundError as error:
         raise HostRefused(
@@ -76,18 +77,26 @@ def resolve(host: Host) -> SshOptions:
         value = said.get(key, [""])[0]
         return "" if value == "none" else value
 
+    port = one("port") or "22"
+    if not (port.isascii() and port.isdigit() and 0 < int(port[:9]) < 65536):
+        raise HostRefused(Reach(host.name, "ssh-options", f"ssh says that the port is {port[:40]}", " ".join(command)))
     files = (*one("userknownhostsfile").split(), *one("globalknownhostsfile").split())
     return SshOptions(
         hostname=one("hostname") or host.address,
-        port=int(one("port") or 22),
+        port=int(port[:9]),
         user=one("user"),
-        key_files=tuple(str(Path(path).expanduser()) for path in said.get("identityfile", [])),
-        known_hosts=tuple(Path(path).expanduser() for path in files if path != "/dev/null"),
+        key_files=tuple(expanded(path) for path in said.get("identityfile", [])),
+        known_hosts=tuple(Path(expanded(path)) for path in files if path != "/dev/null"),
         host_key_alias=one("hostkeyalias"),
         proxy_command=one("proxycommand") or jump(one("proxyjump"), host),
         identities_only=one("identitiesonly") == "yes",
         agent=one("identityagent").lower() != "none",
     )
+
+
+def expanded(path: str) -> str:
+    """`~` as ssh means it; that of a user who does not exist stays what it is."""
+    return os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser raises for such a user
 
 
 def jump(proxy_jump: str, host: Host) -> str:

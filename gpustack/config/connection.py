@@ -51,7 +51,7 @@ def connection(
     kind = said("ansible_connection", default=cfg.transport or "ssh")
     if kind in ("smart", "ansible.builtin.ssh", "ansible.builtin.local"):
         kind = "local" if kind.endswith("local") else "ssh"
-    method = said(METHOD, default=cfg.become_method or "sudo").removeprefix("ansible.builtin.")
+    method = str(said(METHOD, default=cfg.become_method or "sudo")).removeprefix("ansible.builtin.")
     become_user = said(BECOME_USER, default=cfg.become_user or "root")
     for key, value, allowed in (
         ("ansible_connection", kind, ("ssh", "local")),

@@ -56,8 +56,9 @@ done"""
 DAEMONS = Probe(
     "egress.daemons",
     Lines(r"""for unit in containerd kubelet; do
-  pid=$(systemctl show -p MainPID --value "$unit" 2>/dev/null)
-  [ "${pid:-0}" -gt 0 ] && [ -r "/proc/$pid/environ" ] || continue
+  pid=$(systemctl show -p MainPID --value "$unit") || exit
+  case $pid in '' | *[!0-9]*) exit 1 ;; esac
+  [ "$pid" -gt 0 ] && [ -r "/proc/$pid/environ" ] || continue
   said=$(tr '\0' '\n' <"/proc/$pid/environ" | grep -E '^(HTTP|HTTPS|NO)_PROXY=' | sort)
   found=$(printf '%s%s\n' "$SALT" "$said" | sha256sum)
   [ "${found%% *}" = "$EGRESS_DAEMON" ] && is=same || is=other

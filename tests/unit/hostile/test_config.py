@@ -1,0 +1,88 @@
+"""What the operator wrote, or somebody for him: read, or refused with a reference; never a traceback."""
+
+import os
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpustack.ask.reach import HostRefused
+from gpustack.ask.redact import GONE, redact
+from gpustack.ask.ssh_options import SshOptions, resolve
+from gpustack.config.ansible_cfg import AnsibleCfg, ansible_cfg
+from gpustack.config.connection import READ, REFUSED
+from gpustack.config.host import CONTROL_PLANE, NODE, Host
+from gpustack.config.judge import judge
+from gpustack.config.spec import Spec
+from gpustack.errors import ConfigError
+from tests.unit.hostile.answers import ALL, ESCAPES, noise, spoiled
+from tests.unit.hostile.profile import SEED, STEP_CASES
+
+CFG = "[defaults]\ninventory = hosts\nremote_user = ops\n[ssh_connection]\nssh_args = -o A=b\n[privilege_escalation]\n"
+LEAF = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from(ESCAPES)
+JSON = st.recursive(
+    LEAF, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner, max_size=2)
+)
+SPEC_KEYS = st.sampled_from([*Spec.model_fields, "odd"])
+VARIABLES = st.dictionaries(
+    st.sampled_from([*READ, *REFUSED, "gpustack_node_ip", "gpustack_odd", "gpustack"]),
+    JSON | st.dictionaries(SPEC_KEYS, JSON, max_size=3),
+    max_size=4,
+)
+SECRET = "canary-7f3a9c"
+
+
+@settings(STEP_CASES)
+@given(first=VARIABLES, second=VARIABLES)
+def test_variables_are_judged_or_complained_of(first: dict[str, Any], second: dict[str, Any]) -> None:
+    groups = {CONTROL_PLANE: ("k1",), NODE: ("k1", "k2")}
+    hosts, spec, complaints = judge(
+        Path("hosts.yml"), groups, {"k1": first, "k2": second}, AnsibleCfg(None, "", "", "", ""), None
+    )
+    assert [host.name for host in hosts] == ["k1", "k2"]
+    assert isinstance(spec, Spec)
+    assert all(str(complaint) and complaint.reference for complaint in complaints)
+
+
+@settings(STEP_CASES)
+@given(seed=SEED)
+def test_an_ansible_cfg_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, seed: int) -> None:
+    path = tmp_path_factory.getbasetemp() / "ansible.cfg"
+    path.write_bytes(spoiled(Random(seed), CFG).encode(errors="surrogatepass"))
+    try:
+        assert isinstance(ansible_cfg({"ANSIBLE_CONFIG": str(path)}), AnsibleCfg)
+    except ConfigError as refused:
+        assert refused.reference == "ansible-cfg-unreadable"  # noqa: PT017 - one that can be read is as good
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_ssh_says_of_its_options_is_taken_or_refused(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "hostname 10.0.0.1\nport 22\nuser ops\nuserknownhostsfile ~/.ssh/known_hosts\nidentityfile ~/.ssh/id\n"
+    (tmp_path / "said").write_bytes(spoiled(Random(seed), said, ALL).encode(errors="surrogatepass") + b"\xff\n")
+    (tmp_path / "ssh").write_text(f"#!/bin/sh\ncat {tmp_path}/said\n")
+    (tmp_path / "ssh").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    try:
+        assert isinstance(resolve(Host("h1", "10.0.0.1")), SshOptions)
+    except HostRefused as refused:
+        assert refused.reach.reference == "ssh-options"  # noqa: PT017 - options that can be read are as good
+
+
+@settings(STEP_CASES)
+@given(seed=SEED)
+def test_no_noise_hides_a_secret(seed: int) -> None:
+    """On lines of their own, between noise; and once is enough."""
+    random = Random(seed)
+    key = f"-----BEGIN PRIVATE KEY-----\n{SECRET}\n-----END PRIVATE KEY-----"
+    forms = [f"password: {SECRET}", f'{{"token": "{SECRET}"}}', f"https://user:{SECRET}@proxy:3128/", key]
+    forms += [f"Authorization: Bearer {SECRET}", f"client-key-data: {SECRET}", f"x --token {SECRET} y"]
+    text = f"{noise(random, '')}\n{random.choice(forms)}\n{noise(random, '')}"
+    once = redact(text)
+    assert SECRET not in once
+    assert GONE in once
+    assert redact(once) == once
