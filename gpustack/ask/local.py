@@ -55,8 +55,7 @@ def run(
         clock.cancel()
         end(process)
         process.wait()
-        for pipe in (process.stdout, process.stderr):
-            pipe.close()
+        process.stdout.close()
 
 
 def spoken(process: "subprocess.Popen[bytes]", last: bytes) -> Iterator[bytes]:
@@ -73,9 +72,10 @@ def spoken(process: "subprocess.Popen[bytes]", last: bytes) -> Iterator[bytes]:
 
 
 def collect(process: "subprocess.Popen[bytes]", errors: bytearray) -> None:
-    """All of the error output is read, so that nobody waits; the beginning is kept."""
+    """All of the error output is read, so that nobody waits; the beginning is kept. The pipe is closed here, by the one
+    who reads it: a stray child may hold its other end for long."""
     assert process.stderr
-    with contextlib.suppress(ValueError):  # closed: the output ended before a stray child did
+    with process.stderr:
         while data := process.stderr.read(65536):
             errors += data[: KEPT_ERRORS - len(errors)]
 
