@@ -46,8 +46,9 @@ DOCUMENTED = {
 }
 TREES = ("etc", "home", "opt", "root", "run", "srv", "tmp", "usr/local", "var", "dev/shm")
 # Images and the blocks of etcd, where Kubernetes keeps its own secrets, and old ones until they are overwritten.
+NETWORKS = "/run/netns/"  # no files: names of networks, and reading them is an error
 JOURNALS = ("/var/log/journal/", "/run/log/journal/")
-SPARED = ("/var/lib/containerd/", "/run/containerd/io.containerd.runtime", "/var/lib/etcd/", *JOURNALS)
+SPARED = ("/var/lib/containerd/", "/run/containerd/io.containerd.runtime", "/var/lib/etcd/", NETWORKS, *JOURNALS)
 
 
 @pytest.fixture(scope="module")
