@@ -43,7 +43,7 @@ test:
 	pytest tests/lab -m short
 
 lab-test:
-	@echo "make lab-test: about an hour; 15 minutes more the first time, for the bundle" >&2
+	@echo "make lab-test: about three hours; 15 minutes more the first time, for the bundle" >&2
 	@$(MAKE) --no-print-directory env go bundle
 	pytest tests/unit/hostile --hypothesis-profile=hostile
 	pytest tests -m lab
