@@ -17,7 +17,7 @@ from gpustack.config.shipped import playbooks
 from gpustack.lab import snapshots
 from tests.lab import witness
 from tests.lab.conftest import Run
-from tests.lab.firewalls import NFTABLES
+from tests.lab.firewalls import NFTABLES, root, tracked
 
 # point: the steps that lead to it from the one before.
 POINTS = {
@@ -67,7 +67,8 @@ class Story:
         """Brings the hosts there, from the nearest point that was saved."""
         order = list(POINTS)
         if not self.saved:
-            witness.host(self.lab, "host2").check_output(NFTABLES)
+            with tracked(self.lab):
+                root(self.lab, "host2", NFTABLES)
             self.keep("bare")
         for step in order[order.index(self.saved[-1]) + 1 : order.index(point) + 1]:
             self.restore(self.saved[-1])
