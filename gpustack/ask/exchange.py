@@ -45,7 +45,7 @@ class Exchange:
                 moved = now
                 for line in self.read():
                     yield line.decode(errors="replace")
-                    if line == self.last:
+                    if self.last and line == self.last:
                         deadline = min(deadline, time.monotonic() + AFTER_LAST)
             elif ended and not heard:
                 break

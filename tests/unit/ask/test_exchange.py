@@ -1,0 +1,61 @@
+"""Talking over a channel: when a conversation is over, and when it only looks so."""
+
+import queue
+import time
+from collections import deque
+
+from gpustack.ask.exchange import Exchange
+
+
+class Channel:
+    """What a paramiko channel has: pieces of output that arrive in turn, `None` for a moment in which nothing does."""
+
+    closed = False
+
+    def __init__(self, *pieces: bytes | None, ends: bool) -> None:
+        self.pieces, self.ends = deque(pieces), ends
+
+    @property
+    def eof_received(self) -> bool:
+        return self.ends and not self.pieces
+
+    def recv_ready(self) -> bool:
+        if self.pieces and self.pieces[0] is None:
+            self.pieces.popleft()
+            return False
+        return bool(self.pieces)
+
+    def recv(self, _: int) -> bytes:
+        return self.pieces.popleft() or b""
+
+    def recv_stderr_ready(self) -> bool:
+        return False
+
+    def send_ready(self) -> bool:
+        return True
+
+    def send(self, data: bytes) -> int:
+        return len(data)
+
+    def shutdown_write(self) -> None:
+        pass
+
+    def exit_status_ready(self) -> bool:
+        return True
+
+    def recv_exit_status(self) -> int:
+        return 0
+
+
+def test_an_empty_line_ends_no_conversation() -> None:
+    """The lock is one: it would be let go half a second after the first empty line."""
+    quiet = [None] * 60
+    talk = Exchange(Channel(b"\nheld\n", *quiet, b"beat\n", ends=True), b"script", queue.Queue())
+    assert list(talk.lines(time.monotonic() + 20)) == ["", "held", "beat"]
+
+
+def test_after_the_last_line_a_stray_child_keeps_nobody_waiting() -> None:
+    started = time.monotonic()
+    talk = Exchange(Channel(b"one\nthe end\n", ends=False), b"script", last=b"the end")
+    assert list(talk.lines(started + 20)) == ["one", "the end"]
+    assert time.monotonic() - started < 10
