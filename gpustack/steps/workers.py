@@ -77,7 +77,7 @@ def pod_network(here: View) -> Mismatch | None:
 def leftovers(here: View) -> Mismatch | None:
     """No file with a token is left."""
     left = [path for path in (JOIN, BOOTSTRAP) if path in here[FILES].modes]
-    return expect("files with a join token", "none", ", ".join(left) or "none")
+    return expect("join token files", "none", ", ".join(left) or "none")
 
 
 def joining(inventory: Inventory, host: Host) -> bool:

@@ -4,6 +4,7 @@ from ipaddress import IPv4Address
 import pytest
 
 from gpustack.ask.probe import CLUSTER
+from gpustack.ask.redact import redact
 from gpustack.config.host import HostSpec
 from gpustack.steps.workers import STEP
 from tests.unit.steps.recorded_cluster import ABSENT, K1, K2, STOPPED, broken, judged, recorded, said, units
@@ -92,3 +93,8 @@ def test_a_file_with_a_token_is_removed() -> None:
 def test_the_address_that_the_inventory_gives() -> None:
     host = replace(K2, spec=HostSpec(gpustack_node_ip=IPv4Address("10.99.0.2")))
     assert broken(STEP, hosts=(K1, host)) == {"address": ("10.78.0.12", "operator")}
+
+
+def test_what_is_said_of_a_file_with_a_token_is_not_taken_for_one() -> None:
+    mismatch = judged(STEP, {(FILES, "k2"): recorded(FILES, "leftover-bootstrap")})["leftovers"].mismatch
+    assert redact(str(mismatch)) == str(mismatch)
