@@ -1,11 +1,11 @@
 """What can drift: for each check of each step a break of exactly that, as data (STEP.yaml).
 
 A break is made by a shell script on a lab host (`break`), by other settings of the inventory (`spec`, `vars`) or by an
-inventory of fewer hosts (`hosts`). `found` is part of what the check then says; `along` are the checks that cannot but
-differ too, `maybe` those that may by then, `unknown` those that then cannot be told (patterns). `cure` is what the
-check must say: `install` mends it, with the playbook of this step on this host alone, and `proof` is a script that
-succeeds then; else install refuses, `hint` is part of what the check advises, and `heal` puts the host right. With cure
-install `heal` takes away what is left of the break and is not ours.
+inventory of fewer hosts (`hosts`). `found` is part of what the check then says, or one of several between ` | `;
+`along` are the checks that cannot but differ too, `maybe` those that may by then, `unknown` those that then cannot be
+told (patterns). `cure` is what the check must say: `install` mends it, with the playbook of this step on this host
+alone, and `proof` is a script that succeeds then; else install refuses, `hint` is part of what the check advises, and
+`heal` puts the host right. With cure install `heal` takes away what is left of the break and is not ours.
 
 What cannot be broken on a lab host has a `reason` and names the `unit` test that breaks it by a constructed answer.
 """
