@@ -134,5 +134,5 @@ def parse(lines: Iterable[str], marker: str, host: str, known: Mapping[str, Prob
     one yields a lost Answer, and one that never came none."""
     reading = Reading(marker, host, known)
     for line in lines:
-        reading.hear(line.rstrip("\n"))
+        reading.hear(line)
     yield from reading.finished()

@@ -1,8 +1,6 @@
 """`plan`, `install` and `verify`: what differs, make it so, and ask again."""
 
-import signal
 import sys
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from gpustack.cli import options
+from gpustack.cli.changing import agreed, changing
 from gpustack.errors import RolloutError, UsageError
 
 
@@ -99,7 +98,7 @@ def install(
     playable = force or any(mismatch.cure == "install" for found in before.drifted for mismatch in found.mismatches)
     if not playable:
         refuse(before)
-    if not yes and not agreed():
+    if not yes and not agreed("Apply this plan?"):
         raise RolloutError(
             "not-agreed", "Nothing was changed.", "The plan was not agreed to.", "gpustack install --yes"
         )
@@ -126,88 +125,24 @@ def refuse(before: Any) -> None:
     )
 
 
-def agreed() -> bool:
-    """A yes on a terminal; without one nobody can agree, and --yes is needed."""
-    if not sys.stdin.isatty():
-        return False
-    sys.stderr.write("\nApply this plan? [y/N] ")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
 def rolled_out(
     hosts: Any, steps: Sequence[Any], names: Sequence[str], before: Any, report: Any, *, force: bool
 ) -> tuple[Any, Path]:
     """Takes the lock, plays, verifies, and leaves the evidence in a folder."""
     from gpustack.ask.gather import gather
-    from gpustack.ask.recording import write
-    from gpustack.rollout.evidence import not_kept, open_folder, recorder
-    from gpustack.rollout.lock import lock
-    from gpustack.rollout.overlay import sources
-    from gpustack.rollout.overlay import write as write_overlay
-    from gpustack.rollout.plan import INTERRUPTED
-    from gpustack.rollout.playbook import play
-    from gpustack.rollout.private import private_folder
     from gpustack.rollout.rollout import Rollout
 
-    folder = open_folder("install")
-    record = recorder(folder, report)
-    password = next((host.become_password for host in hosts.hosts if host.become_password), None)
-    stop = threading.Event()
-    with interruptible(stop), private_folder() as private, lock(hosts.control_planes[0], "install") as held:
-
-        def cancelled() -> str:
-            return INTERRUPTED if stop.is_set() else held.lost
-
-        def overlay(snapshot: Any) -> Path:
-            try:
-                return write_overlay(snapshot, folder)
-            except OSError as error:
-                record(not_kept(folder, error))
-                return write_overlay(snapshot, private)
-
+    with changing(hosts, "install", hosts.control_planes[0], report) as change:
         rollout = Rollout(
             inventory=hosts,
             steps=steps,
-            gather=lambda probes, wanted: gather(hosts, probes, hosts=wanted, report=record),
-            play=lambda step, wanted, snapshot: play(
-                step.id,
-                wanted,
-                sources(hosts, overlay(snapshot)),
-                private,
-                record,
-                become_password=password,
-                cancelled=cancelled,
-            ),
-            report=record,
+            gather=lambda probes, wanted: gather(hosts, probes, hosts=wanted, report=change.record),
+            play=lambda step, wanted, snapshot: change.play(step.id, wanted, snapshot),
+            report=change.record,
             limit=names,
             force=force,
-            cancelled=cancelled,
+            cancelled=change.cancelled,
         )
         outcome = rollout.run(before)
-    try:
-        write(outcome.verification.plan.snapshot, folder / "snapshot.jsonl")
-    except OSError as error:
-        record(not_kept(folder, error))
-    return outcome, folder
-
-
-class interruptible:  # noqa: N801 - reads as the word it is in a with statement
-    """The first Ctrl-C or SIGTERM sets the flag; the second one ends the program with 130."""
-
-    def __init__(self, flag: threading.Event) -> None:
-        self.flag = flag
-        self.before: dict[int, Any] = {}
-
-    def __enter__(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self.before[number] = signal.signal(number, self.heard)
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self.before.items():
-            signal.signal(number, handler)
-
-    def heard(self, number: int, frame: object) -> None:
-        if self.flag.is_set():
-            raise KeyboardInterrupt
-        self.flag.set()
-        sys.stderr.write("\nstopping after the running task; once more to stop at once\n")
+    change.keep(outcome.verification.plan.snapshot)
+    return outcome, change.folder

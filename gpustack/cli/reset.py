@@ -1,7 +1,5 @@
 """`reset`: the way back. Shows what would go from each host, asks, removes it, and asks the hosts again."""
 
-import sys
-import threading
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpustack.cli import options
-from gpustack.cli.install import interruptible
+from gpustack.cli.changing import agreed, changing
 from gpustack.errors import RolloutError
 
 if TYPE_CHECKING:
@@ -55,7 +53,7 @@ def reset(
     if output is Output.HUMAN:
         show.removal(before)
     refuse(before, foreign=foreign)
-    if not yes and not agreed():
+    if not yes and not agreed("Remove all of this?"):
         why = "The removal was not agreed to."
         raise RolloutError("reset-not-agreed", "Nothing was removed.", why, "gpustack reset --yes")
     outcome, folder = removed(hosts, names, before, report, packages=packages)
@@ -80,60 +78,25 @@ def refuse(before: "Removal", *, foreign: bool) -> None:
         raise RolloutError("reset-orphans", message, why, "gpustack reset    # all of them, the workers first")
 
 
-def agreed() -> bool:
-    """A yes on a terminal; without one nobody can agree, and --yes is needed."""
-    if not sys.stdin.isatty():
-        return False
-    sys.stderr.write("\nRemove all of this? [y/N] ")
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
 def removed(
     hosts: "Inventory", names: Sequence[str], before: "Removal", report: Any, *, packages: bool
 ) -> tuple["ResetOutcome", Path]:
     """Takes the lock, plays, asks again, and leaves the evidence in a folder."""
     from gpustack.ask.gather import gather
-    from gpustack.ask.recording import write
-    from gpustack.rollout.evidence import not_kept, open_folder, recorder
-    from gpustack.rollout.lock import lock
-    from gpustack.rollout.overlay import sources
-    from gpustack.rollout.overlay import write as write_overlay
-    from gpustack.rollout.plan import INTERRUPTED
-    from gpustack.rollout.playbook import play
-    from gpustack.rollout.private import private_folder
     from gpustack.rollout.removal import PROBES
     from gpustack.rollout.reset import PLAYBOOK, reset
 
-    folder = open_folder("reset")
-    record = recorder(folder, report)
-    password = next((host.become_password for host in hosts.hosts if host.become_password), None)
     # A control plane that is gone for good must not keep its workers: then the first host at hand holds the lock.
     reached = [host for host in hosts.hosts if before.snapshot.reach[host.name].reached]
-    stop = threading.Event()
-    with interruptible(stop), private_folder() as private, lock(reached[0], "reset") as held:
-
-        def cancelled() -> str:
-            return INTERRUPTED if stop.is_set() else held.lost
-
+    with changing(hosts, "reset", reached[0], report) as change:
         outcome = reset(
             before,
             names,
-            gather=lambda: gather(hosts, PROBES, report=record),
-            play=lambda wanted, more: play(
-                PLAYBOOK,
-                wanted,
-                sources(hosts, write_overlay(before.snapshot, folder, more)),
-                private,
-                record,
-                become_password=password,
-                cancelled=cancelled,
-            ),
-            report=record,
+            gather=lambda: gather(hosts, PROBES, report=change.record),
+            play=lambda wanted, more: change.play(PLAYBOOK, wanted, before.snapshot, more),
+            report=change.record,
             packages=packages,
-            cancelled=cancelled,
+            cancelled=change.cancelled,
         )
-    try:
-        write(outcome.after.snapshot, folder / "snapshot.jsonl")
-    except OSError as error:
-        record(not_kept(folder, error))
-    return outcome, folder
+    change.keep(outcome.after.snapshot)
+    return outcome, change.folder

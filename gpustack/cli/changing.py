@@ -1,0 +1,118 @@
+"""What `install` and `reset` have in common: they ask for a yes, hold the lock, play, stop when they are told to, and
+leave their evidence in a folder."""
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpustack.ask.snapshot import Snapshot
+    from gpustack.config.host import Host
+    from gpustack.config.inventory import Inventory
+    from gpustack.events import Reporter
+    from gpustack.rollout.lock import Hold
+    from gpustack.rollout.plan import Played
+
+
+def agreed(question: str) -> bool:
+    """A yes on a terminal; without one nobody can agree, and --yes is needed."""
+    if not sys.stdin.isatty():
+        return False
+    sys.stderr.write(f"\n{question} [y/N] ")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A run that changes hosts. `record` reports every event and keeps it; `private` is a folder in memory."""
+
+    hosts: "Inventory"
+    folder: Path
+    record: "Reporter"
+    private: Path
+    stop: threading.Event
+    held: "Hold"
+
+    def cancelled(self) -> str:
+        """Why the run is to stop; nothing while it is not."""
+        from gpustack.rollout.plan import INTERRUPTED
+
+        return INTERRUPTED if self.stop.is_set() else self.held.lost
+
+    def play(
+        self,
+        name: str,
+        wanted: Sequence[str],
+        snapshot: "Snapshot",
+        more: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    ) -> "Played":
+        """Plays the playbook of that name on hosts; `more` are variables beside those of the snapshot."""
+        from gpustack.rollout.overlay import sources
+        from gpustack.rollout.playbook import play
+
+        password = next((host.become_password for host in self.hosts.hosts if host.become_password), None)
+        beside = sources(self.hosts, self.overlay(snapshot, more))
+        return play(name, wanted, beside, self.private, self.record, become_password=password, cancelled=self.cancelled)
+
+    def overlay(self, snapshot: "Snapshot", more: Mapping[str, Mapping[str, Any]]) -> Path:
+        from gpustack.rollout.evidence import not_kept
+        from gpustack.rollout.overlay import write
+
+        try:
+            return write(snapshot, self.folder, more)
+        except OSError as error:
+            self.record(not_kept(self.folder, error))
+            return write(snapshot, self.private, more)
+
+    def keep(self, snapshot: "Snapshot") -> None:
+        """The last answers, into the evidence."""
+        from gpustack.ask.recording import write
+        from gpustack.rollout.evidence import not_kept
+
+        try:
+            write(snapshot, self.folder / "snapshot.jsonl")
+        except OSError as error:
+            self.record(not_kept(self.folder, error))
+
+
+@contextmanager
+def changing(hosts: "Inventory", verb: str, locked: "Host", report: "Reporter") -> Iterator[Change]:
+    """`locked` is the host that holds the lock. Raises LockedError, UnreachableError, and RolloutError where this
+    machine takes no files."""
+    from gpustack.rollout.evidence import open_folder, recorder
+    from gpustack.rollout.lock import lock
+    from gpustack.rollout.private import private_folder
+
+    folder = open_folder(verb)
+    record = recorder(folder, report)
+    stop = threading.Event()
+    with interruptible(stop), private_folder() as private, lock(locked, verb) as held:
+        yield Change(hosts, folder, record, private, stop, held)
+
+
+class interruptible:  # noqa: N801 - reads as the word it is in a with statement
+    """The first Ctrl-C or SIGTERM sets the flag; the second one ends the program with 130."""
+
+    def __init__(self, flag: threading.Event) -> None:
+        self.flag = flag
+        self.before: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self.before[number] = signal.signal(number, self.heard)
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
+
+    def heard(self, number: int, frame: object) -> None:
+        if self.flag.is_set():
+            raise KeyboardInterrupt
+        self.flag.set()
+        sys.stderr.write("\nstopping after the running task; once more to stop at once\n")
