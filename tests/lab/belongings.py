@@ -51,7 +51,7 @@ ANYHOW = {
     r"[df] /var/log(/|$)": "records",
     r"unit (systemd-\w+|apt-\S+|dpkg-\S+|logrotate|man-db|e2scrub\S+|fstrim)\.": "time passes",
     r"(unit|mount) \S*(user|session|credentials)": "logins come and go",
-    r"folder /root/\.kube/cache": "kubectl's",
+    r"(folder|file) /root/\.kube/cache": "kubectl's",
 }
 # While the packages stay.
 PACKAGED = {
