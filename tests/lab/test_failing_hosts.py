@@ -1,0 +1,141 @@
+"""One of three hosts fails in the middle of a roll-out: the others become a verified cluster, and the commands that are
+printed lead to the end once the host is healed. A failing control plane stops everything behind it."""
+
+import json
+import os
+import shlex
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpustack import lab
+from gpustack.lab import hosts
+from tests.lab import witness
+from tests.lab.conftest import GPUSTACK, Run
+
+LEAKS = "ignore::pytest.PytestUnraisableExceptionWarning"
+pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.filterwarnings(LEAKS)]
+
+BROKEN = "/etc/apt/apt.conf.d/00-broken"
+STEPS = ["prereqs", "firewall", "containerd", "kubernetes", "control-plane", "flannel", "workers"]
+
+
+@pytest.fixture(scope="module")
+def clean(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
+    made = make_lab("failing", ["debian-12", "debian-13", "debian-12"])
+    made.save("clean")
+    return made
+
+
+@pytest.fixture
+def three(clean: lab.Lab) -> lab.Lab:
+    clean.restore("clean")
+    return clean
+
+
+def root(made: lab.Lab, host: str, script: str) -> str:
+    done = made.exec(host, ["sudo", "sh", "-c", script], limit=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def install(made: lab.Lab, gpustack: Run, code: int) -> dict[str, Any]:
+    told = gpustack("install", "-i", made.inventory, "--yes", "-o", "json", limit=1500, code=code).stdout
+    found: dict[str, Any] = json.loads(told)
+    assert found["exit"]["code"] == code
+    return found
+
+
+def follow(found: dict[str, Any], gpustack: Run) -> dict[str, Any]:
+    """Type what was printed as next, as far as it leads. The last result."""
+    for _ in range(3):
+        program, *words = shlex.split(found["next"])
+        assert program == "gpustack"
+        if words[0] == "kubeconfig":
+            break
+        yes = ["--yes"] if words[0] == "install" else []
+        found = json.loads(gpustack(*words, *yes, "-o", "json", limit=1500, code=None).stdout)
+    return found
+
+
+def only(found: dict[str, Any], host: str) -> None:
+    """Nobody but this host failed or left, and all that differs now is at it."""
+    assert {bad["host"] for played in found["played"] for bad in played["failures"]} == {host}
+    assert {left["host"] for left in found["left"]} == {host}
+    states = found["verification"]["states"]
+    open_ones = {state["where"] for state in states if state["outcome"] != "holds"}
+    assert open_ones <= {host, "@cluster"}, open_ones
+    assert host in open_ones
+
+
+def ready(made: lab.Lab, gpustack: Run, folder: Path) -> list[str]:
+    gpustack("kubeconfig", "-i", made.inventory, "--out", folder / "config")
+    core = witness.api(folder / "config")
+    return sorted(witness.ready(core))
+
+
+def test_a_host_whose_apt_is_broken_is_left_and_later_joins(three: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
+    root(three, "host3", f"echo 'Broken {{' >{BROKEN}")
+    found = install(three, gpustack, 5)
+    only(found, "host3")
+    assert ready(three, gpustack, tmp_path) == ["host1", "host2"]
+    with witness.pods(witness.api(tmp_path / "config"), ["host1", "host2"]):
+        pass
+    root(three, "host3", f"rm {BROKEN}")
+    done = follow(found, gpustack)
+    assert done["converged"] is True
+    assert ready(three, gpustack, tmp_path) == ["host1", "host2", "host3"]
+
+
+def test_a_host_whose_network_breaks_off_is_left_and_later_joins(three: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
+    """Its link goes down as the step kubernetes begins, so its apt is at work and its SSH connections fall silent."""
+    (host,) = [host for host in three.hosts if host.name == "host3"]
+    link = f"vb-{hosts.machine_name(three.record, host)}"
+    words = [*GPUSTACK, "install", "-i", str(three.inventory), "--yes", "-o", "json"]
+    said: list[str] = []
+    with subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"NO_COLOR": "1"},
+    ) as process:
+        assert process.stderr
+        assert process.stdout
+        for line in process.stderr:
+            said.append(line)
+            if line.startswith("kubernetes:"):
+                subprocess.run(["ip", "link", "set", link, "down"], check=True, timeout=30)
+                break
+        began = time.monotonic()
+        rest, told = process.stderr.read(), process.stdout.read()
+    assert process.wait(timeout=60) == 5, "".join(said) + rest
+    print("".join(said) + rest)
+    assert time.monotonic() - began < 900
+    found = json.loads(told)
+    only(found, "host3")
+    assert any(bad["unreachable"] for played in found["played"] for bad in played["failures"])
+    assert ready(three, gpustack, tmp_path) == ["host1", "host2"]
+    subprocess.run(["ip", "link", "set", link, "up"], check=True, timeout=30)
+    done = follow(found, gpustack)
+    assert done["converged"] is True
+    assert ready(three, gpustack, tmp_path) == ["host1", "host2", "host3"]
+
+
+def test_a_failing_control_plane_stops_what_comes_after_it(three: lab.Lab, gpustack: Run) -> None:
+    root(three, "host1", f"echo 'Broken {{' >{BROKEN}")
+    found = install(three, gpustack, 5)
+    played = [one["step"] for one in found["played"]]
+    assert "host1" in found["stopped"]
+    failed = next(one["step"] for one in found["played"] if one["failures"])
+    assert played == STEPS[: STEPS.index(failed) + 1], "something was played after the control plane had failed"
+    for host in ("host2", "host3"):
+        assert root(three, host, "dpkg-query -Wf '${Package}\\n' kubelet containerd.io 2>/dev/null || :") == ""
+    root(three, "host1", f"rm {BROKEN}")
+    done = follow(found, gpustack)
+    assert done["converged"] is True
