@@ -45,6 +45,7 @@ echo 'server = "https://harbor.example"' >harbor.example/hosts.toml
 cat /etc/apt/keyrings/gpustack-containerd.gpg >>/etc/apt/keyrings/gpustack-kubernetes.gpg
 : >/etc/apt/keyrings/gpustack-containerd.gpg
 apt-mark -q unhold kubelet containerd.io
+printf 'Types: deb\\nURIs\\n' >/etc/apt/sources.list.d/gpustack-kubernetes.sources # with it apt reads no list at all
 printf 'runtime-endpoint: unix:///run/dockershim.sock\\ntimeout: 5\\n' >/etc/crictl.yaml
 systemctl -q disable kubelet containerd && systemctl restart containerd
 """
