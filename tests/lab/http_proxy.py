@@ -12,9 +12,11 @@ from contextlib import contextmanager
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from shutil import copyfileobj
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 PORT = 3128
+Server = TypeVar("Server", bound=ThreadingHTTPServer)
 OWN = ("connection", "proxy-connection", "proxy-authorization", "keep-alive", "host")
 
 
@@ -137,7 +139,7 @@ def door(address: str, port: int, user: str, password: str, upstream: tuple[str,
 
 
 @contextmanager
-def running(server: Proxy) -> Iterator[Proxy]:
+def running(server: Server) -> Iterator[Server]:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         yield server

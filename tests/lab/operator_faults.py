@@ -1,5 +1,8 @@
 """Faults on the side of the operators: full disks of the controller, a second operator, the lost lock."""
 
+from pathlib import Path
+
+from tests.lab.broken_off import Run
 from tests.lab.host_faults import HURT
 from tests.lab.stage import Stage, ended, fill, pause, small_disk
 from tests.lab.story import on, tasks
@@ -25,12 +28,18 @@ def disk_full_before(stage: Stage) -> str:
     return "refused with 5 before a host was changed"
 
 
+def filled(stage: Stage, disk: Path) -> tuple[Run, str]:
+    """An installation, and the task at which the disk became full."""
+    run = stage.run(operator="full")
+    task = stage.rng.choice(tasks("containerd")[:3])
+    run.until_task("containerd", task)
+    fill(disk)
+    return run, task
+
+
 def disk_full_during(stage: Stage) -> str:
     with small_disk(stage.folder / "full" / "state", "24m") as disk:
-        run = stage.run(operator="full")
-        task = stage.rng.choice(tasks("containerd")[:3])
-        run.until_task("containerd", task)
-        fill(disk)
+        run, task = filled(stage, disk)
         assert run.end() == 0, run.said()
     assert "evidence: not kept" in run.said()
     return f"as “{task}” began; it said so, went on and ended with 0"
@@ -39,10 +48,7 @@ def disk_full_during(stage: Stage) -> str:
 def memory_full_during(stage: Stage) -> str:
     """Ansible cannot work without; the hosts that it was at are told."""
     with small_disk(stage.folder / "full" / "memory", "24m") as disk:
-        run = stage.run(operator="full")
-        task = stage.rng.choice(tasks("containerd")[:3])
-        run.until_task("containerd", task)
-        fill(disk)
+        run, task = filled(stage, disk)
         code = run.end()
         assert code in HURT, run.said()
     assert "No space left" in run.said()

@@ -1,7 +1,6 @@
 """Roads to what hosts fetch, as tests lay them: an internet of one's own with faults in it, and changed inventories."""
 
 import shutil
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from gpustack import lab
 from gpustack.events import silent
 from gpustack.lab import detached, official_names
 from gpustack.lab.internet import Internet, Twist
+from tests.lab.http_proxy import running
 
 
 @contextmanager
@@ -25,12 +25,10 @@ def internet(made: lab.Lab, twist: Twist | None = None, address: str = "", port:
     upstream = urlsplit(record.source.url).netloc
     where = address or record.gateway
     server = Internet(where, upstream, official_names.certificates(record), twist, port=port)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield server
+        with running(server):
+            yield server
     finally:
-        server.shutdown()
-        server.server_close()
         official_names.start(record, record.source, silent)
 
 

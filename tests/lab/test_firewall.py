@@ -5,8 +5,7 @@ The hosts deny by default what comes in, what goes through and what goes out. Ea
 """
 
 import json
-import os
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -22,14 +21,11 @@ every_manager = pytest.mark.parametrize("who", firewalls.MANAGERS)
 
 
 @pytest.fixture(scope="module")
-def bare() -> Iterator[lab.Lab]:
-    found = lab.up(f"t{os.getpid()}-firewall", releases=["debian-12", "debian-13"])
-    try:
-        everywhere(found, firewalls.DOWNLOAD)
-        found.save("bare")
-        yield found
-    finally:
-        found.kill()
+def bare(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
+    found = make_lab("firewall", ["debian-12", "debian-13"], served=False)
+    everywhere(found, firewalls.DOWNLOAD)
+    found.save("bare")
+    return found
 
 
 def walled(bare: lab.Lab, who: str) -> lab.Lab:

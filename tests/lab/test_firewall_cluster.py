@@ -5,7 +5,6 @@ Each pair of firewalls is a test by name (`-k ufw`).
 """
 
 import json
-import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,14 +28,11 @@ STORED = f"grep -rE 'KUBE-|FLANNEL-|kube-proxy|CNI-|cali-' {firewalls.STORES} 2>
 
 
 @pytest.fixture(scope="module")
-def bare(mirror: lab.Mirror) -> Iterator[lab.Lab]:
-    found = lab.up(f"t{os.getpid()}-walls", releases=["debian-12", "debian-13"], mirror=mirror)
-    try:
-        everywhere(found, firewalls.DOWNLOAD)
-        found.save("bare")
-        yield found
-    finally:
-        found.kill()
+def bare(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
+    found = make_lab("walls", ["debian-12", "debian-13"])
+    everywhere(found, firewalls.DOWNLOAD)
+    found.save("bare")
+    return found
 
 
 def traffic(core: client.CoreV1Api, at: lab.Lab) -> int:
