@@ -82,6 +82,16 @@ def test_a_join_that_was_broken_off_is_done_again(two: lab.Lab, gpustack: Run) -
     assert [host.check_output(journal) for host in (one, other)] == ["0", "0"]
 
 
+def test_credentials_that_are_lost_are_made_anew_for_the_same_node(two: lab.Lab, gpustack: Run) -> None:
+    one, other = witness.host(two, "host1"), witness.host(two, "host2")
+    node = f"{KUBECTL} get node host2 -o 'jsonpath={{.metadata.uid}}'"
+    before = one.check_output(node)
+    other.check_output("rm /etc/kubernetes/kubelet.conf")
+    assert other.service("kubelet").is_running
+    assert played(install(two, gpustack)) == {"workers": ["host2"]}
+    assert one.check_output(node) == before
+
+
 def test_flannels_settings_come_back_and_what_others_set_stays(two: lab.Lab, gpustack: Run) -> None:
     one = witness.host(two, "host1")
     flannel = f"{KUBECTL} -n kube-flannel"
