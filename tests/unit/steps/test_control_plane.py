@@ -132,9 +132,20 @@ def test_what_was_settled_at_birth_is_compared_and_left_to_a_person(check: str, 
     assert mismatch.hint
 
 
-def test_a_component_that_listens_nowhere_cannot_be_monitored() -> None:
+def test_a_component_that_listens_nowhere_may_not_run_yet() -> None:
+    """An installation that was broken off just after kubeadm init: kube-proxy's pod is not there yet."""
     answers = {(LISTENING, "k1"): recorded(LISTENING, "control-plane", ("LISTEN 0      4096   *:10259 *:*\n", ""))}
-    assert broken(STEP, answers) == {"metrics": ("kube-scheduler nowhere", "operator")}
+    assert broken(STEP, answers) == {"metrics": ("kube-scheduler nowhere", "install")}
+    mismatch = judged(STEP, answers)["metrics"].mismatch
+    assert mismatch
+    assert mismatch.passing
+
+
+def test_a_component_that_listens_elsewhere_is_for_a_person_whoever_else_is_missing() -> None:
+    answers = {(LISTENING, "k1"): recorded(LISTENING, "debian-13", ("127.0.0.1:10259", "127.0.0.1:10299"))}
+    (found,) = broken(STEP, answers).values()
+    assert "kube-scheduler nowhere" in found[0]
+    assert found[1] == "operator"
 
 
 def test_metrics_on_the_loopback_only_when_asked_so() -> None:
