@@ -76,11 +76,12 @@ def repositories(answer: Answer) -> Repositories:
 
 
 def repository(lines: list[str]) -> Repository | None:
+    """None where there is no file; what a damaged one lacks is empty."""
     fields = dict(line.split(": ", 1) for line in lines if ": " in line)
     if not fields:
         return None
-    components = fields.get("Components", "")
-    return Repository(fields["URIs"], fields["Suites"], components, fields["Signed-By"], primary_keys(lines))
+    uri, suite, components, keyring = (fields.get(key, "") for key in ("URIs", "Suites", "Components", "Signed-By"))
+    return Repository(uri, suite, components, keyring, primary_keys(lines))
 
 
 def primary_keys(lines: list[str]) -> tuple[str, ...]:
