@@ -113,6 +113,16 @@ def listening(answer: Answer) -> Mapping[int, tuple[str, ...]]:
     return {port: tuple(sorted(addresses)) for port, addresses in sorted(found.items())}
 
 
+def join_token(answer: Answer) -> bool:
+    """Whether there is a token of ours that hosts can join with."""
+    infos = [entry for entry in entries(answer) if entry["metadata"]["name"] == "cluster-info"]
+    return any(SIGNATURE in (entry.get("data") or {}) for entry in infos)
+
+
+# The controller-manager signs ConfigMap cluster-info once with each token that is valid, under the token's id, so that
+# tokens are told without reading a secret. The id is that of playbooks/files/join-token.sh.
+SIGNATURE = "jws-kubeconfig-gpstck"
+
 PATHS = (*CONTROL_PLANE, CA, SUPER_ADMIN, KUBELET_CONF, BOOTSTRAP, UNFINISHED, JOIN, ROOTS)
 FILES_SCRIPT = f"""
 stat -c '%a %n' {" ".join(PATHS)} 2>/dev/null
@@ -130,6 +140,11 @@ cat /etc/kubernetes/pki/*.crt /etc/kubernetes/pki/etcd/*.crt |
 FILES = Probe("kubeadm.files", Lines(FILES_SCRIPT), files)
 SETTINGS = Probe(
     "kubeadm.settings", Api("/api/v1/namespaces/kube-system/configmaps", ("metadata.name", "data")), settings
+)
+JOIN_TOKEN = Probe(
+    "kubeadm.join-token",
+    Api("/api/v1/namespaces/kube-public/configmaps", ("metadata.name", f"data.{SIGNATURE}")),
+    join_token,
 )
 CERTIFICATES = Probe("kubeadm.certificates", Lines(CERTIFICATES_SCRIPT), certificates)
 # etcd's metrics, kube-proxy's, the controller-manager and the scheduler.

@@ -19,7 +19,7 @@ from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import kubernetes_version_of
 from gpustack.probes.kube import DEPLOYMENTS, NODES, READYZ, VERSION
-from gpustack.probes.kubeadm import CERTIFICATES, FILES, LISTENING, SETTINGS
+from gpustack.probes.kubeadm import CERTIFICATES, FILES, JOIN_TOKEN, LISTENING, SETTINGS
 from gpustack.probes.system import IDENTITY
 from gpustack.probes.units import UNITS
 from gpustack.steps import control_plane_host, control_plane_settings
@@ -58,6 +58,11 @@ def dns(here: View) -> Mismatch | None:
     return expect("CoreDNS", "deployed", "deployed" if "coredns" in here[DEPLOYMENTS] else "", cure(here), hint=hint)
 
 
+def join_token(here: View) -> Mismatch | None:
+    """No token of a join that was broken off is left in the cluster."""
+    return expect("token to join with", "none", "one that a broken-off join left" if here[JOIN_TOKEN] else "none")
+
+
 def control_planes(inventory: Inventory, host: Host) -> bool:
     return host.control_plane
 
@@ -65,8 +70,8 @@ def control_planes(inventory: Inventory, host: Host) -> bool:
 STEP = Step(
     "control-plane",
     scope="cluster",
-    probes=(FILES, UNITS, IDENTITY, READYZ, VERSION, NODES, DEPLOYMENTS, CERTIFICATES, SETTINGS, LISTENING),
-    checks=(*control_plane_host.CHECKS, api, version, node, address, dns, *control_plane_settings.CHECKS),
+    probes=(FILES, UNITS, IDENTITY, READYZ, VERSION, NODES, DEPLOYMENTS, CERTIFICATES, SETTINGS, LISTENING, JOIN_TOKEN),
+    checks=(*control_plane_host.CHECKS, api, version, node, address, dns, join_token, *control_plane_settings.CHECKS),
     needs=("prereqs", "containerd", "kubernetes"),
     settle=120,
     applies=control_planes,

@@ -1,8 +1,9 @@
 """Workers: every further host joins the cluster.
 
 One bootstrap token is made on the control plane inside the play, lives for 15 minutes at most and is deleted when the
-play ends, whatever the outcome. It reaches the hosts in a file of mode 0600 in memory (/run), never in a command line,
-and is removed there too. The hosts check the cluster's CA by its hash. A join that was broken off is done again.
+play ends, whatever the outcome; what a play that was killed left, the next install deletes (step control-plane). It
+reaches the hosts in a file of mode 0600 in memory (/run), never in a command line, and is removed there too. The hosts
+check the cluster's CA by its hash. A join that was broken off is done again.
 
 A host that belongs to another cluster, or whose node was deleted from this one, is reported and left to you.
 

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from gpustack.config.shipped import playbooks
+from gpustack.probes.kubeadm import SIGNATURE
 
 ROLES = sorted(path for path in (playbooks() / "roles").iterdir() if path.is_dir())
 every_role = pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
@@ -92,3 +93,8 @@ def test_no_sleeps(role: Path) -> None:
 def test_task_files_are_short(role: Path) -> None:
     long = {str(path): n for path in role.glob("tasks/*.yml") if (n := len(path.read_text().splitlines())) > 80}
     assert long == {}
+
+
+def test_the_token_of_a_join_is_known_by_one_id() -> None:
+    script = (playbooks() / "files" / "join-token.sh").read_text()
+    assert f"id={SIGNATURE.removeprefix('jws-kubeconfig-')}\n" in script

@@ -58,7 +58,7 @@ def healthy() -> dict[tuple[str, str], Answer]:
         for path in CASES.iterdir()
         if (path / "control-plane.json").exists()
     }
-    for probe in ("kubeadm.settings", "flannel.daemon-set", "flannel.net-conf"):
+    for probe in ("kubeadm.settings", "kubeadm.join-token", "flannel.daemon-set", "flannel.net-conf"):
         found[probe, CLUSTER] = found.pop((probe, "k1"))
     for probe in ("kubeadm.files", "kubeadm.certificates", "kubeadm.listening", "kubelet.health", "flannel.host"):
         found[probe, "k2"] = recorded(probe, "worker")
