@@ -29,6 +29,7 @@ class AnsibleCfg:
     become_user: str = ""
     remote_tmp: str = ""
     ssh_extra_args: str = ""
+    ssh_retries: str = ""
 
 
 def in_force(env: Mapping[str, str] = os.environ, cwd: Path | None = None) -> Path | None:
@@ -76,4 +77,5 @@ def ansible_cfg(env: Mapping[str, str] = os.environ, cwd: Path | None = None) ->
         become_user=said("privilege_escalation", "become_user", "ANSIBLE_BECOME_USER"),
         remote_tmp=said("defaults", "remote_tmp", "ANSIBLE_REMOTE_TEMP"),
         ssh_extra_args=said("ssh_connection", "ssh_extra_args", "ANSIBLE_SSH_EXTRA_ARGS"),
+        ssh_retries=said("ssh_connection", "retries", "ANSIBLE_SSH_RETRIES") or said("connection", "retries"),
     )

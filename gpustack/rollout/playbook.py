@@ -186,6 +186,9 @@ def environment(folder: Path, path: str) -> dict[str, str]:
         "ANSIBLE_PYTHON_INTERPRETER": "auto_silent",
         # A host that lost its power says nothing any more, and ssh would wait for it for hours.
         "ANSIBLE_SSH_EXTRA_ARGS": f"{cfg.ssh_extra_args} {ALIVE}".strip(),
+        # A moment without packets is no reason to leave a host. What a task began there goes on, and the scripts that
+        # must not run twice at once keep a lock.
+        **({} if cfg.ssh_retries else {"ANSIBLE_SSH_RETRIES": "2"}),
         **({} if cfg.remote_tmp else {"ANSIBLE_REMOTE_TEMP": TEMPORARY}),
     }
     given = os.environ

@@ -44,7 +44,7 @@ def test_a_cancelled_play_is_no_failure(tmp_path: Path, monkeypatch: pytest.Monk
 def cfg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "ansible.cfg"
     path.write_text("")
-    for name in ("ANSIBLE_SSH_EXTRA_ARGS", "ANSIBLE_REMOTE_TEMP"):
+    for name in ("ANSIBLE_SSH_EXTRA_ARGS", "ANSIBLE_SSH_RETRIES", "ANSIBLE_REMOTE_TEMP"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("ANSIBLE_CONFIG", str(path))
     return path
@@ -53,14 +53,16 @@ def cfg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_dead_host_is_noticed_and_its_temporary_files_are_ours(cfg: Path, tmp_path: Path) -> None:
     told = environment(tmp_path, "/bin")
     assert told["ANSIBLE_SSH_EXTRA_ARGS"] == ALIVE
+    assert told["ANSIBLE_SSH_RETRIES"] == "2"
     assert told["ANSIBLE_REMOTE_TEMP"] == "~/.ansible/gpustack"
 
 
 def test_the_operators_own_settings_stay(cfg: Path, tmp_path: Path) -> None:
-    cfg.write_text("[defaults]\nremote_tmp = /var/tmp/a\n[ssh_connection]\nssh_extra_args = -o ServerAliveInterval=3\n")
+    ssh = "[ssh_connection]\nssh_extra_args = -o ServerAliveInterval=3\nretries = 5\n"
+    cfg.write_text(f"[defaults]\nremote_tmp = /var/tmp/a\n{ssh}")
     told = environment(tmp_path, "/bin")
     assert told["ANSIBLE_SSH_EXTRA_ARGS"] == f"-o ServerAliveInterval=3 {ALIVE}"
-    assert "ANSIBLE_REMOTE_TEMP" not in told
+    assert not {"ANSIBLE_REMOTE_TEMP", "ANSIBLE_SSH_RETRIES"} & set(told)
 
 
 def test_a_change_that_nothing_is_told_about_counts() -> None:
