@@ -48,10 +48,11 @@ update_ours() {
 }
 
 # What others installed stays, whatever apt would like to put in its place. The first option means nothing to apt: it is
-# in apt's history, and tells the reset which packages we installed.
+# in apt's history, and tells the reset which packages we installed. Through a terminal of apt's own what dpkg says of
+# its errors would be no error output.
 apt_get() {
-  run apt-get -qq -o gpustack::installs=yes -o DPkg::Options::=--force-confdef -o DPkg::Options::=--force-confold \
-    --yes --no-remove --no-install-recommends "$@"
+  run apt-get -qq -o gpustack::installs=yes -o Dpkg::Use-Pty=0 -o DPkg::Options::=--force-confdef \
+    -o DPkg::Options::=--force-confold --yes --no-remove --no-install-recommends "$@"
 }
 
 install_missing() {

@@ -37,7 +37,7 @@ if [ -n "$others" ]; then
   echo "apt would remove more than was agreed on: $others" >&2
   exit 1
 fi
-apt_get() { apt-get -qq -o DPkg::Lock::Timeout=300 --yes "$@" >/dev/null </dev/null 9>&-; }
+apt_get() { apt-get -qq -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 --yes "$@" >/dev/null </dev/null 9>&-; }
 # First all of them, since they need each other; then the configuration of those that nobody changed.
 # shellcheck disable=SC2086 # words
 apt_get remove $names
