@@ -21,6 +21,7 @@ LEAKS = "ignore::pytest.PytestUnraisableExceptionWarning"
 pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.filterwarnings(LEAKS)]
 
 BROKEN = "/etc/apt/apt.conf.d/00-broken"
+SCRIPT = f"""echo 'Acquire::http::Proxy "http://127.0.0.1:9";' >{BROKEN}"""
 STEPS = ["prereqs", "firewall", "containerd", "kubernetes", "control-plane", "flannel", "workers"]
 
 
@@ -79,7 +80,7 @@ def ready(made: lab.Lab, gpustack: Run, folder: Path) -> list[str]:
 
 
 def test_a_host_whose_apt_is_broken_is_left_and_later_joins(three: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
-    root(three, "host3", f"echo 'Broken {{' >{BROKEN}")
+    root(three, "host3", SCRIPT)
     found = install(three, gpustack, 5)
     only(found, "host3")
     assert ready(three, gpustack, tmp_path) == ["host1", "host2"]
@@ -127,7 +128,7 @@ def test_a_host_whose_network_breaks_off_is_left_and_later_joins(three: lab.Lab,
 
 
 def test_a_failing_control_plane_stops_what_comes_after_it(three: lab.Lab, gpustack: Run) -> None:
-    root(three, "host1", f"echo 'Broken {{' >{BROKEN}")
+    root(three, "host1", SCRIPT)
     found = install(three, gpustack, 5)
     played = [one["step"] for one in found["played"]]
     assert "host1" in found["stopped"]
