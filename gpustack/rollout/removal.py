@@ -105,7 +105,7 @@ def of_host(snapshot: Snapshot, host: Host, wanted: set[str], *, packages: bool)
         node, drain = (mine.name, mine.ready) if mine else ("", False)
     except FactUnavailable as error:
         unknown.append(f"node of this host in the cluster: {error}")
-    gone, holds, stays = of_packages(here, unknown, wanted=packages)
+    gone, holds, stays = of_packages(here, {step for step, _ in traces}, unknown, wanted=packages)
     return HostRemoval(
         host.name, host.control_plane, cluster, foreign, node, drain, pods, tuple(traces), gone, holds, stays,
         tuple(unknown),
@@ -138,9 +138,9 @@ def whose(here: View) -> tuple[str, str]:
 
 
 def of_packages(
-    here: View, unknown: list[str], *, wanted: bool
+    here: View, traced: set[str], unknown: list[str], *, wanted: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """(those that go, holds that are taken off, what stays and why)."""
+    """(those that go, holds that are taken off, what stays and why). `traced` are the steps that left something."""
     try:
         found = here[PACKAGES_OF_OURS]
     except FactUnavailable as error:
@@ -151,7 +151,7 @@ def of_packages(
     stays = [f"package {name}: {who} needs it" for name, who in sorted(kept.items())] if wanted else []
     if not wanted and found.ours:
         stays.append(f"{len(found.ours)} packages that gpustack installed, {', '.join(shown(found.ours))}: --packages")
-    if found.others and any(here[OURS[step]] for step in ("containerd", "kubernetes")):
+    if found.others and traced & {"containerd", "kubernetes"}:
         stays.append(f"packages {', '.join(found.others)}: apt's history does not say that gpustack installed them")
     return gone, found.held, tuple(stays)
 

@@ -4,9 +4,9 @@
 # runs without its credentials.
 exec 9>/run/gpustack-kubeadm.lock
 flock --timeout 900 9 || exit 1
-cd /etc/kubernetes || exit
 unset HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy
-[ ! -e kubelet.conf ] || exit 0
-[ -e pki/ca.key ] || rm -f bootstrap-kubelet.conf pki/ca.crt
+etc=/etc/kubernetes
+[ ! -e $etc/kubelet.conf ] || exit 0
+[ -e $etc/pki/ca.key ] || rm -f $etc/bootstrap-kubelet.conf $etc/pki/ca.crt
 systemctl stop kubelet
 timeout --kill-after=10 900 kubeadm join --config /run/gpustack-join.yaml
