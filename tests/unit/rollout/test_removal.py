@@ -101,6 +101,13 @@ def test_packages_go_only_when_asked_for_and_when_nobody_needs_them() -> None:
     assert "--packages" in without.stays[0]
 
 
+def test_packages_can_be_told_where_what_the_steps_left_cannot() -> None:
+    late = replace(Answer("ours.containerd", "k3", 124, ""))
+    three = removal(taken({"k3": {"ours.packages": PACKAGES}}, late), ["k3"]).hosts[0]
+    assert three.unknown == ("containerd: no answer within 5 s",)
+    assert "--packages" in three.stays[0]
+
+
 def test_dead_hosts_are_named() -> None:
     found = removal(taken(ALL, unreached=("k2", "k3")), ())
     assert [one.host for one in found.hosts] == ["k1"]
