@@ -121,11 +121,15 @@ MIRRORS = Probe(
 for file in */hosts.toml; do
   [ -e "$file" ] || continue
   echo "== ${file%/hosts.toml}"
-  login=$(sed -n 's/^ *Authorization = "\(.*\)"$/\1/p' "$file")
-  found=$(printf '%s%s' "$SALT" "$login" | sha256sum)
-  [ "${found%% *}" = "$MIRROR_LOGIN" ] && is=same || is=other
-  value="(\"[^\"]*\"|'[^']*'|\[[^]]*])" mode=$(stat -c %04a "$file")
-  sed -E "s/(authorization['\"]?[[:space:]]*=[[:space:]]*)$value/\1\"$is, mode $mode\"/Ig" "$file"
+  if grep -qi authorization "$file"; then
+    login=$(sed -n 's/^ *Authorization = "\(.*\)"$/\1/p' "$file")
+    found=$(printf '%s%s' "$SALT" "$login" | sha256sum)
+    [ "${found%% *}" = "$MIRROR_LOGIN" ] && is=same || is=other
+    value="(\"[^\"]*\"|'[^']*'|\[[^]]*])" mode=$(stat -c %04a "$file")
+    sed -E "s/(authorization['\"]?[[:space:]]*=[[:space:]]*)$value/\1\"$is, mode $mode\"/Ig" "$file"
+  else
+    cat "$file"
+  fi
   echo
 done"""),
     mirrors,

@@ -59,10 +59,12 @@ DAEMONS = Probe(
   pid=$(systemctl show -p MainPID --value "$unit") || exit
   case $pid in '' | *[!0-9]*) exit 1 ;; esac
   [ "$pid" -gt 0 ] && [ -r "/proc/$pid/environ" ] || continue
-  said=$(tr '\0' '\n' <"/proc/$pid/environ" | grep -E '^(HTTP|HTTPS|NO)_PROXY=' | sort)
-  found=$(printf '%s%s\n' "$SALT" "$said" | sha256sum)
-  [ "${found%% *}" = "$EGRESS_DAEMON" ] && is=same || is=other
-  [ -n "$said" ] || is=none
+  is=none
+  if grep -qzE '^(HTTP|HTTPS|NO)_PROXY=' "/proc/$pid/environ"; then
+    said=$(tr '\0' '\n' <"/proc/$pid/environ" | grep -E '^(HTTP|HTTPS|NO)_PROXY=' | sort)
+    found=$(printf '%s%s\n' "$SALT" "$said" | sha256sum)
+    [ "${found%% *}" = "$EGRESS_DAEMON" ] && is=same || is=other
+  fi
   echo "$unit $is"
 done"""),
     daemons,
