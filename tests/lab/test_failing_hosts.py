@@ -74,6 +74,7 @@ def only(found: dict[str, Any], host: str) -> None:
 
 
 def ready(made: lab.Lab, gpustack: Run, folder: Path) -> list[str]:
+    (folder / "config").unlink(missing_ok=True)
     gpustack("kubeconfig", "-i", made.inventory, "--out", folder / "config")
     core = witness.api(folder / "config")
     return sorted(witness.ready(core))
