@@ -132,6 +132,12 @@ def test_what_was_settled_at_birth_is_compared_and_left_to_a_person(check: str, 
     assert mismatch.hint
 
 
+def test_a_token_that_a_broken_off_join_left_is_removed() -> None:
+    answers = {("kubeadm.join-token", CLUSTER): recorded("kubeadm.join-token", "token")}
+    (found,) = broken(STEP, answers).items()
+    assert found == ("join-token", ("one that a broken-off join left", "install"))
+
+
 def test_a_component_that_listens_nowhere_may_not_run_yet() -> None:
     """An installation that was broken off just after kubeadm init: kube-proxy's pod is not there yet."""
     answers = {(LISTENING, "k1"): recorded(LISTENING, "control-plane", ("LISTEN 0      4096   *:10259 *:*\n", ""))}
