@@ -15,7 +15,7 @@ from gpustack import lab
 from tests.lab import witness
 from tests.lab.breaks import Break
 from tests.lab.conftest import Run
-from tests.lab.firewalls import NFTABLES, root
+from tests.lab.firewalls import NFTABLES, root, tracked
 
 RELEASES = ["debian-12", "debian-13"]
 PRELUDE = r"""set -eu
@@ -86,7 +86,8 @@ class World:
 
 def make_world(made: lab.Lab, gpustack: Run, folder: Path) -> World:
     """Makes a cluster of a bare lab: host2 behind a firewall that denies by default, names and addresses given."""
-    root(made, "host2", "apt-get install -qy nftables >/dev/null 2>&1\n" + NFTABLES)
+    with tracked(made):
+        root(made, "host2", "apt-get install -qy nftables >/dev/null 2>&1\n" + NFTABLES)
     addresses = {host.name: host.address for host in made.hosts}
     path = made.inventory / "hosts.yml"
     hosts = yaml.safe_load(path.read_text())
