@@ -7,9 +7,10 @@ set -eu
 HEADER='# Written by gpustack; a change here is undone by the next install.'
 
 # Fingerprints of primary keys; they stand on the line after `pub`. Expired and revoked ones are none.
-# gpg would make folders and a trust database of its own without these options.
+# gpg would make folders of its own without these options. Of an expired key it says nothing without a trust database.
 keys() {
-  gpg --homedir /nonexistent --no-options --no-keyring --trust-model always --batch --with-colons --show-keys "$1" 2>/dev/null |
+  [ -e "$FRESH/trustdb.gpg" ] || gpg --homedir "$FRESH" --no-options --batch --quiet --import-ownertrust </dev/null
+  gpg --homedir "$FRESH" --no-options --no-keyring --trust-model always --batch --with-colons --show-keys "$1" 2>/dev/null |
     awk -F: '$1 == "pub" {valid = $2 !~ /[er]/; primary = 1} $1 == "fpr" && primary {print valid ? $10 : "expired:" $10; primary = 0}'
 }
 
