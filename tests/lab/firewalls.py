@@ -32,6 +32,10 @@ FIREWALLD = (
     QUIET.format("firewalld")
     + r"""[ "$(hostname)" = host1 ] && zone=public || zone=drop
 keep() { firewall-cmd --permanent "$@" || exit 9; }
+# polkit brings user managers along, which do not notice in a container's cgroups of version 1 that they are empty.
+mkdir -p /etc/systemd/system/user@.service.d
+printf '[Service]\nTimeoutStopSec=5\n' >/etc/systemd/system/user@.service.d/lab.conf
+systemctl daemon-reload
 firewall-cmd --set-default-zone=$zone
 keep --zone=$zone --add-service=ssh
 keep --zone=$zone --add-port=9999/tcp
