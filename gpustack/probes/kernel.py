@@ -56,6 +56,8 @@ def parts(answer: Answer, *names: str) -> list[list[str]]:
 
 def modules(answer: Answer) -> Modules:
     working, at_boot, apparmor = parts(answer, "working", "boot", "apparmor")
+    if odd := set(working) - KERNEL_MODULES:
+        raise ValueError(f"found {sorted(odd)}")
     named = {line.strip() for line in at_boot if line.strip() and line.strip()[0] not in "#;"}
     return Modules(frozenset(working), frozenset(named), apparmor == ["Y"])
 
@@ -97,6 +99,8 @@ def swap(answer: Answer) -> Swap:
 
 # States of `systemctl list-unit-files` in which a boot may start the unit. A generated one comes from fstab, from a
 # GPT swap partition or from zram-generator.
+# What containerd and Flannel need of the kernel.
+KERNEL_MODULES = frozenset({"overlay", "br_netfilter"})
 RETURNING = ("enabled", "enabled-runtime", "generated", "static", "linked", "linked-runtime", "alias", "indirect")
 
 MODULES = Probe(

@@ -4,9 +4,8 @@ from pathlib import PurePosixPath
 
 from gpustack.ask.judge import Mismatch, expect, said
 from gpustack.ask.view import View
-from gpustack.probes.kernel import MODULES, SWAP, SYSCTL, SYSCTLS
+from gpustack.probes.kernel import KERNEL_MODULES, MODULES, SWAP, SYSCTL, SYSCTLS
 
-KERNEL_MODULES = frozenset({"overlay", "br_netfilter"})
 SYSCTL_FILE = "/etc/sysctl.d/90-gpustack.conf"
 
 

@@ -255,7 +255,7 @@ def reboot(at: lab.Lab) -> None:
     for host in at.hosts:
         at.exec(host.name, ["sudo", "systemctl", "reboot"])
     for host in at.hosts:
-        until = time.monotonic() + 90
+        until = time.monotonic() + 200
         while (done := at.exec(host.name, ["cat", "/proc/sys/kernel/random/boot_id"])).returncode or (
             [done.stdout.strip()] == before[host.name]
         ):

@@ -103,6 +103,12 @@ def stored(at: lab.Lab) -> list[str]:
     return [line for lines in everywhere(at, STORED).values() for line in lines]
 
 
+def forced(at: lab.Lab, gpustack: Run) -> int:
+    """The tasks that changed something."""
+    done = gpustack("install", "-i", at.inventory, "--yes", "--force", "--only", "firewall", "-o", "json")
+    return sum(play["tasks_changed"] for play in json.loads(done.stdout)["played"])
+
+
 def ready(core: client.CoreV1Api) -> bool:
     return sorted(witness.ready(core)) == NODES
 
@@ -130,8 +136,9 @@ def test_cluster_behind(
         for host, who in zip(at.hosts, pair, strict=True):
             firewalls.root(at, host.name, firewalls.RELOADS[who])
         assert stored(at) == [], "an operator saved the rules of a running node"
-        again = gpustack("install", "-i", at.inventory, "--yes", "--force", "--only", "firewall", "-o", "json")
-        assert [play["tasks_changed"] for play in json.loads(again.stdout)["played"]] == [0]
+        # What an operator has firewalld save is spelt in firewalld's own way: we write our policies again, once.
+        assert forced(at, gpustack) == (2 if "firewalld" in pair else 0)
+        assert forced(at, gpustack) == 0
         assert lost(lasting, rules(at)) == []
         answers()
 

@@ -6,11 +6,11 @@ import yaml
 
 from gpustack.config.shipped import playbooks
 from gpustack.probes.containerd import OURS, REGISTRIES, SOCKET
-from gpustack.probes.kernel import SYSCTLS
+from gpustack.probes.kernel import KERNEL_MODULES, SYSCTLS
 from gpustack.probes.packages import HOST_PACKAGES
 from gpustack.probes.units import CLOCKS
 from gpustack.steps.kubernetes import NAMES
-from gpustack.steps.prereqs_kernel import KERNEL_MODULES, SYSCTL_FILE
+from gpustack.steps.prereqs_kernel import SYSCTL_FILE
 
 ROLES = playbooks() / "roles"
 PREREQS, CONTAINERD, KUBERNETES = (ROLES / name for name in ("prereqs", "containerd", "kubernetes"))
