@@ -56,7 +56,7 @@ HOSTILE
 done
 """.replace("PROGRAMS", " ".join(PROGRAMS))
 Check = tuple[str, str, str]
-# They read one part of that answer, for which no program is asked: /proc/sys is read by the shell, and a lab's kernel has
+# They read one part of that answer, for which no program is asked: the shell reads /proc/sys, and a lab's kernel has
 # no AppArmor.
 ANOTHER_PART = {("apparmor", "kernel.modules"), ("sysctls", "kernel.sysctls")}
 
