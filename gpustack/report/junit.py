@@ -32,9 +32,13 @@ def document(name: str, found: Iterable[Element], seconds: float) -> str:
     root.extend(found)
     for counted in ("tests", "failures", "errors", "skipped"):
         root.set(counted, str(sum(int(suite.get(counted, "0")) for suite in root)))
+    # XML 1.0 cannot hold control characters, not even escaped, nor surrogates. Each text by itself: an escape sequence
+    # that has no end in one would take the quote behind it along.
+    for entry in root.iter():
+        entry.text = plain(entry.text) if entry.text else None
+        entry.attrib.update({key: plain(value) for key, value in entry.attrib.items()})
     indent(root)
-    # XML 1.0 cannot hold control characters, not even escaped, nor surrogates.
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{plain(tostring(root, encoding="unicode"))}\n'
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
 def suites(found: Plan) -> list[Element]:

@@ -106,6 +106,7 @@ def test_the_worst_that_could_be_said_is_shown_harmlessly(name: str) -> None:
 @settings(STEP_CASES)
 @given(said=SAID)
 @example(said="\ud800")
+@example(said="\x1b")
 def test_only_printable_text_comes_out(name: str, said: str) -> None:
     shown = RENDERERS[name](said)
     assert odd(shown) == set()
