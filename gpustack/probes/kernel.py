@@ -125,7 +125,7 @@ for key in net/ipv4/ip_forward net/bridge/bridge-nf-call-iptables net/bridge/bri
 done
 echo '== boot'
 for tool in /usr/lib/systemd/systemd-sysctl /lib/systemd/systemd-sysctl; do
-  [ ! -x "$tool" ] || { "$tool" --cat-config | grep -E '^# /|forward|bridge-nf-call' || :; break; }
+  [ ! -x "$tool" ] || { "$tool" --cat-config || exit; echo; break; }
 done
 echo '== ufw'
 [ ! -e /etc/ufw/ufw.conf ] || ! grep -qi '^ENABLED=yes' /etc/ufw/ufw.conf || { cat /etc/ufw/sysctl.conf && echo; }"""),
