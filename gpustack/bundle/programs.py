@@ -28,8 +28,8 @@ PACKAGES = {
     "setpriv": "util-linux",
 }
 
-# A program ends when we are killed, however that happens: nobody waits for it any more. And it hears when it is asked to
-# end: what a shell starts in the background, it starts deaf to that.
+# A program ends when we are killed, however that happens: nobody waits for it any more. And it hears when it is asked
+# to end: what a shell starts in the background, it starts deaf to that.
 WITH_US = ("setpriv", "--pdeathsig", "TERM", "--", "env", "--default-signal=INT", "--")
 
 _running: set[subprocess.Popen[str]] = set()
