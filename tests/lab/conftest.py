@@ -1,8 +1,10 @@
 """Labs for tests: real hosts on this machine, installed from the bundle in the user's cache folder."""
 
+import gc
 import os
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +16,13 @@ from gpustack.cli.bundle import default_directory
 PORT = 8480
 GPUSTACK = [sys.executable, "-m", "gpustack.cli.app"]
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def pytest_sessionfinish() -> None:
+    """The kubernetes client leaves connections to the garbage collector; those of the last test are no error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @pytest.fixture(scope="session")

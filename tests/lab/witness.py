@@ -83,19 +83,22 @@ def running(core: client.CoreV1Api, name: str) -> bool:
 
 def inside(core: client.CoreV1Api, pod: str, command: str) -> str:
     """What a shell command prints inside a pod, both outputs together."""
-    return str(
-        stream(
-            core.connect_get_namespaced_pod_exec,
-            pod,
-            "default",
-            command=["sh", "-c", command],
-            stderr=True,
-            stdin=False,
-            stdout=True,
-            tty=False,
-            _request_timeout=30,
-        )
+    talk = stream(
+        core.connect_get_namespaced_pod_exec,
+        pod,
+        "default",
+        command=["sh", "-c", command],
+        stderr=True,
+        stdin=False,
+        stdout=True,
+        tty=False,
+        _preload_content=False,
     )
+    try:
+        talk.run_forever(timeout=30)
+        return str(talk.read_all())
+    finally:
+        talk.close()
 
 
 def netns(seen: Any, command: str) -> str:
