@@ -8,6 +8,7 @@ from gpustack.steps import (
     control_plane,
     firewall,
     flannel,
+    gpu_operator,
     helm,
     kubernetes,
     monitoring,
@@ -28,6 +29,7 @@ STEPS: tuple[Step, ...] = (
     taint.STEP,
     helm.STEP,
     monitoring.STEP,
+    gpu_operator.STEP,
 )
 
 PROBES: tuple[Probe[Any], ...] = tuple({probe.id: probe for step in STEPS for probe in step.probes}.values())
