@@ -4,6 +4,7 @@ from functools import cache
 from typing import Any
 
 from gpustack.ask.view import View
+from gpustack.config.resolved import driver_version_of
 from gpustack.config.shipped import values as shipped
 from gpustack.config.values import merged, ours
 from gpustack.steps.gpu_hosts import expected, sharing
@@ -27,7 +28,7 @@ def computed(here: View) -> dict[str, Any]:
     said = here.spec.gpu
     interval = said.metrics.interval
     return {
-        "driver": {"enabled": drivers_in_containers(here), "version": here.versions.components["nvidia-driver"]},
+        "driver": driver(here),
         "devicePlugin": {"config": device_plugin(here)},
         "dcgmExporter": {
             "config": {"name": COUNTERS, "create": True, "data": counters(said.metrics.counters)},
@@ -38,6 +39,14 @@ def computed(here: View) -> dict[str, Any]:
             },
         },
     }
+
+
+def driver(here: View) -> dict[str, Any]:
+    """Off where every host with GPUs has its own."""
+    if not drivers_in_containers(here):
+        return {"enabled": False}
+    module = here.spec.gpu.driver.kernel_module
+    return {"enabled": True, "version": driver_version_of(here.spec), "kernelModuleType": module}
 
 
 def drivers_in_containers(here: View) -> bool:
@@ -55,12 +64,8 @@ def device_plugin(here: View) -> dict[str, Any]:
     ways = {sharing(here, host) for host in here.hosts} | {("none", 1)}
     if ways == {("none", 1)}:
         return {}
-    return {
-        "create": True,
-        "name": SHARING,
-        "default": WHOLE,
-        "data": {key(*way): plugin(*way) for way in sorted(ways)},
-    }
+    data = {key(*way): plugin(*way) for way in sorted(ways)}
+    return {"create": True, "name": SHARING, "default": WHOLE, "data": data}
 
 
 def key(mode: str, replicas: int) -> str:

@@ -1,7 +1,7 @@
 """GPU sharing: whether several pods use one GPU (time-slicing, MPS), or parts of one (MIG), node by node.
 
-One line of the inventory settles it: `gpu.sharing` for all hosts, `gpustack_sharing: time-slicing:4` or `mps:4` for one,
-`gpustack_mig: all-1g.10gb` for the MIG layout of one host's GPUs. The node gets the label by which the device plugin or
+One line of the inventory settles it: `gpu.sharing` for all hosts, `gpustack_sharing: time-slicing:4` or `mps:4` for
+one, `gpustack_mig: all-1g.10gb` for the MIG layout of one host's GPUs. The node gets the label by which the device plugin or
 the MIG manager chooses, and the node has to offer what comes of it. With time-slicing a GPU that died stays allocatable
 but for one of its replicas, so that the count alone proves nothing there: `gpustack prove` runs on each GPU.
 
@@ -44,9 +44,8 @@ def labels(here: View) -> Mismatch | None:
     for host, node in nodes.items():
         for label, value in wanted_labels(here, by_name[host]).items():
             found = node.labels.get(label, "")
-            if label == MIG and not value:
-                value = found if found in ("", OFF) else OFF
-            if found != value:
+            # The MIG manager leaves its own word for no layout.
+            if found != value and (label, value, found) != (MIG, "", OFF):
                 wrong[host] = f"{label}={found or 'none'} instead of {value or 'none'}"
     return on_hosts("labels of GPU nodes", "those of the way of sharing", wrong)
 
