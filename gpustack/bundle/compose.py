@@ -133,7 +133,9 @@ class Composer:
 
     def _charts(self, made: dict[str, Made]) -> Iterable[Placed]:
         v = self.versions
-        wanted = charts.parts(v, self._all([crds.prometheus(made["controller-tools"]), crds.nfd(v)]))
+        wanted = charts.parts(
+            v, self._all([crds.prometheus(made["controller-tools"], v["prometheus-operator"]), crds.nfd(v)])
+        )
         packed = self._all(wanted.values())
         for name, part in wanted.items():
             (path,) = packed[part.name].files

@@ -20,17 +20,19 @@ API_VERSIONS = ("v1", "v1alpha1")
 # Without descriptions a third of the size: a release that holds them all must fit into a Secret.
 GENERATOR = "crd:crdVersions=v1,maxDescLen=0"
 GROUP = "monitoring.coreos.com"
+VERSION = "operator.prometheus.io/version"
 NFD_FILE = "deployment/base/nfd-crds/nfd-api-crds.yaml"
 
 
-def prometheus(generator: Made) -> Part:
-    """out/crd-<plural>.yaml for each kind of monitoring.coreos.com. `generator` is controller-tools."""
+def prometheus(generator: Made, version: str) -> Part:
+    """out/crd-<plural>.yaml for each kind of monitoring.coreos.com. `generator` is controller-tools, `version` that of
+    the operator."""
     source = modules.SOURCES / "prometheus-operator"
-    inputs = digest(Path(__file__), source, generator.contents)
-    return Part("prometheus-crds", inputs, lambda out: _generate(generator["controller-gen"], source, out))
+    inputs = digest(Path(__file__), source, generator.contents, version)
+    return Part("prometheus-crds", inputs, lambda out: _generate(generator["controller-gen"], version, source, out))
 
 
-def _generate(generator: Path, pinned: Path, out: Path) -> None:
+def _generate(generator: Path, version: str, pinned: Path, out: Path) -> None:
     source = out.parent / "source"
     shutil.copytree(pinned, source)
     paths = ";".join(f"{API}/{version}" for version in API_VERSIONS)
@@ -41,7 +43,10 @@ def _generate(generator: Path, pinned: Path, out: Path) -> None:
         group, _, plural = path.stem.partition("_")
         if group != GROUP:
             raise BundleError("bundle-program-failed", f"{path.name} is not of {GROUP}", " ".join(map(str, argv)))
-        path.rename(out / f"crd-{plural}.yaml")
+        # As its makers do when they publish them: the only place that says of which version a definition is.
+        said = path.read_text().replace("  annotations:\n", f"  annotations:\n    {VERSION}: {version}\n", 1)
+        (out / f"crd-{plural}.yaml").write_text(said)
+        path.unlink()
 
 
 def nfd(versions: Versions) -> Part:

@@ -1,8 +1,8 @@
 """GPU sharing: whether several pods use one GPU (time-slicing, MPS), or parts of one (MIG), node by node.
 
 One line of the inventory settles it: `gpu.sharing` for all hosts, `gpustack_sharing: time-slicing:4` or `mps:4` for
-one, `gpustack_mig: all-1g.10gb` for the MIG layout of one host's GPUs. The node gets the label by which the device plugin or
-the MIG manager chooses, and the node has to offer what comes of it. With time-slicing a GPU that died stays allocatable
+one, `gpustack_mig: all-1g.10gb` for the MIG layout of one host's GPUs. The node gets the label by which the device
+plugin or the MIG manager chooses, and the node has to offer what comes of it. With time-slicing a GPU that died stays allocatable
 but for one of its replicas, so that the count alone proves nothing there: `gpustack prove` runs on each GPU.
 
 MPS and MIG are not yet proven on hardware by us.

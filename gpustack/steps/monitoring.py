@@ -13,10 +13,11 @@ Settings: monitoring. Sources: kube-prometheus-stack 88.5.3, its README and valu
 
 from collections.abc import Mapping
 
-from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.judge import Mismatch, expect, said
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
+from gpustack.config.versions import minor
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.monitoring import ALERTMANAGERS, DEFINITIONS, GROUP, PROMETHEUSES, TARGETS, Custom
 from gpustack.probes.network import LISTENERS
@@ -61,16 +62,16 @@ def port(here: View) -> Mismatch | None:
 
 
 def definitions(here: View) -> Mismatch | None:
-    """The ten kinds of the Prometheus operator are known to the API, in the version of the chart."""
-    found = here[DEFINITIONS]
-    wanted = f"v{here.versions.components['prometheus-operator']}"
-    missing = [kind for kind in KINDS if f"{kind}.{GROUP}" not in found]
-    if missing:
-        return Mismatch("definitions of the Prometheus operator", "all ten", f"no {said(missing)}")
-    other = {version or "unknown" for name, version in found.items() if name.endswith(f".{GROUP}")} - {
-        wanted, wanted.removeprefix("v")
-    }  # fmt: skip
-    return Mismatch("definitions of the Prometheus operator", wanted, said(other)) if other else None
+    """The ten kinds of the Prometheus operator are known to the API, in the version of the chart's operator.
+
+    A patch of the operator changes none of them, so the minor is compared.
+    """
+    what, found = "definitions of the Prometheus operator", here[DEFINITIONS]
+    wanted = minor(here.versions.components["prometheus-operator"])
+    if missing := [kind for kind in KINDS if f"{kind}.{GROUP}" not in found]:
+        return Mismatch(what, "all ten", f"no {said(missing)}")
+    versions = {minor(found[f"{kind}.{GROUP}"]) or "no version" for kind in KINDS}
+    return expect(what, wanted, said(versions))
 
 
 def chart(here: View) -> Mismatch | None:
