@@ -2,8 +2,9 @@
 
 One line of the inventory settles it: `gpu.sharing` for all hosts, `gpustack_sharing: time-slicing:4` or `mps:4` for
 one, `gpustack_mig: all-1g.10gb` for the MIG layout of one host's GPUs. The node gets the label by which the device
-plugin or the MIG manager chooses, and the node has to offer what comes of it. With time-slicing a GPU that died stays allocatable
-but for one of its replicas, so that the count alone proves nothing there: `gpustack prove` runs on each GPU.
+plugin or the MIG manager chooses, and the node has to offer what comes of it. With time-slicing a GPU that died stays
+allocatable but for one of its replicas, so that the count alone proves nothing there: `gpustack prove` runs on each
+GPU.
 
 MPS and MIG are not yet proven on hardware by us.
 
