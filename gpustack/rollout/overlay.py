@@ -21,6 +21,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import resolved
 from gpustack.probes.network import ADDRESS
 from gpustack.probes.system import HOSTNAME, OS
+from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
 
 
@@ -36,14 +37,19 @@ def host_facts(snapshot: Snapshot, name: str) -> dict[str, str] | None:
     return {"name": named, "node_ip": str(address), "os": system.id, "codename": system.codename, "arch": system.arch}
 
 
-def releases(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
-    """The variable `gpustack_releases`: of each Helm release its chart and values. One whose values depend on what
-    cannot be told is left out; its role refuses then."""
-    here, found = View(snapshot, CLUSTER), {}
+def of_cluster(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
+    """`gpustack_releases`: of each Helm release its chart and values; `gpustack_objects`: what else the roles of steps
+    apply. What depends on something that cannot be told is left out; its role refuses then."""
+    here = View(snapshot, CLUSTER)
+    releases: dict[str, Any] = {}
+    objects: dict[str, Any] = {}
     for step, release in RELEASES.items():
         with suppress(FactUnavailable):
-            found[step] = release(here).resolved(here)
-    return found
+            releases[step] = release(here).resolved(here)
+    for step, wanted in OBJECTS.items():
+        with suppress(FactUnavailable):
+            objects[step] = wanted(here)
+    return {"gpustack_releases": releases, "gpustack_objects": objects}
 
 
 def overlay(snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> dict[str, Any]:
@@ -58,7 +64,7 @@ def overlay(snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]] = MappingP
     }
     for host in inventory.control_planes:
         if host.name in hosts:
-            hosts[host.name]["gpustack_releases"] = releases(snapshot)
+            hosts[host.name] |= of_cluster(snapshot)
     for name, further in more.items():
         hosts[name] = {**hosts.get(name, {}), **further}
     if inventory.source is None:

@@ -8,7 +8,9 @@ from gpustack.steps import (
     control_plane,
     firewall,
     flannel,
+    gpu_metrics,
     gpu_operator,
+    gpu_sharing,
     helm,
     kubernetes,
     monitoring,
@@ -30,6 +32,8 @@ STEPS: tuple[Step, ...] = (
     helm.STEP,
     monitoring.STEP,
     gpu_operator.STEP,
+    gpu_sharing.STEP,
+    gpu_metrics.STEP,
 )
 
 PROBES: tuple[Probe[Any], ...] = tuple({probe.id: probe for step in STEPS for probe in step.probes}.values())

@@ -12,6 +12,8 @@ Settings: gpu.sharing, gpustack_sharing, gpustack_mig. Sources: NVIDIA/k8s-devic
 documentation, gpu-sharing and gpu-operator-mig.
 """
 
+from typing import Any
+
 from gpustack.ask.judge import Mismatch
 from gpustack.ask.view import View
 from gpustack.config.host import Host
@@ -36,6 +38,19 @@ def wanted_labels(here: View, host: Host) -> dict[str, str]:
     """The labels of its node by which the device plugin and the MIG manager choose; empty means no such label."""
     way = key(*sharing(here, host))
     return {PLUGIN: "" if way == WHOLE else way, MIG: host.spec.gpustack_mig or ""}
+
+
+def wanted(here: View) -> dict[str, Any]:
+    """Lines `NODE LABEL VALUE` for the role; the value `-` is none."""
+    by_name = {host.name: host for host in here.hosts}
+    return {
+        "labels": [
+            f"{node.name} {label} {value or '-'}"
+            for host, node in gpu_nodes(here).items()
+            for label, value in wanted_labels(here, by_name[host]).items()
+            if (label, value, node.labels.get(label)) != (MIG, "", OFF)
+        ]
+    }
 
 
 def labels(here: View) -> Mismatch | None:
