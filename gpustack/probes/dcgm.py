@@ -1,6 +1,7 @@
-"""DCGM's metrics on their way: the exporter's counters, who lets Prometheus find it, and what Prometheus has of each GPU.
+"""DCGM's metrics on their way: the exporter's counters, its monitors, and what Prometheus has of each GPU.
 
-Labels of series: dcgm-exporter internal/pkg/transformation; the label of the host is Hostname to 4.8.2 and hostname since.
+Labels of series: dcgm-exporter internal/pkg/transformation; the label of the host is Hostname to 4.8.2 and hostname
+since.
 """
 
 from dataclasses import dataclass

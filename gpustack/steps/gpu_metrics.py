@@ -1,9 +1,9 @@
 """GPU metrics: what DCGM measures on each GPU reaches Prometheus, once, under names that stay.
 
-Which counters are exported stands in a ConfigMap of ours, with the legacy names that dashboards and alerts know; the spec
-may add fields. One ServiceMonitor lets Prometheus find the exporter: NVIDIA's operator owns one of the exporter's name
-(and deletes whatever stands there when it is told to have none), or it is ours under another name. Never both: each GPU
-would be counted twice in every sum.
+Which counters are exported stands in a ConfigMap of ours, with the legacy names that dashboards and alerts know; the
+spec may add fields. One ServiceMonitor lets Prometheus find the exporter: NVIDIA's operator owns one of the exporter's
+name (and deletes whatever stands there when it is told to have none), or it is ours under another name. Never both:
+each GPU would be counted twice in every sum.
 
 Settings: gpu.metrics. Sources: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go; NVIDIA/dcgm-exporter README.
 """
