@@ -55,7 +55,7 @@ def config(bundle: Path, reference: str) -> dict[str, Any]:
 def modes(bundle: Path, reference: str) -> dict[str, int]:
     """Of all layers' files, by path."""
     images = bundle / "images"
-    found = {}
+    found: dict[str, int] = {}
     for blob in oci.contents(images, oci.references(images)[reference]["digest"])[1:]:
         with tarfile.open(oci.blob_path(images, blob)) as tar:
             found |= {entry.name: entry.mode for entry in tar}
