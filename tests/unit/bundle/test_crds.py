@@ -3,16 +3,17 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from gpustack.bundle import crds
 from gpustack.bundle.cache import Made
 from gpustack.errors import BundleError
 
 # Stands in for controller-gen: writes as it does, and keeps what it was told and where.
-GENERATOR = """#!/bin/sh
+GENERATOR = r"""#!/bin/sh
 out=${{3#output:crd:dir=}}
 grep -q "tool" go.mod || exit 1
-echo "$2" > "$out/{group}_prometheuses.yaml"
+printf 'metadata:\n  annotations:\n    of: "%s"\n' "$2" > "$out/{group}_prometheuses.yaml"
 """
 
 
@@ -29,13 +30,14 @@ def out(tmp_path: Path) -> Path:
 
 
 def test_one_file_for_each_kind(tmp_path: Path, out: Path) -> None:
-    crds.prometheus(made(tmp_path, "monitoring.coreos.com")).make(out)
+    crds.prometheus(made(tmp_path, "monitoring.coreos.com"), "0.93.0").make(out)
     assert [path.name for path in out.iterdir()] == ["crd-prometheuses.yaml"]
-    asked = (out / "crd-prometheuses.yaml").read_text()
-    assert [path.rsplit("/", 1)[1] for path in asked.strip().split(";")] == ["v1", "v1alpha1"]
+    notes = yaml.safe_load((out / "crd-prometheuses.yaml").read_text())["metadata"]["annotations"]
+    assert [path.rsplit("/", 1)[1] for path in notes["of"].split(";")] == ["v1", "v1alpha1"]
+    assert notes["operator.prometheus.io/version"] == "0.93.0"
     assert [path.name for path in out.parent.iterdir()] == ["out"]
 
 
 def test_another_group_is_refused(tmp_path: Path, out: Path) -> None:
     with pytest.raises(BundleError, match=r"is not of monitoring\.coreos\.com"):
-        crds.prometheus(made(tmp_path, "example.org")).make(out)
+        crds.prometheus(made(tmp_path, "example.org"), "0.93.0").make(out)
