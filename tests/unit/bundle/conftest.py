@@ -30,7 +30,7 @@ def replace_compilers(patch: pytest.MonkeyPatch, home: Path) -> None:
     patch.setattr(modules, "pause", lambda: scripts("pause", {"pause": "pause"}))
     patch.setattr(userland, "part", lambda: scripts("userland", {"packages.json": packages}))
     patch.setattr(files, "manifest", lambda name, _: scripts(f"{name}-manifest", dict([miniature.MANIFESTS[name]])))
-    patch.setattr(crds, "prometheus", lambda _: texts("prometheus-crds", (miniature.CRDS["prometheus-crds"],)))
+    patch.setattr(crds, "prometheus", lambda *_: texts("prometheus-crds", (miniature.CRDS["prometheus-crds"],)))
     patch.setattr(crds, "nfd", lambda _: texts("nfd-crds", (miniature.CRDS["nfd-crds"],)))
     patch.setattr(simulated_images, "part", lambda: texts("simulated-cluster", miniature.SIMULATED))
     patch.setattr(charts, "CHARTS", home / "charts")
