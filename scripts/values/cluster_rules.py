@@ -7,7 +7,7 @@ EXPORTER = 'job=~".*dcgm.*"'
 OPERANDS = 'daemonset=~"nvidia-.+|gpu-feature-discovery|.*node-feature-discovery-worker|gpustack-.+"'
 OPERATORS = 'deployment=~"gpu-operator|.*node-feature-discovery-(master|gc)"'
 
-# Bounds of apiserver_client_certificate_expiration_seconds, as Prometheus writes them; asking between two would be guessing.
+# Bounds of apiserver_client_certificate_expiration_seconds, as Prometheus writes them; between two it would be a guess.
 EXPIRING = {"7d": "604800", "30d": "2.592e+06"}
 
 
@@ -16,7 +16,7 @@ def nodes() -> list[Rule]:
         Rule(
             "gpustack:node_gpus:count",
             "count by (node) (\n  count by (node, UUID) (gpustack:gpu:info)\n)",
-            why="GPUs that the exporter speaks of: distinct UUIDs, so neither MIG instances nor a second job count twice.",
+            why="What the exporter speaks of: distinct UUIDs, so neither MIG instances nor a second job count twice.",
         ),
         Rule(
             "gpustack:node_gpu_mig_instances:count",
@@ -28,7 +28,7 @@ def nodes() -> list[Rule]:
             f"  up{{{EXPORTER}}}\n"
             "  * on (namespace, pod) group_left (node)\n"
             '  max by (namespace, pod, node) (kube_pod_info{node!=""})\n)',
-            why="1 when a scrape of the node's exporter succeeded. `up` knows the pod only, kube-state-metrics its node.",
+            why="1 when a scrape of the node's exporter succeeded. `up` knows the pod, kube-state-metrics its node.",
         ),
         Rule(
             "gpustack:gpu_scrape_jobs:count",
@@ -91,21 +91,22 @@ def day() -> list[Rule]:
 def operands() -> list[Rule]:
     return [
         Rule(
-            "gpustack:gpu_operand_missing:count",
+            "gpustack:operand_missing:count",
             "max by (namespace, operand) (\n"
             "  label_replace(\n"
-            f"    kube_daemonset_status_desired_number_scheduled{{{OPERANDS}}}\n"
-            "    - on (namespace, daemonset) kube_daemonset_status_number_ready,\n"
+            "    max by (namespace, daemonset) (\n"
+            f"      kube_daemonset_status_desired_number_scheduled{{{OPERANDS}}}\n    )\n"
+            "    - max by (namespace, daemonset) (kube_daemonset_status_number_ready),\n"
             '    "operand", "$1", "daemonset", "(.+)"\n  )\n'
             "  or\n"
             "  label_replace(\n"
-            f"    kube_deployment_spec_replicas{{{OPERATORS}}}\n"
-            "    - on (namespace, deployment) kube_deployment_status_replicas_available,\n"
+            f"    max by (namespace, deployment) (kube_deployment_spec_replicas{{{OPERATORS}}})\n"
+            "    - max by (namespace, deployment) (kube_deployment_status_replicas_available),\n"
             '    "operand", "$1", "deployment", "(.+)"\n  )\n)',
             why="Pods of an operand that should be ready and are not; of the operator itself too.",
         ),
         Rule(
-            "gpustack:gpu_operator_reconciled:status",
+            "gpustack:operator_reconciled:status",
             "max(gpu_operator_reconciliation_status)",
             why="1 is success.",
         ),

@@ -114,12 +114,12 @@ def usage() -> list[Rule]:
         Rule(
             "gpustack:gpu_utilisation:ratio",
             of_workload(f"{UTIL} or {ENGINE}"),
-            why="Share of time with any kernel resident; of MIG instances, which have no such figure, the engine's activity.",
+            why="Share of time with any kernel resident; of MIG instances, which have no such figure, the engine's.",
         ),
         Rule(
             "gpustack:gpu_active:ratio",
             of_workload(f"{ENGINE} or {UTIL}"),
-            why="Share of time the engine is busy; the same meaning for GPUs and MIG instances where the GPU can tell it.",
+            why="Share of time the engine is busy: the same meaning for GPUs and MIG instances.",
         ),
         Rule(
             "gpustack:gpu_memory_utilisation:ratio",
