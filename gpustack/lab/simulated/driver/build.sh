@@ -8,7 +8,8 @@ shared="-fPIC -shared -Wl,--no-undefined -s"
 # Words are meant to be split.
 # shellcheck disable=SC2086
 {
-    gcc $flags $shared -Wl,-soname,libnvidia-ml.so.1 -o "$out/libnvidia-ml.so" "$source"/nvml_*.c "$source/state.c" -pthread
+    gcc $flags $shared -Wl,-soname,libnvidia-ml.so.1 -o "$out/libnvidia-ml.so" "$source"/nvml_*.c \
+        "$source/derived.c" "$source/state.c" -pthread
     gcc $flags $shared -Wl,-soname,libcuda.so.1 -o "$out/libcuda.so" "$source/cuda.c" "$source/state.c" -pthread
     gcc $flags -s -o "$out/nvidia-smi" "$source"/smi*.c -ldl
     gcc $flags -c -o "$out/nvidia.ko" "$source/module.c"

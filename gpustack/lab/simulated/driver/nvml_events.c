@@ -87,7 +87,7 @@ static int next(struct nvml_events *set, struct nvml_event *event)
         u64 code;
 
         set->offset = ftell(file);
-        if (sscanf(line, "xid %u %llu", &minor, &code) != 2 || minor >= MOST_GPUS || !set->wanted[minor])
+        if (sscanf(line, "xid %u %llu", &minor, &code) != 2 || code == 0 || minor >= MOST_GPUS || !set->wanted[minor])
             continue;
         state_load();
         event->device = of_minor(minor);

@@ -1,28 +1,34 @@
 /* What changes while a GPU works: memory, temperature, power, clocks, errors. Every number stands in the state. */
 #define _POSIX_C_SOURCE 200809L
+#include "derived.h"
 #include "nvml.h"
 
 #include <string.h>
 
 #define MIB 20
+#define RESERVED 535 /* MiB that the driver keeps */
 
-/* A function that gives one number: key of the state, what it is where the line lacks it, and the unit's factor. */
-#define NUMBER(function, type, key, otherwise, factor)                                                                 \
+/* A function that gives one number about a GPU. */
+#define VALUE(function, type, expression)                                                                              \
     API nvml_return function(nvml_device device, type *value)                                                          \
     {                                                                                                                  \
         LIVE(device);                                                                                                  \
-        *value = (type)(gpu_number(device, key, otherwise) * (factor));                                                \
+        *value = (type)(expression);                                                                                   \
         return SUCCESS;                                                                                                \
     }
+/* The same, of one key of the state: what it is where the line lacks it, and the unit's factor. */
+#define NUMBER(function, type, key, otherwise, factor)                                                                 \
+    VALUE(function, type, gpu_number(device, key, otherwise) * (factor))
 
-NUMBER(nvmlDeviceGetPowerUsage, unsigned, "power", 0, 1000)                         /* W to mW */
-NUMBER(nvmlDeviceGetEnforcedPowerLimit, unsigned, "limit", 0, 1000)
-NUMBER(nvmlDeviceGetPowerManagementLimit, unsigned, "limit", 0, 1000)
-NUMBER(nvmlDeviceGetPowerManagementDefaultLimit, unsigned, "limit", 0, 1000)
-NUMBER(nvmlDeviceGetTotalEnergyConsumption, u64, "energy", 0, 1)                    /* mJ */
+VALUE(nvmlDeviceGetPowerUsage, unsigned, gpu_power(device) * 1000) /* mW */
+VALUE(nvmlDeviceGetEnforcedPowerLimit, unsigned, gpu_limit(device) * 1000)
+VALUE(nvmlDeviceGetPowerManagementLimit, unsigned, gpu_limit(device) * 1000)
+VALUE(nvmlDeviceGetCurrentClocksThrottleReasons, u64, gpu_throttle(device))
+VALUE(nvmlDeviceGetCurrentClocksEventReasons, u64, gpu_throttle(device))
+VALUE(nvmlDeviceGetPerformanceState, unsigned, gpu_pstate(device))
+NUMBER(nvmlDeviceGetPowerManagementDefaultLimit, unsigned, "maxlimit", 700, 1000)
+NUMBER(nvmlDeviceGetTotalEnergyConsumption, u64, "energy", 0, 1) /* mJ */
 NUMBER(nvmlDeviceGetPcieReplayCounter, unsigned, "replay", 0, 1)
-NUMBER(nvmlDeviceGetCurrentClocksThrottleReasons, u64, "throttle", 0, 1)
-NUMBER(nvmlDeviceGetCurrentClocksEventReasons, u64, "throttle", 0, 1)
 NUMBER(nvmlDeviceGetNumaNodeId, unsigned, "numa", 0, 1)
 NUMBER(nvmlDeviceGetCurrPcieLinkGeneration, unsigned, "pcie_gen", 5, 1)
 NUMBER(nvmlDeviceGetCurrPcieLinkWidth, unsigned, "pcie_width", 16, 1)
@@ -46,7 +52,7 @@ API nvml_return nvmlDeviceGetMemoryInfo_v2(nvml_device device, struct nvml_memor
 {
     LIVE(device);
     memory->total = (u64)gpu_number(device, "mem", 0) << MIB;
-    memory->reserved = (u64)gpu_number(device, "reserved", 0) << MIB;
+    memory->reserved = (u64)gpu_number(device, "reserved", RESERVED) << MIB;
     memory->used = (u64)gpu_number(device, "used", 0) << MIB;
     memory->free = memory->total - memory->reserved - memory->used;
     return SUCCESS;
@@ -73,7 +79,7 @@ API nvml_return nvmlDeviceGetTemperature(nvml_device device, unsigned sensor, un
     LIVE(device);
     if (sensor != 0)
         return INVALID_ARGUMENT;
-    *degrees = (unsigned)gpu_number(device, "temp", 0);
+    *degrees = (unsigned)gpu_temperature(device);
     return SUCCESS;
 }
 
@@ -83,7 +89,7 @@ API nvml_return nvmlDeviceGetTemperatureThreshold(nvml_device device, unsigned w
     LIVE(device);
     if (which > 1)
         return NOT_SUPPORTED;
-    *degrees = (unsigned)gpu_number(device, "slowdown", 90) + (which == 0 ? 5 : 0);
+    *degrees = (unsigned)gpu_number(device, "slowdown", 91) + (which == 0 ? 3 : 0);
     return SUCCESS;
 }
 
@@ -91,7 +97,7 @@ API nvml_return nvmlDeviceGetTemperatureThreshold(nvml_device device, unsigned w
 API nvml_return nvmlDeviceGetClockInfo(nvml_device device, unsigned clock, unsigned *mhz)
 {
     LIVE(device);
-    *mhz = (unsigned)gpu_number(device, clock == 2 ? "memclk" : "sm", 0);
+    *mhz = (unsigned)(clock == 2 ? gpu_number(device, "memclk", gpu_number(device, "memmax", 0)) : gpu_sm_clock(device));
     return SUCCESS;
 }
 
@@ -99,13 +105,6 @@ API nvml_return nvmlDeviceGetMaxClockInfo(nvml_device device, unsigned clock, un
 {
     LIVE(device);
     *mhz = (unsigned)gpu_number(device, clock == 2 ? "memmax" : "smmax", 0);
-    return SUCCESS;
-}
-
-API nvml_return nvmlDeviceGetPerformanceState(nvml_device device, unsigned *state)
-{
-    LIVE(device);
-    *state = gpu_number(device, "util", 0) > 0 || gpu_number(device, "pstate", 0) == 0 ? 0 : 8;
     return SUCCESS;
 }
 
@@ -122,8 +121,7 @@ API nvml_return nvmlDeviceGetViolationStatus(nvml_device device, unsigned policy
     LIVE(device);
     if (policy > 1)
         return NOT_SUPPORTED;
-    status->reference = 0;
-    status->violation = (u64)gpu_number(device, policy == 0 ? "viol_power" : "viol_thermal", 0);
+    status->reference = status->violation = 0; /* the exporter counts such time, the driver here does not */
     return SUCCESS;
 }
 

@@ -4,7 +4,13 @@
  *     cuda 13020
  *     gpu uuid=GPU-… bus=0000:65:00.0 minor=0 name=NVIDIA_H100_80GB_HBM3 key=number …
  *
- * One line per GPU; an underscore in a name is a space. Events are appended to a second file:
+ * One line per GPU; an underscore in a name is a space. Keys of what it is: mem (MiB), maxlimit and idle (W), smmax and
+ * memmax (MHz), maxop and slowdown (degrees C), pciid, arch (NVML's number), cc, pcie_gen, mig (there where it could).
+ * Keys that are set live: used and reserved (MiB), temp (degrees C), power and limit (W), util and memutil (%), sm and
+ * memclk (MHz), gr, sm_active, sm_occ, tensor, dram and viol_* (shares from 0 to 1), pcie_tx and pcie_rx (bytes/s),
+ * energy (mJ), throttle (bits), lost=1 (fell off the bus), counters of errors. What is not set: derived.h.
+ *
+ * Events are appended to a second file. Code 0 ends what was reported before and is no event of the driver:
  *
  *     xid MINOR CODE SECONDS
  */
