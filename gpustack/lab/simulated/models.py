@@ -11,7 +11,7 @@ from gpustack.errors import LabError
 
 @dataclass(frozen=True)
 class Model:
-    """`device` is the PCI device id; `memory` in MiB; `limit` and `idle` in W; clocks in MHz. From `warm` °C on the driver
+    """`device` is the PCI device id; `memory` in MiB; `limit`, `idle` in W; clocks in MHz. From `warm` °C on the driver
     slows it down, from `hot` on the hardware does. `architecture` is NVML's number."""
 
     key: str
