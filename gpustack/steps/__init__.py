@@ -4,8 +4,10 @@ from typing import Any
 
 from gpustack.ask.probe import Probe
 from gpustack.steps import (
+    alerts,
     containerd,
     control_plane,
+    dashboards,
     firewall,
     flannel,
     gpu_metrics,
@@ -34,6 +36,8 @@ STEPS: tuple[Step, ...] = (
     gpu_operator.STEP,
     gpu_sharing.STEP,
     gpu_metrics.STEP,
+    dashboards.STEP,
+    alerts.STEP,
 )
 
 PROBES: tuple[Probe[Any], ...] = tuple({probe.id: probe for step in STEPS for probe in step.probes}.values())
