@@ -17,6 +17,7 @@ from gpustack.steps import (
     kubernetes,
     monitoring,
     prereqs,
+    storage,
     taint,
     workers,
 )
@@ -32,6 +33,7 @@ STEPS: tuple[Step, ...] = (
     workers.STEP,
     taint.STEP,
     helm.STEP,
+    storage.STEP,
     monitoring.STEP,
     gpu_operator.STEP,
     gpu_sharing.STEP,
