@@ -1,13 +1,18 @@
-"""Reads of the Kubernetes API: all of them in one curl on the control plane, as the administrator of admin.conf.
+"""Reads of the Kubernetes API: one curl for all of a kind on the control plane, as the administrator of admin.conf.
 
 One kubectl a read costs its start each time (58 ms against 5, measured); seven reads in one curl share a connection.
 The credential stays on the host: it goes from admin.conf to curl through pipes, and is in no argument, variable of the
 environment or file. After the first read that gets no answer curl ends, so that a dead API costs one limit, not seven.
+
+Kinds: whole objects; metadata only (PartialObjectMetadata, https://kubernetes.io/docs/reference/using-api/api-concepts);
+and what the API server passes on to a Service, which comes last: a Service that hangs takes no other read with it.
 """
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from string import Template
+from types import MappingProxyType
 from typing import Any
 
 from gpustack.ask.probe import Api, Probe
@@ -33,6 +38,7 @@ asked_api() (
   curl --silent --show-error --fail-early --noproxy '*' --connect-timeout LIMIT --max-time LIMIT \
     --cacert /dev/fd/6 --cert /dev/fd/7 --key /dev/fd/8 --config - <<U 6<<A 7<<C 8<<K
 write-out = "TOLD"
+$2
 $(for path in $1; do printf 'url = "%s%s"\n' "$server" "$path"; done)
 U
 $(printf %s "$ca" | base64 -d)
@@ -46,7 +52,7 @@ api() {
   read -r up _ </proc/uptime
   printf '\n%s @api %s %s\n' "$M" "$up" "$1"
   printf '\n%s !@api\n' "$M" >&2
-  asked_api "$2"
+  asked_api "$2" "$3"
   r=$?
   read -r up _ </proc/uptime
   printf '\n%s . %d %s\n' "$M" "$r" "$up"
@@ -54,11 +60,28 @@ api() {
 """.replace("LIMIT", str(READ_LIMIT)).replace("TOLD", TOLD)
 
 
-def call(probes: Sequence[Probe[Any]]) -> str:
-    """The line of the script that asks them. Ids and paths are ours and have no spaces."""
-    reads = [(probe.id, probe.ask.path) for probe in probes if isinstance(probe.ask, Api)]
-    ids, paths = (" ".join(part) for part in zip(*reads, strict=True))
-    return f"api {shlex.quote(ids)} {shlex.quote(paths)}\n"
+METADATA = 'header = "Accept: application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"'
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+def call(probes: Sequence[Probe[Any]], exported: Mapping[str, str] = NOTHING) -> str:
+    """The lines of the script that ask them. Ids and paths are ours and have no spaces."""
+    kinds: dict[str, list[tuple[str, str]]] = {"": [], METADATA: [], "# passed on": []}
+    for probe in probes:
+        if isinstance(probe.ask, Api):
+            kind = METADATA if probe.ask.metadata else "# passed on" if "/proxy/" in probe.ask.path else ""
+            kinds[kind].append((probe.id, filled(probe.ask.path, exported)))
+    lines = ""
+    for kind, reads in kinds.items():
+        if reads:
+            ids, paths = (" ".join(part) for part in zip(*reads, strict=True))
+            lines += f"api {shlex.quote(ids)} {shlex.quote(paths)} {shlex.quote(kind)}\n"
+    return lines
+
+
+def filled(path: str, exported: Mapping[str, str]) -> str:
+    """With the variables in their places; one that is not given stays as it is written."""
+    return Template(path).safe_substitute(exported)
 
 
 def typed(path: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeVar
 from gpustack.ask.probe import UNREADABLE, Answer, FactUnavailable, Probe
 from gpustack.ask.script import command
 from gpustack.ask.view import View
+from gpustack.config.resolved import names
 
 Cure = Literal["install", "upgrade", "operator"]
 Outcome = Literal["holds", "broken", "unknown"]
@@ -99,4 +100,7 @@ def evidence(view: View) -> tuple[Evidence, ...]:
     read: dict[tuple[str, str], tuple[Probe[Any], str]] = {
         (probe.id, where): (probe, where) for probe, where in view.read
     }
-    return tuple(Evidence(where, command(probe), view.snapshot.answer(probe, where)) for probe, where in read.values())
+    named = names(view.spec)
+    return tuple(
+        Evidence(where, command(probe, named), view.snapshot.answer(probe, where)) for probe, where in read.values()
+    )

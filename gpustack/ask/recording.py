@@ -56,6 +56,7 @@ def lines(snapshot: Snapshot, *, redacted: bool = True) -> Iterator[str]:
         "took": round(snapshot.took, 3),
         "source": str(inventory.source) if inventory.source else None,
         "spec": inventory.spec.model_dump(mode="json", by_alias=True),
+        "values": dict(inventory.values),
         "hosts": [host_line(host, snapshot.reach.get(host.name), said) for host in inventory.hosts],
     }
     yield json.dumps(header) + "\n"
@@ -130,6 +131,13 @@ def float_refused(name: str) -> float:
     raise ValueError(f"{name} is no number")
 
 
+def values_of(said: Any) -> dict[str, dict[str, Any]]:
+    """Of a recording of before there were some, none."""
+    if not isinstance(said, dict) or not all(isinstance(values, dict) for values in said.values()):
+        raise ValueError("values that are no mappings")
+    return said
+
+
 def header_of(head: dict[str, Any]) -> Header:
     hosts = tuple(
         typed(
@@ -144,7 +152,8 @@ def header_of(head: dict[str, Any]) -> Header:
     taken = datetime.fromisoformat(head["taken"])
     if taken.tzinfo is None or len({host.name for host in hosts}) < len(hosts):
         raise ValueError("a time without its zone, or a host twice")
-    inventory = Inventory(Path(head["source"]) if head["source"] else None, hosts, Spec.model_validate(head["spec"]))
+    source = Path(head["source"]) if head["source"] else None
+    inventory = Inventory(source, hosts, Spec.model_validate(head["spec"]), values_of(head.get("values", {})))
     if not inventory.control_planes:
         raise ValueError("no control plane among the hosts")
     said = {entry["name"]: entry["reach"] for entry in head["hosts"] if "reach" in entry}

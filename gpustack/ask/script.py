@@ -38,11 +38,13 @@ def render(probes: Sequence[Probe[Any]], marker: str, exported: Mapping[str, str
     shell = [probe for probe in probes if not isinstance(probe.ask, Api)]
     asked = "".join(f"p {probe.id} {probe.limit} {shlex.quote(command(probe))}\n" for probe in shell)
     if len(shell) < len(probes):
-        asked += api.FUNCTION + api.call([probe for probe in probes if isinstance(probe.ask, Api)])
+        asked += api.FUNCTION + api.call([probe for probe in probes if isinstance(probe.ask, Api)], exported)
     end = f"printf '\\n%s\\n' '{last(marker)}'"
     return f"M={marker}\n{HEAD}{names}{asked}{end} >&2\n{end}\nexit 0\n"
 
 
-def command(probe: Probe[Any]) -> str:
-    """What this probe asks, as a person could type it on the host."""
-    return api.typed(probe.ask.path) if isinstance(probe.ask, Api) else probe.ask.text.strip()
+def command(probe: Probe[Any], named: Mapping[str, str] = api.NOTHING) -> str:
+    """What this probe asks, as a person could type it on the host. `named` are variables of paths."""
+    if isinstance(probe.ask, Api):
+        return api.typed(api.filled(probe.ask.path, named))
+    return probe.ask.text.strip()

@@ -12,7 +12,21 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpustack.bundle import apt, debs, files, images, modules, programs, userland
+from gpustack.bundle import (
+    apt,
+    charts,
+    checksums,
+    crds,
+    debs,
+    files,
+    gpu_images,
+    images,
+    modules,
+    monitoring_images,
+    programs,
+    simulated_images,
+    userland,
+)
 from gpustack.bundle.cache import Cache, Made, Part
 from gpustack.bundle.keys import Signer
 from gpustack.bundle.manifest import Image
@@ -58,8 +72,10 @@ class Composer:
         self.report = one_at_a_time
 
     def compose(self, kubernetes: tuple[str, ...]) -> Composed:
-        made = self._all([*modules.parts(self.versions, kubernetes), modules.pause(), userland.part()])
-        placed = [*self._apt(kubernetes, made), *self._files(made)]
+        programs = [*modules.parts(self.versions, kubernetes), modules.pause(), simulated_images.part()]
+        made = self._all([*programs, userland.part()])
+        single = [*self._files(made), *self._charts(made)]
+        placed = [*self._apt(kubernetes, made), *single, *self._checksums(single)]
         layout, labels, blobs = self._images(kubernetes, made)
         placed.append(self._place("bin/mirror", made["mirror"], "mirror", "distribution"))
         return Composed(placed + blobs, layout, labels, userland.packages(made["userland"]))
@@ -105,14 +121,42 @@ class Composer:
                     yield self._own(f"{below}/{path}", signed[part.name], path)
 
     def _files(self, made: dict[str, Made]) -> Iterable[Placed]:
+        """Adds the manifests to MADE, for they name images."""
         v = self.versions
-        wanted = [files.helm(v["helm"], made["helm"], self.architecture), files.flannel_manifest(v)]
-        fetched = self._all(wanted)
-        made.update(fetched)
-        for path in fetched["helm-archive"].files:
-            yield self._place(f"files/get.helm.sh/{path}", fetched["helm-archive"], path, "helm", note=debs.NOTE)
-        address = v.raw["manifests"]["flannel"]["url"].removeprefix("https://")
-        yield self._place(f"files/{address}", fetched["flannel-manifest"], "kube-flannel.yml", "flannel")
+        archive = files.helm(v["helm"], made["helm"], self.architecture)
+        made |= self._all([archive, *(files.manifest(component, v) for component in files.MANIFESTS)])
+        for path in made["helm-archive"].files:
+            yield self._place(f"files/get.helm.sh/{path}", made["helm-archive"], path, "helm", note=debs.NOTE)
+        for component in files.MANIFESTS:
+            (path,) = made[f"{component}-manifest"].files
+            yield self._place(_official(v.manifest(component)), made[f"{component}-manifest"], path, component)
+
+    def _charts(self, made: dict[str, Made]) -> Iterable[Placed]:
+        v = self.versions
+        wanted = charts.parts(
+            v, self._all([crds.prometheus(made["controller-tools"], v["prometheus-operator"]), crds.nfd(v)])
+        )
+        packed = self._all(wanted.values())
+        for name, part in wanted.items():
+            (path,) = packed[part.name].files
+            chart = packed[part.name]
+            yield Placed(
+                _official(v.chart(name)),
+                chart[path],
+                chart.files[path],
+                name,
+                v.raw["charts"][name]["version"],
+                "gpustack",
+                "Apache-2.0",
+                charts.NOTE,
+            )
+
+    def _checksums(self, single: list[Placed]) -> Iterable[Placed]:
+        sums = {placed.path.removeprefix("files/"): placed.sha256 for placed in single}
+        part = checksums.part(sums, self.signer)
+        made = self._all([part])[part.name]
+        for path in made.files:
+            yield self._own(f"files/{path}", made, path, "checksums")
 
     def _images(
         self, kubernetes: tuple[str, ...], made: dict[str, Made]
@@ -120,9 +164,16 @@ class Composer:
         recipes: dict[str, images.Recipe] = {}
         for version in kubernetes:
             recipes |= {recipe.reference: recipe for recipe in images.kubernetes(version, self.versions, made)}
-        flannel = images.flannel(made["flannel-manifest"]["kube-flannel.yml"], made)
-        for recipe in [*flannel, images.busybox(self.versions["busybox"], made)]:
-            recipes[recipe.reference] = recipe
+        v = self.versions
+        others = [
+            *images.flannel(made["flannel-manifest"]["kube-flannel.yml"], made),
+            images.busybox(v["busybox"], made),
+            *monitoring_images.monitoring(v, made),
+            *monitoring_images.provisioner(made["local-path-provisioner-manifest"]["local-path-storage.yaml"], made),
+            *gpu_images.gpu(v, made),
+            *simulated_images.simulated(v, made),
+        ]
+        recipes |= {recipe.reference: recipe for recipe in others}
         parts = {
             reference: images.part(recipe, self.versions, self.architecture) for reference, recipe in recipes.items()
         }
@@ -168,5 +219,10 @@ class Composer:
             note,
         )
 
-    def _own(self, path: str, made: Made, file: str) -> Placed:
-        return Placed(path, made[file], made.files[file], "apt index", self.versions.set, "gpustack", "Apache-2.0")
+    def _own(self, path: str, made: Made, file: str, name: str = "apt index") -> Placed:
+        return Placed(path, made[file], made.files[file], name, self.versions.set, "gpustack", "Apache-2.0")
+
+
+def _official(url: str) -> str:
+    """Where the file of an official address lies in the bundle."""
+    return "files/" + url.removeprefix("https://")

@@ -1,10 +1,9 @@
-"""Single files that hosts fetch by their official addresses: Helm's archive and Flannel's manifest."""
+"""Single files that hosts fetch by their official addresses: Helm's archive and manifests."""
 
 import gzip
 import hashlib
 import io
 import json
-import shutil
 import tarfile
 from pathlib import Path
 
@@ -13,6 +12,9 @@ from gpustack.bundle.modules import environment
 from gpustack.bundle.programs import run
 from gpustack.bundle.versions import Versions
 from gpustack.errors import BundleError
+
+# Where each manifest lies in its component's module.
+MANIFESTS = {"flannel": "Documentation/kube-flannel.yml", "local-path-provisioner": "deploy/local-path-storage.yaml"}
 
 
 def helm(version: str, made: Made, architecture: str) -> Part:
@@ -39,16 +41,20 @@ def _archive(program: Path, target: Path, architecture: str) -> None:
     target.with_name(target.name + ".sha256sum").write_text(f"{sha}  {target.name}\n")
 
 
-def flannel_manifest(versions: Versions) -> Part:
-    """out/kube-flannel.yml, out of Flannel's module. Raises BundleError if it is not the one of the version set."""
-    expected = versions.raw["manifests"]["flannel"]["sha256"]
-    module = f"{versions.origin('flannel')}@v{versions['flannel']}"
-    return Part("flannel-manifest", digest(module, expected), lambda out: _flannel_manifest(module, expected, out))
+def manifest(component: str, versions: Versions) -> Part:
+    """out/<file>: a manifest out of its component's module. Raises BundleError if it is not that of the version set."""
+    expected = versions.raw["manifests"][component]["sha256"]
+    module = f"{versions.origin(component)}@v{versions[component]}"
+    inside = MANIFESTS[component]
+    return Part(
+        f"{component}-manifest",
+        digest(module, inside, expected),
+        lambda out: _manifest(module, inside, expected, out),
+    )
 
 
-def _flannel_manifest(module: str, expected: str, out: Path) -> None:
-    told = json.loads(run(["go", "mod", "download", "-json", module], env=environment(cgo=False), limit=600))
-    source = Path(told["Dir"]) / "Documentation" / "kube-flannel.yml"
+def _manifest(module: str, inside: str, expected: str, out: Path) -> None:
+    source = module_directory(module) / inside
     found = hashlib.sha256(source.read_bytes()).hexdigest()
     if found != expected:
         raise BundleError(
@@ -56,4 +62,10 @@ def _flannel_manifest(module: str, expected: str, out: Path) -> None:
             f"the manifest in {module} is not that of the version set",
             f"sha256 {found}\nexpected {expected}",
         )
-    shutil.copyfile(source, out / source.name)
+    (out / source.name).write_bytes(source.read_bytes())
+
+
+def module_directory(module: str) -> Path:
+    """Where Go keeps MODULE@VERSION, fetched if need be and vouched for by the checksum database."""
+    told = json.loads(run(["go", "mod", "download", "-json", module], env=environment(cgo=False), limit=600))
+    return Path(told["Dir"])

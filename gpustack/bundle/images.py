@@ -121,11 +121,11 @@ def flannel(manifest: Path, made: Mapping[str, Made]) -> list[Recipe]:
     return recipes
 
 
-def busybox(version: str, made: Mapping[str, Made]) -> Recipe:
+def busybox(version: str, made: Mapping[str, Made], name: str = TEST_IMAGE) -> Recipe:
     """For pods that test a cluster: a shell, wget, nslookup, httpd, ping; iptables and nft besides."""
     tools = made["userland"]
     return Recipe(
-        f"{TEST_IMAGE}:{version}",
+        f"{name}:{version}",
         "busybox",
         (tools,),
         lambda: [network(tools), shell(tools)],
@@ -136,7 +136,8 @@ def busybox(version: str, made: Mapping[str, Made]) -> Recipe:
 
 def part(recipe: Recipe, versions: Versions, architecture: str) -> Part:
     """out/: blobs/sha256/* and descriptor.json."""
-    sources = [Path(__file__), Path(oci.__file__), Path(userland.__file__), Path(rootfs.__file__)]
+    recipes = sorted(Path(__file__).parent.glob("*images.py"))
+    sources = [*recipes, Path(oci.__file__), Path(userland.__file__), Path(rootfs.__file__)]
     inputs = digest(
         recipe.reference, recipe.config, recipe.differs, architecture, *sources, [made.contents for made in recipe.made]
     )

@@ -24,22 +24,24 @@ FLAGS = "-trimpath -buildvcs=false"  # the same for everybody, so that Go's own 
 def parts(versions: Versions, kubernetes: tuple[str, ...]) -> list[Part]:
     """One part per tool; Kubernetes once per version and first, being longest. Raises BundleError for an old Go."""
     go = go_version()
-    made = [_part(tool, version, go) for tool in TOOLS[:1] for version in kubernetes]
-    return made + [_part(tool, versions.module(tool.name), go) for tool in TOOLS[1:]]
+    made = [_part(tool, version, version, go) for tool in TOOLS[:1] for version in kubernetes]
+    return made + [_part(tool, versions.module(tool.name), versions.release(tool.name), go) for tool in TOOLS[1:]]
 
 
-def _part(tool: Tool, version: str, go: str) -> Part:
+def _part(tool: Tool, version: str, release: str, go: str) -> Part:
+    """`version` is the module's, `release` what the program says of itself."""
     source = SOURCES / tool.name
     compilers = [go, platform.machine()]
-    if tool.cgo:
+    if tool.c_linker:
         compilers += [run(["gcc", "-dumpfullversion"], limit=20).strip(), *(_library(name) for name in tool.libraries)]
-    inputs = digest(source, version, tool.stamps, tool.cgo, tool.tags, sorted(tool.names.items()), compilers, FLAGS)
+    names = sorted(tool.names.items())
+    inputs = digest(source, version, release, tool.stamps, tool.c_linker, tool.tags, names, compilers, FLAGS)
     name = f"{tool.name}-{version}" if tool.name == "kubernetes" else tool.name
-    return Part(name, inputs, lambda out: _compile(tool, version, out))
+    return Part(name, inputs, lambda out: _compile(tool, version, release, out))
 
 
 def environment(*, cgo: bool) -> dict[str, str]:
-    """Go's settings: its own toolchain, static programs, and the checksum database always asked."""
+    """Go's settings: its own toolchain, parts in C or not, and the checksum database always asked."""
     database = os.environ.get("GOSUMDB", "")
     return {
         "GOFLAGS": FLAGS,
@@ -52,17 +54,17 @@ def environment(*, cgo: bool) -> dict[str, str]:
     }
 
 
-def _compile(tool: Tool, version: str, out: Path) -> None:
+def _compile(tool: Tool, version: str, release: str, out: Path) -> None:
     source = out.parent / "source"
     shutil.copytree(SOURCES / tool.name, source)
-    env = environment(cgo=tool.cgo)
+    env = environment(cgo=bool(tool.c_linker))
     if tool.name == "kubernetes":
         kubernetes_module.pin(source, version, env)
-    major, minor, *_ = version.split(".")
+    major, minor, *_ = release.split(".")
     date = _released(tool.module, version, env)
-    flags = ["-s", "-w"] + (["-extldflags", "-static"] if tool.cgo else [])
+    flags = ["-s", "-w"] + ([f"'-extldflags={tool.c_linker}'"] if tool.c_linker else [])
     for stamp in tool.stamps:
-        flags += ["-X", stamp.format(version=version, major=major, minor=minor, date=date)]
+        flags += ["-X", stamp.format(version=release, major=major, minor=minor, date=date)]
     package = "." if (source / "main.go").exists() else "tool"
     run(
         ["go", "build", "-tags", tool.tags, "-ldflags", " ".join(flags), "-o", f"{out}/", package],

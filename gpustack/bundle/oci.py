@@ -35,7 +35,8 @@ class Layer:
 
 
 def layer(files: Mapping[str, Path | bytes | Link], blobs: Path) -> Layer:
-    """Writes one layer into BLOBS. Keys are absolute paths; a Path becomes an executable file, bytes a plain one."""
+    """Writes one layer into BLOBS. Keys are absolute paths; a Path becomes an executable file, bytes a plain one unless
+    they are a script."""
     raw = io.BytesIO()
     with tarfile.open(fileobj=raw, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for directory in sorted(
@@ -51,7 +52,8 @@ def layer(files: Mapping[str, Path | bytes | Link], blobs: Path) -> Layer:
                 tar.addfile(entry)
                 continue
             data = content if isinstance(content, bytes) else content.read_bytes()
-            entry.size, entry.mode = len(data), 0o644 if isinstance(content, bytes) else 0o755
+            plain = isinstance(content, bytes) and not content.startswith(b"#!")
+            entry.size, entry.mode = len(data), 0o644 if plain else 0o755
             tar.addfile(entry, io.BytesIO(data))
     tarball = raw.getvalue()
     packed = gzip.compress(tarball, 2, mtime=0)

@@ -12,6 +12,16 @@ from gpustack.errors import BundleError
 
 Content = Mapping[str, Path | bytes | Link]
 
+# What programs that are not static want of glibc, and what a GPU driver's libraries want that join them in a container.
+LIBC = ("libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libresolv.so.2")
+
+# For programs on an empty base: users by name, and a place for temporary files.
+ACCOUNTS: Content = {
+    "/etc/passwd": b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n",
+    "/etc/group": b"root:x:0:\nnogroup:x:65534:\n",
+    f"{TMP}/.keep": b"",
+}
+
 
 def network(tools: Made) -> Content:
     """iptables over nftables, nft, conntrack, ip and all their libraries. /bin, /sbin and /lib lead into /usr.
@@ -35,28 +45,44 @@ def network(tools: Made) -> Content:
     for family in ("iptables", "ip6tables"):
         for verb in ("", "-save", "-restore"):
             content[f"/usr/sbin/{family}{verb}"] = Link("xtables-nft-multi")
-    for directory in ("bin", "sbin", "lib", "lib64"):
-        content[f"/{directory}"] = Link(f"usr/{directory}")
+    return {**content, **_merged_directories(), **_copyrights(tools)}
+
+
+def libc(tools: Made) -> Content:
+    """glibc and its loader, for programs that are not static and for `shell`. /bin, /sbin and /lib lead into /usr."""
+    root = tools.directory / "root"
+    there = {Path(path).name: "/" + path.removeprefix("root/") for path in tools.files}
+    missing = [name for name in LIBC if name not in there]
+    if missing:
+        raise BundleError("bundle-library-missing", f"no package brought {', '.join(missing)}", str(tools.directory))
+    content: dict[str, Path | bytes | Link] = {**userland.closure(root, [there[name] for name in LIBC])}
+    return {**content, **_merged_directories(), **_copyrights(tools)}
+
+
+def _merged_directories() -> Content:
+    return {f"/{directory}": Link(f"usr/{directory}") for directory in ("bin", "sbin", "lib", "lib64")}
+
+
+def _copyrights(tools: Made) -> Content:
+    found = {}
     for package in userland.packages(tools):
-        copyright_file = root / "usr/share/doc" / package.name / "copyright"
+        copyright_file = tools.directory / "root/usr/share/doc" / package.name / "copyright"
         if copyright_file.is_file():
-            content[f"/usr/share/doc/{package.name}/copyright"] = copyright_file.read_bytes()
-    return content
+            found[f"/usr/share/doc/{package.name}/copyright"] = copyright_file.read_bytes()
+    return found
 
 
 def shell(tools: Made) -> Content:
-    """busybox under all its names; needs the libraries of `network`. The static busybox crashes in name lookups."""
+    """busybox under all its names; needs `network` or `libc`. The static busybox crashes in name lookups."""
     program = tools.directory / "root" / _program(tools, "busybox").lstrip("/")
     content: dict[str, Path | bytes | Link] = {
         f"/usr/bin/{name}": Link("busybox") for name in run([program, "--list"], limit=20).split()
     }
     content |= {
         "/usr/bin/busybox": program,
-        "/etc/passwd": b"root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/sh\n",
-        "/etc/group": b"root:x:0:\nnogroup:x:65534:\n",
+        **ACCOUNTS,
         "/etc/services": b"http 80/tcp\nhttps 443/tcp\n",
         "/etc/nsswitch.conf": b"hosts: files dns\n",
-        f"{TMP}/.keep": b"",
     }
     return content
 

@@ -6,16 +6,21 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True)
 class Tool:
     """`module` gives the version stamp its date; `stamps` are linker variables, with {version} {major} {minor} {date};
-    `names` renames what Go names after the last word of a package path."""
+    `names` renames what Go names after the last word of a package path. `c_linker` are flags of the C linker, for a
+    tool with parts in C: without any, no C is compiled."""
 
     name: str
     module: str
     stamps: tuple[str, ...] = ()
-    cgo: bool = False
+    c_linker: str = ""
     tags: str = ""
     names: dict[str, str] = field(default_factory=dict)
     libraries: tuple[str, ...] = ()
 
+
+STATIC = "-static"
+# NVML is no library of the building machine: its symbols are looked up when they are called, in what is opened by then.
+NVML = "-Wl,--export-dynamic -Wl,--unresolved-symbols=ignore-in-object-files -Wl,-z,lazy"
 
 _KUBERNETES_STAMPS = tuple(
     f"{package}.{variable}"
@@ -30,7 +35,13 @@ _KUBERNETES_STAMPS = tuple(
     )
 )
 
-TOOLS = (
+# All programs of the Prometheus project ask one module for their version.
+_PROMETHEUS_STAMPS = (
+    "github.com/prometheus/common/version.Version={version}",
+    "github.com/prometheus/common/version.BuildDate={date}",
+)
+
+_CLUSTER = (
     Tool("kubernetes", "k8s.io/kubernetes", _KUBERNETES_STAMPS),
     Tool(
         "containerd",
@@ -41,7 +52,7 @@ TOOLS = (
         "runc",
         "github.com/opencontainers/runc",
         ("main.version={version}",),
-        cgo=True,
+        c_linker=STATIC,
         tags="seccomp netgo osusergo",
         libraries=("libseccomp-dev",),
     ),
@@ -55,7 +66,7 @@ TOOLS = (
         "flannel",
         "github.com/flannel-io/flannel",
         ("github.com/flannel-io/flannel/pkg/version.Version=v{version}",),
-        cgo=True,
+        c_linker=STATIC,
         tags="netgo osusergo",
         names={"flannel": "flanneld", "install_conf": "install-conf"},
     ),
@@ -74,3 +85,54 @@ TOOLS = (
         ("github.com/distribution/distribution/v3/version.version=v{version}",),
     ),
 )
+
+_MONITORING = (
+    Tool(
+        "prometheus",
+        "github.com/prometheus/prometheus",
+        _PROMETHEUS_STAMPS,
+        # Of service discovery only Kubernetes, besides files and HTTP, which always are: no SDKs of thirty clouds.
+        tags="netgo,remove_all_sd,enable_kubernetes_sd",
+    ),
+    Tool("alertmanager", "github.com/prometheus/alertmanager", _PROMETHEUS_STAMPS, tags="netgo"),
+    # Names the image of the reloader after its own version.
+    Tool("prometheus-operator", "github.com/prometheus-operator/prometheus-operator", _PROMETHEUS_STAMPS),
+    Tool("node-exporter", "github.com/prometheus/node_exporter", _PROMETHEUS_STAMPS),
+    Tool(
+        "kube-state-metrics",
+        "k8s.io/kube-state-metrics/v2",
+        ("github.com/prometheus/common/version.Version=v{version}", _PROMETHEUS_STAMPS[1]),
+    ),
+    Tool("controller-tools", "sigs.k8s.io/controller-tools"),
+    Tool(
+        "local-path-provisioner",
+        "github.com/rancher/local-path-provisioner",
+        ("main.VERSION=v{version}",),
+    ),
+)
+
+_GPU = (
+    Tool(
+        "node-feature-discovery",
+        "sigs.k8s.io/node-feature-discovery",
+        (
+            "sigs.k8s.io/node-feature-discovery/pkg/version.version=v{version}",
+            # Where its pods mount /sys and /boot of the host; without it the worker silently reads the container's own.
+            "sigs.k8s.io/node-feature-discovery/pkg/utils/hostpath.pathPrefix=/host-",
+        ),
+    ),
+    Tool(
+        "k8s-device-plugin",
+        "github.com/NVIDIA/k8s-device-plugin",
+        ("github.com/NVIDIA/k8s-device-plugin/internal/info.version=v{version}",),
+        c_linker=NVML,
+    ),
+    Tool(
+        "nvidia-container-toolkit",
+        "github.com/NVIDIA/nvidia-container-toolkit",
+        ("github.com/NVIDIA/nvidia-container-toolkit/internal/info.version={version}",),
+        c_linker=NVML,
+    ),
+)
+
+TOOLS = _CLUSTER + _MONITORING + _GPU

@@ -22,8 +22,24 @@ class Versions:
 
     def module(self, tool: str) -> str:
         """The version of the Go module a tool is built from; the mirror is built from CNCF distribution."""
-        entry = self.raw["components"]["distribution" if tool == "mirror" else tool]
-        return str(entry.get("module", entry["version"]))
+        return str(self._component(tool).get("module", self.release(tool)))
+
+    def release(self, tool: str) -> str:
+        """The version that a tool has in the version set, and says of itself."""
+        return str(self._component(tool)["version"])
+
+    def _component(self, tool: str) -> dict[str, Any]:
+        entry: dict[str, Any] = self.raw["components"]["distribution" if tool == "mirror" else tool]
+        return entry
+
+    def chart(self, name: str) -> str:
+        """Official address of a chart."""
+        entry = self.raw["charts"][name]
+        return str(entry["url"]).replace("{version}", str(entry["version"]))
+
+    def manifest(self, component: str) -> str:
+        """Official address of a component's manifest."""
+        return str(self.raw["manifests"][component]["url"]).replace("{version}", self[component])
 
     def origin(self, component: str) -> str:
         return str(self.raw["components"][component]["origin"])

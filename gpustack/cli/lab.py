@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import lab_gpu, options
 from gpustack.errors import LabError
 from gpustack.events import Reporter
 
 if TYPE_CHECKING:
-    from gpustack.lab import Mirror, Source
+    from gpustack.lab import Host, Mirror, Source
 
 MIRROR_PORT = 8480
 
@@ -21,9 +21,17 @@ app = typer.Typer(
     help="Throw-away hosts that are real: systemd, sshd and apt, on a bridge of their own.", no_args_is_help=True
 )
 
+app.add_typer(lab_gpu.app, name="gpu")
+
 Name = Annotated[str | None, typer.Option(help="Name of the lab; by default this checkout's own.")]
 HostName = Annotated[str, typer.Argument(metavar="HOST", help="host1, host2, …")]
 Snapshot = Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Name of the snapshot.")]
+
+
+def models(incomplete: str) -> list[str]:
+    from gpustack.lab.simulated.models import MODELS
+
+    return [key for key in MODELS if key.startswith(incomplete.upper())]
 
 
 @app.command()
@@ -48,6 +56,10 @@ def up(
         bool,
         typer.Option("--as-internet", help="Hosts find the official names on the bridge, answered from the mirror."),
     ] = False,
+    gpus: Annotated[
+        str, typer.Option(help="Simulated GPUs: N for every host, HOST:N for one, HOST:NxMODEL; several with commas.")
+    ] = "",
+    model: Annotated[str, typer.Option(help="What the GPUs are: H100, A100, L4, T4, …", autocompletion=models)] = "",
     quiet: options.QuietOption = False,
 ) -> None:
     """Bring up hosts and write an inventory for them; `-i lab` is short for it."""
@@ -60,11 +72,17 @@ def up(
         mirror=_mirror(mirror, fingerprint),
         addresses=addresses,
         internet=as_internet,
+        gpus=gpus,
+        model=model,
         report=_progress(quiet=quiet),
     )
     for host in made.hosts:
-        typer.echo(f"{host.name}  {host.os}  {host.address}")
+        typer.echo("  ".join([host.name, host.os, host.address, *_gpus(host)]))
     typer.echo(f"inventory: {made.inventory}")
+
+
+def _gpus(host: "Host") -> list[str]:
+    return [f"{host.gpus} GPUs {host.model} (simulated)"] if host.gpus else []
 
 
 def _progress(*, quiet: bool) -> Reporter:
@@ -133,7 +151,7 @@ def status() -> None:
         typer.echo("  ".join(words))
         for host in record.hosts:
             doing = "running" if hosts.running(record, host) else "stopped"
-            typer.echo(f"  {host.name}  {host.os}  {host.address}  {doing}")
+            typer.echo("  ".join([f"  {host.name}", host.os, host.address, doing, *_gpus(host)]))
     if not found:
         typer.echo("there is no lab")
 

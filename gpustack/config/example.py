@@ -3,7 +3,7 @@
 A line `# key: value` is a default to be uncommented; every other comment is prose.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from textwrap import wrap
 from typing import Any, Literal, get_args, get_origin
@@ -12,7 +12,12 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from gpustack.config.host import HostSpec
-from gpustack.config.resolved import containerd_version_of, fingerprint_of, kubernetes_version_of
+from gpustack.config.resolved import (
+    containerd_version_of,
+    driver_version_of,
+    fingerprint_of,
+    kubernetes_version_of,
+)
 from gpustack.config.spec import Fingerprints, Spec
 from gpustack.config.wording import section_of
 
@@ -44,7 +49,17 @@ kube_node:
     kube3:
       ansible_host: 192.0.2.13
 """
-HOST_EXAMPLES = {"gpustack_node_ip": "192.0.2.11"}
+HOST_EXAMPLES = {
+    "gpustack_node_ip": "192.0.2.11",
+    "gpustack_mig": "all-1g.10gb",
+    "gpustack_sharing": "time-slicing:4",
+}
+
+VERSIONS: Mapping[str, Callable[[Spec], str]] = {
+    "Kubernetes": kubernetes_version_of,
+    "Containerd": containerd_version_of,
+    "Driver": driver_version_of,
+}
 
 SPEC_TEXT = """\
 # The cluster spec: what all hosts have in common. It stands here and nowhere else; host settings are variables of the
@@ -91,7 +106,7 @@ def effective(model: type[BaseModel], name: str, field: FieldInfo, value: Any) -
     if model is Fingerprints:
         return fingerprint_of(Spec(), name)
     if name == "version":
-        return (containerd_version_of if model.__name__ == "Containerd" else kubernetes_version_of)(Spec())
+        return VERSIONS[model.__name__](Spec())
     return (field.examples or [None])[0]
 
 

@@ -17,6 +17,19 @@ class HostSpec(BaseModel):
     gpustack_node_ip: Annotated[
         IPv4Address | None, Field(description="address of the node; default: that of the default route")
     ] = None
+    gpustack_mig: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[a-z0-9.-]+$", description="MIG layout of the host's GPUs, by its name in NVIDIA's MIG manager"
+        ),
+    ] = None
+    gpustack_sharing: Annotated[
+        str | None,
+        Field(
+            pattern=r"^(none|(time-slicing|mps):([2-9]|[1-5][0-9]|6[0-4]))$",
+            description="how pods share the host's GPUs: none, time-slicing:N or mps:N, N pods to each GPU",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)

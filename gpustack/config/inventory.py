@@ -6,7 +6,7 @@ one-node cluster, whose spec may stand in /etc/gpustack/gpustack.yml.
 
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,13 @@ LOCAL_SPEC = Path("/etc/gpustack/gpustack.yml")
 
 @dataclass(frozen=True)
 class Inventory:
-    """`source` is None for the local host. Hosts are in the order of the inventory, control planes first."""
+    """`source` is None for the local host. Hosts are in the order of the inventory, control planes first. `values` are
+    the operator's, by Helm release."""
 
     source: Path | None
     hosts: tuple[Host, ...]
     spec: Spec
+    values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def control_planes(self) -> tuple[Host, ...]:

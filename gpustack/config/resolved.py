@@ -8,7 +8,7 @@ from gpustack.config import egress
 from gpustack.config.endpoint import endpoint_of
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Mirror, Spec
-from gpustack.config.versions import minor, version_set
+from gpustack.config.versions import Artefact, minor, version_set
 
 
 def kubernetes_version_of(spec: Spec) -> str:
@@ -17,6 +17,10 @@ def kubernetes_version_of(spec: Spec) -> str:
 
 def containerd_version_of(spec: Spec) -> str:
     return spec.containerd.version or version_set(spec.versions).components["containerd"]
+
+
+def driver_version_of(spec: Spec) -> str:
+    return spec.gpu.driver.version or version_set(spec.versions).components["nvidia-driver"]
 
 
 def mirror_of(spec: Spec) -> str:
@@ -55,6 +59,23 @@ def apt_of(spec: Spec) -> dict[str, dict[str, str]]:
     }
 
 
+def pinned(spec: Spec, artefact: Artefact) -> dict[str, Any]:
+    """Where hosts fetch it from and what it must be: by the version set, or by what the mirror signs."""
+    mirror = mirror_of(spec)
+    sums = dict.fromkeys(artefact.sha256, "signed") if mirror else artefact.sha256
+    return {"version": artefact.version, "url": place(artefact.url, mirror), "sha256": sums}
+
+
+def names(spec: Spec) -> dict[str, str]:
+    """Variables of the paths that API probes read."""
+    return {
+        "MONITORING": spec.monitoring.namespace,
+        "RELEASE": spec.monitoring.release,
+        "GPU_NAMESPACE": spec.gpu.namespace,
+        "GPU_RELEASE": spec.gpu.release,
+    }
+
+
 def exported(inventory: Inventory) -> dict[str, str]:
     """Variables that probe scripts may read."""
     kubernetes = inventory.spec.kubernetes
@@ -64,6 +85,7 @@ def exported(inventory: Inventory) -> dict[str, str]:
         "SERVICE_CIDR": str(kubernetes.service_cidr),
         "MIRROR": mirror_of(inventory.spec),
         "KUBE_MINOR": minor(kubernetes_version_of(inventory.spec)),
+        **names(inventory.spec),
         **egress.digests(inventory),
     }
 
@@ -90,6 +112,8 @@ def resolved(inventory: Inventory, endpoint: str, addresses: dict[str, str]) -> 
         "manifest": place(versions.flannel_manifest, mirror_of(spec)),
         "manifest_sha256": versions.flannel_manifest_sha256,
     }
+    whole["helm"] = pinned(spec, versions.helm)
+    whole["storage"] |= {"manifest": pinned(spec, versions.provisioner)}
     whole["apt"] = apt_of(spec)
     whole["nodes"] = [
         {"name": host.name, "address": addresses[host.name]} for host in inventory.hosts if host.name in addresses

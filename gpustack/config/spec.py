@@ -9,8 +9,11 @@ from collections.abc import Callable, Mapping
 from ipaddress import IPv4Network
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
+from gpustack.config.gpu import Gpu
+from gpustack.config.monitoring import Alerts, Dashboards, Monitoring, Storage
+from gpustack.config.section import Section
 from gpustack.config.versions import KNOWN_SETS, kubernetes_version
 
 
@@ -50,19 +53,6 @@ KubernetesVersion = Annotated[str, AfterValidator(kubernetes_version)]
 # kubeadm's limits for IPv4 (its package `validation`): 16 bits between the network and a node's /24, 20 of Services.
 PodNetwork = Annotated[IPv4Network, AfterValidator(sized(8, 22, "every node takes a /24 of it"))]
 ServiceNetwork = Annotated[IPv4Network, AfterValidator(sized(12, 28, "kubeadm takes no other"))]
-
-
-class Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def nothing_said(cls, given: Any) -> Any:
-        """A known key with nothing behind it (`kubelet:`) says nothing: its default counts."""
-        if not isinstance(given, Mapping):
-            return given
-        known = {word for name, field in cls.model_fields.items() for word in (name, field.alias)}
-        return {key: value for key, value in given.items() if value is not None or key not in known}
 
 
 User = Annotated[str, Field(pattern=r"^[A-Za-z0-9._@+-]+$")]
@@ -246,6 +236,15 @@ class Spec(Section):
     containerd: Annotated[Containerd, Field(description="the container runtime")] = Containerd()
     flannel: Annotated[Flannel, Field(description="the network of pods")] = Flannel()
     firewall: Annotated[Firewall, Field(description="the packet filter of the hosts")] = Firewall()
+    storage: Annotated[Storage, Field(description="where volumes come from, when something wants to keep its data")] = (
+        Storage()
+    )
+    monitoring: Annotated[
+        Monitoring, Field(description="Prometheus, Alertmanager and Grafana: the chart kube-prometheus-stack")
+    ] = Monitoring()
+    gpu: Annotated[Gpu, Field(description="drivers, runtime and metrics of the GPUs, on hosts that have some")] = Gpu()
+    dashboards: Annotated[Dashboards, Field(description="our dashboards in Grafana")] = Dashboards()
+    alerts: Annotated[Alerts, Field(description="our alerts about GPUs, and who gets them")] = Alerts()
     minimum: Annotated[Minimum, Field(description="what a host must have at least")] = Minimum()
     swap: Annotated[
         Literal["off", "keep"],

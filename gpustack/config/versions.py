@@ -22,6 +22,16 @@ class AptSource:
 
 
 @dataclass(frozen=True)
+class Artefact:
+    """A file with its address and checksum. `{arch}` in the address is the host's; `sha256` is by architecture, or of
+    `all` of them."""
+
+    version: str
+    url: str
+    sha256: dict[str, str]
+
+
+@dataclass(frozen=True)
 class VersionSet:
     name: str
     components: dict[str, str]
@@ -29,6 +39,9 @@ class VersionSet:
     flannel_manifest: str
     flannel_manifest_sha256: str
     minors: dict[str, date]
+    helm: Artefact
+    charts: dict[str, Artefact]
+    provisioner: Artefact
 
 
 @cache
@@ -45,7 +58,21 @@ def version_set(name: str) -> VersionSet:
         apt={key: AptSource(**{field: str(entry[field]) for field in fields}) for key, entry in data["apt"].items()},
         flannel_manifest=flannel["url"],
         flannel_manifest_sha256=flannel["sha256"],
+        helm=artefact(data["programs"]["helm"], str(data["components"]["helm"]["version"])),
+        charts={key: artefact(entry) for key, entry in data["charts"].items()},
+        provisioner=artefact(
+            data["manifests"]["local-path-provisioner"], str(data["components"]["local-path-provisioner"]["version"])
+        ),
         minors={str(minor): entry["end"] for minor, entry in data["kubernetes_support"].items()},
+    )
+
+
+def artefact(entry: dict[str, Any], version: str = "") -> Artefact:
+    """`{version}` in its address is filled in."""
+    version = version or str(entry["version"])
+    sums = entry["sha256"] if isinstance(entry["sha256"], dict) else {"all": entry["sha256"]}
+    return Artefact(
+        version, entry["url"].replace("{version}", version), {key: str(value) for key, value in sums.items()}
     )
 
 

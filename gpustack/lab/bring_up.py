@@ -24,6 +24,7 @@ from gpustack.lab import mirror as mirrors
 from gpustack.lab.capabilities import Machine
 from gpustack.lab.mirror import Mirror
 from gpustack.lab.releases import RELEASES
+from gpustack.lab.simulated import hardware
 from gpustack.lab.state import MOST_HOSTS, Address, Host, Record, Source
 
 MOST_ADDRESSES = 150
@@ -36,22 +37,25 @@ def bring_up(
     mirror: Mirror | Source | None,
     addresses: int,
     internet: bool = False,
+    gpus: str = "",
+    model: str = "",
     report: Reporter,
 ) -> Record:
     """A lab with one host per entry of `releases`. Of an equal lab that is already up, only what is missing is started.
 
     Raises LabError: this machine cannot, the request is wrong, a lab of that name is up and different, a host or the
-    mirror did not come up. What was made for a new lab is then removed again.
+    mirror did not come up. What was made for a new lab is then removed again. `gpus` and `model`: as hardware.fleet.
     """
     judge(name, releases, addresses, unanswered=internet and mirror is None)
+    fitted = hardware.fleet([f"host{i + 1}" for i in range(len(releases))], gpus, model)
     machine = capabilities.require()
     leftovers.sweep(report)
     with locks.locked(name):
         there = leftovers.find(name)
         if there:
-            _same(state.legible(there), releases, addresses, internet=internet)
+            _same(state.legible(there), releases, addresses, fitted, internet=internet)
             return _make(there, mirror, machine, report)
-        record = _claim(name, releases, addresses, internet=internet)
+        record = _claim(name, releases, addresses, fitted, internet=internet)
         try:
             return _make(record, mirror, machine, report)
         except BaseException:
@@ -76,20 +80,27 @@ def judge(name: str, releases: Sequence[str], addresses: int, *, unanswered: boo
         raise LabError("lab-bad-request", "There can be no such lab.", "\n".join(wrong), "gpustack lab up --help")
 
 
-def _same(there: Record, releases: Sequence[str], addresses: int, *, internet: bool) -> None:
-    found = [host.os for host in there.hosts]
-    if found != list(releases) or len(there.addresses) != addresses or there.internet != internet:
+Fitted = dict[str, tuple[int, str]]
+
+
+def _same(there: Record, releases: Sequence[str], addresses: int, fitted: Fitted, *, internet: bool) -> None:
+    found, has = [host.os for host in there.hosts], {host.name: (host.gpus, host.model) for host in there.hosts}
+    if (found, len(there.addresses), there.internet, has) != (list(releases), addresses, internet, fitted):
         names = ", and the official names on its bridge" if there.internet else ""
-        why = f"It has {', '.join(found)} and {len(there.addresses)} further addresses{names}."
+        gpus = "".join(f", {host.name} with {host.gpus} GPUs {host.model}" for host in there.hosts if host.gpus)
+        why = f"It has {', '.join(found)} and {len(there.addresses)} further addresses{names}{gpus}."
         down = f"gpustack lab down --name {there.name}"
         raise LabError("lab-already-up", f"Lab {there.name} is up with other hosts.", why, down)
 
 
-def _claim(name: str, releases: Sequence[str], addresses: int, *, internet: bool) -> Record:
+def _claim(name: str, releases: Sequence[str], addresses: int, fitted: Fitted, *, internet: bool) -> Record:
     """Choose a subnet and write the record, so that whatever is made from here on can be found and removed."""
     with locks.locked("machine"):
         net = network.free_net(network.used_networks(), [other.net for other in state.records()])
-        made = tuple(Host(f"host{i + 1}", release, f"{net}.{11 + i}") for i, release in enumerate(releases))
+        made = tuple(
+            Host(name_, release, f"{net}.{11 + i}", *fitted[name_])
+            for i, (name_, release) in enumerate(zip(fitted, releases, strict=True))
+        )
         extra = tuple(Address(f"n{i + 1:02}", made[i % len(made)].name, f"{net}.{100 + i}") for i in range(addresses))
         mount = state.cache_directory() / "pool"
         record = Record(name, net, state.state_directory(name), mount, state.boot_id(), made, extra, internet=internet)
@@ -117,6 +128,7 @@ def _make(record: Record, mirror: Mirror | Source | None, machine: Machine, repo
             pool.copy(seeds.seed(host.os, record.pool, report), root)
         if not hosts.running(record, host):
             identity.give_identity(record, host, root)
+            hardware.fit(root, record.name, host.name, host.gpus, host.model)
     hosts.boot(record, record.hosts)
     record = replace(record, source=mirror.source(record) if isinstance(mirror, Mirror) else mirror or record.source)
     inventory.write_inventories(record, machine)

@@ -7,4 +7,6 @@ if [ "$(stat -f -c %T /sys/fs/cgroup)" = tmpfs ]; then
 fi
 [ -d /sys/fs/bpf ] && mount -t bpf bpf /sys/fs/bpf
 mount --make-rshared /
+# A host with simulated GPUs sees their PCI functions in place of the machine's.
+[ ! -d /var/lib/simulated-gpus/pci ] || mount --bind /var/lib/simulated-gpus/pci /sys/bus/pci/devices
 exec /lib/systemd/systemd "$@"

@@ -13,14 +13,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpustack.errors import LabError
 from gpustack.events import Reporter, silent
 from gpustack.lab import capabilities, hosts, leftovers, locks, snapshots, state
 from gpustack.lab.bring_up import bring_up
 from gpustack.lab.inventory import inventory_path
 from gpustack.lab.mirror import Mirror
+from gpustack.lab.simulated import hardware
+from gpustack.lab.simulated.state_text import Gpu
 from gpustack.lab.state import Host, Record, Source
 
-__all__ = ["Host", "Lab", "Mirror", "Source", "down", "find", "inventory_path", "up"]
+__all__ = ["Gpu", "Host", "Lab", "Mirror", "Source", "down", "find", "inventory_path", "up"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,28 @@ class Lab:
         command = [*self.ssh(host), "--", shlex.join(argv)]
         return subprocess.run(command, input=text, capture_output=True, text=True, timeout=limit, check=False)
 
+    def gpus(self, host: str) -> tuple[Gpu, ...]:
+        """The simulated GPUs of a host as they are now. Raises LabError for an unknown host."""
+        found = hardware.read(hosts.root_of(self.record, self.record.host(host)))
+        return found.gpus if found else ()
+
+    def set_gpu(self, gpu: str, *words: str) -> list[Gpu]:
+        """`set_gpu("host1:0", "xid=79")`; without an index all GPUs of the host. Running containers see it at once.
+
+        Raises LabError for an unknown host or GPU, and for words that there are not.
+        """
+        host, indices = self.which_gpus(gpu)
+        return hardware.change(hosts.root_of(self.record, self.record.host(host)), indices, words)
+
+    def which_gpus(self, gpu: str) -> tuple[str, Sequence[int]]:
+        """Host and indices of "host1:0" or "host1". Raises LabError for what there is not."""
+        host, index = hardware.chosen(gpu)
+        there = range(len(self.gpus(host)))
+        if not there or index not in (None, *there):
+            has = f"The host has {', '.join(f'{host}:{i}' for i in there)}." if there else "The host has none."
+            raise LabError("lab-unknown-gpu", f"Lab {self.name} has no GPU {gpu}.", has, "gpustack lab gpu list")
+        return host, there if index is None else [index]
+
     def save(self, snapshot: str) -> None:
         capabilities.require_root()
         snapshots.save(self.record, snapshot, self.report)
@@ -77,12 +102,22 @@ def up(
     mirror: Mirror | Source | None = None,
     addresses: int = 0,
     internet: bool = False,
+    gpus: str = "",
+    model: str = "",
     report: Reporter = silent,
 ) -> Lab:
     """Bring up a lab with one host per release, named host1, host2, …; it outlives this process. `internet`: hosts find
-    the official names on the bridge, answered from the mirror. Raises LabError."""
+    the official names on the bridge, answered from the mirror. `gpus`: "2" simulated ones for every host, or
+    "host2:4,host1:2xL4"; `model`: what they are, by default H100. Raises LabError."""
     made = bring_up(
-        name or state.default_name(), releases, mirror=mirror, addresses=addresses, internet=internet, report=report
+        name or state.default_name(),
+        releases,
+        mirror=mirror,
+        addresses=addresses,
+        internet=internet,
+        gpus=gpus,
+        model=model,
+        report=report,
     )
     return Lab(made, report)
 

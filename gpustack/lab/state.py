@@ -20,11 +20,13 @@ MOST_HOSTS = 80
 
 @dataclass(frozen=True)
 class Host:
-    """`os` is as `debian-12`; `address` an IPv4 address without prefix length."""
+    """`os` is as `debian-12`; `address` an IPv4 address without prefix length; `model` is of its simulated GPUs."""
 
     name: str
     os: str
     address: str
+    gpus: int = 0
+    model: str = ""
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,12 @@ in the run's folder, so that the printed command line works.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from gpustack.ask.probe import FactUnavailable
+from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.endpoint import endpoint_of
@@ -20,6 +21,8 @@ from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import resolved
 from gpustack.probes.network import ADDRESS
 from gpustack.probes.system import HOSTNAME, OS
+from gpustack.steps.objects import OBJECTS
+from gpustack.steps.releases import RELEASES
 
 
 def host_facts(snapshot: Snapshot, name: str) -> dict[str, str] | None:
@@ -34,6 +37,21 @@ def host_facts(snapshot: Snapshot, name: str) -> dict[str, str] | None:
     return {"name": named, "node_ip": str(address), "os": system.id, "codename": system.codename, "arch": system.arch}
 
 
+def of_cluster(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
+    """`gpustack_releases`: of each Helm release its chart and values; `gpustack_objects`: what else the roles of steps
+    apply. What depends on something that cannot be told is left out; its role refuses then."""
+    here = View(snapshot, CLUSTER)
+    releases: dict[str, Any] = {}
+    objects: dict[str, Any] = {}
+    for step, release in RELEASES.items():
+        with suppress(FactUnavailable):
+            releases[step] = release(here).resolved(here)
+    for step, wanted in OBJECTS.items():
+        with suppress(FactUnavailable):
+            objects[step] = wanted(here)
+    return {"gpustack_releases": releases, "gpustack_objects": objects}
+
+
 def overlay(snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> dict[str, Any]:
     """A YAML inventory as a value. `more` are further variables by host, also of hosts that cannot be told well."""
     inventory = snapshot.inventory
@@ -44,6 +62,9 @@ def overlay(snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]] = MappingP
     hosts: dict[str, dict[str, Any]] = {
         name: {"gpustack": spec, "gpustack_host": found} for name, found in facts.items()
     }
+    for host in inventory.control_planes:
+        if host.name in hosts:
+            hosts[host.name] |= of_cluster(snapshot)
     for name, further in more.items():
         hosts[name] = {**hosts.get(name, {}), **further}
     if inventory.source is None:

@@ -3,7 +3,21 @@
 from typing import Any
 
 from gpustack.ask.probe import Probe
-from gpustack.steps import containerd, control_plane, firewall, flannel, kubernetes, prereqs, taint, workers
+from gpustack.steps import (
+    containerd,
+    control_plane,
+    firewall,
+    flannel,
+    gpu_metrics,
+    gpu_operator,
+    gpu_sharing,
+    helm,
+    kubernetes,
+    monitoring,
+    prereqs,
+    taint,
+    workers,
+)
 from gpustack.steps.step import Step
 
 STEPS: tuple[Step, ...] = (
@@ -15,6 +29,11 @@ STEPS: tuple[Step, ...] = (
     flannel.STEP,
     workers.STEP,
     taint.STEP,
+    helm.STEP,
+    monitoring.STEP,
+    gpu_operator.STEP,
+    gpu_sharing.STEP,
+    gpu_metrics.STEP,
 )
 
 PROBES: tuple[Probe[Any], ...] = tuple({probe.id: probe for step in STEPS for probe in step.probes}.values())

@@ -5,80 +5,39 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.bundle import files, images, modules, programs, userland
-from gpustack.bundle.build import build
-from gpustack.bundle.cache import Part, digest
-from gpustack.errors import BundleError
-
-KUBERNETES = (
-    "kubeadm",
-    "kubelet",
-    "kubectl",
-    "kube-apiserver",
-    "kube-controller-manager",
-    "kube-scheduler",
-    "kube-proxy",
+from gpustack.bundle import (
+    charts,
+    crds,
+    files,
+    gpu_images,
+    images,
+    modules,
+    monitoring_images,
+    programs,
+    simulated_images,
+    userland,
 )
-OUTPUTS = {
-    "containerd": ("containerd", "containerd-shim-runc-v2", "ctr"),
-    "runc": ("runc",),
-    "cni-plugins": ("bridge", "portmap"),
-    "flannel": ("flanneld", "install-conf"),
-    "flannel-cni-plugin": ("flannel",),
-    "etcd": ("etcd", "etcdctl"),
-    "coredns": ("coredns",),
-    "crictl": ("crictl",),
-    "helm": ("helm",),
-    "mirror": ("mirror",),
-}
-KUBEADM = """#!/bin/sh
-for name in apiserver controller-manager scheduler proxy; do echo "registry.k8s.io/kube-$name:v{version}"; done
-echo registry.k8s.io/coredns/coredns:v1.14.2
-echo registry.k8s.io/pause:3.10.2
-echo registry.k8s.io/etcd:3.6.8-0
-"""
-# Answers as the mirror does, and ends with its parent as the mirror does.
-MIRROR = """#!/bin/sh
-echo "listening on 127.0.0.1:65000"
-case "$*" in *-attached*) exec cat >/dev/null ;; esac
-exec sleep 60
-"""
-FLANNEL = "image: ghcr.io/flannel-io/flannel:v0.28.9\nimage: ghcr.io/flannel-io/flannel-cni-plugin:v1.9.1-flannel3\n"
+from gpustack.bundle.build import build
+from gpustack.errors import BundleError
+from tests.unit.bundle import miniature
+from tests.unit.bundle.miniature import scripts, texts
 
 
-def scripts(name: str, contents: dict[str, str]) -> Part:
-    """A part whose programs are shell scripts or plain text."""
-
-    def make(out: Path) -> None:
-        for path, content in contents.items():
-            (out / path).parent.mkdir(parents=True, exist_ok=True)
-            (out / path).write_text(content)
-            (out / path).chmod(0o755)
-
-    return Part(name, digest(name, contents), make)
-
-
-def parts(_versions: object, kubernetes: tuple[str, ...]) -> list[Part]:
-    made = []
-    for version in kubernetes:
-        contents = {name: f"{name} {version}" for name in KUBERNETES} | {
-            "kubeadm": KUBEADM.replace("{version}", version)
-        }
-        made.append(scripts(f"kubernetes-{version}", contents))
-    for tool, outputs in OUTPUTS.items():
-        made.append(scripts(tool, {name: MIRROR if name == "mirror" else f"{name} of {tool}" for name in outputs}))
-    return made
-
-
-def replace_compilers(patch: pytest.MonkeyPatch) -> None:
+def replace_compilers(patch: pytest.MonkeyPatch, home: Path) -> None:
     packages = '[{"name": "busybox", "version": "1", "sha256": "0"}]'
     needed = {name: "" for name in programs.PACKAGES if name not in ("go", "gcc")}
-    patch.setattr(modules, "parts", parts)
+    patch.setattr(modules, "parts", miniature.parts)
     patch.setattr(modules, "pause", lambda: scripts("pause", {"pause": "pause"}))
     patch.setattr(userland, "part", lambda: scripts("userland", {"packages.json": packages}))
-    patch.setattr(files, "flannel_manifest", lambda _: scripts("flannel-manifest", {"kube-flannel.yml": FLANNEL}))
-    patch.setattr(images, "network", lambda _: {"/usr/sbin/iptables": b"iptables"})
-    patch.setattr(images, "shell", lambda _: {"/usr/bin/busybox": b"busybox"})
+    patch.setattr(files, "manifest", lambda name, _: scripts(f"{name}-manifest", dict([miniature.MANIFESTS[name]])))
+    patch.setattr(crds, "prometheus", lambda *_: texts("prometheus-crds", (miniature.CRDS["prometheus-crds"],)))
+    patch.setattr(crds, "nfd", lambda _: texts("nfd-crds", (miniature.CRDS["nfd-crds"],)))
+    patch.setattr(simulated_images, "part", lambda: texts("simulated-cluster", miniature.SIMULATED))
+    patch.setattr(charts, "CHARTS", home / "charts")
+    for module in (images, monitoring_images, gpu_images, simulated_images):
+        patch.setattr(module, "network", lambda _: {"/usr/sbin/iptables": b"iptables"}, raising=False)
+        patch.setattr(module, "libc", lambda _: {"/usr/lib/libc.so.6": b"libc"}, raising=False)
+        patch.setattr(module, "shell", lambda _: {"/usr/bin/busybox": b"busybox"})
     patch.setattr("gpustack.bundle.build.PACKAGES", needed)
 
 
@@ -101,7 +60,8 @@ def built(home: Path) -> Path:
         pytest.skip(f"{error.message}: {error.hint}")
     with pytest.MonkeyPatch.context() as patch:
         move_home(patch, home)
-        replace_compilers(patch)
+        miniature.charts(home / "charts")
+        replace_compilers(patch, home)
         build(home / "bundle")
     return home / "bundle"
 
@@ -113,9 +73,9 @@ def _own_directories(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
 
 
 @pytest.fixture
-def no_compilers(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_compilers(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     """Nothing needs to be compiled or fetched: `build` makes the miniature."""
-    replace_compilers(monkeypatch)
+    replace_compilers(monkeypatch, home)
 
 
 @pytest.fixture

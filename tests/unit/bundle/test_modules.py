@@ -44,6 +44,43 @@ def test_every_staging_module_is_of_the_same_release() -> None:
     assert {(old == new, version) for old, new, version in replaced} == {(True, f"v0.{VERSIONS['kubernetes'][2:]}")}
 
 
+def compiled(name: str, monkeypatch: pytest.MonkeyPatch, out: Path) -> list[str]:
+    """The linker flags that a tool is compiled with."""
+    told: list[str] = []
+
+    def run(argv: list[str], **_: object) -> str:
+        told.extend(argv if argv[:2] == ["go", "build"] else [])
+        return json.dumps({"Info": str(out / "info.json")})
+
+    out.mkdir()
+    (out / "info.json").write_text('{"Time": "2026-01-02T03:04:05Z"}')
+    monkeypatch.setattr(modules, "go_version", lambda: "1.26.8")
+    monkeypatch.setattr(modules, "run", run)
+    (part,) = [part for part in modules.parts(VERSIONS, ()) if part.name == name]
+    part.make(out)
+    return [told[told.index("-tags") + 1], told[told.index("-ldflags") + 1]]
+
+
+def test_a_program_says_its_release_not_its_modules_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    tags, flags = compiled("prometheus", monkeypatch, tmp_path / "out")
+    assert tags == "netgo,remove_all_sd,enable_kubernetes_sd"
+    assert "-X github.com/prometheus/common/version.Version=3.14.0" in flags
+    assert "0.314.0" not in flags
+
+
+@pytest.mark.parametrize(
+    ("name", "linked"),
+    [("node-exporter", ""), ("runc", "'-extldflags=-static'"), ("k8s-device-plugin", "-Wl,-z,lazy'")],
+)
+def test_parts_in_c_are_linked_as_their_tool_wants(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, linked: str
+) -> None:
+    monkeypatch.setattr(modules, "_library", lambda _: "1")
+    _, flags = compiled(name, monkeypatch, tmp_path / "out")
+    assert linked in flags
+    assert bool(linked) == ("extldflags" in flags)
+
+
 @pytest.fixture
 def known_compilers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(modules, "go_version", lambda: "1.26.8")

@@ -1,0 +1,89 @@
+"""Images of the programs between a GPU's driver and Kubernetes, under the references of their vendors.
+
+The device plugin and the container toolkit look for NVML in the libc they run under, so they are not static.
+"""
+
+from collections.abc import Mapping
+
+from gpustack.bundle.cache import Made
+from gpustack.bundle.images import PATH, Recipe
+from gpustack.bundle.monitoring_images import NOBODY, STATIC
+from gpustack.bundle.oci import Link
+from gpustack.bundle.rootfs import ACCOUNTS, Content, libc, shell
+from gpustack.bundle.versions import Versions
+
+BASE = "libc and busybox are the building machine's Debian packages"
+PACKAGE = "/artifacts/deb/usr"  # where nvidia-ctk-installer looks on a Debian or Ubuntu host
+# What the installer copies besides, and what no Go module has: nothing calls it where devices come by CDI.
+CLI = b"""#!/bin/sh
+echo "nvidia-container-cli is not part of this bundle: containers get their GPUs by CDI" >&2
+exit 1
+"""
+LIBRARY = b"This library of libnvidia-container is not part of the bundle: containers get their GPUs by CDI.\n"
+
+
+def gpu(versions: Versions, made: Mapping[str, Made]) -> list[Recipe]:
+    return [_discovery(versions, made), _plugin(versions, made), _toolkit(versions, made)]
+
+
+def _discovery(versions: Versions, made: Mapping[str, Made]) -> Recipe:
+    programs = made["node-feature-discovery"]
+    files = {f"/usr/bin/{name}": programs[name] for name in ("nfd-master", "nfd-worker", "nfd-gc")}
+    return Recipe(
+        f"registry.k8s.io/nfd/node-feature-discovery:v{versions[programs.name]}",
+        programs.name,
+        (programs,),
+        lambda: [ACCOUNTS, files],
+        {"User": NOBODY, "Env": [*PATH, "GRPC_GO_LOG_SEVERITY_LEVEL=INFO"]},
+        f"{STATIC}; no topology updater, no kubectl plugin",
+    )
+
+
+def _plugin(versions: Versions, made: Mapping[str, Made]) -> Recipe:
+    programs, tools = made["k8s-device-plugin"], made["userland"]
+    files = {f"/usr/bin/{name}": programs[name] for name in programs.files}
+    return Recipe(
+        f"nvcr.io/nvidia/k8s-device-plugin:v{versions[programs.name]}",
+        programs.name,
+        (programs, tools),
+        lambda: [libc(tools), shell(tools), files],
+        {"Entrypoint": ["nvidia-device-plugin"], "Env": environment("all", "compute,utility")},
+        f"no mps-control-daemon; {BASE}",
+    )
+
+
+def _toolkit(versions: Versions, made: Mapping[str, Made]) -> Recipe:
+    programs, tools = made["nvidia-container-toolkit"], made["userland"]
+    installed: Content = {
+        f"{PACKAGE}/bin/{name}": programs[name] for name in programs.files if name != "nvidia-ctk-installer"
+    }
+    stubs: Content = {f"{PACKAGE}/bin/nvidia-container-cli": CLI} | {
+        f"{PACKAGE}/lib64/{name}": LIBRARY for name in ("libnvidia-container.so.1", "libnvidia-container-go.so.1")
+    }
+    work: Content = {
+        "/work/nvidia-ctk-installer": programs["nvidia-ctk-installer"],
+        "/work/nvidia-toolkit": Link("/work/nvidia-ctk-installer"),
+    }
+    path = PATH[0].replace("PATH=", "PATH=/work:")
+    return Recipe(
+        f"nvcr.io/nvidia/k8s/container-toolkit:v{versions[programs.name]}",
+        programs.name,
+        (programs, tools),
+        lambda: [libc(tools), shell(tools), {**installed, **stubs, **work}],
+        {
+            "Entrypoint": ["/work/nvidia-ctk-installer"],
+            "Env": [path, *environment("void", "utility")[1:]],
+            "WorkingDir": "/work",
+        },
+        f"no libnvidia-container (a stub in its place, CDI does without it), no packages in it; {BASE}",
+    )
+
+
+def environment(devices: str, capabilities: str) -> list[str]:
+    """Which GPUs the container toolkit gives to a container with this image."""
+    return [
+        *PATH,
+        f"NVIDIA_VISIBLE_DEVICES={devices}",
+        f"NVIDIA_DRIVER_CAPABILITIES={capabilities}",
+        "NVIDIA_DISABLE_REQUIRE=true",
+    ]

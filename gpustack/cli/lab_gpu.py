@@ -1,0 +1,90 @@
+"""`gpustack lab gpu`: the simulated GPUs of lab hosts, changed while they run."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from gpustack.lab.simulated.state_text import Gpu
+
+app = typer.Typer(
+    help="The simulated GPUs of lab hosts, which `gpustack lab up --gpus 2` gives them.", no_args_is_help=True
+)
+
+Name = Annotated[str | None, typer.Option(help="Name of the lab; by default this checkout's own.")]
+
+
+def gpu_names(incomplete: str) -> list[str]:
+    from gpustack import lab
+    from gpustack.errors import LabError
+
+    try:
+        made = lab.find()
+    except LabError:
+        return []
+    names = [f"{host.name}:{index}" for host in made.hosts for index in range(host.gpus)]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def set_words(incomplete: str) -> list[str]:
+    from gpustack.lab.simulated.words import LOADS, NUMBERS
+
+    plain = ["lost", "found", "heal", "power-brake", "xid=", *(f"load={load}" for load in LOADS)]
+    numbers = [f"{key.replace('_', '-')}=" for key in NUMBERS]
+    return [word for word in (*plain, *numbers) if word.startswith(incomplete)]
+
+
+Which = Annotated[
+    str, typer.Argument(metavar="HOST:INDEX", help="host1:0, or host1 for all of it.", autocompletion=gpu_names)
+]
+Words = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="WORD…",
+        help="lost, found, xid=79, load=training|inference|idle, temp=92, power-brake, ecc-dbe=1, heal, KEY=NUMBER.",
+        autocompletion=set_words,
+    ),
+]
+
+
+@app.command("list")
+def listing(name: Name = None) -> None:
+    """Each GPU of each host: UUID, model, and what was set."""
+    from gpustack import lab
+
+    made = lab.find(name)
+    lines = [_line(host.name, index, gpu) for host in made.hosts for index, gpu in enumerate(made.gpus(host.name))]
+    typer.echo("\n".join(lines) or f"lab {made.name} has no GPUs")
+
+
+@app.command()
+def show(gpu: Which, name: Name = None) -> None:
+    """All that is known of a GPU, or of all of a host: facts, then what was set."""
+    from gpustack import lab
+
+    made = lab.find(name)
+    host, indices = made.which_gpus(gpu)
+    for index in indices:
+        found = made.gpus(host)[index]
+        typer.echo(f"{host}:{index}")
+        for key, value in {**found.facts, **found.live}.items():
+            typer.echo(f"  {key:12} {value}")
+
+
+@app.command("set")
+def change(gpu: Which, words: Words, name: Name = None) -> None:
+    """Change a GPU as hardware changes, at once for the host and for every container that has it.
+
+    gpustack lab gpu set host1:0 xid=79; gpustack lab gpu set host1 load=training; gpustack lab gpu set host2:1 heal
+    """
+    from gpustack import lab
+
+    made = lab.find(name)
+    host, indices = made.which_gpus(gpu)
+    for index, after in zip(indices, made.set_gpu(gpu, *words), strict=True):
+        typer.echo(_line(host, index, after))
+
+
+def _line(host: str, index: int, gpu: "Gpu") -> str:
+    live = " ".join(f"{key}={value}" for key, value in gpu.live.items()) or "-"
+    return f"{host}:{index}  {gpu.uuid}  {gpu.name}  {live}"

@@ -1,0 +1,58 @@
+"""Section of the cluster spec about GPUs."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from gpustack.config.monitoring import Duration, Name
+from gpustack.config.section import Section
+
+
+class Driver(Section):
+    mode: Annotated[
+        Literal["auto", "container", "host", "none"],
+        Field(
+            description="who brings the driver: container (the operator), host (packages of NVIDIA's repository), none "
+            "(somebody else has); auto: host on Debian and where one is installed, else container"
+        ),
+    ] = "auto"
+    version: Annotated[
+        str | None,
+        Field(pattern=r"^\d{3}\.\d{2,3}\.\d{2}$", description="full version; default: that of the version set"),
+    ] = None
+    kernel_module: Annotated[
+        Literal["open", "proprietary"], Field(description="open needs Turing or newer; Blackwell needs open")
+    ] = "open"
+    guard: Annotated[
+        bool, Field(description="with host: driver packages are held, and unattended upgrades leave them alone")
+    ] = True
+
+
+class Metrics(Section):
+    interval: Annotated[Duration, Field(description="how often the GPUs are asked and scraped, as 15s")] = "15s"
+    service_monitor: Annotated[
+        Literal["operator", "ours"], Field(description="whose ServiceMonitor lets Prometheus find the exporter")
+    ] = "operator"
+    counters: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^DCGM_(FI|EXP)_[A-Z0-9_]+$")], ...],
+        Field(description="DCGM fields beside our own set, exported as gauges"),
+    ] = ()
+
+
+class Sharing(Section):
+    mode: Annotated[Literal["none", "time-slicing", "mps"], Field(description="whether pods share a GPU, and how")] = (
+        "none"
+    )
+    replicas: Annotated[int, Field(ge=2, le=64, description="how many pods share one GPU")] = 4
+
+
+class Gpu(Section):
+    stack: Annotated[
+        Literal["operator", "host"],
+        Field(description="NVIDIA's GPU Operator, or the same parts without an operator"),
+    ] = "operator"
+    namespace: Annotated[Name, Field(description="where its pods live")] = "gpu-operator"
+    release: Annotated[Name, Field(description="name of its Helm release")] = "gpu-operator"
+    driver: Annotated[Driver, Field(description="the kernel module and its libraries")] = Driver()
+    metrics: Annotated[Metrics, Field(description="what DCGM measures")] = Metrics()
+    sharing: Annotated[Sharing, Field(description="of all nodes; gpustack_sharing of a host counts more")] = Sharing()

@@ -1,0 +1,1 @@
+"""What stands in for GPU silicon and for vendors' software in a lab. Everything here is simulated, and says so."""

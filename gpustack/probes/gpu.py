@@ -1,0 +1,44 @@
+"""GPUs of a host, as the PCI bus tells it: without a driver, without a program of NVIDIA's."""
+
+import re
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Lines, Probe
+
+# 10de is NVIDIA; display controllers are 0300 (VGA) and 0302 (3D), as for NFD's label pci-10de.present.
+LINE = re.compile(r"([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) 0x([0-9a-f]{4})")
+
+
+@dataclass(frozen=True)
+class Device:
+    """`bus` like `0000:65:00.0`; `device` is the PCI device id in hex, 2330 for an H100 SXM."""
+
+    bus: str
+    device: str
+
+
+def devices(answer: Answer) -> tuple[Device, ...]:
+    """Raises ValueError for a line that is none."""
+    found = []
+    for line in answer.out.splitlines():
+        match = LINE.fullmatch(line)
+        if not match:
+            raise ValueError(line)
+        found.append(Device(match[1], match[2]))
+    return tuple(sorted(found, key=lambda device: device.bus))
+
+
+# A function that is passed on to a virtual machine counts as well: what is bound to it is the driver's matter.
+SCRIPT = """cd /sys/bus/pci/devices 2>/dev/null || exit 0
+for device in *; do
+  read -r vendor 2>/dev/null <"$device/vendor" || continue
+  [ "$vendor" = 0x10de ] || continue
+  read -r class <"$device/class" || continue
+  case $class in 0x0300* | 0x0302*) ;; *) continue ;; esac
+  read -r id <"$device/device" || continue
+  echo "$device $id"
+done
+exit 0
+"""
+
+GPU_DEVICES = Probe("gpu.devices", Lines(SCRIPT), devices)

@@ -1,0 +1,87 @@
+"""Monitoring: the definitions of the Prometheus operator, its Prometheus and Alertmanager, and what Prometheus scrapes.
+
+Conditions and their reasons: prometheus-operator Documentation/api-reference/api.md. The version of the definitions
+stands in their annotation operator.prometheus.io/version.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from json import loads
+from urllib.parse import quote
+
+from gpustack.ask.probe import Answer, Api, Probe
+from gpustack.probes.kube import entries
+
+GROUP = "monitoring.coreos.com"
+VERSION = "operator.prometheus.io/version"
+ABSENT = "could not find the requested resource"
+
+
+@dataclass(frozen=True)
+class Custom:
+    """An object of the operator's: whether it is Available and Reconciled, and why not."""
+
+    available: bool
+    reconciled: bool
+    why: str
+
+
+def definitions(answer: Answer) -> Mapping[str, str]:
+    """Version by name; empty for a definition without the annotation."""
+    found = {}
+    for entry in entries(answer):
+        metadata = entry["metadata"]
+        found[str(metadata["name"])] = str(metadata.get("annotations", {}).get(VERSION, ""))
+    return found
+
+
+def customs(answer: Answer) -> Mapping[str, Custom] | None:
+    """By name; None while the API does not know the kind. Raises ValueError for another refusal."""
+    if answer.rc:
+        if ABSENT in answer.err:
+            return None
+        raise ValueError(answer.err)
+    return {
+        entry["metadata"]["name"]: custom(entry.get("status", {}).get("conditions", ())) for entry in entries(answer)
+    }
+
+
+def custom(conditions: list[dict[str, str]] | tuple[()]) -> Custom:
+    by_type = {found["type"]: found for found in conditions}
+    said = {kind: by_type.get(kind, {}).get("status", "") == "True" for kind in ("Available", "Reconciled")}
+    why = next((by_type[kind].get("message", "") for kind, holds in said.items() if not holds and kind in by_type), "")
+    return Custom(said["Available"], said["Reconciled"], why)
+
+
+def vector(answer: Answer) -> Mapping[str, float]:
+    """The values of an instant query, by the label `job`. Raises ValueError for what is no such answer."""
+    body = loads(answer.out)
+    if body["status"] != "success" or body["data"]["resultType"] != "vector":
+        raise ValueError(answer.out[:200])
+    return {sample["metric"].get("job", ""): float(sample["value"][1]) for sample in body["data"]["result"]}
+
+
+def instant(expression: str) -> Api:
+    """An instant query of the cluster's Prometheus, through the API server. The port's name is that of the chart."""
+    service = "/api/v1/namespaces/$MONITORING/services/http:$RELEASE-prometheus:http-web/proxy"
+    return Api(f"{service}/api/v1/query?query={quote(expression, safe='')}")
+
+
+def kind(id: str, plural: str) -> Probe[Mapping[str, Custom] | None]:
+    path = f"/apis/{GROUP}/v1/namespaces/$MONITORING/{plural}"
+    return Probe(id, Api(path, ("metadata.name", "status.conditions")), customs, ends=(0, 1))
+
+
+DEFINITIONS = Probe(
+    "monitoring.definitions",
+    Api(
+        "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        ("metadata.name", "metadata.annotations"),
+        metadata=True,
+    ),
+    definitions,
+)
+PROMETHEUSES = kind("monitoring.prometheuses", "prometheuses")
+ALERTMANAGERS = kind("monitoring.alertmanagers", "alertmanagers")
+# 1 where every target of the job is up, 0 where one is not.
+TARGETS = Probe("monitoring.targets", instant("min by (job) (up)"), vector)

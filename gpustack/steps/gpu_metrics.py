@@ -1,0 +1,88 @@
+"""GPU metrics: what DCGM measures on each GPU reaches Prometheus, once, under names that stay.
+
+Which counters are exported stands in a ConfigMap of ours, with the legacy names that dashboards and alerts know; the
+spec may add fields. One ServiceMonitor lets Prometheus find the exporter: NVIDIA's operator owns one of the exporter's
+name (and deletes whatever stands there when it is told to have none), or it is ours under another name. Never both:
+each GPU would be counted twice in every sum.
+
+Settings: gpu.metrics. Sources: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go; NVIDIA/dcgm-exporter README.
+"""
+
+from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.view import View
+from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
+from gpustack.probes.dcgm import COUNTERS as COUNTERS_FACT
+from gpustack.probes.dcgm import EXPORTER, MONITORS, SERIES, Monitor
+from gpustack.probes.gpu import GPU_DEVICES
+from gpustack.probes.gpu_cluster import GPU_NODES
+from gpustack.probes.system import IDENTITY
+from gpustack.steps.control_plane import control_planes
+from gpustack.steps.gpu_hosts import expected, gpu_nodes, on_hosts
+from gpustack.steps.gpu_operator_values import COUNTERS, counters
+from gpustack.steps.step import Step
+
+OURS = "gpustack-dcgm"
+
+
+def applies(inventory: Inventory, host: Host) -> bool:
+    return inventory.spec.monitoring.enabled and control_planes(inventory, host)
+
+
+def csv(here: View) -> Mismatch | None:
+    """The exporter is told to export our counters, and those of the spec."""
+    if not expected(here):
+        return None
+    wanted, found = counters(here.spec.gpu.metrics.counters), here[COUNTERS_FACT].get(COUNTERS)
+    if found == wanted:
+        return None
+    return Mismatch(f"ConfigMap {COUNTERS}", "our counters", "other ones" if found else "nothing")
+
+
+def wanted_monitor(here: View) -> Monitor:
+    operators = here.spec.gpu.stack == "operator" and here.spec.gpu.metrics.service_monitor == "operator"
+    return Monitor(here.spec.gpu.namespace, EXPORTER if operators else OURS)
+
+
+def monitor(here: View) -> Mismatch | None:
+    """One ServiceMonitor, and one only, lets Prometheus find the exporter."""
+    if not expected(here):
+        return None
+    wanted, found = wanted_monitor(here), here[MONITORS] or ()
+    if wanted not in found:
+        return Mismatch("ServiceMonitor of the exporter", wanted.name, said([one.name for one in found]))
+    ours = {Monitor(here.spec.gpu.namespace, name) for name in (EXPORTER, OURS)}
+    others = [one for one in found if one not in ours]
+    if others:
+        names = said([f"{one.namespace}/{one.name}" for one in others])
+        hint = f"kubectl -n {others[0].namespace} delete servicemonitor {others[0].name}    # if it is not needed"
+        return Mismatch("ServiceMonitors of the exporter", "one", f"also {names}", cure="operator", hint=hint)
+    return Mismatch("ServiceMonitors of the exporter", "one", "two, every GPU counts twice") if len(found) > 1 else None
+
+
+def series(here: View) -> Mismatch | None:
+    """Prometheus has a series of every GPU of every host, by its UUID, from one scrape job."""
+    nodes, wrong = gpu_nodes(here), {}
+    if not expected(here):
+        return None
+    found = here[SERIES]
+    for host, count in expected(here).items():
+        of_host = [one for one in found if host in nodes and one.host == nodes[host].name]
+        uuids = {one.uuid for one in of_host}
+        jobs = {one.job for one in of_host}
+        if len(uuids) != count:
+            wrong[host] = f"{len(uuids)} of {count}"
+        elif len(jobs) > 1:
+            wrong[host] = f"each from {len(jobs)} jobs: {said(jobs)}"
+    return on_hosts("GPUs in Prometheus", "all, once", wrong, passing=True)
+
+
+STEP = Step(
+    "gpu-metrics",
+    scope="cluster",
+    probes=(COUNTERS_FACT, MONITORS, GPU_NODES, IDENTITY, GPU_DEVICES, SERIES),
+    checks=(csv, monitor, series),
+    needs=("monitoring", "gpu-operator"),
+    settle=180,
+    applies=applies,
+)

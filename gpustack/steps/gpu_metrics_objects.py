@@ -1,0 +1,39 @@
+"""What the step gpu-metrics puts into the cluster."""
+
+from typing import Any
+
+from gpustack.ask.view import View
+from gpustack.probes.dcgm import APP
+from gpustack.steps.gpu_metrics import OURS, wanted_monitor
+from gpustack.steps.gpu_operator_values import COUNTERS, COUNTERS_KEY, counters
+
+PORT = "gpu-metrics"  # of the exporter's Service, NVIDIA/gpu-operator assets/state-dcgm-exporter
+
+
+def wanted(here: View) -> dict[str, Any]:
+    """`monitor` is the name of the ServiceMonitor that is to be there, `objects` are those of ours."""
+    name = wanted_monitor(here).name
+    objects = [config_map(here)] + ([monitor(here)] if name == OURS else [])
+    return {"monitor": name, "objects": objects}
+
+
+def config_map(here: View) -> dict[str, Any]:
+    data = {COUNTERS_KEY: counters(here.spec.gpu.metrics.counters)}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": named(here, COUNTERS), "data": data}
+
+
+def monitor(here: View) -> dict[str, Any]:
+    """As the operator's own, under a name that the operator does not look for."""
+    interval = here.spec.gpu.metrics.interval
+    endpoint = {"port": PORT, "path": "/metrics", "interval": interval, "honorLabels": False}
+    spec = {"jobLabel": "app", "selector": {"matchLabels": dict(APP)}, "endpoints": [endpoint]}
+    kind = {"apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor"}
+    return {**kind, "metadata": named(here, OURS), "spec": spec}
+
+
+def named(here: View, name: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "namespace": here.spec.gpu.namespace,
+        "labels": {"app.kubernetes.io/managed-by": "gpustack"},
+    }

@@ -1,0 +1,150 @@
+"""GPU Operator: NVIDIA's operator, which brings container toolkit, device plugin, feature discovery and DCGM exporter.
+
+It is installed where a host has GPUs by its PCI bus, and is nothing to do on clusters without. Whether drivers come in
+containers or are on the hosts is settled by the step `gpu-driver`. Ready is judged by what counts, not by Helm and not
+by one word of the operator's: its policy is ready *and* reconciled, every host with GPUs has a node that says so, every
+operand runs, and as many GPUs are allocatable as the bus has. (A ClusterPolicy is `ready` also with no GPU node at all,
+and Helm is content with DaemonSets that want no pod.)
+
+The namespace lets its pods be privileged: they work on the host's devices and on containerd's files. A GPU with a fatal
+Xid is allocatable no more, and the device plugin never takes it back by itself; when one is lost while the plugin
+starts, all of the node's go. That is for a person: see `gpustack explain gpu-operator/allocatable`.
+
+Settings: gpu. Sources: NVIDIA/gpu-operator v26.7.0, controllers/clusterpolicy_controller.go, internal/conditions.
+"""
+
+from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.view import View
+from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
+from gpustack.probes.gpu import GPU_DEVICES
+from gpustack.probes.gpu_cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, GPU_NODES
+from gpustack.probes.helm import RELEASES
+from gpustack.probes.namespaces import NAMESPACES
+from gpustack.probes.system import IDENTITY
+from gpustack.steps.control_plane import control_planes
+from gpustack.steps.gpu_hosts import expected, gpu_nodes, on_hosts, sharing
+from gpustack.steps.gpu_operator_values import release
+from gpustack.steps.release import compared
+from gpustack.steps.step import Step
+
+POLICY = "cluster-policy"
+PRESENT = "nvidia.com/gpu.present"
+MIG = "nvidia.com/mig.config"
+HEAL = "journalctl -k | grep NVRM    # on that host; then gpustack explain gpu-operator/allocatable"
+# On every GPU node; what drivers in containers, MPS and MIG add comes and goes.
+OPERANDS = (
+    "nvidia-container-toolkit-daemonset", "nvidia-operator-validator", "nvidia-device-plugin-daemonset",
+    "gpu-feature-discovery", "nvidia-dcgm-exporter",
+)  # fmt: skip
+
+
+def applies(inventory: Inventory, host: Host) -> bool:
+    return inventory.spec.gpu.stack == "operator" and control_planes(inventory, host)
+
+
+def namespace(here: View) -> Mismatch | None:
+    """The namespace is not being deleted, and may run privileged pods."""
+    name = here.spec.gpu.namespace
+    found = here[NAMESPACES].get(name)
+    if not expected(here) or found is None:
+        return None
+    phase, level = found
+    if phase == "Terminating":
+        hint = f"kubectl get namespace {name} -o yaml    # status.conditions says what does not go"
+        return Mismatch(f"namespace {name}", "Active", phase, cure="operator", hint=hint)
+    return None if level == "privileged" else Mismatch(f"namespace {name}", "privileged pods", level or "not said")
+
+
+def policy_of_others(here: View) -> Mismatch | None:
+    """The ClusterPolicy of the cluster, if there is one, is that of our release."""
+    others = [one.name for one in here[CLUSTER_POLICIES] or () if one.release != here.spec.gpu.release]
+    if not expected(here) or not others:
+        return None
+    hint = "set gpu.driver and gpu.stack aside (gpu.stack: host), or remove that operator before"
+    return Mismatch("ClusterPolicy", "ours or none", f"{said(others)} of somebody else", cure="operator", hint=hint)
+
+
+def chart(here: View) -> Mismatch | None:
+    """The Helm release is there, deployed, with the chart of the version set and the values of the spec."""
+    return compared(here, release(here)) if expected(here) else None
+
+
+def policy(here: View) -> Mismatch | None:
+    """The operator says that its policy is ready, because it is reconciled, not because there was nothing to do."""
+    if not expected(here):
+        return None
+    found = next((one for one in here[CLUSTER_POLICIES] or () if one.name == POLICY), None)
+    if found is None:
+        return Mismatch("ClusterPolicy", "ready", "nothing")
+    if (found.state, found.reason) == ("ready", "Reconciled"):
+        return None
+    told = f"{found.state or 'no state'}, {found.reason or 'no reason'}: {found.message}".rstrip(": ")
+    return Mismatch("ClusterPolicy", "ready, Reconciled", told, passing=True)
+
+
+def labels(here: View) -> Mismatch | None:
+    """Every host with GPUs has a node that the operator knows as one with GPUs."""
+    nodes = gpu_nodes(here)
+    wrong = {
+        host: "no node has its machine-id" if host not in nodes else f"no label {PRESENT}"
+        for host in expected(here)
+        if host not in nodes or nodes[host].labels.get(PRESENT) != "true"
+    }
+    return on_hosts("nodes with GPUs", f"labelled {PRESENT}=true", wrong, passing=True)
+
+
+def operands(here: View) -> Mismatch | None:
+    """The operator runs, and on every GPU node its toolkit, validator, device plugin, feature discovery, exporter."""
+    if not expected(here):
+        return None
+    running = here[GPU_DEPLOYMENTS].get("gpu-operator")
+    if running is None or not running.runs:
+        return Mismatch("gpu-operator", "running", "not running" if running else "nothing", passing=running is not None)
+    found = here[GPU_DAEMON_SETS]
+    count = len(expected(here))
+    missing = [name for name in OPERANDS if name not in found]
+    down = [
+        f"{name} {found[name].ready} of {max(found[name].wanted, count)}"
+        for name in OPERANDS
+        if name in found and (not found[name].runs or found[name].ready < count)
+    ]
+    if not missing and not down:
+        return None
+    words = [f"no {said(missing)}" if missing else "", said(down) if down else ""]
+    return Mismatch("operands", "running on every GPU node", "; ".join(filter(None, words)), passing=True)
+
+
+def allocatable(here: View) -> Mismatch | None:
+    """As many GPUs can be allocated on each node as its host has on the bus, times the pods that share one.
+
+    MIG instances are counted by the step gpu-sharing. What a node has and cannot allocate was marked unhealthy by the
+    device plugin, after an Xid: find it (`journalctl -k | grep NVRM`), mend it, then delete the node's pod of
+    nvidia-device-plugin-daemonset. With time-slicing an Xid takes one replica only, the others of a dead GPU stay.
+    """
+    nodes, wrong, ill = gpu_nodes(here), {}, {}
+    by_name = {host.name: host for host in here.hosts}
+    for host, count in expected(here).items():
+        if host not in nodes or by_name[host].spec.gpustack_mig:
+            continue
+        wanted = count * sharing(here, by_name[host])[1]
+        if nodes[host].capacity == wanted > nodes[host].allocatable:
+            ill[host] = f"{wanted - nodes[host].allocatable} of {wanted} unhealthy"
+        elif nodes[host].allocatable != wanted:
+            wrong[host] = f"{nodes[host].allocatable} of {wanted}"
+    if ill and not wrong:
+        return on_hosts("nvidia.com/gpu", "all healthy", ill, "operator", HEAL)
+    return on_hosts("nvidia.com/gpu", "all that the hosts have", wrong | ill, passing=True)
+
+
+STEP = Step(
+    "gpu-operator",
+    scope="cluster",
+    probes=(
+        RELEASES, NAMESPACES, GPU_NODES, CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, IDENTITY, GPU_DEVICES,
+    ),
+    checks=(namespace, policy_of_others, chart, policy, labels, operands, allocatable),
+    needs=("helm", "flannel", "workers"),
+    settle=420,
+    applies=applies,
+)  # fmt: skip

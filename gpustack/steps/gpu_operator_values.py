@@ -1,0 +1,100 @@
+"""What the spec and the hosts mean for the chart gpu-operator: ours < what follows < the operator's."""
+
+from functools import cache
+from typing import Any
+
+from gpustack.ask.view import View
+from gpustack.config.resolved import driver_version_of
+from gpustack.config.shipped import values as shipped
+from gpustack.config.values import merged, ours
+from gpustack.steps.gpu_hosts import expected, sharing
+from gpustack.steps.release import Release
+
+CHART = "gpu-operator"
+COUNTERS = "gpustack-dcgm-counters"
+COUNTERS_KEY = "dcgm-metrics.csv"
+SHARING = "gpustack-device-plugin"
+WHOLE = "none"
+
+
+def release(here: View) -> Release:
+    """Raises FactUnavailable where it cannot be told who brings the drivers."""
+    name = here.spec.gpu.release
+    theirs = here.snapshot.inventory.values.get(name, {})
+    return Release(name, here.spec.gpu.namespace, CHART, merged(ours(CHART), computed(here), theirs), privileged=True)
+
+
+def computed(here: View) -> dict[str, Any]:
+    said = here.spec.gpu
+    interval = said.metrics.interval
+    return {
+        "driver": driver(here),
+        "devicePlugin": {"config": device_plugin(here)},
+        "dcgmExporter": {
+            "config": {"name": COUNTERS, "create": True, "data": counters(said.metrics.counters)},
+            "env": [{"name": "DCGM_EXPORTER_INTERVAL", "value": str(seconds(interval) * 1000)}],
+            "serviceMonitor": {
+                "enabled": here.spec.monitoring.enabled and said.metrics.service_monitor == "operator",
+                "interval": interval,
+            },
+        },
+    }
+
+
+def driver(here: View) -> dict[str, Any]:
+    """Off where every host with GPUs has its own."""
+    if not drivers_in_containers(here):
+        return {"enabled": False}
+    module = here.spec.gpu.driver.kernel_module
+    return {"enabled": True, "version": driver_version_of(here.spec), "kernelModuleType": module}
+
+
+def drivers_in_containers(here: View) -> bool:
+    """Whether some host with GPUs gets its driver from the operator."""
+    return any(mode_of(here.on(host)) == "container" for host in expected(here))
+
+
+def mode_of(there: View) -> str:
+    mode = there.spec.gpu.driver.mode
+    return "host" if mode == "auto" else mode
+
+
+def device_plugin(here: View) -> dict[str, Any]:
+    """Its ConfigMap with one entry for each way of sharing that some host has; nodes choose theirs by a label."""
+    ways = {sharing(here, host) for host in here.hosts} | {("none", 1)}
+    if ways == {("none", 1)}:
+        return {}
+    data = {key(*way): plugin(*way) for way in sorted(ways)}
+    return {"create": True, "name": SHARING, "default": WHOLE, "data": data}
+
+
+def key(mode: str, replicas: int) -> str:
+    """Name of a way of sharing: `none`, `time-slicing-4`. It is the value of the node's label."""
+    return WHOLE if mode == "none" else f"{mode}-{replicas}"
+
+
+def plugin(mode: str, replicas: int) -> str:
+    """One configuration of the device plugin, as YAML (NVIDIA/k8s-device-plugin README, shared access to GPUs)."""
+    import yaml
+
+    said: dict[str, Any] = {"version": "v1"}
+    if mode != "none":
+        field = {"time-slicing": "timeSlicing", "mps": "mps"}[mode]
+        said["sharing"] = {field: {"resources": [{"name": "nvidia.com/gpu", "replicas": replicas}]}}
+    return yaml.safe_dump(said, sort_keys=False)
+
+
+@cache
+def own_counters() -> str:
+    return (shipped() / "dcgm" / "counters.csv").read_text()
+
+
+def counters(more: tuple[str, ...]) -> str:
+    """The exporter's CSV: our set, and the fields that the spec adds."""
+    known = own_counters()
+    return known + "".join(f"{name}, gauge, asked for by the spec\n" for name in more if f"{name}," not in known)
+
+
+def seconds(duration: str) -> int:
+    """Of `15s`, `1m`."""
+    return int(duration[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800, "y": 31536000}[duration[-1]]

@@ -1,0 +1,102 @@
+"""GPU sharing: whether several pods use one GPU (time-slicing, MPS), or parts of one (MIG), node by node.
+
+One line of the inventory settles it: `gpu.sharing` for all hosts, `gpustack_sharing: time-slicing:4` or `mps:4` for
+one, `gpustack_mig: all-1g.10gb` for the MIG layout of one host's GPUs. The node gets the label by which the device
+plugin or the MIG manager chooses, and the node has to offer what comes of it. With time-slicing a GPU that died stays
+allocatable but for one of its replicas, so that the count alone proves nothing there: `gpustack prove` runs on each
+GPU.
+
+MPS and MIG are not yet proven on hardware by us.
+
+Settings: gpu.sharing, gpustack_sharing, gpustack_mig. Sources: NVIDIA/k8s-device-plugin README; GPU Operator
+documentation, gpu-sharing and gpu-operator-mig.
+"""
+
+from typing import Any
+
+from gpustack.ask.judge import Mismatch
+from gpustack.ask.view import View
+from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
+from gpustack.probes.gpu import GPU_DEVICES
+from gpustack.probes.gpu_cluster import GPU_NODES
+from gpustack.probes.system import IDENTITY
+from gpustack.steps.control_plane import control_planes
+from gpustack.steps.gpu_hosts import expected, gpu_nodes, on_hosts, sharing
+from gpustack.steps.gpu_operator_values import WHOLE, key
+from gpustack.steps.step import Step
+
+PLUGIN, MIG, MIG_STATE = "nvidia.com/device-plugin.config", "nvidia.com/mig.config", "nvidia.com/mig.config.state"
+OFF = "all-disabled"
+
+
+def applies(inventory: Inventory, host: Host) -> bool:
+    return inventory.spec.gpu.stack == "operator" and control_planes(inventory, host)
+
+
+def wanted_labels(here: View, host: Host) -> dict[str, str]:
+    """The labels of its node by which the device plugin and the MIG manager choose; empty means no such label."""
+    way = key(*sharing(here, host))
+    return {PLUGIN: "" if way == WHOLE else way, MIG: host.spec.gpustack_mig or ""}
+
+
+def wanted(here: View) -> dict[str, Any]:
+    """Lines `NODE LABEL VALUE` for the role; the value `-` is none."""
+    by_name = {host.name: host for host in here.hosts}
+    return {
+        "labels": [
+            f"{node.name} {label} {value or '-'}"
+            for host, node in gpu_nodes(here).items()
+            for label, value in wanted_labels(here, by_name[host]).items()
+            if (label, value, node.labels.get(label)) != (MIG, "", OFF)
+        ]
+    }
+
+
+def labels(here: View) -> Mismatch | None:
+    """Each node has the labels for the way of sharing of its host, and no other."""
+    nodes, wrong = gpu_nodes(here), {}
+    by_name = {host.name: host for host in here.hosts}
+    for host, node in nodes.items():
+        for label, value in wanted_labels(here, by_name[host]).items():
+            found = node.labels.get(label, "")
+            # The MIG manager leaves its own word for no layout.
+            if found != value and (label, value, found) != (MIG, "", OFF):
+                wrong[host] = f"{label}={found or 'none'} instead of {value or 'none'}"
+    return on_hosts("labels of GPU nodes", "those of the way of sharing", wrong)
+
+
+def layout(here: View) -> Mismatch | None:
+    """The MIG manager has brought every node to its layout."""
+    nodes, wrong = gpu_nodes(here), {}
+    by_name = {host.name: host for host in here.hosts}
+    for host, node in nodes.items():
+        state = node.labels.get(MIG_STATE, "nothing")
+        if by_name[host].spec.gpustack_mig and state != "success":
+            wrong[host] = state
+    return on_hosts(MIG_STATE, "success", wrong, passing=True)
+
+
+def slices(here: View) -> Mismatch | None:
+    """A node with a MIG layout offers instances."""
+    nodes = gpu_nodes(here)
+    by_name = {host.name: host for host in here.hosts}
+    wrong = {
+        host: "no MIG instance"
+        for host in expected(here)
+        if by_name[host].spec.gpustack_mig
+        and host in nodes
+        and not sum(nodes[host].slices.values()) + nodes[host].allocatable
+    }
+    return on_hosts("MIG instances", "allocatable", wrong, passing=True)
+
+
+STEP = Step(
+    "gpu-sharing",
+    scope="cluster",
+    probes=(GPU_NODES, IDENTITY, GPU_DEVICES),
+    checks=(labels, layout, slices),
+    needs=("gpu-operator",),
+    settle=300,
+    applies=applies,
+)

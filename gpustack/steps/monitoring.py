@@ -1,0 +1,139 @@
+"""Monitoring: Prometheus, Alertmanager, Grafana, node-exporter, kube-state-metrics, by the chart kube-prometheus-stack.
+
+The definitions of the operator are applied first, server-side (Helm would never bring them to another version).
+Monitors and rules of everybody are taken, not only those with the label of this release. What kubeadm lets listen on
+127.0.0.1 only was opened when the cluster was made (kubernetes.metrics_bind) and is shut for everybody but nodes and
+pods by the step `firewall`; so every target is up, and no alert fires but Watchdog, which always does.
+
+Ready is what Prometheus says, not Helm: the objects are reconciled, and every target answers. Your own values go to
+values/<release>.yaml beside the inventory; a key that the chart does not know is refused: Helm would pass over it.
+
+Settings: monitoring. Sources: kube-prometheus-stack 88.5.3, its README and values.
+"""
+
+from collections.abc import Mapping
+
+from gpustack.ask.judge import Mismatch, expect, said
+from gpustack.ask.view import View
+from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
+from gpustack.config.versions import minor
+from gpustack.probes.helm import RELEASES
+from gpustack.probes.monitoring import ALERTMANAGERS, DEFINITIONS, GROUP, PROMETHEUSES, TARGETS, Custom
+from gpustack.probes.network import LISTENERS
+from gpustack.probes.workloads import MONITORING_DAEMON_SETS, MONITORING_DEPLOYMENTS
+from gpustack.steps.control_plane import control_planes
+from gpustack.steps.monitoring_values import CONTROL_PLANE, release
+from gpustack.steps.release import compared, in_cluster
+from gpustack.steps.step import Step
+
+KINDS = (
+    "alertmanagerconfigs", "alertmanagers", "podmonitors", "probes", "prometheusagents", "prometheuses",
+    "prometheusrules", "scrapeconfigs", "servicemonitors", "thanosrulers",
+)  # fmt: skip
+EXPORTER = "node_exporter"
+JOBS = {
+    "kubeEtcd": "kube-etcd",
+    "kubeScheduler": "kube-scheduler",
+    "kubeControllerManager": "kube-controller-manager",
+    "kubeProxy": "kube-proxy",
+}
+
+
+def applies(inventory: Inventory, host: Host) -> bool:
+    return inventory.spec.monitoring.enabled and control_planes(inventory, host)
+
+
+def port(here: View) -> Mismatch | None:
+    """On every host the port of node-exporter is free, or our node-exporter's."""
+    wanted = here.spec.monitoring.node_exporter_port
+    ours = {EXPORTER} if in_cluster(here, release(here)) else set()
+    others = {}
+    for host in here.hosts:
+        there = here.on(host.name)
+        heard = there[LISTENERS] if there.reached and there.told(LISTENERS) else ()
+        if foreign := {one.process for one in heard if (one.protocol, one.port) == ("tcp", wanted)} - ours:
+            others[host.name] = said(foreign)
+    if not others:
+        return None
+    found = ", ".join(f"{name} on {host}" for host, name in others.items())
+    hint = f"stop it there, or set monitoring.node_exporter_port of the spec to another port than {wanted}"
+    return Mismatch(f"port {wanted} of the hosts", "free for node-exporter", found, cure="operator", hint=hint)
+
+
+def definitions(here: View) -> Mismatch | None:
+    """The ten kinds of the Prometheus operator are known to the API, in the version of the chart's operator.
+
+    A patch of the operator changes none of them, so the minor is compared.
+    """
+    what, found = "definitions of the Prometheus operator", here[DEFINITIONS]
+    wanted = minor(here.versions.components["prometheus-operator"])
+    if missing := [kind for kind in KINDS if f"{kind}.{GROUP}" not in found]:
+        return Mismatch(what, "all ten", f"no {said(missing)}")
+    versions = {minor(found[f"{kind}.{GROUP}"]) or "no version" for kind in KINDS}
+    return expect(what, wanted, said(versions))
+
+
+def chart(here: View) -> Mismatch | None:
+    """The Helm release is there, deployed, with the chart of the version set and the values of the spec."""
+    return compared(here, release(here))
+
+
+def workloads(here: View) -> Mismatch | None:
+    """The operator, Grafana and kube-state-metrics run, and node-exporter on every node."""
+    found = here[MONITORING_DEPLOYMENTS] | here[MONITORING_DAEMON_SETS]  # type: ignore[operator]
+    name = here.spec.monitoring.release
+    wanted = [f"{name}-{part}" for part in ("operator", "grafana", "kube-state-metrics", "prometheus-node-exporter")]
+    missing = [part for part in wanted if part not in found]
+    if missing:
+        return Mismatch("monitoring", "all of it there", f"no {said(missing)}")
+    down = [f"{part} {found[part].ready} of {found[part].wanted}" for part in wanted if not found[part].runs]
+    return Mismatch("monitoring", "all of it running", said(down), passing=True) if down else None
+
+
+def prometheus(here: View) -> Mismatch | None:
+    """The operator has made Prometheus as it was told, and it is available."""
+    return reconciled("Prometheus", here[PROMETHEUSES], f"{here.spec.monitoring.release}-prometheus")
+
+
+def alertmanager(here: View) -> Mismatch | None:
+    """The operator has made Alertmanager as it was told, and it is available."""
+    return reconciled("Alertmanager", here[ALERTMANAGERS], f"{here.spec.monitoring.release}-alertmanager")
+
+
+def reconciled(what: str, found: Mapping[str, Custom] | None, name: str) -> Mismatch | None:
+    one = (found or {}).get(name)
+    if one is None:
+        return Mismatch(what, "there", f"no {name}")
+    if one.available and one.reconciled:
+        return None
+    return Mismatch(what, "available and reconciled", one.why or "not yet", passing=True)
+
+
+def targets(here: View) -> Mismatch | None:
+    """Prometheus finds every part of the cluster, and each answers when it is scraped."""
+    spec, found = here.spec, here[TARGETS]
+    wanted = {"apiserver", "kubelet", "coredns", "node-exporter", "kube-state-metrics"}
+    if spec.kubernetes.metrics_bind != "127.0.0.1":
+        wanted |= {JOBS[part] for part in CONTROL_PLANE}
+    wanted |= {f"{spec.monitoring.release}-{part}" for part in ("prometheus", "alertmanager", "operator", "grafana")}
+    missing = sorted(wanted - set(found))
+    down = sorted(job for job, up in found.items() if job in wanted and not up)
+    if not missing and not down:
+        return None
+    words = [f"{said(down)} down" if down else "", f"no {said(missing)}" if missing else ""]
+    return Mismatch("targets of Prometheus", "all up", "; ".join(word for word in words if word), passing=True)
+
+
+STEP = Step(
+    "monitoring",
+    scope="cluster",
+    probes=(
+        RELEASES, DEFINITIONS, MONITORING_DEPLOYMENTS, MONITORING_DAEMON_SETS, PROMETHEUSES, ALERTMANAGERS, TARGETS,
+        LISTENERS,
+    ),
+    checks=(port, definitions, chart, workloads, prometheus, alertmanager, targets),
+    needs=("helm", "flannel", "workers"),
+    settle=300,
+    applies=applies,
+)  # fmt: skip

@@ -1,0 +1,14 @@
+"""What the roles of cluster steps put into the cluster beside Helm releases, by step: the variable
+`gpustack_objects`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gpustack.ask.view import View
+from gpustack.steps import gpu_metrics_objects, gpu_sharing
+
+OBJECTS: Mapping[str, Callable[[View], dict[str, Any]]] = {
+    "gpu-sharing": gpu_sharing.wanted,
+    "gpu-metrics": gpu_metrics_objects.wanted,
+}

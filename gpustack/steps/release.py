@@ -1,0 +1,73 @@
+"""A Helm release as it should be, and whether the one in the cluster is that.
+
+What is compared is a digest of chart and values that `helm upgrade --labels` leaves on the release: so values never
+leave the host, and one API read of metadata is all it takes. What somebody changed in the objects themselves, past
+Helm, is seen by the checks of the objects.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpustack.ask.judge import Mismatch
+from gpustack.ask.view import View
+from gpustack.config.resolved import pinned
+from gpustack.probes.helm import RELEASES
+from gpustack.probes.helm import Release as Found
+
+LABEL_LENGTH = 40  # a label's value has at most 63 characters, a SHA-256 in hex has 64
+
+
+@dataclass(frozen=True)
+class Release:
+    """`chart` is a key of the version set's charts, `values` all that differs from the chart's own. `privileged`: its
+    pods may do what Pod Security calls privileged."""
+
+    name: str
+    namespace: str
+    chart: str
+    values: Mapping[str, Any]
+    privileged: bool = False
+
+    def digest(self, here: View) -> str:
+        """Of chart and values: 40 hex digits."""
+        chart = here.versions.charts[self.chart]
+        told = json.dumps([chart.version, self.namespace, self.values], sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(told.encode()).hexdigest()[:LABEL_LENGTH]
+
+    def resolved(self, here: View) -> dict[str, Any]:
+        """What the role reads."""
+        return {
+            "name": self.name,
+            "namespace": self.namespace,
+            **pinned(here.spec, here.versions.charts[self.chart]),
+            "digest": self.digest(here),
+            "privileged": self.privileged,
+            "values": dict(self.values),
+        }
+
+
+def compared(here: View, wanted: Release) -> Mismatch | None:
+    """Nothing, or in which way the release in the cluster is another one."""
+    what, version = f"release {wanted.namespace}/{wanted.name}", here.versions.charts[wanted.chart].version
+    found = in_cluster(here, wanted)
+    if found is None:
+        return Mismatch(what, f"{wanted.chart} {version}", "nothing")
+    if not found.ours:
+        hint = "give monitoring.release or gpu.release of the spec another name, or remove that one with helm uninstall"
+        return Mismatch(what, "ours", f"somebody else's, {found.status}", cure="operator", hint=hint)
+    if found.chart != version:
+        hint = "gpustack explain upgrade-needed"
+        return Mismatch(what, f"{wanted.chart} {version}", f"{wanted.chart} {found.chart}", cure="upgrade", hint=hint)
+    if found.status != "deployed":
+        return Mismatch(what, "deployed", found.status)
+    if found.digest != wanted.digest(here):
+        return Mismatch(what, "with the values of the spec", "with other values")
+    return None
+
+
+def in_cluster(here: View, wanted: Release) -> Found | None:
+    found = (one for one in here[RELEASES] if (one.namespace, one.name) == (wanted.namespace, wanted.name))
+    return next(found, None)

@@ -1,0 +1,17 @@
+# shellcheck shell=sh
+# apply: brings objects of ours, which come as a stream of JSON documents on standard input, into the cluster,
+# server-side, under our own name. What others put into fields that we do not set stays. Says `changed: …` when something
+# differed.
+kube() { timeout 60 kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
+
+apply() {
+  objects=$(mktemp)
+  cat >"$objects"
+  set -- --server-side --force-conflicts --field-manager=gpustack -f "$objects"
+  if ! kube diff "$@" >/dev/null 2>&1; then
+    kube apply "$@" >"$objects.said" 2>&1 || { cat "$objects.said" >&2; rm -f "$objects" "$objects.said"; return 1; }
+    sed 's/^/changed: /' "$objects.said"
+    rm -f "$objects.said"
+  fi
+  rm -f "$objects"
+}

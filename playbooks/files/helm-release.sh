@@ -1,0 +1,84 @@
+# shellcheck shell=sh
+# Brings one Helm release to its chart and values. Follows fetch.sh and pinned.sh; the values come on standard input.
+# Reads NAME, NAMESPACE, VERSION, URL, SHA256, DIGEST and PRIVILEGED (yes or no). Says `changed: …` for what it did.
+set -eu
+KUBECONFIG=/etc/kubernetes/admin.conf
+HELM_CACHE_HOME=/var/lib/gpustack/charts HELM_CONFIG_HOME=/var/lib/gpustack/charts HELM_DATA_HOME=/var/lib/gpustack/charts
+export KUBECONFIG HELM_CACHE_HOME HELM_CONFIG_HOME HELM_DATA_HOME
+# By its whole path, so that a Helm of ours that still runs is found by it.
+HELM=/usr/local/lib/gpustack/helm
+CHART=/var/lib/gpustack/charts/${URL##*/}
+kube() { timeout 60 kubectl "$@"; }
+
+ensure_namespace() {
+  phase=$(kube get namespace "$NAMESPACE" --ignore-not-found -o 'jsonpath={.status.phase}')
+  case $phase in
+    Terminating)
+      echo "namespace $NAMESPACE is being deleted, and something in it does not go: kubectl get namespace $NAMESPACE -o yaml says what; install again when it is gone (gpustack explain namespace-terminating)" >&2
+      return 1
+      ;;
+    '') kube create namespace "$NAMESPACE" >/dev/null; echo "changed: namespace $NAMESPACE" ;;
+  esac
+  [ "$PRIVILEGED" = yes ] || return 0
+  found=$(kube get namespace "$NAMESPACE" -o 'jsonpath={.metadata.labels.pod-security\.kubernetes\.io/enforce}')
+  [ "$found" != privileged ] || return 0
+  kube label namespace "$NAMESPACE" --overwrite pod-security.kubernetes.io/enforce=privileged >/dev/null
+  echo "changed: pods of namespace $NAMESPACE may be privileged"
+}
+
+# Helm installs CRDs once and never again. The annotation would be too long for a client-side apply.
+ensure_crds() {
+  "$HELM" show crds "$CHART" >"$FRESH/crds.yaml"
+  grep -q '^kind: CustomResourceDefinition' "$FRESH/crds.yaml" || return 0
+  set -- --server-side --force-conflicts --field-manager=gpustack -f "$FRESH/crds.yaml"
+  ! kube diff "$@" >/dev/null 2>&1 || return 0
+  kube apply "$@" >/dev/null
+  echo "changed: definitions of $NAME"
+  kube wait --for=condition=Established --timeout=50s -f "$FRESH/crds.yaml" >/dev/null
+}
+
+# A Helm that was killed leaves its release pending, and every later one refuses. Ours is known by its label and by
+# its process; somebody else's is left alone.
+ensure_not_pending() {
+  last=$(kube -n "$NAMESPACE" get secrets -l "owner=helm,name=$NAME" --sort-by=.metadata.creationTimestamp \
+    -o 'jsonpath={range .items[*]}{.metadata.name} {.metadata.labels.status} {.metadata.labels.gpustack-digest}{"\n"}{end}' |
+    tail -n 1)
+  # shellcheck disable=SC2086 # words
+  set -- $last
+  case ${2-} in pending-*) ;; *) return 0 ;; esac
+  if [ -z "${3-}" ]; then
+    echo "release $NAMESPACE/$NAME is $2, by a Helm that is not ours: wait for it, or helm rollback $NAME -n $NAMESPACE (gpustack explain release-pending)" >&2
+    return 1
+  fi
+  if pgrep -f "^$HELM upgrade .*$NAME" >/dev/null; then
+    echo "release $NAMESPACE/$NAME is being changed right now, by an installation that goes on: wait for it (gpustack explain release-pending)" >&2
+    return 1
+  fi
+  kube -n "$NAMESPACE" delete secret "$1" >/dev/null
+  echo "changed: revision ${1##*.} of $NAME, which was broken off, is forgotten"
+}
+
+# Nothing to do where the release is this one and every object is as it made it.
+holds() {
+  label=$(kube -n "$NAMESPACE" get secrets -l "owner=helm,name=$NAME,status=deployed" \
+    -o 'jsonpath={.items[*].metadata.labels.gpustack-digest}')
+  [ "$label" = "$DIGEST" ] || return 1
+  "$HELM" get manifest "$NAME" --namespace "$NAMESPACE" |
+    kube diff --server-side --force-conflicts --field-manager=helm -f - >/dev/null 2>&1
+}
+
+FRESH=$(mktemp -d)
+trap 'rm -rf "$FRESH"' EXIT
+cat >"$FRESH/values.yaml"
+pinned "$URL" "$SHA256" "$CHART"
+ensure_namespace
+ensure_crds
+ensure_not_pending
+! holds || exit 0
+"$HELM" upgrade "$NAME" "$CHART" --install --namespace "$NAMESPACE" --reset-values --values "$FRESH/values.yaml" \
+  --labels "gpustack-chart=$VERSION,gpustack-digest=$DIGEST" --description "gpustack $DIGEST" --history-max 5 \
+  --force-conflicts --timeout 4m >"$FRESH/said" 2>&1 || {
+  grep -v '^WARNING' "$FRESH/said" >&2
+  exit 1
+}
+echo "changed: release $NAME"

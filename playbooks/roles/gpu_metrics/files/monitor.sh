@@ -1,0 +1,18 @@
+# shellcheck shell=sh
+# Applies the counters and, where it is ours, the ServiceMonitor; else ours goes, and NVIDIA's operator makes its own.
+# Follows apply.sh. Reads NAMESPACE and MONITOR, the name of the one that is to be there.
+set -eu
+OPERATORS=nvidia-dcgm-exporter OURS=gpustack-dcgm
+apply
+there() { [ -n "$(kube -n "$NAMESPACE" get servicemonitor "$1" --ignore-not-found -o name)" ]; }
+if [ "$MONITOR" != "$OURS" ]; then
+  if there "$OURS"; then
+    kube -n "$NAMESPACE" delete servicemonitor "$OURS" >/dev/null
+    echo "changed: removed ServiceMonitor $OURS"
+  fi
+  # The operator does not hear when the definition of a ServiceMonitor comes after it: it looks when it starts.
+  if ! there "$OPERATORS"; then
+    kube -n "$NAMESPACE" rollout restart deployment gpu-operator >/dev/null
+    echo "changed: the operator was made to look again"
+  fi
+fi

@@ -1,0 +1,18 @@
+#!/bin/sh
+# Gives nodes their labels. Reads lines `NODE LABEL VALUE` on standard input; VALUE `-` takes the label away.
+# Says `changed: …` for what it did.
+set -eu
+kube() { timeout 60 kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
+while read -r node label value; do
+  [ -n "$node" ] || continue
+  key=$(printf %s "$label" | sed 's/\./\\./g')
+  found=$(kube get node "$node" -o "jsonpath={.metadata.labels.$key}")
+  [ "$value" != - ] || value=
+  [ "$found" != "$value" ] || continue
+  if [ -n "$value" ]; then
+    kube label node "$node" --overwrite "$label=$value" >/dev/null
+  else
+    kube label node "$node" "$label-" >/dev/null
+  fi
+  echo "changed: $node $label=${value:-none}"
+done

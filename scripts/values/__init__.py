@@ -1,0 +1,1 @@
+"""Writes what is watched: recording rules and dashboards, from the tables beside this file."""

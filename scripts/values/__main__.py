@@ -1,0 +1,37 @@
+"""`python -m scripts.values` writes the generated files; with `--check` it names those that differ and fails."""
+
+import sys
+from pathlib import Path
+
+from scripts.values import cluster_rules, gpu_rules
+from scripts.values.rule_file import rule_file
+
+VALUES = Path(__file__).resolve().parents[2] / "values"
+
+
+def files() -> dict[Path, str]:
+    """Every generated file with its text."""
+    recording = rule_file(
+        {
+            "gpustack-gpu-usage": ("30s", gpu_rules.usage()),
+            "gpustack-gpu-board": ("30s", gpu_rules.board()),
+            "gpustack-nodes": ("30s", cluster_rules.nodes()),
+            "gpustack-day": ("1m", cluster_rules.day()),
+            "gpustack-operands": ("30s", cluster_rules.operands()),
+            "gpustack-certificates": ("30s", cluster_rules.certificates()),
+        }
+    )
+    return {VALUES / "rules" / "gpu-recording.yaml": recording}
+
+
+def main(*, check: bool) -> int:
+    stale = [path for path, text in files().items() if not path.is_file() or path.read_text() != text]
+    for path in stale:
+        if not check:
+            path.write_text(files()[path])
+        sys.stderr.write(f"{'differs' if check else 'written'}: {path}\n")
+    return int(check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main(check="--check" in sys.argv))

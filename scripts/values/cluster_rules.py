@@ -1,0 +1,132 @@
+"""Recording rules of nodes, operands and certificates, from kube-state-metrics, kubelet and kube-apiserver."""
+
+from scripts.values.normalise import Rule, indent, named
+
+GPUS = 'resource=~"nvidia_com_(gpu|gpu_shared|mig_.+)"'
+EXPORTER = 'job=~".*dcgm.*"'
+OPERANDS = 'daemonset=~"nvidia-.+|gpu-feature-discovery|.*node-feature-discovery-worker|gpustack-.+"'
+OPERATORS = 'deployment=~"gpu-operator|.*node-feature-discovery-(master|gc)"'
+
+# Bounds of apiserver_client_certificate_expiration_seconds, as Prometheus writes them; between two it would be a guess.
+EXPIRING = {"7d": "604800", "30d": "2.592e+06"}
+
+
+def nodes() -> list[Rule]:
+    return [
+        Rule(
+            "gpustack:node_gpus:count",
+            "count by (node) (\n  count by (node, UUID) (gpustack:gpu:info)\n)",
+            why="What the exporter speaks of: distinct UUIDs, so neither MIG instances nor a second job count twice.",
+        ),
+        Rule(
+            "gpustack:node_gpu_mig_instances:count",
+            'count by (node) (\n  count by (node, UUID, GPU_I_ID) (gpustack:gpu:info{GPU_I_ID!=""})\n)',
+        ),
+        Rule(
+            "gpustack:node_gpu_exporter:up",
+            "max by (node) (\n"
+            f"  up{{{EXPORTER}}}\n"
+            "  * on (namespace, pod) group_left (node)\n"
+            '  max by (namespace, pod, node) (kube_pod_info{node!=""})\n)',
+            why="1 when a scrape of the node's exporter succeeded. `up` knows the pod, kube-state-metrics its node.",
+        ),
+        Rule(
+            "gpustack:gpu_scrape_jobs:count",
+            "count by (node, UUID) (\n"
+            f"  max by (node, UUID, job) (\n{indent(indent(named('DCGM_FI_DEV_GPU_TEMP')))}\n  )\n)",
+            why="More than 1: two monitors scrape the same exporter.",
+        ),
+        Rule(
+            "gpustack:node_gpu_capacity:count",
+            f"max by (node, resource) (kube_node_status_capacity{{{GPUS}}})",
+            why="What the device plugin offers; with time-slicing and MPS these are shares, with MIG instances.",
+        ),
+        Rule(
+            "gpustack:node_gpu_allocatable:count", f"max by (node, resource) (kube_node_status_allocatable{{{GPUS}}})"
+        ),
+        Rule(
+            "gpustack:node_gpu_requested:count",
+            "sum by (node, resource) (\n"
+            f"  max by (node, namespace, pod, uid, container, resource) (\n"
+            f'    kube_pod_container_resource_requests{{{GPUS},node!=""}}\n  )\n'
+            "  * on (namespace, pod, uid) group_left ()\n"
+            '  max by (namespace, pod, uid) (kube_pod_status_phase{phase=~"Pending|Running"} == 1)\n)',
+            why="Finished pods keep their request until they are deleted, so only live ones count.",
+        ),
+        Rule(
+            "gpustack:node_ready:bool",
+            'max by (node) (kube_node_status_condition{condition="Ready",status="true"})',
+        ),
+        Rule(
+            "gpustack:node_gpu_unshared:bool",
+            'max by (node) (kube_node_labels{label_nvidia_com_gpu_sharing_strategy="none"})',
+            why="Where known that one unit of nvidia.com/gpu is one GPU. Needs the label in metricLabelsAllowlist.",
+        ),
+        Rule(
+            "gpustack:node_gpu_present:bool",
+            'max by (node) (kube_node_labels{label_nvidia_com_gpu_present="true"})',
+        ),
+    ]
+
+
+def day() -> list[Rule]:
+    return [
+        Rule(
+            "gpustack:gpu_seen:max1d",
+            "max by (node, UUID, modelName) (\n  max_over_time(gpustack:gpu:info[1d])\n)",
+            why="GPUs heard of within a day.",
+        ),
+        Rule(
+            "gpustack:node_gpu_expected:bool",
+            "(\n"
+            "  max by (node) (max_over_time(gpustack:node_gpu_capacity:count[1d]) > bool 0) == 1\n"
+            "  or on (node) gpustack:node_gpu_present:bool\n"
+            ")\n"
+            "and on (node) gpustack:node_ready:bool",
+            why="Nodes that should show GPUs: had a capacity within a day or carry the label, and are still nodes.",
+        ),
+    ]
+
+
+def operands() -> list[Rule]:
+    return [
+        Rule(
+            "gpustack:operand_missing:count",
+            "max by (namespace, operand) (\n"
+            "  label_replace(\n"
+            "    max by (namespace, daemonset) (\n"
+            f"      kube_daemonset_status_desired_number_scheduled{{{OPERANDS}}}\n    )\n"
+            "    - max by (namespace, daemonset) (kube_daemonset_status_number_ready),\n"
+            '    "operand", "$1", "daemonset", "(.+)"\n  )\n'
+            "  or\n"
+            "  label_replace(\n"
+            f"    max by (namespace, deployment) (kube_deployment_spec_replicas{{{OPERATORS}}})\n"
+            "    - max by (namespace, deployment) (kube_deployment_status_replicas_available),\n"
+            '    "operand", "$1", "deployment", "(.+)"\n  )\n)',
+            why="Pods of an operand that should be ready and are not; of the operator itself too.",
+        ),
+        Rule(
+            "gpustack:operator_reconciled:status",
+            "max(gpu_operator_reconciliation_status)",
+            why="1 is success.",
+        ),
+        Rule("gpustack:cluster_nodes:count", "count(gpustack:node_ready:bool)"),
+    ]
+
+
+def certificates() -> list[Rule]:
+    within = [
+        Rule(
+            "gpustack:cluster_client_certificates_expiring:rate5m",
+            f'sum(rate(apiserver_client_certificate_expiration_seconds_bucket{{le="{bound}"}}[5m]))',
+            {"within": days},
+            why="Requests per second whose client certificate ends within these days." if days == "7d" else "",
+        )
+        for days, bound in EXPIRING.items()
+    ]
+    kubelet = Rule(
+        "gpustack:node_kubelet_certificate:seconds",
+        'min by (node) (kubelet_certificate_manager_client_ttl_seconds{node!=""} < +Inf)',
+        why="Until the certificate ends with which the kubelet speaks to the API.",
+    )
+    return [*within, kubelet]

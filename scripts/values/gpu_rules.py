@@ -1,0 +1,157 @@
+"""Recording rules of one GPU, from the exporter's counters (values/dcgm/counters.csv)."""
+
+from scripts.values.normalise import (
+    BIG,
+    BYTES_PER_SECOND,
+    CELSIUS,
+    COUNT,
+    MEBIBYTES,
+    MEGABYTES_PER_SECOND,
+    MEGAHERTZ,
+    PERCENT,
+    RATIO,
+    SMALL,
+    WATTS,
+    Rule,
+    of_gpu,
+    of_workload,
+    taken,
+)
+
+DEV, PROF = "DCGM_FI_DEV_", "DCGM_FI_PROF_"
+UTIL = taken(f"{DEV}GPU_UTIL", PERCENT, "/ 100")
+ENGINE = taken(f"{PROF}GR_ENGINE_ACTIVE", RATIO)
+USED = taken(f"{DEV}FB_USED", MEBIBYTES, "* 1048576")
+FREE = taken(f"{DEV}FB_FREE", MEBIBYTES, "* 1048576")
+
+# Recorded name, source, bound, scale. These follow the pod that has the GPU.
+USAGE = (
+    ("gpu_memory_access:ratio", f"{DEV}MEM_COPY_UTIL", PERCENT, "/ 100"),
+    ("gpu_encoder:ratio", f"{DEV}ENC_UTIL", PERCENT, "/ 100"),
+    ("gpu_decoder:ratio", f"{DEV}DEC_UTIL", PERCENT, "/ 100"),
+    ("gpu_sm_active:ratio", f"{PROF}SM_ACTIVE", RATIO, ""),
+    ("gpu_sm_occupancy:ratio", f"{PROF}SM_OCCUPANCY", RATIO, ""),
+    ("gpu_tensor_active:ratio", f"{PROF}PIPE_TENSOR_ACTIVE", RATIO, ""),
+    ("gpu_dram_active:ratio", f"{PROF}DRAM_ACTIVE", RATIO, ""),
+    ("gpu_fp64_active:ratio", f"{PROF}PIPE_FP64_ACTIVE", RATIO, ""),
+    ("gpu_fp32_active:ratio", f"{PROF}PIPE_FP32_ACTIVE", RATIO, ""),
+    ("gpu_fp16_active:ratio", f"{PROF}PIPE_FP16_ACTIVE", RATIO, ""),
+    ("gpu_memory_used:bytes", f"{DEV}FB_USED", MEBIBYTES, "* 1048576"),
+    ("gpu_memory_free:bytes", f"{DEV}FB_FREE", MEBIBYTES, "* 1048576"),
+    ("gpu_pcie_transmit:bytes_per_second", f"{PROF}PCIE_TX_BYTES", BYTES_PER_SECOND, ""),
+    ("gpu_pcie_receive:bytes_per_second", f"{PROF}PCIE_RX_BYTES", BYTES_PER_SECOND, ""),
+    ("gpu_nvlink_transmit:bytes_per_second", f"{PROF}NVLINK_TX_BYTES", BYTES_PER_SECOND, ""),
+    ("gpu_nvlink_receive:bytes_per_second", f"{PROF}NVLINK_RX_BYTES", BYTES_PER_SECOND, ""),
+    ("gpu_nvlink_traffic:bytes_per_second", f"{DEV}NVLINK_BANDWIDTH_TOTAL", MEGABYTES_PER_SECOND, "* 1e6"),
+)
+
+# These belong to the board: a change of pod must not begin them anew.
+BOARD = (
+    ("gpu_memory_total:bytes", f"{DEV}FB_TOTAL", MEBIBYTES, "* 1048576"),
+    ("gpu_memory_reserved:bytes", f"{DEV}FB_RESERVED", MEBIBYTES, "* 1048576"),
+    ("gpu_temperature:celsius", f"{DEV}GPU_TEMP", CELSIUS, ""),
+    ("gpu_memory_temperature:celsius", f"{DEV}MEMORY_TEMP", CELSIUS, ""),
+    ("gpu_temperature_margin:celsius", f"{DEV}GPU_TEMP_LIMIT", CELSIUS, ""),
+    ("gpu_temperature_max_operating:celsius", f"{DEV}GPU_MAX_OP_TEMP", CELSIUS, ""),
+    ("gpu_temperature_slowdown:celsius", f"{DEV}SLOWDOWN_TEMP", CELSIUS, ""),
+    ("gpu_temperature_shutdown:celsius", f"{DEV}SHUTDOWN_TEMP", CELSIUS, ""),
+    ("gpu_power:watts", f"{DEV}POWER_USAGE", WATTS, ""),
+    ("gpu_power_limit:watts", f"{DEV}ENFORCED_POWER_LIMIT", WATTS, ""),
+    ("gpu_power_limit_default:watts", f"{DEV}POWER_MGMT_LIMIT_DEF", WATTS, ""),
+    ("gpu_energy:joules_total", f"{DEV}TOTAL_ENERGY_CONSUMPTION", BIG, "/ 1000"),
+    ("gpu_sm_clock:hertz", f"{DEV}SM_CLOCK", MEGAHERTZ, "* 1e6"),
+    ("gpu_memory_clock:hertz", f"{DEV}MEM_CLOCK", MEGAHERTZ, "* 1e6"),
+    ("gpu_sm_clock_max:hertz", f"{DEV}MAX_SM_CLOCK", MEGAHERTZ, "* 1e6"),
+    ("gpu_performance:state", f"{DEV}PSTATE", SMALL, ""),
+    ("gpu_pcie_replays:total", f"{DEV}PCIE_REPLAY_COUNTER", COUNT, ""),
+    ("gpu_pcie_generation:number", f"{DEV}PCIE_LINK_GEN", SMALL, ""),
+    ("gpu_pcie_generation_max:number", f"{DEV}PCIE_MAX_LINK_GEN", SMALL, ""),
+    ("gpu_pcie_lanes:number", f"{DEV}PCIE_LINK_WIDTH", SMALL, ""),
+    ("gpu_pcie_lanes_max:number", f"{DEV}PCIE_MAX_LINK_WIDTH", SMALL, ""),
+    ("gpu_ecc_on:bool", f"{DEV}ECC_CURRENT", SMALL, ""),
+    ("gpu_sram_threshold_passed:bool", f"{DEV}THRESHOLD_SRM", SMALL, ""),
+    ("gpu_row_remap_failed:bool", f"{DEV}ROW_REMAP_FAILURE", SMALL, ""),
+    ("gpu_row_remap_pending:bool", f"{DEV}ROW_REMAP_PENDING", SMALL, ""),
+    ("gpu_banks_without_spare_rows:number", f"{DEV}BANKS_REMAP_ROWS_AVAIL_NONE", SMALL, ""),
+    ("gpu_memory_unrepairable:bool", f"{DEV}MEMORY_UNREPAIRABLE_FLAG", SMALL, ""),
+    ("gpu_page_retirement_pending:bool", f"{DEV}RETIRED_PENDING", SMALL, ""),
+    ("gpu_last_xid:code", f"{DEV}XID_ERRORS", SMALL, ""),
+    ("gpu_recovery_action:code", f"{DEV}GET_GPU_RECOVERY_ACTION", SMALL, ""),
+    ("gpu_fabric_manager:state", f"{DEV}FABRIC_MANAGER_STATUS", SMALL, ""),
+)
+
+# One recorded name, told apart by a label.
+REASON = f"{DEV}CLOCKS_EVENT_REASON_"
+LABELLED = (
+    ("gpu_throttled:seconds_total", "reason", "power_cap", f"{REASON}SW_POWER_CAP_NS", "/ 1e9"),
+    ("gpu_throttled:seconds_total", "reason", "sync_boost", f"{REASON}SYNC_BOOST_NS", "/ 1e9"),
+    ("gpu_throttled:seconds_total", "reason", "sw_thermal", f"{REASON}SW_THERM_SLOWDOWN_NS", "/ 1e9"),
+    ("gpu_throttled:seconds_total", "reason", "hw_thermal", f"{REASON}HW_THERM_SLOWDOWN_NS", "/ 1e9"),
+    ("gpu_throttled:seconds_total", "reason", "power_brake", f"{REASON}HW_POWER_BRAKE_SLOWDOWN_NS", "/ 1e9"),
+    ("gpu_throttled:seconds_total", "reason", "power_violation", f"{DEV}POWER_VIOLATION", "/ 1e9"),
+    ("gpu_throttled:seconds_total", "reason", "thermal_violation", f"{DEV}THERMAL_VIOLATION", "/ 1e9"),
+    ("gpu_ecc_errors:total", "kind", "corrected", f"{DEV}ECC_SBE_VOL_TOTAL", ""),
+    ("gpu_ecc_errors:total", "kind", "uncorrected", f"{DEV}ECC_DBE_VOL_TOTAL", ""),
+    ("gpu_ecc_errors_lifetime:total", "kind", "corrected", f"{DEV}ECC_SBE_AGG_TOTAL", ""),
+    ("gpu_ecc_errors_lifetime:total", "kind", "uncorrected", f"{DEV}ECC_DBE_AGG_TOTAL", ""),
+    ("gpu_remapped_rows:total", "kind", "corrected", f"{DEV}CORRECTABLE_REMAPPED_ROWS", ""),
+    ("gpu_remapped_rows:total", "kind", "uncorrected", f"{DEV}UNCORRECTABLE_REMAPPED_ROWS", ""),
+    ("gpu_retired_pages:total", "kind", "corrected", f"{DEV}RETIRED_SBE", ""),
+    ("gpu_retired_pages:total", "kind", "uncorrected", f"{DEV}RETIRED_DBE", ""),
+    ("gpu_nvlink_errors:total", "kind", "crc_flit", f"{DEV}NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL", ""),
+    ("gpu_nvlink_errors:total", "kind", "crc_data", f"{DEV}NVLINK_CRC_DATA_ERROR_COUNT_TOTAL", ""),
+    ("gpu_nvlink_errors:total", "kind", "replay", f"{DEV}NVLINK_REPLAY_ERROR_COUNT_TOTAL", ""),
+    ("gpu_nvlink_errors:total", "kind", "recovery", f"{DEV}NVLINK_RECOVERY_ERROR_COUNT_TOTAL", ""),
+)
+
+# Bits of DCGM_FI_DEV_CLOCK_THROTTLE_REASONS; bit 1 is "idle" and means nothing. PromQL has no bitwise and.
+BITS = {"power_cap": 4, "hw_slowdown": 8, "sync_boost": 16, "sw_thermal": 32, "hw_thermal": 64, "power_brake": 128}
+REASONS = taken(f"{DEV}CLOCK_THROTTLE_REASONS", COUNT)
+
+
+def usage() -> list[Rule]:
+    both = [
+        Rule(
+            "gpustack:gpu_utilisation:ratio",
+            of_workload(f"{UTIL} or {ENGINE}"),
+            why="Share of time with any kernel resident; of MIG instances, which have no such figure, the engine's.",
+        ),
+        Rule(
+            "gpustack:gpu_active:ratio",
+            of_workload(f"{ENGINE} or {UTIL}"),
+            why="Share of time the engine is busy: the same meaning for GPUs and MIG instances.",
+        ),
+        Rule(
+            "gpustack:gpu_memory_utilisation:ratio",
+            of_workload(f"{USED} / ({USED} + {FREE})"),
+            why="Of what workloads can have: without the driver's reservation.",
+        ),
+    ]
+    return both + [Rule(f"gpustack:{name}", of_workload(taken(*source))) for name, *source in USAGE]
+
+
+def board() -> list[Rule]:
+    info = Rule(
+        "gpustack:gpu:info",
+        of_gpu(f"{taken(f'{DEV}GPU_TEMP', CELSIUS)} * 0 + 1 or {taken(f'{DEV}FB_USED', MEBIBYTES)} * 0 + 1"),
+        why="Always 1: the GPU or MIG instance is heard of.",
+    )
+    xid = Rule(
+        "gpustack:gpu_xid_errors:count5m",
+        of_gpu(taken('DCGM_EXP_XID_ERRORS_COUNT{xid!=""}', SMALL), "xid"),
+        why="By code, within the exporter's window of 300 s. Falls to 0 by itself, whatever the GPU's state.",
+    )
+    plain = [Rule(f"gpustack:{name}", of_gpu(taken(*source))) for name, *source in BOARD]
+    labelled = [
+        Rule(f"gpustack:{name}", of_gpu(taken(metric, BIG, scale)), {label: value})
+        for name, label, value, metric, scale in LABELLED
+    ]
+    bits = [
+        Rule("gpustack:gpu_throttle_reason:bool", of_gpu(f"floor({REASONS} / {bit}) % 2"), {"reason": reason})
+        for reason, bit in BITS.items()
+    ]
+    rates = [
+        Rule("gpustack:gpu_throttled:ratio_rate5m", "rate(gpustack:gpu_throttled:seconds_total[5m])"),
+        Rule("gpustack:gpu_energy:watts_rate5m", "rate(gpustack:gpu_energy:joules_total[5m])"),
+    ]
+    return [info, xid, *plain, *labelled, *bits, *rates]

@@ -1,0 +1,58 @@
+"""From an exporter's series to one series per GPU: PromQL text, one expression per recorded name.
+
+Every expression takes `max by` a fixed set of labels. So a second job that scrapes the same exporter changes nothing,
+an exporter's restart (another `instance`) and a new driver (another label) break no line, and blank values are gone: DCGM
+marks what it cannot say by huge numbers (2^31, 2^47 or 2^63), which old exporters print.
+"""
+
+from dataclasses import dataclass, field
+
+GPU = "node, UUID, gpu, modelName, GPU_I_ID, GPU_I_PROFILE"
+WORKLOAD = f"{GPU}, workload_namespace, workload_pod"
+
+# Above these is a blank value, or nonsense.
+RATIO, PERCENT, CELSIUS, WATTS = "<= 1.05", "<= 105", "<= 200", ">= 0 <= 10000"
+MEBIBYTES, MEGAHERTZ = "< 1e9", "< 1e5"
+BYTES_PER_SECOND, MEGABYTES_PER_SECOND, SMALL, COUNT = "< 1e14", "< 1e8", "< 1e6", "< 2147483632"
+BIG = "< 9.2e18"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One recording rule. `labels` are put on every series of it, so one name can have several rules."""
+
+    record: str
+    expr: str
+    labels: dict[str, str] = field(default_factory=dict)
+    why: str = ""
+
+
+def taken(metric: str, keep: str, scale: str = "") -> str:
+    """The metric without blanks and in base units: `taken("X_MIB", "< 1e9", "* 1048576")`."""
+    return f"({metric} {keep}) {scale}".strip()
+
+
+def of_gpu(expr: str, *more: str) -> str:
+    """One series for each GPU or MIG instance (and `more` labels); for what belongs to the board, whoever uses it."""
+    return f"max by ({', '.join((GPU, *more))}) (\n{indent(named(expr))}\n)"
+
+
+def of_workload(expr: str) -> str:
+    """As `of_gpu`, with the pod that the kubelet gave the GPU to; free GPUs have no such labels."""
+    labelled = replaced(
+        replaced(named(expr), "workload_namespace", "exported_namespace"), "workload_pod", "exported_pod"
+    )
+    return f"max by ({WORKLOAD}) (\n{indent(labelled)}\n)"
+
+
+def named(expr: str) -> str:
+    """`node` from the exporter's host label, which is `Hostname` up to 4.8.2 and `hostname` since."""
+    return replaced(replaced(expr, "node", "Hostname"), "node", "hostname")
+
+
+def replaced(expr: str, target: str, source: str) -> str:
+    return f'label_replace(\n{indent(expr)},\n  "{target}", "$1", "{source}", "(.+)"\n)'
+
+
+def indent(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())

@@ -1,0 +1,104 @@
+"""Programs of a bundle in miniature: what each tool would make, as shell scripts and plain text."""
+
+from pathlib import Path
+
+from gpustack.bundle.cache import Part, digest
+
+KUBERNETES = (
+    "kubeadm",
+    "kubelet",
+    "kubectl",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kube-proxy",
+)
+TOOLKIT = ("nvidia-ctk", "nvidia-cdi-hook", "nvidia-container-runtime", "nvidia-ctk-installer")
+OUTPUTS = {
+    "containerd": ("containerd", "containerd-shim-runc-v2", "ctr"),
+    "runc": ("runc",),
+    "cni-plugins": ("bridge", "portmap"),
+    "flannel": ("flanneld", "install-conf"),
+    "flannel-cni-plugin": ("flannel",),
+    "etcd": ("etcd", "etcdctl"),
+    "coredns": ("coredns",),
+    "crictl": ("crictl",),
+    "helm": ("helm",),
+    "mirror": ("mirror",),
+    "prometheus": ("prometheus", "promtool"),
+    "alertmanager": ("alertmanager", "amtool"),
+    "prometheus-operator": ("operator", "prometheus-config-reloader"),
+    "node-exporter": ("node_exporter",),
+    "kube-state-metrics": ("kube-state-metrics",),
+    "controller-tools": ("controller-gen",),
+    "local-path-provisioner": ("local-path-provisioner",),
+    "node-feature-discovery": ("nfd-master", "nfd-worker", "nfd-gc"),
+    "k8s-device-plugin": ("nvidia-device-plugin", "gpu-feature-discovery", "config-manager"),
+    "nvidia-container-toolkit": TOOLKIT,
+}
+KUBEADM = """#!/bin/sh
+for name in apiserver controller-manager scheduler proxy; do echo "registry.k8s.io/kube-$name:v{version}"; done
+echo registry.k8s.io/coredns/coredns:v1.14.2
+echo registry.k8s.io/pause:3.10.2
+echo registry.k8s.io/etcd:3.6.8-0
+"""
+# Answers as the mirror does, and ends with its parent as the mirror does.
+MIRROR = """#!/bin/sh
+echo "listening on 127.0.0.1:65000"
+case "$*" in *-attached*) exec cat >/dev/null ;; esac
+exec sleep 60
+"""
+MANIFESTS = {
+    "flannel": (
+        "kube-flannel.yml",
+        "image: ghcr.io/flannel-io/flannel:v0.28.9\nimage: ghcr.io/flannel-io/flannel-cni-plugin:v1.9.1-flannel3\n",
+    ),
+    "local-path-provisioner": (
+        "local-path-storage.yaml",
+        "image: rancher/local-path-provisioner:v0.0.30\nimage: busybox\n",
+    ),
+}
+CRDS = {"prometheus-crds": "crd-prometheuses.yaml", "nfd-crds": "nfd-api-crds.yaml"}
+SIMULATED = ("dcgm-exporter", "gpu-operator", "grafana", "vectoradd", "etc/default-counters.csv")
+
+
+def scripts(name: str, contents: dict[str, str]) -> Part:
+    """A part whose programs are shell scripts or plain text."""
+
+    def make(out: Path) -> None:
+        for path, content in contents.items():
+            (out / path).parent.mkdir(parents=True, exist_ok=True)
+            (out / path).write_text(content)
+            (out / path).chmod(0o755)
+
+    return Part(name, digest(name, contents), make)
+
+
+def texts(name: str, paths: tuple[str, ...]) -> Part:
+    return scripts(name, {path: f"{path} of {name}" for path in paths})
+
+
+def parts(_versions: object, kubernetes: tuple[str, ...]) -> list[Part]:
+    made = []
+    for version in kubernetes:
+        contents = {name: f"{name} {version}" for name in KUBERNETES} | {
+            "kubeadm": KUBEADM.replace("{version}", version)
+        }
+        made.append(scripts(f"kubernetes-{version}", contents))
+    for tool, outputs in OUTPUTS.items():
+        made.append(scripts(tool, {name: MIRROR if name == "mirror" else f"{name} of {tool}" for name in outputs}))
+    return made
+
+
+def charts(directory: Path) -> Path:
+    """Folders of charts, of the version set's versions."""
+    described = {
+        "kube-prometheus-stack": "name: kube-prometheus-stack\nversion: 88.5.3\n",
+        "kube-prometheus-stack/charts/crds": "name: crds\nversion: 0.0.0\n",
+        "gpu-operator": "name: gpu-operator\nversion: v26.7.0\n",
+    }
+    for folder, text in described.items():
+        (directory / folder / "templates").mkdir(parents=True)
+        (directory / folder / "Chart.yaml").write_text(text)
+        (directory / folder / "templates" / "config.yaml").write_text("kind: ConfigMap\n")
+    return directory

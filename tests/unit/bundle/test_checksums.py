@@ -1,0 +1,49 @@
+"""SHA256SUMS: complete over single files, true, and signed by the mirror's key."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpustack.bundle import keys
+from gpustack.bundle.manifest import KEY
+from gpustack.errors import BundleError
+
+REPOSITORIES = ("pkgs.k8s.io/", "download.docker.com/")
+
+
+def test_every_file_outside_the_repositories_is_listed(built: Path) -> None:
+    files = built / "files"
+    single = {str(path.relative_to(files)) for path in files.rglob("*") if path.is_file()}
+    single = {path for path in single if not path.startswith(REPOSITORIES)} - {"SHA256SUMS", "SHA256SUMS.asc"}
+    listed = [line.split("  ", 1)[1] for line in (files / "SHA256SUMS").read_text().splitlines()]
+    assert listed == sorted(single)
+    assert {path.split("/")[0] for path in listed} == {
+        "get.helm.sh",
+        "github.com",
+        "helm.ngc.nvidia.com",
+        "raw.githubusercontent.com",
+    }
+
+
+def test_sha256sum_agrees(built: Path) -> None:
+    told = subprocess.run(
+        ["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=built / "files", timeout=20, check=False
+    )
+    assert told.returncode == 0
+
+
+def test_the_mirror_key_signed_them(built: Path) -> None:
+    sums = built / "files" / "SHA256SUMS"
+    assert keys.signed_by(built / KEY, sums.with_name("SHA256SUMS.asc"), sums) == keys.own_fingerprint(keys.home())
+
+
+def test_a_changed_line_does_not_hold(built: Path, tmp_path: Path) -> None:
+    for name in ("SHA256SUMS", "SHA256SUMS.asc"):
+        shutil.copy(built / "files" / name, tmp_path)
+    sums = tmp_path / "SHA256SUMS"
+    sums.write_text(sums.read_text().replace("helm", "hell", 1))
+    with pytest.raises(BundleError) as caught:
+        keys.signed_by(built / KEY, tmp_path / "SHA256SUMS.asc", sums)
+    assert caught.value.reference == "bundle-signature-bad"

@@ -1,0 +1,43 @@
+"""CRDs of the Prometheus operator: one file each, from the API versions that need no webhook."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gpustack.bundle import crds
+from gpustack.bundle.cache import Made
+from gpustack.errors import BundleError
+
+# Stands in for controller-gen: writes as it does, and keeps what it was told and where.
+GENERATOR = r"""#!/bin/sh
+out=${{3#output:crd:dir=}}
+grep -q "tool" go.mod || exit 1
+printf 'metadata:\n  annotations:\n    of: "%s"\n' "$2" > "$out/{group}_prometheuses.yaml"
+"""
+
+
+def made(directory: Path, group: str) -> Made:
+    (directory / "controller-gen").write_text(GENERATOR.format(group=group))
+    (directory / "controller-gen").chmod(0o755)
+    return Made("controller-tools", directory, {"controller-gen": "0"}, fresh=True)
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    (tmp_path / "part" / "out").mkdir(parents=True)
+    return tmp_path / "part" / "out"
+
+
+def test_one_file_for_each_kind(tmp_path: Path, out: Path) -> None:
+    crds.prometheus(made(tmp_path, "monitoring.coreos.com"), "0.93.0").make(out)
+    assert [path.name for path in out.iterdir()] == ["crd-prometheuses.yaml"]
+    notes = yaml.safe_load((out / "crd-prometheuses.yaml").read_text())["metadata"]["annotations"]
+    assert [path.rsplit("/", 1)[1] for path in notes["of"].split(";")] == ["v1", "v1alpha1"]
+    assert notes["operator.prometheus.io/version"] == "0.93.0"
+    assert [path.name for path in out.parent.iterdir()] == ["out"]
+
+
+def test_another_group_is_refused(tmp_path: Path, out: Path) -> None:
+    with pytest.raises(BundleError, match=r"is not of monitoring\.coreos\.com"):
+        crds.prometheus(made(tmp_path, "example.org"), "0.93.0").make(out)

@@ -1,0 +1,110 @@
+"""Images of monitoring and GPUs: references, users, entry points and places as the vendors' images have them."""
+
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpustack.bundle import oci
+from gpustack.bundle.verify import verify
+
+PROMETHEUS = "quay.io/prometheus/prometheus:v3.14.0"
+TOOLKIT = "nvcr.io/nvidia/k8s/container-toolkit:v1.20.1"
+EXPORTER = "nvcr.io/nvidia/k8s/dcgm-exporter:4.6.0-4.8.3-distroless"
+# Reference: entry point, user, a program in it.
+IMAGES = {
+    PROMETHEUS: ("/bin/prometheus", "65534:65534", "bin/promtool"),
+    "quay.io/prometheus/alertmanager:v0.31.1": ("/bin/alertmanager", "65534:65534", "bin/amtool"),
+    "quay.io/prometheus/node-exporter:v1.12.1": ("/bin/node_exporter", "65534:65534", "bin/node_exporter"),
+    "quay.io/prometheus-operator/prometheus-operator:v0.93.0": ("/bin/operator", "65534:65534", "bin/operator"),
+    "quay.io/prometheus-operator/prometheus-config-reloader:v0.93.0": (
+        "/bin/prometheus-config-reloader",
+        "65534:65534",
+        "bin/prometheus-config-reloader",
+    ),
+    "registry.k8s.io/kube-state-metrics/kube-state-metrics:v2.20.0": (
+        "/kube-state-metrics",
+        "65534:65534",
+        "kube-state-metrics",
+    ),
+    "registry.k8s.io/nfd/node-feature-discovery:v0.17.0": (None, "65534:65534", "usr/bin/nfd-worker"),
+    "nvcr.io/nvidia/k8s-device-plugin:v0.19.0": ("nvidia-device-plugin", None, "usr/bin/gpu-feature-discovery"),
+    TOOLKIT: ("/work/nvidia-ctk-installer", None, "work/nvidia-ctk-installer"),
+    "docker.io/rancher/local-path-provisioner:v0.0.30": (None, None, "usr/bin/local-path-provisioner"),
+    EXPORTER: ("/usr/bin/dcgm-exporter", None, "usr/bin/dcgm-exporter"),
+    "nvcr.io/nvidia/gpu-operator:v26.7.0": ("/usr/bin/gpu-operator", None, "usr/bin/gpu-operator"),
+    "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0-ubuntu22.04": (
+        "/cuda-samples/vectorAdd",
+        None,
+        "cuda-samples/vectorAdd",
+    ),
+    "docker.io/grafana/grafana:13.2.0": ("/usr/bin/grafana", "472:0", "usr/bin/grafana"),
+}
+SIMULATED = ("nvcr.io/nvidia/k8s/", "nvcr.io/nvidia/gpu-operator:", "docker.io/grafana/")
+
+
+def config(bundle: Path, reference: str) -> dict[str, Any]:
+    images = bundle / "images"
+    blob, *_ = oci.contents(images, oci.references(images)[reference]["digest"])
+    read: dict[str, Any] = json.loads(oci.blob_path(images, blob).read_bytes())
+    return read["config"]  # type: ignore[no-any-return]
+
+
+def modes(bundle: Path, reference: str) -> dict[str, int]:
+    """Of all layers' files, by path."""
+    images = bundle / "images"
+    found: dict[str, int] = {}
+    for blob in oci.contents(images, oci.references(images)[reference]["digest"])[1:]:
+        with tarfile.open(oci.blob_path(images, blob)) as tar:
+            found |= {entry.name: entry.mode for entry in tar}
+    return found
+
+
+@pytest.mark.parametrize("reference", IMAGES)
+def test_an_image_starts_as_its_vendors_does(built: Path, reference: str) -> None:
+    entry, user, program = IMAGES[reference]
+    told = config(built, reference)
+    assert ((told.get("Entrypoint") or [None])[0], told.get("User")) == (entry, user)
+    assert modes(built, reference)[program] == 0o755
+
+
+def test_users_have_names_where_programs_are_alone(built: Path) -> None:
+    files = modes(built, PROMETHEUS)
+    assert (files["etc/passwd"], files["tmp"], config(built, PROMETHEUS)["WorkingDir"]) == (
+        0o644,
+        0o1777,
+        "/prometheus",
+    )
+
+
+def test_what_is_simulated_says_so_and_nothing_else_does(built: Path) -> None:
+    ours = {image.reference: image.differs for image in verify(built).images}
+    expected = {reference for reference in IMAGES if reference.startswith(SIMULATED) and reference != TOOLKIT}
+    assert {reference for reference, differs in ours.items() if differs.startswith("SIMULATED: ")} == expected
+
+
+def test_the_installer_finds_all_that_it_copies(built: Path) -> None:
+    """What nvidia-ctk-installer looks for below /artifacts/deb (cmd/nvidia-ctk-installer/toolkit/installer)."""
+    files = modes(built, TOOLKIT)
+    below = "artifacts/deb/usr"
+    for name in ("nvidia-ctk", "nvidia-cdi-hook", "nvidia-container-runtime", "nvidia-container-cli"):
+        assert files[f"{below}/bin/{name}"] == 0o755
+    assert {f"{below}/lib64/libnvidia-container.so.1", f"{below}/lib64/libnvidia-container-go.so.1"} < set(files)
+
+
+@pytest.mark.parametrize(
+    ("reference", "devices"),
+    [("nvcr.io/nvidia/k8s-device-plugin:v0.19.0", "all"), (TOOLKIT, "void"), (EXPORTER, "all")],
+)
+def test_an_image_asks_for_gpus(built: Path, reference: str, devices: str) -> None:
+    assert f"NVIDIA_VISIBLE_DEVICES={devices}" in config(built, reference)["Env"]
+
+
+def test_the_exporter_brings_its_lists_of_counters(built: Path) -> None:
+    assert modes(built, EXPORTER)["etc/dcgm-exporter/default-counters.csv"] == 0o644
+
+
+def test_the_shell_of_helper_pods_is_there(built: Path) -> None:
+    assert config(built, "docker.io/library/busybox:latest")["Cmd"] == ["sh"]
