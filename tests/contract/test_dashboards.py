@@ -9,8 +9,11 @@ from typing import Any
 
 import promql_parser
 import pytest
+import yaml
 
-from tests.contract.promql import ROOT, lost, metrics, nodes, of_gpus, rates_of_gauges, rules, unknown
+from tests.contract.promql import ROOT, RULES, lost, metrics, nodes, of_gpus, rates_of_gauges, rules, unknown
+from tests.contract.promtool import promtool
+from tests.contract.written_series import series
 
 FILES = sorted((ROOT / "values" / "dashboards").glob("*.json"))
 every_dashboard = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
@@ -130,6 +133,20 @@ def test_expressions_read_what_is_there(file: Path) -> None:
     assert found
     assert [name for expr in found for name in unknown(expr)] == []
     assert [one for expr in found for one in rates_of_gauges(expr)] == []
+
+
+@every_dashboard
+def test_every_expression_has_data_from_the_enabled_counters(file: Path, tmp_path: Path) -> None:
+    found = [re.sub(r"\$(?:node|UUID)\b", ".*", expr) for expr in expressions(read(file))]
+    probes = [
+        {"expr": f"count({expr}) > bool 0", "eval_time": "8m", "exp_samples": [{"labels": "{}", "value": 1}]}
+        for expr in found
+    ]
+    rule_files = [str(path) for path in sorted(RULES.glob("*.yaml"))]
+    test = {"interval": "30s", "input_series": series(), "promql_expr_test": probes}
+    written = tmp_path / "test.yaml"
+    written.write_text(yaml.safe_dump({"rule_files": rule_files, "evaluation_interval": "30s", "tests": [test]}))
+    promtool("test", "rules", written)
 
 
 @every_dashboard
