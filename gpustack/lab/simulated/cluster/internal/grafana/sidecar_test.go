@@ -11,10 +11,12 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 )
 
+const dashboardLabel = "grafana_dashboard"
+
 func configMap(namespace, name, label, folder string, data map[string]string) *core.ConfigMap {
 	return &core.ConfigMap{
 		ObjectMeta: meta.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{label: "1"},
-			Annotations: map[string]string{FolderAnnotation: folder}},
+			Annotations: map[string]string{"grafana_folder": folder}},
 		Data: data,
 	}
 }
@@ -32,15 +34,16 @@ func eventually(t *testing.T, what string, holds func() bool) {
 }
 
 func TestSidecar(t *testing.T) {
-	other := configMap("a", "other-value", DashboardLabel, "", map[string]string{"x.json": `{"title":"X"}`})
-	other.Labels[DashboardLabel] = "0"
+	other := configMap("a", "other-value", dashboardLabel, "", map[string]string{"x.json": `{"title":"X"}`})
+	other.Labels[dashboardLabel] = "0"
 	client := fake.NewClientset(other,
-		configMap("gpu", "first", DashboardLabel, "GPUs", map[string]string{"first.json": `{"title":"First","uid":"first"}`}),
+		configMap("gpu", "first", dashboardLabel, "GPUs", map[string]string{"first.json": `{"title":"First","uid":"first"}`}),
 		configMap("gpu", "unlabelled", "app", "", map[string]string{"no.json": `{"title":"No"}`}))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	selected := Selection{Label: dashboardLabel, Value: "1", FolderAnnotation: "grafana_folder"}
 	server := NewServer("admin", "secret")
-	if err := Watch(ctx, client, "", DashboardLabel, server.Dashboards); err != nil {
+	if err := Watch(ctx, client, selected, server.Dashboards); err != nil {
 		t.Fatal(err)
 	}
 	shows := func(want ...string) func() bool {
@@ -55,13 +58,13 @@ func TestSidecar(t *testing.T) {
 	}
 	eventually(t, "the first list", shows("GPUs/First"))
 	maps := client.CoreV1().ConfigMaps
-	second := configMap("monitoring", "second", DashboardLabel, "", nil)
+	second := configMap("monitoring", "second", dashboardLabel, "", nil)
 	second.BinaryData = map[string][]byte{"second.json": []byte(`{"title":"Second"}`)}
 	if _, err := maps("monitoring").Create(ctx, second, meta.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "another namespace, binary data, no folder", shows("GPUs/First", "/Second"))
-	moved := configMap("gpu", "first", DashboardLabel, "Elsewhere", map[string]string{"new.json": `{"title":"New"}`})
+	moved := configMap("gpu", "first", dashboardLabel, "Elsewhere", map[string]string{"new.json": `{"title":"New"}`})
 	if _, err := maps("gpu").Update(ctx, moved, meta.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ func reading(t *testing.T, keys string) Reading {
 		t.Fatal(err)
 	}
 	gpu := state.GPUs[0]
-	return Reading{Driver: state.Driver, CUDA: state.CUDA, GPU: gpu, Model: ModelOf(gpu.Name)}
+	return Reading{Driver: state.Driver, CUDA: state.CUDA, GPU: gpu, Model: ModelFor(gpu)}
 }
 
 func TestEverySourceIsAField(t *testing.T) {
@@ -74,6 +74,10 @@ func TestValues(t *testing.T) {
 		{"name=NVIDIA_L4 used=9223372036854775794", "DCGM_FI_DEV_FB_USED", ""},
 		{"name=NVIDIA_L4 power=140737488355328", "DCGM_FI_DEV_POWER_USAGE", ""},
 		{"name=NVIDIA_L4", "DCGM_FI_DEV_SERIAL", ""},
+		{"name=NVIDIA_L4 slowdown=80 temp=80", "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", "73"},
+		{"name=NVIDIA_L4 slowdown=80", "DCGM_FI_DEV_SHUTDOWN_TEMP", "83"},
+		{"name=NVIDIA_L4 pcie_gen=5 util=9", "DCGM_FI_DEV_PCIE_LINK_GEN", "5"},
+		{"name=NVIDIA_L4 pcie_gen=5 util=9 link_gen=1", "DCGM_FI_DEV_PCIE_LINK_GEN", "1"},
 	} {
 		id, _ := fields.ID(here.field)
 		if got, _ := Value(id, reading(t, here.keys)); got != here.want && !(here.want == "" && !shown(id, reading(t, here.keys))) {
