@@ -12,10 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-
 	"gpustack.local/simulated/cluster/internal/grafana"
 )
 
@@ -28,13 +24,16 @@ func main() {
 	}
 }
 
-// run reads GF_SECURITY_ADMIN_USER and _PASSWORD, GF_SERVER_HTTP_ADDR and _PORT, GF_PATHS_PROVISIONING as Grafana does;
-// LABEL_NAMESPACE is the namespace of the ConfigMaps, all where it is empty.
+// run reads GF_SECURITY_ADMIN_USER and _PASSWORD, GF_SERVER_HTTP_ADDR and _PORT, GF_PATHS_PROVISIONING as Grafana does.
 func run(ctx context.Context) error {
 	server := grafana.NewServer(env("GF_SECURITY_ADMIN_USER", "admin"), env("GF_SECURITY_ADMIN_PASSWORD", "admin"))
 	if err := server.Provision(env("GF_PATHS_PROVISIONING", "/etc/grafana/provisioning")); err != nil {
 		return err
 	}
+	if folders := os.Getenv("SIMULATED_FOLDERS_FROM_STRUCTURE"); folders != "" {
+		server.Flat = folders != "true"
+	}
+	server.Editable = os.Getenv("SIMULATED_ALLOW_UI_UPDATES") == "true"
 	server.Load()
 	go sidecar(ctx, server)
 	address := os.Getenv("GF_SERVER_HTTP_ADDR") + ":" + env("GF_SERVER_HTTP_PORT", "3000")
@@ -48,32 +47,6 @@ func run(ctx context.Context) error {
 		return err
 	}
 	return nil
-}
-
-// sidecar watches both kinds of ConfigMaps, with the pod's service account or KUBECONFIG; without either it says so.
-func sidecar(ctx context.Context, server *grafana.Server) {
-	config, err := rest.InClusterConfig()
-	if path := os.Getenv("KUBECONFIG"); err != nil && path != "" {
-		config, err = clientcmd.BuildConfigFromFlags("", path)
-	}
-	if err != nil {
-		slog.Warn("sidecar: no cluster, nothing is watched", "error", err.Error())
-		return
-	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		slog.Error("sidecar", "error", err.Error())
-		return
-	}
-	for label, files := range map[string]*grafana.Files{
-		grafana.DashboardLabel: server.Dashboards, grafana.DataSourceLabel: server.Sources,
-	} {
-		go func() {
-			if err := grafana.Watch(ctx, client, os.Getenv("LABEL_NAMESPACE"), label, files); err != nil {
-				slog.Error("sidecar", "error", err.Error())
-			}
-		}()
-	}
 }
 
 func env(name, otherwise string) string {

@@ -133,6 +133,17 @@ func TestXids(t *testing.T) {
 	h.expect(time.Second, latched)
 }
 
+func TestAHealedGPUHasNoXid(t *testing.T) {
+	h := start(t, "DCGM_FI_DEV_XID_ERRORS, gauge, x\nDCGM_EXP_XID_ERRORS_COUNT, gauge, x\n", h100+" xid=48")
+	h.write(h.paths.Events, os.O_APPEND, "xid 0 48 1700000000\n")
+	if got := h.after(time.Second); !strings.Contains(got, `xid="48"} 1`) || !strings.Contains(got, `err_code="48"`) {
+		t.Error(got)
+	}
+	h.state(h100)
+	h.write(h.paths.Events, os.O_APPEND, "xid 0 0 1700000001\n")
+	h.expect(time.Second, `DCGM_EXP_XID_ERRORS_COUNT{GPU-a window_size_in_ms="300000"} 0`+"\n")
+}
+
 func TestCountersGrow(t *testing.T) {
 	h := start(t, "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION, counter, x\nDCGM_FI_DEV_POWER_VIOLATION, counter, x\n"+
 		"DCGM_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN_NS, counter, x\nDCGM_FI_DEV_CLOCK_THROTTLE_REASONS, gauge, x\n",

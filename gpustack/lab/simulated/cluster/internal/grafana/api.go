@@ -120,7 +120,7 @@ func (s *Server) dashboard(w http.ResponseWriter, r *http.Request) {
 	for _, one := range dashboards {
 		if one.UID == r.PathValue("uid") {
 			reply(w, http.StatusOK, map[string]any{"dashboard": one.Model, "meta": map[string]any{
-				"type": "db", "slug": one.Slug(), "url": "/d/" + one.UID + "/" + one.Slug(), "canSave": false, "provisioned": true,
+				"type": "db", "slug": one.Slug(), "url": "/d/" + one.UID + "/" + one.Slug(), "canSave": s.Editable, "provisioned": true,
 				"provisionedExternalId": path.Base(one.File.Path), "folderTitle": one.Folder, "folderUid": digest("f", one.Folder)}})
 			return
 		}

@@ -20,6 +20,8 @@ type Server struct {
 	Static []File
 	// Flat puts every dashboard into no folder, as a provider without foldersFromFilesStructure does.
 	Flat bool
+	// Editable dashboards may be saved from the page.
+	Editable bool
 
 	Dashboards, Sources *Files
 	client              *http.Client

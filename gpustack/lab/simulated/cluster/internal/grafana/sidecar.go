@@ -14,27 +14,30 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// The sidecar's contract. Source: the Grafana chart's values, sidecar.dashboards and sidecar.datasources.
-const (
-	DashboardLabel   = "grafana_dashboard"
-	DataSourceLabel  = "grafana_datasource"
-	labelValue       = "1"
-	FolderAnnotation = "grafana_folder"
-)
+// Selection is what one sidecar looks for, as the Grafana chart's values sidecar.dashboards and sidecar.datasources say
+// it. Namespace is "" for all; without a folder annotation all files lie in no folder.
+type Selection struct{ Namespace, Label, Value, FolderAnnotation string }
+
+func (s Selection) selector() string {
+	if s.Value == "" {
+		return s.Label
+	}
+	return s.Label + "=" + s.Value
+}
 
 // resync is how often everything is put again, against a missed event.
 const resync = 5 * time.Minute
 
-// Watch follows the ConfigMaps with label=1 in the namespace, all for "", until the context ends. It returns when the
-// first list was read, or with the context's error.
-func Watch(ctx context.Context, client kubernetes.Interface, namespace, label string, files *Files) error {
-	factory := informers.NewSharedInformerFactoryWithOptions(client, resync, informers.WithNamespace(namespace),
-		informers.WithTweakListOptions(func(options *meta.ListOptions) { options.LabelSelector = label + "=" + labelValue }))
+// Watch follows the selected ConfigMaps until the context ends. It returns when the first list was read, or with the
+// context's error.
+func Watch(ctx context.Context, client kubernetes.Interface, selected Selection, files *Files) error {
+	factory := informers.NewSharedInformerFactoryWithOptions(client, resync, informers.WithNamespace(selected.Namespace),
+		informers.WithTweakListOptions(func(options *meta.ListOptions) { options.LabelSelector = selected.selector() }))
 	informer := factory.Core().V1().ConfigMaps().Informer()
 	put := func(object any) {
 		if one, ok := object.(*core.ConfigMap); ok {
-			slog.Info("Working on ADDED or MODIFIED configmap", "configmap", owner(one), "label", label)
-			files.Put(owner(one), one.Annotations[FolderAnnotation], texts(one))
+			slog.Info("Working on ADDED or MODIFIED configmap", "configmap", owner(one), "label", selected.Label)
+			files.Put(owner(one), one.Annotations[selected.FolderAnnotation], texts(one))
 		}
 	}
 	remove := func(object any) {
@@ -42,7 +45,7 @@ func Watch(ctx context.Context, client kubernetes.Interface, namespace, label st
 			object = gone.Obj
 		}
 		if one, ok := object.(*core.ConfigMap); ok {
-			slog.Info("Working on DELETED configmap", "configmap", owner(one), "label", label)
+			slog.Info("Working on DELETED configmap", "configmap", owner(one), "label", selected.Label)
 			files.Put(owner(one), "", nil)
 		}
 	}
@@ -53,7 +56,7 @@ func Watch(ctx context.Context, client kubernetes.Interface, namespace, label st
 	}
 	factory.Start(ctx.Done())
 	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
-		return fmt.Errorf("configmaps with %s were not listed: %w", label, ctx.Err())
+		return fmt.Errorf("configmaps with %s were not listed: %w", selected.Label, ctx.Err())
 	}
 	return nil
 }
