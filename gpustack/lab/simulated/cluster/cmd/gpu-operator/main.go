@@ -5,6 +5,7 @@
 //	gpu-operator validate driver|toolkit|cuda|plugin    one validation on this node
 //	gpu-operator node-status                            metrics of this node's validations on port 8000
 //	gpu-operator apply-crds FILE...                     create or update CRDs (the chart's hook before upgrades)
+//	gpu-operator delete-crds NAME...                    delete CRDs (the chart's hook after an uninstall, if asked)
 //	nvidia-mig-manager                                  the same binary under this name: MIG labels only
 package main
 
@@ -51,7 +52,7 @@ func run(ctx context.Context, log *slog.Logger, name string, args []string) erro
 		return gpunode.Validate(ctx, args[1], log)
 	case len(args) == 1 && args[0] == "node-status":
 		return serve(ctx, ":8000", gpunode.Status{Folder: gpunode.Validations})
-	case len(args) > 1 && args[0] == "apply-crds":
+	case len(args) > 1 && (args[0] == "apply-crds" || args[0] == "delete-crds"):
 		config, err := clusterConfig()
 		if err != nil {
 			return err
@@ -59,6 +60,9 @@ func run(ctx context.Context, log *slog.Logger, name string, args []string) erro
 		api, err := dynamic.NewForConfig(config)
 		if err != nil {
 			return err
+		}
+		if args[0] == "delete-crds" {
+			return gpuoperator.DeleteCRDs(ctx, api, args[1:])
 		}
 		return gpuoperator.ApplyCRDs(ctx, api, args[1:])
 	}

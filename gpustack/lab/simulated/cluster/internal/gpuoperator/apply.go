@@ -21,9 +21,10 @@ type resource struct {
 	namespaced bool
 }
 
-// resources are the kinds of which assets are made; Node, ClusterPolicy and the CRDs are read only here.
+// resources are the kinds of which assets are made; the first four are there before the operator.
 var resources = map[string]resource{
 	"Node":                     {schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, false},
+	"Namespace":                {schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, false},
 	"ClusterPolicy":            {schema.GroupVersionResource{Group: "nvidia.com", Version: "v1", Resource: "clusterpolicies"}, false},
 	"CustomResourceDefinition": {schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, false},
 	"ServiceAccount":           {schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}, true},

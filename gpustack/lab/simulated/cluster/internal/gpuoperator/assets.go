@@ -10,6 +10,7 @@ import (
 	"text/template"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -64,7 +65,11 @@ func Render(state string, input Input) ([]*unstructured.Unstructured, error) {
 		}
 		for _, document := range strings.Split(out.String(), "\n---\n") {
 			object := map[string]any{}
-			if err := yaml.Unmarshal([]byte(document), &object); err != nil {
+			plain, err := yaml.YAMLToJSON([]byte(document))
+			if err == nil {
+				err = json.Unmarshal(plain, &object) // with whole numbers as int64
+			}
+			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 			if len(object) > 0 {

@@ -45,3 +45,14 @@ func ApplyCRDs(ctx context.Context, api dynamic.Interface, files []string) error
 	}
 	return nil
 }
+
+// DeleteCRDs deletes CustomResourceDefinitions by name, and with them every object of their kinds.
+func DeleteCRDs(ctx context.Context, api dynamic.Interface, names []string) error {
+	for _, name := range names {
+		err := api.Resource(resources["CustomResourceDefinition"].gvr).Delete(ctx, name, metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}

@@ -73,7 +73,7 @@ func wantedLabels(labels map[string]string, spec Spec) map[string]any {
 		if labels[presentLabel] == "true" {
 			change[presentLabel] = "false"
 		}
-		for _, label := range append(deployLabels, migManager) {
+		for _, label := range slices.Concat(deployLabels, []string{migManager}) {
 			if _, ok := labels[label]; ok && labels[presentLabel] != "" {
 				change[label] = nil
 			}
@@ -84,7 +84,7 @@ func wantedLabels(labels map[string]string, spec Spec) map[string]any {
 		change[presentLabel] = "true"
 	}
 	if labels[operandsLabel] == "false" {
-		for _, label := range append(deployLabels, migManager) {
+		for _, label := range slices.Concat(deployLabels, []string{migManager}) {
 			if _, ok := labels[label]; ok {
 				change[label] = nil
 			}

@@ -74,6 +74,9 @@ func (o *Operator) run(ctx context.Context, policy *unstructured.Unstructured) (
 	if err != nil {
 		return failed(err), err
 	}
+	if err := o.labelNamespace(ctx, spec); err != nil {
+		return failed(err), err
+	}
 	input := Input{Spec: spec, Fleet: fleet, Namespace: o.namespace}
 	var waiting []string
 	for _, state := range States {

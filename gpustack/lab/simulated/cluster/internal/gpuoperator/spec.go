@@ -22,6 +22,9 @@ type Spec struct {
 			MaxUnavailable string `json:"maxUnavailable"`
 		} `json:"rollingUpdate"`
 	} `json:"daemonsets"`
+	PSA struct {
+		Enabled *bool `json:"enabled"`
+	} `json:"psa"`
 	CDI struct {
 		Enabled          *bool `json:"enabled"`
 		NRIPluginEnabled *bool `json:"nriPluginEnabled"`
