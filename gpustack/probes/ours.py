@@ -11,6 +11,12 @@ from gpustack.config.egress import PATHS
 
 KUBECONFIGS = ("admin", "super-admin", "kubelet", "controller-manager", "scheduler")
 FILES = {
+    "gpu-operator": (
+        "/etc/containerd/conf.d/99-nvidia.toml", "/usr/local/nvidia/toolkit", "/run/nvidia/validations",
+        "/run/nvidia/toolkit",
+    ),
+    "storage": ("/etc/kubernetes/gpustack-storage",),
+    "helm": ("/usr/local/lib/gpustack/helm", "/var/lib/gpustack/charts"),
     "workers": ("/run/gpustack-join.yaml", "/etc/kubernetes/bootstrap-kubelet.conf"),
     "flannel": (
         "/etc/cni/net.d/10-flannel.conflist", "/run/flannel", "/var/lib/cni/flannel", "/var/lib/cni/networks/cbr0",
@@ -86,6 +92,10 @@ def probe(step: str, more: str = "") -> Probe[tuple[Trace, ...]]:
     return Probe(f"ours.{step}", Lines(f"{files((*FILES[step], *PATHS.get(step, ())))}{more}exit 0"), traces)
 
 
+# Its operands leave them, and nobody else's; device descriptions are made anew by whoever needs them.
+GPU_OPERATOR = probe("gpu-operator")
+STORAGE = probe("storage")
+HELM = probe("helm")
 WORKERS = probe("workers")
 FLANNEL = probe(
     "flannel",
@@ -178,6 +188,9 @@ done | sort -u
 
 # By step, the last step first.
 OURS: Mapping[str, Probe[tuple[Trace, ...]]] = {
+    "gpu-operator": GPU_OPERATOR,
+    "storage": STORAGE,
+    "helm": HELM,
     "workers": WORKERS,
     "flannel": FLANNEL,
     "control-plane": CONTROL_PLANE,
