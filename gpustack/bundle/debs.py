@@ -82,8 +82,8 @@ def _pack(recipe: Recipe, architecture: str, out: Path) -> None:
         (root / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(program, root / place)
         (root / place).chmod(0o755)
-    for place, target in recipe.links.items():
-        (root / place).symlink_to(target)
+    for place, leads_to in recipe.links.items():
+        (root / place).symlink_to(leads_to)
     root.mkdir(exist_ok=True)
     kibibytes = sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) // 1024
     control = root / "DEBIAN"
