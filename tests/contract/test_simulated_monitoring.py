@@ -156,7 +156,9 @@ def test_webhooks_are_refused_in_clear_words() -> None:
 def test_tls_without_webhooks_waits_for_a_secret_that_nobody_writes() -> None:
     words = ("--set", "prometheusOperator.admissionWebhooks.enabled=false", "--set", RELEASE)
     found = rendered("monitoring", CHART, *words)
-    (operator,) = (one for one in found if (one["kind"], one["metadata"]["name"]) == ("Deployment", "monitoring-operator"))
+    (operator,) = (
+        one for one in found if (one["kind"], one["metadata"]["name"]) == ("Deployment", "monitoring-operator")
+    )
     wanted = [{"name": "tls-secret", "secret": {"secretName": "monitoring-admission"}}]
     assert operator["spec"]["template"]["spec"]["volumes"] == wanted
     assert "monitoring-admission" not in {one["metadata"]["name"] for one in found}
