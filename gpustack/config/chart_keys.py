@@ -1,7 +1,7 @@
 """Which keys a Helm chart knows. Helm ignores all others without a word, so they are told before it runs.
 
-The lists in gpustack/versions/charts are facts derived from the values.yaml of the real charts by scripts/chart-keys, each
-with source, commit and hash in its first lines.
+The lists in gpustack/versions/charts are facts derived from the values.yaml of the real charts by scripts/chart-keys,
+each with source, commit and hash in its first lines.
 """
 
 import re
@@ -30,7 +30,7 @@ class Key:
 
 @cache
 def keys_of(chart: str) -> Key:
-    """`chart` is name and version, such as kube-prometheus-stack-88.5.3. Raises FileNotFoundError for one without list."""
+    """`chart` is name and version, such as kube-prometheus-stack-88.5.3. Raises FileNotFoundError for another."""
     return parsed((CHARTS / f"{chart}.keys").read_text())
 
 
@@ -51,7 +51,7 @@ def parsed(text: str) -> Key:
 
 
 def judged(file: str, chart: str, values: Mapping[str, Any]) -> list[Complaint]:
-    """Every key in `values` that the chart does not know or knows as something else. Null, which deletes, is always right."""
+    """Every key in `values` that the chart does not know, or knows as something else. Null deletes, and is right."""
     root = keys_of(chart)
     return [
         complaint

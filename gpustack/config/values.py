@@ -6,6 +6,7 @@ to Helm it means that the chart's own default is to go.
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,10 @@ from gpustack.config.yaml_files import judged as judged_yaml
 
 LOCAL = Path("/etc/gpustack/values")
 ENDING = ".yaml"
-# Charts and rules carry Go templates: {{ $labels.x }}, {{ .Values.y }}, {{ template "z" . }}. A bare name, alone or with a
-# filter, an attribute or a call, is Jinja, and so is a text in single quotes.
-JINJA = re.compile(r"\{%|\{#|\{\{-?\s*(?:'|(?!(?:end|else|break|continue|now)\b)[A-Za-z_]\w*\s*(?:-?\}\}|[|.(\[]))")
+# Charts and rules carry Go templates: {{ $labels.x }}, {{ .Values.y }}, {{ template "z" . }}. A bare name, alone or
+# with a filter, an attribute or a call, is Jinja, and so is a text in single quotes.
+GO_ALONE = "end|else|break|continue|now"
+JINJA = re.compile(rf"\{{[%#]|\{{\{{-?\s*(?:'|(?!(?:{GO_ALONE})\b)[A-Za-z_]\w*(?:[.(\[]|\s*(?:-?\}}\}}|\|)))")
 
 
 def folder(source: Path | None) -> Path:
@@ -39,13 +41,18 @@ def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def ours(release: str) -> dict[str, Any]:
+@cache
+def ours(release: str) -> Mapping[str, Any]:
     """The values that gpustack ships. Raises FileNotFoundError where it ships none."""
-    return loaded(shipped_values() / f"{release}{ENDING}")
+    found: dict[str, Any] = loaded(shipped_values() / f"{release}{ENDING}")
+    return found
 
 
 def theirs(source: Path | None, release: str, chart: str) -> tuple[dict[str, Any], list[Complaint]]:
-    """The operator's values, and what is wrong with them; with a complaint they are not to be used. No file: no values."""
+    """The operator's values, and what is wrong with them; with a complaint they are not to be used. No file: no values.
+    `chart` is name and version, such as kube-prometheus-stack-88.5.3."""
+    from yaml import YAMLError
+
     path = folder(source) / f"{release}{ENDING}"
     if not path.exists():
         return {}, []
@@ -55,8 +62,11 @@ def theirs(source: Path | None, release: str, chart: str) -> tuple[dict[str, Any
         return {}, [
             Complaint(str(path), "", "an encrypted file", "plain YAML; secrets are files of the spec", "values-shape")
         ]
-    found = loaded(path)
-    if not isinstance(found, Mapping):
+    try:
+        found = loaded(path)
+    except YAMLError as error:  # a tag of Ansible's, which the first reading passes over
+        return {}, [Complaint(str(path), "", f"no YAML for Helm ({error})", "plain YAML, no tags", "config-not-yaml")]
+    if not isinstance(found, dict):
         return {}, [Complaint(str(path), "", shape(found), "a mapping of values", "values-shape")]
     return found, [*jinja(str(path), "", found), *judged_keys(str(path), chart, found)]
 

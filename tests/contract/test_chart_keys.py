@@ -1,4 +1,4 @@
-"""Our Helm values against what the real charts know: derived facts, and the values.yaml themselves where they are at hand."""
+"""Our Helm values against what the real charts know: derived facts, and their values.yaml where these are at hand."""
 
 import hashlib
 import json
@@ -66,7 +66,7 @@ def test_facts_are_those_of_the_real_charts(path: Path) -> None:
         words += ["--values", prefix, url, str(file)]
     words += [word for also in header(path, "also") for word in ("--also", *also)]
     words += [word for (prefix,) in header(path, "open") for word in ("--open", prefix)]
-    command = [sys.executable, ROOT / "scripts" / "chart-keys", path.stem, *words]
+    command = [sys.executable, str(ROOT / "scripts" / "chart-keys"), path.stem, *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == path.read_text()
 
@@ -123,8 +123,9 @@ def knows(key: Key, path: tuple[str, ...]) -> bool:
 
 def unsaid(schema: dict[str, Any], values: dict[str, Any], path: str = "") -> list[str]:
     """Keys of values.yaml that its schema has no word about."""
-    known, found = schema.get("properties"), []
-    for name, value in values.items() if known is not None else ():
+    known: dict[str, Any] = schema.get("properties", {})
+    found: list[str] = []
+    for name, value in values.items() if known else ():
         if name not in known:
             found.append(f"{path}{name}")
         elif isinstance(value, dict):
