@@ -146,11 +146,11 @@ def dressed(row: Row, asked: Asked, seen: Seen | None, pods: Sequence[str]) -> R
 
 
 def unseen(place: Place, found: Series | str, named: set[str]) -> list[Sample]:
-    """GPUs of a node that have a series and met no pod anywhere, the newest sample of each."""
+    """GPUs of a node that have a series and met no pod anywhere: the newest sample of each, which says whose it is."""
     if isinstance(found, str):
         return []
-    uuids = dict.fromkeys(one.uuid for one in found.samples if one.node == place.node and one.uuid not in named)
-    return [found.of(uuid)[0] for uuid in uuids]
+    newest = [found.of(uuid)[0] for uuid in dict.fromkeys(one.uuid for one in found.samples) if uuid not in named]
+    return [one for one in newest if one.node == place.node]
 
 
 def series(row: Row, asked: Asked, seen: Seen | None, pods: Sequence[str]) -> Link:

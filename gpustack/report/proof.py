@@ -61,7 +61,7 @@ def reasons(console: Console, done: Proof, clean: Clean) -> None:
     """Each once, with the GPUs that it is of."""
     folded: dict[tuple[str, str, Outcome], list[str]] = {}
     for row in done.rows:
-        for name, link in row.links:
+        for name, link in row.links if row.uuid else row.links[:1]:  # what nobody named was not looked for
             if text := link.why or link.note:
                 folded.setdefault((name, text, link.outcome), []).append(called(row))
     if folded:
