@@ -11,6 +11,10 @@ from gpustack.config.egress import PATHS
 
 KUBECONFIGS = ("admin", "super-admin", "kubelet", "controller-manager", "scheduler")
 FILES = {
+    "gpu-driver": (
+        "/etc/apt/sources.list.d/gpustack-nvidia.sources", "/etc/apt/keyrings/gpustack-nvidia.gpg",
+        "/etc/apt/apt.conf.d/52gpustack-nvidia-driver", "/etc/modprobe.d/gpustack-nouveau.conf",
+    ),
     "workers": ("/run/gpustack-join.yaml", "/etc/kubernetes/bootstrap-kubelet.conf"),
     "flannel": (
         "/etc/cni/net.d/10-flannel.conflist", "/run/flannel", "/var/lib/cni/flannel", "/var/lib/cni/networks/cbr0",
@@ -86,6 +90,7 @@ def probe(step: str, more: str = "") -> Probe[tuple[Trace, ...]]:
     return Probe(f"ours.{step}", Lines(f"{files((*FILES[step], *PATHS.get(step, ())))}{more}exit 0"), traces)
 
 
+GPU_DRIVER = probe("gpu-driver")
 WORKERS = probe("workers")
 FLANNEL = probe(
     "flannel",
@@ -178,6 +183,7 @@ done | sort -u
 
 # By step, the last step first.
 OURS: Mapping[str, Probe[tuple[Trace, ...]]] = {
+    "gpu-driver": GPU_DRIVER,
     "workers": WORKERS,
     "flannel": FLANNEL,
     "control-plane": CONTROL_PLANE,

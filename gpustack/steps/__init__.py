@@ -10,6 +10,7 @@ from gpustack.steps import (
     dashboards,
     firewall,
     flannel,
+    gpu_driver,
     gpu_metrics,
     gpu_operator,
     gpu_sharing,
@@ -38,6 +39,7 @@ STEPS: tuple[Step, ...] = (
     gpu_metrics.STEP,
     dashboards.STEP,
     alerts.STEP,
+    gpu_driver.STEP,
 )
 
 PROBES: tuple[Probe[Any], ...] = tuple({probe.id: probe for step in STEPS for probe in step.probes}.values())
