@@ -104,6 +104,7 @@ def test_whoever_reads_while_it_is_written_finds_whole_lines(root: Path, monkeyp
     hardware.change(root, [0, 1], ["load=training"])
     hardware.change(root, [0, 1], ["heal"])
     assert [[len(gpu.live) for gpu in moment.gpus] for moment in seen] == [[10, 10], [0, 0]]
+    assert [moment.others for moment in seen] == [(), ()]
 
 
 def test_events_are_appended(root: Path) -> None:
