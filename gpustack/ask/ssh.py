@@ -70,6 +70,26 @@ def begun(connection: "Connection", command: str) -> Any:
     return channel
 
 
+def dial(connection: "Connection", address: str, port: int) -> Any:
+    """A stream to an address as the host sees it. Raises ConnectionRefusedError in the words of sshd, which has but a
+    few: that it may not forward (AllowTcpForwarding), or that nobody listens there."""
+    from paramiko import ChannelException, SSHException
+
+    transport = connection.transport
+    assert transport is not None
+    try:
+        return transport.open_channel("direct-tcpip", (address, port), ("127.0.0.1", 0), timeout=CONNECT_LIMIT)
+    except ChannelException as error:
+        raise ConnectionRefusedError(f"{address}:{port}: {error.text or 'refused'}") from error
+    except (SSHException, EOFError) as error:
+        raise ConnectionRefusedError(f"{address}:{port}: {error or 'the SSH connection ended'}") from error
+
+
+def alive(connection: "Connection") -> bool:
+    transport = connection.transport
+    return transport is not None and bool(transport.is_active())
+
+
 def late(error: Exception, started: float) -> Exception:
     """Paramiko has many words for a host that keeps silent; what they have in common is the time they take."""
     from paramiko import AuthenticationException, BadHostKeyException

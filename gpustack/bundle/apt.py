@@ -10,6 +10,7 @@ from gpustack.bundle.keys import Signer
 from gpustack.bundle.programs import run
 
 ORIGIN = "gpustack bundle mirror"
+KEY = "Release.key"  # of a flat repository
 
 
 def flat(name: str, debs: list[Made], signer: Signer) -> Part:
@@ -25,7 +26,7 @@ def _flat(debs: list[Made], signer: Signer, out: Path) -> None:
             shutil.copyfile(made[deb], out / architecture / deb)
     _packages(out, ".", out)
     _release(out, signer, {})
-    (out / "Release.key").write_text(keys.public(signer))
+    (out / KEY).write_text(keys.public(signer))
 
 
 def dists(name: str, codenames: dict[str, list[Made]], architecture: str, signer: Signer) -> Part:

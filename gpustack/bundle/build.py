@@ -26,7 +26,7 @@ def build(
 ) -> Manifest:
     """Makes or completes the bundle in `directory`; files of it that are right stay as they are.
 
-    `kubernetes` are versions like `1.36.3` besides the version set's own. Compiling takes about 13 minutes the first
+    `kubernetes` are versions like `1.36.3` besides the version set's own. Compiling takes about half an hour the first
     time on two cores; a build with nothing new takes seconds. Raises BundleError.
     """
     if source == "official":

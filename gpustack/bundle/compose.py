@@ -18,6 +18,7 @@ from gpustack.bundle import (
     checksums,
     crds,
     debs,
+    driver_debs,
     files,
     gpu_images,
     images,
@@ -73,9 +74,10 @@ class Composer:
 
     def compose(self, kubernetes: tuple[str, ...]) -> Composed:
         programs = [*modules.parts(self.versions, kubernetes), modules.pause(), simulated_images.part()]
+        programs.append(driver_debs.part(self.versions["nvidia-driver"]))
         made = self._all([*programs, userland.part()])
         single = [*self._files(made), *self._charts(made)]
-        placed = [*self._apt(kubernetes, made), *single, *self._checksums(single)]
+        placed = [*self._apt(kubernetes, made), *self._nvidia_apt(made), *single, *self._checksums(single)]
         layout, labels, blobs = self._images(kubernetes, made)
         placed.append(self._place("bin/mirror", made["mirror"], "mirror", "distribution"))
         return Composed(placed + blobs, layout, labels, userland.packages(made["userland"]))
@@ -119,6 +121,31 @@ class Composer:
                     yield self._place(f"{below}/{path}", signed[part.name], path, component, name, version, debs.NOTE)
                 else:
                     yield self._own(f"{below}/{path}", signed[part.name], path)
+
+    def _nvidia_apt(self, made: dict[str, Made]) -> Iterable[Placed]:
+        wanted = driver_debs.repositories(self.versions, made, self.architecture)
+        recipes = {recipe.file: recipe for repository in wanted for recipe in repository.recipes}
+        packed = self._all([debs.part(recipe, self.architecture) for recipe in recipes.values()])
+        parts = {
+            repository.below: apt.flat(
+                "apt-" + repository.below.removeprefix("files/").replace("/", "_"),
+                [packed[f"deb-{recipe.file}"] for recipe in repository.recipes],
+                self.signer,
+            )
+            for repository in wanted
+        }
+        signed = self._all(parts.values())
+        for repository in wanted:
+            index = signed[parts[repository.below].name]
+            for path in index.files:
+                if path.endswith(".deb"):
+                    name, version, _ = Path(path).name.split("_")
+                    note = recipes[f"{name}_{version}"].note
+                    place = f"{repository.below}/{path}"
+                    yield self._place(place, index, path, repository.component, name, version, note)
+                else:
+                    place = repository.key if path == apt.KEY else f"{repository.below}/{path}"
+                    yield self._own(place, index, path)
 
     def _files(self, made: dict[str, Made]) -> Iterable[Placed]:
         """Adds the manifests to MADE, for they name images."""

@@ -5,7 +5,7 @@ those of kubernetes/release (cmd/krel/templates/latest, before its pull request 
 """
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gpustack.bundle.cache import Made, Part, digest
@@ -19,12 +19,14 @@ SOURCE_DATE = "1793491200"  # of everything inside a package: 2026-11-01
 
 @dataclass(frozen=True)
 class Recipe:
-    """`programs` maps where a file is installed to the file; a tool part's whole output goes where `into` says."""
+    """`programs` maps where a file is installed to the file, `links` where a link is to what it leads to."""
 
     name: str
     version: str
     tools: tuple[Made, ...]
     programs: dict[str, Path]
+    links: dict[str, str] = field(default_factory=dict)
+    note: str = NOTE
 
     @property
     def file(self) -> str:
@@ -66,6 +68,8 @@ def part(recipe: Recipe, architecture: str) -> Part:
         architecture,
         [made.contents for made in recipe.tools],
         sorted(recipe.programs),
+        sorted(recipe.links.items()),
+        recipe.note,
     )
     return Part(f"deb-{recipe.file}", inputs, lambda out: _pack(recipe, architecture, out))
 
@@ -78,6 +82,9 @@ def _pack(recipe: Recipe, architecture: str, out: Path) -> None:
         (root / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(program, root / place)
         (root / place).chmod(0o755)
+    for place, leads_to in recipe.links.items():
+        (root / place).symlink_to(leads_to)
+    root.mkdir(exist_ok=True)
     kibibytes = sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) // 1024
     control = root / "DEBIAN"
     control.mkdir()
@@ -87,7 +94,7 @@ def _pack(recipe: Recipe, architecture: str, out: Path) -> None:
             (control / script).chmod(0o755)
     if (source / "conffiles").exists():
         shutil.copyfile(source / "conffiles", control / "conffiles")
-    fields = (source / "control").read_text().strip().splitlines()
+    fields = (source / "control").read_text().strip().replace("{version}", recipe.version).splitlines()
     description = fields.pop()
     fields[1:1] = [
         f"Version: {recipe.version}",
@@ -96,7 +103,7 @@ def _pack(recipe: Recipe, architecture: str, out: Path) -> None:
         "Priority: optional",
         f"Installed-Size: {kibibytes}",
     ]
-    (control / "control").write_text("\n".join([*fields, description, f" {NOTE}"]) + "\n")
+    (control / "control").write_text("\n".join([*fields, description, f" {recipe.note}"]) + "\n")
     target = out / f"{recipe.file}_{architecture}.deb"
     run(
         ["dpkg-deb", "--root-owner-group", "-Zzstd", "-z3", "--build", root, target],

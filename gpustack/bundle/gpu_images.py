@@ -13,7 +13,9 @@ from gpustack.bundle.rootfs import ACCOUNTS, Content, libc, shell
 from gpustack.bundle.versions import Versions
 
 BASE = "libc and busybox are the building machine's Debian packages"
-PACKAGE = "/artifacts/deb/usr"  # where nvidia-ctk-installer looks on a Debian or Ubuntu host
+# Where nvidia-ctk-installer looks on a Debian or Ubuntu host. On a host with rpm, and here where it is told of no host
+# (busybox is called rpm, too), it looks into /artifacts/rpm.
+PACKAGE = "/artifacts/deb/usr"
 # What the installer copies besides, and what no Go module has: nothing calls it where devices come by CDI.
 CLI = b"""#!/bin/sh
 echo "nvidia-container-cli is not part of this bundle: containers get their GPUs by CDI" >&2
@@ -63,6 +65,7 @@ def _toolkit(versions: Versions, made: Mapping[str, Made]) -> Recipe:
     work: Content = {
         "/work/nvidia-ctk-installer": programs["nvidia-ctk-installer"],
         "/work/nvidia-toolkit": Link("/work/nvidia-ctk-installer"),
+        "/artifacts/rpm": Link("deb"),
     }
     path = PATH[0].replace("PATH=", "PATH=/work:")
     return Recipe(

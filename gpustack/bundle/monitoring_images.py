@@ -13,7 +13,7 @@ from gpustack.bundle.rootfs import ACCOUNTS, libc, shell
 from gpustack.bundle.versions import Versions
 
 NOBODY = "65534:65534"
-STATIC = "static programs on an empty base: no shell, no certificates of public authorities"
+STATIC = "static programs on an empty base: no shell, no certificates of public authorities, no example configuration"
 
 
 def monitoring(versions: Versions, made: Mapping[str, Made]) -> list[Recipe]:
@@ -26,14 +26,12 @@ def monitoring(versions: Versions, made: Mapping[str, Made]) -> list[Recipe]:
             ("/bin/prometheus", "/bin/promtool"),
             f"{STATIC}; of service discovery only Kubernetes, files and HTTP; no web pages, the API is whole",
             directory="/prometheus",
-            arguments=("--config.file=/etc/prometheus/prometheus.yml", "--storage.tsdb.path=/prometheus"),
         ),
         _static(
             f"quay.io/prometheus/alertmanager:v{v['alertmanager']}",
             made["alertmanager"],
             ("/bin/alertmanager", "/bin/amtool"),
             directory="/alertmanager",
-            arguments=("--config.file=/etc/alertmanager/alertmanager.yml", "--storage.path=/alertmanager"),
         ),
         _static(operator.format("prometheus-operator"), made["prometheus-operator"], ("/bin/operator",)),
         _static(
@@ -59,11 +57,10 @@ def _static(
     differs: str = STATIC,
     *,
     directory: str = "/",
-    arguments: tuple[str, ...] = (),
 ) -> Recipe:
     """`made` is named after its component; the first program is the entry point."""
     files = {path: made[Path(path).name] for path in programs}
-    config = {"Entrypoint": [programs[0]], "Cmd": list(arguments), "User": NOBODY, "WorkingDir": directory}
+    config = {"Entrypoint": [programs[0]], "User": NOBODY, "WorkingDir": directory}
     return Recipe(reference, made.name, (made,), lambda: [ACCOUNTS, files], config, differs)
 
 

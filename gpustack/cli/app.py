@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from gpustack.cli import bundle, init, install, kubeconfig, lab, look, reset
+from gpustack.cli import access, bundle, init, install, kubeconfig, lab, look, prove, reset
 from gpustack.cli.door import door
 
 app = typer.Typer(
@@ -21,10 +21,12 @@ app.command(rich_help_panel=SETUP)(init.init)
 app.command(rich_help_panel=SETUP)(install.plan)
 app.command(rich_help_panel=SETUP)(install.install)
 app.command(rich_help_panel=SETUP)(install.verify)
+app.command(rich_help_panel=SETUP)(prove.prove)
 app.command(rich_help_panel=SETUP)(reset.reset)
 app.command(rich_help_panel=LOOK)(look.explain)
 app.command(rich_help_panel=LOOK)(look.snapshot)
 app.command(rich_help_panel=LOOK)(kubeconfig.kubeconfig)
+app.command("access", rich_help_panel=LOOK)(access.access)
 app.add_typer(bundle.app, name="bundle", rich_help_panel=TOOLS)
 app.add_typer(lab.app, name="lab", rich_help_panel=TOOLS)
 app.command(rich_help_panel=TOOLS)(look.version)

@@ -15,14 +15,6 @@ if TYPE_CHECKING:
     from gpustack.ask.probe import Answer
     from gpustack.config.inventory import Inventory
 
-# What the cluster itself says it is, not a file that somebody may have left; kubeadm writes nothing on the host.
-SCRIPT = """
-config=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s -n kube-system \
-  get configmap kubeadm-config -o 'jsonpath={.data.ClusterConfiguration}') || exit
-printf '%s\\n' "$config" |
-  kubeadm kubeconfig user --config /dev/stdin --client-name "$CLIENT" --org "$GROUP" --validity-period "$VALIDITY"
-"""
-LIMIT = 25
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.@:_-]*")
 
 
@@ -74,24 +66,17 @@ def signed(inventory: "Inventory", exported: dict[str, str]) -> str:
 
     Raises UnreachableError, and RolloutError when kubeadm refuses.
     """
-    from secrets import token_hex
+    from gpustack.ask.reach import HostRefused
+    from gpustack.proof.credential import CERTIFICATE, answers
 
-    from gpustack.ask import reach
-    from gpustack.ask.answers import parse
-    from gpustack.ask.probe import Answer, Probe, Shell
-    from gpustack.ask.script import last, render
-
-    probe: Probe[str] = Probe("kubeadm.kubeconfig", Shell(SCRIPT), lambda answer: answer.out, limit=LIMIT)
     refused = []
     for host in inventory.control_planes:
-        marker = token_hex(16)
         try:
-            lines = reach.run(host, render([probe], marker, exported), last=last(marker))
-            answers = list(parse(lines, marker, host.name, {probe.id: probe}))
-        except reach.HostRefused as error:
+            answer = answers(host, [CERTIFICATE], exported)[CERTIFICATE.id]
+        except HostRefused as error:
             refused.append(error.reach)
             continue
-        return judged(host.name, (answers or [Answer(probe.id, host.name, -1, "", lost="no answer came")])[0])
+        return judged(host.name, answer)
     why = "\n".join(f"{found.host}: {found.why}" for found in refused)
     raise UnreachableError(refused[0].reference, "No control plane could be asked.", why, refused[0].hint)
 

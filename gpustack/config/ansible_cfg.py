@@ -30,6 +30,7 @@ class AnsibleCfg:
     remote_tmp: str = ""
     ssh_extra_args: str = ""
     ssh_retries: str = ""
+    ignored: str = ""
 
 
 def in_force(env: Mapping[str, str] = os.environ, cwd: Path | None = None) -> Path | None:
@@ -78,4 +79,6 @@ def ansible_cfg(env: Mapping[str, str] = os.environ, cwd: Path | None = None) ->
         remote_tmp=said("defaults", "remote_tmp", "ANSIBLE_REMOTE_TEMP"),
         ssh_extra_args=said("ssh_connection", "ssh_extra_args", "ANSIBLE_SSH_EXTRA_ARGS"),
         ssh_retries=said("ssh_connection", "retries", "ANSIBLE_SSH_RETRIES") or said("connection", "retries"),
+        ignored=said("defaults", "inventory_ignore_patterns", "ANSIBLE_INVENTORY_IGNORE_REGEX")
+        or said("inventory", "ignore_patterns"),
     )

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from gpustack.config.ansible_cfg import ansible_cfg
-from gpustack.config.complaint import refuse
+from gpustack.config.complaint import Complaint, refuse
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.judge import judge
 from gpustack.config.listing import Listing, begin, chosen, finished
 from gpustack.config.spec import Spec
+from gpustack.config.values import strangers, theirs
+from gpustack.config.versions import version_set
 from gpustack.config.yaml_files import judged
 from gpustack.errors import ConfigError
 
@@ -123,5 +125,19 @@ def load(option: Path | None, *, become_password: str | None = None, started: Li
     all mistakes at once."""
     raw = read(started.source if started else chosen(option), started)
     hosts, spec, complaints = judge(raw.source, raw.groups, raw.variables, ansible_cfg(), become_password)
-    refuse(complaints)
-    return Inventory(raw.source, hosts, spec)
+    values, of_values = values_of(raw.source, spec)
+    refuse([*complaints, *of_values])
+    return Inventory(raw.source, hosts, spec, values)
+
+
+def values_of(source: Path | None, spec: Spec) -> tuple[dict[str, dict[str, Any]], list[Complaint]]:
+    """The operator's values by Helm release, and what is wrong with them."""
+    charts = version_set(spec.versions).charts
+    releases = {spec.monitoring.release: "kube-prometheus-stack", spec.gpu.release: "gpu-operator"}
+    found, complaints = {}, strangers(source, releases)
+    for release, chart in releases.items():
+        said, wrong = theirs(source, release, f"{chart}-{charts[chart].version}")
+        complaints += wrong
+        if said:
+            found[release] = said
+    return found, complaints

@@ -42,6 +42,11 @@ def chosen(option: Path | None, env: Mapping[str, str] = os.environ) -> Path | N
     return path
 
 
+def ignored() -> str:
+    """Of an inventory that is a folder Ansible would read `values/` as hosts and groups: it is ours, and Helm's."""
+    return ",".join(filter(None, (ansible_cfg().ignored, "^values$")))
+
+
 def begin(source: Path) -> Listing:
     """Raises ConfigError where there is no Ansible."""
     program = Path(sys.executable).with_name("ansible-inventory")
@@ -50,6 +55,7 @@ def begin(source: Path) -> Listing:
         "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "1",
         "ANSIBLE_DUPLICATE_YAML_DICT_KEY": "error",
         "ANSIBLE_NOCOLOR": "1",
+        "ANSIBLE_INVENTORY_IGNORE_REGEX": ignored(),
     }
     try:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)

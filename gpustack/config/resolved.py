@@ -45,7 +45,7 @@ def fingerprint_of(spec: Spec, repository: str) -> str:
 
 
 def apt_of(spec: Spec) -> dict[str, dict[str, str]]:
-    """The apt repositories; `{os}` and `{codename}` are left for the host to fill in."""
+    """The apt repositories; what differs by host is left to be filled in."""
     mirror, wanted = mirror_of(spec), minor(kubernetes_version_of(spec))
     return {
         name: {
@@ -107,6 +107,7 @@ def resolved(inventory: Inventory, endpoint: str, addresses: dict[str, str]) -> 
     whole["mirror_login"] = {"user": user, "password_file": file} if user else {}
     whole["kubernetes"] |= {"version": version, "minor": minor(version), "endpoint": endpoint}
     whole["containerd"]["version"] = containerd_version_of(spec)
+    whole["gpu"]["driver"]["version"] = driver_version_of(spec)
     whole["flannel"] |= {
         "version": versions.components["flannel"],
         "manifest": place(versions.flannel_manifest, mirror_of(spec)),

@@ -120,6 +120,9 @@ class Fingerprints(Section):
     containerd: Annotated[
         Fingerprint | None, Field(description="of download.docker.com; default: that of the version set")
     ] = None
+    nvidia: Annotated[
+        Fingerprint | None, Field(description="of NVIDIA's CUDA repository; default: that of the version set")
+    ] = None
 
 
 class Conntrack(Section):

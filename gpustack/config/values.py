@@ -1,32 +1,119 @@
-"""Values of Helm releases: ours < what follows from the spec < the operator's, merged as Helm merges."""
+"""Helm values: ours below what is computed below the operator's own, `values/<release>.yaml` beside the inventory.
 
-from collections.abc import Mapping
+They are merged as Helm merges several `--values`: maps key by key, everything else is replaced, and null stays, because
+to Helm it means that the chart's own default is to go.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
-from gpustack.config.shipped import values
+from gpustack.config.chart_keys import judged as judged_keys
+from gpustack.config.chart_keys import shape
+from gpustack.config.cluster_spec import beside
+from gpustack.config.complaint import Complaint
+from gpustack.config.shipped import values as shipped_values
+from gpustack.config.yaml_files import judged as judged_yaml
+
+LOCAL = Path("/etc/gpustack/values")
+ENDING = ".yaml"
+# Charts and rules carry Go templates: {{ $labels.x }}, {{ .Values.y }}, {{ template "z" . }}. A bare name, alone or
+# with a filter, an attribute or a call, is Jinja, and so is a text in single quotes.
+GO_ALONE = "end|else|break|continue|now"
+JINJA = re.compile(rf"\{{[%#]|\{{\{{-?\s*(?:'|(?!(?:{GO_ALONE})\b)[A-Za-z_]\w*(?:[.(\[]|\s*(?:-?\}}\}}|\|)))")
 
 
-def merged(*parts: Mapping[str, Any]) -> dict[str, Any]:
-    """The later part counts more: mappings are merged, lists and all else replaced, null takes a key away."""
-    whole: dict[str, Any] = {}
-    for part in parts:
-        whole = over(whole, part)
-    return whole
+def folder(source: Path | None) -> Path:
+    """Where the operator's values stand; `source` is the inventory, None for the local host."""
+    return beside(source) / "values" if source else LOCAL
 
 
-def over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    result = dict(below)
-    for key, value in above.items():
-        there = result.get(key)
-        result[key] = over(there, value) if isinstance(there, Mapping) and isinstance(value, Mapping) else value
+def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Later layers win. The layers are left as they are, and the result shares their innermost values."""
+    result: dict[str, Any] = {}
+    for layer in layers:
+        for key, value in layer.items():
+            below = result.get(key)
+            both = isinstance(below, Mapping) and isinstance(value, Mapping)
+            result[key] = merged(below, value) if both else value  # type: ignore[arg-type]
     return result
 
 
 @cache
 def ours(release: str) -> Mapping[str, Any]:
-    """The values of `values/<release>.yaml` that gpustack ships."""
+    """The values that gpustack ships. Raises FileNotFoundError where it ships none."""
+    found: dict[str, Any] = loaded(shipped_values() / f"{release}{ENDING}")
+    return found
+
+
+def theirs(source: Path | None, release: str, chart: str) -> tuple[dict[str, Any], list[Complaint]]:
+    """The operator's values, and what is wrong with them; with a complaint they are not to be used. No file: no values.
+    `chart` is name and version, such as kube-prometheus-stack-88.5.3."""
+    from yaml import YAMLError
+
+    path = folder(source) / f"{release}{ENDING}"
+    if not path.exists():
+        return {}, []
+    if wrong := judged_yaml(path):
+        return {}, [wrong]
+    if path.read_text().startswith("$ANSIBLE_VAULT"):
+        return {}, [
+            Complaint(str(path), "", "an encrypted file", "plain YAML; secrets are files of the spec", "values-shape")
+        ]
+    try:
+        found = loaded(path)
+    except YAMLError as error:  # a tag of Ansible's, which the first reading passes over
+        return {}, [Complaint(str(path), "", f"no YAML for Helm ({error})", "plain YAML, no tags", "config-not-yaml")]
+    if not isinstance(found, dict):
+        return {}, [Complaint(str(path), "", shape(found), "a mapping of values", "values-shape")]
+    return found, [*jinja(str(path), "", found), *judged_keys(str(path), chart, found)]
+
+
+def strangers(source: Path | None, releases: Collection[str]) -> list[Complaint]:
+    """Files that belong to no release: what stands in them would have no effect."""
+    known = [f"{release}{ENDING}" for release in releases]
+    place = folder(source)
+    found = sorted(path for path in place.iterdir() if path.name not in known) if place.is_dir() else []
+    return [
+        Complaint(str(path), "", "values of no release", ", ".join(known), "values-stranger")
+        for path in found
+        if not path.name.startswith(".") and path.suffix != ".md"
+    ]
+
+
+def loaded(path: Path) -> Any:
+    """As Helm reads it: keys are texts, and so are dates."""
     import yaml
 
-    found: dict[str, Any] = yaml.safe_load((values() / f"{release}.yaml").read_text()) or {}
+    class Loader(yaml.SafeLoader):
+        pass
+
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    return texts(yaml.load(path.read_text(), Loader=Loader) or {})  # noqa: S506 - a SafeLoader
+
+
+def texts(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {word(key): texts(inner) for key, inner in value.items()}
+    return [texts(inner) for inner in value] if isinstance(value, list) else value
+
+
+def word(key: Any) -> str:
+    return str(key).lower() if isinstance(key, bool) else "null" if key is None else str(key)
+
+
+def jinja(file: str, key: str, value: Any) -> list[Complaint]:
+    """Helm would take Jinja literally. Templates of Go's are for the chart, Prometheus or Alertmanager, and stay."""
+    pairs: Iterable[tuple[Any, Any]] = (
+        value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    )
+    found = [wrong for name, inner in pairs for wrong in jinja(file, f"{key}.{name}" if key else str(name), inner)]
+    if isinstance(value, str) and (match := JINJA.search(value)):
+        said = value[match.start() :].splitlines()[0]
+        return [Complaint(file, key, said, "a plain value, no Jinja", "config-jinja")]
     return found

@@ -11,6 +11,16 @@ from gpustack.config.egress import PATHS
 
 KUBECONFIGS = ("admin", "super-admin", "kubelet", "controller-manager", "scheduler")
 FILES = {
+    "gpu-operator": (
+        "/etc/containerd/conf.d/99-nvidia.toml", "/usr/local/nvidia/toolkit", "/run/nvidia/validations",
+        "/run/nvidia/toolkit",
+    ),
+    "gpu-driver": (
+        "/etc/apt/sources.list.d/gpustack-nvidia.sources", "/etc/apt/keyrings/gpustack-nvidia.gpg",
+        "/etc/apt/apt.conf.d/52gpustack-nvidia-driver", "/etc/modprobe.d/gpustack-nouveau.conf",
+    ),
+    "storage": ("/etc/kubernetes/gpustack-storage",),
+    "helm": ("/usr/local/lib/gpustack/helm", "/var/lib/gpustack/charts"),
     "workers": ("/run/gpustack-join.yaml", "/etc/kubernetes/bootstrap-kubelet.conf"),
     "flannel": (
         "/etc/cni/net.d/10-flannel.conflist", "/run/flannel", "/var/lib/cni/flannel", "/var/lib/cni/networks/cbr0",
@@ -86,6 +96,11 @@ def probe(step: str, more: str = "") -> Probe[tuple[Trace, ...]]:
     return Probe(f"ours.{step}", Lines(f"{files((*FILES[step], *PATHS.get(step, ())))}{more}exit 0"), traces)
 
 
+# Its operands leave them, and nobody else's; device descriptions are made anew by whoever needs them.
+GPU_OPERATOR = probe("gpu-operator")
+GPU_DRIVER = probe("gpu-driver")
+STORAGE = probe("storage")
+HELM = probe("helm")
 WORKERS = probe("workers")
 FLANNEL = probe(
     "flannel",
@@ -178,6 +193,10 @@ done | sort -u
 
 # By step, the last step first.
 OURS: Mapping[str, Probe[tuple[Trace, ...]]] = {
+    "gpu-operator": GPU_OPERATOR,
+    "gpu-driver": GPU_DRIVER,
+    "storage": STORAGE,
+    "helm": HELM,
     "workers": WORKERS,
     "flannel": FLANNEL,
     "control-plane": CONTROL_PLANE,

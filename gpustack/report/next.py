@@ -1,8 +1,13 @@
 """The next command to type, by how things stand."""
 
 from gpustack.ask.probe import CLUSTER
+from gpustack.config.inventory import Inventory
+from gpustack.proof.prove import Proof
 from gpustack.report.words import command
 from gpustack.rollout.plan import INTERRUPTED, Outcome, Plan
+
+# With one of these steps there are GPUs to prove.
+PROVABLE = {"gpu-operator", "gpu-stack", "gpu-metrics"}
 
 
 def after_look(found: Plan) -> str:
@@ -32,6 +37,8 @@ def stuck(found: Plan) -> bool:
 
 def after_install(done: Outcome) -> str:
     found = done.verification.plan
+    if found.converged and PROVABLE & {state.step for state in found.states}:
+        return command("prove", found.inventory)
     if found.converged:
         return command("kubeconfig --out kubeconfig", found.inventory)
     if done.stopped == INTERRUPTED:
@@ -40,3 +47,12 @@ def after_install(done: Outcome) -> str:
     if any(played.failures for played in done.played) or found.drifted:
         return command("plan -v", found.inventory)
     return after_look(found)
+
+
+def after_proof(done: Proof, inventory: Inventory, code: int) -> str:
+    """The steps' own checks know more of why a link does not hold; a proof of all is seen best in Grafana."""
+    if done.stopped:
+        return command("prove", inventory)
+    if code:
+        return command("verify", inventory)
+    return command("access grafana", inventory) if done.rows else ""

@@ -8,11 +8,13 @@ from typing import Literal
 
 from gpustack.ask.judge import Cure
 from gpustack.ask.judge import Outcome as Judged
+from gpustack.proof.chain import Outcome as Proven
 from gpustack.rollout.plan import Standing
 
 PLAN = "gpustack/plan/v1"
 VERIFICATION = "gpustack/verification/v1"
 OUTCOME = "gpustack/outcome/v1"
+PROOF = "gpustack/proof/v1"
 
 ExitCode = Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 70, 130]
 
@@ -137,4 +139,52 @@ class OutcomeShape:
     stopped: str | None
     evidence: str | None
     verification: LookShape
+    next: str | None
+
+
+@dataclass(frozen=True)
+class LinkShape:
+    """`link` is kernel, series or panel. `why` is null where it holds; `note` is worth knowing though it does."""
+
+    link: str
+    outcome: Proven
+    why: str | None
+    note: str | None
+
+
+@dataclass(frozen=True)
+class GpuShape:
+    """What nobody named is null. `index` is the exporter's, `bus` a PCI address."""
+
+    node: str
+    index: str | None
+    uuid: str | None
+    bus: str | None
+    model: str | None
+    links: list[LinkShape]
+
+
+@dataclass(frozen=True)
+class UnaskedShape:
+    host: str
+    why: str
+
+
+@dataclass(frozen=True)
+class ProofShape:
+    """Of `prove`. `parts` are seconds by what took them; `swept` pods of an earlier proof were removed first; `left` is
+    what could not be removed, `stopped` why it ended early, `evidence` a folder; null when there is none."""
+
+    schema: str
+    exit: ExitShape
+    proven: bool
+    taken: str
+    seconds: float
+    parts: dict[str, float]
+    swept: int
+    gpus: list[GpuShape]
+    unasked: list[UnaskedShape]
+    stopped: str | None
+    left: str | None
+    evidence: str | None
     next: str | None

@@ -3,6 +3,8 @@
 import sys
 from typing import TYPE_CHECKING
 
+from gpustack.config.inventory import Inventory
+from gpustack.proof.prove import Proof
 from gpustack.report import codes
 from gpustack.report.progress import rest
 from gpustack.rollout.plan import Outcome, Plan, Verification
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 exit_code = codes.exit_code
 outcome_code = codes.outcome_code
 reset_code = codes.reset_code
+proof_code = codes.proof_code
 
 
 def plan(found: Plan, output: str, *, verbose: bool = False) -> None:
@@ -77,6 +80,17 @@ def reset(done: ResetOutcome, output: str, *, evidence: str) -> None:
     from gpustack.report import removal_json
 
     return human.outcome(console(), done, evidence) if output == "human" else put(removal_json.text(done, evidence))
+
+
+def proof(done: Proof, inventory: Inventory, output: str, *, evidence: str = "") -> None:
+    """`evidence` is the run's folder."""
+    if output == "human":
+        from gpustack.report import proof as human
+
+        return human.proof(console(), done, inventory, evidence)
+    from gpustack.report import proof_json, proof_junit
+
+    return put(proof_json.text(done, inventory, evidence) if output == "json" else proof_junit.text(done, inventory))
 
 
 def console() -> "Console":

@@ -19,8 +19,10 @@ from gpustack.config.flows import flows
 from gpustack.config.host import CONTROL_PLANE, NODE
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import resolved
+from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.network import ADDRESS
 from gpustack.probes.system import HOSTNAME, OS
+from gpustack.steps.gpu_mode import mode
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
 
@@ -34,7 +36,22 @@ def host_facts(snapshot: Snapshot, name: str) -> dict[str, str] | None:
         named = here[HOSTNAME]
     except FactUnavailable:
         return None
-    return {"name": named, "node_ip": str(address), "os": system.id, "codename": system.codename, "arch": system.arch}
+    return {
+        "name": named,
+        "node_ip": str(address),
+        "os": system.id,
+        "codename": system.codename,
+        "version": system.version,
+        "arch": system.arch,
+        "gpu_driver": gpu_driver(here),
+    }
+
+
+def gpu_driver(here: View) -> str:
+    """Who brings the driver; empty without GPUs, and where that cannot be told: then nothing is done about it."""
+    with suppress(FactUnavailable):
+        return mode(here) if here[GPU_DEVICES] else ""
+    return ""
 
 
 def of_cluster(snapshot: Snapshot) -> dict[str, dict[str, Any]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gpustack.config.ansible_cfg import ansible_cfg
+from gpustack.config.listing import ignored
 from gpustack.config.shipped import playbooks
 from gpustack.events import Event, Reporter
 from gpustack.probes.leftovers import TEMPORARY
@@ -180,6 +181,7 @@ def environment(folder: Path, path: str) -> dict[str, str]:
         "ANSIBLE_SSH_PIPELINING": "True",
         "ANSIBLE_RETRY_FILES_ENABLED": "False",
         "ANSIBLE_NOCOLOR": "True",
+        "ANSIBLE_INVENTORY_IGNORE_REGEX": ignored(),
         "ANSIBLE_LOCAL_TEMP": str(folder / "tmp"),
         "ANSIBLE_DISPLAY_SKIPPED_HOSTS": "False",
         "ANSIBLE_GATHERING": "explicit",
@@ -195,7 +197,7 @@ def environment(folder: Path, path: str) -> dict[str, str]:
     return {
         key: value
         for key, value in own.items()
-        if key in ("PATH", "ANSIBLE_ROLES_PATH", "ANSIBLE_SSH_EXTRA_ARGS")
+        if key in ("PATH", "ANSIBLE_ROLES_PATH", "ANSIBLE_SSH_EXTRA_ARGS", "ANSIBLE_INVENTORY_IGNORE_REGEX")
         or key not in given
         or key.endswith("KEY_CHECKING")
     }

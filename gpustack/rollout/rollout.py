@@ -1,6 +1,7 @@
 """Install: per step, what differs → the playbook on those hosts → ask again → the step's checks, until they hold.
 
-A host that fails leaves the rollout, the others go on; a control plane that fails stops it.
+A host that fails leaves the rollout, the others go on; a control plane that fails stops it. A step of the cluster that
+does not come right takes with it what needs it, and no other: without Prometheus there are GPUs all the same.
 """
 
 import time
@@ -38,6 +39,7 @@ class Rollout:
     cancelled: Callable[[], str] = lambda: ""
     left: dict[str, str] = field(default_factory=dict)
     played: list[Played] = field(default_factory=list)
+    blocked: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
     stopped: str = ""
 
@@ -49,6 +51,9 @@ class Rollout:
         for index, step in enumerate(self.steps):
             if self.stopped or self.cancelled():
                 break
+            if self.blocked & set(step.needs):
+                self.blocked.add(step.id)
+                continue
             snapshot = self.one(step, snapshot, self.steps[index + 1] if index + 1 < len(self.steps) else None)
         self.stopped = self.cancelled() or self.stopped
         verified = (
@@ -81,8 +86,8 @@ class Rollout:
         self.played.append(played)
         self.asked = set()
         for name in played.failed:
-            self.leave(name, step)
-        if self.stopped:
+            self.leave(CLUSTER if step.scope == "cluster" else name, step)
+        if self.stopped or step.id in self.blocked:
             return snapshot
         probes = [*step.probes, *(following.probes if following else ())]
         return self.settle(step, due, self.ask(snapshot, probes))
@@ -127,7 +132,7 @@ class Rollout:
             snapshot = self.ask(snapshot, step.probes)
         for found in open_ones:
             self.report(Event("failed", found.where, said(found)))
-            self.leave(found.where if found.where != CLUSTER else View(snapshot, CLUSTER).acting, step)
+            self.leave(found.where, step)
         self.report(Event("done", step.id, "", time.monotonic() - started))
         return snapshot
 
@@ -152,9 +157,13 @@ class Rollout:
         """A host of which we cannot tell, or which needs a person first, must not go on to what builds on this step."""
         for found in states:
             if self.undecided(found):
-                self.leave(found.where if found.where != CLUSTER else self.inventory.control_planes[0].name, step)
+                self.leave(found.where, step)
 
     def leave(self, host: str, step: Step) -> None:
+        """A host goes no further than this step; where it is the cluster, neither does what needs the step."""
+        if host == CLUSTER:
+            self.blocked.add(step.id)
+            return
         self.left.setdefault(host, step.id)
         if any(plane.name == host for plane in self.inventory.control_planes):
             self.stopped = self.stopped or f"the control plane {host} did not get past {step.id}"

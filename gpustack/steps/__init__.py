@@ -4,10 +4,13 @@ from typing import Any
 
 from gpustack.ask.probe import Probe
 from gpustack.steps import (
+    alerts,
     containerd,
     control_plane,
+    dashboards,
     firewall,
     flannel,
+    gpu_driver,
     gpu_metrics,
     gpu_operator,
     gpu_sharing,
@@ -15,6 +18,7 @@ from gpustack.steps import (
     kubernetes,
     monitoring,
     prereqs,
+    storage,
     taint,
     workers,
 )
@@ -30,10 +34,14 @@ STEPS: tuple[Step, ...] = (
     workers.STEP,
     taint.STEP,
     helm.STEP,
+    storage.STEP,
     monitoring.STEP,
+    gpu_driver.STEP,
     gpu_operator.STEP,
     gpu_sharing.STEP,
     gpu_metrics.STEP,
+    dashboards.STEP,
+    alerts.STEP,
 )
 
 PROBES: tuple[Probe[Any], ...] = tuple({probe.id: probe for step in STEPS for probe in step.probes}.values())

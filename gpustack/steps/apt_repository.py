@@ -1,21 +1,31 @@
-"""Judges an apt repository of ours; the steps containerd and kubernetes have one each."""
+"""Judges an apt repository of ours; the steps containerd, kubernetes and gpu-driver have one each."""
+
+from collections.abc import Mapping
 
 from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
 from gpustack.config.resolved import apt_of
-from gpustack.probes.packages import REPOSITORIES, Repository
+from gpustack.probes.packages import REPOSITORIES, Repositories, Repository
 from gpustack.probes.system import OS
 
+# What NVIDIA calls a server of this architecture.
+PLATFORMS = {"amd64": "x86_64", "arm64": "sbsa"}
 
-def repository_mismatch(here: View, name: str) -> Mismatch | None:
+
+def repository_mismatch(here: View, name: str, probe: Probe[Repositories] = REPOSITORIES) -> Mismatch | None:
     """None when apt knows the repository as the spec says, with the expected key and no other."""
     system, source = here[OS], apt_of(here.spec)[name]
-    place = {
-        key: text.replace("{os}", system.id).replace("{codename}", system.codename) for key, text in source.items()
+    known = {
+        "{os}": system.id,
+        "{codename}": system.codename,
+        "{release}": system.version.replace(".", ""),
+        "{platform}": PLATFORMS.get(system.arch, system.arch),
     }
+    place = {key: filled(text, known) for key, text in source.items()}
     keyring = f"/etc/apt/keyrings/gpustack-{name}.gpg"
     wanted = Repository(place["uri"], place["suite"], place["components"], keyring, (place["fingerprint"],))
-    repositories = here[REPOSITORIES]
+    repositories = here[probe]
     if rivals := [line for line in repositories.others if place["uri"].rstrip("/") in line]:
         hint = "remove that line; gpustack keeps a file of its own"
         return Mismatch(f"other entries of {place['uri']}", "none", said(rivals), "operator", hint=hint)
@@ -24,6 +34,12 @@ def repository_mismatch(here: View, name: str) -> Mismatch | None:
         return None
     differing = "nothing" if found is None else differences(wanted, found)
     return Mismatch(f"apt repository {name}", f"{wanted.uri}, key {place['fingerprint']}", differing)
+
+
+def filled(text: str, known: Mapping[str, str]) -> str:
+    for word, value in known.items():
+        text = text.replace(word, value)
+    return text
 
 
 def differences(wanted: Repository, found: Repository) -> str:

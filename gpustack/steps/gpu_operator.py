@@ -19,9 +19,11 @@ from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, GPU_NODES
+from gpustack.probes.gpu_driver import GPU_DRIVER
+from gpustack.probes.gpu_packages import GPU_PACKAGES
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.namespaces import NAMESPACES
-from gpustack.probes.system import IDENTITY
+from gpustack.probes.system import IDENTITY, OS
 from gpustack.steps.control_plane import control_planes
 from gpustack.steps.gpu_hosts import expected, gpu_nodes, on_hosts, sharing
 from gpustack.steps.gpu_operator_values import release
@@ -141,10 +143,11 @@ STEP = Step(
     "gpu-operator",
     scope="cluster",
     probes=(
-        RELEASES, NAMESPACES, GPU_NODES, CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, IDENTITY, GPU_DEVICES,
+        RELEASES, NAMESPACES, GPU_NODES, CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, IDENTITY, OS, GPU_DEVICES,
+        GPU_PACKAGES, GPU_DRIVER,
     ),
     checks=(namespace, policy_of_others, chart, policy, labels, operands, allocatable),
-    needs=("helm", "flannel", "workers"),
+    needs=("helm", "flannel", "workers", "gpu-driver"),
     settle=420,
     applies=applies,
 )  # fmt: skip

@@ -8,6 +8,7 @@ from gpustack.config.resolved import driver_version_of
 from gpustack.config.shipped import values as shipped
 from gpustack.config.values import merged, ours
 from gpustack.steps.gpu_hosts import expected, sharing
+from gpustack.steps.gpu_mode import mode
 from gpustack.steps.release import Release
 
 CHART = "gpu-operator"
@@ -51,12 +52,7 @@ def driver(here: View) -> dict[str, Any]:
 
 def drivers_in_containers(here: View) -> bool:
     """Whether some host with GPUs gets its driver from the operator."""
-    return any(mode_of(here.on(host)) == "container" for host in expected(here))
-
-
-def mode_of(there: View) -> str:
-    mode = there.spec.gpu.driver.mode
-    return "host" if mode == "auto" else mode
+    return any(mode(here.on(host)) == "container" for host in expected(here))
 
 
 def device_plugin(here: View) -> dict[str, Any]:

@@ -11,20 +11,24 @@ Settings: source. Source: https://helm.sh/docs/intro/install
 
 from gpustack.ask.judge import Mismatch, expect
 from gpustack.ask.view import View
+from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.helm import HELM
 from gpustack.steps.control_plane import control_planes
+from gpustack.steps.gpu_hosts import expected
 from gpustack.steps.step import Step
 
 
 def program(here: View) -> Mismatch | None:
-    """Our Helm is there, runs, and has the version of the version set."""
+    """Where something is to be installed with it, our Helm is there, runs, and has the version of the version set."""
+    if not here.spec.monitoring.enabled and not expected(here):
+        return None
     return expect("Helm", here.versions.helm.version, here[HELM])
 
 
 STEP = Step(
     "helm",
     scope="cluster",
-    probes=(HELM,),
+    probes=(HELM, GPU_DEVICES),
     checks=(program,),
     needs=("control-plane",),
     applies=control_planes,

@@ -5,6 +5,7 @@ from typing import Any
 from gpustack.ask.view import View
 from gpustack.config.spec import Spec
 from gpustack.config.values import merged, ours
+from gpustack.steps.monitoring_receiver import alertmanager
 from gpustack.steps.release import Release
 
 CHART = "kube-prometheus-stack"
@@ -22,7 +23,7 @@ def release(here: View) -> Release:
     spec = here.spec
     name = spec.monitoring.release
     theirs = here.snapshot.inventory.values.get(name, {})
-    values = merged(ours("monitoring"), computed(spec), theirs)
+    values = merged(ours("monitoring"), computed(spec), {"alertmanager": alertmanager(spec)}, theirs)
     return Release(name, spec.monitoring.namespace, CHART, values, privileged=True)
 
 

@@ -4,6 +4,9 @@ import sys
 from pathlib import Path
 
 from scripts.values import cluster_rules, gpu_rules
+from scripts.values.detail import detail
+from scripts.values.health import health
+from scripts.values.overview import overview
 from scripts.values.rule_file import rule_file
 
 VALUES = Path(__file__).resolve().parents[2] / "values"
@@ -21,7 +24,13 @@ def files() -> dict[Path, str]:
             "gpustack-certificates": ("30s", cluster_rules.certificates()),
         }
     )
-    return {VALUES / "rules" / "gpu-recording.yaml": recording}
+    dashboards = VALUES / "dashboards"
+    return {
+        VALUES / "rules" / "gpu-recording.yaml": recording,
+        dashboards / "gpu-overview.json": overview(),
+        dashboards / "gpu-detail.json": detail(),
+        dashboards / "gpu-health.json": health(),
+    }
 
 
 def main(*, check: bool) -> int:

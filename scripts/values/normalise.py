@@ -1,8 +1,8 @@
 """From an exporter's series to one series per GPU: PromQL text, one expression per recorded name.
 
 Every expression takes `max by` a fixed set of labels. So a second job that scrapes the same exporter changes nothing,
-an exporter's restart (another `instance`) and a new driver (another label) break no line, and blank values are gone: DCGM
-marks what it cannot say by huge numbers (2^31, 2^47 or 2^63), which old exporters print.
+an exporter's restart (another `instance`) and a new driver (another label) break no line, and blank values are gone:
+DCGM marks what it cannot say by huge numbers (2^31, 2^47 or 2^63), which old exporters print.
 """
 
 from dataclasses import dataclass, field

@@ -13,7 +13,15 @@ from gpustack.steps import STEPS
 
 ROLES = playbooks() / "roles"
 # Roles without a reset of their own, and why.
-WITHOUT = {"taint": "it takes a taint from a node, and the node goes with the cluster"}
+OBJECTS = "what it makes are objects of the cluster, and go with it"
+WITHOUT = {
+    "taint": "it takes a taint from a node, and the node goes with the cluster",
+    "monitoring": OBJECTS,
+    "gpu-sharing": OBJECTS,
+    "gpu-metrics": OBJECTS,
+    "dashboards": OBJECTS,
+    "alerts": OBJECTS,
+}
 UNDONE = [step.id for step in reversed(STEPS) if step.id not in WITHOUT]
 every_undone = pytest.mark.parametrize("step", UNDONE)
 

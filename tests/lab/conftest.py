@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import yaml
 
 from gpustack import lab
 from gpustack.cli.bundle import default_directory
@@ -45,15 +46,33 @@ def mirror(bundle: Path) -> lab.Mirror:
     )
 
 
+def unmonitored(made: lab.Lab) -> None:
+    """Tests of hosts and of the cluster itself do without what is installed into it."""
+    path = made.inventory / "group_vars" / "all" / "gpustack.yml"
+    said = yaml.safe_load(path.read_text())
+    said["gpustack"]["monitoring"] = {"enabled": False}
+    path.write_text(yaml.safe_dump(said, sort_keys=False))
+
+
 @pytest.fixture(scope="module")
 def make_lab(mirror: lab.Mirror) -> Iterator[Callable[..., lab.Lab]]:
     """`make_lab(name, releases)` brings a lab up; all of them are down at the end of the file."""
     made: list[lab.Lab] = []
 
-    def make(name: str, releases: list[str], *, served: bool = True, internet: bool = False) -> lab.Lab:
+    def make(
+        name: str,
+        releases: list[str],
+        *,
+        served: bool = True,
+        internet: bool = False,
+        monitored: bool = False,
+        gpus: str = "",
+    ) -> lab.Lab:
         whole = f"t{os.getpid()}-{name}"
         lab.down(whole)
-        made.append(lab.up(whole, releases=releases, mirror=mirror if served else None, internet=internet))
+        made.append(lab.up(whole, releases=releases, mirror=mirror if served else None, internet=internet, gpus=gpus))
+        if not monitored:
+            unmonitored(made[-1])
         return made[-1]
 
     yield make

@@ -55,10 +55,8 @@ def fit(root: Path, lab: str, host: str, count: int, key: str) -> None:
     if not count or (home / "state").exists():
         return
     made = model(key)
-    (home / "pci").mkdir(parents=True, exist_ok=True)
     for index in range(count):
-        if not (home / "pci" / pci.bus(index)).exists():
-            pci.write(home / "pci", index, made)
+        pci.write(home / "pci", index, made)
     (home / "events").touch()
     # Last: what is complete has a state.
     fresh = home / "state.new"

@@ -22,7 +22,7 @@ def bus(index: int) -> str:
 def write(directory: Path, index: int, model: Model) -> None:
     """The function of one GPU below DIRECTORY."""
     function = directory / bus(index)
-    function.mkdir(parents=True)
+    function.mkdir(parents=True, exist_ok=True)
     ids = {"vendor": VENDOR, "device": model.device, "subsystem_vendor": VENDOR, "subsystem_device": model.device}
     for name, value in ids.items():
         (function / name).write_text(f"{value:#06x}\n")

@@ -8,6 +8,7 @@ import pytest
 from gpustack.bundle import (
     charts,
     crds,
+    driver_debs,
     files,
     gpu_images,
     images,
@@ -33,6 +34,7 @@ def replace_compilers(patch: pytest.MonkeyPatch, home: Path) -> None:
     patch.setattr(crds, "prometheus", lambda *_: texts("prometheus-crds", (miniature.CRDS["prometheus-crds"],)))
     patch.setattr(crds, "nfd", lambda _: texts("nfd-crds", (miniature.CRDS["nfd-crds"],)))
     patch.setattr(simulated_images, "part", lambda: texts("simulated-cluster", miniature.SIMULATED))
+    patch.setattr(driver_debs, "part", lambda _: scripts("simulated-driver", dict.fromkeys(miniature.DRIVER, "driver")))
     patch.setattr(charts, "CHARTS", home / "charts")
     for module in (images, monitoring_images, gpu_images, simulated_images):
         patch.setattr(module, "network", lambda _: {"/usr/sbin/iptables": b"iptables"}, raising=False)

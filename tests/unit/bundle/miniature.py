@@ -13,7 +13,14 @@ KUBERNETES = (
     "kube-scheduler",
     "kube-proxy",
 )
-TOOLKIT = ("nvidia-ctk", "nvidia-cdi-hook", "nvidia-container-runtime", "nvidia-ctk-installer")
+TOOLKIT = (
+    "nvidia-ctk",
+    "nvidia-cdi-hook",
+    "nvidia-container-runtime",
+    "nvidia-container-runtime-hook",
+    "nvidia-ctk-installer",
+)
+DRIVER = ("libnvidia-ml.so", "libcuda.so", "nvidia-smi", "nvidia.ko")
 OUTPUTS = {
     "containerd": ("containerd", "containerd-shim-runc-v2", "ctr"),
     "runc": ("runc",),

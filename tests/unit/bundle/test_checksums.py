@@ -10,7 +10,7 @@ from gpustack.bundle import keys
 from gpustack.bundle.manifest import KEY
 from gpustack.errors import BundleError
 
-REPOSITORIES = ("pkgs.k8s.io/", "download.docker.com/")
+REPOSITORIES = ("pkgs.k8s.io/", "download.docker.com/", "developer.download.nvidia.com/", "nvidia.github.io/")
 
 
 def test_every_file_outside_the_repositories_is_listed(built: Path) -> None:

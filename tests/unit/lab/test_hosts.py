@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.errors import LabError
-from gpustack.lab.bring_up import judge
+from gpustack.lab.bring_up import _same, judge
 from gpustack.lab.hosts import machine_name, nspawn
 from gpustack.lab.state import MOST_HOSTS, Host
 from tests.unit.lab.records import HOSTS, record
@@ -54,6 +54,16 @@ def test_everything_wrong_is_said_at_once(name: str, releases: list[str], addres
         judge(name, releases, addresses)
     assert caught.value.reference == "lab-bad-request"
     assert len(caught.value.why.splitlines()) == complaints
+
+
+@pytest.mark.parametrize("found", [(0, ""), (2, "T4"), (1, "H100")])
+def test_a_lab_with_other_gpus_is_another(tmp_path: Path, found: tuple[int, str]) -> None:
+    there = replace(record(tmp_path), hosts=tuple(replace(host, gpus=2, model="H100") for host in HOSTS))
+    releases = [host.os for host in HOSTS]
+    _same(there, releases, 0, {host.name: (2, "H100") for host in HOSTS}, internet=False)
+    with pytest.raises(LabError, match="up with other hosts") as caught:
+        _same(there, releases, 0, {"host1": (2, "H100"), "host2": found}, internet=False)
+    assert "host1 with 2 GPUs H100" in caught.value.why
 
 
 def test_a_good_request() -> None:

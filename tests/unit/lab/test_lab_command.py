@@ -1,14 +1,19 @@
 """`gpustack lab` as typed; what it does to hosts is tested in tests/lab/test_lab_hosts.py."""
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from gpustack.cli import lab as cli_lab
+from gpustack.cli import lab_gpu
 from gpustack.cli.lab import app
 from gpustack.errors import LabError
 from gpustack.lab import locks, state
+from gpustack.lab.hosts import root_of
+from gpustack.lab.simulated import hardware
 from gpustack.lab.state import Source
 from tests.unit.lab.records import record
 
@@ -68,3 +73,61 @@ def test_without_a_lab(words: tuple[str, ...]) -> None:
 def test_a_mirror_is_a_directory_or_a_url_with_a_key(tmp_path: Path) -> None:
     assert refused("up", "--mirror", "http://mirror.example").reference == "lab-mirror-unknown-key"
     assert refused("up", "--mirror", str(tmp_path / "none")).reference == "lab-mirror-missing"
+
+
+@pytest.fixture
+def fitted(tmp_path: Path) -> Path:
+    """The root of host1, a host with two GPUs, of a lab that says so; host2 has none."""
+    made = record(tmp_path / "state")
+    made = replace(made, hosts=(replace(made.hosts[0], gpus=2, model="H100"), made.hosts[1]))
+    state.write(made)
+    root = root_of(made, made.hosts[0])
+    hardware.fit(root, "two", "host1", 2, "H100")
+    return root
+
+
+def test_gpus_are_listed_with_what_was_set(fitted: Path) -> None:
+    typed("gpu", "set", "host1:1", "temp=92", "xid=79", "--name", "two")
+    first, second = typed("gpu", "list", "--name", "two").splitlines()
+    assert first.startswith("host1:0  GPU-")
+    assert first.endswith("  NVIDIA H100 80GB HBM3  -")
+    assert second.endswith("  NVIDIA H100 80GB HBM3  temp=92 xid=79")
+    assert "host1  debian-12  10.77.3.11  stopped  2 GPUs H100 (simulated)" in typed("status")
+
+
+def test_a_gpu_is_shown_with_all_that_is_known(fitted: Path) -> None:
+    typed("gpu", "set", "host1:0", "power-brake", "--name", "two")
+    shown = dict(line.split() for line in typed("gpu", "show", "host1:0", "--name", "two").splitlines()[1:])
+    assert (shown["bus"], shown["mem"], shown["viol_brake"]) == ("0000:17:00.0", "81559", "1")
+
+
+def test_all_gpus_of_a_host_are_set_by_its_name(fitted: Path) -> None:
+    assert len(typed("gpu", "set", "host1", "load=training", "--name", "two").splitlines()) == 2
+    assert all("util=98" in line for line in typed("gpu", "list", "--name", "two").splitlines())
+
+
+@pytest.mark.parametrize(
+    ("gpu", "reference", "why"),
+    [
+        ("host1:2", "lab-unknown-gpu", "The host has host1:0, host1:1."),
+        ("host2:0", "lab-unknown-gpu", "The host has none."),
+        ("host3:0", "lab-unknown-host", "It has host1, host2."),
+        ("gpu one", "lab-unknown-host", "It has host1, host2."),
+        ("host1:", "lab-unknown-gpu", "A GPU is said as host1:0, all of a host as host1."),
+    ],
+)
+def test_a_gpu_that_there_is_not(fitted: Path, gpu: str, reference: str, why: str) -> None:
+    error = refused("gpu", "set", gpu, "lost", "--name", "two")
+    assert (error.reference, error.why) == (reference, why)
+
+
+def test_a_lab_without_gpus(tmp_path: Path) -> None:
+    state.write(record(tmp_path / "state"))
+    assert typed("gpu", "list", "--name", "two") == "lab two has no GPUs\n"
+
+
+def test_completion_knows_gpus_models_and_words(fitted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "default_name", lambda: "two")
+    assert lab_gpu.gpu_names("host1") == ["host1:0", "host1:1"]
+    assert lab_gpu.set_words("l") == ["lost", "load=idle", "load=inference", "load=training", "limit="]
+    assert "H100" in cli_lab.models("h")

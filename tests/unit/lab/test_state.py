@@ -1,11 +1,12 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gpustack.errors import LabError
 from gpustack.lab import locks, state
-from gpustack.lab.state import Source
+from gpustack.lab.state import Host, Source
 from tests.unit.lab.records import record
 
 
@@ -52,6 +53,17 @@ def test_a_record_of_before_snapshots_were_noted_in_it_is_read(tmp_path: Path, m
     state.write(record(tmp_path))
     fields = json.loads((machine / "two.json").read_text())
     del fields["restoring"]
+    (machine / "two.json").write_text(json.dumps(fields))
+    assert state.read("two") == record(tmp_path)
+
+
+def test_a_record_carries_gpus_and_one_of_before_there_were_any_is_read(tmp_path: Path, machine: Path) -> None:
+    fitted = replace(record(tmp_path), hosts=(Host("host1", "debian-12", "10.77.3.11", 2, "H100"),))
+    state.write(fitted)
+    assert state.read("two") == fitted
+    state.write(record(tmp_path))
+    fields = json.loads((machine / "two.json").read_text())
+    fields["hosts"] = [{key: host[key] for key in ("name", "os", "address")} for host in fields["hosts"]]
     (machine / "two.json").write_text(json.dumps(fields))
     assert state.read("two") == record(tmp_path)
 

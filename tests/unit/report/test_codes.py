@@ -8,10 +8,10 @@ import pytest
 
 from gpustack import errors
 from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.report.codes import MEANINGS, PRECEDENCE, exit_code, foremost, outcome_code
+from gpustack.report.codes import MEANINGS, PRECEDENCE, exit_code, foremost, outcome_code, proof_code
 from gpustack.report.schema import ExitCode
 from gpustack.rollout.plan import Outcome, Plan, Verification
-from tests.unit.report import invented
+from tests.unit.report import invented, proven
 from tests.unit.report.invented import CLOCK, PODS, STRANGER, made, said
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "exit-codes.md"
@@ -66,3 +66,19 @@ def test_of_an_install() -> None:
     assert outcome_code(done(untold())) == 8
     assert outcome_code(done(drifted, played=invented.failed().played)) == 5
     assert outcome_code(done(invented.converged(), stopped="interrupted")) == 130
+
+
+def test_of_a_proof() -> None:
+    assert proof_code(proven.good()) == 0
+    assert proof_code(proven.mixed()) == 1
+    assert proof_code(proven.none()) == 0
+    assert proof_code(proven.interrupted()) == 130
+    assert proof_code(replace(proven.none(), unasked=(("kube1", "not reached"),))) == 8
+    assert proof_code(replace(proven.good(), left="pods are still there")) == 1
+    assert proof_code(replace(proven.good(), stopped="the lock was lost")) == 5
+
+
+def test_gpus_in_use_do_not_count_unless_nothing_else_is_there() -> None:
+    good, busy = proven.good(), proven.busy()
+    assert proof_code(busy) == 8
+    assert proof_code(replace(good, rows=(*good.rows[:3], busy.rows[3]))) == 0

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from gpustack.report import human, json, junit, removal, removal_json
+from gpustack.report import human, json, junit, proof, proof_json, proof_junit, removal, removal_json
 from gpustack.report.error import render
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Verification
-from tests.unit.report import invented, removed
+from tests.unit.report import invented, proven, removed
 from tests.unit.report.errors import ERRORS
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -57,6 +57,15 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "reset-good.txt": lambda: printed(lambda out: removal.outcome(out, removed.good(), "runs/1")),
     "reset-left.txt": lambda: printed(lambda out: removal.outcome(out, removed.left(), "runs/1")),
     "reset-left.json": lambda: removal_json.text(removed.left(), "runs/1"),
+    "prove-good.txt": lambda: printed(lambda out: proof.proof(out, proven.good(), proven.INVENTORY)),
+    "prove-good.json": lambda: proof_json.text(proven.good(), proven.INVENTORY),
+    "prove-mixed.txt": lambda: printed(lambda out: proof.proof(out, proven.mixed(), proven.INVENTORY, "runs/1")),
+    "prove-mixed.json": lambda: proof_json.text(proven.mixed(), proven.INVENTORY, "runs/1"),
+    "prove-mixed.xml": lambda: proof_junit.text(proven.mixed(), proven.INVENTORY),
+    "prove-none.txt": lambda: printed(lambda out: proof.proof(out, proven.none(), proven.INVENTORY)),
+    "prove-interrupted.txt": lambda: printed(
+        lambda out: proof.proof(out, proven.interrupted(), proven.INVENTORY, "runs/1")
+    ),
     **{f"error-{error.reference}.txt": lambda error=error: render(error) for error in ERRORS},  # type: ignore[misc]
 }
 

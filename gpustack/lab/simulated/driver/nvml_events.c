@@ -11,7 +11,7 @@
 #define DOUBLE_BIT 2ULL
 #define XID 8ULL
 #define NONE 0xffffffffU /* of instances: the whole GPU */
-#define STEP 50L         /* milliseconds between looks */
+#define STEP 100L        /* milliseconds between looks */
 
 /* How far it has read, and whose events it wants. */
 struct nvml_events {

@@ -43,10 +43,10 @@ API nvml_return nvmlInit_v2(void)
     /* A state that the environment names needs no module: tests and build machines have none. */
     int module = getenv("SIMULATED_GPU_STATE") ? 0 : module_version(loaded, sizeof loaded);
 
-    if (module < 0 || state_load() != 0)
-        return DRIVER_NOT_LOADED;
     if (module == 1 && strcmp(loaded, DRIVER_VERSION) != 0)
         return VERSION_MISMATCH;
+    if (module < 0 || state_load() != 0)
+        return DRIVER_NOT_LOADED;
     users++;
     return SUCCESS;
 }

@@ -44,14 +44,19 @@ release: {{ (index . 0).Release.Name | quote }}
 {{- end }}
 
 {{/* What the real chart takes from a subchart is named after release and subchart: (list $ "grafana"). */}}
+{{- define "sub.name" -}}
+{{- get (get (index . 0).Values (index . 1)) "nameOverride" | default (index . 1) | trunc 63 | trimSuffix "-" -}}
+{{- end }}
+
 {{- define "sub.fullname" -}}
 {{- $release := (index . 0).Release.Name -}}
-{{- $part := index . 1 -}}
-{{- ternary $release (printf "%s-%s" $release $part) (contains $part $release) | trunc 63 | trimSuffix "-" -}}
+{{- $part := include "sub.name" . -}}
+{{- $joined := ternary $release (printf "%s-%s" $release $part) (contains $part $release) -}}
+{{- get (get (index . 0).Values (index . 1)) "fullnameOverride" | default $joined | trunc 63 | trimSuffix "-" -}}
 {{- end }}
 
 {{- define "sub.selector" -}}
-app.kubernetes.io/name: {{ index . 1 }}
+app.kubernetes.io/name: {{ include "sub.name" . }}
 app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
 {{- end }}
 

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -82,7 +83,7 @@ func run(c config) error {
 
 func read(c config, paths gpustate.Paths) ([]counters.Counter, error) {
 	return counters.Read(c.collectors, exporter.Enabled(paths, fields.Profiling), func(line int, name string) {
-		slog.Warn("Skipping line "+name+": metric not enabled", "line", line)
+		slog.Warn(fmt.Sprintf("Skipping line %d ('%s'): metric not enabled", line, name))
 	})
 }
 

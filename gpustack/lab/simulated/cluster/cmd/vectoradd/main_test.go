@@ -11,7 +11,8 @@ import (
 )
 
 func TestOnlyWhereAGPUIsUsable(t *testing.T) {
-	const gpu = "gpu uuid=GPU-a bus=0000:65:00.0 minor=1 name=NVIDIA_L4"
+	const gpu = "driver 595.91.07\ngpu uuid=GPU-a bus=0000:65:00.0 minor=1 name=NVIDIA_L4"
+	const end = "\n"
 	for name, here := range map[string]struct {
 		state, node string
 		status      int
@@ -26,7 +27,7 @@ func TestOnlyWhereAGPUIsUsable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			paths := gpustate.Paths{State: filepath.Join(dir, "state"), Dev: dir}
-			write(t, paths.State, here.state)
+			write(t, paths.State, here.state+end)
 			write(t, filepath.Join(dir, here.node), "")
 			var out, errs bytes.Buffer
 			if status := run(paths, &out, &errs); status != here.status {

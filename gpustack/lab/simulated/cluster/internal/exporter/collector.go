@@ -85,14 +85,14 @@ func (c *Collector) note(gpus []gpustate.GPU, events []gpustate.Xid) {
 		for _, gpu := range gpus {
 			if gpu.Minor == xid.Minor {
 				c.windows.xid(gpu.UUID, xid.Code, xid.At)
-				c.latched[gpu.UUID] = xid.Code
+				c.latched[gpu.UUID] = xid.Code // 0: the lab healed it, as after a driver's restart
 			}
 		}
 	}
 }
 
 func (c *Collector) reading(state gpustate.State, gpu gpustate.GPU) telemetry.Reading {
-	reading := telemetry.Reading{Driver: state.Driver, CUDA: state.CUDA, GPU: gpu, Model: telemetry.ModelOf(gpu.Name)}
+	reading := telemetry.Reading{Driver: state.Driver, CUDA: state.CUDA, GPU: gpu, Model: telemetry.ModelFor(gpu)}
 	if last, ok := c.latched[gpu.UUID]; ok {
 		reading.Xid = last
 	} else if last, ok := gpu.Number("xid"); ok {
@@ -112,7 +112,7 @@ func Enabled(paths gpustate.Paths, profiling func(id int) bool) func(id int) boo
 			return false
 		}
 		for _, gpu := range gpustate.Visible(state.GPUs, paths.Dev) {
-			if telemetry.Profiled(id, telemetry.Reading{GPU: gpu, Model: telemetry.ModelOf(gpu.Name)}) {
+			if telemetry.Profiled(id, telemetry.Reading{GPU: gpu, Model: telemetry.ModelFor(gpu)}) {
 				return true
 			}
 		}

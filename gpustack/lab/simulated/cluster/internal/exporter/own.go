@@ -1,6 +1,7 @@
 package exporter
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -26,11 +27,14 @@ func newWindows() *windows {
 	return &windows{xidTotals: map[event]int{}, clockTotals: map[event]int{}, clockNow: map[string]int{}}
 }
 
+// xid notes one Xid. Code 0 is none: the lab healed the GPU, and what was in its window is forgotten.
 func (w *windows) xid(uuid string, code int, at time.Time) {
-	w.xids = append(w.xids, event{uuid, code, at})
-	if code != 0 {
-		w.xidTotals[event{uuid: uuid, code: code}]++
+	if code == 0 {
+		w.xids = slices.DeleteFunc(w.xids, func(one event) bool { return one.uuid == uuid })
+		return
 	}
+	w.xids = append(w.xids, event{uuid, code, at})
+	w.xidTotals[event{uuid: uuid, code: code}]++
 }
 
 // clock notes one sample of the bit mask: every bit counts in the window, a bit that was not set before in the total.

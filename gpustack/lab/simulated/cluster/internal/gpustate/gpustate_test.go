@@ -39,11 +39,14 @@ func TestParse(t *testing.T) {
 
 func TestHalfWrittenState(t *testing.T) {
 	for _, text := range []string{
-		"gpu uuid=GPU-a bus=0000:65:00.0",
-		"gpu uuid=GPU-a bus=0000:65:00.0 name=X mi",
-		"gpu uuid=GPU-a bus=0000:65:00.0 name=X minor=-1",
-		"gpu uuid=GPU-a bus=0000:65:00.0 name=X =5",
-		"cuda thirteen",
+		"",
+		"driver 1\ngpu uuid=GPU-a bus=0000:65:00.0 name=X",
+		"cuda 13020\n",
+		"driver 1\ngpu uuid=GPU-a bus=0000:65:00.0\n",
+		"driver 1\ngpu uuid=GPU-a bus=0000:65:00.0 name=X mi\n",
+		"driver 1\ngpu uuid=GPU-a bus=0000:65:00.0 name=X minor=-1\n",
+		"driver 1\ngpu uuid=GPU-a bus=0000:65:00.0 name=X =5\n",
+		"driver 1\ncuda thirteen\n",
 	} {
 		if state, err := Parse(text); err == nil {
 			t.Errorf("%q: %+v", text, state)
@@ -53,8 +56,8 @@ func TestHalfWrittenState(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add(two)
-	f.Add("gpu uuid=a bus=b name=c minor=99999999999999999999")
-	f.Add("gpu \x00=\nxid 0 79 1")
+	f.Add("driver 1\ngpu uuid=a bus=b name=c minor=99999999999999999999\n")
+	f.Add("gpu \x00=\nxid 0 79 1\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		state, err := Parse(text)
 		if err != nil && len(state.GPUs) != 0 {

@@ -3,6 +3,7 @@
 package gpustate
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -75,9 +76,13 @@ func Read(path string) (State, error) {
 }
 
 // Parse reads the lines "driver VERSION", "cuda NUMBER" and "gpu key=value …"; others are left aside, so that the file
-// may grow. A GPU without UUID, bus or a name is an error: something wrote the file half.
+// may grow. The lab writes the file in place, so one without a driver, without its last line's end, or with a GPU that
+// lacks UUID, bus or name is an error: it is not whole yet.
 func Parse(text string) (State, error) {
 	var state State
+	if !strings.HasSuffix(text, "\n") {
+		return State{}, errors.New("the last line has no end")
+	}
 	for number, line := range strings.Split(text, "\n") {
 		words := strings.Fields(line)
 		if len(words) < 2 {
@@ -99,6 +104,9 @@ func Parse(text string) (State, error) {
 			}
 			state.GPUs = append(state.GPUs, gpu)
 		}
+	}
+	if state.Driver == "" {
+		return State{}, errors.New("no driver")
 	}
 	return state, nil
 }

@@ -1,6 +1,10 @@
 package telemetry
 
-import "strings"
+import (
+	"strings"
+
+	"gpustack.local/simulated/cluster/internal/gpustate"
+)
 
 // Model is what the state file does not say of a GPU because every GPU of its kind has it. Watts, degrees Celsius, MHz,
 // megabytes; figures as in the makers' data sheets, rounded: nothing of the product may depend on them.
@@ -37,6 +41,24 @@ var models = []Model{
 	{"H100 PCIe", 350, 48, 87, 91, 94, 1755, 1593, hopper, 5, 0, true, true, true, false, false},
 	{"H200", 700, 76, 87, 91, 94, 1980, 3201, hopper, 5, 18, true, true, true, false, false},
 	{"B200", 1000, 140, 87, 91, 94, 1965, 3996, blackwell, 6, 18, true, true, true, false, false},
+}
+
+// ModelFor is the GPU's model with what the state file says of its silicon: maxlimit, idle, smmax, memmax, maxop,
+// slowdown, pcie_gen.
+func ModelFor(gpu gpustate.GPU) Model {
+	model := ModelOf(gpu.Name)
+	if slowdown, ok := gpu.Number("slowdown"); ok {
+		model.Shutdown += slowdown - model.Slowdown
+	}
+	for key, at := range map[string]*float64{
+		"maxlimit": &model.Limit, "idle": &model.Idle, "smmax": &model.SM, "memmax": &model.Memory,
+		"maxop": &model.MaxOp, "slowdown": &model.Slowdown, "pcie_gen": &model.PCIe,
+	} {
+		if value, ok := gpu.Number(key); ok {
+			*at = value
+		}
+	}
+	return model
 }
 
 // ModelOf finds the model by the longest part of the name; a name that nobody knows is taken for an H100.

@@ -14,8 +14,8 @@ var links = func() map[int]Source {
 		235: of("", func(r Reading) float64 { return r.Model.PCIe }),
 		236: of("", func(Reading) float64 { return lanes }),
 		// An idle link may train down; the width never changes by itself.
-		237:  of("", func(r Reading) float64 { return r.number("pcie_gen", max(r.Model.PCIe*truth(r.load() > 0), 1)) }),
-		238:  key("pcie_width", "", lanes),
+		237:  of("", func(r Reading) float64 { return r.number("link_gen", max(r.Model.PCIe*truth(r.load() > 0), 1)) }),
+		238:  key("link_width", "", lanes),
 		1501: key("pcie_correctable", "", 0),
 
 		170: key("fabric", "", 3).where(func(r Reading) bool { return r.Model.Links >= 12 }),

@@ -1,0 +1,142 @@
+"""`access`: a way to Grafana, Prometheus, Alertmanager or the exporter, until Ctrl-C."""
+
+import sys
+import threading
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpustack.cli import options
+from gpustack.errors import RolloutError, UnreachableError, UsageError
+
+if TYPE_CHECKING:
+    from gpustack.ask.snapshot import Snapshot
+    from gpustack.config.host import Host
+    from gpustack.proof.access import Access
+
+
+class Part(StrEnum):
+    GRAFANA = "grafana"
+    PROMETHEUS = "prometheus"
+    ALERTMANAGER = "alertmanager"
+    EXPORTER = "exporter"
+
+
+def access(
+    part: Annotated[Part, typer.Argument(help="What to reach.")],
+    inventory: options.InventoryOption = None,
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port of this machine. Default: a free one.")
+    ] = 0,
+    forward: Annotated[
+        bool, typer.Option("--forward", help="Forward a port also where the cluster has an address for it.")
+    ] = False,
+    browser: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+    show_password: Annotated[bool, typer.Option("--show-password", help="Print Grafana's user and password.")] = False,
+    become: options.BecomeOption = False,
+    quiet: options.QuietOption = False,
+) -> None:
+    """Reach Grafana, Prometheus, Alertmanager or the GPU exporter: print its address, or forward a port to it."""
+    from gpustack.cli import wiring
+    from gpustack.cli.prove import acting_host
+    from gpustack.proof.survey import ACCESS_PROBES
+
+    report = wiring.progress(quiet=quiet)
+    hosts = wiring.opened(inventory, ask_password=become, quiet=quiet)
+    taken = wiring.asked(hosts, report, ACCESS_PROBES)
+    found, acting = reached(taken, part), acting_host(taken)
+    if part is Part.GRAFANA:
+        login(acting, found.service.namespace, shown=show_password)
+    if found.urls and not forward and not port:
+        for url in found.urls:
+            sys.stdout.write(f"{url}\n")
+        shown(found.urls[0], browser=browser)
+        return
+    forwarded(acting, found, port, browser=browser)
+
+
+def reached(taken: "Snapshot", part: Part) -> "Access":
+    """Raises UnreachableError when the API gave no answer, UsageError when there is no such Service."""
+    from gpustack.ask.probe import FactUnavailable
+    from gpustack.proof.access import access as way_to
+    from gpustack.proof.places import LABELS, names
+    from gpustack.proof.survey import addresses, ingresses, services
+
+    where = names(taken.inventory.spec)
+    try:
+        found = way_to(part.value, services(taken), ingresses(taken), addresses(taken), where)
+    except FactUnavailable as error:
+        message = "The Kubernetes API gave no answer."
+        raise UnreachableError("proof-no-api", message, str(error), "gpustack verify") from error
+    if found is None:
+        label = "=".join(LABELS[part.value])
+        why = f"There is none with the label {label} in the namespace {where.of(part.value)}."
+        raise UsageError("access-no-service", f"The cluster has no {part.value}.", why, "gpustack plan")
+    return found
+
+
+def login(host: "Host", namespace: str, *, shown: bool) -> None:
+    """Grafana's user and password to stdout when that was asked for, else how to get them. Raises RolloutError."""
+    from gpustack.ask.reach import HostRefused
+    from gpustack.proof.credential import GRAFANA, answers
+    from gpustack.proof.credential import login as read
+
+    if not shown:
+        sys.stderr.write("user and password: add --show-password\n")
+        return
+    try:
+        who = read(answers(host, [GRAFANA], {"NAMESPACE": namespace})[GRAFANA.id])
+    except HostRefused as refused:
+        who = refused.reach.why
+    if isinstance(who, str):
+        raise RolloutError(
+            "access-no-login", "Grafana's login could not be read.", who, "gpustack explain access-no-login"
+        )
+    user, password = who
+    sys.stdout.write(f"user      {user}\npassword  {password}\n")
+
+
+def forwarded(host: "Host", found: "Access", port: int, *, browser: bool) -> None:
+    """Until Ctrl-C; on the host itself its Service is reached as it is, unless a port is wished for."""
+    from gpustack.ask.forward import ways
+    from gpustack.ask.reach import HostRefused
+    from gpustack.cli.prove import forwarding
+    from gpustack.proof.access import SCHEME
+
+    try:
+        with ways(host) as way:
+            address, number = way.to(found.service.address, found.port, port)
+            url = f"{SCHEME}://{address}:{number}"
+            sys.stdout.write(f"{url}\n")
+            sys.stdout.flush()
+            shown(url, browser=browser)
+            if way.doors:
+                sys.stderr.write(f"forwarded to {found.service.namespace}/{found.service.name}; Ctrl-C ends it\n")
+                waited(way)
+    except HostRefused as refused:
+        reach = refused.reach
+        raise UnreachableError(reach.reference, f"{host.name}: {reach.why}", "", reach.hint) from refused
+    except ConnectionRefusedError as error:
+        raise forwarding(host.name, error) from error
+    except OSError as error:
+        why = f"127.0.0.1:{port}: {error.strerror or error}"
+        hint = f"gpustack access {found.part}"
+        raise UsageError("access-port-taken", "The port cannot be opened on this machine.", why, hint) from error
+
+
+def waited(way: Any) -> None:
+    """Ctrl-C is how this ends, and no failure. So is the end of the connection, which is one."""
+    try:
+        while not threading.Event().wait(1.0):
+            if not way.alive():
+                raise UnreachableError("host-ssh-unreachable", "The connection to the control plane ended.", "", "")
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+
+
+def shown(url: str, *, browser: bool) -> None:
+    if browser:
+        import webbrowser
+
+        webbrowser.open(url)

@@ -1,0 +1,142 @@
+"""The NVIDIA driver as it works on a host: the loaded module, the libraries beside it, what stands in its way, and
+whether nvidia-smi gets an answer.
+
+A host without a display controller of NVIDIA's is asked nothing: it says so, and every fact is empty.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.gpu_packages import NO_GPU, ONLY_WITH_GPU
+from gpustack.probes.read import number
+
+VERSION = re.compile(r"\d{3}\.\d{2,3}(?:\.\d{2})?(?![.\d])")
+LIBRARY = re.compile(r"libnvidia-ml\.so\.(\d{3}\.\d{2,3}(?:\.\d{2})?)")
+BUS = re.compile(r"[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
+WORDS = ("nouveau-loaded", "nouveau-blacklisted", "secure-boot", "key-enrolled", "uninstaller")
+PERSISTENCE = ("none", "active", "inactive")
+
+
+@dataclass(frozen=True)
+class GpuDriver:
+    """`module` is the version of the loaded nvidia module, `library` that of libnvidia-ml on the host; empty for none.
+    `secure_boot`: the firmware starts only what is signed; `key_enrolled`: it takes the key that DKMS signs with.
+    `uninstaller`: NVIDIA's .run installer was here. `persistence` is the state of nvidia-persistenced."""
+
+    module: str
+    library: str
+    nouveau_loaded: bool
+    nouveau_blacklisted: bool
+    secure_boot: bool
+    key_enrolled: bool
+    uninstaller: bool
+    persistence: Literal["none", "active", "inactive"]
+
+
+@dataclass(frozen=True)
+class Smi:
+    """How nvidia-smi ended. `rc` is -1 unless it did; `gpus` are the PCI addresses it shows; `said` the first line that
+    is none of these."""
+
+    state: Literal["absent", "hangs", "ended"]
+    rc: int = -1
+    gpus: tuple[str, ...] = ()
+    said: str = ""
+
+
+def gpu_driver(answer: Answer) -> GpuDriver:
+    """Lines `WHAT VALUE`; a word alone is a yes. Raises ValueError or KeyError for an answer of another shape."""
+    if answer.out == f"{NO_GPU}\n":
+        return GpuDriver("", "", False, False, False, False, False, "none")
+    lines = [line.partition(" ") for line in answer.out.splitlines()]
+    said = {what: value for what, _, value in lines}
+    words = {what for what, gap, _ in lines if not gap}
+    if len(said) < len(lines) or words - set(WORDS) or set(said) - words != {"module", "library", "persistence"}:
+        raise ValueError(answer.out[:80])
+    module, library = said["module"], said["library"]
+    loaded, named = VERSION.search(module), LIBRARY.fullmatch(library)
+    if (module != "-" and not loaded) or (library != "-" and not named) or said["persistence"] not in PERSISTENCE:
+        raise ValueError(answer.out[:80])
+    flags = [word in words for word in WORDS]
+    version = "" if module == "-" or not loaded else loaded[0]
+    return GpuDriver(version, named[1] if named else "", *flags, said["persistence"])  # type: ignore[arg-type]
+
+
+def smi(answer: Answer) -> Smi:
+    """The last line is ours: `absent`, `hangs` or `rc N`. Raises ValueError for another."""
+    if answer.out == f"{NO_GPU}\n":
+        return Smi("absent")
+    *lines, last = [line for line in answer.out.splitlines() if line.strip()]
+    if last in ("absent", "hangs"):
+        return Smi("absent" if last == "absent" else "hangs")
+    word, _, rc = last.partition(" ")
+    if word != "rc":
+        raise ValueError(last[:80])
+    gpus = tuple(line.strip().lower()[4:] for line in lines if BUS.fullmatch(line.strip()))
+    others = [line.strip() for line in lines if not BUS.fullmatch(line.strip())]
+    return Smi("ended", number(rc), gpus, others[0][:120] if others else "")
+
+
+# The first line of the file in /proc names module, platform and version. The firmware's variable has four bytes of
+# attributes before its value; containers and machines without UEFI have none.
+GPU_DRIVER = Probe(
+    "gpu.driver",
+    Lines(
+        ONLY_WITH_GPU
+        + r"""module=
+if [ -e /proc/driver/nvidia/version ]; then
+  read -r module </proc/driver/nvidia/version
+elif [ -e /sys/module/nvidia/version ]; then
+  read -r module </sys/module/nvidia/version
+fi
+echo "module ${module:--}"
+library=
+for link in /usr/lib/*-linux-gnu/libnvidia-ml.so.1 /usr/lib64/libnvidia-ml.so.1 /usr/lib/libnvidia-ml.so.1; do
+  [ ! -e "$link" ] || { library=$(readlink -f "$link"); break; }
+done
+library=${library##*/}
+echo "library ${library:--}"
+[ ! -d /sys/module/nouveau ] || echo nouveau-loaded
+settings=$(modprobe --showconfig) || exit
+! printf '%s\n' "$settings" | grep -qx 'blacklist nouveau' || echo nouveau-blacklisted
+firmware=/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c
+if [ -e "$firmware" ] && [ "$(od -An -tu1 -j4 -N1 "$firmware" | tr -d ' ')" = 1 ]; then
+  echo secure-boot
+  key=/var/lib/dkms/mok.pub
+  [ ! -e "$key" ] || ! mokutil --test-key "$key" 2>/dev/null | grep -q 'is already enrolled' || echo key-enrolled
+fi
+[ ! -e /usr/bin/nvidia-uninstall ] || echo uninstaller
+unit=$(systemctl show -p LoadState,ActiveState nvidia-persistenced.service) || exit
+case $unit in
+  *LoadState=not-found*) echo 'persistence none' ;;
+  *ActiveState=active*) echo 'persistence active' ;;
+  *) echo 'persistence inactive' ;;
+esac"""
+    ),
+    gpu_driver,
+)
+# A process that the driver does not let go cannot be killed, and would be waited for for ever. So it runs beside the
+# shell, which goes on without it; `timeout` ends one that can be ended.
+GPU_SMI = Probe(
+    "gpu.smi",
+    Lines(
+        ONLY_WITH_GPU
+        + r"""command -v nvidia-smi >/dev/null || { echo absent; exit 0; }
+timeout -s KILL 3 nvidia-smi --query-gpu=pci.bus_id --format=csv,noheader 2>&1 &
+looks=0
+while [ -e "/proc/$!" ] && [ "$looks" -lt 35 ]; do
+  read -r _ _ state _ <"/proc/$!/stat" || break
+  [ "$state" != Z ] || break
+  sleep 0.1
+  looks=$((looks + 1))
+done 2>/dev/null
+echo
+[ "$looks" -lt 35 ] || { echo hangs; exit 0; }
+wait "$!"
+rc=$?
+case $rc in 124 | 137) echo hangs ;; *) echo "rc $rc" ;; esac"""
+    ),
+    smi,
+)

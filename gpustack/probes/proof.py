@@ -1,0 +1,245 @@
+"""What a proof of GPUs, and a way to the monitoring, need to know before anything is created: which nodes offer GPUs,
+which pods use them, which NVIDIA devices the hosts have, and which Services there are.
+
+Names are those of NVIDIA's device plugin and GPU feature discovery: the resource nvidia.com/gpu, the labels
+nvidia.com/gpu.{product,count,replicas}. With time-slicing a node offers replicas, and the label `count` still says how
+many GPUs there are; split into MIG devices by the strategy `single`, it counts those.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpustack.ask.probe import Answer, Api, Lines, Probe
+from gpustack.probes.kube import entries
+
+GPU, MIG = "nvidia.com/gpu", "nvidia.com/mig-"
+BUS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+
+
+@dataclass(frozen=True)
+class GpuNode:
+    """`capacity` and `allocatable` count what is offered as nvidia.com/gpu; `gpus` is how many GPUs that is, None when
+    the node does not say; `replicas` is more than 1 with time-slicing or MPS. `reason` is why it is not Ready."""
+
+    name: str
+    machine_id: str
+    ready: bool
+    reason: str
+    cordoned: bool
+    capacity: int
+    allocatable: int
+    gpus: int | None
+    replicas: int
+    mig: bool
+    product: str
+
+
+@dataclass(frozen=True)
+class GpuPod:
+    """A pod that was given `gpus` of a node, or will be: until it has ended they are not free."""
+
+    name: str
+    node: str
+    gpus: int
+
+
+@dataclass(frozen=True)
+class Service:
+    """`ports` as name and number, `node_ports` by the same name; `outside` are addresses of a load balancer."""
+
+    name: str
+    namespace: str
+    kind: str
+    address: str
+    labels: Mapping[str, str]
+    ports: Mapping[str, int]
+    node_ports: Mapping[str, int]
+    outside: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Ingress:
+    """`urls` lead to the Services of the names in `services`, which are in the same namespace."""
+
+    name: str
+    namespace: str
+    urls: tuple[str, ...]
+    services: tuple[str, ...]
+
+
+def nodes(answer: Answer) -> tuple[GpuNode, ...]:
+    return tuple(node(entry) for entry in entries(answer))
+
+
+def node(entry: Any) -> GpuNode:
+    status, labels = entry["status"], entry["metadata"].get("labels", {})
+    capacity, allocatable = status.get("capacity", {}), status.get("allocatable", {})
+    ready = next((found for found in status.get("conditions", ()) if found["type"] == "Ready"), None)
+    fine = ready is not None and ready["status"] == "True"
+    product = labels.get("nvidia.com/gpu.product", "")
+    replicas = int(labels.get("nvidia.com/gpu.replicas", "1") or "1")
+    mig = "-MIG-" in product or any(name.startswith(MIG) for name, count in capacity.items() if int(count))
+    count = labels.get("nvidia.com/gpu.count")
+    offered = int(capacity.get(GPU, "0"))
+    return GpuNode(
+        name=entry["metadata"]["name"],
+        machine_id=status["nodeInfo"]["machineID"],
+        ready=fine,
+        reason="" if fine else (ready or {}).get("message", "it never reported"),
+        cordoned=bool(entry.get("spec", {}).get("unschedulable", False)),
+        capacity=offered,
+        allocatable=int(allocatable.get(GPU, "0")),
+        gpus=None if mig else int(count) if count and replicas > 1 else offered,
+        replicas=max(replicas, 1),
+        mig=mig,
+        product=product.replace("-SHARED", "").replace("-", " "),
+    )
+
+
+def pods(answer: Answer) -> tuple[GpuPod, ...]:
+    return tuple(pod for entry in entries(answer) if (pod := using(entry)).gpus)
+
+
+def using(entry: Any) -> GpuPod:
+    """An init container hands its GPUs on to those that follow: the largest of these, or what all others ask for. One
+    that restarts always (a side-car) keeps its own."""
+    spec, name = entry.get("spec", {}), entry["metadata"]
+    first = [one for one in spec.get("initContainers", ()) if one.get("restartPolicy") != "Always"]
+    beside = [one for one in spec.get("initContainers", ()) if one.get("restartPolicy") == "Always"]
+    together = sum(asked(one) for one in (*spec.get("containers", ()), *beside))
+    most = max((asked(one) for one in first), default=0)
+    return GpuPod(f"{name['namespace']}/{name['name']}", spec.get("nodeName", ""), max(together, most))
+
+
+def asked(container: Any) -> int:
+    resources = container.get("resources", {})
+    return int({**resources.get("requests", {}), **resources.get("limits", {})}.get(GPU, "0"))
+
+
+def exporters(answer: Answer) -> Mapping[str, str]:
+    """Node by pod (namespace/name)."""
+    found = [(entry["metadata"], entry.get("spec", {})) for entry in entries(answer)]
+    return {f"{name['namespace']}/{name['name']}": spec.get("nodeName", "") for name, spec in found}
+
+
+def services(answer: Answer) -> tuple[Service, ...]:
+    return tuple(service(entry) for entry in entries(answer))
+
+
+def service(entry: Any) -> Service:
+    name, spec = entry["metadata"], entry["spec"]
+    ports = {port.get("name", ""): port for port in spec.get("ports", ())}
+    balancer = entry.get("status", {}).get("loadBalancer", {}).get("ingress", ())
+    return Service(
+        name=name["name"],
+        namespace=name["namespace"],
+        kind=spec.get("type", "ClusterIP"),
+        address=spec.get("clusterIP", ""),
+        labels=name.get("labels", {}),
+        ports={key: port["port"] for key, port in ports.items()},
+        node_ports={key: port["nodePort"] for key, port in ports.items() if "nodePort" in port},
+        outside=tuple(found.get("hostname") or found["ip"] for found in balancer),
+    )
+
+
+def ingresses(answer: Answer) -> tuple[Ingress, ...]:
+    return tuple(ingress(entry) for entry in entries(answer))
+
+
+def ingress(entry: Any) -> Ingress:
+    name, spec = entry["metadata"], entry["spec"]
+    safe = {host for tls in spec.get("tls", ()) for host in tls.get("hosts", ())}
+    urls, behind = [], dict[str, None]()
+    for rule in spec.get("rules", ()):
+        for path in rule.get("http", {}).get("paths", ()):
+            if found := path["backend"].get("service"):
+                behind[found["name"]] = None
+                host = rule.get("host", "")
+                urls.append(f"{'https' if host in safe else 'http'}://{host or '*'}{path.get('path', '/')}")
+    return Ingress(name["name"], name["namespace"], tuple(dict.fromkeys(urls)), tuple(behind))
+
+
+def devices(answer: Answer) -> tuple[str, ...]:
+    """Raises ValueError for what is no PCI address."""
+    found = answer.out.split()
+    if odd := [line for line in found if not BUS.fullmatch(line)]:
+        raise ValueError(odd[0])
+    return tuple(sorted(found))
+
+
+def keep(*groups: Iterator[str] | tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(path for group in groups for path in group)
+
+
+def each(before: str, *names: str) -> Iterator[str]:
+    return (f"{before}.{name}" for name in names)
+
+
+CONTAINER = ("resources", "restartPolicy")
+NODES = Probe(
+    "proof.nodes",
+    Api(
+        "/api/v1/nodes",
+        keep(
+            ("metadata.name", "metadata.labels", "spec.unschedulable"),
+            each("status", "capacity", "allocatable", "nodeInfo.machineID"),
+            each("status.conditions", "type", "status", "message"),
+        ),
+    ),
+    nodes,
+)
+PODS = Probe(
+    "proof.pods",
+    Api(
+        "/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Failed",
+        keep(
+            ("metadata.name", "metadata.namespace", "spec.nodeName"),
+            each("spec.containers", *CONTAINER),
+            each("spec.initContainers", *CONTAINER),
+        ),
+    ),
+    pods,
+)
+# The label that the GPU operator and an exporter of our own give.
+EXPORTERS = Probe(
+    "proof.exporters",
+    Api(
+        "/api/v1/pods?labelSelector=app%3Dnvidia-dcgm-exporter",
+        keep(("metadata.name", "metadata.namespace", "spec.nodeName")),
+    ),
+    exporters,
+)
+SERVICES = Probe(
+    "proof.services",
+    Api(
+        "/api/v1/services",
+        keep(
+            ("metadata.name", "metadata.namespace", "metadata.labels", "status.loadBalancer"),
+            each("spec", "type", "clusterIP", "ports"),
+        ),
+    ),
+    services,
+)
+INGRESSES = Probe(
+    "proof.ingresses",
+    Api(
+        "/apis/networking.k8s.io/v1/ingresses",
+        keep(("metadata.name", "metadata.namespace"), each("spec", "tls", "rules")),
+    ),
+    ingresses,
+)
+# Display controllers (class 0300, 0302) of NVIDIA; what has no folder has no PCI bus.
+DEVICES = Probe(
+    "proof.devices",
+    Lines(r"""for device in /sys/bus/pci/devices/*; do
+  [ -r "$device/vendor" ] || continue
+  read -r vendor <"$device/vendor"
+  read -r class <"$device/class"
+  case $vendor$class in
+    0x10de0x0300* | 0x10de0x0302*) printf '%s\n' "${device##*/}" ;;
+  esac
+done"""),
+    devices,
+)

@@ -1,0 +1,39 @@
+"""Storage: the classes that volumes can be of, and the provisioner that we bring."""
+
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Api, Probe
+from gpustack.probes.kube import entries
+from gpustack.probes.workloads import KEEP, workloads
+
+DEFAULT = "storageclass.kubernetes.io/is-default-class"
+
+
+@dataclass(frozen=True)
+class StorageClass:
+    """`default`: a claim that names no class gets this one."""
+
+    name: str
+    provisioner: str
+    default: bool
+
+
+def classes(answer: Answer) -> tuple[StorageClass, ...]:
+    return tuple(
+        StorageClass(
+            entry["metadata"]["name"],
+            entry["provisioner"],
+            entry["metadata"].get("annotations", {}).get(DEFAULT) == "true",
+        )
+        for entry in entries(answer)
+    )
+
+
+CLASSES = Probe(
+    "storage.classes",
+    Api("/apis/storage.k8s.io/v1/storageclasses", ("metadata.name", "metadata.annotations", "provisioner")),
+    classes,
+)
+PROVISIONER = Probe(
+    "storage.provisioner", Api("/apis/apps/v1/namespaces/local-path-storage/deployments", KEEP), workloads
+)

@@ -1,0 +1,68 @@
+"""What a proof and a way to Grafana need from a control plane: a certificate of their own, for an hour, and Grafana's
+login. admin.conf stays on its host. Both are secrets: they go into no report, no log and no record of answers."""
+
+import json
+from base64 import b64decode
+from collections.abc import Mapping, Sequence
+from secrets import token_hex
+
+from gpustack.ask import reach
+from gpustack.ask.answers import parse
+from gpustack.ask.probe import Answer, Probe, Shell
+from gpustack.ask.script import last, render
+from gpustack.config.host import Host
+
+# What the cluster itself says it is, not a file that somebody may have left; kubeadm writes nothing on the host.
+SIGN = """
+config=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s -n kube-system \
+  get configmap kubeadm-config -o 'jsonpath={.data.ClusterConfiguration}') || exit
+printf '%s\\n' "$config" |
+  kubeadm kubeconfig user --config /dev/stdin --client-name "$CLIENT" --org "$GROUP" --validity-period "$VALIDITY"
+"""
+# The Secret that Grafana itself is told to read its password from; else the one that its chart made.
+LOGIN = """
+label=app.kubernetes.io/name=grafana
+ask() { kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=10s -n "$NAMESPACE" get "$@"; }
+env='{.items[*].spec.template.spec.containers[*].env[?(@.name=="GF_SECURITY_ADMIN_PASSWORD")].valueFrom.secretKeyRef.name}'
+name=$(ask deployments,statefulsets -l "$label" -o "jsonpath=$env") || exit
+name=${name%% *}
+if [ -n "$name" ]; then
+  ask secret "$name" -o 'jsonpath={.data}'
+else
+  ask secrets -l "$label" -o 'jsonpath={.items[0].data}'
+fi
+"""
+LIMIT = 25
+CERTIFICATE: Probe[str] = Probe("kubeadm.kubeconfig", Shell(SIGN), lambda answer: answer.out, limit=LIMIT)
+GRAFANA: Probe[str] = Probe("grafana.login", Shell(LOGIN), lambda answer: answer.out, limit=LIMIT)
+OURS = {"CLIENT": "gpustack-proof", "GROUP": "kubeadm:cluster-admins", "VALIDITY": "1h"}
+
+
+def answers(host: Host, probes: Sequence[Probe[str]], exported: Mapping[str, str]) -> dict[str, Answer]:
+    """In one script on a host; never recorded. Raises HostRefused."""
+    marker = token_hex(16)
+    lines = reach.run(host, render(probes, marker, exported), last=last(marker))
+    found = {one.probe: one for one in parse(lines, marker, host.name, {probe.id: probe for probe in probes})}
+    return {probe.id: found.get(probe.id, nothing(probe, host)) for probe in probes}
+
+
+def nothing(probe: Probe[str], host: Host) -> Answer:
+    return Answer(probe.id, host.name, -1, "", lost="no answer came")
+
+
+def why(answer: Answer) -> str:
+    """Why an answer is of no use; empty when it is."""
+    ended = f"it ended with {answer.rc}" if answer.rc else ""
+    return answer.lost or (answer.err.strip() or ended if answer.rc else "")
+
+
+def login(answer: Answer) -> tuple[str, str] | str:
+    """User and password out of the Secret's data, or why there is none."""
+    if wrong := why(answer):
+        return wrong
+    try:
+        data = json.loads(answer.out)
+        user, password = (b64decode(data[key], validate=True).decode() for key in ("admin-user", "admin-password"))
+    except (ValueError, KeyError, TypeError):
+        return "the Secret of Grafana has no admin-user and admin-password"
+    return user, password

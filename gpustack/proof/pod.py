@@ -1,0 +1,202 @@
+"""Creates, watches and removes the pods of a proof. The only file that knows the kubernetes client.
+
+The API is reached through a way over SSH, so its name is not the address that is connected to: the certificate is
+checked against the name that the kubeconfig gives. The credential lies in a private folder in memory.
+"""
+
+import json
+import time
+from base64 import b64decode
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from gpustack.ask.forward import Ways
+from gpustack.errors import RolloutError
+from gpustack.proof.manifest import NAMESPACE, OURS, RUN, namespace
+
+LIMIT = 10
+# Seconds: for the controllers to make what pods of a new namespace need, for pods that are gone, for a namespace.
+READY_LIMIT, PODS_LIMIT, GONE_LIMIT, AGAIN = 15.0, 20.0, 60.0, 0.25
+LOG = 4096
+
+
+class ApiRefused(Exception):
+    """The API did not do what was asked; the text is its own. `code` is the HTTP status, 0 when there was none."""
+
+    def __init__(self, why: str, code: int = 0) -> None:
+        super().__init__(why)
+        self.code = code
+
+
+@contextmanager
+def heard() -> Iterator[None]:
+    """Turns what the client raises into ApiRefused."""
+    from kubernetes.client.exceptions import ApiException
+    from urllib3.exceptions import HTTPError
+
+    try:
+        yield
+    except ApiException as error:
+        raise ApiRefused(reason(error.body) or str(error.reason), error.status or 0) from error
+    except (HTTPError, OSError) as error:
+        raise ApiRefused(f"the API was not reached: {error}") from error
+
+
+def reason(body: Any) -> str:
+    try:
+        return str(json.loads(body)["message"])
+    except (ValueError, KeyError, TypeError):
+        return ""
+
+
+def client(kubeconfig: str, ways: Ways, folder: Path) -> Any:
+    """A CoreV1Api. Raises ValueError, KeyError or TypeError for what is no kubeconfig of kubeadm's form."""
+    import yaml
+    from kubernetes.client import ApiClient, Configuration, CoreV1Api
+
+    said = yaml.safe_load(kubeconfig)
+    cluster, user = said["clusters"][0]["cluster"], said["users"][0]["user"]
+    server = urlsplit(cluster["server"])
+    address, port = ways.to(str(server.hostname), server.port or 443)
+    configuration = Configuration(host=f"https://{address}:{port}")
+    configuration.proxy = None
+    configuration.retries = False
+    configuration.tls_server_name = server.hostname
+    configuration.ssl_ca_cert = kept(folder / "ca.crt", cluster["certificate-authority-data"])
+    configuration.cert_file = kept(folder / "client.crt", user["client-certificate-data"])
+    configuration.key_file = kept(folder / "client.key", user["client-key-data"])
+    return CoreV1Api(ApiClient(configuration))
+
+
+def kept(path: Path, data: str) -> str:
+    path.touch(mode=0o600)
+    path.write_bytes(b64decode(data))
+    return str(path)
+
+
+@dataclass(frozen=True)
+class Pods:
+    """`api` is a CoreV1Api. What is read comes as plain documents."""
+
+    api: Any
+    wait: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+
+    def open(self) -> int:
+        """Sees to the namespace, and that it is empty; returns how many pods of an earlier proof were in it. Raises
+        RolloutError where it is not ours, or does not come to an end; ApiRefused."""
+        found = self.space()
+        left = 0
+        if found is not None and foreign(found):
+            message = f"The namespace {NAMESPACE} was not made by gpustack; nothing was created."
+            why = f"It has no label {next(iter(OURS))}=gpustack."
+            raise RolloutError("proof-namespace-foreign", message, why, f"kubectl get all --namespace {NAMESPACE}")
+        if found is not None and found.get("status", {}).get("phase") == "Terminating":
+            if not self.until(lambda: self.space() is None, GONE_LIMIT):
+                message = f"The namespace {NAMESPACE} of an earlier proof does not come to its end."
+                why = f"It is Terminating for more than {GONE_LIMIT:.0f} s: something in it, or the API, holds it."
+                raise RolloutError(
+                    "proof-namespace-stuck", message, why, f"kubectl get namespace {NAMESPACE} --output yaml"
+                )
+            found = None
+        elif found is not None:
+            left = len(self.all())
+            self.clear()
+        with heard():
+            if found is None:
+                self.api.create_namespace(namespace(), _request_timeout=LIMIT)
+        return left
+
+    def space(self) -> dict[str, Any] | None:
+        try:
+            with heard():
+                return document(self.api.read_namespace(NAMESPACE, **READ))
+        except ApiRefused as refused:
+            if refused.code == 404:
+                return None
+            raise
+
+    def create(self, manifest: Mapping[str, Any]) -> None:
+        """In a new namespace the service account is made a moment later, and pods are forbidden until then. Raises
+        ApiRefused."""
+        until = self.clock() + READY_LIMIT
+        while True:
+            try:
+                with heard():
+                    self.api.create_namespaced_pod(NAMESPACE, manifest, _request_timeout=LIMIT)
+                return
+            except ApiRefused as refused:
+                early = refused.code == 403 and "service account" in str(refused)
+                if not early or self.clock() > until:
+                    raise
+            self.wait(AGAIN)
+
+    def all(self, run: str = "") -> list[dict[str, Any]]:
+        """Those of one proof, or of all. Raises ApiRefused."""
+        chosen = {"label_selector": f"{RUN}={run}"} if run else {}
+        with heard():
+            return list(document(self.api.list_namespaced_pod(NAMESPACE, **chosen, **READ))["items"])
+
+    def log(self, pod: str, container: str) -> str | None:
+        """The beginning of what a container printed; None when it cannot be read."""
+        try:
+            with heard():
+                said = self.api.read_namespaced_pod_log(pod, NAMESPACE, container=container, limit_bytes=LOG, **READ)
+                return str(said.data.decode(errors="replace"))
+        except ApiRefused:
+            return None
+
+    def warning(self, pod: str) -> str:
+        """The last warning about a pod, in the kubelet's words; empty when there is none or it cannot be read."""
+        chosen = f"involvedObject.name={pod},type=Warning"
+        try:
+            with heard():
+                found = document(self.api.list_namespaced_event(NAMESPACE, field_selector=chosen, **READ))["items"]
+        except ApiRefused:
+            return ""
+        if not found:
+            return ""
+        last = max(found, key=lambda one: one.get("lastTimestamp") or one.get("eventTime") or "")
+        return f"{last.get('reason', '')}: {' '.join(last.get('message', '').split())}"
+
+    def clear(self) -> bool:
+        """Removes all pods, and whether they are gone: then their GPUs are free. Raises ApiRefused."""
+        with heard():
+            self.api.delete_collection_namespaced_pod(NAMESPACE, _request_timeout=LIMIT)
+        return self.until(lambda: not self.all(), PODS_LIMIT)
+
+    def remove(self) -> bool:
+        """Removes pods and namespace, if that is ours. The namespace's own end is not waited for: nothing is in it."""
+        found = self.space()
+        if found is None or foreign(found):
+            return True
+        gone = self.clear()
+        with heard():
+            self.api.delete_namespace(NAMESPACE, _request_timeout=LIMIT)
+        return gone
+
+    def until(self, done: Callable[[], bool], limit: float) -> bool:
+        end = self.clock() + limit
+        while not done():
+            if self.clock() > end:
+                return False
+            self.wait(AGAIN)
+        return True
+
+
+READ: dict[str, Any] = {"_preload_content": False, "_request_timeout": LIMIT}
+"""Arguments of a read: the body as it came, and not as one object for each field."""
+
+
+def document(response: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(response.data)
+    return found
+
+
+def foreign(found: Mapping[str, Any]) -> bool:
+    labels = found["metadata"].get("labels", {})
+    return any(labels.get(name) != value for name, value in OURS.items())

@@ -1,0 +1,56 @@
+"""JSON over HTTP, with the standard library: what Prometheus and Grafana speak. Proxies of the environment are not for
+the addresses asked here."""
+
+import json
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
+from typing import Any
+from urllib.parse import urlencode
+
+LIMIT = 15.0
+MOST = 256 * 2**20
+
+
+class NoAnswer(Exception):
+    """It could not be asked; the text says why."""
+
+
+@dataclass(frozen=True)
+class Web:
+    """`login` is user and password; it is sent with each request and shown nowhere."""
+
+    name: str
+    address: str
+    port: int
+    login: tuple[str, str] | None = field(default=None, repr=False)
+
+    def get(self, path: str, words: Mapping[str, str] | None = None) -> tuple[int, Any]:
+        return self.ask("GET", f"{path}?{urlencode(words)}" if words else path)
+
+    def post(self, path: str, document: Any) -> tuple[int, Any]:
+        return self.ask("POST", path, json.dumps(document))
+
+    def ask(self, verb: str, path: str, body: str | None = None) -> tuple[int, Any]:
+        """Status and document; a body that is no JSON is its text. Raises NoAnswer."""
+        headers = {"Accept": "application/json", "Host": f"{self.address}:{self.port}"}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        if self.login:
+            headers["Authorization"] = f"Basic {b64encode(':'.join(self.login).encode()).decode()}"
+        connection = HTTPConnection(self.address, self.port, timeout=LIMIT)
+        try:
+            connection.request(verb, path, body, headers)
+            response = connection.getresponse()
+            said = response.read(MOST).decode(errors="replace")
+        except TimeoutError as error:
+            raise NoAnswer(f"{self.name} did not answer within {LIMIT:.0f} s") from error
+        except (OSError, HTTPException) as error:
+            raise NoAnswer(f"{self.name} could not be asked: {str(error) or type(error).__name__}") from error
+        finally:
+            connection.close()
+        try:
+            return response.status, json.loads(said)
+        except (ValueError, RecursionError):
+            return response.status, said[:300]

@@ -1,0 +1,100 @@
+"""A proof for people: GPU by GPU which link of the chain holds, and why one does not."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from rich.console import Console
+from rich.text import Text
+
+from gpustack.config.inventory import Inventory
+from gpustack.proof.chain import LINKS, Outcome, Row
+from gpustack.proof.prove import Proof
+from gpustack.report.codes import proof_code
+from gpustack.report.findings import say, wrapped
+from gpustack.report.human import following
+from gpustack.report.next import after_proof
+from gpustack.report.words import Clean, cleaner, count, duration, places
+
+MARKS: dict[Outcome, str] = {"holds": "✓", "broken": "✗", "unknown": "unknown", "skipped": "in use"}
+PLAIN: dict[Outcome, str] = {**MARKS, "holds": "yes", "broken": "NO"}
+STYLES: dict[Outcome, str] = {"holds": "green", "broken": "red", "unknown": "yellow", "skipped": "dim"}
+WIDTH = 9
+INDENT = 11
+"""Of the reasons: behind the name of their link."""
+
+
+def proof(console: Console, done: Proof, inventory: Inventory, evidence: str = "") -> None:
+    clean, code = cleaner(inventory), proof_code(done)
+    if done.swept:
+        say(console, f"{count(done.swept, 'pod')} of an earlier proof, broken off, were removed", "dim")
+    for node, rows in groupby(done.rows, key=lambda row: row.node):
+        of_node(console, node, list(rows), clean)
+    reasons(console, done, clean)
+    for host, why in done.unasked:
+        told(console, "not asked", f"{host}: {clean(why)}", "yellow")
+    if done.stopped:
+        say(console, f"\nstopped: {clean(done.stopped)}", "red")
+    if done.left:
+        say(console, f"\nleft behind: {clean(done.left)}", "red")
+    say(console, f"\n{standing(done)}", "" if code else "green")
+    if done.parts:
+        say(console, f"{duration(done.seconds)}: {', '.join(f'{part} {duration(took)}' for part, took in done.parts)}")
+    if code and evidence:
+        say(console, f"evidence: {evidence}")
+    following(console, clean(after_proof(done, inventory, code)))
+
+
+def of_node(console: Console, node: str, rows: Sequence[Row], clean: Clean) -> None:
+    models = list(dict.fromkeys(clean(row.model) for row in rows if row.model))
+    say(console, f"\n{node}  {', '.join(models)}".rstrip(), "bold")
+    marks = MARKS if console.encoding.lower().startswith("utf") else PLAIN
+    heads = "".join(f"{name:<{WIDTH}}" for name in LINKS)
+    console.print(Text(f"  {'gpu':<5}{'uuid':<42}{heads}".rstrip(), style="dim"), soft_wrap=True)
+    for row in rows:
+        cells = [(f"{marks[link.outcome]:<{WIDTH}}", STYLES[link.outcome]) for _, link in row.links]
+        line = Text.assemble(f"  {clean(row.index or row.bus) or '-':<5}{clean(row.uuid) or 'not known':<42}", *cells)
+        line.rstrip()
+        console.print(line, soft_wrap=True)
+
+
+def reasons(console: Console, done: Proof, clean: Clean) -> None:
+    """Each once, with the GPUs that it is of."""
+    folded: dict[tuple[str, str, Outcome], list[str]] = {}
+    for row in done.rows:
+        for name, link in row.links if row.uuid else row.links[:1]:  # what nobody named was not looked for
+            if text := link.why or link.note:
+                folded.setdefault((name, text, link.outcome), []).append(called(row))
+    if folded:
+        console.print()
+    for (name, text, outcome), gpus in folded.items():
+        told(console, name, f"{places(gpus)}: {clean(text)}", STYLES[outcome] if outcome != "holds" else "dim")
+
+
+def called(row: Row) -> str:
+    return f"{row.node} {row.index or row.bus}".rstrip()
+
+
+def told(console: Console, name: str, text: str, style: str) -> None:
+    for number, line in enumerate(wrapped(text, max(console.width - INDENT, 40))):
+        head = (f"{name if number == 0 else '':<{INDENT}}", style)
+        console.print(Text.assemble(head, line), soft_wrap=True)
+
+
+def standing(done: Proof) -> str:
+    """In one line."""
+    if not done.rows:
+        if done.unasked:
+            return "no GPU was found, and not all hosts could be asked"
+        return f"no GPU: nothing to prove (0 NVIDIA devices on {count(done.hosts, 'host')}, 0 offered by nodes)"
+    kinds = [kind(row) for row in done.rows]
+    total = f"{count(len(done.rows), 'GPU')} on {count(len({row.node for row in done.rows}), 'node')}"
+    if set(kinds) == {"holds"}:
+        return f"{total}: all proven"
+    words = {"holds": "proven", "broken": "broken", "unknown": "not known", "skipped": "in use and left alone"}
+    return f"{total}: {', '.join(f'{kinds.count(one)} {word}' for one, word in words.items() if one in kinds)}"
+
+
+def kind(row: Row) -> Outcome:
+    """Of a GPU: what is worst of its links."""
+    found = {link.outcome for _, link in row.links}
+    return next(one for one in ("broken", "unknown", "skipped", "holds") if one in found)

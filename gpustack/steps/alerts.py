@@ -1,0 +1,99 @@
+"""Alerts: rules about GPUs that reach a human, and the one who gets them.
+
+The rules work on recorded series that have one name, unit and set of labels whatever the exporter's version. They are
+seen as in force only when Prometheus says that it has them: the Prometheus operator leaves a rule out that it cannot
+read, and says so only in an event. The receiver stands in the spec, its secret in a file on this machine; it becomes a
+Secret in the cluster, which Alertmanager reads as a file. `gpustack alerts test` sends one alert all the way.
+
+Settings: alerts. Sources: docs/alerts.md, which explains each alert; prometheus-operator Documentation/user-guides.
+"""
+
+from functools import cache
+from typing import Any
+
+from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.view import View
+from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
+from gpustack.config.shipped import values
+from gpustack.probes.alerting import LOADED, RECEIVERS
+from gpustack.probes.applied import RULES
+from gpustack.steps.applied import Object, differing, stamped
+from gpustack.steps.control_plane import control_planes
+from gpustack.steps.monitoring_receiver import NOBODY, RECEIVER
+from gpustack.steps.step import Step
+
+NAME = "gpustack-gpu"
+PAGE = "docs/alerts.md#"
+# What NVIDIA says of errors, for those who have no page of their own.
+VENDOR = "https://docs.nvidia.com/deploy/xid-errors/index.html"
+
+
+def applies(inventory: Inventory, host: Host) -> bool:
+    return inventory.spec.monitoring.enabled and inventory.spec.alerts.enabled and control_planes(inventory, host)
+
+
+@cache
+def groups(runbooks: str) -> list[dict[str, Any]]:
+    """Of our rule files, recording rules first. `runbooks` is the address before the names of alerts."""
+    import yaml
+
+    found: list[dict[str, Any]] = []
+    for path in sorted((values() / "rules").glob("*.yaml"), key=lambda path: "recording" not in path.name):
+        found += yaml.safe_load(path.read_text())["groups"]
+    for group in found:
+        group["rules"] = [explained(rule, runbooks) for rule in group["rules"]]
+    return found
+
+
+def explained(rule: dict[str, Any], runbooks: str) -> dict[str, Any]:
+    """With an address that can be opened, and the command that says the same."""
+    annotations = rule.get("annotations", {})
+    if "runbook_url" not in annotations:
+        return rule
+    anchor = annotations["runbook_url"].removeprefix(PAGE)
+    url = f"{runbooks}#{anchor}" if runbooks else VENDOR
+    return rule | {"annotations": annotations | {"runbook_url": url, "runbook": f"gpustack explain alert-{anchor}"}}
+
+
+def objects(here: View) -> list[Object]:
+    spec = {"groups": groups(here.spec.alerts.runbooks)}
+    space = here.spec.monitoring.namespace
+    return [stamped("PrometheusRule", "monitoring.coreos.com/v1", space, NAME, {}, {"spec": spec})]
+
+
+def wanted(here: View) -> dict[str, Any]:
+    return {"objects": objects(here)}
+
+
+def rules(here: View) -> Mismatch | None:
+    """The PrometheusRule with our rules is there, as this release has it."""
+    return differing("rules", objects(here), here[RULES])
+
+
+def loaded(here: View) -> Mismatch | None:
+    """Prometheus has every group of our rules, with all rules in it."""
+    wanted = {group["name"]: len(group["rules"]) for group in groups(here.spec.alerts.runbooks)}
+    found = here[LOADED]
+    missing = [name for name, count in wanted.items() if found.get(name) != count]
+    return Mismatch("groups of rules in Prometheus", "all", f"no {said(missing)}", passing=True) if missing else None
+
+
+def receiver(here: View) -> Mismatch | None:
+    """Alertmanager has the receiver of the spec."""
+    wanted = RECEIVER if here.spec.alerts.receiver.type != "none" else NOBODY
+    found = here[RECEIVERS]
+    if wanted in found:
+        return None
+    return Mismatch("receivers of Alertmanager", wanted, said(found), passing=True)
+
+
+STEP = Step(
+    "alerts",
+    scope="cluster",
+    probes=(RULES, LOADED, RECEIVERS),
+    checks=(rules, loaded, receiver),
+    needs=("monitoring",),
+    settle=180,
+    applies=applies,
+)

@@ -1,0 +1,75 @@
+"""Dashboards: what the GPUs do, in Grafana, in a folder of its own.
+
+Each is a ConfigMap with the label that Grafana's side-car looks for, the folder as an annotation. They ask the data
+source with the uid `prometheus`, which the chart provides; none is made a second time. A dashboard that somebody edits
+in Grafana is saved under another name there: these stay as they are, and come with each release of gpustack.
+
+Settings: dashboards. Sources: the Grafana chart's documentation of sidecar.dashboards; values/dashboards.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from gpustack.ask.judge import Mismatch, expect
+from gpustack.ask.view import View
+from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
+from gpustack.config.shipped import values
+from gpustack.probes.applied import CONFIG_MAPS
+from gpustack.probes.grafana import DATA_SOURCES
+from gpustack.steps.applied import Object, differing, stamped
+from gpustack.steps.control_plane import control_planes
+from gpustack.steps.step import Step
+
+UID = "prometheus"
+
+
+def applies(inventory: Inventory, host: Host) -> bool:
+    return inventory.spec.monitoring.enabled and inventory.spec.dashboards.enabled and control_planes(inventory, host)
+
+
+@cache
+def texts() -> Mapping[str, str]:
+    """The JSON of our dashboards, by file name without suffix."""
+    return {path.stem: path.read_text() for path in sorted((values() / "dashboards").glob("*.json"))}
+
+
+def objects(here: View) -> list[Object]:
+    """A ConfigMap for each."""
+    more = {
+        "labels": {"grafana_dashboard": "1"},
+        "annotations": {"grafana_folder": here.spec.dashboards.folder},
+    }
+    space = here.spec.monitoring.namespace
+    return [
+        stamped("ConfigMap", "v1", space, f"gpustack-dashboard-{name}", more, {"data": {f"{name}.json": text}})
+        for name, text in texts().items()
+    ]
+
+
+def wanted(here: View) -> dict[str, Any]:
+    return {"objects": objects(here)}
+
+
+def config_maps(here: View) -> Mismatch | None:
+    """The ConfigMaps of our dashboards are there, as this release has them."""
+    return differing("dashboards", objects(here), here[CONFIG_MAPS])
+
+
+def data_source(here: View) -> Mismatch | None:
+    """Grafana is given one data source with the uid that the dashboards ask."""
+    count = sum(uid == UID for uid in here[DATA_SOURCES])
+    hint = "grafana.sidecar.datasources.uid of values/<release>.yaml has another value, or a second source has this uid"
+    return expect(f"data sources with uid {UID}", 1, count, "operator" if count else "install", hint=hint)
+
+
+STEP = Step(
+    "dashboards",
+    scope="cluster",
+    probes=(CONFIG_MAPS, DATA_SOURCES),
+    checks=(config_maps, data_source),
+    needs=("monitoring",),
+    settle=60,
+    applies=applies,
+)

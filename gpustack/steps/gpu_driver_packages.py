@@ -1,0 +1,119 @@
+"""Checks of step gpu-driver about packages: where they come from, which are there, and that nothing moves them."""
+
+from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.view import View
+from gpustack.config.resolved import driver_version_of
+from gpustack.probes.gpu_driver import GPU_DRIVER
+from gpustack.probes.gpu_packages import GPU_GUARD, GPU_KERNELS, GPU_PACKAGES, GPU_REPOSITORY
+from gpustack.probes.system import OS
+from gpustack.steps.apt_repository import repository_mismatch
+from gpustack.steps.gpu_mode import LIBRARIES, MODULES, driven, wanted
+
+# Debian's own packages of a driver: NVIDIA's conflict with them.
+DEBIAN = ("nvidia-smi", "nvidia-open-kernel-dkms", "nvidia-tesla-driver", "nvidia-tesla-kernel-dkms")
+# Beginnings of names, as unattended-upgrades compares them.
+LEFT_ALONE = ("nvidia-", "libnvidia-", "libcuda", "firmware-nvidia")
+UPGRADE = "gpustack explain gpu-driver"
+
+
+def other_drivers(here: View) -> Mismatch | None:
+    """No driver of another origin is in the way: NVIDIA's .run installer, the distribution's packages, or, where the
+    operator brings the driver, packages on the host. None of these is ever removed by us."""
+    if not driven(here, "host", "container"):
+        return None
+    names, ways = rivals(here), []
+    if names:
+        ways.append(f"apt-get remove {' '.join(names)}")
+    if here[GPU_DRIVER].uninstaller:
+        names, ways = [*names, "that of the .run installer"], [*ways, "/usr/bin/nvidia-uninstall"]
+    if not names:
+        return None
+    hint = f"{'; '.join(ways)}; then reboot    # or keep it: gpu.driver.mode: none in the spec"
+    return Mismatch("other drivers", "none", said(names), "operator", hint=hint)
+
+
+def rivals(here: View) -> list[str]:
+    there = here[GPU_PACKAGES]
+    if driven(here, "host"):
+        return [name for name in DEBIAN if name in there and here[OS].id == "debian"]
+    ours = {*LIBRARIES.values(), *(name for kinds in MODULES.values() for name in kinds.values())}
+    return sorted(ours & set(there))
+
+
+def repository(here: View) -> Mismatch | None:
+    """apt knows NVIDIA's repository, and trusts the expected key and no other."""
+    return repository_mismatch(here, "nvidia", GPU_REPOSITORY) if driven(here, "host") else None
+
+
+def pinned(here: View) -> Mismatch | None:
+    """apt is bound to the driver's version, or to its branch: else it mixes what is newest with what was asked for."""
+    if not driven(here, "host"):
+        return None
+    version = driver_version_of(here.spec)
+    names = [f"nvidia-driver-pinning-{part}" for part in (version, version.split(".")[0])]
+    if any(name in here[GPU_PACKAGES] for name in names):
+        return None
+    found = [name for name in here[GPU_PACKAGES] if name.startswith("nvidia-driver-pinning-")]
+    return Mismatch("pin of the driver", names[0], said(found))
+
+
+def installed(here: View) -> Mismatch | None:
+    """The libraries with nvidia-smi are there, and the kernel module's source for DKMS."""
+    if not driven(here, "host"):
+        return None
+    missing = [name for name in wanted(here) if name not in here[GPU_PACKAGES]]
+    return Mismatch("packages", "installed", f"missing: {said(missing)}") if missing else None
+
+
+def version(here: View) -> Mismatch | None:
+    """The driver is installed at the version of the spec, with the kind of module that the spec asks for."""
+    if not driven(here, "host"):
+        return None
+    names, there = wanted(here), here[GPU_PACKAGES]
+    target = driver_version_of(here.spec)
+    others = sorted({*MODULES["debian"].values(), *MODULES["ubuntu"].values()} - set(names))
+    wrong = [f"{name} {there[name].version}" for name in names if name in there and there[name].version != target]
+    wrong += [name for name in others if name in there]
+    return Mismatch("driver", f"{target}, {names[1]}", said(wrong), "upgrade", hint=UPGRADE) if wrong else None
+
+
+def held(here: View) -> Mismatch | None:
+    """The packages are held, so that an upgrade of the host does not move the libraries away from the loaded module."""
+    if not driven(here, "host") or not here.spec.gpu.driver.guard:
+        return None
+    loose = [name for name in wanted(here) if (found := here[GPU_PACKAGES].get(name)) and not found.held]
+    return Mismatch("packages", "held", f"not held: {said(loose)}") if loose else None
+
+
+def unattended_upgrades(here: View) -> Mismatch | None:
+    """Unattended upgrades leave the driver alone, with all that belongs to it: by apt's configuration as it is read."""
+    if not driven(here, "host") or not here.spec.gpu.driver.guard:
+        return None
+    missing = [word for word in LEFT_ALONE if word not in here[GPU_GUARD]]
+    if not missing:
+        return None
+    return Mismatch("left alone by unattended upgrades", said(LEFT_ALONE), f"not {said(missing)}")
+
+
+def next_kernel(here: View) -> Mismatch | None:
+    """The kernel that boots next has its headers and a module, and the kernels after it will bring their headers: else
+    the host comes back from an upgrade and a reboot without GPUs."""
+    if not driven(here, "host") or not here.spec.gpu.driver.guard:
+        return None
+    coming = here[GPU_KERNELS].next
+    lacking = []
+    if coming and not coming.headers:
+        lacking.append(f"linux-headers-{coming.release}")
+    elif coming and not coming.module and wanted(here)[1] in here[GPU_PACKAGES]:
+        lacking.append(f"the module for {coming.release}")
+    lacking += [name for name in followers(here) if name not in here[GPU_PACKAGES]]
+    return Mismatch("for the next kernel", "headers and a module", f"missing: {said(lacking)}") if lacking else None
+
+
+def followers(here: View) -> list[str]:
+    """Packages that bring the headers of each new kernel: of linux-image-amd64 it is linux-headers-amd64."""
+    names = (name.removeprefix("linux-image-") for name in here[GPU_PACKAGES] if name.startswith("linux-image-"))
+    return sorted(f"linux-headers-{name}" for name in names if not name[:1].isdigit() and "unsigned" not in name)
+
+
+CHECKS = (repository, pinned, installed, version, held, unattended_upgrades, next_kernel)

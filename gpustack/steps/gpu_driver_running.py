@@ -1,0 +1,116 @@
+"""Checks of step gpu-driver about what works now: the module, the libraries beside it, and nvidia-smi."""
+
+from gpustack.ask.judge import Cure, Mismatch
+from gpustack.ask.view import View
+from gpustack.probes.gpu_driver import GPU_DRIVER, GPU_SMI
+from gpustack.probes.gpu_packages import GPU_KERNELS
+from gpustack.probes.system import OS
+from gpustack.steps.gpu_mode import driven, mode
+
+# nvidia-smi(1), RETURN VALUE; 18 is NVML's own number.
+ENDED = {
+    4: "no permission",
+    8: "a GPU has no power cable",
+    9: "the module is not loaded",
+    10: "the kernel has trouble with an interrupt of the GPU",
+    12: "libnvidia-ml cannot be found",
+    14: "the infoROM of a GPU is damaged",
+    15: "a GPU has fallen off the bus, or cannot be reached any more",
+    18: "driver/library version mismatch",
+}
+
+
+def driver_mode(here: View) -> Mismatch | None:
+    """There is a driver container for the system, where the driver is to come in one: for Debian none is built."""
+    if not driven(here, "container") or here[OS].id != "debian":
+        return None
+    hint = "set gpu.driver.mode: auto (or host, or none) in the spec"
+    return Mismatch("gpu.driver.mode", "host or none on Debian", "container", "operator", hint=hint)
+
+
+def secure_boot(here: View) -> Mismatch | None:
+    """With Secure Boot the module is signed with a key that the firmware takes. Told before anything is installed.
+
+    DKMS signs what it builds on a host with a key of that host's own, and only a person at the console can enrol it:
+    apt-get install dkms mokutil; where /var/lib/dkms/mok.pub is not there yet, dkms makes it with the first module;
+    mokutil --import /var/lib/dkms/mok.pub; reboot, and follow the menu. What a driver container builds is not signed at
+    all. Where the module is loaded already, it is signed."""
+    if not driven(here, "host", "container"):
+        return None
+    found, on_host = here[GPU_DRIVER], driven(here, "host")
+    if not found.secure_boot or found.module or (found.key_enrolled and on_host):
+        return None
+    hint = "turn Secure Boot off in the firmware, or enrol DKMS's key: gpustack explain gpu-driver/secure-boot"
+    told = "on, and DKMS's key is not enrolled" if on_host else "on, and a driver container's module is not signed"
+    return Mismatch("Secure Boot", "off, or the module signed", told, "operator", hint=hint)
+
+
+def nouveau(here: View) -> Mismatch | None:
+    """The kernel's own driver, nouveau, does not take the GPUs: it is not loaded, and not to be loaded at boot."""
+    if not driven(here, "host", "container"):
+        return None
+    found = here[GPU_DRIVER]
+    if not found.nouveau_blacklisted:
+        return Mismatch("nouveau", "blacklisted", f"not blacklisted{', loaded' if found.nouveau_loaded else ''}")
+    if not found.nouveau_loaded:
+        return None
+    hint = f"reboot {here.host.name}    # nouveau is blacklisted, and does not come back"
+    return Mismatch("nouveau", "not loaded", "loaded", "operator", hint=hint)
+
+
+def loaded(here: View) -> Mismatch | None:
+    """The kernel module nvidia is loaded."""
+    if not driven(here, "host", "none") or here[GPU_DRIVER].module:
+        return None
+    running = here[GPU_KERNELS].running
+    found = "not loaded" if running.module else f"not loaded, and none is there for the kernel {running.release}"
+    if mode(here) == "host":
+        return Mismatch("module nvidia", "loaded", found)
+    hint = "modprobe nvidia    # or let gpustack install one: gpu.driver.mode: host in the spec"
+    return Mismatch("module nvidia", "loaded", found, "operator", hint=hint)
+
+
+def matching(here: View) -> Mismatch | None:
+    """The loaded module and the libraries have the same version: after an upgrade of packages the old module stays
+    until the next boot, and every program that starts gets "driver/library version mismatch"."""
+    if not driven(here, "host", "none"):
+        return None
+    found = here[GPU_DRIVER]
+    if not found.module or not found.library or found.module == found.library:
+        return None
+    told = f"module {found.module}, libraries {found.library}: driver/library version mismatch"
+    return Mismatch("driver", "module and libraries of one version", told, "operator", hint=rebooted(here))
+
+
+def persistence(here: View) -> Mismatch | None:
+    """nvidia-persistenced runs, where it is installed: without it the driver starts GPUs anew for each program."""
+    if not driven(here, "host") or here[GPU_DRIVER].persistence != "inactive":
+        return None
+    return Mismatch("nvidia-persistenced.service", "active", "inactive")
+
+
+def answers(here: View) -> Mismatch | None:
+    """nvidia-smi answers within seconds, and shows GPUs. With a driver that is stuck it never ends, and cannot be ended."""
+    if not driven(here, "host", "none"):
+        return None
+    found, ours = here[GPU_SMI], mode(here) == "host"
+    if found.state == "absent":
+        return Mismatch("nvidia-smi", "answers", "not there") if ours else None
+    if found.state == "ended" and found.rc == 0 and found.gpus and not found.said:
+        return None
+    if found.state == "hangs":
+        told = "does not answer: the driver is stuck"
+    elif found.rc:
+        told = f"{ENDED.get(found.rc, 'an error')} (exit status {found.rc}){f': {found.said}' if found.said else ''}"
+    else:
+        told = found.said or "no GPU"
+    cure: Cure = "install" if ours and found.rc == 9 else "operator"
+    return Mismatch("nvidia-smi", "answers", told, cure, hint="" if cure == "install" else rebooted(here))
+
+
+def rebooted(here: View) -> str:
+    return f"kubectl drain {here.host.name} --ignore-daemonsets --delete-emptydir-data; then reboot it, and uncordon it"
+
+
+BEFORE = (driver_mode, secure_boot, nouveau)
+CHECKS = (loaded, matching, persistence, answers)

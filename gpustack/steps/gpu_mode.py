@@ -1,0 +1,48 @@
+"""Who brings the driver of a host's GPUs: the operator in containers, packages on the host, or somebody else.
+
+By the spec's `gpu.driver.mode`. With `auto`: packages on the host where there is no operator, and on Debian, for which
+no driver container is built; elsewhere packages where NVIDIA's are installed already, none where another driver's
+libraries are on the host, else containers. A driver container leaves no libraries on its host, so what it has loaded is
+not taken for somebody else's.
+"""
+
+from typing import Literal
+
+from gpustack.ask.view import View
+from gpustack.probes.gpu import GPU_DEVICES
+from gpustack.probes.gpu_driver import GPU_DRIVER
+from gpustack.probes.gpu_packages import GPU_PACKAGES
+from gpustack.probes.system import OS
+
+Mode = Literal["container", "host", "none"]
+
+# Computing without graphics, by system: the libraries with nvidia-smi, and the module of either kind. NVIDIA's Driver
+# Installation Guide, "Compute-only System"; the names for Ubuntu have no branch in them since 590.
+LIBRARIES = {"debian": "nvidia-driver-cuda", "ubuntu": "libnvidia-compute"}
+MODULES = {
+    "debian": {"open": "nvidia-kernel-open-dkms", "proprietary": "nvidia-kernel-dkms"},
+    "ubuntu": {"open": "nvidia-dkms-open", "proprietary": "nvidia-dkms"},
+}
+
+
+def mode(here: View) -> Mode:
+    """Of a host that has GPUs. Raises FactUnavailable."""
+    said = here.spec.gpu.driver.mode
+    if said != "auto":
+        return said
+    if here.spec.gpu.stack == "host" or here[OS].id == "debian":
+        return "host"
+    if {LIBRARIES["ubuntu"], *MODULES["ubuntu"].values()} & set(here[GPU_PACKAGES]):
+        return "host"
+    return "none" if here[GPU_DRIVER].library else "container"
+
+
+def driven(here: View, *modes: Mode) -> bool:
+    """The host has GPUs, and their driver comes in one of these ways."""
+    return bool(here[GPU_DEVICES]) and mode(here) in modes
+
+
+def wanted(here: View) -> tuple[str, str]:
+    """The packages with the libraries and with the module."""
+    system = "debian" if here[OS].id == "debian" else "ubuntu"
+    return LIBRARIES[system], MODULES[system][here.spec.gpu.driver.kernel_module]

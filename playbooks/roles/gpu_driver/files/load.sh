@@ -1,0 +1,28 @@
+# shellcheck shell=sh
+# Brings about now what a boot would: the module is built for this kernel and the next one, loaded, and kept busy by
+# nvidia-persistenced. Follows build-log.sh. Says `changed: …` for what it did.
+running=$(uname -r)
+newest=$(find /boot -maxdepth 1 -name 'vmlinuz-*' | sed 's,.*/vmlinuz-,,' | sort -V | tail -n 1)
+built() { modinfo -k "$1" nvidia >/dev/null 2>&1; }
+for kernel in "$running" $newest; do
+  command -v dkms >/dev/null && [ -e "/lib/modules/$kernel/build/Makefile" ] && ! built "$kernel" || continue
+  dkms autoinstall -k "$kernel" >/dev/null
+  echo "changed: built for $kernel"
+done
+
+# With nouveau on the GPUs nothing can be loaded before the next boot; the checks say so.
+[ ! -d /sys/module/nouveau ] || exit 0
+if [ ! -e /proc/driver/nvidia/version ] && [ ! -e /sys/module/nvidia/version ]; then
+  if ! said=$(modprobe nvidia 2>&1); then
+    echo "module nvidia was not loaded on $(hostname): $said" >&2
+    built "$running" || echo "there is none for the kernel $running; its headers belong in /lib/modules/$running/build" >&2
+    exit 1
+  fi
+  echo "changed: loaded nvidia"
+fi
+modprobe -q nvidia-uvm || :
+if systemctl cat nvidia-persistenced.service >/dev/null 2>&1 && ! systemctl -q is-active nvidia-persistenced.service; then
+  systemctl -q enable nvidia-persistenced.service 2>/dev/null || :
+  systemctl start nvidia-persistenced.service
+  echo "changed: started nvidia-persistenced"
+fi

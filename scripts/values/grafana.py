@@ -1,0 +1,178 @@
+"""Pieces of a Grafana dashboard as dictionaries, and their places on the grid of 24 columns."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Panel = dict[str, Any]
+
+SOURCE = {"type": "prometheus", "uid": "${datasource}"}
+COLUMNS = 24
+
+
+def query(expr: str, legend: str = "", *, instant: bool = False) -> dict[str, Any]:
+    return {
+        "datasource": SOURCE,
+        "editorMode": "code",
+        "expr": expr,
+        "instant": instant,
+        "range": not instant,
+        "format": "table" if instant and not legend else "time_series",
+        "legendFormat": legend or "__auto",
+    }
+
+
+def panel(kind: str, title: str, unit: str, queries: Iterable[dict[str, Any]], *, why: str, empty: str) -> Panel:
+    """A panel without a place. `empty` is the text where there is no data, and says what that means."""
+    return {
+        "type": kind,
+        "title": title,
+        "description": why,
+        "datasource": SOURCE,
+        "targets": [one | {"refId": chr(ord("A") + index)} for index, one in enumerate(queries)],
+        "fieldConfig": {"defaults": {"unit": unit, "noValue": empty}, "overrides": []},
+        "options": {},
+    }
+
+
+def lines(
+    title: str,
+    unit: str,
+    *queries: dict[str, Any],
+    why: str,
+    empty: str = "no data",
+    top: float | None = None,
+    width: int = 12,
+) -> Panel:
+    """Lines over time. `top` is the upper end of the axis where it is known, as 1 for a ratio."""
+    made = panel("timeseries", title, unit, queries, why=why, empty=empty)
+    defaults = made["fieldConfig"]["defaults"]
+    defaults["min"] = 0
+    if top is not None:
+        defaults["max"] = top
+    defaults["custom"] = {
+        "drawStyle": "line",
+        "lineWidth": 1,
+        "fillOpacity": 5,
+        "showPoints": "never",
+        "spanNulls": False,
+    }
+    made["options"] = {
+        "legend": {"displayMode": "table", "placement": "bottom", "showLegend": True, "calcs": ["lastNotNull", "max"]},
+        "tooltip": {"mode": "multi", "sort": "desc"},
+    }
+    return made | {"gridPos": {"w": width, "h": 8}}
+
+
+def number(
+    title: str,
+    unit: str,
+    expr: str,
+    *,
+    why: str,
+    empty: str = "no data",
+    steps: Mapping[str, float] | None = None,
+    width: int = 4,
+) -> Panel:
+    """One number of now. `steps`: colour -> value from which it holds."""
+    made = panel("stat", title, unit, [query(expr, title, instant=True)], why=why, empty=empty)
+    made["fieldConfig"]["defaults"]["thresholds"] = {
+        "mode": "absolute",
+        "steps": [{"color": "green", "value": None}]
+        + [{"color": colour, "value": value} for colour, value in (steps or {}).items()],
+    }
+    made["options"] = {
+        "colorMode": "value",
+        "graphMode": "none",
+        "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False},
+    }
+    return made | {"gridPos": {"w": width, "h": 4}}
+
+
+def table(title: str, *columns: tuple[str, str, str], why: str, empty: str = "no data", height: int = 9) -> Panel:
+    """One line per GPU of now. `columns`: (heading, unit, expr)."""
+    queries = [query(expr, instant=True) for _, _, expr in columns]
+    made = panel("table", title, "none", queries, why=why, empty=empty)
+    names = {f"Value #{chr(ord('A') + index)}": heading for index, (heading, _, _) in enumerate(columns)}
+    if len(columns) == 1:
+        names["Value"] = columns[0][0]
+    made["transformations"] = [
+        {"id": "merge", "options": {}},
+        {"id": "organize", "options": {"excludeByName": {"Time": True}, "renameByName": names, "indexByName": {}}},
+    ]
+    made["fieldConfig"]["overrides"] = [
+        {"matcher": {"id": "byName", "options": heading}, "properties": [{"id": "unit", "value": unit}]}
+        for heading, unit, _ in columns
+    ]
+    made["options"] = {"showHeader": True, "cellHeight": "sm"}
+    return made | {"gridPos": {"w": COLUMNS, "h": height}}
+
+
+def heading(title: str) -> Panel:
+    return {"type": "row", "title": title, "collapsed": False, "panels": [], "gridPos": {"w": COLUMNS, "h": 1}}
+
+
+def placed(panels: Iterable[Panel]) -> list[Panel]:
+    """Left to right, a new line where the next one does not fit; ids in reading order."""
+    x = y = height = 0
+    done = []
+    for id, one in enumerate(panels, 1):
+        size = one["gridPos"]
+        if x + size["w"] > COLUMNS:
+            x, y, height = 0, y + height, 0
+        done.append({"id": id} | one | {"gridPos": size | {"x": x, "y": y}})
+        x, height = x + size["w"], max(height, size["h"])
+    return done
+
+
+def variable(name: str, label: str, labels_of: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "label": label,
+        "type": "query",
+        "datasource": SOURCE,
+        "definition": f"label_values({labels_of}, {name})",
+        "query": {"query": f"label_values({labels_of}, {name})", "refId": name},
+        "refresh": 2,
+        "sort": 1,
+        "multi": True,
+        "includeAll": True,
+        "allValue": ".*",
+        "current": {"text": ["All"], "value": ["$__all"]},
+    }
+
+
+def dashboard(uid: str, title: str, about: str, variables: list[dict[str, Any]], panels: Iterable[Panel]) -> str:
+    source = {
+        "name": "datasource",
+        "label": "Data source",
+        "type": "datasource",
+        "query": "prometheus",
+        "current": {"text": "Prometheus", "value": "prometheus"},
+    }
+    whole = {
+        "uid": uid,
+        "title": title,
+        "description": about,
+        "tags": ["gpustack"],
+        "schemaVersion": 41,
+        "version": 1,
+        "editable": True,
+        "graphTooltip": 1,
+        "refresh": "30s",
+        "time": {"from": "now-1h", "to": "now"},
+        "timezone": "browser",
+        "links": [
+            {
+                "type": "dashboards",
+                "title": "GPU dashboards",
+                "tags": ["gpustack"],
+                "asDropdown": True,
+                "keepTime": True,
+            }
+        ],
+        "annotations": {"list": []},
+        "templating": {"list": [source, *variables]},
+        "panels": placed(panels),
+    }
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,103 @@
+"""What is wrong with a PromQL expression, read off its tree: unknown names, rates of gauges, labels that get lost."""
+
+import csv
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import promql_parser
+import yaml
+
+ROOT = Path(__file__).parents[2]
+RULES = ROOT / "values" / "rules"
+COUNTERS = ROOT / "values" / "dcgm" / "counters.csv"
+
+# Of kube-state-metrics, kubelet, kube-apiserver, the GPU operator and Prometheus itself. True: a counter.
+OTHERS = {
+    "up": False,
+    "ALERTS": False,
+    "kube_pod_info": False,
+    "kube_pod_container_resource_requests": False,
+    "kube_pod_status_phase": False,
+    "kube_node_labels": False,
+    "kube_node_status_allocatable": False,
+    "kube_node_status_capacity": False,
+    "kube_node_status_condition": False,
+    "kube_daemonset_status_desired_number_scheduled": False,
+    "kube_daemonset_status_number_ready": False,
+    "kube_deployment_spec_replicas": False,
+    "kube_deployment_status_replicas_available": False,
+    "gpu_operator_reconciliation_status": False,
+    "kubelet_certificate_manager_client_ttl_seconds": False,
+    "apiserver_client_certificate_expiration_seconds_bucket": True,
+}
+RATES = {"rate", "irate", "increase", "resets"}
+
+
+def rows(path: Path) -> list[list[str]]:
+    """The cells of a CSV file with `#` comments."""
+    lines = [line for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")]
+    return [[cell.strip() for cell in row] for row in csv.reader(lines)]
+
+
+@cache
+def exported() -> dict[str, bool]:
+    """Metric -> is it a counter; of the enabled rows of our CSV."""
+    return {name: kind == "counter" for name, kind, _ in rows(COUNTERS) if kind != "label"}
+
+
+def rules(name: str) -> list[dict[str, Any]]:
+    """Every rule of one file in values/rules."""
+    groups = yaml.safe_load((RULES / name).read_text())["groups"]
+    return [rule for group in groups for rule in group["rules"]]
+
+
+@cache
+def recorded() -> dict[str, bool]:
+    """Recorded name -> is it a counter, which its last part says."""
+    return {rule["record"]: rule["record"].endswith("total") for rule in rules("gpu-recording.yaml")}
+
+
+def nodes(tree: Any) -> Iterator[Any]:
+    """The tree and everything below it."""
+    yield tree
+    for part in ("lhs", "rhs", "expr", "param", "vector_selector"):
+        child = getattr(tree, part, None)
+        if child is not None:
+            yield from nodes(child)
+    for argument in getattr(tree, "args", None) or []:
+        yield from nodes(argument)
+
+
+def metrics(tree: Any) -> set[str]:
+    return {one.name or "" for one in nodes(tree) if isinstance(one, promql_parser.VectorSelector)}
+
+
+def of_gpus(tree: Any) -> bool:
+    return any(name.startswith(("gpustack:gpu_", "gpustack:gpu:", "DCGM_")) for name in metrics(tree))
+
+
+def unknown(expr: str, *, only_recorded: bool = False) -> list[str]:
+    known = set(recorded()) if only_recorded else recorded().keys() | exported().keys() | OTHERS.keys()
+    return sorted(metrics(promql_parser.parse(expr)) - known)
+
+
+def rates_of_gauges(expr: str) -> list[str]:
+    counters = exported() | recorded() | OTHERS
+    calls = [one for one in nodes(promql_parser.parse(expr)) if isinstance(one, promql_parser.Call)]
+    return [str(one) for one in calls if one.func.name in RATES if not all(counters.get(name) for name in metrics(one))]
+
+
+def lost(expr: str, *wanted: str) -> list[str]:
+    """Aggregations over series of GPUs whose result has not all `wanted` labels."""
+    found = []
+    for one in nodes(promql_parser.parse(expr)):
+        if not isinstance(one, promql_parser.AggregateExpr) or not of_gpus(one.expr):
+            continue
+        named = set(one.modifier.labels) if one.modifier else set()
+        by = one.modifier is not None and one.modifier.type == promql_parser.AggModifierType.By
+        kept = set(wanted) & named if by or not one.modifier else set(wanted) - named
+        if kept != set(wanted):
+            found.append(str(one))
+    return found

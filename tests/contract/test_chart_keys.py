@@ -1,0 +1,133 @@
+"""Our Helm values against what the real charts know: derived facts, and their values.yaml where these are at hand."""
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.config.chart_keys import CHARTS, Key, judged, keys_of
+from gpustack.config.shipped import values as shipped_values
+
+ROOT = Path(__file__).parents[2]
+SIMULATED = ROOT / "gpustack" / "lab" / "simulated" / "charts"
+# Unchanged values.yaml of the real projects, as <chart>/values.yaml.
+REFERENCE = Path(os.environ.get("GPUSTACK_REFERENCE_DATA") or ROOT.parent / "shared" / "data") / "charts"
+FACTS = sorted(CHARTS.glob("*.keys"))
+OURS = sorted(shipped_values().glob("*.yaml"))
+STAND_INS = sorted(path.parent for path in SIMULATED.glob("*/Chart.yaml"))
+# Which chart a file of ours is for; its name is the release's.
+CHART_OF = {"monitoring": "kube-prometheus-stack", "gpu-operator": "gpu-operator"}
+
+
+def named(path: Path) -> str:
+    return path.name
+
+
+def header(path: Path, word: str) -> list[list[str]]:
+    """The words of every line `# word …`."""
+    lines = (line for line in path.read_text().splitlines() if line.startswith(f"# {word} "))
+    return [line.split()[2:] for line in lines]
+
+
+def chart_of(release: str) -> str:
+    (found,) = (path for path in FACTS if re.fullmatch(rf"{CHART_OF[release]}-v?\d.*", path.stem))
+    return found.stem
+
+
+def test_there_are_facts_and_stand_ins() -> None:
+    assert FACTS
+    assert STAND_INS
+
+
+@pytest.mark.parametrize("path", FACTS, ids=named)
+def test_facts_name_source_commit_and_hash(path: Path) -> None:
+    assert header(path, "values")
+    for _, url, digest in header(path, "values"):
+        assert re.fullmatch(r"https://github\.com/[\w.-]+/[\w.-]+/blob/[0-9a-f]{8,40}/.+/values\.yaml", url)
+        assert re.fullmatch(r"[0-9a-f]{64}", digest)
+
+
+@pytest.mark.parametrize("path", FACTS, ids=named)
+def test_facts_are_those_of_the_real_charts(path: Path) -> None:
+    words: list[str] = []
+    for prefix, url, digest in header(path, "values"):
+        file = REFERENCE / Path(url).parent.name / "values.yaml"
+        if not file.is_file():
+            pytest.skip(f"no {file}: GPUSTACK_REFERENCE_DATA names a folder with charts/<chart>/values.yaml")
+        assert hashlib.sha256(file.read_bytes()).hexdigest() == digest
+        words += ["--values", prefix, url, str(file)]
+    words += [word for also in header(path, "also") for word in ("--also", *also)]
+    words += [word for (prefix,) in header(path, "open") for word in ("--open", prefix)]
+    command = [sys.executable, str(ROOT / "scripts" / "chart-keys"), path.stem, *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == path.read_text()
+
+
+@pytest.mark.parametrize("path", OURS, ids=named)
+def test_the_real_chart_knows_every_key_of_ours(path: Path) -> None:
+    values = yaml.safe_load(path.read_text()) or {}
+    assert [str(wrong) for wrong in judged(path.name, chart_of(path.stem), values)] == []
+
+
+@pytest.mark.parametrize("folder", STAND_INS, ids=named)
+def test_the_real_chart_knows_every_key_of_the_simulated_one(folder: Path) -> None:
+    chart = yaml.safe_load((folder / "Chart.yaml").read_text())
+    values = yaml.safe_load((folder / "values.yaml").read_text())
+    assert [str(wrong) for wrong in judged(named(folder), f"{chart['name']}-{chart['version']}", values)] == []
+
+
+@pytest.mark.parametrize("folder", STAND_INS, ids=named)
+def test_the_schema_of_a_simulated_chart_is_of_keys_that_the_real_one_knows(folder: Path) -> None:
+    chart = yaml.safe_load((folder / "Chart.yaml").read_text())
+    known = keys_of(f"{chart['name']}-{chart['version']}")
+    schema = json.loads((folder / "values.schema.json").read_text())
+    assert [".".join(path) for path in said(schema) if not knows(known, path)] == []
+
+
+@pytest.mark.parametrize("folder", STAND_INS, ids=named)
+def test_the_schema_of_a_simulated_chart_refuses_other_keys(folder: Path) -> None:
+    schema = json.loads((folder / "values.schema.json").read_text())
+    assert [path for path, part in parts(schema) if part.get("properties") and part["additionalProperties"]] == []
+    values = yaml.safe_load((folder / "values.yaml").read_text())
+    assert unsaid(schema, values) == []
+
+
+def parts(schema: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    yield path, schema
+    for name, below in schema.get("properties", {}).items():
+        yield from parts(below, (*path, name))
+
+
+def said(schema: dict[str, Any]) -> list[tuple[str, ...]]:
+    # `global` below a subchart is Helm's, which hands it on.
+    return [path for path, _ in parts(schema) if path and path[-1:] != ("global",)]
+
+
+def knows(key: Key, path: tuple[str, ...]) -> bool:
+    for name in path:
+        if key.kind in ("free", "any"):
+            return True
+        if name not in key.children:
+            return False
+        key = key.children[name]
+    return True
+
+
+def unsaid(schema: dict[str, Any], values: dict[str, Any], path: str = "") -> list[str]:
+    """Keys of values.yaml that its schema has no word about."""
+    known: dict[str, Any] = schema.get("properties", {})
+    found: list[str] = []
+    for name, value in values.items() if known else ():
+        if name not in known:
+            found.append(f"{path}{name}")
+        elif isinstance(value, dict):
+            found += unsaid(known[name], value, f"{path}{name}.")
+    return found

@@ -1,0 +1,201 @@
+"""The dashboards of values/dashboards: places, ids, units, and that each expression reads what is there."""
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import promql_parser
+import pytest
+import yaml
+
+from tests.contract.promql import ROOT, RULES, lost, metrics, nodes, of_gpus, rates_of_gauges, rules, unknown
+from tests.contract.promtool import promtool
+from tests.contract.written_series import series
+
+FILES = sorted((ROOT / "values" / "dashboards").glob("*.json"))
+every_dashboard = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+
+# Unit ids of Grafana (getValueFormats of @grafana/data 13) that we use.
+UNITS = {"none", "percentunit", "celsius", "watt", "joule", "hertz", "bytes", "Bps", "s"}
+KINDS = {"timeseries", "stat", "table", "row"}
+MACROS = {"$__rate_interval": "5m", "$__range": "1h", "$__interval": "30s"}
+
+# What the well-known exporter dashboard (Grafana id 12239) shows, and what is missed there.
+WELL_KNOWN = {
+    "DCGM_FI_DEV_GPU_TEMP",
+    "DCGM_FI_DEV_POWER_USAGE",
+    "DCGM_FI_DEV_SM_CLOCK",
+    "DCGM_FI_DEV_GPU_UTIL",
+    "DCGM_FI_DEV_FB_USED",
+    "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE",
+}
+MORE = {
+    "DCGM_FI_DEV_FB_FREE",
+    "DCGM_FI_DEV_MEMORY_TEMP",
+    "DCGM_FI_DEV_MEM_CLOCK",
+    "DCGM_FI_PROF_PCIE_RX_BYTES",
+    "DCGM_FI_PROF_PCIE_TX_BYTES",
+    "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL",
+    "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL",
+    "DCGM_EXP_XID_ERRORS_COUNT",
+    "DCGM_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN_NS",
+    "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION",
+}
+# Of the whole fleet there: mean temperature and total power.
+WHOLE_FLEET = {"gpustack:gpu_temperature:celsius": "avg", "gpustack:gpu_power:watts": "sum"}
+
+
+def read(file: Path) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(file.read_text())
+    return made
+
+
+def expressions(board: dict[str, Any]) -> list[str]:
+    found = [target["expr"] for panel in board["panels"] for target in panel.get("targets", [])]
+    for macro, value in MACROS.items():
+        found = [expr.replace(macro, value) for expr in found]
+    return found
+
+
+def added_up(tree: Any, *, one_per_gpu: bool = False) -> Iterator[str]:
+    """Sums, means and counts over series of GPUs that are not one for each GPU: pods and MIG instances count again."""
+    if isinstance(tree, promql_parser.AggregateExpr):
+        named = set(tree.modifier.labels) if tree.modifier else set()
+        if str(tree.op) in {"max", "min"}:
+            one_per_gpu = one_per_gpu or {"node", "UUID"} <= named
+            if one_per_gpu:
+                return
+        elif of_gpus(tree.expr):
+            inner = [one for one in nodes(tree.expr) if isinstance(one, promql_parser.AggregateExpr)]
+            if not inner:
+                yield str(tree)
+    for part in ("lhs", "rhs", "expr"):
+        if (child := getattr(tree, part, None)) is not None:
+            yield from added_up(child, one_per_gpu=one_per_gpu)
+    for argument in getattr(tree, "args", None) or []:
+        yield from added_up(argument, one_per_gpu=one_per_gpu)
+
+
+def test_names_are_ours_and_differ() -> None:
+    boards = [read(file) for file in FILES]
+    assert [board["uid"] for board in boards] == [f"gpustack-{file.stem}" for file in FILES]
+    assert len({board["title"] for board in boards}) == len(FILES)
+    assert all(len(board["uid"]) <= 40 for board in boards)
+
+
+@every_dashboard
+def test_it_needs_nothing_filled_in(file: Path) -> None:
+    """No `__inputs`, no id of a database; the data source of uid `prometheus` unless the reader chooses another."""
+    board = read(file)
+    assert not {"__inputs", "__requires", "id"} & board.keys()
+    assert board["schemaVersion"] >= 39
+    source, *others = board["templating"]["list"]
+    assert (source["type"], source["query"], source["current"]["value"]) == ("datasource", "prometheus", "prometheus")
+    sources = [one["datasource"] for one in [*others, *board["panels"]] if "datasource" in one]
+    sources += [target["datasource"] for panel in board["panels"] for target in panel.get("targets", [])]
+    assert {one["uid"] for one in sources} == {f"${{{source['name']}}}"}
+
+
+@every_dashboard
+def test_panels_lie_beside_each_other(file: Path) -> None:
+    panels = read(file)["panels"]
+    assert [panel["id"] for panel in panels] == list(range(1, len(panels) + 1))
+    places = [(panel["title"], panel["gridPos"]) for panel in panels]
+    assert [title for title, at in places if at["x"] < 0 or at["x"] + at["w"] > 24 or at["w"] < 1 or at["h"] < 1] == []
+    assert [(one, other) for (one, a), (other, b) in combinations(places, 2) if overlap(a, b)] == []
+
+
+def overlap(a: dict[str, int], b: dict[str, int]) -> bool:
+    return (
+        a["x"] < b["x"] + b["w"] and b["x"] < a["x"] + a["w"] and a["y"] < b["y"] + b["h"] and b["y"] < a["y"] + a["h"]
+    )
+
+
+@every_dashboard
+def test_panels_say_what_they_show(file: Path) -> None:
+    for panel in read(file)["panels"]:
+        assert panel["type"] in KINDS
+        if panel["type"] == "row":
+            continue
+        defaults = panel["fieldConfig"]["defaults"]
+        units = [defaults["unit"]] + [p["value"] for o in panel["fieldConfig"]["overrides"] for p in o["properties"]]
+        assert (panel["title"], set(units) - UNITS) == (panel["title"], set())
+        assert "" not in {panel["description"], defaults["noValue"]}, panel["title"]
+        assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"])
+
+
+@every_dashboard
+def test_expressions_read_what_is_there(file: Path) -> None:
+    found = expressions(read(file))
+    assert found
+    assert [name for expr in found for name in unknown(expr)] == []
+    assert [one for expr in found for one in rates_of_gauges(expr)] == []
+
+
+@every_dashboard
+def test_every_expression_has_data_from_the_enabled_counters(file: Path, tmp_path: Path) -> None:
+    found = [re.sub(r"\$(?:node|UUID)\b", ".*", expr) for expr in expressions(read(file))]
+    probes = [
+        {"expr": f"count({expr}) > bool 0", "eval_time": "8m", "exp_samples": [{"labels": "{}", "value": 1}]}
+        for expr in found
+    ]
+    rule_files = [str(path) for path in sorted(RULES.glob("*.yaml"))]
+    test = {"interval": "30s", "input_series": series(), "promql_expr_test": probes}
+    written = tmp_path / "test.yaml"
+    written.write_text(yaml.safe_dump({"rule_files": rule_files, "evaluation_interval": "30s", "tests": [test]}))
+    promtool("test", "rules", written)
+
+
+@every_dashboard
+def test_a_gpu_is_its_uuid_and_counted_once(file: Path) -> None:
+    text = file.read_text()
+    assert not re.search(r"\binstance\b|\bHostname\b|exported_", text)
+    found = expressions(read(file))
+    assert [one for expr in found for one in added_up(promql_parser.parse(expr))] == []
+    if file.stem != "gpu-overview":
+        assert [one for expr in found for one in lost(expr, "node", "UUID")] == []
+
+
+@every_dashboard
+def test_variables_are_used(file: Path) -> None:
+    board = read(file)
+    names = {one["name"] for one in board["templating"]["list"][1:]}
+    used = set(re.findall(r"\$(\w+)", " ".join(expressions(board))))
+    assert used == names
+    assert [one for one in board["templating"]["list"][1:] if one["allValue"] != ".*"] == []
+
+
+def test_everything_that_the_well_known_dashboard_shows_and_more() -> None:
+    of: dict[str, set[str]] = {}
+    for rule in rules("gpu-recording.yaml"):  # a record of a record comes after it
+        direct = metrics(promql_parser.parse(rule["expr"]))
+        of[rule["record"]] = of.get(rule["record"], set()).union(direct, *(of.get(name, set()) for name in direct))
+    detail = expressions(read(ROOT / "values" / "dashboards" / "gpu-detail.json"))
+    shown = {name for expr in detail for name in metrics(promql_parser.parse(expr))}
+    assert (WELL_KNOWN | MORE) - {source for name in shown for source in of[name]} == set()
+
+
+def test_the_fleet_is_shown_as_there() -> None:
+    found = expressions(read(ROOT / "values" / "dashboards" / "gpu-overview.json"))
+    for name, operation in WHOLE_FLEET.items():
+        assert [expr for expr in found if expr.startswith(f"{operation}(") and name in expr], name
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        "sum(gpustack:gpu_power:watts)",
+        "avg by (node) (gpustack:gpu_utilisation:ratio)",
+        "count(gpustack:gpu:info) or vector(0)",
+    ],
+)
+def test_a_sum_that_counts_twice_is_seen(expr: str) -> None:
+    assert list(added_up(promql_parser.parse(expr)))
+
+
+def test_places_that_overlap_are_seen() -> None:
+    assert overlap({"x": 0, "y": 0, "w": 12, "h": 8}, {"x": 11, "y": 7, "w": 4, "h": 4})
+    assert not overlap({"x": 0, "y": 0, "w": 12, "h": 8}, {"x": 12, "y": 0, "w": 12, "h": 8})

@@ -1,0 +1,48 @@
+"""Our merging of values is Helm's own: one merged file gives what several `--values` give."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpustack.config.values import merged
+from tests.helm import helm
+from tests.unit.config.layers import layers
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A chart that prints the values it gets; its own are what layers are laid upon."""
+    chart = tmp_path_factory.mktemp("tiny")
+    (chart / "Chart.yaml").write_text("{apiVersion: v2, name: tiny, version: 1.0.0}")
+    (chart / "values.yaml").write_text("{a: {b: 1, c: {d: [1]}}, b: {a: x}, c: [1], d: 0}")
+    (chart / "templates").mkdir()
+    (chart / "templates" / "said.yaml").write_text("said: {{ toJson .Values }}\n")
+    return chart
+
+
+def compare(chart: Path, folder: Path, parts: list[dict[str, Any]]) -> None:
+    files: list[str | Path] = []
+    for at, part in enumerate(parts):
+        file = folder / f"{at}.json"
+        file.write_text(json.dumps(part))
+        files += ["--values", file]
+    whole = folder / "whole.json"
+    whole.write_text(json.dumps(merged(*parts)))
+    assert helm("template", "x", chart, "--values", whole) == helm("template", "x", chart, *files)
+
+
+def test_null_takes_the_default_of_the_chart_away(tiny: Path, tmp_path: Path) -> None:
+    parts: list[dict[str, Any]] = [{"a": {"b": 2}}, {"a": {"b": None, "c": {"d": None, "e": 1}}}, {"b": None}]
+    compare(tiny, tmp_path, parts)
+    found = helm("template", "x", tiny, "--values", tmp_path / "whole.json").splitlines()[-1]
+    assert json.loads(found.removeprefix("said: ")) == {"a": {"c": {"e": 1}}, "c": [1], "d": 0}
+
+
+@settings(max_examples=10, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(parts=st.lists(layers, min_size=2, max_size=3))
+def test_one_file_is_to_helm_what_all_are(tiny: Path, tmp_path: Path, parts: list[dict[str, Any]]) -> None:
+    compare(tiny, tmp_path, parts)

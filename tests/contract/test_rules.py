@@ -1,0 +1,140 @@
+"""The rules of values/rules: Prometheus' own checker and tests, and what it does not look at."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.contract.promql import ROOT, RULES, lost, rates_of_gauges, rows, rules, unknown
+from tests.contract.promtool import promtool
+
+RECORDING, ALERTS = rules("gpu-recording.yaml"), rules("gpu-alerts.yaml")
+TESTS = sorted((RULES / "tests").glob("*.yaml"))
+SEVERITIES = {"critical", "warning", "info"}
+# What they tell is of no single node.
+OF_THE_CLUSTER = {"GpuMonitoringBlind", "GpuOperandNotReady", "GpuOperatorNotReconciled", "ClusterCertificateExpiring"}
+
+
+def test_prometheus_accepts_the_rules() -> None:
+    promtool("check", "rules", "--lint=all", "--lint-fatal", *sorted(RULES.glob("*.yaml")))
+
+
+@pytest.mark.parametrize("file", TESTS, ids=lambda file: file.stem)
+def test_each_fires_and_is_silent(file: Path) -> None:
+    promtool("test", "rules", file)
+
+
+def test_every_alert_fires_in_a_test() -> None:
+    fires = set()
+    for case in [case for file in TESTS for case in yaml.safe_load(file.read_text())["tests"]]:
+        samples = [one["labels"] for probe in case["promql_expr_test"] for one in probe.get("exp_samples", [])]
+        fires |= {name for labels in samples for name in re.findall(r'alertname="(\w+)"', labels)}
+    assert {rule["alert"] for rule in ALERTS} - fires == set()
+
+
+def test_generated_files_are_as_their_tables() -> None:
+    command = [sys.executable, "-m", "scripts.values", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, f"{done.stderr}run `make values`"
+
+
+def test_recording_rules_read_what_is_exported() -> None:
+    assert [name for rule in RECORDING for name in unknown(rule["expr"])] == []
+
+
+def test_alerts_read_recorded_names_only() -> None:
+    assert [name for rule in ALERTS for name in unknown(rule["expr"], only_recorded=True)] == []
+
+
+def test_no_rate_of_a_gauge() -> None:
+    assert [one for rule in RECORDING + ALERTS for one in rates_of_gauges(rule["expr"])] == []
+
+
+def test_a_gpu_stays_a_gpu() -> None:
+    """An aggregation keeps node and UUID; of a node's own figure, the node."""
+    for rule in RECORDING + ALERTS:
+        of_node = rule.get("record", "").startswith("gpustack:node_") or rule.get("alert") == "GpuFewerThanCapacity"
+        assert lost(rule["expr"], *(("node",) if of_node else ("node", "UUID"))) == []
+
+
+def test_recorded_names_say_level_metric_and_unit() -> None:
+    names = {rule["record"] for rule in RECORDING}
+    assert [name for name in names if not re.fullmatch(r"gpustack:[a-z][a-z0-9_]*:[a-z][a-z0-9_]*", name)] == []
+
+
+@pytest.mark.parametrize("rule", ALERTS, ids=lambda rule: f"{rule['alert']}-{rule['labels'].get('xid_class', '')}")
+def test_an_alert_is_complete(rule: dict[str, Any]) -> None:
+    name, said = rule["alert"], rule["annotations"]
+    assert {"for", "keep_firing_for"} <= rule.keys()
+    assert rule["labels"]["severity"] in SEVERITIES
+    assert said["summary"]
+    assert said["description"].endswith(".")
+    assert said["runbook_url"] == f"docs/alerts.md#{name.lower()}"
+    if name not in OF_THE_CLUSTER:
+        assert "$labels.node" in said["description"]
+    if "by (node, UUID" in rule["expr"] or "xid" in rule["expr"]:
+        assert set(re.findall(r"labels\.(\w+)", said["description"])) >= {"UUID", "modelName", "node"}
+
+
+def test_every_alert_has_its_section() -> None:
+    sections = re.findall(r"(?m)^### (\w+)$", (ROOT / "docs" / "alerts.md").read_text())
+    assert sorted(sections) == sorted({rule["alert"] for rule in ALERTS})
+
+
+def test_every_xid_is_of_one_class() -> None:
+    """Critical codes, the application's and notices are as in gpustack/versions/xid.csv; the rest are warnings."""
+    table = {row[0]: (row[2], row[3]) for row in rows(ROOT / "gpustack" / "versions" / "xid.csv")[1:]}
+    positive = {name: [] for name in ("GpuXidCritical", "GpuXidApplication")}
+    for rule in ALERTS:
+        if rule["alert"] in positive:
+            positive[rule["alert"]] += re.findall(r'xid=~"(.+?)"', rule["expr"])
+    (warning,) = [rule for rule in ALERTS if rule["alert"] == "GpuXidWarning"]
+    others = re.findall(r'xid!~"(.+?)"', warning["expr"])
+    for code, (kind, severity) in table.items():
+        fires = [name for name, patterns in positive.items() for one in patterns if re.fullmatch(one, code)]
+        fires += [] if any(re.fullmatch(one, code) for one in others) else ["GpuXidWarning"]
+        notice = [] if severity == "info" else ["GpuXidWarning"]
+        wanted = (
+            ["GpuXidCritical"] if severity == "critical" else ["GpuXidApplication"] if kind == "application" else notice
+        )
+        assert (code, fires) == (code, wanted)
+
+
+@pytest.mark.parametrize(
+    "expr", ["DCGM_FI_DEV_GPU_UTILISATION > 1", "gpustack:gpu_heat:celsius", '{__name__=~"DCGM.*"}', "kube_node_infos"]
+)
+def test_the_linter_sees_an_unknown_name(expr: str) -> None:
+    assert unknown(expr)
+
+
+def test_the_linter_sees_the_exporters_name_in_an_alert() -> None:
+    assert unknown("DCGM_FI_DEV_GPU_TEMP > 90", only_recorded=True) == ["DCGM_FI_DEV_GPU_TEMP"]
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        "rate(DCGM_FI_PROF_PCIE_TX_BYTES[5m])",
+        "sum by (node, UUID) (increase(gpustack:gpu_power:watts[5m])) > 0",
+        "1 - increase(DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL[5m:1m])",
+    ],
+)
+def test_the_linter_sees_a_rate_of_a_gauge(expr: str) -> None:
+    assert rates_of_gauges(expr)
+
+
+@pytest.mark.parametrize(
+    "expr",
+    [
+        "max(DCGM_FI_DEV_GPU_TEMP)",
+        "max by (node) (gpustack:gpu_temperature:celsius) > 1",
+        "sum without (UUID) (gpustack:gpu_power:watts)",
+        "max by (node, UUID) (count by (UUID) (gpustack:gpu:info))",
+    ],
+)
+def test_the_linter_sees_a_lost_label(expr: str) -> None:
+    assert lost(expr, "node", "UUID")

@@ -1,0 +1,166 @@
+"""The simulated driver as programs use it: compiled with all warnings, called as NVML's documentation says, and
+nvidia-smi with the answers, failures and exit codes of the real one."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpustack.lab.simulated import hardware
+
+ROOT = Path(__file__).parents[2]
+DRIVER = ROOT / "gpustack" / "lab" / "simulated" / "driver"
+CALLS = Path(__file__).with_name("nvml_calls.py")
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if shutil.which("gcc") is None:
+        pytest.skip("no gcc on this machine")
+    out = tmp_path_factory.mktemp("driver")
+    build = ["sh", str(DRIVER / "build.sh"), str(out), hardware.DRIVER]
+    done = subprocess.run(build, capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    for name in ("libnvidia-ml", "libcuda"):
+        (out / f"{name}.so.1").symlink_to(f"{name}.so")
+    return out
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    hardware.fit(tmp_path, "lab", "host1", 2, "H100")
+    return tmp_path
+
+
+def environment(compiled: Path, root: Path | None) -> dict[str, str]:
+    home = root / hardware.DIRECTORY if root else Path("/nowhere")
+    told = {"SIMULATED_GPU_STATE": str(home / "state"), "SIMULATED_GPU_EVENTS": str(home / "events")}
+    return os.environ | {"LD_LIBRARY_PATH": str(compiled)} | (told if root else {})
+
+
+def smi(compiled: Path, root: Path | None, *words: str) -> "subprocess.CompletedProcess[str]":
+    argv = [str(compiled / "nvidia-smi"), *words]
+    return subprocess.run(
+        argv, capture_output=True, text=True, timeout=20, check=False, env=environment(compiled, root)
+    )
+
+
+def test_nvml_as_documented(compiled: Path, root: Path) -> None:
+    """Structures and codes, called with declarations of the test's own in a process of their own."""
+    hardware.change(root, [1], ["load=training", "temp=92", "ecc-dbe=2", "remap_pending=1"])
+    done = subprocess.run(
+        [sys.executable, CALLS, compiled / "libnvidia-ml.so", root / hardware.DIRECTORY / "events"],
+        capture_output=True, text=True, timeout=30, check=False, env=environment(compiled, root),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    state = hardware.read(root)
+    assert state
+    assert done.stdout.splitlines() == [
+        f"driver {hardware.DRIVER} cuda {hardware.CUDA} count 2",
+        f"0 {state.gpus[0].uuid} NVIDIA H100 80GB HBM3 00000000:17:00.0 233010de",
+        f"memory {81559 << 20} 0 temperature 34 power 71000 utilization 0 ecc 0 reasons 1 clock 345",
+        f"1 {state.gpus[1].uuid} NVIDIA H100 80GB HBM3 00000000:1F:00.0 233010de",
+        f"memory {81559 << 20} {70141 << 20} temperature 92 power 618819 utilization 98 ecc 2 reasons 72 clock 660",
+        "remapped 0 0 1 0 mig 0 of 0 fan 3",
+        "event 8 31 of 1",
+        "no event 10",
+    ]
+
+
+@pytest.mark.parametrize("library", ["libnvidia-ml.so", "libcuda.so"])
+def test_libraries_run_on_the_oldest_release_and_show_nothing_else(compiled: Path, library: str) -> None:
+    if shutil.which("objdump") is None:
+        pytest.skip("no objdump on this machine")
+    told = subprocess.run(
+        ["objdump", "-T", compiled / library], capture_output=True, text=True, timeout=20, check=True
+    ).stdout
+    wanted = {tuple(map(int, version.split("."))) for version in re.findall(r"GLIBC_([0-9.]+)", told)}
+    assert max(wanted) <= (2, 36)  # Debian 12
+    shown = re.findall(r"\.text\s\S+\s+(?:Base\s+)?(\S+)$", told, re.MULTILINE)
+    assert shown
+    assert [name for name in shown if not name.startswith(("nvml", "cu"))] == []
+
+
+def test_the_list(compiled: Path, root: Path) -> None:
+    state = hardware.read(root)
+    assert state
+    said = [f"GPU {i}: NVIDIA H100 80GB HBM3 (UUID: {gpu.uuid})" for i, gpu in enumerate(state.gpus)]
+    assert smi(compiled, root, "-L").stdout.splitlines() == said
+
+
+def test_the_table_has_straight_edges(compiled: Path, root: Path) -> None:
+    hardware.change(root, [0], ["load=training", "ecc-dbe=12"])
+    lines = smi(compiled, root).stdout.splitlines()[1:]
+    assert {len(line) for line in lines if line.strip()} == {91}
+    assert [line for line in lines if "70141MiB /  81559MiB |     98%      Default |" in line]
+    assert "SIMULATED" not in "\n".join(lines).upper()
+
+
+def test_a_query(compiled: Path, root: Path) -> None:
+    fields = (
+        "index,uuid,name,driver_version,pci.bus_id,memory.total,memory.used,temperature.gpu,power.draw,utilization.gpu,"
+        "ecc.errors.uncorrected.volatile.total,mig.mode.current"
+    )
+    head, first, _ = smi(compiled, root, f"--query-gpu={fields}", "--format=csv").stdout.splitlines()
+    assert head.split(", ")[5:10] == [
+        "memory.total [MiB]", "memory.used [MiB]", "temperature.gpu", "power.draw [W]", "utilization.gpu [%]",
+    ]  # fmt: skip
+    assert first.split(", ")[2:] == [
+        "NVIDIA H100 80GB HBM3", hardware.DRIVER, "00000000:17:00.0", "81559 MiB", "0 MiB", "34", "71.00 W", "0 %", "0",
+        "Disabled",
+    ]  # fmt: skip
+    bare = smi(compiled, root, "--query-gpu=index,power.draw,mig.mode.current", "--format=csv,noheader,nounits")
+    assert bare.stdout == "0, 71.00, Disabled\n1, 71.00, Disabled\n"
+
+
+def test_no_mig_is_not_disabled_mig(compiled: Path, tmp_path: Path) -> None:
+    hardware.fit(tmp_path, "lab", "host1", 1, "T4")
+    said = smi(compiled, tmp_path, "--query-gpu=mig.mode.current,ecc.mode.current", "--format=csv,noheader")
+    assert said.stdout == "[N/A], Enabled\n"
+
+
+def test_a_field_that_there_is_not(compiled: Path, root: Path) -> None:
+    done = smi(compiled, root, "--query-gpu=index,beauty", "--format=csv")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (2, 'Field "beauty" is not a valid field to query.')
+
+
+def test_a_lost_gpu_ends_everything(compiled: Path, root: Path) -> None:
+    hardware.change(root, [1], ["lost"])
+    for words in ([], ["-L"], ["--query-gpu=uuid", "--format=csv"]):
+        done = smi(compiled, root, *words)
+        assert done.returncode == 15
+        assert "Unable to determine the device handle for GPU1: 00000000:1F:00.0: GPU is lost." in done.stdout
+    hardware.change(root, [1], ["found"])
+    assert smi(compiled, root).returncode == 0
+
+
+def test_no_driver(compiled: Path) -> None:
+    if Path("/dev/nvidiactl").exists():
+        pytest.skip("this machine has a driver")
+    done = smi(compiled, None)
+    assert done.returncode == 9
+    assert done.stdout.startswith("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.")
+
+
+def test_no_library(compiled: Path, root: Path, tmp_path: Path) -> None:
+    shutil.copy(compiled / "nvidia-smi", tmp_path)
+    done = subprocess.run([tmp_path / "nvidia-smi"], capture_output=True, text=True, timeout=20, check=False)
+    if done.returncode != 12:
+        pytest.skip("this machine has a driver")
+    assert "couldn't find libnvidia-ml.so library in your system" in done.stdout
+
+
+def test_no_gpu(compiled: Path, root: Path) -> None:
+    path = root / hardware.DIRECTORY / "state"
+    path.write_text("\n".join(line for line in path.read_text().splitlines() if not line.startswith("gpu")))
+    done = smi(compiled, root)
+    assert (done.returncode, done.stdout) == (6, "No devices were found\n")
+
+
+@pytest.mark.parametrize("word", ["--help", "--version"])
+def test_it_says_that_it_is_simulated_where_asked(compiled: Path, root: Path, word: str) -> None:
+    assert "SIMULATED" in smi(compiled, root, word).stdout

@@ -1,0 +1,174 @@
+"""The simulated kube-prometheus-stack: what other steps, checks and tests rely on in what it renders."""
+
+import base64
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.helm import helm, rendered, run
+
+CHART = Path(__file__).parents[2] / "gpustack" / "lab" / "simulated" / "charts" / "kube-prometheus-stack"
+# The least that it needs: it has no webhooks.
+LEAST = {"prometheusOperator": {"admissionWebhooks": {"enabled": False}, "tls": {"enabled": False}}}
+OPEN = [f"prometheus.prometheusSpec.{kind}SelectorNilUsesHelmValues=false" for kind in ("serviceMonitor", "rule")]
+RELEASE = "fullnameOverride=monitoring"
+
+
+@cache
+def objects(*settings: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """By kind and name, of a release called monitoring; a setting as --set takes it."""
+    least = ["prometheusOperator.admissionWebhooks.enabled=false", "prometheusOperator.tls.enabled=false"]
+    words = [word for setting in (*least, *settings) for word in ("--set", setting)]
+    found = rendered("monitoring", CHART, "--namespace", "monitoring", *words)
+    return {(one["kind"], one["metadata"]["name"]): one for one in found}
+
+
+def test_lint_finds_nothing(tmp_path: Path) -> None:
+    values = tmp_path / "values.yaml"
+    values.write_text(yaml.safe_dump(LEAST))
+    assert "0 chart(s) failed" in helm("lint", "--strict", CHART, "--values", values)
+
+
+def test_objects_are_named_as_those_of_the_real_chart() -> None:
+    found = objects(RELEASE)
+    for wanted in (
+        ("Prometheus", "monitoring-prometheus"),
+        ("Alertmanager", "monitoring-alertmanager"),
+        ("Deployment", "monitoring-operator"),
+        ("Deployment", "monitoring-grafana"),
+        ("Deployment", "monitoring-kube-state-metrics"),
+        ("DaemonSet", "monitoring-prometheus-node-exporter"),
+        ("Secret", "monitoring-grafana"),
+        ("Secret", "alertmanager-monitoring-alertmanager"),
+        ("ConfigMap", "monitoring-grafana-datasource"),
+    ):
+        assert wanted in found
+    kube_system = {name for (kind, name), one in found.items() if one["metadata"].get("namespace") == "kube-system"}
+    parts = ("coredns", "kube-controller-manager", "kube-etcd", "kube-proxy", "kube-scheduler")
+    assert kube_system == {f"monitoring-{part}" for part in parts}
+
+
+def test_clean_names_are_those_of_the_custom_resources_alone() -> None:
+    found = objects(RELEASE, "cleanPrometheusOperatorObjectNames=true")
+    assert ("Prometheus", "monitoring") in found
+    assert ("Alertmanager", "monitoring") in found
+    assert ("Secret", "alertmanager-monitoring") in found
+    service = found["Service", "monitoring-prometheus"]
+    assert service["spec"]["selector"]["operator.prometheus.io/name"] == "monitoring"
+
+
+def test_by_default_only_this_release_is_taken() -> None:
+    spec = objects(RELEASE)["Prometheus", "monitoring-prometheus"]["spec"]
+    for kind in ("serviceMonitor", "podMonitor", "rule", "probe", "scrapeConfig"):
+        assert spec[f"{kind}Selector"] == {"matchLabels": {"release": "monitoring"}}
+        assert spec[f"{kind}NamespaceSelector"] == {}
+
+
+def test_open_selectors_take_all() -> None:
+    spec = objects(RELEASE, *OPEN)["Prometheus", "monitoring-prometheus"]["spec"]
+    assert (spec["serviceMonitorSelector"], spec["ruleSelector"]) == ({}, {})
+    assert spec["podMonitorSelector"] == {"matchLabels": {"release": "monitoring"}}
+
+
+def test_every_service_monitor_finds_a_service_of_its_ports() -> None:
+    found = objects(RELEASE)
+    services = [one for (kind, _), one in found.items() if kind == "Service"]
+    others = {"monitoring-apiserver", "monitoring-kubelet"}  # of Services that kubeadm and the operator make
+    monitors = [one for (kind, name), one in found.items() if kind == "ServiceMonitor" and name not in others]
+    assert len(monitors) == 11
+    for monitor in monitors:
+        wanted = monitor["spec"]["selector"]["matchLabels"].items()
+        (service,) = (one for one in services if wanted <= one["metadata"]["labels"].items())
+        ports = {port["name"] for port in service["spec"]["ports"]}
+        assert {endpoint["port"] for endpoint in monitor["spec"]["endpoints"]} <= ports
+        label = monitor["spec"].get("jobLabel")
+        assert label in {None, "monitoring", *service["metadata"]["labels"]}
+
+
+def test_every_selector_of_a_service_finds_pods_of_the_chart() -> None:
+    found = objects(RELEASE)
+    kinds = ("Deployment", "DaemonSet")
+    pods = [one["spec"]["template"] for (kind, _), one in found.items() if kind in kinds]
+    outside = ("monitoring-prometheus", "monitoring-alertmanager")  # their pods are the operator's
+    for (kind, name), one in found.items():
+        if kind == "Service" and one["metadata"]["namespace"] == "monitoring" and name not in outside:
+            wanted = one["spec"]["selector"].items()
+            (pod,) = (pod for pod in pods if wanted <= pod["metadata"]["labels"].items())
+            ports = {port["name"] for port in pod["spec"]["containers"][0]["ports"]}
+            numbers = {port["containerPort"] for port in pod["spec"]["containers"][0]["ports"]}
+            assert {port["targetPort"] for port in one["spec"]["ports"]} <= ports | numbers
+
+
+@pytest.mark.parametrize(
+    ("part", "switch", "alert"),
+    [
+        ("kube-scheduler", "kubeScheduler", "KubeSchedulerDown"),
+        ("kube-controller-manager", "kubeControllerManager", "KubeControllerManagerDown"),
+        ("kube-proxy", "kubeProxy", "KubeProxyDown"),
+        ("kube-etcd", "kubeEtcd", "etcdInsufficientMembers"),
+    ],
+)
+def test_a_part_that_is_switched_off_has_neither_target_nor_alert(part: str, switch: str, alert: str) -> None:
+    assert alert in alerts(objects(RELEASE))
+    assert ("ServiceMonitor", f"monitoring-{part}") in objects(RELEASE)
+    without = objects(RELEASE, f"{switch}.enabled=false")
+    assert alert not in alerts(without)
+    assert not [name for _, name in without if name == f"monitoring-{part}"]
+
+
+def alerts(found: dict[tuple[str, str], dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    groups = [group for (kind, _), one in found.items() if kind == "PrometheusRule" for group in one["spec"]["groups"]]
+    return {rule["alert"]: rule for group in groups for rule in group["rules"]}
+
+
+def test_alerts_can_be_disabled_and_hastened() -> None:
+    found = alerts(objects(RELEASE, "defaultRules.disabled.Watchdog=true", "customRules.TargetDown.for=5s"))
+    assert "Watchdog" not in found
+    assert found["TargetDown"]["for"] == "5s"
+    assert alerts(objects(RELEASE))["Watchdog"]["expr"] == "vector(1)"
+    assert "for" not in alerts(objects(RELEASE))["Watchdog"]
+
+
+def test_alertmanager_gets_what_it_is_told() -> None:
+    secret = objects(RELEASE, "alertmanager.config.route.receiver=me")["Secret", "alertmanager-monitoring-alertmanager"]
+    config = yaml.safe_load(base64.b64decode(secret["data"]["alertmanager.yaml"]))
+    assert (config["route"]["receiver"], config["receivers"]) == ("me", [{"name": "null"}])
+    assert ("Secret", "alertmanager-monitoring-alertmanager") not in objects(
+        RELEASE, "alertmanager.alertmanagerSpec.useExistingSecret=true"
+    )
+
+
+def test_the_data_source_has_the_uid_that_dashboards_name() -> None:
+    text = objects(RELEASE)["ConfigMap", "monitoring-grafana-datasource"]["data"]["datasource.yaml"]
+    first = yaml.safe_load(text)["datasources"][0]
+    assert (first["uid"], first["url"]) == ("prometheus", "http://monitoring-prometheus.monitoring:9090/")
+
+
+def test_webhooks_are_refused_in_clear_words() -> None:
+    done = run("template", "monitoring", CHART)
+    assert done.returncode != 0
+    assert "Set prometheusOperator.admissionWebhooks.enabled and prometheusOperator.tls.enabled to false" in done.stderr
+
+
+def test_tls_without_webhooks_waits_for_a_secret_that_nobody_writes() -> None:
+    words = ("--set", "prometheusOperator.admissionWebhooks.enabled=false", "--set", RELEASE)
+    found = rendered("monitoring", CHART, *words)
+    (operator,) = (
+        one for one in found if (one["kind"], one["metadata"]["name"]) == ("Deployment", "monitoring-operator")
+    )
+    wanted = [{"name": "tls-secret", "secret": {"secretName": "monitoring-admission"}}]
+    assert operator["spec"]["template"]["spec"]["volumes"] == wanted
+    assert "monitoring-admission" not in {one["metadata"]["name"] for one in found}
+
+
+def test_an_unknown_key_is_refused() -> None:
+    done = run("template", "monitoring", CHART, "--set", "prometheus.prometheusSpec.retension=1d")
+    assert "'retension' not allowed" in done.stderr
+
+
+def test_a_password_in_grafana_ini_is_refused() -> None:
+    done = run("lint", CHART, "--set", r"grafana.grafana\.ini.security.admin_password=x")
+    assert "Sensitive key 'security.admin_password'" in done.stdout + done.stderr

@@ -1,0 +1,40 @@
+"""A small cluster as promtool's input series: two GPUs with every metric of our counters, and no others."""
+
+from typing import Any
+
+from tests.contract.promql import exported
+
+GPUS = ("gpu1", "GPU-a"), ("gpu2", "GPU-b")
+VALUES = {"DCGM_FI_PROF_": "0.5", "DCGM_FI_DEV_FB_": "2000", "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS": "68"}
+OTHERS = (
+    'up{job="nvidia-dcgm-exporter",namespace="gpu-operator",pod="e"}',
+    'kube_pod_info{namespace="gpu-operator",pod="e",node="gpu1"}',
+    'kube_pod_container_resource_requests{resource="nvidia_com_gpu",node="gpu1",namespace="n",pod="p",uid="u",container="c"}',
+    'kube_pod_status_phase{namespace="n",pod="p",uid="u",phase="Running"}',
+    'kube_node_status_capacity{node="gpu1",resource="nvidia_com_gpu"}',
+    'kube_node_status_allocatable{node="gpu1",resource="nvidia_com_gpu"}',
+    'kube_node_status_condition{node="gpu1",condition="Ready",status="true"}',
+    'kube_node_labels{node="gpu1",label_nvidia_com_gpu_present="true",label_nvidia_com_gpu_sharing_strategy="none"}',
+    'kube_daemonset_status_desired_number_scheduled{namespace="gpu-operator",daemonset="nvidia-dcgm-exporter"}',
+    'kube_daemonset_status_number_ready{namespace="gpu-operator",daemonset="nvidia-dcgm-exporter"}',
+    'gpu_operator_reconciliation_status{pod="gpu-operator"}',
+    'kubelet_certificate_manager_client_ttl_seconds{node="gpu1"}',
+    'apiserver_client_certificate_expiration_seconds_bucket{le="604800"}',
+    'apiserver_client_certificate_expiration_seconds_bucket{le="2.592e+06"}',
+)
+
+
+def value(metric: str) -> str:
+    counter = exported().get(metric, False)
+    return "0+1e8" if counter else next((said for start, said in VALUES.items() if metric.startswith(start)), "1")
+
+
+def series() -> list[dict[str, Any]]:
+    labels = 'hostname="{}",UUID="{}",gpu="0",modelName="H100",exported_namespace="n",exported_pod="p",job="d"'
+    gpus = [
+        f"{metric}{{{labels.format(*gpu)}{xid}}}"
+        for gpu in GPUS
+        for metric in exported()
+        for xid in (["", ',xid="79"'] if metric.startswith("DCGM_EXP_XID") else [""])
+    ]
+    return [{"series": one, "values": f"{value(one.split('{')[0])}x20"} for one in [*gpus, *OTHERS]]

@@ -1,0 +1,88 @@
+"""The simulated driver and the toolkit at NVIDIA's places, as apt on a host reads them."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.unit.bundle.test_apt import Host
+
+CUDA = "files/developer.download.nvidia.com/compute/cuda/repos"
+TOOLKIT = "files/nvidia.github.io/libnvidia-container"
+VERSION = "595.91.07-1"
+
+
+@pytest.mark.parametrize("release", ["debian12", "debian13"])
+@pytest.mark.parametrize("asked", [("nvidia-open",), ("nvidia-driver-cuda", "nvidia-kernel-open-dkms")])
+def test_the_driver_installs_as_from_the_official_place(
+    built: Path, tmp_path: Path, release: str, asked: tuple[str, ...]
+) -> None:
+    below = f"{CUDA}/{release}/x86_64"
+    host = Host(tmp_path, built / below / "3bf863cc.pub", f"file:{built}/{below}/ /")
+    updated = host.run("apt-get", "update")
+    assert (updated.returncode, "W:" in updated.stderr) == (0, False), updated.stderr
+    needs = host.run("apt-cache", "depends", "--recurse", "--no-suggests", *asked).stdout
+    for package in (
+        "libnvidia-ml1",
+        "libcuda1",
+        "nvidia-persistenced",
+        "nvidia-driver-cuda",
+        "nvidia-kernel-open-dkms",
+    ):
+        assert f"Candidate: {VERSION}\n" in host.run("apt-cache", "policy", package).stdout
+        assert f"\n{package}\n" in f"\n{needs}\n"
+    assert "Candidate: 595-1\n" in host.run("apt-cache", "policy", "nvidia-driver-pinning-595").stdout
+
+
+def test_the_toolkit_installs_as_from_the_official_place(built: Path, tmp_path: Path) -> None:
+    below = f"{TOOLKIT}/stable/deb/amd64"
+    host = Host(tmp_path, built / TOOLKIT / "gpgkey", f"file:{built}/{below}/ /")
+    updated = host.run("apt-get", "update")
+    assert (updated.returncode, "W:" in updated.stderr) == (0, False), updated.stderr
+    for package in ("nvidia-container-toolkit", "nvidia-container-toolkit-base"):
+        assert "Candidate: 1.20.1-1\n" in host.run("apt-cache", "policy", package).stdout
+
+
+@pytest.mark.parametrize(
+    ("package", "files"),
+    [
+        (
+            "libnvidia-ml1",
+            {"/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.595.91.07", "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"},
+        ),
+        ("libcuda1", {"/usr/lib/x86_64-linux-gnu/libcuda.so.595.91.07", "/usr/lib/x86_64-linux-gnu/libcuda.so.1"}),
+        ("nvidia-driver-cuda", {"/usr/bin/nvidia-smi"}),
+        (
+            "nvidia-kernel-open-dkms",
+            {
+                "/usr/lib/nvidia/simulated/module", "/usr/lib/nvidia/simulated/nvidia.ko",
+                "/usr/lib/modprobe.d/nvidia.conf", "/usr/lib/systemd/system/simulated-nvidia-driver.service",
+            },
+        ),
+        ("nvidia-open", set()),
+    ],
+)  # fmt: skip
+def test_every_package_of_the_driver_says_that_it_is_simulated(built: Path, package: str, files: set[str]) -> None:
+    for release in ("debian12", "debian13"):
+        (deb,) = (built / CUDA / release).rglob(f"{package}_*.deb")
+        listed = dpkg("--contents", deb).splitlines()
+        assert {line.split()[5].removeprefix(".") for line in listed if not line.startswith("d")} == files
+        assert all(" root/root " in line for line in listed)
+        description = dpkg("--field", deb, "Description")
+        assert description.startswith("SIMULATED ")
+        assert "nothing of NVIDIA's" in description
+
+
+def test_the_toolkit_is_not_called_simulated(built: Path) -> None:
+    for deb in (built / TOOLKIT).rglob("*.deb"):
+        assert "SIMULATED" not in dpkg("--field", deb, "Description")
+
+
+def test_programs_may_be_run(built: Path) -> None:
+    (deb,) = (built / CUDA / "debian12").rglob("nvidia-kernel-open-dkms_*.deb")
+    (module,) = [line for line in dpkg("--contents", deb).splitlines() if line.endswith("/simulated/module")]
+    assert module.startswith("-rwxr-xr-x")
+
+
+def dpkg(*words: str | Path) -> str:
+    return subprocess.run(["dpkg-deb", *words], capture_output=True, text=True, timeout=30, check=True).stdout

@@ -1,0 +1,119 @@
+"""Keys that a chart does not know, and what is said about them."""
+
+from typing import Any
+
+import pytest
+
+from gpustack.config import chart_keys
+from gpustack.config.chart_keys import CHARTS, Key, judged, keys_of, parsed
+
+TEXT = r"""# Keys of the chart tiny-1.0.0.
+driver.enabled
+driver.version
+driver.env[]
+driver.resources.*
+grafana.grafana\.ini.*
+grafana.service.nodePort?
+operator.serviceMonitor.enabled
+"""
+
+
+@pytest.fixture(autouse=True)
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chart_keys, "keys_of", lambda chart: parsed(TEXT))
+
+
+def told(values: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """(key, reference, nearest) of every complaint."""
+    return [(wrong.key, wrong.reference, wrong.nearest) for wrong in judged("values/tiny.yaml", "tiny-1.0.0", values)]
+
+
+def test_known_keys_and_all_below_free_ones() -> None:
+    values = {
+        "driver": {"enabled": False, "version": 1, "env": [{"any": {"thing": 1}}], "resources": {"limits": {"x": 1}}},
+        "grafana": {"grafana.ini": {"server": {"root_url": "x"}}, "service": {"nodePort": {"odd": 1}}},
+    }
+    assert told(values) == []
+
+
+def test_all_mistakes_at_once() -> None:
+    values = {
+        "driver": {"enabeld": True, "env": {"a": "b"}, "resources": [], "version": {"major": 1}},
+        "operator": [],
+        "zebra": {"enabled": True},
+    }
+    assert told(values) == [
+        ("driver.enabeld", "values-key-unknown", "driver.enabled"),
+        ("driver.env", "values-shape", ""),
+        ("driver.resources", "values-shape", ""),
+        ("driver.version", "values-shape", ""),
+        ("operator", "values-shape", ""),
+        ("zebra", "values-key-unknown", ""),
+    ]
+
+
+def test_a_key_at_the_wrong_place_is_sent_to_its_own() -> None:
+    assert told({"serviceMonitor": {"enabled": True}}) == [
+        ("serviceMonitor", "values-key-unknown", "operator.serviceMonitor")
+    ]
+
+
+def test_a_key_with_several_places_is_sent_to_none() -> None:
+    assert told({"enabled": True}) == [("enabled", "values-key-unknown", "")]
+
+
+def test_a_dot_in_a_key_is_written_as_helm_wants_it() -> None:
+    assert told({"grafana": {"grafana.imi": {}}}) == [
+        ("grafana.grafana\\.imi", "values-key-unknown", "grafana.grafana\\.ini")
+    ]
+
+
+def test_null_deletes_a_known_key_and_no_other() -> None:
+    assert told({"driver": {"env": None, "resources": None, "enabled": None}, "operator": None}) == []
+    assert told({"drivers": None}) == [("drivers", "values-key-unknown", "driver")]
+
+
+def test_what_is_told_names_file_key_and_remedy() -> None:
+    (wrong,) = judged("values/tiny.yaml", "tiny-1.0.0", {"driver": {"verson": "1"}})
+    assert str(wrong) == (
+        "values/tiny.yaml: driver.verson: found an unknown key, allowed: keys of the chart tiny-1.0.0; Helm would "
+        "ignore this one; did you mean driver.version?"
+    )
+
+
+def test_a_line_without_a_key_is_refused() -> None:
+    with pytest.raises(ValueError, match="no key"):
+        parsed("a.b\n\nc\n")
+
+
+def test_the_real_facts_have_every_kind() -> None:
+    known = keys_of("kube-prometheus-stack-88.5.3")
+    assert kind(known, "prometheus", "prometheusSpec") == "map"
+    assert kind(known, "prometheus", "prometheusSpec", "retention") == "value"
+    assert kind(known, "prometheus", "prometheusSpec", "tolerations") == "list"
+    assert kind(known, "prometheus", "prometheusSpec", "storageSpec") == "free"
+    assert kind(known, "alertmanager", "config") == "free"
+    assert kind(known, "grafana", "adminPassword") == "any"
+    assert kind(known, "grafana", "grafana.ini") == "free"
+    # What only a subchart's values.yaml says.
+    assert kind(known, "grafana", "sidecar", "dashboards", "folderAnnotation") == "any"
+    assert kind(known, "prometheus-node-exporter", "service", "targetPort") == "value"
+
+
+def test_comments_of_examples_are_no_keys() -> None:
+    known = keys_of("kube-prometheus-stack-88.5.3")
+    assert "emptyDir" not in known.children["prometheus"].children["prometheusSpec"].children
+    assert "volumeClaimTemplate" not in known.children["alertmanager"].children["alertmanagerSpec"].children
+    operator = keys_of("gpu-operator-v26.7.0")
+    assert kind(operator, "dcgmExporter", "config") == "any"
+    assert "name" not in operator.children["dcgmExporter"].children["serviceMonitor"].children
+
+
+def kind(key: Key, *path: str) -> str:
+    for name in path:
+        key = key.children[name]
+    return key.kind
+
+
+def test_every_list_of_facts_can_be_read() -> None:
+    assert [path.stem for path in CHARTS.glob("*.keys") if not parsed(path.read_text()).children] == []

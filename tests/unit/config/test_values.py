@@ -1,0 +1,142 @@
+"""Helm values: where they stand, how layers are merged, and what is refused."""
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpustack.config.values import folder, loaded, merged, strangers, theirs
+from tests.unit.config.layers import layers
+
+CHART = "kube-prometheus-stack-88.5.3"
+
+
+def test_maps_merge_lists_are_replaced_null_stays() -> None:
+    ours = {"a": {"x": 1, "y": [1, 2]}, "b": {"c": 1}, "d": 1}
+    computed = {"a": {"y": [3]}}
+    given = {"a": {"z": None}, "b": 5, "d": {"e": 1}}
+    assert merged(ours, computed, given) == {"a": {"x": 1, "y": [3], "z": None}, "b": 5, "d": {"e": 1}}
+
+
+@given(st.lists(layers, max_size=4))
+def test_layers_are_left_as_they_are(parts: list[dict[str, Any]]) -> None:
+    before = deepcopy(parts)
+    merged(*parts)
+    assert parts == before
+
+
+@given(layers, layers, layers)
+def test_merging_is_associative(first: Any, second: Any, third: Any) -> None:
+    assert merged(merged(first, second), third) == merged(first, merged(second, third)) == merged(first, second, third)
+
+
+@given(layers)
+def test_nothing_is_neutral(part: dict[str, Any]) -> None:
+    assert merged(part, {}) == merged({}, part) == merged(part, part) == part
+
+
+def test_values_stand_beside_the_inventory(tmp_path: Path) -> None:
+    (tmp_path / "hosts.yml").touch()
+    assert folder(tmp_path) == folder(tmp_path / "hosts.yml") == tmp_path / "values"
+    assert folder(None) == Path("/etc/gpustack/values")
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    (tmp_path / "values").mkdir()
+    return tmp_path
+
+
+def read(site: Path, text: str) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+    (site / "values" / "monitoring.yaml").write_text(text)
+    found, wrong = theirs(site, "monitoring", CHART)
+    assert {complaint.file.split(":")[0] for complaint in wrong} <= {str(site / "values" / "monitoring.yaml")}
+    return found, [(complaint.key, complaint.reference) for complaint in wrong]
+
+
+def test_no_file_is_no_values(site: Path) -> None:
+    assert theirs(site, "monitoring", CHART) == ({}, [])
+    assert theirs(site / "nowhere" / "hosts.yml", "monitoring", CHART) == ({}, [])
+
+
+def test_a_good_file(site: Path) -> None:
+    found, wrong = read(site, "grafana: {grafana.ini: {users: {theme: light}}}\nkubeProxy: {enabled: off}\n")
+    assert found == {"grafana": {"grafana.ini": {"users": {"theme": "light"}}}, "kubeProxy": {"enabled": False}}
+    assert wrong == []
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "---\n", "{}"])
+def test_an_empty_file(site: Path, text: str) -> None:
+    assert read(site, text) == ({}, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "reference"),
+    [
+        ("grafana:\n\tenabled: true\n", "config-not-yaml"),
+        ("grafana: {}\ngrafana: {}\n", "config-not-yaml"),
+        ("a: 1\n---\nb: 2\n", "config-not-yaml"),
+        ("- grafana\n", "values-shape"),
+        ("grafana\n", "values-shape"),
+        ("grafana: !vault |\n  00\n", "config-not-yaml"),
+        ("$ANSIBLE_VAULT;1.1;AES256\n00\n", "values-shape"),
+    ],
+)
+def test_what_is_no_mapping_is_refused(site: Path, text: str, reference: str) -> None:
+    assert read(site, text) == ({}, [("", reference)])
+
+
+def test_all_that_is_wrong_is_told_at_once(site: Path) -> None:
+    text = "grafna: {}\nkubeProxy: []\nprometheus: {prometheusSpec: {retention: '{{ days }}d'}}\n"
+    assert read(site, text)[1] == [
+        ("prometheus.prometheusSpec.retention", "config-jinja"),
+        ("grafna", "values-key-unknown"),
+        ("kubeProxy", "values-shape"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ name }}", "{{name}}", "a {{- name -}} b", "{{ name | default(1) }}", "{{ a.b }}", "{{ a['b'] }}",
+        "{{ f(1) }}", "{{ 'x' | upper }}", "{% if a %}b{% endif %}", "{# said #}",
+    ],
+)  # fmt: skip
+def test_jinja_is_refused(site: Path, text: str) -> None:
+    found = yaml.safe_dump({"alertmanager": {"config": {"receivers": [{"name": text}]}}})
+    assert read(site, found)[1] == [("alertmanager.config.receivers.0.name", "config-jinja")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ $labels.instance }}", "{{ .CommonLabels.alertname }}", '{{ template "slack.text" . }}',
+        "{{ range .Alerts }}", "{{ end }}", "{{- else -}}", "{{ if gt (len .Alerts) 0 }}",
+        "{{ $value | humanizePercentage }}", "{{ printf `%s` .X }}",
+        '{{ "a" | quote }}', "{{ include \"x\" . }}", "{a: {b: c}}",
+    ],
+)  # fmt: skip
+def test_templates_of_helm_prometheus_and_alertmanager_stay(site: Path, text: str) -> None:
+    found = yaml.safe_dump({"alertmanager": {"config": {"receivers": [{"name": text}]}}})
+    assert read(site, found)[1] == []
+
+
+def test_keys_and_dates_are_texts_as_to_helm(site: Path) -> None:
+    file = site / "values" / "x.yaml"
+    file.write_text("2: a\ntrue: b\nnull: c\nsince: 2026-11-22\n")
+    assert loaded(file) == {"2": "a", "true": "b", "null": "c", "since": "2026-11-22"}
+
+
+def test_files_of_no_release_are_told(site: Path) -> None:
+    for name in ("monitoring.yaml", "monitoring.yml", "gpu-operater.yaml", "README.md", ".swp"):
+        (site / "values" / name).touch()
+    found = strangers(site, ["monitoring", "gpu-operator"])
+    assert [(Path(wrong.file).name, wrong.reference) for wrong in found] == [
+        ("gpu-operater.yaml", "values-stranger"),
+        ("monitoring.yml", "values-stranger"),
+    ]
+    assert strangers(site / "nowhere" / "hosts.yml", ["monitoring"]) == []

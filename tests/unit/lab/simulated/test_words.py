@@ -1,0 +1,72 @@
+import pytest
+
+from gpustack.errors import LabError
+from gpustack.lab.simulated.hardware import gpu
+from gpustack.lab.simulated.models import MODELS
+from gpustack.lab.simulated.words import LOADS, NUMBERS, apply
+
+FRESH = gpu("lab", "host1", 0, MODELS["H100"])
+
+
+@pytest.mark.parametrize(
+    ("said", "live", "xids"),
+    [
+        (["xid=79"], {"xid": "79"}, (79,)),
+        (["lost"], {"lost": "1", "xid": "79"}, (79,)),
+        (["lost", "found"], {"xid": "79"}, (79,)),
+        (["temp=92"], {"temp": "92"}, ()),
+        (["ecc-dbe=1", "ecc_sbe=3"], {"ecc_dbe": "1", "ecc_sbe": "3"}, ()),
+        (["ecc-dbe=1", "xid=48", "xid=63"], {"ecc_dbe": "1", "xid": "63"}, (48, 63)),
+        (["power-brake"], {"viol_brake": "1"}, ()),
+        (["load=training", "load=idle"], {}, ()),
+        (["exporter-uuid=GPU-2"], {"exporter_uuid": "GPU-2"}, ()),
+        (["pcie_tx=2.5e9"], {"pcie_tx": "2500000000"}, ()),
+        (["temp=92", "heal"], {}, ()),
+        (["xid=79", "heal"], {}, (79, 0)),
+    ],
+)
+def test_words(said: list[str], live: dict[str, str], xids: tuple[int, ...]) -> None:
+    done = apply(FRESH, said)
+    assert (done.gpu.live, done.xids) == (live, xids)
+    assert done.gpu.facts == FRESH.facts
+
+
+def test_healing_ends_an_xid_of_before() -> None:
+    assert apply(apply(FRESH, ["xid=79"]).gpu, ["heal"]).xids == (0,)
+
+
+@pytest.mark.parametrize("key", MODELS)
+@pytest.mark.parametrize("load", LOADS)
+def test_a_load_fits_into_the_memory_and_is_made_of_known_numbers(key: str, load: str) -> None:
+    live = apply(gpu("lab", "host1", 0, MODELS[key]), [f"load={load}"]).gpu.live
+    assert set(live) <= set(NUMBERS)
+    assert int(live.get("used", "0")) < MODELS[key].memory
+
+
+def test_a_load_leaves_what_else_was_set() -> None:
+    live = apply(FRESH, ["temp=92", "load=training", "load=inference"]).gpu.live
+    assert (live["temp"], live["util"]) == ("92", "46")
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["", "on", "lost=1=2", "load=", "load=hard", "temp=", "temp=hot", "temp=-1", "temp=nan", "temp=inf", "xid=0",
+     "xid=1000", "xid=²", "uuid=GPU-1", "minor=3", "exporter-uuid=x", "exporter-uuid=GPU-a b", "heal=1", "TEMP=3"],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_with_what_can(word: str) -> None:
+    with pytest.raises(LabError) as caught:
+        apply(FRESH, ["temp=80", word])
+    assert caught.value.reference == "lab-bad-gpu-word"
+    assert caught.value.why.startswith(f"{word}: ")
+    assert "load=LOAD                idle, inference, training" in caught.value.why
+
+
+def test_everything_wrong_is_said_at_once() -> None:
+    with pytest.raises(LabError) as caught:
+        apply(FRESH, ["a", "b=1"])
+    assert [line[0] for line in caught.value.why.splitlines()[:2]] == ["a", "b"]
+
+
+def test_no_word_is_not_nothing_to_do() -> None:
+    with pytest.raises(LabError, match="cannot be set so"):
+        apply(FRESH, [])

@@ -1,0 +1,190 @@
+"""GPU by GPU: what is marked broken or unknown is exactly what does not hold."""
+
+from dataclasses import replace
+
+import pytest
+
+from gpustack.proof.chain import Asked, Shown, judge
+from gpustack.proof.series import Scrape
+from gpustack.proof.told import Told
+from tests.unit.proof.invented import (
+    EVERY,
+    GPUS,
+    NOW,
+    UUIDS,
+    asked,
+    judged,
+    place,
+    pod,
+    sample,
+    series,
+    shown,
+    target,
+)
+
+ALL = [sample(number) for number in range(4)]
+PODS = [pod(number) for number in range(4)]
+GOOD = ["gpu1 00 hhh", "gpu1 01 hhh", "gpu2 00 hhh", "gpu2 01 hhh"]
+
+
+def but(number: int, mark: str) -> list[str]:
+    """All good but one GPU."""
+    return [mark if at == number else one for at, one in enumerate(GOOD)]
+
+
+def swapped(one: int, other: int) -> Asked:
+    """In the exporters only: each says of its GPU that it is the other one."""
+    samples = list(ALL)
+    samples[one], samples[other] = (
+        replace(ALL[one], uuid=UUIDS[other]),
+        replace(ALL[other], uuid=UUIDS[one]),
+    )
+    return asked(samples)
+
+
+def lost(*, seen_lately: bool) -> Asked:
+    """The second GPU of gpu1 fell off the bus: one less allocatable, its series has ended."""
+    old = [replace(ALL[1], at=NOW - 90, owner="")] if seen_lately else []
+    places = (place("gpu1", allocatable=1), place("gpu2"))
+    samples = [ALL[0], *old, *ALL[2:]]
+    return asked(samples, [PODS[0], *PODS[2:]], places=places)
+
+
+def test_all_is_well() -> None:
+    rows = judge(asked())
+    assert judged(asked()) == GOOD
+    assert [(row.uuid, row.node, row.bus) for row in rows] == list(GPUS)
+    assert {link.why + link.note for row in rows for _, link in row.links} == {""}
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (swapped(0, 1), ["gpu1 00 hbh", "gpu1 01 hbh", *GOOD[2:]]),
+        (swapped(1, 2), [GOOD[0], "gpu1 01 hbh", "gpu2 00 hbh", GOOD[3]]),
+        (asked([*ALL[:3], replace(ALL[3], at=NOW - 2 * EVERY - 10)]), but(3, "gpu2 01 hbh")),
+        (asked([*ALL[:3], replace(ALL[3], at=NOW - 2 * EVERY)]), GOOD),
+        (asked(ALL[:3]), but(3, "gpu2 01 hbu")),
+        (lost(seen_lately=False), but(1, "gpu1 -- buu")),
+        (lost(seen_lately=True), but(1, "gpu1 01 bbh")),
+        (asked(refusal="no such host"), [one[:-1] + "b" for one in GOOD]),
+        (asked(shown="Grafana did not answer"), [one[:-1] + "u" for one in GOOD]),
+        (asked(series="Prometheus did not answer", shown="not asked"), [one[:-2] + "uu" for one in GOOD]),
+        (asked(shown=Shown({}, {})), [one[:-1] + "b" for one in GOOD]),
+    ],
+    ids=[
+        "swapped-on-a-node",
+        "swapped-between-nodes",
+        "scrape-delayed",
+        "two-scrapes-old",
+        "no-series",
+        "lost-long-ago",
+        "lost-lately",
+        "data-source-elsewhere",
+        "no-grafana",
+        "no-prometheus",
+        "panel-of-another-prometheus",
+    ],
+)
+def test_exactly_the_links_that_do_not_hold(found: Asked, expected: list[str]) -> None:
+    assert judged(found) == expected
+
+
+def test_another_value_in_the_panel_is_seen() -> None:
+    right = shown(ALL)
+    wrong = Shown({**right.panel, UUIDS[2]: (NOW - 5, 99.0)}, right.truth)
+    rows = judge(asked(shown=wrong))
+    assert judged(asked(shown=wrong)) == but(2, "gpu2 00 hhb")
+    assert rows[2].panel.why == "the panel shows 99, and Prometheus has 42 at that time"
+
+
+def test_why_a_scrape_failed_is_said() -> None:
+    old = [*ALL[:2], *(replace(one, at=NOW - 60) for one in ALL[2:])]
+    scrapes = {target("gpu1"): Scrape(EVERY), target("gpu2"): Scrape(EVERY, "connection refused")}
+    found = asked(series=replace(series(old), scrapes=scrapes))
+    assert judge(found)[3].series.why == (
+        "its newest sample is 60 s old, and it is scraped every 15 s; the last scrape failed: connection refused"
+    )
+
+
+def test_gpus_in_use_are_left_alone() -> None:
+    """One by a pod that the exporter names, one by nobody knows whom."""
+    samples = [ALL[0], replace(ALL[1], owner="default/train-0"), ALL[2], replace(ALL[3], owner="")]
+    places = (place("gpu1", busy=1), place("gpu2", busy=1))
+    found = asked(samples, [PODS[0], PODS[2]], places=places)
+    assert [one.wanted for one in places] == [1, 1]
+    assert judged(found) == [GOOD[0], "gpu1 01 shh", GOOD[2], "gpu2 01 shh"]
+    assert [row.kernel.why for row in judge(found)] == ["", "in use by default/train-0", "", "in use"]
+
+
+def test_a_pod_of_ours_is_no_user() -> None:
+    """The exporter says of a GPU that no pod met that our pod uses it: that is no reason to have left it alone."""
+    samples = [ALL[0], replace(ALL[1], owner="gpustack-proof/proof-0"), *ALL[2:]]
+    found = asked(samples, [PODS[0], *PODS[2:]], places=(place("gpu1", busy=0), place("gpu2")))
+    assert judged(found) == but(1, "gpu1 01 uhh")
+
+
+def test_no_gpu_at_all() -> None:
+    assert judge(Asked((), (), series([]), shown([]))) == ()
+
+
+def test_devices_that_no_node_offers() -> None:
+    found = Asked((place("gpu1", gpus=0, capacity=0, allocatable=0),), (), series([]), shown([]))
+    assert judged(found) == ["gpu1 -- buu", "gpu1 -- buu"]
+    assert judge(found)[0].kernel.why == "the host has 2 NVIDIA devices, the node offers 0"
+
+
+@pytest.mark.parametrize(("stage", "mark"), [("failed", "b"), ("stuck", "u")])
+def test_a_pod_that_met_no_gpu(stage: str, mark: str) -> None:
+    bad = Told("proof-1", "gpu1", stage, "in the kubelet's words")  # type: ignore[arg-type]
+    found = asked(ALL, [PODS[0], bad, *PODS[2:]])
+    assert judged(found) == but(1, f"gpu1 01 {mark}hh")
+    assert judge(found)[1].kernel.why == "in the kubelet's words"
+    blind = replace(found, series="Prometheus did not answer", shown="not asked")
+    assert judged(blind) == ["gpu1 00 huu", f"gpu1 -- {mark}uu", "gpu2 00 huu", "gpu2 01 huu"]
+
+
+def test_a_pod_that_sees_two_gpus_proves_neither() -> None:
+    both = Told("proof-0", "gpu1", "held", "it sees 2", ran=False, seen=(*PODS[0].seen, *PODS[1].seen))
+    found = asked(ALL, [both, *PODS[1:]])
+    assert judged(found) == but(0, "gpu1 00 bhh")
+
+
+def test_a_kernel_that_failed() -> None:
+    found = asked(ALL, [replace(PODS[0], ran=False, why="it said FAILED"), *PODS[1:]])
+    assert judged(found) == but(0, "gpu1 00 bhh")
+
+
+def test_time_slicing() -> None:
+    """As many pods as GPUs; two that were given the same one count once, and the other GPU is not known."""
+    shared = place("gpu1", capacity=8, allocatable=8, replicas=4)
+    assert shared.wanted == 2
+    assert judged(asked(ALL, PODS, places=(shared, place("gpu2")))) == GOOD
+    twice = [PODS[0], replace(PODS[0], pod="proof-1"), *PODS[2:]]
+    found = asked(ALL, twice, places=(shared, place("gpu2")))
+    assert judged(found) == but(1, "gpu1 01 uhh")
+    withdrawn = asked(ALL, twice, places=(replace(shared, allocatable=7), place("gpu2")))
+    assert judged(withdrawn) == but(1, "gpu1 01 bhh")
+
+
+def test_mig_devices_of_one_gpu_are_one_row() -> None:
+    split = place("gpu1", gpus=None, capacity=3, allocatable=3, devices=1)
+    pods = [replace(PODS[0], pod=f"proof-{at}") for at in range(3)]
+    assert split.wanted == 3
+    assert judged(asked([ALL[0]], pods, places=(split,))) == GOOD[:1]
+
+
+def test_a_closed_node_gets_no_pod_and_is_not_known() -> None:
+    closed = place("gpu1", closed="the node is cordoned", allocatable=1)
+    assert closed.wanted == 0
+    assert judged(asked(ALL, PODS[2:], places=(closed, place("gpu2")))) == ["gpu1 00 uhh", "gpu1 01 uhh", *GOOD[2:]]
+
+
+def test_what_is_worth_knowing_is_a_note() -> None:
+    twice = [*ALL, sample(0, target="mine gpu1:9400")]
+    assert judge(asked(twice, shown=shown(ALL)))[0].series.note == (
+        "it is scraped twice, as mine gpu1:9400 and nvidia-dcgm-exporter gpu1:9400"
+    )
+    assert judge(asked([sample(0, owner=""), *ALL[1:]]))[0].series.note == "the exporter names no pod that uses it"
+    old_pod = [*ALL, sample(0, at=NOW - 100, target="nvidia-dcgm-exporter old:9400")]
+    assert judge(asked(old_pod, shown=shown(ALL)))[0].series.note == ""

@@ -1,0 +1,99 @@
+"""Whatever is asked and answered: no GPU is lost, none is counted twice, and nothing unasked holds."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpustack.proof.chain import Asked, Shown, judge
+from gpustack.proof.told import Told
+from tests.unit.proof.invented import NOW, UUIDS, asked, place, pod, sample, series
+
+NUMBERS = st.integers(0, 3)
+SAMPLES = st.builds(
+    lambda number, uuid, age, node, owner: sample(number, uuid=uuid, at=NOW - age, node=node, owner=owner),
+    NUMBERS,
+    st.sampled_from([*UUIDS, "GPU-00000009-0000-0000-0000-000000000009"]),
+    st.sampled_from([1.0, 29.0, 33.0, 200.0]),
+    st.sampled_from(["gpu1", "gpu2", ""]),
+    st.sampled_from(["", "default/train-0", "gpustack-proof/proof-0"]),
+)
+PODS = st.builds(
+    lambda number, ran, seen, stage: replace(
+        pod(number), ran=ran, stage=stage if not seen else "held", seen=pod(number).seen if seen else (), why="why"
+    ),
+    NUMBERS,
+    st.sampled_from([True, True, False, None]),
+    st.booleans(),
+    st.sampled_from(["failed", "stuck"]),
+)
+PLACES = st.builds(
+    lambda gpus, gone, busy, devices, closed: (
+        place("gpu1", gpus=gpus, capacity=gpus, allocatable=max(gpus - gone, 0), busy=busy, devices=devices),
+        place("gpu2", closed=closed),
+    ),
+    st.integers(0, 4),
+    st.integers(0, 4),
+    st.integers(0, 4),
+    st.none() | st.integers(0, 4),
+    st.sampled_from(["", "cordoned"]),
+)
+POINTS = st.dictionaries(st.sampled_from(UUIDS), st.tuples(st.just(NOW), st.sampled_from([40.0, 41.0])))
+TRUTHS = st.dictionaries(st.sampled_from(UUIDS), st.sampled_from([40.0, 41.0]))
+WORLDS = st.builds(
+    lambda places, told, samples, points, truths: asked(
+        places=places, told=tuple(told), series=series(samples), shown=Shown(points, truths)
+    ),
+    PLACES,
+    st.lists(PODS, max_size=6),
+    st.lists(SAMPLES, max_size=6),
+    POINTS,
+    TRUTHS,
+)
+
+
+@given(WORLDS)
+def test_every_gpu_has_one_row(world: Asked) -> None:
+    rows = judge(world)
+    named = [row.uuid for row in rows if row.uuid]
+    assert len(set(named)) == len(named)
+    met = {one.seen[0].uuid for one in world.told if one.seen}
+    assert met <= set(named)
+    for found in world.places:
+        assert len([row for row in rows if row.node == found.node]) >= (found.gpus or 0)
+
+
+@given(WORLDS)
+def test_a_kernel_holds_only_where_a_pod_ran_it(world: Asked) -> None:
+    for row in judge(world):
+        mine = [one for one in world.told if one.seen and one.seen[0].uuid == row.uuid]
+        assert (row.kernel.outcome == "holds") == bool(mine and all(one.ran for one in mine))
+        if row.kernel.outcome == "skipped":
+            assert any(found.busy for found in world.places if found.node == row.node)
+
+
+@given(WORLDS)
+def test_what_does_not_hold_says_why(world: Asked) -> None:
+    for row in judge(world):
+        assert all((link.outcome == "holds") == (not link.why) for _, link in row.links)
+
+
+@given(WORLDS)
+def test_without_answers_nothing_of_the_monitoring_holds(world: Asked) -> None:
+    blind = replace(world, series="no answer", shown="no answer")
+    assert {row.series.outcome for row in judge(blind)} <= {"unknown"}
+    assert {row.panel.outcome for row in judge(blind)} <= {"unknown"}
+
+
+@given(WORLDS)
+def test_the_panel_holds_only_where_both_say_the_same(world: Asked) -> None:
+    assert isinstance(world.shown, Shown)
+    for row in judge(world):
+        if row.panel.outcome == "holds":
+            assert world.shown.panel[row.uuid][1] == world.shown.truth[row.uuid]
+
+
+@given(st.lists(PODS, max_size=4))
+def test_pods_alone(pods: list[Told]) -> None:
+    rows = judge(asked(told=tuple(pods), series="no answer", shown="no answer"))
+    assert len(rows) >= 4

@@ -1,0 +1,126 @@
+"""Grafana's answers to a panel's question, and Prometheus' to ours, over HTTP that is none."""
+
+from typing import Any
+
+import pytest
+
+from gpustack.proof.grafana import Grafana, Refusal, question
+from gpustack.proof.prometheus import Prometheus
+from gpustack.proof.series import Scrape
+from gpustack.proof.web import NoAnswer, Web
+
+LABELS = {"__name__": "DCGM_FI_DEV_GPU_TEMP", "UUID": "GPU-1", "job": "a", "instance": "b"}
+
+
+class Answers(Web):
+    def __init__(self, **answers: tuple[int, Any]) -> None:
+        super().__init__("Grafana", "127.0.0.1", 1, ("admin", "hunter2!"))
+        object.__setattr__(self, "answers", answers)
+
+    def ask(self, verb: str, path: str, body: str | None = None) -> tuple[int, Any]:
+        found: tuple[int, Any] = next(answer for word, answer in self.answers.items() if word in path)  # type: ignore[attr-defined]
+        return found
+
+
+def frame(values: list[list[Any]], **labels: str) -> dict[str, Any]:
+    fields = [{"name": "Time", "type": "time"}, {"name": "Value", "type": "number", "labels": {**LABELS, **labels}}]
+    return {"schema": {"fields": fields}, "data": {"values": values}}
+
+
+def panel(status: int, said: Any) -> dict[str, tuple[float, float]]:
+    sources = (200, {"uid": "prometheus", "url": "http://elsewhere:9090"})
+    return Grafana(Answers(query=(status, said), sources=sources)).panel("m", 1000.0)
+
+
+def test_the_last_point_of_each_gpu() -> None:
+    frames = [
+        frame([[985000, 1000000], [40, 41.5]]),
+        frame([[985000, 1000000], [7, None]], UUID="GPU-2"),
+        frame([[], []], UUID="GPU-3"),
+        frame([[985000], [50]], GPU_I_ID="1"),
+        frame([[985000], [50]], UUID=""),
+    ]
+    assert panel(200, {"results": {"A": {"status": 200, "frames": frames}}}) == {
+        "GPU-1": (1000.0, 41.5),
+        "GPU-2": (985.0, 7.0),
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "words"),
+    [
+        (400, {"results": {"A": {"error": "dial tcp: lookup x: no such host", "status": 400}}}, "no such host"),
+        (500, {"results": {"A": {}}}, "HTTP 500"),
+        (404, {"message": "data source not found"}, "Grafana has no data source with the uid prometheus"),
+    ],
+)
+def test_a_data_source_that_fails_is_an_answer(status: int, said: Any, words: str) -> None:
+    with pytest.raises(Refusal, match=words) as raised:
+        panel(status, said)
+    assert status == 404 or "(http://elsewhere:9090)" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "words"),
+    [(401, {"message": "Unauthorized"}, "refused the login"), (502, "bad gateway", "HTTP 502.*bad gateway")],
+)
+def test_a_grafana_that_fails_is_none(status: int, said: Any, words: str) -> None:
+    with pytest.raises(NoAnswer, match=words):
+        panel(status, said)
+
+
+def test_the_password_is_in_no_text() -> None:
+    assert "hunter2" not in repr(Answers())
+
+
+def test_a_panel_s_question() -> None:
+    asked = question("m", 1000.0)
+    assert (asked["from"], asked["to"]) == ("700000", "1000000")
+    assert asked["queries"][0]["datasource"] == {"type": "prometheus", "uid": "prometheus"}
+
+
+def good(data: Any) -> tuple[int, Any]:
+    return 200, {"status": "success", "data": data}
+
+
+class Server(Web):
+    """A Prometheus: the clock, raw samples, values, targets."""
+
+    def __init__(self) -> None:
+        super().__init__("Prometheus", "127.0.0.1", 1)
+        object.__setattr__(self, "asked", [])
+
+    def get(self, path: str, words: Any = None) -> tuple[int, Any]:
+        self.asked.append((path, dict(words)))  # type: ignore[attr-defined]
+        if path.endswith("targets"):
+            return good({"activeTargets": [{"labels": {"job": "a", "instance": "b"}, "scrapeInterval": "15s"}]})
+        if words["query"] == "time()":
+            return good({"resultType": "scalar", "result": [1000.5, "1000.5"]})
+        if "[" in words["query"]:
+            return good({"result": [{"metric": LABELS, "values": [[990.0, "41"]]}]})
+        return good({"result": [{"metric": LABELS, "value": [990.0, value]} for value in ("41", "40")]})
+
+
+def test_prometheus_is_asked_for_raw_samples() -> None:
+    server = Server()
+    prometheus = Prometheus(server, ["gpu1"], {})
+    found = prometheus.look()
+    assert (found.metric, found.now, found.samples[0].at) == ("DCGM_FI_DEV_GPU_TEMP", 1000.5, 990.0)
+    assert found.scrapes == {"a b": Scrape(15)}
+    prometheus.look()
+    asked = [words.get("query", path) for path, words in server.asked]  # type: ignore[attr-defined]
+    assert asked.count("/api/v1/targets") == 1
+    assert asked[-2] == '{__name__=~"DCGM_FI_DEV_GPU_TEMP"}[300s]'
+    assert prometheus.values(990.0) == {"GPU-1": 41.0}
+
+
+@pytest.mark.parametrize("said", ["<html>", {"status": "error", "error": "query timed out"}, None])
+def test_what_is_no_answer_of_prometheus(said: Any) -> None:
+    web = Answers(query=(503, said), targets=(503, said))
+    with pytest.raises(NoAnswer, match="Prometheus refused the question"):
+        Prometheus(web, [], {}).look()
+
+
+def test_nobody_listens() -> None:
+    with pytest.raises(NoAnswer, match=r"Prometheus could not be asked: .*refused"):
+        Web("Prometheus", "127.0.0.1", 1).get("/")

@@ -1,0 +1,284 @@
+"""A proof from its first pod to its last, against a cluster, a Prometheus and a Grafana that are none."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from gpustack.errors import RolloutError
+from gpustack.events import Event
+from gpustack.proof.grafana import Grafana, Refusal
+from gpustack.proof.manifest import ASKED, HELD, KERNEL, NODE, RUN
+from gpustack.proof.pod import ApiRefused
+from gpustack.proof.prometheus import Prometheus
+from gpustack.proof.prove import Proof, Prover
+from gpustack.proof.series import Sample, Series
+from gpustack.proof.web import NoAnswer
+from tests.unit.proof.invented import EVERY, GPUS, MODEL, NOW, UUIDS, marks, place, sample, series
+
+GOOD = ["gpu1 00 hhh", "gpu1 01 hhh", "gpu2 00 hhh", "gpu2 01 hhh"]
+DONE = {"terminated": {"exitCode": 0}}
+HOLDS = {
+    "phase": "Running",
+    "initContainerStatuses": [{"name": KERNEL, "state": DONE}, {"name": ASKED, "state": DONE}],
+    "containerStatuses": [{"name": HELD, "state": {"running": {}}}],
+}
+
+
+class Clock:
+    """Time passes when somebody waits."""
+
+    def __init__(self) -> None:
+        self.at = 0.0
+
+    def wait(self, seconds: float) -> None:
+        self.at += seconds
+
+    def now(self) -> float:
+        return self.at
+
+
+class Nodes:
+    """Pods get the GPUs of their node one after the other, and hold them. `after` is when they run, in seconds."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.pods: dict[str, dict[str, Any]] = {}
+        self.after = 2.0
+        self.told: dict[str, Mapping[str, Any]] = {}
+        self.left, self.removals, self.most = 0, 0, 0
+        self.refuse: Callable[[str], None] = lambda what: None
+
+    def open(self) -> int:
+        self.refuse("open")
+        return self.left
+
+    def create(self, manifest: Mapping[str, Any]) -> None:
+        self.refuse("create")
+        name, node = manifest["metadata"]["name"], manifest["metadata"]["annotations"][NODE]
+        mine = [one for one in self.pods.values() if one["metadata"]["annotations"][NODE] == node]
+        free = [gpu for gpu in GPUS if gpu[1] == node]
+        self.pods[name] = {**manifest, "gpu": free[len(mine)], "status": {"phase": "Pending"}}
+        self.most = max(self.most, len(self.pods))
+
+    def all(self, run: str = "") -> list[dict[str, Any]]:
+        self.refuse("all")
+        assert all(one["metadata"]["labels"][RUN] == run for one in self.pods.values())
+        ready = HOLDS if self.clock.at >= self.after else {"phase": "Pending"}
+        return [{**one, "status": self.told.get(name, ready)} for name, one in self.pods.items()]
+
+    def log(self, pod: str, container: str) -> str | None:
+        uuid, _, bus = self.pods[pod]["gpu"]
+        return "Test PASSED\n" if container == KERNEL else f"{uuid}, 0000{bus}, {MODEL}\n"
+
+    def warning(self, pod: str) -> str:
+        return "FailedScheduling: nowhere"
+
+    def remove(self) -> bool:
+        self.removals += 1
+        self.refuse("remove")
+        self.pods.clear()
+        return True
+
+
+class Watched(Prometheus):
+    """Scrapes each GPU every 15 s, but for those that are late."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self.late: set[str] = set()
+        self.metric = "DCGM_FI_DEV_GPU_TEMP"
+        self.looks = 0
+
+    def now(self) -> float:
+        return NOW + self.clock.at
+
+    def look(self, *, targets: bool = False) -> Series:
+        self.looks += 1
+        return Series(self.metric, self.now(), tuple(self.samples()), series([]).scrapes)
+
+    def samples(self) -> list[Sample]:
+        last = NOW + self.clock.at // EVERY * EVERY
+        return [sample(at, at=NOW - 20 if uuid in self.late else last) for at, uuid in enumerate(UUIDS)]
+
+    def values(self, at: float) -> dict[str, float]:
+        return {one.uuid: one.value for one in self.samples()}
+
+
+class Panels(Grafana):
+    def __init__(self, prometheus: Watched) -> None:
+        object.__setattr__(self, "prometheus", prometheus)
+        object.__setattr__(self, "wrong", {})
+
+    def panel(self, metric: str, now: float) -> dict[str, tuple[float, float]]:
+        found: dict[str, float] = self.prometheus.values(now) | self.wrong  # type: ignore[attr-defined]
+        return {uuid: (now - 5, value) for uuid, value in found.items()}
+
+
+class World:
+    def __init__(self) -> None:
+        self.clock = Clock()
+        self.nodes, self.prometheus = Nodes(self.clock), Watched(self.clock)
+        self.grafana = Panels(self.prometheus)
+        self.events: list[Event] = []
+        self.stop = ""
+
+    def prove(self, **other: Any) -> Proof:
+        given = {"places": (place("gpu1"), place("gpu2")), "prometheus": self.prometheus, "grafana": self.grafana}
+        return Prover(
+            cluster=self.nodes,
+            report=self.events.append,
+            cancelled=lambda: self.stop,
+            wait=self.clock.wait,
+            clock=self.clock.now,
+            **{**given, **other},
+        ).prove()
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def refusing(what: str, error: Exception) -> Callable[[str], None]:
+    def refuse(asked: str) -> None:
+        if asked == what:
+            raise error
+
+    return refuse
+
+
+def test_all_is_proven_and_nothing_is_left(world: World) -> None:
+    done = world.prove()
+    assert marks(done.rows) == GOOD
+    assert (done.stopped, done.left, world.nodes.pods, world.nodes.removals) == ("", "", {}, 1)
+    assert world.nodes.most == 4, "all at the same time, so that each meets another GPU"
+    assert done.seconds < 2 + EVERY + 2
+    assert {link.note for row in done.rows for _, link in row.links} == {
+        "the exporter says that proof-0 uses it",
+        "the exporter says that proof-1 uses it",
+        "the exporter says that proof-2 uses it",
+        "the exporter says that proof-3 uses it",
+        "",
+    }
+    assert [event.what for event in world.events if event.kind == "step"] == [
+        "4 pods on 2 nodes",
+        "asking Prometheus",
+        "asking Grafana",
+        "taking the pods away",
+    ]
+
+
+def test_only_free_gpus_get_a_pod(world: World) -> None:
+    done = world.prove(places=(place("gpu1", busy=2), place("gpu2", closed="cordoned")))
+    assert world.nodes.most == 0
+    assert marks(done.rows) == ["gpu1 00 shh", "gpu1 01 shh", "gpu2 00 uhh", "gpu2 01 uhh"]
+    assert world.nodes.removals == 0
+
+
+def test_a_late_scrape_is_waited_for_two_intervals_and_no_longer(world: World) -> None:
+    world.prometheus.late = {UUIDS[3]}
+    done = world.prove()
+    assert marks(done.rows) == [*GOOD[:3], "gpu2 01 hbh"]
+    assert 2 * EVERY < done.seconds < 2 * EVERY + 10
+
+
+def test_pods_that_stay_pending_are_not_known_and_taken_away(world: World) -> None:
+    world.nodes.after = 10**6
+    done = world.prove(timeout=30)
+    assert {row.kernel.why for row in done.rows} == {"FailedScheduling: nowhere"}
+    assert marks(done.rows) == ["gpu1 00 uhh", "gpu1 01 uhh", "gpu2 00 uhh", "gpu2 01 uhh"]
+    assert world.nodes.pods == {}
+    assert done.seconds < 40
+
+
+def test_a_pod_without_a_place_is_believed_after_twenty_seconds(world: World) -> None:
+    why = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "Insufficient"}
+    world.nodes.told = {f"proof-r-{at}": {"phase": "Pending", "conditions": [why]} for at in range(4)}
+    done = world.prove(run="r")
+    assert {row.kernel.why for row in done.rows} == {"Unschedulable: Insufficient"}
+    assert 20 <= done.parts[0][1] < 22
+
+
+def test_a_pod_that_was_refused_breaks_its_link_alone(world: World) -> None:
+    world.nodes.told = {"proof-r-1": {"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": "unhealthy"}}
+    assert marks(world.prove(run="r").rows) == [GOOD[0], "gpu1 01 bhh", *GOOD[2:]]
+
+
+def test_the_api_s_refusal_is_the_reason(world: World) -> None:
+    world.nodes.refuse = refusing("create", ApiRefused("exceeded quota", 403))
+    done = world.prove()
+    assert {row.kernel.outcome for row in done.rows} == {"unknown"}
+    assert {row.kernel.why for row in done.rows} == {"exceeded quota"}
+    world.nodes.refuse = refusing("open", ApiRefused("the API was not reached"))
+    assert {row.kernel.why for row in world.prove().rows} == {"the API was not reached"}
+
+
+def test_ctrl_c_takes_the_pods_away_and_tells_what_is_known(world: World) -> None:
+    world.nodes.after = 10**6
+    wait = world.clock.wait
+
+    def pressed(seconds: float) -> None:
+        wait(seconds)
+        world.stop = "interrupted" if world.clock.at > 5 else ""
+
+    world.clock.wait = pressed  # type: ignore[method-assign]
+    done = world.prove()
+    assert done.stopped == "interrupted"
+    assert (world.nodes.pods, world.nodes.removals) == ({}, 1)
+    assert {row.kernel.why for row in done.rows} == {"interrupted"}
+    assert done.seconds < 10
+
+
+def test_a_second_ctrl_c_still_takes_them_away(world: World) -> None:
+    world.nodes.refuse = refusing("all", KeyboardInterrupt())  # type: ignore[arg-type]
+    with pytest.raises(KeyboardInterrupt):
+        world.prove()
+    assert (world.nodes.pods, world.nodes.removals) == ({}, 1)
+
+
+def test_a_namespace_that_is_not_ours_ends_it_before_anything_is_made(world: World) -> None:
+    world.nodes.refuse = refusing("open", RolloutError("proof-namespace-foreign", "not ours"))
+    with pytest.raises(RolloutError):
+        world.prove()
+    assert (world.nodes.most, world.nodes.removals) == (0, 0)
+
+
+def test_what_cannot_be_taken_away_is_said(world: World) -> None:
+    world.nodes.refuse = refusing("remove", ApiRefused("the API was not reached"))
+    left = world.prove().left
+    assert left.startswith(
+        "the pods could not be removed (the API was not reached); they end by themselves within 240 s"
+    )
+
+
+def test_what_an_earlier_proof_left_is_told(world: World) -> None:
+    world.nodes.left = 3
+    assert world.prove().swept == 3
+
+
+def test_monitoring_that_cannot_be_asked(world: World) -> None:
+    assert marks(world.prove(grafana="no login").rows) == [one[:-1] + "u" for one in GOOD]
+    assert marks(world.prove(prometheus="no Service").rows) == [one[:-2] + "uu" for one in GOOD]
+
+
+@pytest.mark.parametrize(("error", "mark"), [(NoAnswer("down"), "u"), (Refusal("elsewhere"), "b")])
+def test_a_grafana_that_fails(world: World, error: Exception, mark: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(Panels, "panel", failing)
+    assert marks(world.prove().rows) == [one[:-1] + mark for one in GOOD]
+
+
+def test_a_panel_is_asked_again_before_it_is_wrong(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    right, asked = Panels.panel, []
+
+    def first_wrong(self: Panels, metric: str, now: float) -> dict[str, tuple[float, float]]:
+        asked.append(now)
+        found = right(self, metric, now)
+        return {uuid: (at, value + 1) for uuid, (at, value) in found.items()} if len(asked) == 1 else found
+
+    monkeypatch.setattr(Panels, "panel", first_wrong)
+    assert marks(world.prove().rows) == GOOD
+    assert len(asked) == 2

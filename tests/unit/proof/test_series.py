@@ -1,0 +1,76 @@
+"""Prometheus' answers become samples: whose node, which GPU, how old, how often scraped."""
+
+import pytest
+
+from gpustack.proof.series import METRICS, Scrape, Series, chosen, samples, scrapes, seconds
+from tests.unit.proof.invented import NOW, sample
+
+LABELS = {
+    "__name__": "DCGM_FI_DEV_GPU_TEMP",
+    "UUID": "GPU-1",
+    "gpu": "0",
+    "pci_bus_id": "00000000:65:00.0",
+    "modelName": "NVIDIA H100 80GB HBM3",
+    "hostname": "gpu1",
+    "instance": "10.244.1.7:9400",
+    "job": "nvidia-dcgm-exporter",
+    "namespace": "gpu-operator",
+    "pod": "exporter-a",
+    "exported_namespace": "default",
+    "exported_pod": "train-0",
+}
+
+
+def one(values: list[list[object]], **labels: str) -> list[dict[str, object]]:
+    return [{"metric": {**LABELS, **labels}, "values": values}]
+
+
+def test_the_newest_value_counts() -> None:
+    (found,) = samples(one([[1.0, "40"], [16.0, "41"], [31.0, "NaN"]]), ["gpu1"], {})
+    assert (found.uuid, found.node, found.bus, found.index) == ("GPU-1", "gpu1", "0000:65:00.0", "0")
+    assert (found.at, found.value) == (16.0, 41.0)
+    assert (found.owner, found.target) == ("default/train-0", "nvidia-dcgm-exporter 10.244.1.7:9400")
+
+
+def test_what_has_no_value_or_no_uuid_is_no_gpu() -> None:
+    assert list(samples(one([]), [], {})) == []
+    assert list(samples(one([[1.0, "40"]], UUID=""), [], {})) == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "pods", "node"),
+    [
+        ({}, {"gpu-operator/exporter-a": "gpu2"}, "gpu2"),
+        ({}, {}, "gpu1"),
+        ({"hostname": "", "Hostname": "gpu2"}, {}, "gpu2"),
+        ({"node": "gpu2"}, {}, "gpu2"),
+        ({"hostname": "nvidia-dcgm-exporter-x7"}, {}, ""),
+    ],
+)
+def test_the_exporter_s_own_pod_tells_the_node_best(labels: dict[str, str], pods: dict[str, str], node: str) -> None:
+    (found,) = samples(one([[1.0, "40"]], **labels), ["gpu1", "gpu2"], pods)
+    assert found.node == node
+
+
+def test_the_first_metric_that_most_gpus_have() -> None:
+    temp, util, power = METRICS
+    assert chosen({}) == ""
+    assert chosen({util: [sample(0), sample(1)], temp: [sample(0)]}) == util
+    assert chosen({power: [sample(0)], temp: [sample(1)]}) == temp
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("15s", 15), ("1m", 60), ("1m30s", 90), ("500ms", 0.5), ("1h", 3600), ("", 30), ("soon", 30), ("15 s", 30)],
+)
+def test_durations_as_prometheus_writes_them(text: str, expected: float) -> None:
+    assert seconds(text) == expected
+
+
+def test_intervals_are_those_of_the_targets() -> None:
+    labels = {"job": "a", "instance": "b"}
+    found = scrapes([{"labels": labels, "scrapeInterval": "1m", "lastError": "refused"}, {"labels": {"job": "etcd"}}])
+    assert found == {"a b": Scrape(60, "refused"), "etcd ": Scrape(30)}
+    mine = Series("m", NOW, (sample(0, target="a b"),), found)
+    assert (mine.interval, mine.every(mine.samples[0])) == (60, 60)
+    assert Series("m", NOW).interval == 30
