@@ -112,9 +112,14 @@ func serve(ctx context.Context, address string, handler http.Handler) error {
 	return nil
 }
 
-// clusterConfig is the pod's own access, or that of KUBECONFIG outside a cluster.
+// clusterConfig is the pod's own access, or that of KUBECONFIG outside a cluster. A reconcile asks for some fifty
+// objects: at the client's own limit of five a second it would take ten.
 func clusterConfig() (*rest.Config, error) {
-	return clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
+	config, err := clientcmd.BuildConfigFromFlags("", os.Getenv("KUBECONFIG"))
+	if err == nil {
+		config.QPS, config.Burst = 50, 100
+	}
+	return config, err
 }
 
 func withCluster(act func(kubernetes.Interface) error) error {

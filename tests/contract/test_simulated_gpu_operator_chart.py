@@ -1,0 +1,181 @@
+"""The simulated chart gpu-operator: lint, names of the objects, the ClusterPolicy of given values, refused keys."""
+
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+CHART = ROOT / "gpustack" / "lab" / "simulated" / "charts" / "gpu-operator"
+REAL = ROOT.parent / "shared" / "data"
+NAMESPACE = "gpu-operator"
+NFD = "gpu-operator-node-feature-discovery"
+
+
+@cache
+def helm() -> Path:
+    """The one that the bundle made; on a machine without it these tests are skipped."""
+    found = sorted(Path.home().glob(".cache/gpustack/parts/helm/*/out/helm"))
+    if not found:
+        pytest.skip("no helm in the bundle's cache; gpustack bundle build --from modules makes it")
+    return found[-1]
+
+
+def ran(*argv: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([str(helm()), *argv], capture_output=True, text=True, timeout=60, check=False)
+
+
+def rendered(*sets: str) -> dict[tuple[str, str], dict[str, Any]]:
+    """Object by kind and name."""
+    flags = [flag for one in sets for flag in ("--set", one)]
+    done = ran("template", "gpu-operator", str(CHART), "-n", NAMESPACE, "--include-crds", *flags)
+    assert done.returncode == 0, done.stderr
+    objects = [one for one in yaml.safe_load_all(done.stdout) if one]
+    return {(one["kind"], one["metadata"]["name"]): one for one in objects}
+
+
+def policy(*sets: str) -> dict[str, Any]:
+    spec = rendered(*sets)["ClusterPolicy", "cluster-policy"]["spec"]
+    assert isinstance(spec, dict)
+    return spec
+
+
+def test_lint() -> None:
+    done = ran("lint", str(CHART))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "[ERROR]" not in done.stdout
+
+
+def test_says_that_it_is_simulated() -> None:
+    said = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert (said["name"], said["version"]) == ("gpu-operator", "v26.7.0")
+    assert said["description"].startswith("SIMULATED")
+
+
+def test_objects_have_the_real_names() -> None:
+    objects = rendered()
+    assert {
+        ("CustomResourceDefinition", "clusterpolicies.nvidia.com"), ("ClusterPolicy", "cluster-policy"),
+        ("Deployment", "gpu-operator"), ("Deployment", f"{NFD}-master"), ("Deployment", f"{NFD}-gc"),
+        ("DaemonSet", f"{NFD}-worker"), ("ConfigMap", f"{NFD}-worker-conf"),
+    } <= set(objects)  # fmt: skip
+    labels = objects["Deployment", "gpu-operator"]["spec"]["template"]["metadata"]["labels"]
+    assert labels["app"] == "gpu-operator"
+
+
+def test_feature_discovery_can_be_left_out() -> None:
+    assert not [name for _, name in rendered("nfd.enabled=false") if "feature-discovery" in name]
+
+
+def test_worker_lists_gpus_by_vendor() -> None:
+    config = rendered()["ConfigMap", f"{NFD}-worker-conf"]["data"]["nfd-worker.conf"]
+    assert yaml.safe_load(config)["sources"]["pci"] == {
+        "deviceClassWhitelist": ["02", "0200", "0207", "0300", "0302"],
+        "deviceLabelFields": ["vendor"],
+    }
+
+
+def test_defaults_that_are_traps() -> None:
+    spec = policy()
+    assert spec["dcgmExporter"]["serviceMonitor"]["enabled"] is True
+    assert [one["key"] for one in spec["daemonsets"]["tolerations"]] == ["nvidia.com/gpu"]
+    assert spec["driver"]["enabled"] is True
+
+
+def test_counters_become_a_config_map() -> None:
+    sets = (
+        "dcgmExporter.config.name=counters",
+        "dcgmExporter.config.create=true",
+        "dcgmExporter.config.data=DCGM_FI_X",
+    )
+    assert rendered(*sets)["ConfigMap", "counters"]["data"] == {"dcgm-metrics.csv": "DCGM_FI_X\n"}
+    assert policy(*sets)["dcgmExporter"]["config"] == {"name": "counters"}
+
+
+def test_sharing_becomes_a_config_map() -> None:
+    sets = (
+        "devicePlugin.config.name=sharing", "devicePlugin.config.create=true", "devicePlugin.config.default=none",
+        "devicePlugin.config.data.none=version: v1",
+    )  # fmt: skip
+    assert rendered(*sets)["ConfigMap", "sharing"]["data"] == {"none": "version: v1"}
+    assert policy(*sets)["devicePlugin"]["config"] == {"name": "sharing", "default": "none"}
+
+
+@pytest.mark.parametrize("owner", ["devicePlugin", "dcgmExporter"])
+def test_a_config_map_without_its_data_fails(owner: str) -> None:
+    done = ran("template", "gpu-operator", str(CHART), "--set", f"{owner}.config.create=true")
+    assert done.returncode != 0
+    assert f"{owner}.config.create needs" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "dcgmExporter.serviceMonitor.metricRelabelings", "driver.useOpenKernelModules", "operator.defaultRuntime",
+        "cdi.default", "dcgmexporter.enabled", "node-feature-discovery.worker.toleration",
+    ],
+)  # fmt: skip
+def test_other_keys_are_refused(key: str) -> None:
+    done = ran("template", "gpu-operator", str(CHART), "--set", f"{key}=x")
+    assert done.returncode != 0
+    assert "additional" in done.stderr.lower()
+
+
+def test_product_values_are_understood() -> None:
+    ours = ROOT / "values" / "gpu-operator.yaml"
+    done = ran("template", "gpu-operator", str(CHART), "-f", str(ours))
+    assert done.returncode == 0, done.stderr
+
+
+def test_policy_has_only_fields_of_the_crd() -> None:
+    schema = rendered()["CustomResourceDefinition", "clusterpolicies.nvidia.com"]["spec"]["versions"][0]["schema"]
+    assert not unknown(policy(), schema["openAPIV3Schema"]["properties"]["spec"])
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the real charts' files are not here")
+def test_keys_and_fields_are_the_real_ones() -> None:
+    real = yaml.safe_load((REAL / "charts" / "gpu-operator" / "values.yaml").read_text())
+    # Commented out in the real values, read by its templates.
+    known = {
+        "hostPaths.kubeletRootDir", "dcgmExporter.imagePullSecrets", "dcgmExporter.args", "dcgmExporter.config",
+        "validator.version", "validator.driver", "validator.toolkit", "validator.cuda",
+        "operator.version", "nodeStatusExporter.version",
+    }  # fmt: skip
+    ours = yaml.safe_load((CHART / "values.yaml").read_text())
+    foreign = {".".join(path) for path in paths(ours) if not has(real, path)}
+    assert {one for one in foreign if not any(f"{one}.".startswith(f"{key}.") for key in known)} == set()
+    crd = yaml.safe_load((REAL / "crds" / "nvidia.com_clusterpolicies.yaml").read_text())
+    assert not unknown(policy(), crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"])
+
+
+def paths(values: dict[str, Any], above: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
+    found = set()
+    for key, value in values.items():
+        path = (*above, key)
+        found |= paths(value, path) if isinstance(value, dict) and value else {path}
+    return found
+
+
+def has(values: Any, path: tuple[str, ...]) -> bool:
+    for key in path:
+        if not isinstance(values, dict) or key not in values:
+            return False
+        values = values[key]
+    return True
+
+
+def unknown(value: Any, schema: dict[str, Any], path: str = "spec") -> list[str]:
+    """Fields that the API would prune."""
+    if isinstance(value, list):
+        return [one for item in value for one in unknown(item, schema.get("items", {}), f"{path}[]")]
+    if not isinstance(value, dict) or "additionalProperties" in schema:
+        return []
+    known = schema.get("properties", {})
+    return [
+        one
+        for key, inner in value.items()
+        for one in (unknown(inner, known[key], f"{path}.{key}") if key in known else [f"{path}.{key}"])
+    ]
