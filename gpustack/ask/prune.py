@@ -11,8 +11,9 @@ def prune(text: str, keep: Sequence[str]) -> str:
     paths = [path.split(".") for path in keep]
     try:
         data = json.loads(text)
-        if isinstance(data, dict) and isinstance(data.get("items"), list):
-            return json.dumps({"items": [pick(entry, paths) for entry in data["items"]]}, separators=(",", ":"))
+        if isinstance(data, dict) and isinstance(data.get("items", ""), list | None):
+            # Of metadata alone, a list of nothing is null.
+            return json.dumps({"items": [pick(entry, paths) for entry in data["items"] or ()]}, separators=(",", ":"))
         return json.dumps(pick(data, paths), separators=(",", ":"))
     except (ValueError, RecursionError):
         return text

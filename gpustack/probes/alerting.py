@@ -1,5 +1,6 @@
 """What Prometheus and Alertmanager say of rules and receivers that they work with."""
 
+from collections import Counter
 from collections.abc import Mapping
 from json import loads
 
@@ -9,18 +10,18 @@ from gpustack.probes.read import yaml_mapping
 
 
 def loaded(answer: Answer) -> Mapping[str, int]:
-    """Number of rules by group, of those in our PrometheusRule. Raises ValueError for what is no instant query.
+    """Number of rules by group, of those in our PrometheusRules. Raises ValueError for what is no instant query.
 
     Prometheus calls a group FILE;NAME, and the operator calls the file NAMESPACE-NAME-UID.yaml.
     """
     body = loads(answer.out)
     if body["status"] != "success" or body["data"]["resultType"] != "vector":
         raise ValueError(answer.out[:200])
-    found = {}
+    found: Counter[str] = Counter()
     for sample in body["data"]["result"]:
         _, _, name = str(sample["metric"]["rule_group"]).rpartition(";")
-        found[name] = int(float(sample["value"][1]))
-    return found
+        found[name] += int(float(sample["value"][1]))
+    return dict(found)
 
 
 def receivers(answer: Answer) -> tuple[str, ...]:

@@ -80,7 +80,10 @@ def series(answer: Answer) -> tuple[GpuSeries, ...]:
 
 COUNTERS = Probe(
     "dcgm.counters",
-    Api("/api/v1/namespaces/$GPU_NAMESPACE/configmaps", ("metadata.name", "data.dcgm-metrics.csv")),
+    Api(
+        "/api/v1/namespaces/$GPU_NAMESPACE/configmaps?fieldSelector=metadata.name%3Dgpustack-dcgm-counters",
+        ("metadata.name", "data"),
+    ),
     counters,
 )
 MONITORS = Probe(

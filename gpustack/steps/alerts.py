@@ -8,7 +8,10 @@ Secret in the cluster, which Alertmanager reads as a file. `gpustack alerts test
 Settings: alerts. Sources: docs/alerts.md, which explains each alert; prometheus-operator Documentation/user-guides.
 """
 
+from collections import Counter
+from collections.abc import Mapping
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from gpustack.ask.judge import Mismatch, said
@@ -23,7 +26,6 @@ from gpustack.steps.control_plane import control_planes
 from gpustack.steps.monitoring_receiver import NOBODY, RECEIVER
 from gpustack.steps.step import Step
 
-NAME = "gpustack-gpu"
 PAGE = "docs/alerts.md#"
 # What NVIDIA says of errors, for those who have no page of their own.
 VENDOR = "https://docs.nvidia.com/deploy/xid-errors/index.html"
@@ -34,14 +36,14 @@ def applies(inventory: Inventory, host: Host) -> bool:
 
 
 @cache
-def groups(runbooks: str) -> list[dict[str, Any]]:
-    """Of our rule files, recording rules first. `runbooks` is the address before the names of alerts."""
+def groups(runbooks: str) -> Mapping[str, list[dict[str, Any]]]:
+    """Groups of rules, by file. `runbooks` is the address before the names of alerts."""
     import yaml
 
-    found: list[dict[str, Any]] = []
-    for path in sorted((values() / "rules").glob("*.yaml"), key=lambda path: "recording" not in path.name):
-        found += yaml.safe_load(path.read_text())["groups"]
-    for group in found:
+    found = {
+        path.stem: yaml.safe_load(path.read_text())["groups"] for path in sorted((values() / "rules").glob("*.yaml"))
+    }
+    for group in chain.from_iterable(found.values()):
         group["rules"] = [explained(rule, runbooks) for rule in group["rules"]]
     return found
 
@@ -57,9 +59,12 @@ def explained(rule: dict[str, Any], runbooks: str) -> dict[str, Any]:
 
 
 def objects(here: View) -> list[Object]:
-    spec = {"groups": groups(here.spec.alerts.runbooks)}
-    space = here.spec.monitoring.namespace
-    return [stamped("PrometheusRule", "monitoring.coreos.com/v1", space, NAME, {}, {"spec": spec})]
+    """A PrometheusRule for each file: two files may have a group of the same name, one object may not."""
+    space, api = here.spec.monitoring.namespace, "monitoring.coreos.com/v1"
+    return [
+        stamped("PrometheusRule", api, space, f"gpustack-{file}", {}, {"spec": {"groups": found}})
+        for file, found in groups(here.spec.alerts.runbooks).items()
+    ]
 
 
 def wanted(here: View) -> dict[str, Any]:
@@ -67,13 +72,15 @@ def wanted(here: View) -> dict[str, Any]:
 
 
 def rules(here: View) -> Mismatch | None:
-    """The PrometheusRule with our rules is there, as this release has it."""
+    """The PrometheusRules with our rules are there, as this release has them."""
     return differing("rules", objects(here), here[RULES])
 
 
 def loaded(here: View) -> Mismatch | None:
     """Prometheus has every group of our rules, with all rules in it."""
-    wanted = {group["name"]: len(group["rules"]) for group in groups(here.spec.alerts.runbooks)}
+    wanted: Counter[str] = Counter()
+    for group in chain.from_iterable(groups(here.spec.alerts.runbooks).values()):
+        wanted[group["name"]] += len(group["rules"])
     found = here[LOADED]
     missing = [name for name, count in wanted.items() if found.get(name) != count]
     return Mismatch("groups of rules in Prometheus", "all", f"no {said(missing)}", passing=True) if missing else None

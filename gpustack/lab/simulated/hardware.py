@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gpustack.errors import LabError
-from gpustack.lab.simulated import kernel, pci, words
+from gpustack.lab.simulated import pci, words
 from gpustack.lab.simulated.models import DEFAULT, Model, model
 from gpustack.lab.simulated.state_text import Gpu, State, parse, render
 
@@ -57,7 +57,6 @@ def fit(root: Path, lab: str, host: str, count: int, key: str) -> None:
     made = model(key)
     for index in range(count):
         pci.write(home / "pci", index, made)
-    kernel.fit(root)
     (home / "events").touch()
     # Last: what is complete has a state.
     fresh = home / "state.new"
