@@ -11,7 +11,7 @@ ENV := .venv/made
 QUICK := tests/unit tests/contract $(wildcard tests/replay)
 SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!*.md' ':!*.py')
 
-.PHONY: help demo test lab-test lint ruff mypy imports yaml ansible shell bench bundle env go lock clean
+.PHONY: help demo test lab-test lint ruff mypy imports yaml ansible shell bench bundle env go lock values clean
 
 help:
 	@echo "make demo      two throw-away hosts become a verified cluster (first time 25 minutes, then 5)"
@@ -87,6 +87,9 @@ go:
 
 lock: $(ENV)
 	scripts/lock
+
+values: $(ENV)
+	python -m scripts.values
 
 clean:
 	-[ ! -x .venv/bin/gpustack ] || gpustack lab down

@@ -72,13 +72,7 @@ class Ways:
         except OSError:
             guest.close()
             return
-        back = threading.Thread(target=pour, args=(far, guest), daemon=True)
-        back.start()
-        pour(guest, far)
-        back.join()
-        for stream in (guest, far):
-            with contextlib.suppress(OSError, EOFError):
-                stream.close()
+        join(guest, far)
 
     def close(self) -> None:
         for door in self.doors:
@@ -90,6 +84,17 @@ class Ways:
 
 def beside(address: str, port: int) -> socket.socket:
     return socket.create_connection((address, port), timeout=None)
+
+
+def join(one: Any, other: Any) -> None:
+    """Both directions, until both have ended; then both are closed."""
+    back = threading.Thread(target=pour, args=(other, one), daemon=True)
+    back.start()
+    pour(one, other)
+    back.join()
+    for stream in (one, other):
+        with contextlib.suppress(OSError, EOFError):
+            stream.close()
 
 
 def pour(source: Any, drain: Any) -> None:

@@ -1,7 +1,7 @@
 """`access`: a way to Grafana, Prometheus, Alertmanager or the exporter, until Ctrl-C."""
 
 import sys
-import threading
+import time
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -128,11 +128,12 @@ def forwarded(host: "Host", found: "Access", port: int, *, browser: bool) -> Non
 def waited(way: Any) -> None:
     """Ctrl-C is how this ends, and no failure. So is the end of the connection, which is one."""
     try:
-        while not threading.Event().wait(1.0):
-            if not way.alive():
-                raise UnreachableError("host-ssh-unreachable", "The connection to the control plane ended.", "", "")
+        while way.alive():
+            time.sleep(1.0)
     except KeyboardInterrupt:
         sys.stderr.write("\n")
+    else:
+        raise UnreachableError("host-ssh-unreachable", "The connection to the control plane ended.", "", "")
 
 
 def shown(url: str, *, browser: bool) -> None:

@@ -25,14 +25,14 @@ class GpuDriver:
     `secure_boot`: the firmware starts only what is signed; `key_enrolled`: it takes the key that DKMS signs with.
     `uninstaller`: NVIDIA's .run installer was here. `persistence` is the state of nvidia-persistenced."""
 
-    module: str
-    library: str
-    nouveau_loaded: bool
-    nouveau_blacklisted: bool
-    secure_boot: bool
-    key_enrolled: bool
-    uninstaller: bool
-    persistence: Literal["none", "active", "inactive"]
+    module: str = ""
+    library: str = ""
+    nouveau_loaded: bool = False
+    nouveau_blacklisted: bool = False
+    secure_boot: bool = False
+    key_enrolled: bool = False
+    uninstaller: bool = False
+    persistence: Literal["none", "active", "inactive"] = "none"
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Smi:
 def gpu_driver(answer: Answer) -> GpuDriver:
     """Lines `WHAT VALUE`; a word alone is a yes. Raises ValueError or KeyError for an answer of another shape."""
     if answer.out == f"{NO_GPU}\n":
-        return GpuDriver("", "", False, False, False, False, False, "none")
+        return GpuDriver()
     lines = [line.partition(" ") for line in answer.out.splitlines()]
     said = {what: value for what, _, value in lines}
     words = {what for what, gap, _ in lines if not gap}
@@ -59,9 +59,11 @@ def gpu_driver(answer: Answer) -> GpuDriver:
     loaded, named = VERSION.search(module), LIBRARY.fullmatch(library)
     if (module != "-" and not loaded) or (library != "-" and not named) or said["persistence"] not in PERSISTENCE:
         raise ValueError(answer.out[:80])
-    flags = [word in words for word in WORDS]
-    version = "" if module == "-" or not loaded else loaded[0]
-    return GpuDriver(version, named[1] if named else "", *flags, said["persistence"])  # type: ignore[arg-type]
+    nouveau, blacklisted, secure_boot, enrolled, uninstaller = (word in words for word in WORDS)
+    return GpuDriver(
+        loaded[0] if loaded else "", named[1] if named else "", nouveau, blacklisted, secure_boot, enrolled,
+        uninstaller, said["persistence"],  # type: ignore[arg-type]
+    )  # fmt: skip
 
 
 def smi(answer: Answer) -> Smi:

@@ -62,7 +62,7 @@ def container(name: str, *command: str) -> dict[str, Any]:
         "name": name,
         "image": IMAGE,
         "imagePullPolicy": "IfNotPresent",
-        "resources": {"limits": {GPU: 1}},
+        "resources": {"limits": {GPU: "1"}},
         "securityContext": {"allowPrivilegeEscalation": False},
         "terminationMessagePolicy": "FallbackToLogsOnError",
     }

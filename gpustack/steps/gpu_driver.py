@@ -8,13 +8,13 @@ container.
 What it does, in mode host: lets apt know NVIDIA's repository, its key trusted only by fingerprint; binds apt to the
 version of the spec before anything else (the pinning package of that version, else that of its branch); installs the
 headers of the kernels, the libraries and the module's source, which DKMS builds; keeps nouveau away; loads the module
-and lets nvidia-persistenced run. Then it guards the driver: packages are held, unattended upgrades leave them alone, and
-the kernel that boots next has headers and a module. In mode container it only keeps nouveau away.
+and lets nvidia-persistenced run. Then it guards the driver: packages are held, unattended upgrades leave them alone,
+and the kernel that boots next has headers and a module. In mode container it only keeps nouveau away.
 
 What it never does: it moves no installed driver to another version, removes no driver of another origin, turns Secure
-Boot neither on nor off, and reboots no host. To change the version, on one host after the other: drain it, then
-`apt-get install --allow-change-held-packages nvidia-driver-pinning-VERSION`, then in the same way nvidia-driver-cuda and
-nvidia-kernel-open-dkms (or as the check names them) at that version, reboot, uncordon.
+Boot neither on nor off, and reboots no host. To change the version, on one host after the other: drain it; `apt-get
+install --allow-change-held-packages nvidia-driver-pinning-VERSION`; in the same way nvidia-driver-cuda=VERSION-* and
+nvidia-kernel-open-dkms=VERSION-* (or what the check names); reboot; uncordon.
 
 Not yet proven on hardware: the build by DKMS, the module in a real kernel, Secure Boot with an enrolled key, and all of
 it on Ubuntu. Simulated drivers in a lab show the rest.

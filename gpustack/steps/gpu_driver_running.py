@@ -90,7 +90,7 @@ def persistence(here: View) -> Mismatch | None:
 
 
 def answers(here: View) -> Mismatch | None:
-    """nvidia-smi answers within seconds, and shows GPUs. With a driver that is stuck it never ends, and cannot be ended."""
+    """nvidia-smi answers within seconds, and shows GPUs. With a stuck driver it never ends, and cannot be ended."""
     if not driven(here, "host", "none"):
         return None
     found, ours = here[GPU_SMI], mode(here) == "host"

@@ -32,7 +32,8 @@ def mode(here: View) -> Mode:
         return said
     if here.spec.gpu.stack == "host" or here[OS].id == "debian":
         return "host"
-    if {LIBRARIES["ubuntu"], *MODULES["ubuntu"].values()} & set(here[GPU_PACKAGES]):
+    there = here[GPU_PACKAGES]
+    if any(name in there for name in (LIBRARIES["ubuntu"], *MODULES["ubuntu"].values())):
         return "host"
     return "none" if here[GPU_DRIVER].library else "container"
 

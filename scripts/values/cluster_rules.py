@@ -4,7 +4,7 @@ from scripts.values.normalise import Rule, indent, named
 
 GPUS = 'resource=~"nvidia_com_(gpu|gpu_shared|mig_.+)"'
 EXPORTER = 'job=~".*dcgm.*"'
-OPERANDS = 'daemonset=~"nvidia-.+|gpu-feature-discovery|.*node-feature-discovery-worker|gpustack-.+"'
+OPERANDS = 'daemonset=~"(nvidia|gpu|gpustack)-.+|.*node-feature-discovery-worker"'
 OPERATORS = 'deployment=~"gpu-operator|.*node-feature-discovery-(master|gc)"'
 
 # Bounds of apiserver_client_certificate_expiration_seconds, as Prometheus writes them; between two it would be a guess.
@@ -50,7 +50,7 @@ def nodes() -> list[Rule]:
             f"  max by (node, namespace, pod, uid, container, resource) (\n"
             f'    kube_pod_container_resource_requests{{{GPUS},node!=""}}\n  )\n'
             "  * on (namespace, pod, uid) group_left ()\n"
-            '  max by (namespace, pod, uid) (kube_pod_status_phase{phase=~"Pending|Running"} == 1)\n)',
+            '  max by (namespace, pod, uid) (kube_pod_status_phase{phase=~"Pending|Running"})\n)',
             why="Finished pods keep their request until they are deleted, so only live ones count.",
         ),
         Rule(
@@ -100,7 +100,7 @@ def operands() -> list[Rule]:
             '    "operand", "$1", "daemonset", "(.+)"\n  )\n'
             "  or\n"
             "  label_replace(\n"
-            f"    max by (namespace, deployment) (kube_deployment_spec_replicas{{{OPERATORS}}})\n"
+            f"    max by (namespace, deployment) (\n      kube_deployment_spec_replicas{{{OPERATORS}}}\n    )\n"
             "    - max by (namespace, deployment) (kube_deployment_status_replicas_available),\n"
             '    "operand", "$1", "deployment", "(.+)"\n  )\n)',
             why="Pods of an operand that should be ready and are not; of the operator itself too.",

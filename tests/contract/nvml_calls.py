@@ -50,7 +50,8 @@ for index in range(2):
     ask("DeviceGetUtilizationRates", gpu, rates)
     ask("DeviceGetHandleByUUID", text("DeviceGetUUID", gpu).encode(), byref(other))
     assert other.value == gpu.value
-    print(index, text("DeviceGetUUID", gpu), text("DeviceGetName", gpu), pci.bus_id.decode(), f"{pci.id:08x}")
+    print(index, text("DeviceGetUUID", gpu), text("DeviceGetName", gpu), pci.bus_id.decode(), f"{pci.id:08x}", end=" ")
+    print(f"{pci.domain:x}:{pci.bus:x}:{pci.device:x}", pci.legacy.decode())
     print("memory", memory[0], memory[2], "temperature", number("DeviceGetTemperature", gpu, 0), end=" ")
     print("power", number("DeviceGetPowerUsage", gpu), "utilization", rates[0], end=" ")
     print("ecc", number("DeviceGetTotalEccErrors", gpu, 1, 0, kind=c_ulonglong), end=" ")

@@ -104,5 +104,5 @@ def test_12_firewall_rules_are_never_inserted_blindly_or_stored_from_the_live_se
 
 def test_13_nothing_is_piped_into_a_shell() -> None:
     expect_nowhere(r"(curl|wget)[^\n]*\|\s*(sudo\s+)?(ba)?sh\b")
-    for path in Path(__file__).parents[2].glob("scripts/*"):
+    for path in filter(Path.is_file, Path(__file__).parents[2].glob("scripts/*")):
         assert not re.search(r"(curl|wget)[^\n]*\|\s*(sudo\s+)?(ba)?sh\b", path.read_text())

@@ -88,7 +88,7 @@ def test_every_alert_has_its_section() -> None:
 def test_every_xid_is_of_one_class() -> None:
     """Critical codes, the application's and notices are as in gpustack/versions/xid.csv; the rest are warnings."""
     table = {row[0]: (row[2], row[3]) for row in rows(ROOT / "gpustack" / "versions" / "xid.csv")[1:]}
-    positive = {name: [] for name in ("GpuXidCritical", "GpuXidApplication")}
+    positive: dict[str, list[str]] = {name: [] for name in ("GpuXidCritical", "GpuXidApplication")}
     for rule in ALERTS:
         if rule["alert"] in positive:
             positive[rule["alert"]] += re.findall(r'xid=~"(.+?)"', rule["expr"])

@@ -61,9 +61,9 @@ def test_nvml_as_documented(compiled: Path, root: Path) -> None:
     assert state
     assert done.stdout.splitlines() == [
         f"driver {hardware.DRIVER} cuda {hardware.CUDA} count 2",
-        f"0 {state.gpus[0].uuid} NVIDIA H100 80GB HBM3 00000000:17:00.0 233010de",
+        f"0 {state.gpus[0].uuid} NVIDIA H100 80GB HBM3 00000000:17:00.0 233010de 0:17:0 0000:17:00.0",
         f"memory {81559 << 20} 0 temperature 34 power 71000 utilization 0 ecc 0 reasons 1 clock 345",
-        f"1 {state.gpus[1].uuid} NVIDIA H100 80GB HBM3 00000000:1F:00.0 233010de",
+        f"1 {state.gpus[1].uuid} NVIDIA H100 80GB HBM3 00000000:1F:00.0 233010de 0:1f:0 0000:1F:00.0",
         f"memory {81559 << 20} {70141 << 20} temperature 92 power 618819 utilization 98 ecc 2 reasons 72 clock 660",
         "remapped 0 0 1 0 mig 0 of 0 fan 3",
         "event 8 31 of 1",

@@ -1,13 +1,15 @@
 """A port here leads to an address there: bytes both ways, ends both ways, many at once, and no port after the end."""
 
+import queue
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
+import paramiko
 import pytest
 
-from gpustack.ask import ssh
-from gpustack.ask.forward import HERE, Ways, beside, ways
+from gpustack.ask.forward import HERE, Ways, beside, join, ways
 from gpustack.config.host import Host
 
 
@@ -85,15 +87,76 @@ def test_where_nobody_listens_is_told_at_once() -> None:
         Ways(beside).to(HERE, free())
 
 
-def test_sshd_s_refusal_is_in_its_words() -> None:
-    from paramiko import ChannelException
+class Server(paramiko.ServerInterface):  # type: ignore[misc] # Paramiko has no types
+    """Lets everybody in and, unless that is forbidden, connections through."""
 
-    class Transport:
-        def open_channel(self, *_: object, **__: object) -> None:
-            raise ChannelException(1, "Administratively prohibited")
+    def __init__(self, *, forwards: bool) -> None:
+        self.forwards, self.wanted = forwards, queue.Queue[tuple[str, int]]()
 
-    class Connection:
-        transport = Transport()
+    def get_allowed_auths(self, username: str) -> str:
+        return "publickey"
 
-    with pytest.raises(ConnectionRefusedError, match=r"10\.96\.0\.1:80: Administratively prohibited"):
-        ssh.dial(Connection(), "10.96.0.1", 80)
+    def check_auth_publickey(self, username: str, key: paramiko.PKey) -> int:
+        return int(paramiko.AUTH_SUCCESSFUL)
+
+    def check_channel_direct_tcpip_request(self, chanid: int, origin: object, address: tuple[str, int]) -> int:
+        if not self.forwards:
+            return int(paramiko.OPEN_FAILED_ADMINISTRATIVELY_PROHIBITED)
+        self.wanted.put(address)
+        return int(paramiko.OPEN_SUCCEEDED)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Host]]:
+    """`start(forwards=…)` gives a host with a real SSH server."""
+    key = paramiko.RSAKey.generate(2048)
+    key.write_private_key_file(str(tmp_path / "key"))
+    listener = socket.create_server((HERE, 0))
+    port = listener.getsockname()[1]
+    (tmp_path / "known_hosts").write_text(f"[{HERE}]:{port} {key.get_name()} {key.get_base64()}\n")
+    transports: list[paramiko.Transport] = []
+
+    def serve(server: Server) -> None:
+        transport = paramiko.Transport(listener.accept()[0])
+        transport.add_server_key(key)
+        transports.append(transport)
+        transport.start_server(event=threading.Event(), server=server)
+        while (channel := transport.accept(20)) is not None:
+            far = beside(*server.wanted.get())
+            threading.Thread(target=join, args=(channel, far), daemon=True).start()
+
+    def host(*, forwards: bool) -> Host:
+        threading.Thread(target=serve, args=(Server(forwards=forwards),), daemon=True).start()
+        known = ("-F", "/dev/null", "-o", f"UserKnownHostsFile={tmp_path / 'known_hosts'}", "-o", "IdentityAgent=none")
+        return Host("h1", HERE, port=port, user="ops", key_file=str(tmp_path / "key"), ssh_args=known)
+
+    yield host
+    for transport in transports:
+        transport.close()
+    listener.close()
+
+
+def test_over_ssh(start: Callable[..., Host], echo: int) -> None:
+    with ways(start(forwards=True)) as found:
+        door = found.to(HERE, echo)
+        assert door != (HERE, echo)
+        assert said(door, b"a" * 100_000) == b"A" * 100_000
+        assert said(door, b"again") == b"AGAIN"
+        assert found.alive()
+    assert not found.alive()
+
+
+def test_sshd_s_refusal_is_in_its_words(start: Callable[..., Host], echo: int) -> None:
+    with (
+        ways(start(forwards=False)) as found,
+        pytest.raises(ConnectionRefusedError, match=rf"127\.0\.0\.1:{echo}: Administratively prohibited"),
+    ):
+        found.to(HERE, echo)
+
+
+def test_a_connection_that_ended_is_told(start: Callable[..., Host], echo: int) -> None:
+    host = start(forwards=True)
+    with ways(host) as found:
+        pass
+    with pytest.raises(ConnectionRefusedError):
+        found.to(HERE, echo)

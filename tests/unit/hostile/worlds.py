@@ -46,6 +46,7 @@ def places() -> tuple[Place, ...]:
     cluster = recorded_cluster.snapshot({}, {}, (recorded_cluster.K1, recorded_cluster.K2))
     alone = recorded_cluster.snapshot(UNTAINTED, {}, (K1,))
     where = {"prereqs": hosts, "firewall": hosts, "containerd": hosts, "kubernetes": hosts, "taint": alone}
+    where["gpu-driver"] = hosts
     spot = {"workers": "k2"}
     return tuple(
         Place(step, spot.get(step.id, CLUSTER if step.scope == "cluster" else "h1"), where.get(step.id, cluster))

@@ -1,9 +1,13 @@
 """Namespace and pods through the kubernetes client: only what is ours is touched, and all of it goes."""
 
 import json
-from typing import Any
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
 
 import pytest
+from kubernetes.client import ApiClient, Configuration, CoreV1Api
 from kubernetes.client.exceptions import ApiException
 
 from gpustack.errors import RolloutError
@@ -154,6 +158,67 @@ def test_errors_are_in_the_api_s_words(api: Api, pods: Pods) -> None:
         pods.remove()
 
 
+class Recorder(BaseHTTPRequestHandler):
+    """An API that answers everything, and nothing: what the real client lets through arrives here."""
+
+    heard: ClassVar[list[tuple[str, Any]]] = []
+
+    def answer(self) -> None:
+        size = int(self.headers.get("Content-Length") or 0)
+        body = json.loads(self.rfile.read(size)) if size else None
+        self.heard.append((f"{self.command} {self.path}", body))
+        missing = self.command == "GET" and self.path.endswith(f"/{NAMESPACE}")
+        said = b'{"items": []}' if not missing else b'{"message": "not found"}'
+        self.send_response(404 if missing else 200)
+        self.send_header("Content-Length", str(len(said)))
+        self.end_headers()
+        self.wfile.write(said)
+
+    do_GET = do_POST = do_DELETE = answer  # noqa: N815 - the names of http.server
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def real() -> Iterator[Pods]:
+    """With the real client, which checks types of arguments and of whole manifests."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Recorder)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    Recorder.heard.clear()
+    configuration = Configuration(host=f"http://127.0.0.1:{server.server_port}")
+    configuration.proxy = None
+    with ApiClient(configuration) as client:
+        yield Pods(CoreV1Api(client))
+    server.shutdown()
+    server.server_close()
+
+
+def test_the_real_client_takes_what_we_give_it(real: Pods) -> None:
+    made = pod("proof-0", "gpu1", "a", 60)
+    assert real.open() == 0
+    real.create(made)
+    assert real.all("a") == []
+    assert real.log("proof-0", "kernel") == '{"items": []}'
+    assert real.warning("proof-0") == ""
+    assert real.clear()
+    assert real.remove()
+    asked = [line.partition("?")[0] for line, _ in Recorder.heard]
+    pods = f"/api/v1/namespaces/{NAMESPACE}/pods"
+    assert asked == [
+        f"GET /api/v1/namespaces/{NAMESPACE}",
+        "POST /api/v1/namespaces",
+        f"POST {pods}",
+        f"GET {pods}",
+        f"GET {pods}/proof-0/log",
+        f"GET /api/v1/namespaces/{NAMESPACE}/events",
+        f"DELETE {pods}",
+        f"GET {pods}",
+        f"GET /api/v1/namespaces/{NAMESPACE}",
+    ]
+    assert Recorder.heard[2][1] == made
+
+
 def test_pods_that_do_not_go_are_told(api: Api, pods: Pods, monkeypatch: pytest.MonkeyPatch) -> None:
     pods.open()
     pods.create(pod("proof-0", "gpu1", "a", 60))
@@ -169,7 +234,7 @@ def test_the_pod_as_it_is_made() -> None:
     assert "nodeName" not in spec, "the scheduler counts GPUs"
     containers = [*spec["initContainers"], *spec["containers"]]
     assert [one["name"] for one in containers] == ["kernel", "uuid", "held"]
-    assert {one["resources"]["limits"]["nvidia.com/gpu"] for one in containers} == {1}
+    assert {one["resources"]["limits"]["nvidia.com/gpu"] for one in containers} == {"1"}
     assert "command" not in containers[0]
     assert (spec["restartPolicy"], spec["automountServiceAccountToken"]) == ("Never", False)
     assert made["metadata"]["labels"].items() >= OURS.items()

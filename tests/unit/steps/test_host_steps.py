@@ -5,11 +5,11 @@ import pytest
 from gpustack.ask.judge import Check, judge
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.steps import containerd, kubernetes, prereqs
+from gpustack.steps import containerd, gpu_driver, kubernetes, prereqs
 from gpustack.steps.step import Step
 from tests.unit.steps.recorded_hosts import broken, snapshot
 
-STEPS = (prereqs.STEP, containerd.STEP, kubernetes.STEP)
+STEPS = (prereqs.STEP, containerd.STEP, kubernetes.STEP, gpu_driver.STEP)
 CHECKS = [(step, check) for step in STEPS for check in step.checks]
 every_step = pytest.mark.parametrize("step", STEPS, ids=lambda step: step.id)
 every_check = pytest.mark.parametrize(

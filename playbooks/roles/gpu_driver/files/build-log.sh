@@ -9,8 +9,8 @@ build_log() {
     tail -n 20 "$log"
   fi
   if grep -qs '^ID=debian$' /etc/os-release &&
-    ! apt-get indextargets --format '$(COMPONENT)' 2>/dev/null | grep -qx contrib; then
+    ! apt-get indextargets 2>/dev/null | grep -qx 'Component: contrib'; then
     echo "apt knows no component contrib of Debian; where it names packages that it cannot find, add contrib to your sources"
   fi
 } >&2
-trap 'rc=$?; case $rc in 0 | 75) ;; *) build_log ;; esac' EXIT
+trap 'case $? in 0 | 75) ;; *) build_log ;; esac' EXIT

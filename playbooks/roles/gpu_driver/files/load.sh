@@ -5,9 +5,10 @@ running=$(uname -r)
 newest=$(find /boot -maxdepth 1 -name 'vmlinuz-*' | sed 's,.*/vmlinuz-,,' | sort -V | tail -n 1)
 built() { modinfo -k "$1" nvidia >/dev/null 2>&1; }
 for kernel in "$running" $newest; do
-  command -v dkms >/dev/null && [ -e "/lib/modules/$kernel/build/Makefile" ] && ! built "$kernel" || continue
-  dkms autoinstall -k "$kernel" >/dev/null
-  echo "changed: built for $kernel"
+  if command -v dkms >/dev/null && [ -e "/lib/modules/$kernel/build/Makefile" ] && ! built "$kernel"; then
+    dkms autoinstall -k "$kernel" >/dev/null
+    echo "changed: built for $kernel"
+  fi
 done
 
 # With nouveau on the GPUs nothing can be loaded before the next boot; the checks say so.

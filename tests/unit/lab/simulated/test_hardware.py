@@ -1,3 +1,4 @@
+import os
 import re
 from pathlib import Path
 
@@ -89,6 +90,21 @@ def test_a_change_is_written_in_place_longer_and_shorter(root: Path, tmp_path: P
     hardware.change(root, [0, 1], ["heal"])
     assert seen.read_text() == state(root).read_text()
     assert "\n\n" not in seen.read_text()
+
+
+def test_whoever_reads_while_it_is_written_finds_whole_lines(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write, seen = os.pwrite, []
+
+    def slow(file: int, data: bytes, at: int) -> int:
+        written = write(file, data, at)
+        seen.append(parse(state(root).read_text()))
+        return written
+
+    monkeypatch.setattr(os, "pwrite", slow)
+    hardware.change(root, [0, 1], ["load=training"])
+    hardware.change(root, [0, 1], ["heal"])
+    assert [[len(gpu.live) for gpu in moment.gpus] for moment in seen] == [[10, 10], [0, 0]]
+    assert [moment.others for moment in seen] == [(), ()]
 
 
 def test_events_are_appended(root: Path) -> None:

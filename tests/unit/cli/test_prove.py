@@ -1,0 +1,208 @@
+"""`prove` and `access`: what is said and returned, before and after the hosts were asked."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from gpustack.ask import forward
+from gpustack.ask.forward import Ways
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.snapshot import Snapshot
+from gpustack.cli import wiring
+from gpustack.cli.app import app
+from gpustack.errors import GpustackError
+from gpustack.probes.kube import NODES as KUBE_NODES
+from gpustack.probes.proof import INGRESSES, NODES, SERVICES
+from gpustack.proof import credential
+from gpustack.proof.prove import Proof, Prover
+from tests.unit.proof.test_survey import CALM, but, recorded, snapshot
+from tests.unit.report import proven
+
+runner = CliRunner()
+LOGIN = '{"admin-password":"aHVudGVyMg==","admin-user":"YWRtaW4="}'
+NO_GPU = but(Answer(NODES.id, CLUSTER, 0, '{"items":[]}'))
+
+
+class Site:
+    """What stands for hosts: their answers, the control plane's secrets, and ways that lead nowhere."""
+
+    def __init__(self) -> None:
+        self.taken: Snapshot = snapshot([*CALM, recorded(SERVICES, "monitoring")])
+        self.certificate = Answer("kubeadm.kubeconfig", "kube1", 1, "", "no CA key")
+        self.grafana = Answer("grafana.login", "kube1", 0, LOGIN)
+        self.refuse = False
+        self.doors: list[tuple[str, int]] = []
+
+    def answers(self, host: Any, probes: Any, exported: Any) -> dict[str, Answer]:
+        return {"kubeadm.kubeconfig": self.certificate, "grafana.login": self.grafana}
+
+    def dial(self, address: str, port: int) -> Any:
+        self.doors.append((address, port))
+        raise ConnectionRefusedError(f"{address}:{port}: Administratively prohibited")
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
+    made = Site()
+
+    @contextmanager
+    def ways(host: Any) -> Iterator[Ways]:
+        yield Ways(made.dial)
+
+    @contextmanager
+    def change(hosts: Any, verb: str, locked: Any, report: Any) -> Iterator[Any]:
+        class Change:
+            folder, private, record = tmp_path, tmp_path, report
+
+            def cancelled(self) -> str:
+                return ""
+
+            def keep(self, taken: Snapshot) -> None:
+                pass
+
+        found = Change()
+        found.hosts = hosts  # type: ignore[attr-defined]
+        yield found
+
+    monkeypatch.setattr(wiring, "opened", lambda *_, **__: made.taken.inventory)
+    monkeypatch.setattr(wiring, "asked", lambda *_, **__: made.taken)
+    monkeypatch.setattr(credential, "answers", made.answers)
+    monkeypatch.setattr(forward, "ways", ways)
+    monkeypatch.setattr("gpustack.cli.prove.changing", change)
+    return made
+
+
+def failed(*words: str) -> GpustackError:
+    error = runner.invoke(app, [*words]).exception
+    assert isinstance(error, GpustackError), error
+    return error
+
+
+def test_no_gpu_is_nothing_to_prove(site: Site) -> None:
+    site.taken = snapshot([*NO_GPU, Answer("proof.devices", "h1", 0, "")])
+    done = runner.invoke(app, ["prove"])
+    assert done.exit_code == 0
+    assert "no GPU: nothing to prove (0 NVIDIA devices on 2 hosts, 0 offered by nodes)" in done.stdout
+    document = json.loads(runner.invoke(app, ["prove", "-o", "json"]).stdout)
+    assert (document["proven"], document["gpus"], document["exit"]["code"]) == (False, [], 0)
+
+
+def test_a_host_that_is_no_node_and_has_gpus_is_not_nothing(site: Site) -> None:
+    site.taken = snapshot(NO_GPU)
+    done = runner.invoke(app, ["prove"])
+    assert done.exit_code == 8
+    assert "h1: it has 2 NVIDIA devices, and is no node of the cluster" in " ".join(done.stdout.split())
+
+
+def test_without_the_api_nothing_is_created(site: Site) -> None:
+    site.taken = snapshot([])
+    error = failed("prove")
+    assert (error.reference, error.code) == ("proof-no-api", 4)
+
+
+def test_without_a_certificate_nothing_is_created(site: Site) -> None:
+    error = failed("prove")
+    assert (error.reference, error.why, error.code) == ("proof-no-certificate", "no CA key", 5)
+    site.certificate = Answer("kubeadm.kubeconfig", "kube1", 0, "hello\n")
+    assert failed("prove").reference == "proof-no-certificate"
+
+
+def test_an_sshd_that_forwards_nothing(site: Site) -> None:
+    data = "QQ=="
+    cluster = f"{{server: 'https://kube.example.com:6443', certificate-authority-data: {data}}}"
+    user = f"{{client-certificate-data: {data}, client-key-data: {data}}}"
+    text = f"clusters: [{{cluster: {cluster}}}]\nusers: [{{user: {user}}}]\n"
+    site.certificate = Answer("kubeadm.kubeconfig", "kube1", 0, text)
+    error = failed("prove")
+    assert (error.reference, error.message) == (
+        "forwarding-refused",
+        "kube1 lets no connection through; nothing was created.",
+    )
+    assert site.doors == [("kube.example.com", 6443)]
+
+
+@pytest.mark.parametrize(("done", "code"), [(proven.good(), 0), (proven.mixed(), 1), (proven.interrupted(), 130)])
+def test_what_was_proven_is_told_and_returned(
+    site: Site, monkeypatch: pytest.MonkeyPatch, done: Proof, code: int
+) -> None:
+    given: list[Prover] = []
+    monkeypatch.setattr("gpustack.cli.prove.cluster", lambda *_: None)
+
+    def prove(self: Prover, unasked: object) -> Proof:
+        given.append(self)
+        return done
+
+    monkeypatch.setattr(Prover, "prove", prove)
+    result = runner.invoke(app, ["prove", "--timeout", "60", "-q"])
+    assert result.exit_code == code
+    assert "GPUs on 2 nodes" in result.stdout
+    (prover,) = given
+    assert (prover.timeout, [place.node for place in prover.places]) == (60, ["gpu1"])
+    assert str(prover.prometheus).startswith("Prometheus was not reached: 10.96.7.1:9090: Administratively")
+    assert str(prover.grafana).startswith("Grafana was not reached: 10.96.7.2:80: Administratively")
+    assert "hunter2" not in result.stdout + result.stderr
+
+
+def reachable(site: Site) -> None:
+    site.taken = snapshot([recorded(SERVICES, "monitoring"), recorded(INGRESSES, "grafana"),
+                           recorded(KUBE_NODES, "control-plane")])  # fmt: skip
+
+
+def test_an_address_of_the_cluster_is_printed(site: Site) -> None:
+    reachable(site)
+    done = runner.invoke(app, ["access", "grafana"])
+    assert done.exit_code == 0
+    assert done.stdout == "https://grafana.example.com/\nhttp://10.78.0.11:30300\n"
+    assert "--show-password" in done.stderr
+    assert "hunter2" not in done.stdout + done.stderr
+    assert site.doors == []
+
+
+def test_the_password_only_when_asked_for(site: Site) -> None:
+    reachable(site)
+    done = runner.invoke(app, ["access", "grafana", "--show-password"])
+    assert done.stdout.startswith("user      admin\npassword  hunter2\nhttps://")
+    site.grafana = Answer("grafana.login", "kube1", 1, "", "secrets is forbidden")
+    error = failed("access", "grafana", "--show-password")
+    assert (error.reference, error.why) == ("access-no-login", "secrets is forbidden")
+
+
+def test_a_port_that_cannot_be_forwarded(site: Site) -> None:
+    reachable(site)
+    assert failed("access", "prometheus").reference == "forwarding-refused"
+    assert site.doors == [("10.96.7.1", 9090)]
+    assert failed("access", "grafana", "--forward").reference == "forwarding-refused"
+
+
+def test_what_is_not_installed(site: Site) -> None:
+    reachable(site)
+    error = failed("access", "alertmanager")
+    assert (error.reference, error.code) == ("access-no-service", 2)
+    site.taken = snapshot([])
+    assert failed("access", "grafana").reference == "proof-no-api"
+
+
+def test_a_port_is_forwarded_until_ctrl_c(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    reachable(site)
+
+    class Far:
+        def close(self) -> None:
+            pass
+
+    def pressed(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(site, "dial", lambda address, port: Far())
+    monkeypatch.setattr("gpustack.cli.access.time.sleep", pressed)
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    done = runner.invoke(app, ["access", "prometheus", "--open"])
+    assert done.exit_code == 0
+    assert done.stdout.startswith("http://127.0.0.1:")
+    assert opened == [done.stdout.strip()]
+    assert "forwarded to monitoring/monitoring-prometheus; Ctrl-C ends it" in done.stderr

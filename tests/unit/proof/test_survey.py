@@ -1,0 +1,188 @@
+"""What is known before a proof: places for pods, hosts that could not be asked, Services and their addresses."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable, Probe
+from gpustack.ask.snapshot import Reach, Snapshot, keyed
+from gpustack.config.host import CONTROL_PLANE, NODE, Host
+from gpustack.config.inventory import Inventory
+from gpustack.config.spec import Spec
+from gpustack.probes.proof import DEVICES, EXPORTERS, INGRESSES, NODES, PODS, SERVICES, Ingress, Service
+from gpustack.probes.system import IDENTITY
+from gpustack.proof.access import access
+from gpustack.proof.credential import login
+from gpustack.proof.places import LABELS, Names, Part, find, names, port
+from gpustack.proof.survey import exporters, hosts_of, places, services, unasked
+from tests.unit.report.invented import TAKEN
+
+CASES = Path(__file__).parents[2] / "cases"
+NO_UUID = "00000000-0000-0000-0000-000000000000"
+
+
+def recorded(probe: Probe[Any], case: str) -> Answer:
+    answer = json.loads((CASES / probe.id / f"{case}.json").read_text())["answer"]
+    return Answer(probe.id, CLUSTER, **answer)
+
+
+def of_host(host: str, machine: str, devices: str = "") -> list[Answer]:
+    return [Answer(IDENTITY.id, host, 0, f"{machine}\n{NO_UUID}\n"), Answer(DEVICES.id, host, 0, devices)]
+
+
+def snapshot(
+    answers: Sequence[Answer], hosts: Sequence[str] = ("kube1", "h1"), lost: Mapping[str, str] | None = None
+) -> Snapshot:
+    groups = (frozenset({CONTROL_PLANE, NODE}), frozenset({NODE}))
+    known = tuple(Host(name, name, groups=groups[min(at, 1)]) for at, name in enumerate(hosts))
+    reach = {name: Reach(name) for name in hosts}
+    reach |= {name: Reach(name, "host-ssh-unreachable", why) for name, why in (lost or {}).items()}
+    return Snapshot(TAKEN, Inventory(Path("hosts.yml"), known, Spec()), reach, keyed(answers))
+
+
+TWO = "0000:65:00.0\n0000:66:00.0\n"
+CALM = [recorded(NODES, "two-gpus"), recorded(PODS, "none"), *of_host("kube1", "a" * 32), *of_host("h1", "b" * 32, TWO)]
+
+
+def but(*others: Answer) -> list[Answer]:
+    return [*CALM, *others]
+
+
+def test_a_host_is_the_node_with_its_machine_id() -> None:
+    taken = snapshot(CALM)
+    assert hosts_of(taken) == {"kube1": "kube1", "gpu1": "h1"}
+    (found,) = places(taken)
+    assert (found.node, found.gpus, found.devices, found.busy, found.wanted) == ("gpu1", 2, 2, 0, 2)
+    assert found.model == "NVIDIA H100 80GB HBM3"
+    assert unasked(taken) == ()
+
+
+def test_only_the_hosts_that_were_named() -> None:
+    taken = snapshot(CALM)
+    assert [one.node for one in places(taken, ("h1",))] == ["gpu1"]
+    assert places(taken, ("kube1",)) == ()
+
+
+def test_gpus_in_use_are_not_free() -> None:
+    (found,) = places(snapshot(but(recorded(PODS, "who-uses"))))
+    assert (found.busy, found.wanted) == (1, 1)
+
+
+def test_what_an_earlier_proof_left_uses_nothing() -> None:
+    container = {"resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    ours = {"metadata": {"name": "proof-1", "namespace": "gpustack-proof"},
+            "spec": {"nodeName": "gpu1", "containers": [container]}}  # fmt: skip
+    (found,) = places(snapshot(but(Answer(PODS.id, CLUSTER, 0, json.dumps({"items": [ours]})))))
+    assert found.busy == 0
+
+
+def test_a_closed_node_says_why() -> None:
+    (found,) = places(snapshot(but(recorded(NODES, "not-ready-and-cordoned"))))
+    assert (found.closed, found.wanted) == ("the node is not Ready: Kubelet stopped posting node status.", 0)
+
+
+def test_devices_of_a_host_whose_node_offers_none() -> None:
+    taken = snapshot(but(*of_host("kube1", "a" * 32, TWO)))
+    assert [(one.node, one.gpus, one.devices) for one in places(taken)] == [("kube1", 0, 2), ("gpu1", 2, 2)]
+
+
+def test_hosts_that_cannot_be_proven_are_named() -> None:
+    taken = snapshot(
+        but(*of_host("stray", "c" * 32, TWO), *of_host("plain", "d" * 32)),
+        ("kube1", "h1", "stray", "plain", "gone", "mute"),
+        {"gone": "no answer"},
+    )
+    assert unasked(taken) == (
+        ("stray", "it has 2 NVIDIA devices, and is no node of the cluster"),
+        ("gone", "not reached: no answer"),
+        ("mute", "whether it has NVIDIA devices is not known"),
+    )
+    assert unasked(taken, ("h1",)) == ()
+
+
+def test_without_the_api_there_is_no_place() -> None:
+    with pytest.raises(FactUnavailable):
+        places(snapshot([]))
+    assert exporters(snapshot([])) == {}
+
+
+def test_where_exporters_run() -> None:
+    found = exporters(snapshot([recorded(EXPORTERS, "two")]))
+    assert found["gpu-operator/nvidia-dcgm-exporter-4x7k2"] == "gpu1"
+
+
+KNOWN = services(snapshot([recorded(SERVICES, "monitoring")]))
+
+
+def made(part: Part, namespace: str, release: str = "", **other: Any) -> Service:
+    label, value = LABELS[part]
+    labels = {label: value} | ({"release": release} if release else {})
+    given: dict[str, Any] = {"kind": "ClusterIP", "address": "10.96.0.9", "ports": {"": 80}, "node_ports": {}}
+    return Service(f"{release or 'x'}-{part}", namespace, labels=labels, outside=(), **{**given, **other})
+
+
+def test_services_by_the_labels_of_their_charts() -> None:
+    found = {part: find(part, KNOWN, Names()) for part in LABELS}
+    assert {part: one and (one.name, port(one)) for part, one in found.items()} == {
+        "grafana": ("monitoring-grafana", 80),
+        "prometheus": ("monitoring-prometheus", 9090),
+        "alertmanager": None,
+        "exporter": None,
+    }
+
+
+def test_the_release_of_the_inventory_comes_first() -> None:
+    several = [made("prometheus", "monitoring", "other"), made("prometheus", "monitoring", "monitoring")]
+    found = find("prometheus", several, Names())
+    assert found
+    assert found.name == "monitoring-prometheus"
+    assert find("prometheus", [made("prometheus", "elsewhere")], Names())
+    assert find("prometheus", [made("prometheus", "a"), made("prometheus", "b")], Names()) is None
+    assert find("prometheus", [made("prometheus", "monitoring", address="None")], Names()) is None
+
+
+def test_names_of_the_spec_or_the_defaults() -> None:
+    class Monitoring:
+        namespace, release = "watch", "kps"
+
+    class Given:
+        monitoring = Monitoring()
+
+    assert names(Spec()) == Names("monitoring", "monitoring", "gpu-operator")
+    assert names(Given()) == Names("watch", "kps", "gpu-operator")
+
+
+def urls(service: Service, *ingresses: Ingress) -> tuple[str, ...] | None:
+    found = access("grafana", [service], ingresses, ("10.0.0.1", "10.0.0.2"), Names())
+    return found.urls if found else None
+
+
+def test_addresses_that_the_cluster_has_for_it() -> None:
+    plain = made("grafana", "monitoring")
+    assert urls(plain) == ()
+    node_port = made("grafana", "monitoring", kind="NodePort", node_ports={"": 30300})
+    assert urls(node_port) == ("http://10.0.0.1:30300",)
+    behind = Ingress("g", "monitoring", ("https://grafana.example.com/", "http://*/"), (plain.name,))
+    assert urls(plain, behind) == ("https://grafana.example.com/",)
+    assert urls(plain, Ingress("g", "other", ("https://grafana.example.com/",), (plain.name,))) == ()
+    (ingress,) = snapshot([recorded(INGRESSES, "grafana")]).fact(INGRESSES, "kube1")
+    assert "monitoring-grafana" in ingress.services
+    assert access("exporter", KNOWN, (), (), Names()) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (Answer("g", "h", 0, '{"admin-password":"cHc=","admin-user":"YWRtaW4="}'), ("admin", "pw")),
+        (Answer("g", "h", 0, '{"password":"cHc="}'), "the Secret of Grafana has no admin-user and admin-password"),
+        (Answer("g", "h", 0, ""), "the Secret of Grafana has no admin-user and admin-password"),
+        (Answer("g", "h", 1, "", 'Error: secrets "x" not found\n'), 'Error: secrets "x" not found'),
+        (Answer("g", "h", 3, ""), "it ended with 3"),
+        (Answer("g", "h", -1, "", lost="no answer came"), "no answer came"),
+    ],
+)
+def test_the_login_of_grafana(answer: Answer, expected: object) -> None:
+    assert login(answer) == expected

@@ -1,0 +1,235 @@
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.config.shipped import playbooks
+from gpustack.steps.gpu_driver import STEP
+from gpustack.steps.gpu_driver_packages import LEFT_ALONE
+from gpustack.steps.gpu_mode import LIBRARIES, MODULES
+from tests.unit.steps.recorded_hosts import Answers, broken, judged, recorded, said
+from tests.unit.steps.test_gpu_mode import UBUNTU
+
+ROLE = playbooks() / "roles" / "gpu_driver"
+PACKAGES, DRIVER, KERNELS, SMI = "gpu.packages", "gpu.driver", "gpu.kernels", "gpu.smi"
+CONTAINER = {"gpu": {"driver": {"mode": "container"}}}
+NONE = {"gpu": {"driver": {"mode": "none"}}}
+UNGUARDED = {"gpu": {"driver": {"guard": False}}}
+
+
+def cases(**found: str) -> dict[tuple[str, str], Any]:
+    """Cases of h1 by probe: driver="mismatch" is gpu.driver/mismatch."""
+    return {(f"gpu.{probe}", "h1"): recorded(f"gpu.{probe}", case) for probe, case in found.items()}
+
+
+def edited(probe: str, *edits: tuple[str, str]) -> Answers:
+    return {(probe, "h1"): recorded(probe, "prepared-debian-12", *edits)}
+
+
+def hint(check: str, answers: Answers, spec: dict[str, Any] | None = None) -> str:
+    mismatch = judged(STEP, answers, spec)[check].mismatch
+    assert mismatch
+    return mismatch.hint
+
+
+def test_a_fresh_host() -> None:
+    assert broken(STEP, state="fresh") == {
+        "nouveau": ("not blacklisted", "install"),
+        "repository": ("nothing", "install"),
+        "pinned": ("nothing", "install"),
+        "installed": ("missing: nvidia-driver-cuda, nvidia-kernel-open-dkms", "install"),
+        "unattended-upgrades": ("not firmware-nvidia, libcuda, libnvidia-, nvidia-", "install"),
+        "next-kernel": ("missing: linux-headers-6.1.0-31-amd64, linux-headers-amd64", "install"),
+        "loaded": ("not loaded, and none is there for the kernel 6.1.0-28-amd64", "install"),
+        "answers": ("not there", "install"),
+    }
+
+
+@pytest.mark.parametrize("state", ["fresh", "prepared"])
+@pytest.mark.parametrize("spec", [{}, CONTAINER, NONE])
+def test_a_host_without_gpus_has_nothing_to_do(state: str, spec: dict[str, Any]) -> None:
+    """Whatever else is wrong there: nothing more is asked, and nothing is read."""
+    answers = {("gpu.devices", "h1"): said("gpu.devices", "")}
+    assert broken(STEP, answers, spec, state=state) == {}
+    read = {seen.answer.probe for one in judged(STEP, answers, spec).values() for seen in one.evidence}
+    assert read == {"gpu.devices"}
+
+
+def test_no_driver_container_is_built_for_debian() -> None:
+    assert broken(STEP, state="fresh", spec=CONTAINER)["driver-mode"] == ("container", "operator")
+    ubuntu = {("system.os", "h1"): UBUNTU}
+    assert set(broken(STEP, ubuntu, CONTAINER, state="fresh")) == {"nouveau"}
+
+
+def test_secure_boot_is_told_before_anything_is_installed() -> None:
+    found = broken(STEP, cases(driver="secure-boot"), state="fresh")
+    assert found["secure-boot"] == ("on, and DKMS's key is not enrolled", "operator")
+    enrolled = said(DRIVER, "module -\nlibrary -\nsecure-boot\nkey-enrolled\npersistence none\n")
+    assert "secure-boot" not in broken(STEP, {(DRIVER, "h1"): enrolled}, state="fresh")
+    ubuntu = {("system.os", "h1"): UBUNTU, (DRIVER, "h1"): enrolled}
+    assert "secure-boot" in broken(STEP, ubuntu, CONTAINER, state="fresh")
+
+
+def test_a_module_that_is_loaded_is_signed() -> None:
+    assert broken(STEP, edited(DRIVER, ("nouveau-blacklisted", "nouveau-blacklisted\nsecure-boot"))) == {}
+
+
+def test_nouveau_is_blacklisted_first_and_needs_a_reboot_then() -> None:
+    assert broken(STEP, cases(driver="nouveau"))["nouveau"] == ("not blacklisted, loaded", "install")
+    both = said(DRIVER, "module -\nlibrary -\nnouveau-loaded\nnouveau-blacklisted\npersistence none\n")
+    assert broken(STEP, {(DRIVER, "h1"): both})["nouveau"] == ("loaded", "operator")
+    assert "reboot h1" in hint("nouveau", {(DRIVER, "h1"): both})
+
+
+def test_the_run_installer_s_driver_is_left_alone() -> None:
+    found = broken(STEP, cases(driver="run-installer"), state="fresh")
+    assert found["other-drivers"] == ("that of the .run installer", "operator")
+    assert "nvidia-uninstall" in hint("other-drivers", cases(driver="run-installer"))
+    assert broken(STEP, cases(driver="run-installer"), NONE) == {}
+
+
+def test_the_driver_of_debian_s_own_archive_is_left_alone() -> None:
+    found = broken(STEP, cases(packages="debian-archive"))
+    assert found["other-drivers"] == ("nvidia-smi", "operator")
+    assert found["version"] == ("nvidia-kernel-dkms", "upgrade")
+
+
+def test_packages_on_the_host_are_in_the_way_of_a_driver_container() -> None:
+    ubuntu = {("system.os", "h1"): UBUNTU, **cases(packages="ubuntu-nvidia")}
+    found = broken(STEP, ubuntu, CONTAINER)
+    assert found == {"other-drivers": ("libnvidia-compute, nvidia-dkms-open", "operator")}
+
+
+def test_names_of_ubuntu() -> None:
+    ubuntu = {("system.os", "h1"): UBUNTU, **cases(packages="ubuntu-nvidia")}
+    found = broken(STEP, ubuntu)
+    assert set(found) == {"repository"}
+    assert found["repository"][0].startswith("uri ")
+
+
+def test_an_entry_for_the_same_repository() -> None:
+    """What the package cuda-keyring brings: apt refuses two entries with different keys."""
+    answers = cases(repository="keyring-of-nvidia")
+    found = broken(STEP, answers, {"source": "official"})
+    assert found["repository"][1] == "operator"
+    assert "sources.list.d/cuda-debian12-x86_64.list" in found["repository"][0]
+
+
+def test_the_official_repository_has_the_release_and_the_platform_in_its_address() -> None:
+    official = "https://developer.download.nvidia.com/compute/cuda/repos/"
+    mismatch = judged(STEP, cases(repository="fresh-debian-12"), {"source": "official"})["repository"].mismatch
+    assert mismatch
+    key = "EB693B3035CD5710E231E123A4B469963BF863CC"
+    assert mismatch.expected == f"{official}debian12/x86_64/, key {key}"
+    arm = recorded("system.os", "prepared-debian-12", ("x86_64", "aarch64"))
+    answers = {("system.os", "h1"): arm, **cases(repository="fresh-debian-12")}
+    mismatch = judged(STEP, answers, {"source": "official"})["repository"].mismatch
+    assert mismatch
+    assert mismatch.expected.startswith(f"{official}debian12/sbsa/")
+
+
+def test_another_version_is_not_moved() -> None:
+    other = {"gpu": {"driver": {"version": "595.91.08"}}}
+    found = broken(STEP, spec=other)
+    assert found == {"version": ("nvidia-driver-cuda 595.91.07, nvidia-kernel-open-dkms 595.91.07", "upgrade")}
+
+
+def test_the_other_kind_of_module_is_another_version() -> None:
+    found = broken(STEP, spec={"gpu": {"driver": {"kernel_module": "proprietary"}}})
+    assert found["version"] == ("nvidia-kernel-open-dkms", "upgrade")
+
+
+@pytest.mark.parametrize(
+    ("pin", "holds"),
+    [
+        ("nvidia-driver-pinning-595", True),
+        ("nvidia-driver-pinning-595.91.07", True),
+        ("nvidia-driver-pinning-595.71.05", False),
+        ("nvidia-driver-pinning-610", False),
+    ],
+)
+def test_the_pin(pin: str, *, holds: bool) -> None:
+    found = broken(STEP, edited(PACKAGES, ("nvidia-driver-pinning-595 ", f"{pin} ")))
+    assert found == ({} if holds else {"pinned": (pin, "install")})
+
+
+def test_the_guard() -> None:
+    loose = edited(PACKAGES, ("nvidia-driver-cuda hold", "nvidia-driver-cuda install"))
+    assert broken(STEP, loose) == {"held": ("not held: nvidia-driver-cuda", "install")}
+    assert broken(STEP, loose, UNGUARDED) == {}
+    found = broken(STEP, cases(guard="others"))
+    assert found == {"unattended-upgrades": ("not firmware-nvidia, libcuda, libnvidia-, nvidia-", "install")}
+    assert broken(STEP, cases(guard="others"), UNGUARDED) == {}
+
+
+def test_the_headers_of_the_next_kernel() -> None:
+    """-28 is newer than -9, and an upgrade brought it without its headers."""
+    found = broken(STEP, cases(kernels="newer-kernel"))
+    assert found == {"next-kernel": ("missing: linux-headers-6.1.0-28-amd64", "install")}
+    assert broken(STEP, cases(kernels="newer-kernel"), UNGUARDED) == {}
+    unbuilt = edited(KERNELS, ("6.1.0-31-amd64 yes 595.91.07", "6.1.0-31-amd64 yes -"))
+    assert broken(STEP, unbuilt) == {"next-kernel": ("missing: the module for 6.1.0-31-amd64", "install")}
+    following = edited(PACKAGES, ("linux-headers-amd64", "linux-headers-cloud-amd64"))
+    assert broken(STEP, following) == {"next-kernel": ("missing: linux-headers-amd64", "install")}
+
+
+def test_a_container_has_no_kernels_of_its_own() -> None:
+    lines = recorded(PACKAGES, "prepared-debian-12").out.splitlines()
+    few = "".join(f"{line}\n" for line in lines if not line.startswith("linux-"))
+    assert broken(STEP, {(PACKAGES, "h1"): said(PACKAGES, few), **cases(kernels="container")}) == {}
+
+
+def test_a_module_of_another_version_than_the_libraries() -> None:
+    found = broken(STEP, cases(driver="mismatch", smi="mismatch"))
+    words = "module 595.71.05, libraries 595.91.07: driver/library version mismatch"
+    assert found["matching"] == (words, "operator")
+    assert found["answers"][1] == "operator"
+    assert "kubectl drain h1" in hint("matching", cases(driver="mismatch"))
+
+
+def test_a_module_that_is_not_loaded() -> None:
+    line = recorded(DRIVER, "prepared-debian-12").out.splitlines()[0]
+    answers = {**edited(DRIVER, (line, "module -")), **cases(smi="not-loaded")}
+    found = broken(STEP, answers)
+    assert found["loaded"] == ("not loaded", "install")
+    assert found["answers"][1] == "install"
+    assert found["answers"][0].startswith("the module is not loaded (exit status 9)")
+    assert {cure for _, cure in broken(STEP, answers, NONE).values()} == {"operator"}
+
+
+def test_persistence() -> None:
+    found = broken(STEP, edited(DRIVER, ("persistence active", "persistence inactive")))
+    assert found == {"persistence": ("inactive", "install")}
+    assert broken(STEP, edited(DRIVER, ("persistence active", "persistence none"))) == {}
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("hangs", "does not answer: the driver is stuck"),
+        ("fallen-off", "a GPU has fallen off the bus"),
+        ("mismatch", "driver/library version mismatch (exit status 18)"),
+        ("one-lost", "Unable to determine the device handle for GPU1"),
+    ],
+)
+def test_nvidia_smi_in_words(case: str, words: str) -> None:
+    (told, cure) = broken(STEP, cases(smi=case))["answers"]
+    assert told.startswith(words)
+    assert cure == "operator"
+
+
+def test_nvidia_smi_that_shows_nothing() -> None:
+    assert broken(STEP, {(SMI, "h1"): said(SMI, "No devices were found\nrc 6\n")})["answers"][1] == "operator"
+    assert broken(STEP, {(SMI, "h1"): said(SMI, "\nrc 0\n")})["answers"] == ("no GPU", "operator")
+
+
+def test_what_may_hang_is_asked_last() -> None:
+    assert STEP.probes[-1].id == SMI
+    assert STEP.probes[-1].limit <= 5
+
+
+def test_the_role_has_the_same_names_as_the_checks() -> None:
+    names = yaml.safe_load((ROLE / "vars" / "main.yml").read_text())["gpu_driver_names"]
+    assert names == {system: {"libraries": LIBRARIES[system], **MODULES[system]} for system in LIBRARIES}
+    guard = (ROLE / "files" / "52gpustack-nvidia-driver").read_text()
+    assert [line.strip(' ";') for line in guard.splitlines() if line.startswith("  ")] == list(LEFT_ALONE)

@@ -1,0 +1,161 @@
+"""Scripts of the role with programs that are put before the host's: what they choose, what they say of a failure."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpustack.ask.probe import Answer
+from gpustack.config.shipped import playbooks
+from gpustack.probes.gpu_driver import GPU_SMI, Smi
+from gpustack.probes.gpu_packages import ONLY_WITH_GPU
+
+FOLDERS = ("boot", "proc", "sys", "lib", "etc", "var")
+FILES = playbooks() / "roles" / "gpu_driver" / "files"
+Done = subprocess.CompletedProcess[str]
+
+
+def program(world: Path, name: str, text: str) -> None:
+    path = world / "bin" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def run(world: Path, script: str, **variables: str) -> Done:
+    """With the folders of the host in the world instead."""
+    for folder in FOLDERS:
+        (world / folder).mkdir(exist_ok=True)
+    script = re.sub(rf"(?<![\w}}*])/({'|'.join(FOLDERS)})(?=[/ ])", rf"{world}/\1", script)
+    env = variables | {"PATH": f"{world}/bin:{os.environ['PATH']}", "WORLD": str(world)}
+    return subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=60)
+
+
+def knows(world: Path, *names: str) -> None:
+    """apt-cache knows these packages."""
+    program(world, "apt-cache", f"case ' {' '.join(names)} ' in *\" $2 \"*) exit 0 ;; esac\nexit 100")
+
+
+def chosen(world: Path, script: str, **variables: str) -> list[str]:
+    done = run(world, f"set -eu\n{(FILES / script).read_text()}\necho $PACKAGES", **variables)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+PIN = "nvidia-driver-pinning-595"
+EXACT = f"{PIN}.91.07"
+
+
+@pytest.mark.parametrize(
+    ("known", "there", "pin"),
+    [
+        ((PIN, EXACT), "", EXACT),
+        ((PIN,), "", PIN),
+        ((), "", EXACT),
+        ((PIN, EXACT), PIN, PIN),
+    ],
+)
+def test_the_pin_of_the_version_else_of_its_branch(
+    tmp_path: Path, known: tuple[str, ...], there: str, pin: str
+) -> None:
+    knows(tmp_path, *known)
+    program(tmp_path, "apt-get", "exit 100")
+    program(tmp_path, "dpkg-query", f'for name; do :; done\n[ "$name" != "{there}" ] || printf installed')
+    assert chosen(tmp_path, "pin.sh", VERSION="595.91.07", SOURCES="nvidia") == [pin]
+
+
+def kernels(world: Path, running: str, *installed: str, images: str = "") -> None:
+    program(world, "uname", f"echo {running}")
+    program(world, "dpkg-query", f"printf '%b' '{images}'")
+    (world / "boot").mkdir()
+    for kernel in installed:
+        (world / "boot" / f"vmlinuz-{kernel}").touch()
+
+
+def test_headers_of_this_kernel_the_newest_and_those_to_come(tmp_path: Path) -> None:
+    running, old, newest = "6.1.0-28-amd64", "6.1.0-9-amd64", "6.1.0-31-amd64"
+    images = f"linux-image-{newest} installed\\nlinux-image-amd64 installed\\nlinux-image-cloud-amd64 config-files\\n"
+    kernels(tmp_path, running, old, running, newest, images=images)
+    wanted = [f"linux-headers-{part}" for part in (running, newest, "amd64")]
+    knows(tmp_path, *wanted, f"linux-headers-{old}", "linux-headers-cloud-amd64")
+    assert chosen(tmp_path, "headers.sh") == wanted
+
+
+def test_headers_that_are_there_or_that_apt_does_not_know(tmp_path: Path) -> None:
+    """The second is a container's: it runs the kernel of its machine."""
+    kernels(tmp_path, "6.18.44-lab")
+    knows(tmp_path)
+    assert chosen(tmp_path, "headers.sh") == []
+    build = tmp_path / "lib" / "modules" / "6.18.44-lab" / "build"
+    build.mkdir(parents=True)
+    (build / "Makefile").touch()
+    knows(tmp_path, "linux-headers-6.18.44-lab")
+    assert chosen(tmp_path, "headers.sh") == []
+
+
+def loading(world: Path, *, modprobe: str, systemctl: str = "exit 1") -> Done:
+    kernels(world, "6.18.44-lab")
+    program(world, "modprobe", modprobe)
+    program(world, "modinfo", "exit 1")
+    program(world, "systemctl", systemctl)
+    program(world, "dkms", "exit 1")
+    return run(world, (FILES / "build-log.sh").read_text() + (FILES / "load.sh").read_text())
+
+
+def test_a_module_is_loaded(tmp_path: Path) -> None:
+    done = loading(tmp_path, modprobe='[ "$1" != nvidia ] || echo loaded >>"$WORLD/asked"')
+    assert (done.returncode, done.stdout) == (0, "changed: loaded nvidia\n")
+    (tmp_path / "proc" / "driver" / "nvidia").mkdir(parents=True)
+    (tmp_path / "proc" / "driver" / "nvidia" / "version").touch()
+    (tmp_path / "boot").rmdir()
+    assert loading(tmp_path, modprobe='[ "$1" != nvidia ]').stdout == ""
+
+
+def test_with_nouveau_nothing_is_loaded_and_nothing_fails(tmp_path: Path) -> None:
+    (tmp_path / "sys" / "module" / "nouveau").mkdir(parents=True)
+    done = loading(tmp_path, modprobe="exit 1")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_failure_ends_with_the_log_of_the_build(tmp_path: Path) -> None:
+    log = tmp_path / "var" / "lib" / "dkms" / "nvidia" / "595.91.07" / "build" / "make.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("".join(f"line {number}\n" for number in range(1, 41)) + "nv.c:1: error: too few arguments\n")
+    done = loading(tmp_path, modprobe="echo 'FATAL: Module nvidia not found.'; exit 1")
+    assert done.returncode == 1
+    first, second, *_, last = done.stderr.splitlines()
+    assert first.endswith("FATAL: Module nvidia not found.")
+    assert second.startswith("there is none for the kernel 6.18.44-lab")
+    assert last == "nv.c:1: error: too few arguments"
+    assert "line 20\n" not in done.stderr
+
+
+def asked(world: Path, smi: str) -> Smi:
+    program(world, "nvidia-smi", smi)
+    script = str(GPU_SMI.ask.text).removeprefix(ONLY_WITH_GPU)  # type: ignore[union-attr]
+    env = {"PATH": f"{world}/bin:{os.environ['PATH']}"}
+    limit = ["timeout", "-k", "1", str(GPU_SMI.limit), "sh", "-c", script]
+    done = subprocess.run(limit, stdout=subprocess.PIPE, text=True, env=env, check=False, timeout=30)
+    return GPU_SMI.fact(Answer(GPU_SMI.id, "h1", done.returncode, done.stdout))
+
+
+def test_nvidia_smi_answers(tmp_path: Path) -> None:
+    assert asked(tmp_path, "echo 00000000:17:00.0").gpus == ("0000:17:00.0",)
+    found = asked(tmp_path, "echo 'GPU is lost'; exit 15")
+    assert (found.state, found.rc, found.said) == ("ended", 15, "GPU is lost")
+
+
+def test_nvidia_smi_that_hangs_is_ended(tmp_path: Path) -> None:
+    assert asked(tmp_path, "exec sleep 20").state == "hangs"
+
+
+def test_nvidia_smi_that_cannot_be_ended_is_not_waited_for(tmp_path: Path) -> None:
+    """As in uninterruptible sleep: a `timeout` that never comes back stands for it."""
+    program(tmp_path, "timeout", "exec sleep 6 >/dev/null 2>&1")
+    script = str(GPU_SMI.ask.text).removeprefix(ONLY_WITH_GPU)  # type: ignore[union-attr]
+    program(tmp_path, "nvidia-smi", "")
+    env = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=5)
+    assert done.stdout.split() == ["hangs"]

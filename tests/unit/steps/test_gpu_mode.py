@@ -1,0 +1,65 @@
+"""Who brings the driver, by what is said and by what is there."""
+
+from typing import Any
+
+import pytest
+
+from gpustack.ask.probe import FactUnavailable
+from gpustack.ask.view import View
+from gpustack.rollout.overlay import host_facts
+from gpustack.steps.gpu_mode import mode
+from tests.unit.steps.recorded_hosts import Answers, recorded, said, snapshot
+
+UBUNTU = said("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n')
+
+
+def modes(spec: dict[str, Any], **cases: str) -> str:
+    """On Ubuntu; `cases` are recorded answers: driver="mismatch" is gpu.driver/mismatch."""
+    answers = {(f"gpu.{probe}", "h1"): recorded(f"gpu.{probe}", case) for probe, case in cases.items()}
+    fresh = {(probe, "h1"): recorded(probe, "fresh-debian-12") for probe in ("gpu.packages", "gpu.driver")}
+    return mode(View(snapshot({("system.os", "h1"): UBUNTU, **fresh, **answers}, spec), "h1"))
+
+
+@pytest.mark.parametrize("said", ["host", "container", "none"])
+def test_what_is_said_counts(said: str) -> None:
+    assert modes({"gpu": {"driver": {"mode": said}}}) == said
+
+
+def test_debian_has_no_driver_containers() -> None:
+    assert mode(View(snapshot({}, {}), "h1")) == "host"
+
+
+def test_ubuntu_takes_containers_unless_a_driver_is_there() -> None:
+    assert modes({}) == "container"
+    assert modes({}, packages="ubuntu-nvidia") == "host"
+    assert modes({}, packages="ubuntu-archive", driver="run-installer") == "none"
+    assert modes({}, driver="run-installer") == "none"
+
+
+def test_what_a_driver_container_has_loaded_is_nobody_else_s() -> None:
+    loaded = said("gpu.driver", "module 595.91.07\nlibrary -\nnouveau-blacklisted\npersistence none\n")
+    answers: Answers = {("system.os", "h1"): UBUNTU, ("gpu.driver", "h1"): loaded}
+    packages = {("gpu.packages", "h1"): recorded("gpu.packages", "fresh-debian-12")}
+    assert mode(View(snapshot({**answers, **packages}, {}), "h1")) == "container"
+
+
+def test_without_an_operator_drivers_are_on_hosts() -> None:
+    assert modes({"gpu": {"stack": "host"}}) == "host"
+
+
+def test_it_cannot_be_told_without_the_facts() -> None:
+    whole = snapshot({("system.os", "h1"): UBUNTU, ("gpu.packages", "h1"): said("gpu.packages", "", 1)}, {})
+    with pytest.raises(FactUnavailable):
+        mode(View(whole, "h1"))
+
+
+def facts(answers: Answers) -> str:
+    found = host_facts(snapshot(answers, {}), "h1")
+    assert found
+    return found["gpu_driver"]
+
+
+def test_roles_are_told_nothing_where_there_is_no_gpu_or_no_answer() -> None:
+    assert facts({}) == "host"
+    assert facts({("gpu.devices", "h1"): said("gpu.devices", "")}) == ""
+    assert facts({("gpu.devices", "h1"): said("gpu.devices", "?\n")}) == ""
