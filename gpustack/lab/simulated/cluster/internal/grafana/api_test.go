@@ -155,3 +155,14 @@ func TestQueriesThatFail(t *testing.T) {
 		}
 	}
 }
+
+func TestTheProxyKeepsOurPassword(t *testing.T) {
+	address, asked := prometheus(t, 200, `{"status":"success"}`)
+	status, body := request(t, withSource(address+"/prefix/"), "GET", "/api/datasources/proxy/uid/prometheus/api/v1/query?query=up", "")
+	if status != 200 || body != `{"status":"success"}` {
+		t.Errorf("%d %s", status, body)
+	}
+	if one := (*asked)[0]; one.URL.Path != "/prefix/api/v1/query" || one.Form.Get("query") != "up" || one.Header.Get("Authorization") != "" {
+		t.Errorf("%s %v", one.URL, one.Header)
+	}
+}

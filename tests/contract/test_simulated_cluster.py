@@ -1,0 +1,83 @@
+"""The simulated parts of a cluster, which are Go: their own tests, and their fields against our counters."""
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpustack.bundle import modules
+
+ROOT = Path(__file__).parents[2]
+COUNTERS = ROOT / "values" / "dcgm" / "counters.csv"
+SOURCE = ROOT / "gpustack" / "lab" / "simulated" / "cluster"
+FIELDS = ROOT / "gpustack" / "versions" / "dcgm-fields.csv"
+SHIPPED = sorted((SOURCE / "cmd" / "dcgm-exporter" / "etc").glob("*.csv"))
+# The first time everything below Kubernetes' client is compiled; later it takes seconds.
+COLD = 900
+
+
+def go(*argv: str) -> subprocess.CompletedProcess[str]:
+    """With the flags of the bundle, which so finds most of it compiled."""
+    found = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
+    if not found:
+        pytest.skip("no go here: https://go.dev/dl/")
+    env = {**os.environ, **modules.environment(cgo=False)}
+    return subprocess.run(
+        [found, *argv], cwd=SOURCE, env=env, capture_output=True, text=True, timeout=COLD - 5, check=False
+    )
+
+
+def rows(path: Path) -> list[list[str]]:
+    """The cells of a CSV file with `#` comments."""
+    lines = [line for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")]
+    return [[cell.strip() for cell in row] for row in csv.reader(lines)]
+
+
+def known() -> dict[str, str]:
+    """Field name in any spelling -> id, as the simulated exporter knows them."""
+    return {row[0]: row[1] for row in rows(SOURCE / "internal" / "fields" / "names.csv")}
+
+
+def own() -> set[str]:
+    """The exporter's own metrics that the simulated one knows."""
+    return set(re.findall(r'"(DCGM_EXP_\w+)"', (SOURCE / "internal" / "counters" / "counters.go").read_text()))
+
+
+@pytest.mark.timeout(COLD)
+@pytest.mark.parametrize("argv", [("vet", "./..."), ("test", "./...")], ids=" ".join)
+def test_its_own_tests(argv: tuple[str, ...]) -> None:
+    done = go(*argv)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_it_is_formatted() -> None:
+    found = shutil.which("gofmt") or shutil.which("gofmt", path="/usr/local/go/bin")
+    if not found:
+        pytest.skip("no gofmt here: https://go.dev/dl/")
+    done = subprocess.run([found, "-l", "."], cwd=SOURCE, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_no_source_is_longer_than_a_reader_holds() -> None:
+    lengths = {str(path): len(path.read_text().splitlines()) for path in SOURCE.rglob("*.go")}
+    assert lengths
+    assert {path: count for path, count in lengths.items() if count > 300} == {}
+
+
+@pytest.mark.parametrize("path", [*SHIPPED, COUNTERS], ids=lambda path: Path(path).name)
+def test_the_exporter_knows_every_counter(path: Path) -> None:
+    assert [row[0] for row in rows(path) if row[0] not in known() and row[0] not in own()] == []
+
+
+def test_ids_and_spellings_are_those_of_our_facts() -> None:
+    """Fields that came after DCGM 4.6.0 have ids from 1600 on, and the exporter of 4.6.0 does not know them."""
+    for name, number, _, _, canonical in rows(FIELDS)[1:]:
+        if number.isdigit() and int(number) < 1600:
+            assert known().get(name) == number, name
+            assert not canonical or known().get(canonical) == number, canonical
+        else:
+            assert name not in known() or known()[name] != number, name
