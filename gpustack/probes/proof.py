@@ -1,21 +1,19 @@
 """What a proof of GPUs, and a way to the monitoring, need to know before anything is created: which nodes offer GPUs,
-which pods use them, which NVIDIA devices the hosts have, and which Services there are.
+which pods use them, where exporters run, and which Services there are.
 
 Names are those of NVIDIA's device plugin and GPU feature discovery: the resource nvidia.com/gpu, the labels
 nvidia.com/gpu.{product,count,replicas}. With time-slicing a node offers replicas, and the label `count` still says how
 many GPUs there are; split into MIG devices by the strategy `single`, it counts those.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpustack.ask.probe import Answer, Api, Lines, Probe
+from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kube import entries
 
 GPU, MIG = "nvidia.com/gpu", "nvidia.com/mig-"
-BUS = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
 
 @dataclass(frozen=True)
@@ -161,14 +159,6 @@ def ingress(entry: Any) -> Ingress:
     return Ingress(name["name"], name["namespace"], tuple(dict.fromkeys(urls)), tuple(behind))
 
 
-def devices(answer: Answer) -> tuple[str, ...]:
-    """Raises ValueError for what is no PCI address."""
-    found = answer.out.split()
-    if odd := [line for line in found if not BUS.fullmatch(line)]:
-        raise ValueError(odd[0])
-    return tuple(sorted(found))
-
-
 def keep(*groups: Iterator[str] | tuple[str, ...]) -> tuple[str, ...]:
     return tuple(path for group in groups for path in group)
 
@@ -229,17 +219,4 @@ INGRESSES = Probe(
         keep(("metadata.name", "metadata.namespace"), each("spec", "tls", "rules")),
     ),
     ingresses,
-)
-# Display controllers (class 0300, 0302) of NVIDIA; what has no folder has no PCI bus.
-DEVICES = Probe(
-    "proof.devices",
-    Lines(r"""for device in /sys/bus/pci/devices/*; do
-  [ -r "$device/vendor" ] || continue
-  read -r vendor <"$device/vendor"
-  read -r class <"$device/class"
-  case $vendor$class in
-    0x10de0x0300* | 0x10de0x0302*) printf '%s\n' "${device##*/}" ;;
-  esac
-done"""),
-    devices,
 )

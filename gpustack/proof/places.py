@@ -6,8 +6,9 @@ the GPU operator its exporter's Service `app: nvidia-dcgm-exporter`; an exporter
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
+from gpustack.config.spec import Spec
 from gpustack.probes.proof import Service
 
 Part = Literal["grafana", "prometheus", "alertmanager", "exporter"]
@@ -26,23 +27,16 @@ DATA_SOURCE = "prometheus"
 class Names:
     """Namespace and release of the monitoring, namespace of the GPU operator."""
 
-    monitoring: str = "monitoring"
-    release: str = "monitoring"
-    gpu: str = "gpu-operator"
+    monitoring: str
+    release: str
+    gpu: str
 
     def of(self, part: Part) -> str:
         return self.gpu if part == "exporter" else self.monitoring
 
 
-def names(spec: Any) -> Names:
-    """As the spec says, or the defaults where it does not know such a key."""
-    monitoring, gpu = getattr(spec, "monitoring", None), getattr(spec, "gpu", None)
-    usual = Names()
-    return Names(
-        getattr(monitoring, "namespace", usual.monitoring),
-        getattr(monitoring, "release", usual.release),
-        getattr(gpu, "namespace", usual.gpu),
-    )
+def names(spec: Spec) -> Names:
+    return Names(spec.monitoring.namespace, spec.monitoring.release, spec.gpu.namespace)
 
 
 def find(part: Part, services: Sequence[Service], where: Names) -> Service | None:

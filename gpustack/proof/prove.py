@@ -71,6 +71,7 @@ class Prover:
     made: dict[str, Told] = field(default_factory=dict)
     parts: dict[str, float] = field(default_factory=dict)
     opened: bool = False
+    begun: str = ""
     swept: int = 0
 
     def prove(self, unasked: Sequence[tuple[str, str]] = ()) -> Proof:
@@ -78,7 +79,7 @@ class Prover:
         taken, begun = datetime.now(UTC), self.clock()
         end, left = begun + self.timeout, ""
         try:
-            self.timed("pods", lambda: self.pods(end))
+            self.timed("kernel", lambda: self.pods(end))
             series = self.timed("series", lambda: self.series(end))
             shown, refusal = self.timed("panel", lambda: self.panel(series))
         finally:
@@ -94,13 +95,19 @@ class Prover:
             return work()
         finally:
             self.parts[part] = self.clock() - started
+            if self.begun == part:
+                self.report(Event("done", part, "", self.parts[part]))
+
+    def begin(self, part: str, what: str) -> None:
+        self.begun = part
+        self.report(Event("step", part, what))
 
     def pods(self, end: float) -> None:
         """Until each pod has its GPU, or never will."""
         wanted = [(place.node, number) for place in self.places for number in range(place.wanted)]
         if not wanted:
             return
-        self.report(Event("step", "kernel", f"{len(wanted)} pods on {len({node for node, _ in wanted})} nodes"))
+        self.begin("kernel", f"{len(wanted)} pods on {len({node for node, _ in wanted})} nodes")
         try:
             self.swept, self.opened = self.cluster.open(), True
         except ApiRefused as refused:
@@ -160,7 +167,7 @@ class Prover:
         """Until each GPU that a pod met has a sample of after that, for two scrapes at most."""
         if isinstance(self.prometheus, str):
             return self.prometheus
-        self.report(Event("step", "series", "asking Prometheus"))
+        self.begin("series", "asking Prometheus")
         try:
             found = self.prometheus.look()
             since = found.now
@@ -183,7 +190,7 @@ class Prover:
             return self.grafana, ""
         if isinstance(series, str) or isinstance(self.prometheus, str):
             return "there is nothing to compare a panel with: Prometheus was not asked", ""
-        self.report(Event("step", "panel", "asking Grafana"))
+        self.begin("panel", "asking Grafana")
         shown = Shown({}, {})
         for _ in range(PANEL_TIMES):
             try:
@@ -206,7 +213,7 @@ class Prover:
         """What is left, in words."""
         if not self.opened:
             return ""
-        self.report(Event("step", "removal", "taking the pods away"))
+        self.begin("removal", "taking the pods away")
         late = f"they end by themselves within {self.timeout + SPARE:.0f} s, and the next proof removes them"
         try:
             return "" if self.cluster.remove() else f"pods of the proof are still there; {late}"

@@ -6,9 +6,9 @@ from typing import Any
 from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
+from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.kube import NODES as KUBE_NODES
 from gpustack.probes.proof import (
-    DEVICES,
     EXPORTERS,
     INGRESSES,
     NODES,
@@ -23,7 +23,7 @@ from gpustack.probes.system import IDENTITY
 from gpustack.proof.chain import Place
 from gpustack.proof.manifest import NAMESPACE
 
-PROBES: tuple[Probe[Any], ...] = (NODES, PODS, EXPORTERS, SERVICES, DEVICES, IDENTITY)
+PROBES: tuple[Probe[Any], ...] = (NODES, PODS, EXPORTERS, SERVICES, GPU_DEVICES, IDENTITY)
 ACCESS_PROBES: tuple[Probe[Any], ...] = (KUBE_NODES, SERVICES, INGRESSES)
 
 
@@ -62,7 +62,7 @@ def users(pods: Sequence[GpuPod]) -> Mapping[str, int]:
 
 def devices(taken: Snapshot, host: str) -> int | None:
     try:
-        return len(taken.fact(DEVICES, host)) if host else None
+        return len(taken.fact(GPU_DEVICES, host)) if host else None
     except FactUnavailable:
         return None
 

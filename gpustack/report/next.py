@@ -1,13 +1,12 @@
 """The next command to type, by how things stand."""
 
 from gpustack.ask.probe import CLUSTER
+from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
+from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.proof.prove import Proof
 from gpustack.report.words import command
 from gpustack.rollout.plan import INTERRUPTED, Outcome, Plan
-
-# With one of these steps there are GPUs to prove.
-PROVABLE = {"gpu-operator", "gpu-stack", "gpu-metrics"}
 
 
 def after_look(found: Plan) -> str:
@@ -35,9 +34,15 @@ def stuck(found: Plan) -> bool:
     return bool(places & planes) or places >= {host.name for host in found.inventory.hosts} - set(found.unreached)
 
 
+def gpus(found: Plan) -> bool:
+    """Whether a host has some, and there is something to prove."""
+    views = [View(found.snapshot, host.name) for host in found.inventory.hosts]
+    return any(view.told(GPU_DEVICES) and view[GPU_DEVICES] for view in views)
+
+
 def after_install(done: Outcome) -> str:
     found = done.verification.plan
-    if found.converged and PROVABLE & {state.step for state in found.states}:
+    if found.converged and gpus(found):
         return command("prove", found.inventory)
     if found.converged:
         return command("kubeconfig --out kubeconfig", found.inventory)

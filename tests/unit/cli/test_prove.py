@@ -84,7 +84,7 @@ def failed(*words: str) -> GpustackError:
 
 
 def test_no_gpu_is_nothing_to_prove(site: Site) -> None:
-    site.taken = snapshot([*NO_GPU, Answer("proof.devices", "h1", 0, "")])
+    site.taken = snapshot([*NO_GPU, Answer("gpu.devices", "h1", 0, "")])
     done = runner.invoke(app, ["prove"])
     assert done.exit_code == 0
     assert "no GPU: nothing to prove (0 NVIDIA devices on 2 hosts, 0 offered by nodes)" in done.stdout

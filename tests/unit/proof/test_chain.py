@@ -118,10 +118,12 @@ def test_gpus_in_use_are_left_alone() -> None:
 
 
 def test_a_pod_of_ours_is_no_user() -> None:
-    """The exporter says of a GPU that no pod met that our pod uses it: that is no reason to have left it alone."""
+    """The exporter says of a GPU that no pod met that our pod uses it: that is not whom it was left to."""
     samples = [ALL[0], replace(ALL[1], owner="gpustack-proof/proof-0"), *ALL[2:]]
-    found = asked(samples, [PODS[0], *PODS[2:]], places=(place("gpu1", busy=0), place("gpu2")))
-    assert judged(found) == but(1, "gpu1 01 uhh")
+    for busy, mark, why in ((0, "u", "it was dealt out to no pod"), (1, "s", "in use")):
+        found = asked(samples, [PODS[0], *PODS[2:]], places=(place("gpu1", busy=busy), place("gpu2")))
+        assert judged(found) == but(1, f"gpu1 01 {mark}hh")
+        assert judge(found)[1].kernel.why == why
 
 
 def test_no_gpu_at_all() -> None:

@@ -12,7 +12,8 @@ from gpustack.ask.snapshot import Reach, Snapshot, keyed
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
-from gpustack.probes.proof import DEVICES, EXPORTERS, INGRESSES, NODES, PODS, SERVICES, Ingress, Service
+from gpustack.probes.gpu import GPU_DEVICES
+from gpustack.probes.proof import EXPORTERS, INGRESSES, NODES, PODS, SERVICES, Ingress, Service
 from gpustack.probes.system import IDENTITY
 from gpustack.proof.access import access
 from gpustack.proof.credential import login
@@ -21,6 +22,7 @@ from gpustack.proof.survey import exporters, hosts_of, places, services, unasked
 from tests.unit.report.invented import TAKEN
 
 CASES = Path(__file__).parents[2] / "cases"
+NAMES = names(Spec())
 NO_UUID = "00000000-0000-0000-0000-000000000000"
 
 
@@ -30,7 +32,7 @@ def recorded(probe: Probe[Any], case: str) -> Answer:
 
 
 def of_host(host: str, machine: str, devices: str = "") -> list[Answer]:
-    return [Answer(IDENTITY.id, host, 0, f"{machine}\n{NO_UUID}\n"), Answer(DEVICES.id, host, 0, devices)]
+    return [Answer(IDENTITY.id, host, 0, f"{machine}\n{NO_UUID}\n"), Answer(GPU_DEVICES.id, host, 0, devices)]
 
 
 def snapshot(
@@ -43,7 +45,7 @@ def snapshot(
     return Snapshot(TAKEN, Inventory(Path("hosts.yml"), known, Spec()), reach, keyed(answers))
 
 
-TWO = "0000:65:00.0\n0000:66:00.0\n"
+TWO = "0000:65:00.0 0x2330\n0000:66:00.0 0x2330\n"
 CALM = [recorded(NODES, "two-gpus"), recorded(PODS, "none"), *of_host("kube1", "a" * 32), *of_host("h1", "b" * 32, TWO)]
 
 
@@ -125,7 +127,7 @@ def made(part: Part, namespace: str, release: str = "", **other: Any) -> Service
 
 
 def test_services_by_the_labels_of_their_charts() -> None:
-    found = {part: find(part, KNOWN, Names()) for part in LABELS}
+    found = {part: find(part, KNOWN, NAMES) for part in LABELS}
     assert {part: one and (one.name, port(one)) for part, one in found.items()} == {
         "grafana": ("monitoring-grafana", 80),
         "prometheus": ("monitoring-prometheus", 9090),
@@ -136,27 +138,22 @@ def test_services_by_the_labels_of_their_charts() -> None:
 
 def test_the_release_of_the_inventory_comes_first() -> None:
     several = [made("prometheus", "monitoring", "other"), made("prometheus", "monitoring", "monitoring")]
-    found = find("prometheus", several, Names())
+    found = find("prometheus", several, NAMES)
     assert found
     assert found.name == "monitoring-prometheus"
-    assert find("prometheus", [made("prometheus", "elsewhere")], Names())
-    assert find("prometheus", [made("prometheus", "a"), made("prometheus", "b")], Names()) is None
-    assert find("prometheus", [made("prometheus", "monitoring", address="None")], Names()) is None
+    assert find("prometheus", [made("prometheus", "elsewhere")], NAMES)
+    assert find("prometheus", [made("prometheus", "a"), made("prometheus", "b")], NAMES) is None
+    assert find("prometheus", [made("prometheus", "monitoring", address="None")], NAMES) is None
 
 
-def test_names_of_the_spec_or_the_defaults() -> None:
-    class Monitoring:
-        namespace, release = "watch", "kps"
-
-    class Given:
-        monitoring = Monitoring()
-
-    assert names(Spec()) == Names("monitoring", "monitoring", "gpu-operator")
-    assert names(Given()) == Names("watch", "kps", "gpu-operator")
+def test_names_of_the_spec() -> None:
+    assert Names("monitoring", "monitoring", "gpu-operator") == NAMES
+    given = {"monitoring": {"namespace": "watch", "release": "kps"}, "gpu": {"namespace": "gpus"}}
+    assert names(Spec.model_validate(given)) == Names("watch", "kps", "gpus")
 
 
 def urls(service: Service, *ingresses: Ingress) -> tuple[str, ...] | None:
-    found = access("grafana", [service], ingresses, ("10.0.0.1", "10.0.0.2"), Names())
+    found = access("grafana", [service], ingresses, ("10.0.0.1", "10.0.0.2"), NAMES)
     return found.urls if found else None
 
 
@@ -170,7 +167,7 @@ def test_addresses_that_the_cluster_has_for_it() -> None:
     assert urls(plain, Ingress("g", "other", ("https://grafana.example.com/",), (plain.name,))) == ()
     (ingress,) = snapshot([recorded(INGRESSES, "grafana")]).fact(INGRESSES, "kube1")
     assert "monitoring-grafana" in ingress.services
-    assert access("exporter", KNOWN, (), (), Names()) is None
+    assert access("exporter", KNOWN, (), (), NAMES) is None
 
 
 @pytest.mark.parametrize(

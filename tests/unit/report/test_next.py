@@ -4,8 +4,10 @@ from dataclasses import replace
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Reach
-from gpustack.report.next import after_install, after_look
-from tests.unit.report import invented
+from gpustack.probes.gpu import GPU_DEVICES
+from gpustack.report.next import after_install, after_look, after_proof
+from gpustack.rollout.plan import Verification
+from tests.unit.report import invented, proven
 from tests.unit.report.invented import CLOCK, PODS, STRANGER, made, said
 
 NAMES = ["kube1", "kube2"]
@@ -55,3 +57,18 @@ def test_after_an_install() -> None:
     assert after_install(invented.installed()) == "gpustack kubeconfig --out kubeconfig -i site/hosts.yml"
     assert after_install(invented.failed()) == LOOK
     assert after_install(replace(invented.failed(), stopped="interrupted")) == INSTALL
+
+
+def test_gpus_want_to_be_proven() -> None:
+    for out, wanted in (("", "kubeconfig --out kubeconfig"), ("0000:65:00.0 0x2330\n", "prove")):
+        devices = Answer(GPU_DEVICES.id, "kube2", 0, out)
+        plan = made(NAMES, [*said("kube1"), *said("kube2"), PODS_GOOD, devices])
+        done = replace(invented.installed(), verification=Verification(plan, 0.7, 9))
+        assert after_install(done) == f"gpustack {wanted} -i site/hosts.yml"
+
+
+def test_after_a_proof() -> None:
+    verbs = [(proven.good(), 0, "access grafana"), (proven.mixed(), 1, "verify"), (proven.interrupted(), 130, "prove")]
+    for done, code, verb in verbs:
+        assert after_proof(done, proven.INVENTORY, code) == f"gpustack {verb} -i site/hosts.yml"
+    assert after_proof(proven.none(), proven.INVENTORY, 0) == ""
