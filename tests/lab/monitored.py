@@ -1,4 +1,4 @@
-"""What a monitored cluster says of itself, asked by kubectl on its control plane: none of our own probes are used here."""
+"""What a monitored cluster says of itself, asked by kubectl on its control plane, not by our own probes."""
 
 import json
 from collections.abc import Iterator
