@@ -23,7 +23,7 @@ def explain(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="A step, a check (step/check), an alert or the reference of an error.", autocompletion=names
+            help="A step, a check (step/check), an alert, the reference of an error.", autocompletion=names
         ),
     ] = None,
 ) -> None:

@@ -1,5 +1,4 @@
-"""The manual: one page per step (its module's docstring), check (its function's), error (gpustack/pages/*.yaml) and alert
-(docs/alerts.md)."""
+"""The manual: one page per step (its module's docstring), check (its function's), error (gpustack/pages/*.yaml), alert."""
 
 import inspect
 import sys
