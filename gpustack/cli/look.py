@@ -22,9 +22,7 @@ def names(incomplete: str) -> list[str]:
 def explain(
     name: Annotated[
         str | None,
-        typer.Argument(
-            help="A step, a check (step/check), an alert, the reference of an error.", autocompletion=names
-        ),
+        typer.Argument(help="A step, a check (step/check), an alert, the reference of an error.", autocompletion=names),
     ] = None,
 ) -> None:
     """Print the page of a step, a check, an alert or an error; without a name, list all pages."""

@@ -1,4 +1,4 @@
-"""Where playbooks, values and the text about alerts are: at the top of a checkout, inside the package when installed."""
+"""Where playbooks, values and the text about alerts are: at the top of a checkout, inside the installed package."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The manual: one page per step (its module's docstring), check (its function's), error (gpustack/pages/*.yaml), alert."""
+"""The manual: one page per step (the docstring of its module), check (of its function), error (gpustack/pages), alert."""
 
 import inspect
 import sys
