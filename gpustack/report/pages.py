@@ -1,4 +1,4 @@
-"""The manual: one page per step (the docstring of its module), check (of its function), error (gpustack/pages), alert."""
+"""The manual: a page per step (its module's docstring), check (its function's), error (gpustack/pages) and alert."""
 
 import inspect
 import sys
