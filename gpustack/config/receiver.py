@@ -45,8 +45,9 @@ def complaints(file: str, said: Receiver, inventory: Path | None) -> Iterator[tu
         if name not in given:
             yield of(file, name, f"nothing, with type {said.type}", WORDS[name])
     for name in sorted(given - {*NEEDED[said.type], *optional}):
-        ways = [way for way, needed in NEEDED.items() if name in needed] + (["email"] if name == "user" else [])
-        yield of(file, name, f"a setting without effect, with type {said.type}", f"nothing, or type {' or '.join(ways)}")
+        ways = [way for way, needed in NEEDED.items() if name in needed] or ["email"]
+        found, allowed = f"a setting without effect, with type {said.type}", f"nothing, or type {' or '.join(ways)}"
+        yield of(file, name, found, allowed)
     if said.type == "email" and ("user" in given) != ("secret_file" in given):
         there, other = ("user", "secret_file") if "user" in given else ("secret_file", "user")
         yield of(file, other, f"{there} without {other}", "both or none")
@@ -54,8 +55,6 @@ def complaints(file: str, said: Receiver, inventory: Path | None) -> Iterator[tu
         yield of(file, "secret_file", f"{said.secret_file}: {wrong[0]}", wrong[1], "config-secret-file")
 
 
-def of(
-    file: str, name: str, found: str, allowed: str, reference: str = "config-invalid"
-) -> tuple[set[str], Complaint]:
+def of(file: str, name: str, found: str, allowed: str, reference: str = "config-invalid") -> tuple[set[str], Complaint]:
     key = f"{KEY}.{name}"
     return {key, f"{KEY}.type"}, Complaint(file, f"gpustack.{key}", found, allowed, reference)

@@ -85,7 +85,8 @@ def receiver_secret(here: View) -> Mismatch | None:
     found = here[SECRET]
     if found in (None, "same"):
         return None
-    return Mismatch("secret of the receiver", "that of alerts.receiver.secret_file", "another" if found == "other" else "none")
+    is_now = "another" if found == "other" else "none"
+    return Mismatch("secret of the receiver", "that of alerts.receiver.secret_file", is_now)
 
 
 def workloads(here: View) -> Mismatch | None:

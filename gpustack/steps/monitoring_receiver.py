@@ -7,8 +7,8 @@ from gpustack.config.spec import Spec
 
 RECEIVER, NOBODY = "gpustack", "null"
 SECRET, KEY = "gpustack-receiver", "secret"
-# The alert of `gpustack alerts test`. Each is a group of its own, sent at once; Alertmanager gives a failing receiver up
-# after group_interval, at least ten seconds, and only then says so.
+# The alert of `gpustack alerts test`. Each is a group of its own, sent at once; Alertmanager gives a failing receiver
+# up after group_interval, at least ten seconds, and only then says so.
 TEST, TEST_LABEL = "GpustackTest", "test"
 TEST_ROUTE = {
     "matchers": [f'alertname = "{TEST}"'],
