@@ -16,6 +16,8 @@ from tests.unit.hostile.worlds import Place, places
 
 pytestmark = pytest.mark.timeout(LIMIT)
 Asked = tuple[str, str]
+# What steps of the cluster ask of every host: one that cannot tell is judged for that by its own step, of scope host.
+OF_HOSTS = {"network.listeners", "gpu.devices"}
 
 
 @cache
@@ -25,7 +27,9 @@ def read(place: Place) -> list[Asked]:
     found = place.judged({})
     assert {judgement.check: judgement.outcome for judgement in found.judgements if judgement.outcome != "holds"} == {}
     all_read = {(seen.answer.probe, seen.answer.where) for one in found.judgements for seen in one.evidence}
-    return sorted(asked for asked in all_read if place.step.scope == "cluster" or asked[1] in (place.where, CLUSTER))
+    if place.step.scope == "cluster":
+        return sorted(asked for asked in all_read if asked[0] not in OF_HOSTS)
+    return sorted(asked for asked in all_read if asked[1] in (place.where, CLUSTER))
 
 
 def one_spoiled(place: Place, random: Random, *, garbage: bool) -> tuple[Asked, Answer]:
@@ -41,6 +45,11 @@ steps = pytest.mark.parametrize("place", PLACES, ids=lambda place: place.step.id
 def test_no_step_and_no_probe_is_forgotten() -> None:
     assert [place.step for place in PLACES] == list(STEPS)
     assert {probe for place in PLACES for probe, _ in read(place)} == {probe.id for probe in PROBES}
+
+
+def test_what_a_step_of_the_cluster_need_not_be_told_is_told_to_a_step_of_the_hosts() -> None:
+    of_hosts = {asked[0] for place in PLACES if place.step.scope == "host" for asked in read(place)}
+    assert of_hosts >= OF_HOSTS
 
 
 @steps
