@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from gpustack.cli import access, bundle, init, install, kubeconfig, lab, look, prove, reset
+from gpustack.cli import access, alerts, bundle, init, install, kubeconfig, lab, look, prove, reset
 from gpustack.cli.door import door
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app.command(rich_help_panel=LOOK)(look.explain)
 app.command(rich_help_panel=LOOK)(look.snapshot)
 app.command(rich_help_panel=LOOK)(kubeconfig.kubeconfig)
 app.command("access", rich_help_panel=LOOK)(access.access)
+app.add_typer(alerts.app, name="alerts", rich_help_panel=LOOK)
 app.add_typer(bundle.app, name="bundle", rich_help_panel=TOOLS)
 app.add_typer(lab.app, name="lab", rich_help_panel=TOOLS)
 app.command(rich_help_panel=TOOLS)(look.version)
