@@ -12,12 +12,15 @@ Object = dict[str, Any]
 
 
 def stamped(kind: str, api: str, namespace: str, name: str, more: Mapping[str, Any], content: Object) -> Object:
-    """An object of ours. `more` are further labels and annotations, `content` is all beside the metadata."""
+    """An object of ours. `more` are further labels and annotations, `content` is all beside the metadata. An empty
+    namespace is that of no namespace."""
     labels = {LABEL: MANAGER, **more.get("labels", {})}
     annotations = dict(more.get("annotations", {}))
     told = json.dumps([labels, annotations, content], sort_keys=True, separators=(",", ":"))
     annotations[DIGEST] = hashlib.sha256(told.encode()).hexdigest()
-    metadata = {"name": name, "namespace": namespace, "labels": labels, "annotations": annotations}
+    metadata = {"name": name, "labels": labels, "annotations": annotations}
+    if namespace:
+        metadata["namespace"] = namespace
     return {"apiVersion": api, "kind": kind, "metadata": metadata, **content}
 
 
@@ -26,7 +29,7 @@ def differing(what: str, wanted: Sequence[Object], found: Mapping[str, Applied] 
     wrong: dict[str, list[str]] = {}
     for one in wanted:
         metadata = one["metadata"]
-        is_now = (found or {}).get(f"{metadata['namespace']}/{metadata['name']}")
+        is_now = (found or {}).get(f"{metadata.get('namespace', '')}/{metadata['name']}")
         if is_now is None:
             wrong.setdefault("missing", []).append(metadata["name"])
         elif is_now.digest != metadata["annotations"][DIGEST]:
