@@ -30,6 +30,7 @@ from gpustack.steps.gpu_hosts import (
     PRESENT,
     allocatable_mismatch,
     expected,
+    gpu_nodes,
     namespace_mismatch,
     on_hosts,
     unlabelled,

@@ -151,8 +151,8 @@ def labels(here: View) -> Mismatch | None:
 
 def daemon_sets(here: View) -> Mismatch | None:
     """The device plugin and the exporter run on every GPU node."""
-    count, found = len(expected(here)), here[GPU_DAEMON_SETS]
-    if not count:
+    count, found = len(gpu_nodes(here)), here[GPU_DAEMON_SETS]
+    if not expected(here):
         return None
     down = []
     for what, names in (("device plugin", plugins(here)), ("exporter", (EXPORTER,))):
