@@ -59,7 +59,7 @@ def units(kubelet: str) -> Answer:
 
 
 @cache
-def base() -> dict[tuple[str, str], Answer]:
+def as_recorded() -> dict[tuple[str, str], Answer]:
     """As they were recorded: of the control plane and the cluster, and of the worker."""
     found = {
         (path.name, CLUSTER if known()[path.name].where == "cluster" else "k1"): recorded(path.name, "control-plane")
@@ -86,7 +86,7 @@ def healthy() -> dict[tuple[str, str], Answer]:
 
 @cache
 def brought() -> dict[tuple[str, str], Answer]:
-    return stamped(base())
+    return stamped(as_recorded())
 
 
 def stamped(answers: Answers) -> dict[tuple[str, str], Answer]:
