@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gpustack.ask.judge import judge
-from gpustack.ask.probe import CLUSTER
+from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.view import View
 from gpustack.steps.gpu_operator import OPERANDS, STEP, operands
@@ -37,7 +37,7 @@ LOST: dict[str, set[str]] = {
 }
 
 
-def case(probe: str, name: str) -> Answers:
+def case(probe: str, name: str) -> dict[tuple[str, str], Answer]:
     return {(probe, CLUSTER): recorded(probe, name)}
 
 
