@@ -4,12 +4,12 @@ from typing import Annotated
 
 import typer
 
-from gpustack.cli import access, bundle, init, install, kubeconfig, lab, look, prove, reset
+from gpustack.cli import access, alerts, bundle, init, install, kubeconfig, lab, look, prove, reset
 from gpustack.cli.door import door
 
 app = typer.Typer(
     name="gpustack",
-    help="Bare Linux hosts become a Kubernetes cluster that is proven to work.",
+    help="Bare Linux hosts become a Kubernetes GPU cluster that is proven to work.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
@@ -27,6 +27,7 @@ app.command(rich_help_panel=LOOK)(look.explain)
 app.command(rich_help_panel=LOOK)(look.snapshot)
 app.command(rich_help_panel=LOOK)(kubeconfig.kubeconfig)
 app.command("access", rich_help_panel=LOOK)(access.access)
+app.add_typer(alerts.app, name="alerts", rich_help_panel=LOOK)
 app.add_typer(bundle.app, name="bundle", rich_help_panel=TOOLS)
 app.add_typer(lab.app, name="lab", rich_help_panel=TOOLS)
 app.command(rich_help_panel=TOOLS)(look.version)

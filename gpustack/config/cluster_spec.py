@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from gpustack.config import receiver
 from gpustack.config.complaint import Complaint
 from gpustack.config.host import Host
 from gpustack.config.secret_file import judged as judged_file
@@ -128,6 +129,7 @@ def contradictions(
             yield {key}, Complaint(file, f"{KEY}.{key}", found, allowed, "config-networks-overlap")
     yield from unheeded(file, spec)
     yield from logins(file, spec, source)
+    yield from receiver.complaints(file, spec.alerts.receiver, source if source and source.is_dir() else None)
 
 
 def unheeded(file: str, spec: Spec) -> Iterator[tuple[set[str], Complaint]]:

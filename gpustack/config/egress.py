@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from gpustack.config.endpoint import endpoint_of
+from gpustack.config.receiver import secret_of
 from gpustack.config.secret_file import secret
 from gpustack.config.spec import Mirror, Proxy, Spec
 
@@ -136,8 +137,8 @@ def authorization(spec: Spec) -> str:
 
 
 def digests(inventory: "Inventory") -> dict[str, str]:
-    """Variables for probes: a random salt, and salted hashes of what files, containerd's login and the environment of
-    daemons must be."""
+    """Variables for probes: a random salt, and salted hashes of what files, containerd's login, the environment of
+    daemons and the secret of the receiver of alerts must be; empty where there is no such secret."""
     salt = random.token_hex(16)
 
     def digest(text: str) -> str:
@@ -145,10 +146,12 @@ def digests(inventory: "Inventory") -> dict[str, str]:
 
     files = {path: filled(file.text, file.user, file.password_file) for path, file in host_files(inventory).items()}
     wanted = "".join(f"{path} {digest(text)}\n" for path, text in files.items())
+    receiver = secret_of(inventory.spec.alerts.receiver)
     daemon = "".join(f"{line}\n" for line in sorted(files.get(ENVIRONMENT, "").splitlines()))
     return {
         "SALT": salt,
         "EGRESS": wanted,
         "EGRESS_DAEMON": digest(daemon),
         "MIRROR_LOGIN": digest(authorization(inventory.spec)),
+        "RECEIVER": digest(receiver) if receiver else "",
     }

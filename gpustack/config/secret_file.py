@@ -1,21 +1,36 @@
 """Secrets of the spec: never a value, always the path of a file on this machine that holds one and nothing else."""
 
+import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from gpustack.errors import ConfigError
 
-LONGEST = 256
+
+@dataclass(frozen=True)
+class Kind:
+    """What a file holds: its name, the most characters it may have, and its form."""
+
+    name: str
+    longest: int
+    form: re.Pattern[str] = re.compile("")
 
 
-def secret(path: str) -> str:
+PASSWORD = Kind("a password", 256)
+INTEGRATION = Kind("an integration key", 256)
+# Who may send is told by the address alone: that is the secret of a webhook.
+URL = Kind("an address that begins with http:// or https://", 2048, re.compile(r"https?://[^/]"))
+
+
+def secret(path: str, kind: Kind = PASSWORD) -> str:
     """The content without white space at its end. Raises ConfigError, which names the file, never what is in it."""
-    if wrong := judged(path):
+    if wrong := judged(path, kind=kind):
         found, allowed = wrong
         raise ConfigError("config-secret-file", f"{path}: {found}.", f"Allowed: {allowed}.", f"ls -l {path}")
     return Path(path).expanduser().read_text().rstrip()
 
 
-def judged(path: str, inventory: Path | None = None) -> tuple[str, str] | None:
+def judged(path: str, inventory: Path | None = None, kind: Kind = PASSWORD) -> tuple[str, str] | None:
     """(found, allowed) of a file that cannot be used. `inventory` is the folder that Ansible reads whole."""
     file = Path(path).expanduser()
     if not file.is_absolute():
@@ -25,7 +40,7 @@ def judged(path: str, inventory: Path | None = None) -> tuple[str, str] | None:
     try:
         mode, text = file.stat().st_mode & 0o777, file.read_text("ascii").rstrip()
     except FileNotFoundError:
-        return "no such file", "a file on this machine that holds the password and nothing else"
+        return "no such file", f"a file on this machine that holds {kind.name} and nothing else"
     except OSError as error:
         return f"a file that cannot be read ({error.strerror})", "a file that the user of gpustack can read"
     except ValueError:
@@ -33,7 +48,9 @@ def judged(path: str, inventory: Path | None = None) -> tuple[str, str] | None:
     if mode & 0o077:
         return f"a file of mode {mode:04o}, which others can read", f"mode 0600 (chmod 600 {path})"
     if not text:
-        return "an empty file", "a password"
-    if len(text) > LONGEST or not text.isprintable() or " " in text:
-        return "more than one word", f"one password of printable characters without spaces, at most {LONGEST}"
+        return "an empty file", kind.name
+    if len(text) > kind.longest or not text.isprintable() or " " in text:
+        return "more than one word", f"{kind.name} in printable characters without spaces, at most {kind.longest}"
+    if not kind.form.match(text):
+        return "a file with something else", kind.name
     return None

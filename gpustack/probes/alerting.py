@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 from json import loads
 
-from gpustack.ask.probe import Answer, Api, Probe
+from gpustack.ask.probe import Answer, Api, Lines, Probe
+from gpustack.probes.egress import Compared, compared
 from gpustack.probes.monitoring import instant
 from gpustack.probes.read import yaml_mapping
 
@@ -30,6 +31,11 @@ def receivers(answer: Answer) -> tuple[str, ...]:
     return tuple(str(one["name"]) for one in said.get("receivers", ()))
 
 
+def secret(answer: Answer) -> Compared | None:
+    """Whether the Secret holds what the file on our machine holds; None where no secret is wanted."""
+    return compared(answer.out.strip()) if answer.out else None
+
+
 LOADED = Probe(
     "alerting.loaded",
     instant('max by (rule_group) (prometheus_rule_group_rules{rule_group=~".+-gpustack-gpu-.+"})'),
@@ -42,4 +48,19 @@ RECEIVERS = Probe(
         ("config.original",),
     ),
     receivers,
+)
+# The secret stays where it is: it is compared on the control plane, by a hash with a random salt.
+SECRET: Probe[Compared | None] = Probe(
+    "alerting.secret",
+    Lines(r"""[ -n "$RECEIVER" ] && [ -r /etc/kubernetes/admin.conf ] || exit 0
+found=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=4s -n "$MONITORING" \
+  get secret gpustack-receiver --ignore-not-found -o 'jsonpath={.data.secret}') || exit
+is=none
+if [ -n "$found" ]; then
+  said=$({ printf '%s' "$SALT"; printf '%s' "$found" | base64 -d; } | sha256sum)
+  [ "${said%% *}" = "$RECEIVER" ] && is=same || is=other
+fi
+echo "$is"
+"""),
+    secret,
 )

@@ -33,7 +33,15 @@ class Web:
         return self.ask("POST", path, json.dumps(document))
 
     def ask(self, verb: str, path: str, body: str | None = None) -> tuple[int, Any]:
-        """Status and document; a body that is no JSON is its text. Raises NoAnswer."""
+        """Status and document; of a body that is no JSON the begin of its text. Raises NoAnswer."""
+        status, said = self.text(verb, path, body)
+        try:
+            return status, json.loads(said)
+        except (ValueError, RecursionError):
+            return status, said[:300]
+
+    def text(self, verb: str, path: str, body: str | None = None) -> tuple[int, str]:
+        """Status and body as they came. Raises NoAnswer."""
         headers = {"Accept": "application/json", "Host": f"{self.address}:{self.port}"}
         if body is not None:
             headers["Content-Type"] = "application/json"
@@ -43,14 +51,10 @@ class Web:
         try:
             connection.request(verb, path, body, headers)
             response = connection.getresponse()
-            said = response.read(MOST).decode(errors="replace")
+            return response.status, response.read(MOST).decode(errors="replace")
         except TimeoutError as error:
             raise NoAnswer(f"{self.name} did not answer within {LIMIT:.0f} s") from error
         except (OSError, HTTPException) as error:
             raise NoAnswer(f"{self.name} could not be asked: {str(error) or type(error).__name__}") from error
         finally:
             connection.close()
-        try:
-            return response.status, json.loads(said)
-        except (ValueError, RecursionError):
-            return response.status, said[:300]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from gpustack.proof.delivery import Delivery
 from gpustack.proof.prove import Proof
 from gpustack.rollout.plan import INTERRUPTED, Outcome, Plan
 from gpustack.rollout.reset import ResetOutcome
@@ -66,3 +67,10 @@ def proof_code(done: Proof) -> int:
     codes += [8] if "unknown" in outcomes or done.unasked else []
     kernels = {row.kernel.outcome for row in done.rows}
     return foremost([*codes, *([8] if kernels == {"skipped"} else [])])
+
+
+def delivery_code(done: Delivery) -> int:
+    """Of `alerts test`."""
+    if done.stopped:
+        return 130
+    return {"delivered": 0, "failed": 1, "unknown": 8}[done.outcome]

@@ -4,6 +4,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gpustack.config.inventory import Inventory
+from gpustack.proof.delivery import Delivery
 from gpustack.proof.prove import Proof
 from gpustack.report import codes
 from gpustack.report.progress import rest
@@ -18,6 +19,7 @@ exit_code = codes.exit_code
 outcome_code = codes.outcome_code
 reset_code = codes.reset_code
 proof_code = codes.proof_code
+delivery_code = codes.delivery_code
 
 
 def plan(found: Plan, output: str, *, verbose: bool = False) -> None:
@@ -91,6 +93,12 @@ def proof(done: Proof, inventory: Inventory, output: str, *, evidence: str = "")
     from gpustack.report import proof_json, proof_junit
 
     return put(proof_json.text(done, inventory, evidence) if output == "json" else proof_junit.text(done, inventory))
+
+
+def delivery(done: Delivery, inventory: Inventory, output: str) -> None:
+    from gpustack.report import delivery as told
+
+    return told.delivery(console(), done, inventory) if output == "human" else put(told.text(done, inventory))
 
 
 def console() -> "Console":

@@ -18,6 +18,7 @@ from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.versions import minor
+from gpustack.probes.alerting import SECRET
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.monitoring import ALERTMANAGERS, DEFINITIONS, GROUP, PROMETHEUSES, TARGETS, Custom
 from gpustack.probes.network import LISTENERS
@@ -79,6 +80,15 @@ def chart(here: View) -> Mismatch | None:
     return compared(here, release(here))
 
 
+def receiver_secret(here: View) -> Mismatch | None:
+    """The Secret that Alertmanager reads holds what the receiver's file on this machine holds."""
+    found = here[SECRET]
+    if found in (None, "same"):
+        return None
+    is_now = "another" if found == "other" else "none"
+    return Mismatch("secret of the receiver", "that of alerts.receiver.secret_file", is_now)
+
+
 def workloads(here: View) -> Mismatch | None:
     """The operator, Grafana and kube-state-metrics run, and node-exporter on every node."""
     found = here[MONITORING_DEPLOYMENTS] | here[MONITORING_DAEMON_SETS]  # type: ignore[operator]
@@ -130,9 +140,9 @@ STEP = Step(
     scope="cluster",
     probes=(
         RELEASES, DEFINITIONS, MONITORING_DEPLOYMENTS, MONITORING_DAEMON_SETS, PROMETHEUSES, ALERTMANAGERS, TARGETS,
-        LISTENERS,
+        LISTENERS, SECRET,
     ),
-    checks=(port, definitions, chart, workloads, prometheus, alertmanager, targets),
+    checks=(port, definitions, chart, receiver_secret, workloads, prometheus, alertmanager, targets),
     needs=("helm", "flannel", "workers"),
     settle=300,
     applies=applies,

@@ -7,6 +7,16 @@ from gpustack.config.spec import Spec
 
 RECEIVER, NOBODY = "gpustack", "null"
 SECRET, KEY = "gpustack-receiver", "secret"
+# The alert of `gpustack alerts test`. Each is a group of its own, sent at once; Alertmanager gives a failing receiver
+# up after group_interval, at least ten seconds, and only then says so.
+TEST, TEST_LABEL = "GpustackTest", "test"
+TEST_ROUTE = {
+    "matchers": [f'alertname = "{TEST}"'],
+    "receiver": RECEIVER,
+    "group_by": ["alertname", TEST_LABEL],
+    "group_wait": "1s",
+    "group_interval": "10s",
+}
 FILE = f"/etc/alertmanager/secrets/{SECRET}/{KEY}"
 
 
@@ -21,8 +31,11 @@ def alertmanager(spec: Spec) -> dict[str, Any]:
         "group_wait": "10s",
         "group_interval": "5m",
         "repeat_interval": "12h",
-        # It always fires, to show that alerts can: whoever wants that heartbeat routes it in values.
-        "routes": [{"matchers": ['alertname = "Watchdog"'], "receiver": NOBODY}],
+        "routes": [
+            # It always fires, to show that alerts can: whoever wants that heartbeat routes it in values.
+            {"matchers": ['alertname = "Watchdog"'], "receiver": NOBODY},
+            TEST_ROUTE,
+        ],
     }
     receivers = [{"name": NOBODY}, {"name": RECEIVER, **way(said)}]
     return {"config": {"route": route, "receivers": receivers}, "alertmanagerSpec": {"secrets": [SECRET]}}

@@ -24,6 +24,7 @@ UNFILTERED = {
     ),
 }
 UNTAINTED = {("kube.nodes", CLUSTER): recorded("kube.nodes", "control-plane", ("io/control-plane", "io/else"))}
+PERSISTENT = {"monitoring": {"persistence": {"enabled": True}}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,9 @@ def places() -> tuple[Place, ...]:
     hosts = recorded_hosts.snapshot(UNFILTERED, {"time_sync": "managed"}, recorded_hosts.World(hosts=members))
     cluster = recorded_gpus.world()
     alone = recorded_cluster.snapshot(UNTAINTED, {}, (K1,))
+    persistent = recorded_cluster.snapshot({}, PERSISTENT, (recorded_cluster.K1, recorded_cluster.K2))
     where = {"prereqs": hosts, "firewall": hosts, "containerd": hosts, "kubernetes": hosts, "taint": alone}
+    where["storage"] = persistent
     where["gpu-driver"] = hosts
     spot = {"workers": "k2"}
     return tuple(

@@ -1,0 +1,102 @@
+"""`alerts test`: one alert goes all the way, and it is told whether it arrived."""
+
+import threading
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpustack.cli import options
+from gpustack.errors import UnreachableError, UsageError
+
+if TYPE_CHECKING:
+    from gpustack.config.host import Host
+    from gpustack.config.inventory import Inventory
+    from gpustack.events import Reporter
+    from gpustack.proof.access import Access
+    from gpustack.proof.delivery import Delivery
+
+app = typer.Typer(help="Who gets alerts, and whether they arrive.", no_args_is_help=True)
+
+
+class Output(StrEnum):
+    HUMAN = "human"
+    JSON = "json"
+
+
+@app.callback()
+def alerts() -> None:
+    pass
+
+
+@app.command("test")
+def arrival(
+    inventory: options.InventoryOption = None,
+    timeout: Annotated[int, typer.Option("--timeout", min=10, help="Seconds to wait for the receiver.")] = 60,
+    output: Annotated[Output, typer.Option("-o", "--output", help="How the result is written to stdout.")] = (
+        Output.HUMAN
+    ),
+    become: options.BecomeOption = False,
+    quiet: options.QuietOption = False,
+) -> None:
+    """Send one test alert to the receiver of the inventory, tell whether it arrived, and end it."""
+    from gpustack.cli import wiring
+    from gpustack.cli.access import Part, reached
+    from gpustack.cli.changing import interruptible
+    from gpustack.cli.prove import acting_host
+    from gpustack.proof.survey import ACCESS_PROBES
+    from gpustack.report import show
+
+    report = wiring.progress(quiet=quiet)
+    hosts = wiring.opened(inventory, ask_password=become, quiet=quiet)
+    receiving(hosts)
+    taken = wiring.asked(hosts, report, ACCESS_PROBES)
+    found, acting, stop = reached(taken, Part.ALERTMANAGER), acting_host(taken), threading.Event()
+    with interruptible(stop):
+        done = delivered(hosts, acting, found, report, stop, timeout)
+    show.delivery(done, hosts, output.value)
+    raise typer.Exit(show.delivery_code(done))
+
+
+def receiving(hosts: "Inventory") -> None:
+    """Raises UsageError when the spec says nobody, or no Alertmanager, to be told."""
+    if not hosts.spec.monitoring.enabled:
+        message, why = "The cluster has no monitoring of ours.", "monitoring.enabled of the spec is false."
+    elif hosts.spec.alerts.receiver.type == "none":
+        message, why = "Nobody gets alerts.", "The spec has no receiver: alerts.receiver.type is none."
+    else:
+        return
+    raise UsageError("alerts-no-receiver", message, why, "gpustack explain alerts-no-receiver")
+
+
+def delivered(
+    hosts: "Inventory", acting: "Host", found: "Access", report: "Reporter", stop: threading.Event, timeout: float
+) -> "Delivery":
+    """Raises UnreachableError and RolloutError, before anything is sent."""
+    from gpustack.ask.forward import ways
+    from gpustack.ask.reach import HostRefused
+    from gpustack.cli.prove import forwarding
+    from gpustack.proof.alertmanager import Alertmanager
+    from gpustack.proof.delivery import Tester
+    from gpustack.proof.web import Web
+    from gpustack.rollout.plan import INTERRUPTED
+
+    try:
+        with ways(acting) as way:
+            try:
+                address, number = way.to(found.service.address, found.port)
+            except OSError as error:
+                raise forwarding(acting.name, error) from error
+            there = Alertmanager(Web("Alertmanager", address, number))
+            said = hosts.spec
+            return Tester(
+                there,
+                report,
+                lambda: INTERRUPTED if stop.is_set() else "",
+                said.cluster_name,
+                said.alerts.runbooks,
+                timeout,
+            ).test()
+    except HostRefused as refused:
+        reach = refused.reach
+        raise UnreachableError(reach.reference, f"{acting.name}: {reach.why}", "", reach.hint) from refused

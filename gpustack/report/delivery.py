@@ -1,0 +1,78 @@
+"""What became of a test alert, for people and as one JSON document. A field is only ever added within a version."""
+
+import json
+from dataclasses import asdict, dataclass
+
+from rich.console import Console
+
+from gpustack.config.inventory import Inventory
+from gpustack.proof.delivery import Delivery, Outcome
+from gpustack.report.codes import delivery_code
+from gpustack.report.findings import say
+from gpustack.report.human import following
+from gpustack.report.json import ending
+from gpustack.report.schema import ExitShape
+from gpustack.report.terminal import escaped
+from gpustack.report.words import cleaner, command, duration
+
+SCHEMA = "gpustack/alert-test/v1"
+FAILED = "alerts-not-delivered"
+WORDS: dict[Outcome, tuple[str, str]] = {
+    "delivered": ("delivered", "green"),
+    "failed": ("not delivered", "red"),
+    "unknown": ("not known", "yellow"),
+}
+
+
+@dataclass(frozen=True)
+class DeliveryShape:
+    """Of `alerts test`. `receivers` and `ways` (webhook, slack, …) are those that Alertmanager chose. `why` is null
+    when it was delivered; `left` is why the alert was not ended, `stopped` why it was broken off, `next` a command."""
+
+    schema: str
+    exit: ExitShape
+    outcome: Outcome
+    why: str | None
+    receivers: list[str]
+    ways: list[str]
+    seconds: float
+    left: str | None
+    stopped: str | None
+    next: str | None
+
+
+def delivery(console: Console, done: Delivery, inventory: Inventory) -> None:
+    clean = cleaner(inventory)
+    word, style = WORDS[done.outcome]
+    by = f" by {', '.join(done.ways)}" if done.ways else ""
+    to = f" to {', '.join(done.receivers)}" if done.receivers else ""
+    why = f": {clean(done.why)}" if done.why else ""
+    say(console, f"{word}{clean(by + to)} in {duration(done.seconds)}{why}", style)
+    if done.left:
+        say(console, f"the alert was not ended: {clean(done.left)}", "yellow")
+    following(console, after(done, inventory))
+
+
+def after(done: Delivery, inventory: Inventory) -> str:
+    if done.stopped:
+        return command("alerts test", inventory)
+    if done.outcome == "failed":
+        return f"gpustack explain {FAILED}"
+    return "" if done.outcome == "delivered" else command("verify", inventory)
+
+
+def text(done: Delivery, inventory: Inventory) -> str:
+    clean = cleaner(inventory)
+    document = DeliveryShape(
+        schema=SCHEMA,
+        exit=ending(delivery_code(done)),
+        outcome=done.outcome,
+        why=clean(done.why) or None,
+        receivers=[clean(name) for name in done.receivers],
+        ways=[clean(name) for name in done.ways],
+        seconds=round(done.seconds, 3),
+        left=clean(done.left) or None,
+        stopped=clean(done.stopped) or None,
+        next=after(done, inventory) or None,
+    )
+    return escaped(json.dumps(asdict(document), indent=2, ensure_ascii=False)) + "\n"
