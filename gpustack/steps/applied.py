@@ -48,8 +48,7 @@ def kept(wanted: Object, found: Applied) -> bool:
     metadata = {key: wanted["metadata"][key] for key in ("labels", "annotations")}
     content = {key: value for key, value in wanted.items() if key not in ("apiVersion", "kind", "metadata")}
     return all(
-        any(field[: len(path)] == path for field in found.fields)
-        for path in paths({"metadata": metadata, **content})
+        any(field[: len(path)] == path for field in found.fields) for path in paths({"metadata": metadata, **content})
     )
 
 

@@ -18,7 +18,10 @@ def test_an_address_of_runbooks_is_another_content() -> None:
 
 
 def test_rules_that_somebody_edited() -> None:
-    out, rules = healthy()[RULES].out, r'"f:groups":{"k:{\"name\": \"gpustack-gpu-xid\"}":{".":{},"f:name":{},"f:rules":{}}'
+    out, rules = (
+        healthy()[RULES].out,
+        r'"f:groups":{"k:{\"name\": \"gpustack-gpu-xid\"}":{".":{},"f:name":{},"f:rules":{}}',
+    )
     assert rules in out
     edited = out.replace(rules, rules.replace(',"f:rules":{}', ""))
     assert broken(STEP, {RULES: said(RULES[0], edited)}) == {
@@ -64,7 +67,13 @@ def test_each_alert_leads_to_a_page_that_can_be_opened_and_to_the_command() -> N
     assert rules
     assert {rule["annotations"]["runbook_url"] for rule in rules} == {VENDOR}
     assert all(rule["annotations"]["runbook"].startswith("gpustack explain alert-") for rule in rules)
-    own = [rule for found in groups("https://w/x").values() for group in found for rule in group["rules"] if "alert" in rule]
+    own = [
+        rule
+        for found in groups("https://w/x").values()
+        for group in found
+        for rule in group["rules"]
+        if "alert" in rule
+    ]
     assert all(
         rule["annotations"]["runbook_url"].removeprefix("https://w/x#")
         == rule["annotations"]["runbook"].removeprefix("gpustack explain alert-")
