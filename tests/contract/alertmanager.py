@@ -1,4 +1,4 @@
-"""Alertmanager itself and its checker, out of the bundle's cache or of PATH, with the configuration that a spec makes."""
+"""Alertmanager and its checker, out of the bundle's cache or of PATH, with the configuration that a spec makes."""
 
 import shutil
 import socket

@@ -109,7 +109,7 @@ def test_a_file_that_is_not_there() -> None:
 
 def test_only_a_salted_hash_leaves_this_machine(file: Path) -> None:
     spec = Spec.model_validate({"alerts": {"receiver": {"type": "webhook", "secret_file": str(file)}}})
-    hosts = (Host("h1", groups=frozenset({CONTROL_PLANE})),)
+    hosts = (Host("h1", "192.0.2.1", groups=frozenset({CONTROL_PLANE})),)
     first, second = (exported(Inventory(None, hosts, spec)) for _ in range(2))
     assert len(first["RECEIVER"]) == 64
     assert first["RECEIVER"] != second["RECEIVER"]
