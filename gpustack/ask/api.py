@@ -61,6 +61,8 @@ api() {
 
 
 METADATA = 'header = "Accept: application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"'
+# As kubectl says it.
+ABSENT = "the server could not find the requested resource"
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -91,7 +93,7 @@ def typed(path: str) -> str:
 
 def refusal(status: str, said: str, body: str) -> str:
     """Why a read was refused, in one line; empty when it was not. A Status object says it itself; /readyz names what
-    is not ready."""
+    is not ready; of a group that it does not know, the API server says `404 page not found`."""
     if status == "200":
         return ""
     if status == "000":
@@ -99,5 +101,7 @@ def refusal(status: str, said: str, body: str) -> str:
     try:
         return str(json.loads(body)["message"])
     except (ValueError, KeyError, TypeError, RecursionError):
+        if status == "404":
+            return ABSENT
         failing = [line for line in body.splitlines() if line.startswith("[-]")]
         return ", ".join(failing) or f"HTTP {status}"

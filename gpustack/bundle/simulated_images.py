@@ -63,6 +63,14 @@ def simulated(versions: Versions, made: Mapping[str, Made]) -> list[Recipe]:
             environment("void", "utility"),
         ),
         _recipe(
+            f"nvcr.io/nvidia/cloud-native/k8s-mig-manager:v{v['k8s-mig-manager']}",
+            "k8s-mig-manager",
+            # One program: by its name it does the labels of the MIG manager, and no more.
+            {"/usr/bin/nvidia-mig-manager": programs["gpu-operator"]},
+            made,
+            environment("void", "utility"),
+        ),
+        _recipe(
             f"nvcr.io/nvidia/k8s/cuda-sample:vectoradd-{v['cuda-sample']}",
             "cuda-sample",
             {"/cuda-samples/vectorAdd": programs["vectoradd"]},

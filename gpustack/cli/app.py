@@ -9,7 +9,7 @@ from gpustack.cli.door import door
 
 app = typer.Typer(
     name="gpustack",
-    help="Bare Linux hosts become a Kubernetes cluster that is proven to work.",
+    help="Bare Linux hosts become a Kubernetes GPU cluster that is proven to work.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,

@@ -11,20 +11,21 @@ from gpustack.cli import options
 
 
 def names(incomplete: str) -> list[str]:
+    from gpustack.report.alert_pages import alerts
     from gpustack.report.pages import checks, error_pages
     from gpustack.steps import STEPS
 
-    known = [*(step.id for step in STEPS), *checks(), *error_pages()]
+    known = [*(step.id for step in STEPS), *checks(), *error_pages(), *alerts()]
     return [name for name in known if name.startswith(incomplete)]
 
 
 def explain(
     name: Annotated[
         str | None,
-        typer.Argument(help="A step, a check (step/check) or the reference of an error.", autocompletion=names),
+        typer.Argument(help="A step, a check (step/check), an alert, the reference of an error.", autocompletion=names),
     ] = None,
 ) -> None:
-    """Print the page of a step, a check or an error; without a name, list all pages."""
+    """Print the page of a step, a check, an alert or an error; without a name, list all pages."""
     from gpustack.report import pages
 
     sys.stdout.write(pages.explain(name) if name else pages.contents())

@@ -45,7 +45,7 @@ def table(spec: Spec) -> tuple[Flow, ...]:
         Flow("tcp", ("10250",), ("nodes", "pods"), "kubelet: API server, metrics"),
         Flow("tcp", ("10256",), ("any",), "kube-proxy's health: load balancers"),
         Flow("tcp", ("8081",), ("nodes",), "flannel's health: the kubelet"),
-        Flow("tcp", ("9100",), ("nodes", "pods"), "node-exporter: Prometheus"),
+        Flow("tcp", (str(spec.monitoring.node_exporter_port),), ("nodes", "pods"), "node-exporter: Prometheus"),
         Flow("tcp", ("30000-32767",), ("any",), "NodePorts: clients"),
         Flow("udp", ("30000-32767",), ("any",), "NodePorts: clients"),
         Flow("any", (), ("pods",), "what pods send, to anywhere", to="pods"),

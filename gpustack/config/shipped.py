@@ -1,4 +1,4 @@
-"""Where the Ansible playbooks and the Helm values are: at the top of a checkout, inside the package when installed."""
+"""Where playbooks, values and the text about alerts are: at the top of a checkout, inside the installed package."""
 
 from pathlib import Path
 
@@ -13,6 +13,11 @@ def playbooks() -> Path:
 def values() -> Path:
     """The folder of `<release>.yaml`."""
     return shipped("values")
+
+
+def docs() -> Path:
+    """The folder of alerts.md, which `gpustack explain` reads; the other documents are not shipped."""
+    return shipped("docs")
 
 
 def shipped(name: str, package: Path = PACKAGE) -> Path:

@@ -12,8 +12,8 @@ KNOWN_SETS: tuple[str, ...] = tuple(sorted(path.stem for path in VERSIONS.glob("
 
 @dataclass(frozen=True)
 class AptSource:
-    """One official apt repository; `{minor}` is filled in per cluster, `{os}`, `{codename}`, `{release}` and `{platform}`
-    per host."""
+    """An official apt repository; `{minor}` is filled in per cluster, what else is in braces per
+    host."""
 
     uri: str
     suite: str

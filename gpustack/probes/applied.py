@@ -1,31 +1,35 @@
-"""Objects that steps of ours applied, by their metadata: which there are, and whether somebody else changed them.
+"""Objects that steps of ours applied, by their metadata: which there are, and which of their fields are still ours.
 
 Each has the label `app.kubernetes.io/managed-by: gpustack` and the digest of what was applied as an annotation. The API
-server notes who wrote to an object in managedFields (https://kubernetes.io/docs/reference/using-api/server-side-apply).
+server notes in managedFields whose each field is: whoever changes or removes one takes it from us, and whoever adds one
+takes nothing (https://kubernetes.io/docs/reference/using-api/server-side-apply).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from json import loads
 from typing import Any
 
+from gpustack.ask.api import ABSENT
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kube import entries
-from gpustack.probes.monitoring import ABSENT
 
 MANAGER = "gpustack"
 LABEL, DIGEST = "app.kubernetes.io/managed-by", "gpustack/digest"
 OURS = f"labelSelector={LABEL}%3D{MANAGER}"
 KEEP = (
     "metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.managedFields.manager",
-    "metadata.managedFields.subresource",
+    "metadata.managedFields.subresource", "metadata.managedFields.fieldsV1",
 )  # fmt: skip
+Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Applied:
-    """`digest` is of what we applied, `others` are those who wrote to it beside us."""
+    """`digest` is of what we applied, `fields` are the paths that are ours, `others` those who wrote to it beside us."""
 
     digest: str
+    fields: tuple[Path, ...]
     others: tuple[str, ...]
 
 
@@ -41,10 +45,23 @@ def applied(answer: Answer) -> Mapping[str, Applied] | None:
 
 def one(metadata: dict[str, Any]) -> Applied:
     """A controller that writes a status is none that changes the object."""
-    writers = {
-        str(entry.get("manager", "")) for entry in metadata.get("managedFields", ()) if not entry.get("subresource")
-    }
-    return Applied(str(metadata.get("annotations", {}).get(DIGEST, "")), tuple(sorted(writers - {MANAGER})))
+    written: dict[str, set[Path]] = {}
+    for entry in metadata.get("managedFields", ()):
+        if not entry.get("subresource"):
+            written.setdefault(str(entry["manager"]), set()).update(leaves(entry.get("fieldsV1", {})))
+    digest = str(metadata.get("annotations", {}).get(DIGEST, ""))
+    return Applied(digest, tuple(sorted(written.pop(MANAGER, ()))), tuple(sorted(written)))
+
+
+def leaves(fields: Mapping[str, Any], path: Path = ()) -> Iterator[Path]:
+    """Of a fieldsV1: `f:NAME` is a field, `k:{"KEY":"VALUE"}` the entry of a list with that key, `.` the thing itself."""
+    inner = {key: value for key, value in fields.items() if key != "."}
+    if not inner and path:
+        yield path
+    for key, value in inner.items():
+        kind, _, name = key.partition(":")
+        named = ",".join(map(str, loads(name).values())) if kind == "k" else name
+        yield from leaves(value, (*path, named))
 
 
 def probe(id: str, path: str) -> Probe[Mapping[str, Applied] | None]:

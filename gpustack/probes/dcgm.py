@@ -7,9 +7,10 @@ since.
 from dataclasses import dataclass
 from json import loads
 
+from gpustack.ask.api import ABSENT
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kube import entries
-from gpustack.probes.monitoring import ABSENT, instant
+from gpustack.probes.monitoring import instant
 
 EXPORTER = "nvidia-dcgm-exporter"
 APP = {"app": EXPORTER}

@@ -7,9 +7,9 @@ and reasons of a ClusterPolicy: NVIDIA/gpu-operator internal/conditions.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from gpustack.ask.api import ABSENT
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kube import entries
-from gpustack.probes.monitoring import ABSENT
 from gpustack.probes.read import number
 from gpustack.probes.workloads import probe as workloads
 

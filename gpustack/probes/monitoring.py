@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from json import loads
 from urllib.parse import quote
 
+from gpustack.ask.api import ABSENT
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kube import entries
 
 GROUP = "monitoring.coreos.com"
 VERSION = "operator.prometheus.io/version"
-ABSENT = "could not find the requested resource"
 
 
 @dataclass(frozen=True)

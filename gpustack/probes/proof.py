@@ -78,7 +78,7 @@ def node(entry: Any) -> GpuNode:
     fine = ready is not None and ready["status"] == "True"
     product = labels.get("nvidia.com/gpu.product", "")
     replicas = int(labels.get("nvidia.com/gpu.replicas", "1") or "1")
-    mig = "-MIG-" in product or any(name.startswith(MIG) for name, count in capacity.items() if int(count))
+    mig = "-MIG-" in product or any(int(count) for name, count in capacity.items() if name.startswith(MIG))
     count = labels.get("nvidia.com/gpu.count")
     offered = int(capacity.get(GPU, "0"))
     return GpuNode(

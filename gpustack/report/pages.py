@@ -1,4 +1,4 @@
-"""The manual: one page per step (its module's docstring), check (its function's) and error (gpustack/pages/*.yaml)."""
+"""The manual: a page per step (its module's docstring), check (its function's), error (gpustack/pages) and alert."""
 
 import inspect
 import sys
@@ -11,6 +11,7 @@ from textwrap import fill
 from gpustack.ask.judge import Check
 from gpustack.config.complaint import nearest
 from gpustack.errors import UsageError
+from gpustack.report.alert_pages import PREFIX, alerts, of_alert
 from gpustack.steps import STEPS
 from gpustack.steps.step import Step
 
@@ -49,7 +50,8 @@ def name_of(check: Check) -> str:
 
 
 def explain(wanted: str) -> str:
-    """The page of a step, a check (`step/check`, or its name where only one has it) or an error reference.
+    """The page of a step, a check (`step/check`, or its name where only one has it), an error reference or an alert
+    (`alert-gpulost`, or GpuLost).
 
     Raises UsageError with the nearest spelling.
     """
@@ -58,10 +60,13 @@ def explain(wanted: str) -> str:
         return "\n".join(of_step(step))
     if page := errors.get(wanted):
         return "\n".join(of_page(wanted, page))
+    alert = PREFIX + wanted.lower().removeprefix(PREFIX)
+    if alert in alerts():
+        return "\n".join(of_alert(alert, alerts()[alert]))
     named = [name for name in known if wanted in (name, name.partition("/")[2])]
     if len(named) == 1:
         return "\n".join(of_check(named[0], *known[named[0]]))
-    everything = [*steps, *known, *errors]
+    everything = [*steps, *known, *errors, *alerts()]
     near = nearest(wanted, everything)
     why = f"Several have this name: {', '.join(named)}" if named else f"Did you mean {near}?" if near else ""
     hint = f"gpustack explain {named[0] if named else near}".rstrip()
@@ -74,6 +79,8 @@ def contents() -> str:
     lines += [entry(step.id, first(document(step))) for step in STEPS]
     lines += ["", "Checks"]
     lines += [entry(name, first(check.__doc__ or "")) for name, (_, check) in checks().items()]
+    lines += ["", "Alerts"]
+    lines += [entry(name, alert.name) for name, alert in alerts().items()]
     lines += ["", "Errors"]
     lines += [entry(reference, page.title) for reference, page in sorted(error_pages().items())]
     return "\n".join(lines) + "\n"

@@ -2,11 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpustack.ask.judge import Mismatch, said
-from gpustack.probes.applied import DIGEST, LABEL, MANAGER, Applied
+from gpustack.probes.applied import DIGEST, LABEL, MANAGER, Applied, Path
 
 Object = dict[str, Any]
 
@@ -31,8 +31,29 @@ def differing(what: str, wanted: Sequence[Object], found: Mapping[str, Applied] 
             wrong.setdefault("missing", []).append(metadata["name"])
         elif is_now.digest != metadata["annotations"][DIGEST]:
             wrong.setdefault("of another content", []).append(metadata["name"])
-        elif is_now.others:
-            wrong.setdefault(f"changed by {said(is_now.others)}", []).append(metadata["name"])
+        elif not kept(one, is_now):
+            wrong.setdefault(f"changed by {said(is_now.others or 'somebody')}", []).append(metadata["name"])
     if not wrong:
         return None
     return Mismatch(what, "as we bring them", "; ".join(f"{said(names)} {how}" for how, names in wrong.items()))
+
+
+def kept(wanted: Object, found: Applied) -> bool:
+    """Every field that we applied is ours still, by itself or with all that it is in."""
+    metadata = {key: wanted["metadata"][key] for key in ("labels", "annotations")}
+    content = {key: value for key, value in wanted.items() if key not in ("apiVersion", "kind", "metadata")}
+    return all(
+        any(path[: len(field)] == field[: len(path)] for field in found.fields)
+        for path in paths({"metadata": metadata, **content})
+    )
+
+
+def paths(value: Any, path: Path = ()) -> Iterator[Path]:
+    """Of every field, as the API server tells them apart: of a list, those of its entries where each has a name."""
+    if isinstance(value, list) and value and all(isinstance(entry, dict) and "name" in entry for entry in value):
+        value = {entry["name"]: entry for entry in value}
+    if not isinstance(value, dict) or not value:
+        yield path
+        return
+    for key, inner in value.items():
+        yield from paths(inner, (*path, key))

@@ -1,6 +1,7 @@
 """Which hosts have GPUs, and which node is whose: what the PCI bus of hosts says beside what Kubernetes says."""
 
-from gpustack.ask.judge import Cure, Mismatch
+from gpustack.ask.judge import Cure, Mismatch, said
+from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.probes.gpu import GPU_DEVICES
@@ -9,24 +10,29 @@ from gpustack.probes.system import IDENTITY
 
 
 def expected(here: View) -> dict[str, int]:
-    """GPUs by host, of those hosts that have some and could be asked."""
-    found = {}
-    for host in here.hosts:
-        there = here.on(host.name)
-        if there.reached and there.told(GPU_DEVICES) and (count := len(there[GPU_DEVICES])):
-            found[host.name] = count
+    """GPUs by host, of those hosts that have some and could be asked. Raises FactUnavailable where none is known and a
+    host that was reached cannot tell: it may have some."""
+    away = silent(here)
+    there = {host.name: here.on(host.name) for host in here.hosts if host.name not in away}
+    found = {host: len(view[GPU_DEVICES]) for host, view in there.items() if view[GPU_DEVICES]}
+    unclear = [host for host in away if here.on(host).reached]
+    if unclear and not found:
+        raise FactUnavailable(f"{said(unclear)} cannot tell whether there are GPUs, and no other host has any")
     return found
+
+
+def silent(here: View) -> list[str]:
+    """The hosts that were not reached, or cannot tell which GPUs they have or who they are. The steps of hosts judge
+    them for that; no other host has to suffer for it."""
+    views = (here.on(host.name) for host in here.hosts)
+    return [view.where for view in views if not (view.reached and view.told(GPU_DEVICES) and view.told(IDENTITY))]
 
 
 def gpu_nodes(here: View) -> dict[str, GpuNode]:
     """The nodes of the hosts that have GPUs, by host; a host is the node that has its machine-id."""
     nodes = {node.machine_id: node for node in here[GPU_NODES]}
-    found = {}
-    for host in expected(here):
-        there = here.on(host)
-        if there.told(IDENTITY) and (node := nodes.get(there[IDENTITY].machine_id)):
-            found[host] = node
-    return found
+    ids = {host: here.on(host)[IDENTITY].machine_id for host in expected(here)}
+    return {host: nodes[machine_id] for host, machine_id in ids.items() if machine_id in nodes}
 
 
 def sharing(here: View, host: Host) -> tuple[str, int]:

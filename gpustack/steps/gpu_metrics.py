@@ -61,13 +61,13 @@ def monitor(here: View) -> Mismatch | None:
 
 
 def series(here: View) -> Mismatch | None:
-    """Prometheus has a series of every GPU of every host, by its UUID, from one scrape job."""
-    nodes, wrong = gpu_nodes(here), {}
-    if not expected(here):
+    """Prometheus has a series of every GPU of every node, by its UUID, from one scrape job."""
+    counts, wrong = expected(here), {}
+    if not counts:
         return None
     found = here[SERIES]
-    for host, count in expected(here).items():
-        of_host = [one for one in found if host in nodes and one.host == nodes[host].name]
+    for host, node in gpu_nodes(here).items():
+        count, of_host = counts[host], [one for one in found if one.host == node.name]
         uuids = {one.uuid for one in of_host}
         jobs = {one.job for one in of_host}
         if len(uuids) != count:

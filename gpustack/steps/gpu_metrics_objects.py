@@ -3,6 +3,7 @@
 from typing import Any
 
 from gpustack.ask.view import View
+from gpustack.probes.applied import LABEL, MANAGER
 from gpustack.probes.dcgm import APP
 from gpustack.steps.gpu_metrics import OURS, wanted_monitor
 from gpustack.steps.gpu_operator_values import COUNTERS, COUNTERS_KEY, counters
@@ -18,8 +19,10 @@ def wanted(here: View) -> dict[str, Any]:
 
 
 def config_map(here: View) -> dict[str, Any]:
+    """The operator's release brings it as well, with labels of Helm's: we set none, or each would undo the other's."""
     data = {COUNTERS_KEY: counters(here.spec.gpu.metrics.counters)}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": named(here, COUNTERS), "data": data}
+    metadata = {"name": COUNTERS, "namespace": here.spec.gpu.namespace}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 
 
 def monitor(here: View) -> dict[str, Any]:
@@ -28,12 +31,5 @@ def monitor(here: View) -> dict[str, Any]:
     endpoint = {"port": PORT, "path": "/metrics", "interval": interval, "honorLabels": False}
     spec = {"jobLabel": "app", "selector": {"matchLabels": dict(APP)}, "endpoints": [endpoint]}
     kind = {"apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor"}
-    return {**kind, "metadata": named(here, OURS), "spec": spec}
-
-
-def named(here: View, name: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "namespace": here.spec.gpu.namespace,
-        "labels": {"app.kubernetes.io/managed-by": "gpustack"},
-    }
+    metadata = {"name": OURS, "namespace": here.spec.gpu.namespace, "labels": {LABEL: MANAGER}}
+    return {**kind, "metadata": metadata, "spec": spec}

@@ -86,13 +86,10 @@ def policy(here: View) -> Mismatch | None:
 
 
 def labels(here: View) -> Mismatch | None:
-    """Every host with GPUs has a node that the operator knows as one with GPUs."""
+    """The operator knows the node of every host with GPUs as one with GPUs. A host that is no node is the matter of the
+    step workers."""
     nodes = gpu_nodes(here)
-    wrong = {
-        host: "no node has its machine-id" if host not in nodes else f"no label {PRESENT}"
-        for host in expected(here)
-        if host not in nodes or nodes[host].labels.get(PRESENT) != "true"
-    }
+    wrong = {host: f"no label {PRESENT}" for host, node in nodes.items() if node.labels.get(PRESENT) != "true"}
     return on_hosts("nodes with GPUs", f"labelled {PRESENT}=true", wrong, passing=True)
 
 
@@ -101,10 +98,11 @@ def operands(here: View) -> Mismatch | None:
     if not expected(here):
         return None
     running = here[GPU_DEPLOYMENTS].get("gpu-operator")
-    if running is None or not running.runs:
-        return Mismatch("gpu-operator", "running", "not running" if running else "nothing", passing=running is not None)
+    if running is None or not running.runs or not running.ready:
+        told = "nothing" if running is None else "not running" if running.wanted else "scaled to nothing"
+        return Mismatch("gpu-operator", "running", told, passing=told == "not running")
     found = here[GPU_DAEMON_SETS]
-    count = len(expected(here))
+    count = len(gpu_nodes(here))
     missing = [name for name in OPERANDS if name not in found]
     down = [
         f"{name} {found[name].ready} of {max(found[name].wanted, count)}"

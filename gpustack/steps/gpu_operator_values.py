@@ -7,7 +7,8 @@ from gpustack.ask.view import View
 from gpustack.config.resolved import driver_version_of
 from gpustack.config.shipped import values as shipped
 from gpustack.config.values import merged, ours
-from gpustack.steps.gpu_hosts import expected, sharing
+from gpustack.probes.gpu_cluster import GPU_DAEMON_SETS
+from gpustack.steps.gpu_hosts import expected, sharing, silent
 from gpustack.steps.gpu_mode import mode
 from gpustack.steps.release import Release
 
@@ -15,6 +16,7 @@ CHART = "gpu-operator"
 COUNTERS = "gpustack-dcgm-counters"
 COUNTERS_KEY = "dcgm-metrics.csv"
 SHARING = "gpustack-device-plugin"
+DRIVER = "nvidia-driver-daemonset"  # of a pool of nodes: with a suffix
 WHOLE = "none"
 
 
@@ -51,8 +53,13 @@ def driver(here: View) -> dict[str, Any]:
 
 
 def drivers_in_containers(here: View) -> bool:
-    """Whether some host with GPUs gets its driver from the operator."""
-    return any(mode(here.on(host)) == "container" for host in expected(here))
+    """Whether some host with GPUs gets its driver from the operator. A host that cannot be asked keeps what it has: no
+    driver is taken from under its pods because it is away for a moment."""
+    if any(mode(here.on(host)) == "container" for host in expected(here)):
+        return True
+    if here.spec.gpu.driver.mode != "auto" or not silent(here):
+        return False
+    return any(name.startswith(DRIVER) for name in here[GPU_DAEMON_SETS])
 
 
 def device_plugin(here: View) -> dict[str, Any]:
@@ -87,8 +94,9 @@ def own_counters() -> str:
 
 def counters(more: tuple[str, ...]) -> str:
     """The exporter's CSV: our set, and the fields that the spec adds."""
-    known = own_counters()
-    return known + "".join(f"{name}, gauge, asked for by the spec\n" for name in more if f"{name}," not in known)
+    own = own_counters()
+    known = {line.partition(",")[0] for line in own.splitlines()}
+    return own + "".join(f"{name}, gauge, asked for by the spec\n" for name in dict.fromkeys(more) if name not in known)
 
 
 def seconds(duration: str) -> int:

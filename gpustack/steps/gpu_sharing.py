@@ -14,7 +14,7 @@ documentation, gpu-sharing and gpu-operator-mig.
 
 from typing import Any
 
-from gpustack.ask.judge import Mismatch
+from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -58,11 +58,14 @@ def labels(here: View) -> Mismatch | None:
     nodes, wrong = gpu_nodes(here), {}
     by_name = {host.name: host for host in here.hosts}
     for host, node in nodes.items():
-        for label, value in wanted_labels(here, by_name[host]).items():
-            found = node.labels.get(label, "")
+        others = [
+            f"{label}={node.labels.get(label) or 'none'} instead of {value or 'none'}"
+            for label, value in wanted_labels(here, by_name[host]).items()
             # The MIG manager leaves its own word for no layout.
-            if found != value and (label, value, found) != (MIG, "", OFF):
-                wrong[host] = f"{label}={found or 'none'} instead of {value or 'none'}"
+            if node.labels.get(label, "") != value and (label, value, node.labels.get(label)) != (MIG, "", OFF)
+        ]
+        if others:
+            wrong[host] = said(others)
     return on_hosts("labels of GPU nodes", "those of the way of sharing", wrong)
 
 

@@ -9,6 +9,9 @@ OPERATORS = 'deployment=~"gpu-operator|.*node-feature-discovery-(master|gc)"'
 
 # Bounds of apiserver_client_certificate_expiration_seconds, as Prometheus writes them; between two it would be a guess.
 EXPIRING = {"7d": "604800", "30d": "2.592e+06"}
+# Who is given a certificate for hours (a proof, a person) is not about to lose one.
+SHORT = "86400"
+CLIENTS = "apiserver_client_certificate_expiration_seconds_bucket"
 
 
 def nodes() -> list[Rule]:
@@ -118,9 +121,9 @@ def certificates() -> list[Rule]:
     within = [
         Rule(
             "gpustack:cluster_client_certificates_expiring:rate5m",
-            f'sum(rate(apiserver_client_certificate_expiration_seconds_bucket{{le="{bound}"}}[5m]))',
+            f'sum(rate({CLIENTS}{{le="{bound}"}}[5m])) - sum(rate({CLIENTS}{{le="{SHORT}"}}[5m]))',
             {"within": days},
-            why="Requests per second whose client certificate ends within these days." if days == "7d" else "",
+            why="Requests per second whose client certificate ends within these days, but not within one." if days == "7d" else "",
         )
         for days, bound in EXPIRING.items()
     ]

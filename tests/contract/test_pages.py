@@ -1,4 +1,4 @@
-"""`gpustack explain` has a page for all that is named to people: errors, reasons of refusal, hints, steps, checks."""
+"""`gpustack explain` has a page for all that is named to people: errors, refusals, hints, steps, checks, alerts."""
 
 import ast
 import re
@@ -11,9 +11,11 @@ import pytest
 import yaml
 
 from gpustack.errors import UsageError
-from gpustack.report import pages
+from gpustack.report import alert_pages, pages
+from gpustack.report.alert_pages import PREFIX, alerts
 from gpustack.report.pages import PAGES, checks, contents, error_pages, explain
 from gpustack.steps import STEPS
+from gpustack.steps.alerts import groups
 
 PACKAGE = PAGES.parent
 ROLES = [path for kind in ("*.yml", "*.sh") for path in sorted((PACKAGE.parent / "playbooks").rglob(kind))]
@@ -75,7 +77,8 @@ def test_every_page_is_of_something_that_is_said() -> None:
 
 
 def test_pages_that_are_advised_exist() -> None:
-    known = {*error_pages(), *checks(), *(step.id for step in STEPS)}
+    # The name of an alert is joined to the prefix when the rules are made; see the test of annotations below.
+    known = {*error_pages(), *checks(), *(step.id for step in STEPS), PREFIX}
     files = {path: (PACKAGE / path).read_text() for path in sources()} | {str(path): path.read_text() for path in TEXTS}
     advised = {(path, name) for path, text in files.items() for name in ADVICE.findall(text)}
     assert advised
@@ -121,6 +124,26 @@ def test_a_check_is_found_by_its_own_name_where_only_one_has_it() -> None:
     assert f"/{alone}: a check of" in explain(alone)
 
 
+def rules() -> list[dict[str, Any]]:
+    """Alerts, as they are put into the cluster."""
+    return [rule for found in groups("").values() for group in found for rule in group["rules"] if "alert" in rule]
+
+
+def test_every_alert_names_its_own_page() -> None:
+    named = {(rule["alert"], rule["annotations"]["runbook"]) for rule in rules()}
+    assert named == {(alert.name, f"gpustack explain {name}") for name, alert in alerts().items()}
+
+
+@pytest.mark.parametrize("name", alerts())
+def test_the_page_of_an_alert_is_its_section(name: str) -> None:
+    said, alert = explain(name), alerts()[name]
+    assert explain(alert.name) == said
+    assert max(len(line) for line in said.splitlines()) <= alert_pages.WIDTH
+    words = re.findall(r"\w+", alert.text)
+    assert all(word in said for word in words)
+    assert "|" not in said
+
+
 def test_unknown_names_get_the_nearest_spelling() -> None:
     with pytest.raises(UsageError) as raised:
         explain("contanerd")
@@ -129,5 +152,5 @@ def test_unknown_names_get_the_nearest_spelling() -> None:
 
 def test_the_list_has_everything() -> None:
     said = contents()
-    assert all(f"  {name}" in said for name in (*(step.id for step in STEPS), *checks(), *error_pages()))
+    assert all(f"  {name}" in said for name in (*(step.id for step in STEPS), *checks(), *error_pages(), *alerts()))
     assert max(len(line) for line in said.splitlines()) <= 80

@@ -40,7 +40,9 @@ def tracked(*folders: str) -> set[str]:
 
 def test_wheel_holds_every_tracked_file_of_the_product(wheel: Path) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
-    wanted = tracked("gpustack") | {f"gpustack/_data/{name}" for name in tracked("playbooks", "values")}
+    wanted = tracked("gpustack") | {
+        f"gpustack/_data/{name}" for name in tracked("playbooks", "values", "docs/alerts.md")
+    }
     assert sorted(wanted - inside) == []
     assert "gpustack/py.typed" in inside
 
@@ -53,6 +55,7 @@ def test_wheel_holds_no_tests(wheel: Path) -> None:
 def test_commands_run_from_it(installed: Path, tmp_path: Path) -> None:
     assert run(installed / "gpustack", "version", cwd=tmp_path).strip()
     assert "containerd" in run(installed / "gpustack", "explain", "containerd", cwd=tmp_path)
+    assert "nvidia-smi -L" in run(installed / "gpustack", "explain", "alert-gpulost", cwd=tmp_path)
 
 
 def test_shipped_data_is_found_in_it(installed: Path, tmp_path: Path) -> None:

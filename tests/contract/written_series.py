@@ -19,6 +19,7 @@ OTHERS = (
     'kube_daemonset_status_number_ready{namespace="gpu-operator",daemonset="nvidia-dcgm-exporter"}',
     'gpu_operator_reconciliation_status{pod="gpu-operator"}',
     'kubelet_certificate_manager_client_ttl_seconds{node="gpu1"}',
+    'apiserver_client_certificate_expiration_seconds_bucket{le="86400"}',
     'apiserver_client_certificate_expiration_seconds_bucket{le="604800"}',
     'apiserver_client_certificate_expiration_seconds_bucket{le="2.592e+06"}',
 )

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from gpustack.config.example import HOSTS, SPEC, example
 from gpustack.config.host import HostSpec
 from gpustack.config.inventory import load
-from gpustack.config.resolved import containerd_version_of, fingerprint_of, kubernetes_version_of
+from gpustack.config.resolved import containerd_version_of, driver_version_of, fingerprint_of, kubernetes_version_of
 from gpustack.config.spec import Fingerprints, Spec
 
 SHIPPED = Path(__file__).parents[3] / "inventories" / "example"
@@ -64,10 +64,14 @@ def test_with_all_defaults_uncommented_it_loads_and_means_the_same(tmp_path: Pat
     found = load(written(tmp_path / "all", texts))
     spoken = Spec()
     kubernetes = {"version": kubernetes_version_of(spoken), "endpoint": "kube.example.com:6443"}
+    driver = spoken.gpu.driver.model_copy(update={"version": driver_version_of(spoken)})
+    receiver = spoken.alerts.receiver.model_copy(update={"secret_file": "~/alerts-webhook-url"})
     assert found.spec == spoken.model_copy(
         update={
             "kubernetes": spoken.kubernetes.model_copy(update=kubernetes),
             "containerd": spoken.containerd.model_copy(update={"version": containerd_version_of(spoken)}),
+            "gpu": spoken.gpu.model_copy(update={"driver": driver}),
+            "alerts": spoken.alerts.model_copy(update={"receiver": receiver}),
             "fingerprints": Fingerprints(**{name: fingerprint_of(spoken, name) for name in Fingerprints.model_fields}),
         }
     )

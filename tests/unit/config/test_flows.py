@@ -25,6 +25,9 @@ def test_settings_steer_them() -> None:
     quiet = Spec.model_validate({"kubernetes": {"metrics_bind": "127.0.0.1"}, "flannel": {"backend": "host-gw"}})
     assert ports(quiet, "nodes") == {"tcp 10250", "tcp 9100", "tcp 8081"}
     assert "udp 4789" in ports(Spec.model_validate({"flannel": {"port": 4789}}), "nodes")
+    elsewhere = Spec.model_validate({"monitoring": {"node_exporter_port": 9101}})
+    assert "tcp 9101" in ports(elsewhere, "pods")
+    assert "tcp 9100" not in ports(elsewhere, "pods")
 
 
 def test_addresses_by_kind() -> None:

@@ -4,6 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,12 @@ from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
+from gpustack.probes.applied import DIGEST, MANAGER
+from gpustack.rollout.overlay import of_cluster
 from gpustack.rollout.plan import StepState, plan
+from gpustack.steps.alerts import groups
 from gpustack.steps.step import Step
+from tests.unit.probes.test_cases import known
 
 CASES = Path(__file__).parents[2] / "cases"
 K1 = Host("k1", "10.78.0.11", groups=frozenset({CONTROL_PLANE}))
@@ -52,26 +58,84 @@ def units(kubelet: str) -> Answer:
     return said("units.services", f"Id=containerd.service\n{ACTIVE}\n\nId=kubelet.service\n{kubelet}\n")
 
 
-def healthy() -> dict[tuple[str, str], Answer]:
+@cache
+def base() -> dict[tuple[str, str], Answer]:
+    """As they were recorded: of the control plane and the cluster, and of the worker."""
     found = {
-        (path.name, CLUSTER if path.name.startswith("kube.") else "k1"): recorded(path.name, "control-plane")
+        (path.name, CLUSTER if known()[path.name].where == "cluster" else "k1"): recorded(path.name, "control-plane")
         for path in CASES.iterdir()
         if (path / "control-plane.json").exists()
     }
-    for probe in ("kubeadm.settings", "kubeadm.join-token", "flannel.daemon-set", "flannel.net-conf"):
-        found[probe, CLUSTER] = found.pop((probe, "k1"))
     for probe in ("kubeadm.files", "kubeadm.certificates", "kubeadm.listening", "kubelet.health", "flannel.host"):
         found[probe, "k2"] = recorded(probe, "worker")
-    for host, machine in (("k1", "121ca0afe03a40a488e2456beddcd32a"), ("k2", "ba0ba3be313041508437d607678a4fb3")):
+    found["storage.classes", CLUSTER] = recorded("storage.classes", "local-path")
+    found["storage.provisioner", CLUSTER] = recorded("storage.provisioner", "local-path")
+    machines = {"k1": "121ca0afe03a40a488e2456beddcd32a", "k2": "ba0ba3be313041508437d607678a4fb3"}
+    for host, system in (("k1", "debian-12"), ("k2", "debian-13")):
         found["units.services", host] = units(ACTIVE)
-        found["system.identity", host] = said("system.identity", f"{machine}\n\n")
+        found["system.identity", host] = said("system.identity", f"{machines[host]}\n\n")
+        found["network.listeners", host] = recorded("network.listeners", f"monitored-{system}")
+        found["gpu.devices", host] = recorded("gpu.devices", "none")
     return found
 
 
-def snapshot(answers: Answers, spec: Mapping[str, Any], hosts: Sequence[Host]) -> Snapshot:
-    placed = {key: replace(answer, where=key[1]) for key, answer in (healthy() | dict(answers)).items()}
-    inventory = Inventory(Path("hosts.yml"), tuple(hosts), Spec.model_validate(SPEC | dict(spec)))
+def healthy() -> dict[tuple[str, str], Answer]:
+    """With what this release brings for the recorded spec: releases and objects have its digests."""
+    return dict(brought())
+
+
+@cache
+def brought() -> dict[tuple[str, str], Answer]:
+    return stamped(base())
+
+
+def stamped(answers: Answers) -> dict[tuple[str, str], Answer]:
+    """Where the recorded cluster has a release or an object of ours, it has it as this tree would bring it."""
+    wanted = of_cluster(taken(answers, SPEC, (K1, K2)))
+    digests = {release["name"]: release["digest"] for release in wanted["gpustack_releases"].values()}
+    objects = [one for step in wanted["gpustack_objects"].values() for one in step.get("objects", ())]
+    stamps = {one["metadata"]["name"]: one for one in objects if DIGEST in one["metadata"].get("annotations", {})}
+    found = dict(answers)
+
+    def release(metadata: dict[str, Any]) -> None:
+        metadata["labels"]["gpustack-digest"] = digests[metadata["labels"]["name"]]
+
+    def applied(metadata: dict[str, Any]) -> None:
+        if one := stamps.get(metadata["name"]):
+            metadata["annotations"][DIGEST] = one["metadata"]["annotations"][DIGEST]
+            metadata["managedFields"] = [{"manager": MANAGER, "fieldsV1": owned(one)}]
+
+    for probe, stamp in (("helm.releases", release), ("applied.config-maps", applied), ("applied.rules", applied)):
+        listed = json.loads(found[probe, CLUSTER].out)
+        for entry in listed["items"]:
+            stamp(entry["metadata"])
+        found[probe, CLUSTER] = replace(found[probe, CLUSTER], out=json.dumps(listed, separators=(",", ":")))
+    rules = [(group["name"], len(group["rules"])) for group in chain.from_iterable(groups("").values())]
+    result = [{"metric": {"rule_group": f"x;{name}"}, "value": [0, str(count)]} for name, count in rules]
+    loaded = {"status": "success", "data": {"resultType": "vector", "result": result}}
+    return found | {("alerting.loaded", CLUSTER): said("alerting.loaded", json.dumps(loaded))}
+
+
+def owned(applied: dict[str, Any]) -> dict[str, Any]:
+    """The fieldsV1 of one who applied it: a ConfigMap, or a PrometheusRule, whose groups are a list by name."""
+    metadata = {f"f:{part}": {f"f:{key}": {} for key in applied["metadata"][part]} for part in ("labels", "annotations")}
+    if "data" in applied:
+        return {"f:metadata": metadata, "f:data": {f"f:{key}": {} for key in applied["data"]}}
+    groups = {
+        f"k:{json.dumps({'name': group['name']})}": {".": {}, **{f"f:{key}": {} for key in group}}
+        for group in applied["spec"]["groups"]
+    }
+    return {"f:metadata": metadata, "f:spec": {"f:groups": groups}}
+
+
+def taken(answers: Answers, spec: Mapping[str, Any], hosts: Sequence[Host]) -> Snapshot:
+    placed = {key: replace(answer, where=key[1]) for key, answer in answers.items()}
+    inventory = Inventory(Path("hosts.yml"), tuple(hosts), Spec.model_validate(spec))
     return Snapshot(TAKEN, inventory, {host.name: Reach(host.name) for host in hosts}, placed)
+
+
+def snapshot(answers: Answers, spec: Mapping[str, Any], hosts: Sequence[Host]) -> Snapshot:
+    return taken(healthy() | dict(answers), SPEC | dict(spec), hosts)
 
 
 def states(

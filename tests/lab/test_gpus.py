@@ -1,0 +1,134 @@
+"""From bare hosts to a proven chain, GPU by GPU: monitoring and simulated GPUs on Debian 12 and 13.
+
+The tests of this file stand in the order of the story and share one lab.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gpustack import lab
+from tests.lab.conftest import Run
+from tests.lab.monitored import apply, gpus, kubectl, labels, query
+from tests.lab.witness import until
+
+pytestmark = [pytest.mark.lab, pytest.mark.short]
+
+JOBS = {
+    "apiserver", "coredns", "gpu-operator", "kube-controller-manager", "kube-etcd", "kube-proxy", "kube-scheduler",
+    "kube-state-metrics", "kubelet", "monitoring-alertmanager", "monitoring-grafana", "monitoring-operator",
+    "monitoring-prometheus", "node-exporter", "nvidia-dcgm-exporter",
+}  # fmt: skip
+LINKS = ("kernel", "series", "panel")
+
+
+@pytest.fixture(scope="module")
+def two(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
+    made = make_lab("gpus", ["debian-12", "debian-13"], monitored=True, gpus="2")
+    gpustack("install", "-i", made.inventory, "--yes", limit=1500)
+    return made
+
+
+def proof(two: lab.Lab, gpustack: Run, code: int | None = 0) -> dict[tuple[str, int], dict[str, str]]:
+    """Outcome by link, by host and index of the GPU."""
+    told = json.loads(gpustack("prove", "-i", two.inventory, "-o", "json", code=code, limit=400).stdout)
+    assert told["schema"] == "gpustack/proof/v1"
+    return {place(two, row): {link["link"]: link["outcome"] for link in row["links"]} for row in told["gpus"]}
+
+
+def place(two: lab.Lab, row: dict[str, Any]) -> tuple[str, int]:
+    """By the UUID that the lab gave it, not by what the cluster calls it."""
+    for host in ("host1", "host2"):
+        for index, gpu in enumerate(two.gpus(host)):
+            if gpu.uuid == row["uuid"]:
+                return host, index
+    return row["node"], -1
+
+
+EVERY = {(host, index) for host in ("host1", "host2") for index in (0, 1)}
+WHOLE = dict.fromkeys(LINKS, "holds")
+
+
+def test_again_nothing_to_do(two: lab.Lab, gpustack: Run) -> None:
+    assert "nothing to do" in gpustack("install", "-i", two.inventory, "--yes").stdout
+
+
+def test_every_gpu_is_proven(two: lab.Lab, gpustack: Run) -> None:
+    assert proof(two, gpustack) == dict.fromkeys(EVERY, WHOLE)
+    assert "gpustack-proof" not in kubectl(two, "get", "namespaces", "--field-selector", "status.phase=Active")
+
+
+def test_every_target_is_up_and_no_alert_but_watchdog(two: lab.Lab) -> None:
+    """Pending counts as well: what is only not firing yet would fire on every fresh cluster."""
+    up = until("all jobs are there", lambda: labels(two, "up", "job") >= {(job,) for job in JOBS})
+    assert up
+    assert query(two, "up == 0") == []
+    until("no alert is pending", lambda: labels(two, "ALERTS", "alertname") == {("Watchdog",)}, limit=300)
+
+
+def test_each_gpu_is_scraped_once(two: lab.Lab) -> None:
+    uuids = {gpu.uuid for host in ("host1", "host2") for gpu in two.gpus(host)}
+    assert {uuid for (uuid,) in labels(two, "DCGM_FI_DEV_GPU_TEMP", "UUID")} == uuids
+    assert query(two, "count by (UUID) (DCGM_FI_DEV_GPU_TEMP) > 1") == []
+
+
+@pytest.mark.parametrize("case", ["swapped", "silent"])
+def test_a_broken_link_is_told_and_no_other(two: lab.Lab, gpustack: Run, case: str) -> None:
+    one, other = two.gpus("host1")
+    said = {
+        "swapped": {"host1_0": f"exporter-uuid={other.uuid}", "host1_1": f"exporter-uuid={one.uuid}"},
+        "silent": {"host2_1": "exporter-silent=1"},
+    }[case]
+    with gpus(two, **said):
+        until("the exporter shows it", lambda: shows(two, case, one.uuid, two.gpus("host2")[1].uuid), limit=90)
+        found = proof(two, gpustack, code=1)
+    wrong = {"swapped": {("host1", 0), ("host1", 1)}, "silent": {("host2", 1)}}[case]
+    assert {at for at, links in found.items() if links["series"] == "broken"} == wrong
+    assert all(links["kernel"] == "holds" for links in found.values())
+    assert all(found[at] == WHOLE for at in EVERY - wrong)
+
+
+def shows(two: lab.Lab, case: str, swapped: str, silent: str) -> bool:
+    if case == "swapped":
+        return labels(two, f'DCGM_FI_DEV_GPU_TEMP{{UUID="{swapped}"}}', "gpu") == {("1",)}
+    return query(two, f'DCGM_FI_DEV_GPU_TEMP{{UUID="{silent}"}}') == []
+
+
+def test_a_gpu_that_is_lost(two: lab.Lab, gpustack: Run) -> None:
+    """The device plugin never takes it back by itself: what to do is said, and heals."""
+    with gpus(two, host2_0="lost"):
+        until("one is not allocatable", lambda: allocatable(two, "host2") == "1", limit=60)
+        found = proof(two, gpustack, code=1)
+        assert all(found[at] == WHOLE for at in EVERY - {("host2", 0)})
+        assert "holds" not in found.get(("host2", 0), {"kernel": "broken"}).values()
+        said = gpustack("plan", "-i", two.inventory, code=1).stdout
+        assert "1 of 2 unhealthy" in said
+    kubectl(two, "-n", "gpu-operator", "delete", "pod", "-l", "app=nvidia-device-plugin-daemonset")
+    until("both are", lambda: allocatable(two, "host2") == "2", limit=120)
+
+
+def allocatable(two: lab.Lab, node: str) -> str:
+    return kubectl(two, "get", "node", node, "-o", r"jsonpath={.status.allocatable.nvidia\.com/gpu}")
+
+
+def test_a_data_source_that_points_elsewhere(two: lab.Lab, gpustack: Run) -> None:
+    words = ("-n", "monitoring", "get", "configmap", "monitoring-grafana-datasource", "-o", "json")
+    there = json.loads(kubectl(two, *words))
+    kept = {**there, "metadata": {key: there["metadata"][key] for key in ("name", "namespace", "labels")}}
+    apply(two, json.loads(json.dumps(kept).replace("monitoring-prometheus.", "nobody.")))
+    try:
+        until("no panel has a value", lambda: {one["panel"] for one in proof(two, gpustack, code=None).values()} <= {
+            "broken", "unknown"}, limit=200)  # fmt: skip
+        found = proof(two, gpustack, code=None)
+    finally:
+        apply(two, kept)
+    assert all((links["kernel"], links["series"]) == ("holds", "holds") for links in found.values())
+
+
+def test_healed_all_is_proven_again(two: lab.Lab, gpustack: Run) -> None:
+    until("series are back", lambda: len(labels(two, "DCGM_FI_DEV_GPU_TEMP", "UUID")) == len(EVERY), limit=120)
+    whole = dict.fromkeys(EVERY, WHOLE)
+    until("all are proven", lambda: proof(two, gpustack, code=None) == whole, limit=200)
+    assert "nothing to do" in gpustack("install", "-i", two.inventory, "--yes").stdout
