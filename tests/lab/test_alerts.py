@@ -99,10 +99,13 @@ def test_a_test_alert_arrives_and_ends(inventory: Path, hook: Webhook, gpustack:
     done = gpustack("alerts", "test", "-i", inventory)
     assert done.stdout.startswith("delivered to gpustack by webhook in ")
     assert SECRET not in done.stdout + done.stderr
-    found = lambda: [alert["status"] for alert in hook.alerts(alertname="GpustackTest")]  # noqa: E731
-    witness.until("its end arrives", lambda: found() == ["firing", "resolved"], limit=60)
+    witness.until("its end arrives", lambda: statuses(hook) == ["firing", "resolved"], limit=60)
     told = json.loads(gpustack("alerts", "test", "-i", inventory, "-o", "json").stdout)
     assert (told["outcome"], told["ways"], told["exit"]["code"]) == ("delivered", ["webhook"], 0)
+
+
+def statuses(hook: Webhook) -> list[str]:
+    return [alert["status"] for alert in hook.alerts(alertname="GpustackTest")]
 
 
 def test_a_broken_gpu_reaches_a_human_and_so_does_its_end(inventory: Path, one: lab.Lab, hook: Webhook) -> None:
