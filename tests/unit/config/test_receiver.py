@@ -66,8 +66,13 @@ def test_all_that_is_missing_is_told_at_once() -> None:
 def test_what_has_no_effect_is_no_setting(file: Path) -> None:
     assert wrong(secret_file=str(file)) == {"secret_file": "a setting without effect, with type none"}
     assert set(wrong(type="webhook", secret_file=str(file), channel="#gpus", user="me")) == {"channel", "user"}
-    (found,) = complaints({"alerts": {"receiver": {"type": "none", "channel": "#gpus"}}})
+    (found,) = complaints({"alerts": {"receiver": {"channel": "#gpus"}}})
     assert found.allowed == "nothing, or type slack"
+
+
+def test_a_receiver_may_be_put_aside(tmp_path: Path) -> None:
+    assert wrong(type="none", secret_file=str(tmp_path / "gone"), channel="#gpus") == {}
+    assert secret_of(Receiver(type="none", secret_file=str(tmp_path / "gone"))) == ""
 
 
 def test_user_and_password_of_mail_go_together(file: Path) -> None:

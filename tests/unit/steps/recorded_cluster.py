@@ -118,7 +118,9 @@ def stamped(answers: Answers) -> dict[tuple[str, str], Answer]:
 
 def owned(applied: dict[str, Any]) -> dict[str, Any]:
     """The fieldsV1 of one who applied it: a ConfigMap, or a PrometheusRule, whose groups are a list by name."""
-    metadata = {f"f:{part}": {f"f:{key}": {} for key in applied["metadata"][part]} for part in ("labels", "annotations")}
+    metadata = {
+        f"f:{part}": {f"f:{key}": {} for key in applied["metadata"][part]} for part in ("labels", "annotations")
+    }
     if "data" in applied:
         return {"f:metadata": metadata, "f:data": {f"f:{key}": {} for key in applied["data"]}}
     groups = {
