@@ -44,11 +44,11 @@ def differing(what: str, wanted: Sequence[Object], found: Mapping[str, Applied] 
 
 
 def kept(wanted: Object, found: Applied) -> bool:
-    """Every field that we applied is ours still, by itself or with all that it is in."""
+    """Every field that we applied is ours still, whole or in parts."""
     metadata = {key: wanted["metadata"][key] for key in ("labels", "annotations")}
     content = {key: value for key, value in wanted.items() if key not in ("apiVersion", "kind", "metadata")}
     return all(
-        any(path[: len(field)] == field[: len(path)] for field in found.fields)
+        any(field[: len(path)] == path for field in found.fields)
         for path in paths({"metadata": metadata, **content})
     )
 
