@@ -30,10 +30,14 @@ def listed(items: list[Any]) -> str:
     return json.dumps({"items": items})
 
 
-def node(host: str, gpus: int = 0, healthy: int | None = None, **labels: str) -> dict[str, Any]:
-    named = {key.replace("__", "/").replace("_", "."): value for key, value in labels.items()}
+def node(
+    host: str,
+    gpus: int = 0,
+    healthy: int | None = None,
+    labels: Mapping[str, str] = {},
+) -> dict[str, Any]:
     return {
-        "metadata": {"name": host, "labels": named},
+        "metadata": {"name": host, "labels": dict(labels)},
         "status": {
             "nodeInfo": {"machineID": MACHINES[host]},
             "capacity": {"nvidia.com/gpu": str(gpus)},
@@ -42,7 +46,7 @@ def node(host: str, gpus: int = 0, healthy: int | None = None, **labels: str) ->
     }
 
 
-PRESENT = {"nvidia_com__gpu_present": "true"}
+PRESENT = {"nvidia.com/gpu.present": "true"}
 
 
 def workload(name: str, wanted: int, ready: int) -> dict[str, Any]:
@@ -85,7 +89,7 @@ def world(spec: Mapping[str, Any] = {}, changed: Found = {}, k1: HostSpec | None
         answers["system.identity", host] = said("system.identity", f"{machine}\n\n")
         answers["gpu.devices", host] = said("gpu.devices", BUS[host])
     cluster = {
-        "gpu.nodes": listed([node("k1", 2, **PRESENT), node("k2")]),
+        "gpu.nodes": listed([node("k1", 2, labels=PRESENT), node("k2")]),
         "gpu.daemon-sets": listed([workload("gpustack-device-plugin", 1, 1), workload("gpustack-dcgm-exporter", 1, 1)]),
         "gpu.cluster-policies": listed([]),
         "helm.releases": listed([]),
@@ -195,7 +199,7 @@ def test_objects_that_somebody_changed() -> None:
     snapshot = world()
     probe = PROBES["DaemonSet"].id
     there = json.loads(snapshot.answers[probe, CLUSTER].out)["items"]
-    restarted = {
+    restarted: dict[str, Any] = {
         "f:spec": {"f:template": {"f:metadata": {"f:annotations": {"f:kubectl.kubernetes.io/restartedAt": {}}}}}
     }
     for item in there:
@@ -210,13 +214,13 @@ def test_objects_that_somebody_changed() -> None:
 
 
 def test_a_node_that_lost_its_gpus_loses_the_label() -> None:
-    nodes = cluster("gpu.nodes", node("k1", 2, **PRESENT), node("k2", **PRESENT))
+    nodes = cluster("gpu.nodes", node("k1", 2, labels=PRESENT), node("k2", labels=PRESENT))
     assert broken(world({}, nodes)) == {"labels": ("k2: labelled, and without GPUs", "install")}
     assert "k2 nvidia.com/gpu.present -" in gpu_plugin.wanted(View(world({}, nodes), CLUSTER))["labels"]
 
 
 def test_a_gpu_that_is_ill_is_for_a_person() -> None:
-    nodes = cluster("gpu.nodes", node("k1", 2, 1, **PRESENT), node("k2"))
+    nodes = cluster("gpu.nodes", node("k1", 2, 1, labels=PRESENT), node("k2"))
     assert broken(world({}, nodes)) == {"allocatable": ("k1: 1 of 2 unhealthy", "operator")}
 
 
