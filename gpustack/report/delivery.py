@@ -27,8 +27,7 @@ WORDS: dict[Outcome, tuple[str, str]] = {
 @dataclass(frozen=True)
 class DeliveryShape:
     """Of `alerts test`. `receivers` and `ways` (webhook, slack, …) are those that Alertmanager chose. `why` is null
-    when it was delivered; `left` is why the alert could not be ended, `stopped` why it was broken off, `next` a
-    command."""
+    when it was delivered; `left` is why the alert was not ended, `stopped` why it was broken off, `next` a command."""
 
     schema: str
     exit: ExitShape

@@ -9,15 +9,20 @@ from gpustack.ask.judge import Mismatch, said
 from gpustack.probes.applied import DIGEST, LABEL, MANAGER, Applied, Path
 
 Object = dict[str, Any]
+# Lists whose entries have another key than their name (x-kubernetes-list-map-keys of the API's types).
+KEYS = {"ports": ("containerPort", "port", "protocol"), "volumeMounts": ("mountPath",)}
 
 
 def stamped(kind: str, api: str, namespace: str, name: str, more: Mapping[str, Any], content: Object) -> Object:
-    """An object of ours. `more` are further labels and annotations, `content` is all beside the metadata."""
+    """An object of ours. `more` are further labels and annotations, `content` is all beside the metadata. An empty
+    namespace is that of no namespace."""
     labels = {LABEL: MANAGER, **more.get("labels", {})}
     annotations = dict(more.get("annotations", {}))
     told = json.dumps([labels, annotations, content], sort_keys=True, separators=(",", ":"))
     annotations[DIGEST] = hashlib.sha256(told.encode()).hexdigest()
-    metadata = {"name": name, "namespace": namespace, "labels": labels, "annotations": annotations}
+    metadata = {"name": name, "labels": labels, "annotations": annotations}
+    if namespace:
+        metadata["namespace"] = namespace
     return {"apiVersion": api, "kind": kind, "metadata": metadata, **content}
 
 
@@ -26,7 +31,7 @@ def differing(what: str, wanted: Sequence[Object], found: Mapping[str, Applied] 
     wrong: dict[str, list[str]] = {}
     for one in wanted:
         metadata = one["metadata"]
-        is_now = (found or {}).get(f"{metadata['namespace']}/{metadata['name']}")
+        is_now = (found or {}).get(f"{metadata.get('namespace', '')}/{metadata['name']}")
         if is_now is None:
             wrong.setdefault("missing", []).append(metadata["name"])
         elif is_now.digest != metadata["annotations"][DIGEST]:
@@ -48,9 +53,11 @@ def kept(wanted: Object, found: Applied) -> bool:
 
 
 def paths(value: Any, path: Path = ()) -> Iterator[Path]:
-    """Of every field, as the API server tells them apart: of a list, those of its entries where each has a name."""
-    if isinstance(value, list) and value and all(isinstance(entry, dict) and "name" in entry for entry in value):
-        value = {entry["name"]: entry for entry in value}
+    """Of every field, as the API server tells them apart: of a list, those of its entries where each has a key."""
+    if isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
+        known = KEYS.get(path[-1] if path else "", ("name",))
+        if all(any(key in entry for key in known) for entry in value):
+            value = {",".join(str(entry[key]) for key in known if key in entry): entry for entry in value}
     if not isinstance(value, dict) or not value:
         yield path
         return

@@ -19,7 +19,7 @@ from tests.unit.steps.recorded_gpus import here, on, world
 ROLES = playbooks() / "roles"
 APPLY = (playbooks() / "files" / "apply.sh").read_text()
 MONITOR = f"{APPLY}\n{(ROLES / 'gpu_metrics' / 'files' / 'monitor.sh').read_text()}"
-LABELS = (ROLES / "gpu_sharing" / "files" / "labels.sh").read_text()
+LABELS = (playbooks() / "files" / "node-labels.sh").read_text()
 # Objects are files: nodes/NODE/LABEL, monitors/NAME. `applied` is what the cluster has of a stream that is applied.
 KUBECTL = r"""#!/bin/sh
 shift 2  # --kubeconfig FILE
