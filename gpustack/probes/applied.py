@@ -26,7 +26,7 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Applied:
-    """`digest` is of what we applied, `fields` are the paths that are ours, `others` who wrote to it beside us."""
+    """`digest` is of what we applied, `fields` are paths that are ours, `others` those who wrote to it beside us."""
 
     digest: str
     fields: tuple[Path, ...]
@@ -55,7 +55,7 @@ def one(metadata: dict[str, Any]) -> Applied:
 
 
 def leaves(fields: Mapping[str, Any], path: Path = ()) -> Iterator[Path]:
-    """Of a fieldsV1: `f:NAME` is a field, `k:{"KEY":"VALUE"}` the entry of a list with that key, `.` the thing."""
+    """Of a fieldsV1: `f:NAME` is a field, `k:{"KEY":"VALUE"}` an entry of a list by its key, `.` the thing itself."""
     inner = {key: value for key, value in fields.items() if key != "."}
     if not inner and path:
         yield path
