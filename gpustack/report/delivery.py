@@ -47,7 +47,7 @@ def delivery(console: Console, done: Delivery, inventory: Inventory) -> None:
     by = f" by {', '.join(done.ways)}" if done.ways else ""
     to = f" to {', '.join(done.receivers)}" if done.receivers else ""
     why = f": {clean(done.why)}" if done.why else ""
-    say(console, f"{word}{clean(by + to)} in {duration(done.seconds)}{why}", style)
+    say(console, f"{word}{clean(to + by)} in {duration(done.seconds)}{why}", style)
     if done.left:
         say(console, f"the alert was not ended: {clean(done.left)}", "yellow")
     following(console, after(done, inventory))
