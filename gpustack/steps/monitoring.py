@@ -97,6 +97,9 @@ def workloads(here: View) -> Mismatch | None:
     missing = [part for part in wanted if part not in found]
     if missing:
         return Mismatch("monitoring", "all of it there", f"no {said(missing)}")
+    # A DaemonSet that nobody has looked at yet wants no pod either: that one is on its way.
+    if idle := [part for part in wanted if part in here[MONITORING_DEPLOYMENTS] and not found[part].wanted]:
+        return Mismatch("monitoring", "all of it running", f"{said(idle)} scaled to nothing")
     down = [f"{part} {found[part].ready} of {found[part].wanted}" for part in wanted if not found[part].runs]
     return Mismatch("monitoring", "all of it running", said(down), passing=True) if down else None
 
