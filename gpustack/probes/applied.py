@@ -34,13 +34,14 @@ class Applied:
 
 
 def applied(answer: Answer) -> Mapping[str, Applied] | None:
-    """By `namespace/name`; None while the API does not know the kind. Raises ValueError for another refusal."""
+    """By `namespace/name`, the first empty for what is in none; None while the API does not know the kind. Raises
+    ValueError for another refusal."""
     if answer.rc:
         if ABSENT in answer.err:
             return None
         raise ValueError(answer.err)
     metadata = [entry["metadata"] for entry in entries(answer)]
-    return {f"{found['namespace']}/{found['name']}": one(found) for found in metadata}
+    return {f"{found.get('namespace', '')}/{found['name']}": one(found) for found in metadata}
 
 
 def one(metadata: dict[str, Any]) -> Applied:
