@@ -32,7 +32,7 @@ def receivers(answer: Answer) -> tuple[str, ...]:
 
 
 def secret(answer: Answer) -> Compared | None:
-    """Whether the Secret holds what the file on our machine holds; None where no secret is wanted."""
+    """Whether the Secret holds what the file on our machine holds; None where none is wanted or no cluster is there."""
     return compared(answer.out.strip()) if answer.out else None
 
 

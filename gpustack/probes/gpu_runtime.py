@@ -56,6 +56,7 @@ def runtime_files(answer: Answer) -> RuntimeFiles:
     return RuntimeFiles(drop_in, broken, tuple(line for line in parts["others"] if line), tuple(sorted(set(devices))))
 
 
+# NVIDIA's own file of this repository leaves the architecture to apt.
 TOOLKIT_REPOSITORY = Probe(
     "gpu.toolkit-repository",
     Lines(
@@ -68,7 +69,9 @@ file=/etc/apt/sources.list.d/gpustack-toolkit.sources key=/etc/apt/keyrings/gpus
 echo '== others'
 cd /etc/apt || exit
 grep -HE 'nvidia\.github\.io/libnvidia-container' sources.list sources.list.d/*.list sources.list.d/*.sources \
-  2>/dev/null | grep -vE '^sources.list.d/gpustack-|:[[:space:]]*#' || :"""
+  2>/dev/null | grep -vE '^sources.list.d/gpustack-|:[[:space:]]*#' |
+  sed "s/\$(ARCH)/$(dpkg --print-architecture)/g"
+exit 0"""
     ),
     toolkit_repository,
 )

@@ -82,8 +82,8 @@ def chart(here: View) -> Mismatch | None:
 
 def receiver_secret(here: View) -> Mismatch | None:
     """The Secret that Alertmanager reads holds what the receiver's file on this machine holds."""
-    found = here[SECRET]
-    if found in (None, "same"):
+    found, wanted = here[SECRET], here.spec.alerts.receiver
+    if wanted.type == "none" or not wanted.secret_file or found == "same":
         return None
     is_now = "another" if found == "other" else "none"
     return Mismatch("secret of the receiver", "that of alerts.receiver.secret_file", is_now)
@@ -91,12 +91,15 @@ def receiver_secret(here: View) -> Mismatch | None:
 
 def workloads(here: View) -> Mismatch | None:
     """The operator, Grafana and kube-state-metrics run, and node-exporter on every node."""
-    found = here[MONITORING_DEPLOYMENTS] | here[MONITORING_DAEMON_SETS]  # type: ignore[operator]
+    found = {**here[MONITORING_DEPLOYMENTS], **here[MONITORING_DAEMON_SETS]}
     name = here.spec.monitoring.release
     wanted = [f"{name}-{part}" for part in ("operator", "grafana", "kube-state-metrics", "prometheus-node-exporter")]
     missing = [part for part in wanted if part not in found]
     if missing:
         return Mismatch("monitoring", "all of it there", f"no {said(missing)}")
+    # A DaemonSet that nobody has looked at yet wants no pod either: that one is on its way.
+    if idle := [part for part in wanted if part in here[MONITORING_DEPLOYMENTS] and not found[part].wanted]:
+        return Mismatch("monitoring", "all of it running", f"{said(idle)} scaled to nothing")
     down = [f"{part} {found[part].ready} of {found[part].wanted}" for part in wanted if not found[part].runs]
     return Mismatch("monitoring", "all of it running", said(down), passing=True) if down else None
 

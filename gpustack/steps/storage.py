@@ -43,9 +43,9 @@ def provisioner(here: View) -> Mismatch | None:
     if not any(one.default and one.provisioner == OURS for one in here[CLASSES]):
         return None
     found = here[PROVISIONER].get(NAME)
-    if found and found.runs:
-        return None
-    return Mismatch(NAME, "running", "not running" if found else "nothing", passing=found is not None)
+    if found is None or not found.wanted:
+        return Mismatch(NAME, "running", "scaled to nothing" if found else "nothing")
+    return None if found.runs else Mismatch(NAME, "running", "not running", passing=True)
 
 
 STEP = Step(

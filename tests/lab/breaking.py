@@ -23,6 +23,9 @@ export KUBECONFIG=/etc/kubernetes/admin.conf HOST1={host1} HOST2={host2} HOST1_I
 await() {{ for n in $(seq 100); do "$@" && return; sleep 1; done; echo "never: $*" >&2; exit 1; }}
 edit() {{ kubectl -n kube-system get configmap "$1" -o yaml | sed "$2" | kubectl replace -f - >/dev/null; }}
 flannel() {{ kubectl -n kube-flannel "$@"; }}
+monitoring() {{ kubectl -n monitoring "$@"; }}
+prometheus() {{ kubectl get --raw "/api/v1/namespaces/monitoring/services/http:monitoring-prometheus:http-web/proxy/api/v1/$1"; }}
+gpus() {{ kubectl -n gpu-operator "$@"; }}
 observed() {{
   flannel get daemonset kube-flannel-ds -o 'jsonpath={{.metadata.generation}} {{.status.observedGeneration}}' |
     awk '{{exit $1 != $2}}'
@@ -85,7 +88,8 @@ class World:
 
 
 def make_world(made: lab.Lab, gpustack: Run, folder: Path) -> World:
-    """Makes a cluster of a bare lab: host2 behind a firewall that denies by default, names and addresses given."""
+    """Makes a cluster of a bare lab: host2 behind a firewall that denies by default, names and addresses given, history
+    on volumes, and somebody who would get alerts."""
     with tracked(made):
         root(made, "host2", "apt-get install -qy nftables >/dev/null 2>&1\n" + NFTABLES)
     addresses = {host.name: host.address for host in made.hosts}
@@ -97,10 +101,20 @@ def make_world(made: lab.Lab, gpustack: Run, folder: Path) -> World:
     path = made.inventory / "group_vars" / "all" / "gpustack.yml"
     spec = yaml.safe_load(path.read_text())
     spec["gpustack"].setdefault("kubernetes", {})["cert_sans"] = ["kube.lab.example"]
+    spec["gpustack"]["monitoring"] = {"persistence": {"enabled": True, "size": "1Gi"}}
+    spec["gpustack"]["alerts"] = {"receiver": {"type": "webhook", "secret_file": str(webhook(folder))}}
     path.write_text(yaml.safe_dump(spec))
-    gpustack("install", "-i", made.inventory, "--yes", limit=900)
+    gpustack("install", "-i", made.inventory, "--yes", limit=1800)
     made.save("converged")
     return World(made, made.inventory, gpustack, folder)
+
+
+def webhook(folder: Path) -> Path:
+    """A file with the address of one that nobody hears at (TEST-NET-1, RFC 5737)."""
+    path = folder / "webhook"
+    path.write_text("http://192.0.2.1/alerts\n")
+    path.chmod(0o600)
+    return path
 
 
 def checks(look: Mapping[str, Any], outcome: str) -> dict[str, dict[str, Any]]:

@@ -25,7 +25,8 @@ def name(batch: list[Break]) -> str:
 
 @pytest.fixture(scope="module")
 def world(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(make_lab("drift", RELEASES), gpustack, tmp_path_factory.mktemp("drift"))
+    made = make_lab("drift", RELEASES, monitored=True, gpus="2")
+    return make_world(made, gpustack, tmp_path_factory.mktemp("drift"))
 
 
 @pytest.fixture

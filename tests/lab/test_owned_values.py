@@ -57,7 +57,8 @@ def rounds() -> Iterator[list[Owned]]:
 
 @pytest.fixture(scope="module")
 def world(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> World:
-    return make_world(make_lab("owned", RELEASES), gpustack, tmp_path_factory.mktemp("owned"))
+    made = make_lab("owned", RELEASES, monitored=True, gpus="2")
+    return make_world(made, gpustack, tmp_path_factory.mktemp("owned"))
 
 
 def changes(told: Any) -> list[tuple[str, str, str]]:

@@ -18,10 +18,8 @@ def test_an_address_of_runbooks_is_another_content() -> None:
 
 
 def test_rules_that_somebody_edited() -> None:
-    out, rules = (
-        healthy()[RULES].out,
-        r'"f:groups":{"k:{\"name\": \"gpustack-gpu-xid\"}":{".":{},"f:name":{},"f:rules":{}}',
-    )
+    out = healthy()[RULES].out
+    rules = r'"f:groups":{"k:{\"name\": \"gpustack-gpu-xid\"}":{".":{},"f:name":{},"f:rules":{}}'
     assert rules in out
     edited = out.replace(rules, rules.replace(',"f:rules":{}', ""))
     assert broken(STEP, {RULES: said(RULES[0], edited)}) == {
@@ -68,11 +66,7 @@ def test_each_alert_leads_to_a_page_that_can_be_opened_and_to_the_command() -> N
     assert {rule["annotations"]["runbook_url"] for rule in rules} == {VENDOR}
     assert all(rule["annotations"]["runbook"].startswith("gpustack explain alert-") for rule in rules)
     own = [
-        rule
-        for found in groups("https://w/x").values()
-        for group in found
-        for rule in group["rules"]
-        if "alert" in rule
+        one for found in groups("https://w/x").values() for group in found for one in group["rules"] if "alert" in one
     ]
     assert all(
         rule["annotations"]["runbook_url"].removeprefix("https://w/x#")

@@ -1,12 +1,13 @@
 """The step gpu-operator: what is healthy, each thing that can be wrong with it, and what cannot be told."""
 
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from gpustack.ask.judge import judge
-from gpustack.ask.probe import CLUSTER
+from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.view import View
 from gpustack.steps.gpu_operator import OPERANDS, STEP, operands
@@ -32,12 +33,12 @@ LOST: dict[str, set[str]] = {
     "helm.releases": {"chart"},
     POLICIES: {"policy-of-others", "policy"},
     NODES: {"labels", "operands", "allocatable"},
-    SETS: {"operands"},
+    SETS: {"operands", "host-stack"},
     "gpu.deployments": {"operands"},
 }
 
 
-def case(probe: str, name: str) -> Answers:
+def case(probe: str, name: str) -> dict[tuple[str, str], Answer]:
     return {(probe, CLUSTER): recorded(probe, name)}
 
 
@@ -105,6 +106,17 @@ def test_the_operator_of_somebody_else_is_left_alone() -> None:
     found = broken(STEP, case(POLICIES, "of-others"))
     assert found["policy-of-others"] == ("cluster-policy, second of somebody else", "operator")
     assert "gpu.stack: host" in hint("policy-of-others", case(POLICIES, "of-others"))
+
+
+def test_what_stands_there_without_an_operator_goes_first() -> None:
+    def both(items: list[Any]) -> None:
+        items.append(deepcopy(items[0]))
+        items[-1]["metadata"]["name"] = "gpustack-device-plugin"
+
+    found = edited(SETS, both)
+    assert broken(STEP, found) == {"host-stack": ("gpustack-device-plugin", "operator")}
+    assert "gpu.stack: host" in hint("host-stack", found)
+    assert broken(STEP, {**NO_GPUS, **found}) == {}
 
 
 def test_a_second_policy_of_ours_is_nobody_else_s() -> None:

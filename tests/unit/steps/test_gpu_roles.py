@@ -31,7 +31,9 @@ for word; do file=$word; done
 case "$1 $2" in
   'get node')
     [ -d "$WORLD/nodes/$3" ] || { echo "nodes \"$3\" not found" >&2; exit 1; }
-    key=$(printf %s "$5" | sed 's/^jsonpath={.metadata.labels\.//; s/}$//; s/\\\././g; s,/,_,g')
+    key=$(printf %s "$5" | sed 's/^jsonpath={.metadata.labels\.//; s/}$//')
+    case $(printf %s "$key" | sed 's/\\\.//g') in *.*) exit 0 ;; esac  # a bare dot leads into a label: nothing is there
+    key=$(printf %s "$key" | sed 's/\\\././g; s,/,_,g')
     cat "$WORLD/nodes/$3/$key" 2>/dev/null || : ;;
   'label node')
     node=$3

@@ -37,7 +37,7 @@ def test_before_the_chart_all_is_for_install() -> None:
     answers |= case("monitoring.targets", "not-yet")
     assert {cure for _, cure in broken(STEP, answers).values()} == {"install"}
     outcomes = {check: one.outcome for check, one in judged(STEP, answers).items()}
-    assert outcomes == {"port": "holds", "targets": "unknown"} | dict.fromkeys(
+    assert outcomes == {"port": "holds", "receiver-secret": "holds", "targets": "unknown"} | dict.fromkeys(
         ("definitions", "chart", "workloads", "prometheus", "alertmanager"), "broken"
     )
 
@@ -155,3 +155,20 @@ def test_with_the_control_plane_out_of_reach_its_targets_are_not_wanted() -> Non
     answers = case("monitoring.targets", "control-plane", *((f'"kube-{part}"', '"else"') for part in ("etcd", "proxy")))
     assert broken(STEP, answers) == {"targets": ("no kube-etcd, kube-proxy", "install")}
     assert "targets" not in broken(STEP, answers, spec)
+
+
+@pytest.mark.parametrize(("case", "found"), [("none", "none"), ("other", "another"), ("control-plane", "none")])
+def test_a_secret_that_is_not_that_of_the_file(case: str, found: str) -> None:
+    """Said by nobody where there is no admin.conf yet: then it is not there."""
+    receiver = {"alerts": {"receiver": {"type": "webhook", "secret_file": "/x"}}}
+    answers = {("alerting.secret", "k1"): recorded("alerting.secret", case)}
+    assert broken(STEP, answers, receiver)["receiver-secret"] == (found, "install")
+    assert broken(STEP, answers) == {}
+    same = {("alerting.secret", "k1"): recorded("alerting.secret", "same")}
+    assert "receiver-secret" not in broken(STEP, same, receiver)
+
+
+def test_a_secret_that_cannot_be_compared_is_unknown() -> None:
+    for case in ("odd", "refused"):
+        found = judged(STEP, {("alerting.secret", "k1"): recorded("alerting.secret", case)})
+        assert found["receiver-secret"].outcome == "unknown"
