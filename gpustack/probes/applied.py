@@ -34,13 +34,14 @@ class Applied:
 
 
 def applied(answer: Answer) -> Mapping[str, Applied] | None:
-    """By `namespace/name`; None while the API does not know the kind. Raises ValueError for another refusal."""
+    """By `namespace/name`, the first empty for what is in none; None while the API does not know the kind. Raises
+    ValueError for another refusal."""
     if answer.rc:
         if ABSENT in answer.err:
             return None
         raise ValueError(answer.err)
     metadata = [entry["metadata"] for entry in entries(answer)]
-    return {f"{found['namespace']}/{found['name']}": one(found) for found in metadata}
+    return {f"{found.get('namespace', '')}/{found['name']}": one(found) for found in metadata}
 
 
 def one(metadata: dict[str, Any]) -> Applied:
@@ -70,3 +71,6 @@ def probe(id: str, path: str) -> Probe[Mapping[str, Applied] | None]:
 
 CONFIG_MAPS = probe("applied.config-maps", "/api/v1/configmaps")
 RULES = probe("applied.rules", "/apis/monitoring.coreos.com/v1/prometheusrules")
+DAEMON_SETS = probe("applied.daemon-sets", "/apis/apps/v1/daemonsets")
+SERVICES = probe("applied.services", "/api/v1/services")
+RUNTIME_CLASSES = probe("applied.runtime-classes", "/apis/node.k8s.io/v1/runtimeclasses")
