@@ -73,7 +73,8 @@ def traces(answer: Answer) -> tuple[Trace, ...]:
 
 
 def files(paths: Iterable[str]) -> str:
-    return f"""for path in {" ".join(paths)}; do
+    return f"""set -- {" ".join(paths)}
+for path; do
   [ ! -e "$path" ] || echo "file $path"
 done
 """
