@@ -47,9 +47,10 @@ def test_a_secret_is_a_file_and_its_end_is_told() -> None:
     assert of(**MAIL, user="k8s") == {"email_configs": [{**mail, "send_resolved": True, **login}]}
 
 
-@pytest.mark.parametrize(("said", "found"), [("", ""), ("same\n", ""), ("other\n", "another"), ("none\n", "none")])
+@pytest.mark.parametrize(("said", "found"), [("", "none"), ("same\n", ""), ("other\n", "another"), ("none\n", "none")])
 def test_the_secret_is_that_of_the_file(said: str, found: str) -> None:
-    taken = snapshot({(SECRET.id, "k1"): Answer(SECRET.id, "k1", 0, said)}, {}, (K1, K2))
+    spec = {"alerts": {"receiver": {"type": "webhook", "secret_file": "/x"}}}
+    taken = snapshot({(SECRET.id, "k1"): Answer(SECRET.id, "k1", 0, said)}, spec, (K1, K2))
     mismatch = receiver_secret(View(taken, CLUSTER))
     assert (mismatch.found if mismatch else "") == found
     assert mismatch is None or mismatch.cure == "install"
