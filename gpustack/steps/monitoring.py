@@ -91,7 +91,8 @@ def receiver_secret(here: View) -> Mismatch | None:
 
 def workloads(here: View) -> Mismatch | None:
     """The operator, Grafana and kube-state-metrics run, and node-exporter on every node."""
-    found = {**here[MONITORING_DEPLOYMENTS], **here[MONITORING_DAEMON_SETS]}
+    deployments, daemon_sets = here[MONITORING_DEPLOYMENTS], here[MONITORING_DAEMON_SETS]
+    found = {**deployments, **daemon_sets}
     name = here.spec.monitoring.release
     wanted = [f"{name}-{part}" for part in ("operator", "grafana", "kube-state-metrics", "prometheus-node-exporter")]
     missing = [part for part in wanted if part not in found]

@@ -119,14 +119,14 @@ def stamped(answers: Answers) -> dict[tuple[str, str], Answer]:
 def owned(applied: dict[str, Any]) -> dict[str, Any]:
     """The fieldsV1 of one who applied it: a ConfigMap, or a PrometheusRule, whose groups are a list by name."""
     parts = {part: applied["metadata"][part] for part in ("labels", "annotations")}
-    metadata = {f"f:{part}": {f"f:{key}": {} for key in keys} for part, keys in parts.items()}
+    metadata: dict[str, Any] = {f"f:{part}": {f"f:{key}": {} for key in keys} for part, keys in parts.items()}
     if "data" in applied:
         return {"f:metadata": metadata, "f:data": {f"f:{key}": {} for key in applied["data"]}}
-    groups = {
+    by_name: dict[str, Any] = {
         f"k:{json.dumps({'name': group['name']})}": {".": {}, **{f"f:{key}": {} for key in group}}
         for group in applied["spec"]["groups"]
     }
-    return {"f:metadata": metadata, "f:spec": {"f:groups": groups}}
+    return {"f:metadata": metadata, "f:spec": {"f:groups": by_name}}
 
 
 def taken(answers: Answers, spec: Mapping[str, Any], hosts: Sequence[Host]) -> Snapshot:

@@ -5,16 +5,16 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.steps.monitoring import STEP
-from tests.unit.steps.recorded_cluster import SPEC, Answers, broken, healthy, judged, recorded, said, states
+from tests.unit.steps.recorded_cluster import SPEC, broken, healthy, judged, recorded, said, states
 
 LISTENERS, RELEASES = "network.listeners", ("helm.releases", CLUSTER)
 
 
-def case(probe: str, name: str, *edits: tuple[str, str]) -> Answers:
+def case(probe: str, name: str, *edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
     return {(probe, CLUSTER): recorded(probe, name, *edits)}
 
 
-def released(*edits: tuple[str, str]) -> Answers:
+def released(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
     """The healthy cluster's releases, with words replaced; each must be there."""
     found = healthy()[RELEASES]
     out = found.out

@@ -92,5 +92,8 @@ def test_it_is_in_no_argument(world: Path) -> None:
 
 def test_where_no_secret_is_wanted_nobody_is_asked(world: Path) -> None:
     assert isinstance(SECRET.ask, Shell)
-    assert run(world, SECRET.ask.text, MONITORING="monitoring", SALT="s") == ""
+    there = SECRET.ask.text.replace("/etc/kubernetes/admin.conf", "/dev/null")
+    assert run(world, there, MONITORING="monitoring", SALT="s") == ""
+    worker = SECRET.ask.text.replace("/etc/kubernetes/admin.conf", str(world / "none"))
+    assert run(world, worker, MONITORING="monitoring", SALT="s", RECEIVER="x") == ""
     assert (world / "argv").read_text() == ""
