@@ -44,11 +44,13 @@ def differing(what: str, wanted: Sequence[Object], found: Mapping[str, Applied] 
 
 
 def kept(wanted: Object, found: Applied) -> bool:
-    """Every field that we applied is ours still, whole or in parts."""
+    """Every field that we applied is ours still, whole or in parts, or by what it is in, where the API takes that as
+    one (a selector)."""
     metadata = {key: wanted["metadata"][key] for key in ("labels", "annotations")}
     content = {key: value for key, value in wanted.items() if key not in ("apiVersion", "kind", "metadata")}
     return all(
-        any(field[: len(path)] == path for field in found.fields) for path in paths({"metadata": metadata, **content})
+        any(field[: len(path)] == path[: len(field)] for field in found.fields)
+        for path in paths({"metadata": metadata, **content})
     )
 
 
