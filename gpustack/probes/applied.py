@@ -55,11 +55,10 @@ def one(metadata: dict[str, Any]) -> Applied:
 
 
 def leaves(fields: Mapping[str, Any], path: Path = ()) -> Iterator[Path]:
-    """Of a fieldsV1: `f:NAME` is a field, `k:{"KEY":"VALUE"}` an entry of a list by its key, `.` the thing itself but
-    not what is in it."""
+    """Of a fieldsV1: `f:NAME` is a field, `k:{"KEY":"VALUE"}` an entry of a list by its key, `.` the thing itself."""
     inner = {key: value for key, value in fields.items() if key != "."}
     if not inner and path:
-        yield (*path, ".") if fields else path
+        yield path
     for key, value in inner.items():
         kind, _, name = key.partition(":")
         named = ",".join(map(str, loads(name).values())) if kind == "k" else name

@@ -11,6 +11,8 @@ from gpustack.probes.applied import DIGEST, LABEL, MANAGER, Applied, Path
 Object = dict[str, Any]
 # Lists whose entries have another key than their name (x-kubernetes-list-map-keys of the API's types).
 KEYS = {"ports": ("containerPort", "port", "protocol"), "volumeMounts": ("mountPath",)}
+# What the API takes as one, though it has parts (x-kubernetes-map-type: atomic).
+WHOLE = {"selector", "requiredDuringSchedulingIgnoredDuringExecution", "fieldRef"}
 
 
 def stamped(kind: str, api: str, namespace: str, name: str, more: Mapping[str, Any], content: Object) -> Object:
@@ -44,13 +46,11 @@ def differing(what: str, wanted: Sequence[Object], found: Mapping[str, Applied] 
 
 
 def kept(wanted: Object, found: Applied) -> bool:
-    """Every field that we applied is ours still, whole or in parts, or by what it is in, where the API takes that as
-    one (a selector)."""
+    """Every field that we applied is ours still, whole or in parts."""
     metadata = {key: wanted["metadata"][key] for key in ("labels", "annotations")}
     content = {key: value for key, value in wanted.items() if key not in ("apiVersion", "kind", "metadata")}
     return all(
-        any(field[: len(path)] == path[: len(field)] for field in found.fields)
-        for path in paths({"metadata": metadata, **content})
+        any(field[: len(path)] == path for field in found.fields) for path in paths({"metadata": metadata, **content})
     )
 
 
@@ -60,7 +60,7 @@ def paths(value: Any, path: Path = ()) -> Iterator[Path]:
         known = KEYS.get(path[-1] if path else "", ("name",))
         if all(any(key in entry for key in known) for entry in value):
             value = {",".join(str(entry[key]) for key in known if key in entry): entry for entry in value}
-    if not isinstance(value, dict) or not value:
+    if not isinstance(value, dict) or not value or (path and path[-1] in WHOLE):
         yield path
         return
     for key, inner in value.items():

@@ -58,7 +58,7 @@ def workload(name: str, wanted: int, ready: int) -> dict[str, Any]:
 
 
 # x-kubernetes-map-type of the API's types.
-ATOMIC = ("selector", "requiredDuringSchedulingIgnoredDuringExecution")
+ATOMIC = ("selector", "requiredDuringSchedulingIgnoredDuringExecution", "fieldRef")
 
 
 def fields(value: Any, name: str = "") -> dict[str, Any]:
