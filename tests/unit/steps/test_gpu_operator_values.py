@@ -10,7 +10,7 @@ from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
 from gpustack.rollout.overlay import of_cluster
-from gpustack.steps.gpu_operator_values import counters, own_counters, release, seconds
+from gpustack.steps.gpu_operator_values import counters, own_counters, patience, release, seconds
 from tests.unit.steps.recorded_cluster import K1, K2, Answers, recorded
 from tests.unit.steps.recorded_gpus import devices, edited, on, world
 from tests.unit.steps.test_gpu_mode import UBUNTU
@@ -36,6 +36,12 @@ def driver(whole: Snapshot) -> Any:
 
 def away(whole: Snapshot, host: str) -> Snapshot:
     return replace(whole, reach={**whole.reach, host: Reach(host, "host-ssh-unreachable")}, parsed={})
+
+
+@pytest.mark.parametrize(("interval", "most"), [("5s", "5s"), ("10s", "10s"), ("15s", "10s"), ("1m", "10s")])
+def test_a_scrape_never_lasts_longer_than_its_interval(interval: str, most: str) -> None:
+    """Seen in a lab: the Prometheus operator leaves such a monitor out, and says so only in its log."""
+    assert patience(interval) == most
 
 
 def test_drivers_of_hosts_are_left_to_the_hosts() -> None:
