@@ -14,7 +14,7 @@ SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!
 .PHONY: help demo test lab-test lint ruff mypy imports yaml ansible shell bench bundle env go lock values clean
 
 help:
-	@echo "make demo      two throw-away hosts become a verified cluster (first time 25 minutes, then 5)"
+	@echo "make demo      two throw-away hosts with simulated GPUs become a proven cluster (first time 25 minutes, then 5)"
 	@echo "make test      unit, contract and replay tests, one complete install (first time 25 minutes, then under 20)"
 	@echo "make lab-test  everything that needs lab hosts (CONTRIBUTING.md says how long)"
 	@echo "make lint      ruff, mypy, import-linter, yamllint, ansible-lint, shellcheck (2 minutes)"

@@ -77,7 +77,7 @@ def delivered(
     from gpustack.ask.reach import HostRefused
     from gpustack.cli.prove import forwarding
     from gpustack.proof.alertmanager import Alertmanager
-    from gpustack.proof.delivery import Tester
+    from gpustack.proof.delivery import Trial
     from gpustack.proof.web import Web
     from gpustack.rollout.plan import INTERRUPTED
 
@@ -89,7 +89,7 @@ def delivered(
                 raise forwarding(acting.name, error) from error
             there = Alertmanager(Web("Alertmanager", address, number))
             said = hosts.spec
-            return Tester(
+            return Trial(
                 there,
                 report,
                 lambda: INTERRUPTED if stop.is_set() else "",

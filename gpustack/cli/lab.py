@@ -59,7 +59,7 @@ def up(
     gpus: Annotated[
         str, typer.Option(help="Simulated GPUs: N for every host, HOST:N for one, HOST:NxMODEL; several with commas.")
     ] = "",
-    model: Annotated[str, typer.Option(help="What the GPUs are: H100, A100, L4, T4, …", autocompletion=models)] = "",
+    model: Annotated[str, typer.Option(help="What they are: H100, A100, L4, T4, …", autocompletion=models)] = "",
     quiet: options.QuietOption = False,
 ) -> None:
     """Bring up hosts and write an inventory for them; `-i lab` is short for it."""

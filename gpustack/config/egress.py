@@ -138,7 +138,7 @@ def authorization(spec: Spec) -> str:
 
 def digests(inventory: "Inventory") -> dict[str, str]:
     """Variables for probes: a random salt, and salted hashes of what files, containerd's login, the environment of
-    daemons and the secret of the receiver of alerts must be; empty where there is no such secret."""
+    daemons and the secret of the receiver of alerts must be, where there is one."""
     salt = random.token_hex(16)
 
     def digest(text: str) -> str:
@@ -153,5 +153,5 @@ def digests(inventory: "Inventory") -> dict[str, str]:
         "EGRESS": wanted,
         "EGRESS_DAEMON": digest(daemon),
         "MIRROR_LOGIN": digest(authorization(inventory.spec)),
-        "RECEIVER": digest(receiver) if receiver else "",
+        **({"RECEIVER": digest(receiver)} if receiver else {}),
     }

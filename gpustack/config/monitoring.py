@@ -75,8 +75,8 @@ class Receiver(Section):
     secret_file: Annotated[
         str | None,
         Field(
-            description="a file with the webhook's or Slack's URL, PagerDuty's key, or the mail server's password",
-            examples=["~/alerts-webhook-url"],
+            description="a file, such as ~/alerts-webhook-url, with the webhook's or Slack's URL, PagerDuty's key, or "
+            "the mail server's password",
         ),
     ] = None
     channel: Annotated[str, Field(description="with slack, the channel, as #gpus")] = ""

@@ -38,7 +38,10 @@ def secret_of(said: Receiver) -> str:
 
 
 def complaints(file: str, said: Receiver, inventory: Path | None) -> Iterator[tuple[set[str], Complaint]]:
-    """The keys that each is about, and the complaint. `inventory` is the folder that Ansible reads whole."""
+    """The keys that each is about, and the complaint. `inventory` is the folder that Ansible reads whole. Who says type
+    none has put the receiver aside, with its settings; who says no type has forgotten it, and nobody would be told."""
+    if said.type == "none" and "type" in said.model_fields_set:
+        return
     given = {name for name in SETTINGS if getattr(said, name)}
     optional = {"user", "secret_file"} if said.type == "email" else set()
     for name in NEEDED[said.type]:

@@ -108,6 +108,7 @@ def resolved(inventory: Inventory, endpoint: str, addresses: dict[str, str]) -> 
     whole["kubernetes"] |= {"version": version, "minor": minor(version), "endpoint": endpoint}
     whole["containerd"]["version"] = containerd_version_of(spec)
     whole["gpu"]["driver"]["version"] = driver_version_of(spec)
+    whole["gpu"]["toolkit"] = {"version": versions.components["nvidia-container-toolkit"]}
     whole["flannel"] |= {
         "version": versions.components["flannel"],
         "manifest": place(versions.flannel_manifest, mirror_of(spec)),

@@ -123,6 +123,9 @@ class Fingerprints(Section):
     nvidia: Annotated[
         Fingerprint | None, Field(description="of NVIDIA's CUDA repository; default: that of the version set")
     ] = None
+    toolkit: Annotated[
+        Fingerprint | None, Field(description="of NVIDIA's container toolkit; default: that of the version set")
+    ] = None
 
 
 class Conntrack(Section):

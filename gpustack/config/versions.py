@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from gpustack.config.shipped import shipped_yaml
+
 VERSIONS = Path(__file__).parent.parent / "versions"
 KNOWN_SETS: tuple[str, ...] = tuple(sorted(path.stem for path in VERSIONS.glob("*.yaml")))
 
@@ -48,9 +50,7 @@ class VersionSet:
 @cache
 def version_set(name: str) -> VersionSet:
     """Raises KeyError when the file lacks something, which a contract test forbids."""
-    import yaml
-
-    data: dict[str, Any] = yaml.safe_load((VERSIONS / f"{name}.yaml").read_text())
+    data = shipped_yaml(VERSIONS / f"{name}.yaml")
     flannel = data["manifests"]["flannel"]
     fields = ("uri", "suite", "components", "key", "fingerprint")
     return VersionSet(

@@ -50,7 +50,8 @@ def cluster_spec(record: Record, machine: Machine) -> dict[str, Any]:
     spec: dict[str, Any] = {}
     if record.source and record.internet:
         # The packages of this internet are not the vendors' own, as those of a fork are not.
-        spec["fingerprints"] = dict.fromkeys(("kubernetes", "containerd", "nvidia"), record.source.fingerprint)
+        signed = ("kubernetes", "containerd", "nvidia", "toolkit")
+        spec["fingerprints"] = dict.fromkeys(signed, record.source.fingerprint)
     elif record.source:
         spec["source"] = {"mirror": record.source.url, "fingerprint": record.source.fingerprint}
     if machine.cgroup == 1:

@@ -32,7 +32,7 @@ def receivers(answer: Answer) -> tuple[str, ...]:
 
 
 def secret(answer: Answer) -> Compared | None:
-    """Whether the Secret holds what the file on our machine holds; None where no secret is wanted."""
+    """Whether the Secret holds what the file on our machine holds; None where none is wanted or no cluster is there."""
     return compared(answer.out.strip()) if answer.out else None
 
 
@@ -52,7 +52,7 @@ RECEIVERS = Probe(
 # The secret stays where it is: it is compared on the control plane, by a hash with a random salt.
 SECRET: Probe[Compared | None] = Probe(
     "alerting.secret",
-    Lines(r"""[ -n "$RECEIVER" ] && [ -r /etc/kubernetes/admin.conf ] || exit 0
+    Lines(r"""[ -n "${RECEIVER-}" ] && [ -r /etc/kubernetes/admin.conf ] || exit 0
 found=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=4s -n "$MONITORING" \
   get secret gpustack-receiver --ignore-not-found -o 'jsonpath={.data.secret}') || exit
 is=none

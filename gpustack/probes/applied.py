@@ -26,7 +26,7 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Applied:
-    """`digest` is of what we applied, `fields` are the paths that are ours, `others` those who wrote to it beside us."""
+    """`digest` is of what we applied, `fields` are paths that are ours, `others` those who wrote to it beside us."""
 
     digest: str
     fields: tuple[Path, ...]
@@ -34,13 +34,14 @@ class Applied:
 
 
 def applied(answer: Answer) -> Mapping[str, Applied] | None:
-    """By `namespace/name`; None while the API does not know the kind. Raises ValueError for another refusal."""
+    """By `namespace/name`, the first empty for what is in none; None while the API does not know the kind. Raises
+    ValueError for another refusal."""
     if answer.rc:
         if ABSENT in answer.err:
             return None
         raise ValueError(answer.err)
     metadata = [entry["metadata"] for entry in entries(answer)]
-    return {f"{found['namespace']}/{found['name']}": one(found) for found in metadata}
+    return {f"{found.get('namespace', '')}/{found['name']}": one(found) for found in metadata}
 
 
 def one(metadata: dict[str, Any]) -> Applied:
@@ -54,7 +55,7 @@ def one(metadata: dict[str, Any]) -> Applied:
 
 
 def leaves(fields: Mapping[str, Any], path: Path = ()) -> Iterator[Path]:
-    """Of a fieldsV1: `f:NAME` is a field, `k:{"KEY":"VALUE"}` the entry of a list with that key, `.` the thing itself."""
+    """Of a fieldsV1: `f:NAME` is a field, `k:{"KEY":"VALUE"}` an entry of a list by its key, `.` the thing itself."""
     inner = {key: value for key, value in fields.items() if key != "."}
     if not inner and path:
         yield path
@@ -70,3 +71,6 @@ def probe(id: str, path: str) -> Probe[Mapping[str, Applied] | None]:
 
 CONFIG_MAPS = probe("applied.config-maps", "/api/v1/configmaps")
 RULES = probe("applied.rules", "/apis/monitoring.coreos.com/v1/prometheusrules")
+DAEMON_SETS = probe("applied.daemon-sets", "/apis/apps/v1/daemonsets")
+SERVICES = probe("applied.services", "/api/v1/services")
+RUNTIME_CLASSES = probe("applied.runtime-classes", "/apis/node.k8s.io/v1/runtimeclasses")

@@ -18,11 +18,12 @@ REGISTRIES = ("docker.io", "ghcr.io", "nvcr.io", "quay.io", "registry.k8s.io")
 
 @dataclass(frozen=True)
 class Runtime:
-    """What CRI v1 tells of the running daemon."""
+    """What CRI v1 tells of the running daemon. `nvidia` is the program of its runtime of that name, empty for none."""
 
     systemd_cgroup: bool
     bin_dirs: tuple[str, ...]
     restrict_oom_score_adj: bool
+    nvidia: str
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,15 @@ def runtime(answer: Answer) -> Runtime | None:
     if answer.rc != 0:
         return None
     config = json.loads(answer.out)["config"]
-    cni, runc = config["cni"], config["containerd"]["runtimes"]["runc"]
+    cni, runtimes = config["cni"], config["containerd"]["runtimes"]
+    runc, nvidia = runtimes["runc"], runtimes.get("nvidia", {})
     # containerd 2.1 names a list beside the older single directory.
     dirs = cni.get("binDirs") or [cni["binDir"]]
     return Runtime(
         runc["options"].get("SystemdCgroup", False) is True,
         tuple(dirs),
         config.get("restrictOOMScoreAdj", False) is True,
+        (nvidia.get("options") or {}).get("BinaryName", ""),
     )
 
 

@@ -15,6 +15,10 @@ FILES = {
         "/etc/containerd/conf.d/99-nvidia.toml", "/usr/local/nvidia/toolkit", "/run/nvidia/validations",
         "/run/nvidia/toolkit",
     ),
+    "gpu-runtime": (
+        "/etc/containerd/conf.d/gpustack-nvidia.toml", "/etc/apt/sources.list.d/gpustack-toolkit.sources",
+        "/etc/apt/keyrings/gpustack-toolkit.gpg",
+    ),
     "gpu-driver": (
         "/etc/apt/sources.list.d/gpustack-nvidia.sources", "/etc/apt/keyrings/gpustack-nvidia.gpg",
         "/etc/apt/apt.conf.d/52gpustack-nvidia-driver", "/etc/modprobe.d/gpustack-nouveau.conf",
@@ -69,7 +73,8 @@ def traces(answer: Answer) -> tuple[Trace, ...]:
 
 
 def files(paths: Iterable[str]) -> str:
-    return f"""for path in {" ".join(paths)}; do
+    return f"""set -- {" ".join(paths)}
+for path; do
   [ ! -e "$path" ] || echo "file $path"
 done
 """
@@ -98,6 +103,7 @@ def probe(step: str, more: str = "") -> Probe[tuple[Trace, ...]]:
 
 # Its operands leave them, and nobody else's; device descriptions are made anew by whoever needs them.
 GPU_OPERATOR = probe("gpu-operator")
+GPU_RUNTIME = probe("gpu-runtime")
 GPU_DRIVER = probe("gpu-driver")
 STORAGE = probe("storage")
 HELM = probe("helm")
@@ -194,6 +200,7 @@ done | sort -u
 # By step, the last step first.
 OURS: Mapping[str, Probe[tuple[Trace, ...]]] = {
     "gpu-operator": GPU_OPERATOR,
+    "gpu-runtime": GPU_RUNTIME,
     "gpu-driver": GPU_DRIVER,
     "storage": STORAGE,
     "helm": HELM,

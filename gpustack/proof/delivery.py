@@ -44,7 +44,7 @@ class Delivery:
 
 
 @dataclass
-class Tester:
+class Trial:
     """`cancelled` says why to stop, or nothing."""
 
     there: Alertmanager

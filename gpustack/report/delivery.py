@@ -27,7 +27,7 @@ WORDS: dict[Outcome, tuple[str, str]] = {
 @dataclass(frozen=True)
 class DeliveryShape:
     """Of `alerts test`. `receivers` and `ways` (webhook, slack, …) are those that Alertmanager chose. `why` is null
-    when it was delivered; `left` is why the alert could not be ended, `stopped` why it was broken off, `next` a command."""
+    when it was delivered; `left` is why the alert was not ended, `stopped` why it was broken off, `next` a command."""
 
     schema: str
     exit: ExitShape
@@ -47,7 +47,7 @@ def delivery(console: Console, done: Delivery, inventory: Inventory) -> None:
     by = f" by {', '.join(done.ways)}" if done.ways else ""
     to = f" to {', '.join(done.receivers)}" if done.receivers else ""
     why = f": {clean(done.why)}" if done.why else ""
-    say(console, f"{word}{clean(by + to)} in {duration(done.seconds)}{why}", style)
+    say(console, f"{word}{clean(to + by)} in {duration(done.seconds)}{why}", style)
     if done.left:
         say(console, f"the alert was not ended: {clean(done.left)}", "yellow")
     following(console, after(done, inventory))

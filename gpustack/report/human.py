@@ -8,6 +8,7 @@ from itertools import groupby
 from rich.console import Console
 
 from gpustack.report.findings import body, grid, say, typed
+from gpustack.report.gpus import told
 from gpustack.report.next import after_install, after_look
 from gpustack.report.words import Clean, cleaner, count, duration, facts, places
 from gpustack.rollout.plan import Outcome, Plan, Played, Verification
@@ -17,10 +18,12 @@ def plan(console: Console, found: Plan, *, verbose: bool = False) -> None:
     hosts = count(len(found.inventory.hosts), "host")
     if found.converged:
         calm(console, f"{hosts} converged, {facts(found)}, {duration(found.snapshot.took)}, nothing to do")
+        devices(console, found, "green")
         if verbose:
             body(console, found, verbose=True)
         return
     say(console, f"{hosts}, {facts(found)}, {duration(found.snapshot.took)}: {standing(found)}")
+    devices(console, found)
     body(console, found, verbose=verbose)
     following(console, cleaner(found.inventory)(after_look(found)))
 
@@ -30,8 +33,10 @@ def verification(console: Console, checked: Verification, *, verbose: bool = Fal
     hosts = count(len(found.inventory.hosts), "host")
     if found.converged:
         calm(console, f"{hosts} verified, {facts(found)}, {duration(checked.seconds)}, nothing differs")
+        devices(console, found, "green")
     else:
         say(console, f"{hosts}, {facts(found)}, {duration(checked.seconds)}: {standing(found)}")
+        devices(console, found)
     if verbose or not found.converged:
         body(console, found, verbose=verbose)
     following(console, cleaner(found.inventory)(after_look(found)))
@@ -51,6 +56,7 @@ def outcome(console: Console, done: Outcome, *, verbose: bool = False, evidence:
     style = "green" if found.converged else ""
     say(console, f"\n{hosts}: {stands}", style)
     say(console, f"{ran}, {changes}, {duration(done.seconds)}; asked again: {asked(done.verification)}", style)
+    devices(console, found, style)
     if not found.converged:
         for step, names in groupby(sorted(done.left, key=lambda pair: pair[1]), key=lambda pair: pair[1]):
             got = "not reached" if step == "reach" else f"did not get past {step}"
@@ -59,6 +65,11 @@ def outcome(console: Console, done: Outcome, *, verbose: bool = False, evidence:
         if evidence:
             say(console, f"\nevidence: {evidence}")
     following(console, clean(after_install(done)))
+
+
+def devices(console: Console, found: Plan, style: str = "") -> None:
+    if text := told(found):
+        say(console, text, style)
 
 
 def asked(checked: Verification) -> str:

@@ -8,6 +8,7 @@ from gpustack.ask.judge import Evidence, Judgement
 from gpustack.ask.snapshot import Reach
 from gpustack.config.host import Host
 from gpustack.report.codes import MEANINGS, exit_code, outcome_code
+from gpustack.report.gpus import counted
 from gpustack.report.next import after_install, after_look
 from gpustack.report.schema import (
     OUTCOME,
@@ -18,6 +19,7 @@ from gpustack.report.schema import (
     ExitCode,
     ExitShape,
     FailureShape,
+    GpusShape,
     HostShape,
     LeftShape,
     LookShape,
@@ -77,6 +79,7 @@ def look(schema: str, found: Plan, seconds: float, questions: int, *, verbose: b
         questions=questions,
         inventory=str(inventory.source) if inventory.source else None,
         hosts=[host_of(found, host, clean) for host in inventory.hosts],
+        gpus=GpusShape(gpus.expected, gpus.hosts, gpus.allocatable) if (gpus := counted(found)) else None,
         states=[state(entry, clean, verbose=verbose) for entry in found.states],
         next=clean(after_look(found)) or None,
     )

@@ -80,8 +80,18 @@ class ExitShape:
 
 
 @dataclass(frozen=True)
+class GpusShape:
+    """GPUs by the PCI bus, of so many hosts, and what of them Kubernetes can allocate; null where it cannot be told."""
+
+    expected: int
+    hosts: int
+    allocatable: int | None
+
+
+@dataclass(frozen=True)
 class LookShape:
-    """Of `plan` and `verify`. `inventory` is null for the local host; `next` is a command or null."""
+    """Of `plan` and `verify`. `inventory` is null for the local host; `gpus` is null where no host has one; `next` is a
+    command or null."""
 
     schema: str
     exit: ExitShape
@@ -91,6 +101,7 @@ class LookShape:
     questions: int
     inventory: str | None
     hosts: list[HostShape]
+    gpus: GpusShape | None
     states: list[StateShape]
     next: str | None
 

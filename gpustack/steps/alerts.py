@@ -18,7 +18,7 @@ from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
-from gpustack.config.shipped import values
+from gpustack.config.shipped import shipped_yaml, values
 from gpustack.probes.alerting import LOADED, RECEIVERS
 from gpustack.probes.applied import RULES
 from gpustack.steps.applied import Object, differing, stamped
@@ -38,11 +38,7 @@ def applies(inventory: Inventory, host: Host) -> bool:
 @cache
 def groups(runbooks: str) -> Mapping[str, list[dict[str, Any]]]:
     """Groups of rules, by file. `runbooks` is the address before the names of alerts."""
-    import yaml
-
-    found = {
-        path.stem: yaml.safe_load(path.read_text())["groups"] for path in sorted((values() / "rules").glob("*.yaml"))
-    }
+    found = {path.stem: shipped_yaml(path)["groups"] for path in sorted((values() / "rules").glob("*.yaml"))}
     for group in chain.from_iterable(found.values()):
         group["rules"] = [explained(rule, runbooks) for rule in group["rules"]]
     return found

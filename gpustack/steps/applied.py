@@ -9,15 +9,22 @@ from gpustack.ask.judge import Mismatch, said
 from gpustack.probes.applied import DIGEST, LABEL, MANAGER, Applied, Path
 
 Object = dict[str, Any]
+# Lists whose entries have another key than their name (x-kubernetes-list-map-keys of the API's types).
+KEYS = {"ports": ("containerPort", "port", "protocol"), "volumeMounts": ("mountPath",)}
+# What the API takes as one, though it has parts (x-kubernetes-map-type: atomic).
+WHOLE = {"selector", "requiredDuringSchedulingIgnoredDuringExecution", "fieldRef"}
 
 
 def stamped(kind: str, api: str, namespace: str, name: str, more: Mapping[str, Any], content: Object) -> Object:
-    """An object of ours. `more` are further labels and annotations, `content` is all beside the metadata."""
+    """An object of ours. `more` are further labels and annotations, `content` is all beside the metadata. An empty
+    namespace is that of no namespace."""
     labels = {LABEL: MANAGER, **more.get("labels", {})}
     annotations = dict(more.get("annotations", {}))
     told = json.dumps([labels, annotations, content], sort_keys=True, separators=(",", ":"))
     annotations[DIGEST] = hashlib.sha256(told.encode()).hexdigest()
-    metadata = {"name": name, "namespace": namespace, "labels": labels, "annotations": annotations}
+    metadata = {"name": name, "labels": labels, "annotations": annotations}
+    if namespace:
+        metadata["namespace"] = namespace
     return {"apiVersion": api, "kind": kind, "metadata": metadata, **content}
 
 
@@ -26,7 +33,7 @@ def differing(what: str, wanted: Sequence[Object], found: Mapping[str, Applied] 
     wrong: dict[str, list[str]] = {}
     for one in wanted:
         metadata = one["metadata"]
-        is_now = (found or {}).get(f"{metadata['namespace']}/{metadata['name']}")
+        is_now = (found or {}).get(f"{metadata.get('namespace', '')}/{metadata['name']}")
         if is_now is None:
             wrong.setdefault("missing", []).append(metadata["name"])
         elif is_now.digest != metadata["annotations"][DIGEST]:
@@ -39,20 +46,21 @@ def differing(what: str, wanted: Sequence[Object], found: Mapping[str, Applied] 
 
 
 def kept(wanted: Object, found: Applied) -> bool:
-    """Every field that we applied is ours still, by itself or with all that it is in."""
+    """Every field that we applied is ours still, whole or in parts."""
     metadata = {key: wanted["metadata"][key] for key in ("labels", "annotations")}
     content = {key: value for key, value in wanted.items() if key not in ("apiVersion", "kind", "metadata")}
     return all(
-        any(path[: len(field)] == field[: len(path)] for field in found.fields)
-        for path in paths({"metadata": metadata, **content})
+        any(field[: len(path)] == path for field in found.fields) for path in paths({"metadata": metadata, **content})
     )
 
 
 def paths(value: Any, path: Path = ()) -> Iterator[Path]:
-    """Of every field, as the API server tells them apart: of a list, those of its entries where each has a name."""
-    if isinstance(value, list) and value and all(isinstance(entry, dict) and "name" in entry for entry in value):
-        value = {entry["name"]: entry for entry in value}
-    if not isinstance(value, dict) or not value:
+    """Of every field, as the API server tells them apart: of a list, those of its entries where each has a key."""
+    if isinstance(value, list) and value and all(isinstance(entry, dict) for entry in value):
+        known = KEYS.get(path[-1] if path else "", ("name",))
+        if all(any(key in entry for key in known) for entry in value):
+            value = {",".join(str(entry[key]) for key in known if key in entry): entry for entry in value}
+    if not isinstance(value, dict) or not value or (path and path[-1] in WHOLE):
         yield path
         return
     for key, inner in value.items():

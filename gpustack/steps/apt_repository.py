@@ -1,4 +1,5 @@
-"""Judges an apt repository of ours; the steps containerd, kubernetes and gpu-driver have one each."""
+"""Judges an apt repository of ours; the steps containerd, kubernetes, gpu-driver and gpu-runtime have one
+each."""
 
 from collections.abc import Mapping
 
@@ -20,6 +21,7 @@ def repository_mismatch(here: View, name: str, probe: Probe[Repositories] = REPO
         "{os}": system.id,
         "{codename}": system.codename,
         "{release}": system.version.replace(".", ""),
+        "{arch}": system.arch,
         "{platform}": PLATFORMS.get(system.arch, system.arch),
     }
     place = {key: filled(text, known) for key, text in source.items()}

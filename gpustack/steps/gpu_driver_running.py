@@ -21,8 +21,14 @@ ENDED = {
 
 
 def driver_mode(here: View) -> Mismatch | None:
-    """There is a driver container for the system, where the driver is to come in one: for Debian none is built."""
-    if not driven(here, "container") or here[OS].id != "debian":
+    """There is a driver container for the system, where the driver is to come in one: for Debian none is built, and
+    without the operator nobody brings any."""
+    if not driven(here, "container"):
+        return None
+    if here.spec.gpu.stack == "host":
+        hint = "set gpu.driver.mode: auto (or host, or none) in the spec"
+        return Mismatch("gpu.driver.mode", "host or none with gpu.stack host", "container", "operator", hint=hint)
+    if here[OS].id != "debian":
         return None
     hint = "set gpu.driver.mode: auto (or host, or none) in the spec"
     return Mismatch("gpu.driver.mode", "host or none on Debian", "container", "operator", hint=hint)

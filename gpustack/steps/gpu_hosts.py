@@ -6,7 +6,10 @@ from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import GPU_NODES, GpuNode
+from gpustack.probes.namespaces import NAMESPACES
 from gpustack.probes.system import IDENTITY
+
+PRESENT = "nvidia.com/gpu.present"
 
 
 def expected(here: View) -> dict[str, int]:
@@ -53,3 +56,41 @@ def on_hosts(
         return None
     found = "; ".join(f"{host}: {text}" for host, text in sorted(wrong.items()))
     return Mismatch(what, wanted, found, cure, hint=hint, passing=passing)
+
+
+def namespace_mismatch(here: View) -> Mismatch | None:
+    """Of the namespace of what brings GPUs into the cluster; one that is not there yet will be made."""
+    name = here.spec.gpu.namespace
+    found = here[NAMESPACES].get(name)
+    if not expected(here) or found is None:
+        return None
+    phase, level = found
+    if phase == "Terminating":
+        hint = f"kubectl get namespace {name} -o yaml    # status.conditions says what does not go"
+        return Mismatch(f"namespace {name}", "Active", phase, cure="operator", hint=hint)
+    return None if level == "privileged" else Mismatch(f"namespace {name}", "privileged pods", level or "not said")
+
+
+def unlabelled(here: View) -> dict[str, str]:
+    """Hosts with GPUs whose nodes do not say so, and that. A host that is no node is the matter of the step workers."""
+    nodes = gpu_nodes(here)
+    return {host: f"no label {PRESENT}" for host, node in nodes.items() if node.labels.get(PRESENT) != "true"}
+
+
+def allocatable_mismatch(here: View, step: str) -> Mismatch | None:
+    """GPUs that nodes offer, beside those of the bus and how many pods share one. MIG instances are counted elsewhere.
+    `step` is whose page explains it."""
+    nodes, wrong, ill = gpu_nodes(here), {}, {}
+    by_name = {host.name: host for host in here.hosts}
+    for host, count in expected(here).items():
+        if host not in nodes or by_name[host].spec.gpustack_mig:
+            continue
+        wanted = count * sharing(here, by_name[host])[1]
+        if nodes[host].capacity == wanted > nodes[host].allocatable:
+            ill[host] = f"{wanted - nodes[host].allocatable} of {wanted} unhealthy"
+        elif nodes[host].allocatable != wanted:
+            wrong[host] = f"{nodes[host].allocatable} of {wanted}"
+    if ill and not wrong:
+        hint = f"journalctl -k | grep NVRM    # on that host; then gpustack explain {step}/allocatable"
+        return on_hosts("nvidia.com/gpu", "all healthy", ill, "operator", hint)
+    return on_hosts("nvidia.com/gpu", "all that the hosts have", wrong | ill, passing=True)

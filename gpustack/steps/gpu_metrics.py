@@ -3,7 +3,7 @@
 Which counters are exported stands in a ConfigMap of ours, with the legacy names that dashboards and alerts know; the
 spec may add fields. One ServiceMonitor lets Prometheus find the exporter: NVIDIA's operator owns one of the exporter's
 name (and deletes whatever stands there when it is told to have none), or it is ours under another name. Never both:
-each GPU would be counted twice in every sum.
+each GPU would be counted twice in every sum. Without the operator it is ours.
 
 Settings: gpu.metrics. Sources: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go; NVIDIA/dcgm-exporter README.
 """
@@ -82,7 +82,7 @@ STEP = Step(
     scope="cluster",
     probes=(COUNTERS_FACT, MONITORS, GPU_NODES, IDENTITY, GPU_DEVICES, SERIES),
     checks=(csv, monitor, series),
-    needs=("monitoring", "gpu-operator"),
+    needs=("monitoring", "gpu-operator", "gpu-plugin"),
     settle=180,
     applies=applies,
 )

@@ -6,7 +6,7 @@ from gpustack.ask.view import View
 from gpustack.probes.applied import LABEL, MANAGER
 from gpustack.probes.dcgm import APP
 from gpustack.steps.gpu_metrics import OURS, wanted_monitor
-from gpustack.steps.gpu_operator_values import COUNTERS, COUNTERS_KEY, counters
+from gpustack.steps.gpu_operator_values import COUNTERS, COUNTERS_KEY, counters, patience
 
 PORT = "gpu-metrics"  # of the exporter's Service, NVIDIA/gpu-operator assets/state-dcgm-exporter
 
@@ -28,7 +28,8 @@ def config_map(here: View) -> dict[str, Any]:
 def monitor(here: View) -> dict[str, Any]:
     """As the operator's own, under a name that the operator does not look for."""
     interval = here.spec.gpu.metrics.interval
-    endpoint = {"port": PORT, "path": "/metrics", "interval": interval, "honorLabels": False}
+    times = {"interval": interval, "scrapeTimeout": patience(interval)}
+    endpoint = {"port": PORT, "path": "/metrics", "honorLabels": False, **times}
     spec = {"jobLabel": "app", "selector": {"matchLabels": dict(APP)}, "endpoints": [endpoint]}
     kind = {"apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor"}
     metadata = {"name": OURS, "namespace": here.spec.gpu.namespace, "labels": {LABEL: MANAGER}}

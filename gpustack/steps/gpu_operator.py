@@ -21,19 +21,26 @@ from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, GPU_NODES
 from gpustack.probes.gpu_driver import GPU_DRIVER
 from gpustack.probes.gpu_packages import GPU_PACKAGES
+from gpustack.probes.gpu_runtime import DROP_IN
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.namespaces import NAMESPACES
 from gpustack.probes.system import IDENTITY, OS
 from gpustack.steps.control_plane import control_planes
-from gpustack.steps.gpu_hosts import expected, gpu_nodes, on_hosts, sharing
+from gpustack.steps.gpu_hosts import (
+    PRESENT,
+    allocatable_mismatch,
+    expected,
+    gpu_nodes,
+    namespace_mismatch,
+    on_hosts,
+    unlabelled,
+)  # fmt: skip
 from gpustack.steps.gpu_operator_values import release
+from gpustack.steps.gpu_plugin_objects import OURS
 from gpustack.steps.release import compared
 from gpustack.steps.step import Step
 
 POLICY = "cluster-policy"
-PRESENT = "nvidia.com/gpu.present"
-MIG = "nvidia.com/mig.config"
-HEAL = "journalctl -k | grep NVRM    # on that host; then gpustack explain gpu-operator/allocatable"
 # On every GPU node; what drivers in containers, MPS and MIG add comes and goes.
 OPERANDS = (
     "nvidia-container-toolkit-daemonset", "nvidia-operator-validator", "nvidia-device-plugin-daemonset",
@@ -47,15 +54,20 @@ def applies(inventory: Inventory, host: Host) -> bool:
 
 def namespace(here: View) -> Mismatch | None:
     """The namespace is not being deleted, and may run privileged pods."""
-    name = here.spec.gpu.namespace
-    found = here[NAMESPACES].get(name)
-    if not expected(here) or found is None:
+    return namespace_mismatch(here)
+
+
+def host_stack(here: View) -> Mismatch | None:
+    """What `gpu.stack: host` brings is not there as well: each GPU would be offered and measured twice."""
+    there = [name for name in here[GPU_DAEMON_SETS] if name.startswith(OURS)]
+    if not expected(here) or not there:
         return None
-    phase, level = found
-    if phase == "Terminating":
-        hint = f"kubectl get namespace {name} -o yaml    # status.conditions says what does not go"
-        return Mismatch(f"namespace {name}", "Active", phase, cure="operator", hint=hint)
-    return None if level == "privileged" else Mismatch(f"namespace {name}", "privileged pods", level or "not said")
+    space = here.spec.gpu.namespace
+    hint = (
+        f"kubectl -n {space} delete daemonset,service,configmap -l app.kubernetes.io/managed-by=gpustack; on each host "
+        f"with GPUs rm {DROP_IN} and systemctl restart containerd    # or keep it: gpu.stack: host in the spec"
+    )
+    return Mismatch("gpu.stack operator", "no DaemonSets of ours", said(there), cure="operator", hint=hint)
 
 
 def policy_of_others(here: View) -> Mismatch | None:
@@ -88,9 +100,7 @@ def policy(here: View) -> Mismatch | None:
 def labels(here: View) -> Mismatch | None:
     """The operator knows the node of every host with GPUs as one with GPUs. A host that is no node is the matter of the
     step workers."""
-    nodes = gpu_nodes(here)
-    wrong = {host: f"no label {PRESENT}" for host, node in nodes.items() if node.labels.get(PRESENT) != "true"}
-    return on_hosts("nodes with GPUs", f"labelled {PRESENT}=true", wrong, passing=True)
+    return on_hosts("nodes with GPUs", f"labelled {PRESENT}=true", unlabelled(here), passing=True)
 
 
 def operands(here: View) -> Mismatch | None:
@@ -122,19 +132,7 @@ def allocatable(here: View) -> Mismatch | None:
     device plugin, after an Xid: find it (`journalctl -k | grep NVRM`), mend it, then delete the node's pod of
     nvidia-device-plugin-daemonset. With time-slicing an Xid takes one replica only, the others of a dead GPU stay.
     """
-    nodes, wrong, ill = gpu_nodes(here), {}, {}
-    by_name = {host.name: host for host in here.hosts}
-    for host, count in expected(here).items():
-        if host not in nodes or by_name[host].spec.gpustack_mig:
-            continue
-        wanted = count * sharing(here, by_name[host])[1]
-        if nodes[host].capacity == wanted > nodes[host].allocatable:
-            ill[host] = f"{wanted - nodes[host].allocatable} of {wanted} unhealthy"
-        elif nodes[host].allocatable != wanted:
-            wrong[host] = f"{nodes[host].allocatable} of {wanted}"
-    if ill and not wrong:
-        return on_hosts("nvidia.com/gpu", "all healthy", ill, "operator", HEAL)
-    return on_hosts("nvidia.com/gpu", "all that the hosts have", wrong | ill, passing=True)
+    return allocatable_mismatch(here, "gpu-operator")
 
 
 STEP = Step(
@@ -144,7 +142,7 @@ STEP = Step(
         RELEASES, NAMESPACES, GPU_NODES, CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, IDENTITY, OS, GPU_DEVICES,
         GPU_PACKAGES, GPU_DRIVER,
     ),
-    checks=(namespace, policy_of_others, chart, policy, labels, operands, allocatable),
+    checks=(host_stack, namespace, policy_of_others, chart, policy, labels, operands, allocatable),
     needs=("helm", "flannel", "workers", "gpu-driver"),
     settle=420,
     applies=applies,

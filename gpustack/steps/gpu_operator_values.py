@@ -39,6 +39,7 @@ def computed(here: View) -> dict[str, Any]:
             "serviceMonitor": {
                 "enabled": here.spec.monitoring.enabled and said.metrics.service_monitor == "operator",
                 "interval": interval,
+                "scrapeTimeout": patience(interval),
             },
         },
     }
@@ -97,6 +98,11 @@ def counters(more: tuple[str, ...]) -> str:
     own = own_counters()
     known = {line.partition(",")[0] for line in own.splitlines()}
     return own + "".join(f"{name}, gauge, asked for by the spec\n" for name in dict.fromkeys(more) if name not in known)
+
+
+def patience(interval: str) -> str:
+    """How long a scrape may take: never longer than the interval, or the Prometheus operator leaves the monitor out."""
+    return f"{min(10, seconds(interval))}s"
 
 
 def seconds(duration: str) -> int:

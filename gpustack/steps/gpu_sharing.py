@@ -6,6 +6,8 @@ plugin or the MIG manager chooses, and the node has to offer what comes of it. W
 allocatable but for one of its replicas, so that the count alone proves nothing there: `gpustack prove` runs on each
 GPU.
 
+Without the operator (`gpu.stack: host`) the step gpu-plugin does what can be done of it: time-slicing.
+
 MPS and MIG are not yet proven on hardware by us.
 
 Settings: gpu.sharing, gpustack_sharing, gpustack_mig. Sources: NVIDIA/k8s-device-plugin README; GPU Operator

@@ -82,8 +82,8 @@ def chart(here: View) -> Mismatch | None:
 
 def receiver_secret(here: View) -> Mismatch | None:
     """The Secret that Alertmanager reads holds what the receiver's file on this machine holds."""
-    found = here[SECRET]
-    if found in (None, "same"):
+    found, wanted = here[SECRET], here.spec.alerts.receiver
+    if wanted.type == "none" or not wanted.secret_file or found == "same":
         return None
     is_now = "another" if found == "other" else "none"
     return Mismatch("secret of the receiver", "that of alerts.receiver.secret_file", is_now)
@@ -91,7 +91,8 @@ def receiver_secret(here: View) -> Mismatch | None:
 
 def workloads(here: View) -> Mismatch | None:
     """The operator, Grafana and kube-state-metrics run, and node-exporter on every node."""
-    found = here[MONITORING_DEPLOYMENTS] | here[MONITORING_DAEMON_SETS]  # type: ignore[operator]
+    deployments, daemon_sets = here[MONITORING_DEPLOYMENTS], here[MONITORING_DAEMON_SETS]
+    found = {**deployments, **daemon_sets}
     name = here.spec.monitoring.release
     wanted = [f"{name}-{part}" for part in ("operator", "grafana", "kube-state-metrics", "prometheus-node-exporter")]
     missing = [part for part in wanted if part not in found]

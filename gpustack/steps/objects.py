@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gpustack.ask.view import View
-from gpustack.steps import alerts, dashboards, gpu_metrics_objects, gpu_sharing
+from gpustack.steps import alerts, dashboards, gpu_metrics_objects, gpu_plugin, gpu_sharing
 
 OBJECTS: Mapping[str, Callable[[View], dict[str, Any]]] = {
     "gpu-sharing": gpu_sharing.wanted,
+    "gpu-plugin": gpu_plugin.wanted,
     "gpu-metrics": gpu_metrics_objects.wanted,
     "dashboards": dashboards.wanted,
     "alerts": alerts.wanted,

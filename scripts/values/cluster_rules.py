@@ -123,7 +123,7 @@ def certificates() -> list[Rule]:
             "gpustack:cluster_client_certificates_expiring:rate5m",
             f'sum(rate({CLIENTS}{{le="{bound}"}}[5m])) - sum(rate({CLIENTS}{{le="{SHORT}"}}[5m]))',
             {"within": days},
-            why="Requests per second whose client certificate ends within these days, but not within one." if days == "7d" else "",
+            why="Requests a second with a certificate that ends within these days, not in one." if days == "7d" else "",
         )
         for days, bound in EXPIRING.items()
     ]

@@ -1,4 +1,4 @@
-"""What the README and CONTRIBUTING name is there: make targets, paths and commands."""
+"""What the README and CONTRIBUTING name is there: make targets, paths and commands. All documents: where links lead."""
 
 import re
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted({*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "values").glob("*.md")})
 every_text = pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
 
 
@@ -38,3 +39,18 @@ def test_commands_exist(name: str) -> None:
     named = set(re.findall(r"`gpustack ([a-z]+)", text) + re.findall(r"(?m)^gpustack ([a-z]+)", blocks))
     assert named
     assert named - known == set()
+
+
+def anchors(path: Path) -> set[str]:
+    """Of the headings, as they are linked to."""
+    headings = re.findall(r"(?m)^#+ (.+)$", path.read_text())
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(document: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)]*)\)", document.read_text()):
+        file, _, anchor = target.partition("#")
+        path = document.parent / file if file else document
+        assert path.exists(), target
+        assert not anchor or anchor in anchors(path), target

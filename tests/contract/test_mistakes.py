@@ -1,7 +1,7 @@
 """The mistakes that scripts of this kind make, and what keeps us from each.
 
 Numbers are those of a review of one widespread setup script. Where a mistake shows only on a host, the lab tests of the
-named step hold it; those of the GPU and monitoring steps (14 to 19) come with these steps.
+named step hold it.
 """
 
 import re
@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from gpustack.config.shipped import playbooks
+from gpustack.config.chart_keys import judged
+from gpustack.config.shipped import playbooks, values
 from gpustack.config.spec import Spec
 from gpustack.config.versions import KNOWN_SETS, version_set
+from gpustack.probes.dcgm import EXPORTER
 from gpustack.steps import STEPS
+from gpustack.steps.gpu_metrics import OURS
 
 SHELL = {".sh", ".yml", ".j2"}
 
@@ -106,3 +109,47 @@ def test_13_nothing_is_piped_into_a_shell() -> None:
     expect_nowhere(r"(curl|wget)[^\n]*\|\s*(sudo\s+)?(ba)?sh\b")
     for path in filter(Path.is_file, Path(__file__).parents[2].glob("scripts/*")):
         assert not re.search(r"(curl|wget)[^\n]*\|\s*(sudo\s+)?(ba)?sh\b", path.read_text())
+
+
+def test_14_a_value_that_the_chart_does_not_know_is_told() -> None:
+    chart = version_set(KNOWN_SETS[-1]).charts["gpu-operator"]
+    (wrong,) = judged("", f"gpu-operator-{chart.version}", {"operator": {"defaultRuntime": "containerd"}})
+    assert wrong.reference == "values-key-unknown"
+
+
+def test_15_charts_are_pinned_and_the_release_itself_is_compared() -> None:
+    charts = version_set(KNOWN_SETS[-1]).charts.values()
+    assert all(chart.version and re.fullmatch("[0-9a-f]{64}", chart.sha256["all"]) for chart in charts)
+    expect_nowhere(r"helm['\"]? (repo|list|ls)\b")
+    assert all("chart" in checks(step) for step in ("monitoring", "gpu-operator"))
+
+
+def test_16_our_monitor_has_another_name_than_the_operator_s() -> None:
+    assert OURS != EXPORTER == "nvidia-dcgm-exporter"
+    assert {"monitor", "series"} <= checks("gpu-metrics")
+
+
+def test_17_the_data_source_is_found_and_no_password_is_known() -> None:
+    expect_nowhere(r"/api/datasources|admin-password|prom-operator")
+    shipped = "".join(path.read_text() for path in values().glob("*.yaml"))
+    assert not re.search(r"adminPassword|additionalDataSources|prom-operator", shipped)
+    assert "data_source" in checks("dashboards")
+
+
+def test_18_what_dashboards_and_rules_name_is_exported() -> None:
+    exported = set(re.findall(r"(?m)^(DCGM_\w+),", (values() / "dcgm" / "counters.csv").read_text()))
+    texts = {
+        path.name: path.read_text() for kind in ("dashboards/*.json", "rules/*.yaml") for path in values().glob(kind)
+    }
+    named = {(name, field) for name, text in texts.items() for field in re.findall(r"DCGM_FI_\w+", text)}
+    assert named
+    assert sorted((name, field) for name, field in named if field not in exported) == []
+
+
+def test_19_what_others_run_is_not_deleted_and_no_error_is_swallowed() -> None:
+    ours = "roles/gpu_plugin/files/bring.sh"
+    expect_nowhere(r"delete\s+(daemonset|ds)\b|\bnetstat\b|ignore_errors", but=ours)
+    assert "get daemonsets -l app.kubernetes.io/managed-by=gpustack" in texts()[ours]
+    # There the next task fails instead, with the words of what is no_log.
+    expect_nowhere(r"failed_when: false", but="roles/workers/tasks/main.yml")
+    assert "port" in checks("monitoring")

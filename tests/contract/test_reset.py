@@ -18,6 +18,7 @@ WITHOUT = {
     "taint": "it takes a taint from a node, and the node goes with the cluster",
     "monitoring": OBJECTS,
     "gpu-sharing": OBJECTS,
+    "gpu-plugin": OBJECTS,
     "gpu-metrics": OBJECTS,
     "dashboards": OBJECTS,
     "alerts": OBJECTS,

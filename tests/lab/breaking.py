@@ -24,7 +24,9 @@ await() {{ for n in $(seq 100); do "$@" && return; sleep 1; done; echo "never: $
 edit() {{ kubectl -n kube-system get configmap "$1" -o yaml | sed "$2" | kubectl replace -f - >/dev/null; }}
 flannel() {{ kubectl -n kube-flannel "$@"; }}
 monitoring() {{ kubectl -n monitoring "$@"; }}
-prometheus() {{ kubectl get --raw "/api/v1/namespaces/monitoring/services/http:monitoring-prometheus:http-web/proxy/api/v1/$1"; }}
+prometheus() {{
+    kubectl get --raw "/api/v1/namespaces/monitoring/services/http:monitoring-prometheus:http-web/proxy/api/v1/$1"
+}}
 gpus() {{ kubectl -n gpu-operator "$@"; }}
 observed() {{
   flannel get daemonset kube-flannel-ds -o 'jsonpath={{.metadata.generation}} {{.status.observedGeneration}}' |

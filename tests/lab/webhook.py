@@ -12,8 +12,8 @@ SECRET = "/hook/4f1c-only-we-know"
 
 
 class Webhook(ThreadingHTTPServer):
-    """`status` is what it answers from now on. `bodies` is what came with the right address, in that order, whatever was
-    answered; `strays` are the other addresses that were asked for."""
+    """`status` is what it answers from now on. `bodies` is what came with the right address, in that order, whatever
+    was answered; `strays` are the other addresses that were asked for."""
 
     daemon_threads = True
 

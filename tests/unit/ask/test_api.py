@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.ask.answers import parse
-from gpustack.ask.api import refusal
+from gpustack.ask.api import ABSENT, refusal
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.ask.script import render
 
@@ -71,6 +71,8 @@ def test_reads_that_were_broken_off_yield_nothing() -> None:
             "[-]etcd failed: reason withheld",
         ),
         ("502", "", "<html>bad gateway</html>", "HTTP 502"),
+        ("404", "", "404 page not found\n", ABSENT),
+        ("404", "", '{"kind": "Status", "message": "services \\"a\\" not found"}', 'services "a" not found'),
     ],
 )
 def test_what_was_refused_is_said_in_one_line(status: str, said: str, body: str, why: str) -> None:

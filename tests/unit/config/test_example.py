@@ -65,13 +65,11 @@ def test_with_all_defaults_uncommented_it_loads_and_means_the_same(tmp_path: Pat
     spoken = Spec()
     kubernetes = {"version": kubernetes_version_of(spoken), "endpoint": "kube.example.com:6443"}
     driver = spoken.gpu.driver.model_copy(update={"version": driver_version_of(spoken)})
-    receiver = spoken.alerts.receiver.model_copy(update={"secret_file": "~/alerts-webhook-url"})
     assert found.spec == spoken.model_copy(
         update={
             "kubernetes": spoken.kubernetes.model_copy(update=kubernetes),
             "containerd": spoken.containerd.model_copy(update={"version": containerd_version_of(spoken)}),
             "gpu": spoken.gpu.model_copy(update={"driver": driver}),
-            "alerts": spoken.alerts.model_copy(update={"receiver": receiver}),
             "fingerprints": Fingerprints(**{name: fingerprint_of(spoken, name) for name in Fingerprints.model_fields}),
         }
     )

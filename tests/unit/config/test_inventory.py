@@ -173,17 +173,19 @@ def test_a_local_spec_that_is_no_mapping(
     assert raised.value.reference == "config-not-yaml"
 
 
+# To the chart a map of rules, to Ansible a group with a host and its variable.
+INTRUDER = "additionalPrometheusRulesMap: {hosts: {h1: {gpustack_node_ip: 192.0.2.99}}}\n"
+
+
 def test_values_beside_hosts_in_a_folder_are_no_inventory(site: Site, capfd: pytest.CaptureFixture[str]) -> None:
     """Ansible reads every file of such a folder: without our word, each map of the values would be a group."""
-    found = load(
-        site(**{"values/monitoring.yaml": "prometheus: {hosts: {intruder: {}}}\nkube_node: {hosts: {h3: {}}}\n"})
-    )
+    found = load(site(**{"values/monitoring.yaml": INTRUDER}))
     assert [host.name for host in found.hosts] == ["h1", "h2"]
+    assert found.hosts[0].spec.gpustack_node_ip is None
 
 
 def test_what_the_operator_ignores_stays_ignored(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANSIBLE_INVENTORY_IGNORE_REGEX", "^notes")
-    found = load(
-        site(**{"values/a.yaml": "kube_node: {hosts: {h3: {}}}\n", "notes.yml": "kube_node: {hosts: {h4: {}}}\n"})
-    )
+    found = load(site(**{"values/monitoring.yaml": INTRUDER, "notes.yml": "kube_node: {hosts: {h4: {}}}\n"}))
     assert [host.name for host in found.hosts] == ["h1", "h2"]
+    assert found.hosts[0].spec.gpustack_node_ip is None

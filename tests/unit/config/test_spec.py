@@ -14,7 +14,12 @@ FINGERPRINT = "0123 4567 89ab cdef 0123 4567 89ab cdef 0123 4567"
 
 
 def test_nothing_said_means_defaults() -> None:
-    for nothing in (None, {}, {"kubernetes": None, "kube_proxy": {"conntrack": None}}):
+    for nothing in (
+        None,
+        {},
+        {"kubernetes": None, "kube_proxy": {"conntrack": None}},
+        {"monitoring": {"access": None, "retention": None}},
+    ):
         _, spec, wrong = judged(nothing)
         assert (spec, wrong) == (Spec(), [])
 
@@ -55,6 +60,10 @@ def test_off_in_yaml_is_false(written: Any, meant: str) -> None:
         ({"kubelet": {"failCGroupV1": False}}, "gpustack.kubelet.failCGroupV1", "failCgroupV1"),
         ({"kube_proxy": {"conntrack": {"maxPerCore": 1}}}, "gpustack.kube_proxy.conntrack.maxPerCore", "max_per_core"),
         ({"source": {**MIRROR, "fingerprnt": ""}}, "gpustack.source.fingerprnt", "fingerprint"),
+        ({"monitoring": {"retension": "1d"}}, "gpustack.monitoring.retension", "retention"),
+        ({"monitoring": {"persistence": {"sise": "1Gi"}}}, "gpustack.monitoring.persistence.sise", "size"),
+        ({"gpu": {"driver": {"versoin": "1"}}}, "gpustack.gpu.driver.versoin", "version"),
+        ({"alerts": {"reciever": {}}}, "gpustack.alerts.reciever", "receiver"),
         ({"zzz": 1}, "gpustack.zzz", ""),
     ],
 )  # fmt: skip
@@ -85,6 +94,33 @@ def test_unknown_keys_get_the_nearest_spelling(spec: Any, key: str, nearest: str
         ({"source": {"mirror": "ftp://x"}}, "source.mirror", "'ftp://x'", "http(s)://HOST:PORT"),
         ({"source": {"mirror": "http://x/path", "fingerprint": "A" * 40}}, "source.mirror", "path", "no path"),
         ({"source": {"mirror": "http://x"}}, "source.fingerprint", "nothing", "a value"),
+        ({"storage": {"provisioner": "nfs"}}, "storage.provisioner", "'nfs'", "'local-path' or 'none'"),
+        ({"storage": {"path": "var/lib"}}, "storage.path", "'var/lib'", "folder of the hosts"),
+        ({"monitoring": {"enabled": "perhaps"}}, "monitoring.enabled", "'perhaps'", "true or false"),
+        ({"monitoring": {"release": "Mon_1"}}, "monitoring.release", "'Mon_1'", "name of its Helm release"),
+        ({"monitoring": {"namespace": "m" * 27}}, "monitoring.namespace", "m" * 27, "where it lives"),
+        ({"monitoring": {"retention": "10"}}, "monitoring.retention", "'10'", "as 10d"),
+        ({"monitoring": {"retention": 10}}, "monitoring.retention", "10", "a number needs quotes"),
+        ({"monitoring": {"retention_size": "15GiB"}}, "monitoring.retention_size", "'15GiB'", "as 15GB"),
+        ({"monitoring": {"memory": "400M"}}, "monitoring.memory", "'400M'", "as 400Mi"),
+        ({"monitoring": {"node_exporter_port": 80}}, "monitoring.node_exporter_port", "80", "equal to 1024"),
+        ({"monitoring": {"persistence": True}}, "monitoring.persistence", "True", "a mapping of settings"),
+        ({"monitoring": {"persistence": {"size": "0Gi"}}}, "monitoring.persistence.size", "'0Gi'", "as 20Gi"),
+        ({"monitoring": {"access": {"type": "lb"}}}, "monitoring.access.type", "'lb'", "'node-port'"),
+        ({"monitoring": {"access": {"node_port": 80}}}, "monitoring.access.node_port", "80", "equal to 30000"),
+        ({"dashboards": {"folder": ""}}, "dashboards.folder", "''", "at least 1 character"),
+        ({"alerts": {"receiver": {"type": "fax"}}}, "alerts.receiver.type", "'fax'", "'webhook'"),
+        ({"alerts": {"receiver": {"smarthost": "mail"}}}, "alerts.receiver.smarthost", "'mail'", "name:port"),
+        ({"alerts": {"runbooks": "wiki"}}, "alerts.runbooks", "'wiki'", "your page about alerts"),
+        ({"gpu": {"stack": "mixed"}}, "gpu.stack", "'mixed'", "'operator' or 'host'"),
+        ({"gpu": {"driver": {"mode": "yes"}}}, "gpu.driver.mode", "'yes'", "'auto'"),
+        ({"gpu": {"driver": {"version": "595"}}}, "gpu.driver.version", "'595'", "full version"),
+        ({"gpu": {"driver": {"version": 595.91}}}, "gpu.driver.version", "595.91", "a number needs quotes"),
+        ({"gpu": {"metrics": {"interval": "15"}}}, "gpu.metrics.interval", "'15'", "as 15s"),
+        ({"gpu": {"metrics": {"counters": "DCGM_FI_DEV_SM_CLOCK"}}}, "gpu.metrics.counters", "DCGM", "a list"),
+        ({"gpu": {"metrics": {"counters": ["gpu_temp"]}}}, "gpu.metrics.counters.0", "'gpu_temp'", "DCGM"),
+        ({"gpu": {"sharing": {"mode": "mig"}}}, "gpu.sharing.mode", "'mig'", "'time-slicing'"),
+        ({"gpu": {"sharing": {"replicas": 1}}}, "gpu.sharing.replicas", "1", "equal to 2"),
         ({"cluster_name": "Big_One"}, "cluster_name", "'Big_One'", "name of the cluster"),
         ({7: 1}, "7", "7", "a text as key"),
         ([1], "", "[1]", "a mapping of settings"),

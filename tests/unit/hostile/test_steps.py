@@ -16,16 +16,29 @@ from tests.unit.hostile.worlds import Place, places
 
 pytestmark = pytest.mark.timeout(LIMIT)
 Asked = tuple[str, str]
+# What steps of the cluster ask of every host, and the step that judges one that cannot tell.
+OF_EACH_HOST = {"gpu.devices": "gpu-driver", "network.listeners": "prereqs", "system.identity": "prereqs"}
 
 
 @cache
 def read(place: Place) -> list[Asked]:
     """What the checks of a step read of their own place, in a world where all of them hold. A host that cannot tell
-    who it is is judged for that itself."""
+    who it is, or which GPUs it has, is judged for that itself."""
     found = place.judged({})
     assert {judgement.check: judgement.outcome for judgement in found.judgements if judgement.outcome != "holds"} == {}
     all_read = {(seen.answer.probe, seen.answer.where) for one in found.judgements for seen in one.evidence}
-    return sorted(asked for asked in all_read if place.step.scope == "cluster" or asked[1] in (place.where, CLUSTER))
+    if place.step.scope == "cluster":
+        return sorted((probe, where) for probe, where in all_read if where == CLUSTER or probe not in OF_EACH_HOST)
+    return sorted(asked for asked in all_read if asked[1] in (place.where, CLUSTER))
+
+
+def test_what_is_asked_of_each_host_is_judged_there() -> None:
+    """By a step that is for every host, and that is spoiled here as well."""
+    for probe, id in OF_EACH_HOST.items():
+        (place,) = (place for place in PLACES if place.step.id == id)
+        assert place.step.scope == "host"
+        assert all(place.step.applies(place.snapshot.inventory, host) for host in place.snapshot.inventory.hosts)
+        assert (probe, place.where) in read(place)
 
 
 def one_spoiled(place: Place, random: Random, *, garbage: bool) -> tuple[Asked, Answer]:

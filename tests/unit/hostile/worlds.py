@@ -10,7 +10,7 @@ from gpustack.config.host import HostSpec
 from gpustack.rollout.plan import StepState, state
 from gpustack.steps import STEPS
 from gpustack.steps.step import Step
-from tests.unit.steps import recorded_cluster, recorded_hosts
+from tests.unit.steps import recorded_cluster, recorded_gpus, recorded_hosts
 from tests.unit.steps.recorded_cluster import ABSENT, ACTIVE, K1, recorded
 
 BY_ID = {step.id: step for step in STEPS}
@@ -24,6 +24,7 @@ UNFILTERED = {
     ),
 }
 UNTAINTED = {("kube.nodes", CLUSTER): recorded("kube.nodes", "control-plane", ("io/control-plane", "io/else"))}
+PERSISTENT = {"monitoring": {"persistence": {"enabled": True}}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +44,11 @@ class Place:
 def places() -> tuple[Place, ...]:
     members = (replace(recorded_hosts.H1, spec=HostSpec()), recorded_hosts.H2)
     hosts = recorded_hosts.snapshot(UNFILTERED, {"time_sync": "managed"}, recorded_hosts.World(hosts=members))
-    cluster = recorded_cluster.snapshot({}, {}, (recorded_cluster.K1, recorded_cluster.K2))
+    cluster = recorded_gpus.world()
     alone = recorded_cluster.snapshot(UNTAINTED, {}, (K1,))
+    persistent = recorded_cluster.snapshot({}, PERSISTENT, (recorded_cluster.K1, recorded_cluster.K2))
     where = {"prereqs": hosts, "firewall": hosts, "containerd": hosts, "kubernetes": hosts, "taint": alone}
+    where["storage"] = persistent
     where["gpu-driver"] = hosts
     spot = {"workers": "k2"}
     return tuple(

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from gpustack.report import human, json, junit, proof, proof_json, proof_junit, removal, removal_json
+from gpustack.proof.delivery import Delivery
+from gpustack.report import delivery, human, json, junit, proof, proof_json, proof_junit, removal, removal_json
 from gpustack.report.error import render
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Verification
@@ -26,6 +27,12 @@ def printed(draw: Callable[[Console], None]) -> str:
     stream = io.StringIO()
     draw(Terminal(stream, width=80, color_system=None))
     return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
+
+
+SENT = Delivery("delivered", "", ("gpustack",), ("webhook",), 1.12)
+REFUSED = replace(
+    SENT, outcome="failed", why="webhook: it failed (HTTP 5xx)", seconds=11.2, left="gone; it ends by itself"
+)
 
 
 def verified(plan: str) -> Verification:
@@ -66,6 +73,9 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "prove-interrupted.txt": lambda: printed(
         lambda out: proof.proof(out, proven.interrupted(), proven.INVENTORY, "runs/1")
     ),
+    "alert-test-good.txt": lambda: printed(lambda out: delivery.delivery(out, SENT, proven.INVENTORY)),
+    "alert-test-failed.txt": lambda: printed(lambda out: delivery.delivery(out, REFUSED, proven.INVENTORY)),
+    "alert-test-failed.json": lambda: delivery.text(REFUSED, proven.INVENTORY),
     **{f"error-{error.reference}.txt": lambda error=error: render(error) for error in ERRORS},  # type: ignore[misc]
 }
 

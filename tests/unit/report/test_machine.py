@@ -8,10 +8,11 @@ import pytest
 from pydantic import TypeAdapter
 
 from gpustack.ask.probe import Answer
-from gpustack.report import json, junit, show
+from gpustack.proof.delivery import Delivery
+from gpustack.report import delivery, json, junit, show
 from gpustack.report.schema import LookShape, OutcomeShape
 from gpustack.report.words import count, duration, places
-from tests.unit.report import invented
+from tests.unit.report import invented, proven
 from tests.unit.report.invented import SWAP, made, said
 
 
@@ -20,6 +21,15 @@ def test_json_has_the_published_shape() -> None:
         TypeAdapter(LookShape).validate_json(json.plan(found, verbose=True), extra="forbid")
     for done in (invented.installed(), invented.failed()):
         TypeAdapter(OutcomeShape).validate_json(json.outcome(done), extra="forbid")
+
+
+def test_a_test_alert_has_the_published_shape() -> None:
+    for done in (
+        Delivery("delivered", "", ("a",), ("webhook",), 1.0),
+        Delivery("unknown", "lost", stopped="interrupted"),
+    ):
+        told = delivery.text(done, proven.INVENTORY)
+        TypeAdapter(delivery.DeliveryShape).validate_json(told, extra="forbid")
 
 
 def test_evidence_of_what_holds_comes_with_verbose_only() -> None:

@@ -59,7 +59,7 @@ def units(kubelet: str) -> Answer:
 
 
 @cache
-def base() -> dict[tuple[str, str], Answer]:
+def as_recorded() -> dict[tuple[str, str], Answer]:
     """As they were recorded: of the control plane and the cluster, and of the worker."""
     found = {
         (path.name, CLUSTER if known()[path.name].where == "cluster" else "k1"): recorded(path.name, "control-plane")
@@ -86,7 +86,7 @@ def healthy() -> dict[tuple[str, str], Answer]:
 
 @cache
 def brought() -> dict[tuple[str, str], Answer]:
-    return stamped(base())
+    return stamped(as_recorded())
 
 
 def stamped(answers: Answers) -> dict[tuple[str, str], Answer]:
@@ -118,14 +118,15 @@ def stamped(answers: Answers) -> dict[tuple[str, str], Answer]:
 
 def owned(applied: dict[str, Any]) -> dict[str, Any]:
     """The fieldsV1 of one who applied it: a ConfigMap, or a PrometheusRule, whose groups are a list by name."""
-    metadata = {f"f:{part}": {f"f:{key}": {} for key in applied["metadata"][part]} for part in ("labels", "annotations")}
+    parts = {part: applied["metadata"][part] for part in ("labels", "annotations")}
+    metadata: dict[str, Any] = {f"f:{part}": {f"f:{key}": {} for key in keys} for part, keys in parts.items()}
     if "data" in applied:
         return {"f:metadata": metadata, "f:data": {f"f:{key}": {} for key in applied["data"]}}
-    groups = {
+    by_name: dict[str, Any] = {
         f"k:{json.dumps({'name': group['name']})}": {".": {}, **{f"f:{key}": {} for key in group}}
         for group in applied["spec"]["groups"]
     }
-    return {"f:metadata": metadata, "f:spec": {"f:groups": groups}}
+    return {"f:metadata": metadata, "f:spec": {"f:groups": by_name}}
 
 
 def taken(answers: Answers, spec: Mapping[str, Any], hosts: Sequence[Host]) -> Snapshot:

@@ -4,15 +4,16 @@
 set -eu
 OPERATORS=nvidia-dcgm-exporter OURS=gpustack-dcgm
 apply
-there() { [ -n "$(kube -n "$NAMESPACE" get servicemonitor "$1" --ignore-not-found -o name)" ]; }
-if [ "$MONITOR" != "$OURS" ]; then
-  if there "$OURS"; then
-    kube -n "$NAMESPACE" delete servicemonitor "$OURS" >/dev/null
-    echo "changed: removed ServiceMonitor $OURS"
-  fi
-  # The operator does not hear when the definition of a ServiceMonitor comes after it: it looks when it starts.
-  if ! there "$OPERATORS"; then
-    kube -n "$NAMESPACE" rollout restart deployment gpu-operator >/dev/null
-    echo "changed: the operator was made to look again"
-  fi
+[ "$MONITOR" != "$OURS" ] || exit 0
+# Ends here where that cannot be told: the operator is not restarted for an API that does not answer.
+found=$(kube -n "$NAMESPACE" get servicemonitors.monitoring.coreos.com -o 'jsonpath={.items[*].metadata.name}')
+there() { case " $found " in *" $1 "*) ;; *) return 1 ;; esac; }
+if there "$OURS"; then
+  kube -n "$NAMESPACE" delete servicemonitors.monitoring.coreos.com "$OURS" >/dev/null
+  echo "changed: removed ServiceMonitor $OURS"
+fi
+# The operator does not hear when the definition of a ServiceMonitor comes after it: it looks when it starts.
+if ! there "$OPERATORS"; then
+  kube -n "$NAMESPACE" rollout restart deployment gpu-operator >/dev/null
+  echo "changed: the operator was made to look again"
 fi

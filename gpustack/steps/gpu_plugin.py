@@ -1,0 +1,186 @@
+"""GPUs in the cluster, without an operator: NVIDIA's device plugin and DCGM exporter, as DaemonSets of our own.
+
+For `gpu.stack: host`, for people who may not run operators; nothing to do where no host has GPUs. It gives nodes with
+GPUs the label nvidia.com/gpu.present=true, and brings the RuntimeClass nvidia, one DaemonSet of the device plugin for
+each way of sharing that the inventory names (a node's label nvidia.com/device-plugin.config says which one is its), and
+the exporter with its Service. Pods get their GPUs by CDI: they need no RuntimeClass, only a limit of nvidia.com/gpu.
+
+What the operator does beside that is not there: no drivers in containers, no GPU feature discovery (nodes have no label
+of model or memory), no MIG manager, no MPS. From one stack to the other a cluster goes by hand: while the operator's
+release is there, this step stops and says so, and the other way round.
+
+A GPU with a fatal Xid is allocatable no more, and the device plugin never takes it back by itself: see
+`gpustack explain gpu-plugin/allocatable`.
+
+Not yet proven on hardware: it was run with the real device plugin, a simulated exporter and simulated GPUs.
+
+Settings: gpu. Sources: NVIDIA/k8s-device-plugin and NVIDIA/dcgm-exporter, README and deployments; Kubernetes device
+plugins and RuntimeClass.
+"""
+
+from typing import Any
+
+from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.view import View
+from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
+from gpustack.probes.applied import CONFIG_MAPS, DAEMON_SETS, RUNTIME_CLASSES, SERVICES
+from gpustack.probes.gpu import GPU_DEVICES
+from gpustack.probes.gpu_cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_NODES
+from gpustack.probes.helm import RELEASES
+from gpustack.probes.namespaces import NAMESPACES
+from gpustack.probes.system import IDENTITY
+from gpustack.steps import gpu_plugin_objects
+from gpustack.steps.applied import differing
+from gpustack.steps.control_plane import control_planes
+from gpustack.steps.gpu_hosts import (
+    PRESENT,
+    allocatable_mismatch,
+    expected,
+    gpu_nodes,
+    namespace_mismatch,
+    on_hosts,
+    sharing,
+    unlabelled,
+)  # fmt: skip
+from gpustack.steps.gpu_operator_values import WHOLE, key
+from gpustack.steps.gpu_plugin_objects import EXPORTER, OURS, PLUGIN_LABEL, objects, plugins
+from gpustack.steps.step import Step
+
+# By kind: which of the objects that we bring are there as we bring them.
+PROBES = {"ConfigMap": CONFIG_MAPS, "DaemonSet": DAEMON_SETS, "Service": SERVICES, "RuntimeClass": RUNTIME_CLASSES}
+
+
+def applies(inventory: Inventory, host: Host) -> bool:
+    return inventory.spec.gpu.stack == "host" and control_planes(inventory, host)
+
+
+def wanted(here: View) -> dict[str, Any]:
+    """`objects` to apply; `labels` as lines `NODE LABEL VALUE`, the value `-` is none; `daemon_sets` are the names that
+    stay of ours."""
+    if here.spec.gpu.stack != "host":
+        return {"objects": [], "labels": [], "daemon_sets": []}
+    brought = gpu_plugin_objects.all_objects(here) if expected(here) else []
+    names = [one["metadata"]["name"] for one in brought if one["kind"] == "DaemonSet"]
+    return {"objects": brought, "labels": [*labelled(here), *deserted(here)], "daemon_sets": names}
+
+
+def labelled(here: View) -> list[str]:
+    by_name, found = {host.name: host for host in here.hosts}, []
+    for host, node in gpu_nodes(here).items():
+        way = key(*sharing(here, by_name[host]))
+        found += [f"{node.name} {PRESENT} true", f"{node.name} {PLUGIN_LABEL} {'-' if way == WHOLE else way}"]
+    return found
+
+
+def deserted(here: View) -> list[str]:
+    """The label goes from nodes of hosts that say they have no GPU: a plugin there could not start."""
+    nodes = {node.machine_id: node for node in here[GPU_NODES]}
+    found = []
+    for host in here.hosts:
+        there = here.on(host.name)
+        if there.reached and there.told(GPU_DEVICES) and not there[GPU_DEVICES] and there.told(IDENTITY):
+            node = nodes.get(there[IDENTITY].machine_id)
+            if node and PRESENT in node.labels:
+                found.append(f"{node.name} {PRESENT} -")
+    return found
+
+
+def operators_stack(here: View) -> Mismatch | None:
+    """NVIDIA's operator is not there as well: each GPU would be offered and measured twice."""
+    spec = here.spec.gpu
+    there = [f"release {one.namespace}/{one.name}" for one in here[RELEASES] if one.name == spec.release]
+    there += [f"ClusterPolicy {one.name}" for one in here[CLUSTER_POLICIES] or ()]
+    if not expected(here) or not there:
+        return None
+    hint = (
+        f"helm uninstall {spec.release} -n {spec.namespace}, by /usr/local/lib/gpustack/helm; pods that use GPUs end "
+        "before    # or keep it: gpu.stack: operator in the spec"
+    )
+    return Mismatch("gpu.stack host", "no operator", said(there), cure="operator", hint=hint)
+
+
+def namespace(here: View) -> Mismatch | None:
+    """The namespace is not being deleted, and may run privileged pods."""
+    return namespace_mismatch(here)
+
+
+def ways(here: View) -> Mismatch | None:
+    """What the inventory asks for can be done without the operator: time-slicing, but neither MPS nor a MIG layout."""
+    wrong = {}
+    for host in here.hosts:
+        if host.name not in expected(here):
+            continue
+        if host.spec.gpustack_mig:
+            wrong[host.name] = f"gpustack_mig: {host.spec.gpustack_mig}"
+        elif sharing(here, host)[0] == "mps":
+            wrong[host.name] = "mps"
+    hint = "time-slicing, or gpu.stack: operator in the spec"
+    return on_hosts("sharing without an operator", "none or time-slicing", wrong, "operator", hint)
+
+
+def brought(here: View) -> Mismatch | None:
+    """The objects are there, as this release and the spec have them."""
+    if not expected(here):
+        return None
+    for kind, probe in PROBES.items():
+        of_kind = [one for one in objects(here) if one["kind"] == kind]
+        if found := differing(f"{kind}s", of_kind, here[probe]):
+            return found
+    return None
+
+
+def strangers(here: View) -> Mismatch | None:
+    """No DaemonSet of ours is left of another way of sharing."""
+    names = {*plugins(here), EXPORTER}
+    left = [name for name in here[GPU_DAEMON_SETS] if name.startswith(OURS) and name not in names]
+    return Mismatch("DaemonSets of ours", said(names), f"also {said(left)}") if expected(here) and left else None
+
+
+def labels(here: View) -> Mismatch | None:
+    """Nodes of hosts with GPUs say so, and which way of sharing is theirs; nodes of other hosts do not."""
+    wrong = unlabelled(here)
+    by_name = {host.name: host for host in here.hosts}
+    for host, node in gpu_nodes(here).items():
+        way, found = key(*sharing(here, by_name[host])), node.labels.get(PLUGIN_LABEL, WHOLE)
+        if found != way:
+            wrong.setdefault(host, f"{PLUGIN_LABEL}={found} instead of {way}")
+    wrong |= {line.split()[0]: "labelled, and without GPUs" for line in deserted(here)}
+    return on_hosts("labels of nodes", f"{PRESENT}=true where GPUs are", wrong)
+
+
+def daemon_sets(here: View) -> Mismatch | None:
+    """The device plugin and the exporter run on every GPU node."""
+    count, found = len(gpu_nodes(here)), here[GPU_DAEMON_SETS]
+    if not expected(here):
+        return None
+    down = []
+    for what, names in (("device plugin", plugins(here)), ("exporter", (EXPORTER,))):
+        there = [found[name] for name in names if name in found]
+        ready = sum(one.ready for one in there)
+        if len(there) < len(names) or ready < count or not all(one.runs for one in there):
+            down.append(f"{what} on {ready} of {count}")
+    return Mismatch("DaemonSets", "ready on every GPU node", "; ".join(down), passing=True) if down else None
+
+
+def allocatable(here: View) -> Mismatch | None:
+    """As many GPUs can be allocated on each node as its host has on the bus, times the pods that share one.
+
+    What a node has and cannot allocate was marked unhealthy by the device plugin, after an Xid: find it (`journalctl -k
+    | grep NVRM`), mend it, then delete the node's pod of gpustack-device-plugin. With time-slicing an Xid takes one
+    replica only, the others of a dead GPU stay.
+    """
+    return allocatable_mismatch(here, "gpu-plugin")
+
+
+STEP = Step(
+    "gpu-plugin",
+    scope="cluster",
+    probes=(
+        *PROBES.values(), RELEASES, CLUSTER_POLICIES, NAMESPACES, GPU_NODES, GPU_DAEMON_SETS, IDENTITY, GPU_DEVICES,
+    ),
+    checks=(operators_stack, namespace, ways, brought, strangers, labels, daemon_sets, allocatable),
+    needs=("flannel", "workers", "gpu-runtime"),
+    settle=180,
+    applies=applies,
+)  # fmt: skip

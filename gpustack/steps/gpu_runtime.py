@@ -1,0 +1,136 @@
+"""Containers and GPUs, without an operator: NVIDIA's container toolkit on the hosts that have GPUs.
+
+For `gpu.stack: host`; with the operator its own container brings the same programs, and this step is for nobody. On a
+host without GPUs there is nothing to do.
+
+What it does: lets apt know NVIDIA's repository of the toolkit, its key trusted only by fingerprint; installs and holds
+nvidia-container-toolkit at the version of the version set; writes /etc/containerd/conf.d/gpustack-nvidia.toml, which
+gives containerd a runtime called `nvidia` beside runc, and restarts containerd when that changed (containers go on
+running); lets the toolkit describe the GPUs for CDI in /var/run/cdi/nvidia.yaml.
+
+What it never does: it makes `nvidia` the runtime of no pod that does not ask for it, runs no `nvidia-ctk runtime
+configure` (which writes config.toml anew and loses its comments), and leaves /etc/nvidia-container-runtime/config.toml
+to you. Where the operator's toolkit is still on a host, it stops and says so.
+
+Not yet proven on hardware: it was run with the toolkit's real programs and simulated GPUs.
+
+Settings: `gpu.stack`, `source`, `fingerprints.toolkit`.
+
+Sources: NVIDIA Container Toolkit, installation guide and CDI support; docs/decisions/0004-containerd-config.md.
+"""
+
+from typing import Any
+
+from gpustack.ask.judge import Mismatch, expect, said
+from gpustack.ask.view import View
+from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
+from gpustack.probes.containerd import RUNTIME
+from gpustack.probes.gpu import GPU_DEVICES
+from gpustack.probes.gpu_packages import GPU_PACKAGES
+from gpustack.probes.gpu_runtime import DROP_IN, RUNTIME_FILES, TOOLKIT_REPOSITORY
+from gpustack.probes.system import OS
+from gpustack.steps.apt_repository import repository_mismatch
+from gpustack.steps.step import Step
+
+PACKAGES = ("nvidia-container-toolkit-base", "nvidia-container-toolkit")
+PROGRAM = "/usr/bin/nvidia-container-runtime"
+# What the operator's toolkit writes (NVIDIA/nvidia-container-toolkit cmd/nvidia-ctk-installer).
+OPERATORS = "/etc/containerd/conf.d/99-nvidia.toml"
+
+
+def applies(inventory: Inventory, host: Host) -> bool:
+    return inventory.spec.gpu.stack == "host"
+
+
+def other_runtimes(here: View) -> Mismatch | None:
+    """No other file of containerd's defines the runtime nvidia: the operator's toolkit writes one, and so does
+    nvidia-ctk. Which of the two counts would be settled by the names of the files."""
+    found = here[RUNTIME_FILES].others if here[GPU_DEVICES] else ()
+    if not found:
+        return None
+    hint = f"take the runtime nvidia out of {found[0]}; systemctl restart containerd"
+    if OPERATORS in found:
+        spec = here.spec.gpu
+        hint = (
+            f"helm uninstall {spec.release} -n {spec.namespace} on the control plane; then rm -f {OPERATORS} on this "
+            "host    # or keep the operator: gpu.stack: operator in the spec"
+        )
+    return Mismatch("other definitions of the runtime nvidia", "none", said(found), "operator", hint=hint)
+
+
+def repository(here: View) -> Mismatch | None:
+    """apt knows the toolkit's repository, and trusts the expected key and no other."""
+    return repository_mismatch(here, "toolkit", TOOLKIT_REPOSITORY) if here[GPU_DEVICES] else None
+
+
+def installed(here: View) -> Mismatch | None:
+    """The toolkit is installed."""
+    if not here[GPU_DEVICES]:
+        return None
+    missing = [name for name in PACKAGES if name not in here[GPU_PACKAGES]]
+    return Mismatch("packages", "installed", f"missing: {said(missing)}") if missing else None
+
+
+def version(here: View) -> Mismatch | None:
+    """The toolkit has the version of the version set."""
+    if not here[GPU_DEVICES]:
+        return None
+    there, wanted = here[GPU_PACKAGES], here.versions.components["nvidia-container-toolkit"]
+    wrong = [f"{name} {there[name].version}" for name in PACKAGES if name in there and there[name].version != wanted]
+    hint = "gpustack explain upgrade-needed"
+    return Mismatch("container toolkit", wanted, said(wrong), "upgrade", hint=hint) if wrong else None
+
+
+def held(here: View) -> Mismatch | None:
+    """The packages are held, so that an upgrade of the host does not move them."""
+    if not here[GPU_DEVICES]:
+        return None
+    loose = [name for name in PACKAGES if (found := here[GPU_PACKAGES].get(name)) and not found.held]
+    return Mismatch("packages", "held", f"not held: {said(loose)}") if loose else None
+
+
+def drop_in() -> dict[str, Any]:
+    """What conf.d/gpustack-nvidia.toml says (roles/gpu_runtime/files), as containerd reads it."""
+    options = {"BinaryName": PROGRAM, "SystemdCgroup": True}
+    runtimes = {"nvidia": {"runtime_type": "io.containerd.runc.v2", "options": options}}
+    return {"version": 3, "plugins": {"io.containerd.cri.v1.runtime": {"containerd": {"runtimes": runtimes}}}}
+
+
+def configuration(here: View) -> Mismatch | None:
+    """Our file for containerd says what it should."""
+    if not here[GPU_DEVICES]:
+        return None
+    found = here[RUNTIME_FILES]
+    if found.drop_in == drop_in():
+        return None
+    told = f"no TOML: {found.broken}" if found.broken else "otherwise" if found.drop_in else "nothing"
+    return Mismatch(DROP_IN, "as we write it", told)
+
+
+def running(here: View) -> Mismatch | None:
+    """The running containerd has the runtime nvidia."""
+    if not here[GPU_DEVICES]:
+        return None
+    found = here[RUNTIME]
+    return expect("runtime nvidia of the running containerd", PROGRAM, found.nvidia if found else "")
+
+
+def devices(here: View) -> Mismatch | None:
+    """CDI's file names every GPU that the bus has."""
+    count = len(here[GPU_DEVICES])
+    if not count:
+        return None
+    found = len(here[RUNTIME_FILES].devices)
+    return Mismatch("GPUs in CDI's file", str(count), str(found)) if found != count else None
+
+
+STEP = Step(
+    "gpu-runtime",
+    scope="host",
+    needs=("containerd", "gpu-driver"),
+    probes=(OS, GPU_DEVICES, GPU_PACKAGES, TOOLKIT_REPOSITORY, RUNTIME_FILES, RUNTIME),
+    checks=(other_runtimes, repository, installed, version, held, configuration, running, devices),
+    settle=30,
+    applies=applies,
+)

@@ -1,0 +1,13 @@
+#!/bin/sh
+# Takes from the host what step gpu-runtime put there, but for packages. Follows kept-copies.sh. What describes devices in
+# /run would be gone with the next boot. Says `changed: …` for what it did.
+set -eu
+if [ -e /etc/containerd/conf.d/gpustack-nvidia.toml ]; then
+  drop /etc/containerd/conf.d/gpustack-nvidia.toml
+  if systemctl -q is-active containerd; then
+    systemctl restart containerd
+    echo "changed: restarted containerd"
+  fi
+fi
+drop /etc/apt/sources.list.d/gpustack-toolkit.sources /etc/apt/keyrings/gpustack-toolkit.gpg
+drop /var/run/cdi/k8s.device-plugin.nvidia.com-gpu.json

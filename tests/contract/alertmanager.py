@@ -1,0 +1,70 @@
+"""Alertmanager and its checker, out of the bundle's cache or of PATH, with the configuration that a spec makes."""
+
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+import pytest
+import yaml
+
+from gpustack.config.spec import Spec
+from gpustack.config.values import merged
+from gpustack.proof.alertmanager import Alertmanager
+from gpustack.proof.web import NoAnswer, Web
+from gpustack.steps.monitoring_receiver import FILE, alertmanager
+from tests.lab.witness import until
+
+CHART = Path(__file__).parents[2] / "gpustack" / "lab" / "simulated" / "charts" / "kube-prometheus-stack"
+
+
+def program(name: str) -> str:
+    """Skips where there is none."""
+    parts = platformdirs.user_cache_path("gpustack") / "parts" / "alertmanager"
+    built = sorted(parts.glob(f"*/out/{name}"), key=lambda path: path.stat().st_mtime)
+    found = str(built[-1]) if built else shutil.which(name)
+    if found is None:
+        pytest.skip(f"{name} is neither in the bundle's cache (make bundle) nor on PATH")
+    return found
+
+
+def configuration(receiver: dict[str, Any], secret: Path) -> str:
+    """What the chart makes of our values: its own configuration below ours."""
+    spec = Spec.model_validate({"alerts": {"receiver": receiver}})
+    of_chart = yaml.safe_load((CHART / "values.yaml").read_text())["alertmanager"]["config"]
+    return yaml.safe_dump(merged(of_chart, alertmanager(spec).get("config", {}))).replace(FILE, str(secret))
+
+
+def check(folder: Path, text: str) -> "subprocess.CompletedProcess[str]":
+    file = folder / "alertmanager.yaml"
+    file.write_text(text)
+    words = [program("amtool"), "check-config", str(file)]
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+
+
+@contextmanager
+def running(folder: Path, text: str) -> Iterator[Alertmanager]:
+    """An Alertmanager on loopback, as long as the `with` lasts."""
+    (folder / "alertmanager.yaml").write_text(text)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = [program("alertmanager"), f"--config.file={folder / 'alertmanager.yaml'}", "--cluster.listen-address="]
+    words += [f"--storage.path={folder / 'data'}", f"--web.listen-address=127.0.0.1:{port}"]
+    found = Alertmanager(Web("Alertmanager", "127.0.0.1", port))
+    with (folder / "log").open("w") as log, subprocess.Popen(words, stdout=log, stderr=log) as process:
+        try:
+            until("Alertmanager answers", lambda: answers(found), limit=30)
+            yield found
+        finally:
+            process.kill()
+
+
+def answers(there: Alertmanager) -> bool:
+    try:
+        return bool(there.integrations())
+    except NoAnswer:
+        return False

@@ -1,0 +1,157 @@
+"""A broken GPU reaches a human: its Xid comes to a webhook with its runbook, and so does its end; `alerts test` tells
+whether the webhook hears.
+
+The windows are short here: with those that are shipped a critical Xid goes on firing for 35 minutes, five of the
+exporter's and thirty of the rule's.
+"""
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gpustack import lab
+from tests.lab import roads, witness
+from tests.lab.conftest import Run
+from tests.lab.webhook import PORT, SECRET, Webhook, webhook
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
+
+RUNBOOKS = "https://runbooks.example.com/gpus"
+KUBECTL = "sudo kubectl --kubeconfig /etc/kubernetes/admin.conf"
+RULES = f"{KUBECTL} -n monitoring get prometheusrule gpustack-gpu-alerts -o json"
+ASK = f"{KUBECTL} get --raw /api/v1/namespaces/monitoring/services/http:monitoring-prometheus:http-web/proxy/api/v1"
+XID = {"alertname": "GpuXidCritical", "xid": "79"}
+# As an operator writes them beside the inventory. A list replaces ours, so the interval stands here, too.
+VALUES = {
+    "monitoring": {
+        "alertmanager": {"config": {"route": {"group_interval": "10s"}}},
+        "prometheus": {"prometheusSpec": {"evaluationInterval": "5s"}},
+    },
+    "gpu-operator": {
+        "dcgmExporter": {
+            "env": [
+                {"name": "DCGM_EXPORTER_INTERVAL", "value": "5000"},
+                {"name": "DCGM_EXPORTER_XID_COUNT_WINDOW_SIZE", "value": "30000"},
+            ]
+        }
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def one(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
+    return make_lab("alerts", ["debian-13"], monitored=True, gpus="1")
+
+
+@pytest.fixture(scope="module")
+def hook(one: lab.Lab) -> Iterator[Webhook]:
+    with webhook(one.record.gateway) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def secret(hook: Webhook, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("secret") / "webhook"
+    path.touch(mode=0o600)
+    path.write_text(f"{hook.url}\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def inventory(one: lab.Lab, secret: Path, gpustack: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a cluster that is installed, with short windows."""
+    alerts = {"runbooks": RUNBOOKS, "receiver": {"type": "webhook", "secret_file": str(secret)}}
+    quick = {"gpu": {"metrics": {"interval": "5s"}}, "monitoring": {"scrape_interval": "5s"}}
+    made = roads.inventory(one, tmp_path_factory.mktemp("site") / "inventory", ["host1"], alerts=alerts, **quick)
+    (made / "values").mkdir()
+    for release, values in VALUES.items():
+        (made / "values" / f"{release}.yaml").write_text(yaml.safe_dump(values))
+    done = gpustack("install", "-i", made, "--yes", "-v", limit=2400)
+    assert SECRET not in done.stdout + done.stderr
+    shorten(one)
+    return made
+
+
+def said(one: lab.Lab, script: str) -> str:
+    done: subprocess.CompletedProcess[str] = one.exec("host1", ["sh", "-c", script], limit=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def shorten(one: lab.Lab) -> None:
+    """Our rules as they are, but that they end soon; nothing in the spec can say so, and nothing should."""
+    change = """sed -E 's/"keep_firing_for": "[0-9]+m"/"keep_firing_for": "5s"/'"""
+    said(one, f"{RULES} | {change} | {KUBECTL} replace -f -")
+    witness.until("Prometheus has the short rules", lambda: keeps(one) == {5}, limit=240)
+
+
+def keeps(one: lab.Lab) -> set[float]:
+    """Seconds for which Prometheus goes on with alerts about Xids."""
+    groups = json.loads(said(one, f"{ASK}/rules?type=alert"))["data"]["groups"]
+    return {rule["keepFiringFor"] for group in groups for rule in group["rules"] if rule["name"] == XID["alertname"]}
+
+
+def test_a_test_alert_arrives_and_ends(inventory: Path, hook: Webhook, gpustack: Run) -> None:
+    done = gpustack("alerts", "test", "-i", inventory)
+    assert done.stdout.startswith("delivered to gpustack by webhook in ")
+    assert SECRET not in done.stdout + done.stderr
+    witness.until("its end arrives", lambda: statuses(hook) == ["firing", "resolved"], limit=60)
+    told = json.loads(gpustack("alerts", "test", "-i", inventory, "-o", "json").stdout)
+    assert (told["outcome"], told["ways"], told["exit"]["code"]) == ("delivered", ["webhook"], 0)
+
+
+def statuses(hook: Webhook) -> list[str]:
+    return [alert["status"] for alert in hook.alerts(alertname="GpustackTest")]
+
+
+def test_a_broken_gpu_reaches_a_human_and_so_does_its_end(inventory: Path, one: lab.Lab, hook: Webhook) -> None:
+    (gpu,) = one.gpus("host1")
+    assert hook.alerts(**XID) == []
+    one.set_gpu("host1:0", "xid=79")
+    first = witness.until("the Xid arrives", lambda: hook.alerts(**XID), limit=120)[0]
+    assert first["status"] == "firing"
+    labels = first["labels"]
+    assert (labels["node"], labels["UUID"], labels["severity"]) == ("host1", gpu.uuid, "critical")
+    assert first["annotations"]["runbook_url"] == f"{RUNBOOKS}#gpuxidcritical"
+    assert first["annotations"]["runbook"] == "gpustack explain alert-gpuxidcritical"
+    one.set_gpu("host1:0", "heal")
+    witness.until("its end arrives", lambda: hook.alerts(**XID)[-1]["status"] == "resolved", limit=180)
+
+
+def test_only_what_is_wrong_is_told(inventory: Path, hook: Webhook) -> None:
+    """Watchdog goes to nobody."""
+    assert hook.alerts(alertname="Watchdog") == []
+    assert hook.strays == []
+
+
+def test_a_webhook_that_refuses_or_is_down(inventory: Path, hook: Webhook, gpustack: Run) -> None:
+    hook.status = 403
+    done = gpustack("alerts", "test", "-i", inventory, code=1)
+    assert "webhook: it refused the alert (HTTP 4xx)" in done.stdout
+    hook.status = 500
+    done = gpustack("alerts", "test", "-i", inventory, code=1)
+    assert "webhook: it failed (HTTP 5xx)" in done.stdout
+    assert "next: gpustack explain alerts-not-delivered" in done.stdout
+    hook.status = 200
+
+
+def test_another_address_is_seen_and_brought(
+    inventory: Path, hook: Webhook, secret: Path, one: lab.Lab, gpustack: Run
+) -> None:
+    """An address at which nobody listens, and back; the plan sees each, and shows none."""
+    for address, code in ((f"http://{one.record.gateway}:{PORT + 1}{SECRET}", 1), (hook.url, 0)):
+        secret.write_text(f"{address}\n")
+        plan = gpustack("plan", "-v", "-i", inventory, "--only", "monitoring", code=1)
+        assert "secret of the receiver" in plan.stdout
+        done = gpustack("install", "-i", inventory, "--only", "monitoring", "--yes", "-v")
+        assert SECRET not in plan.stdout + plan.stderr + done.stdout + done.stderr
+        # The kubelet brings a changed Secret into pods in its own time, at most two minutes.
+        witness.until("Alertmanager has it", lambda: arrives(inventory, gpustack) == code, limit=240)  # noqa: B023
+
+
+def arrives(inventory: Path, gpustack: Run) -> int:
+    return gpustack("alerts", "test", "-q", "-i", inventory, code=None).returncode

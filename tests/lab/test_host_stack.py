@@ -1,0 +1,116 @@
+"""GPUs without an operator: a lab host with two simulated GPUs, `gpu.stack: host`, witnessed past our own probes."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack import lab
+from tests.lab import witness
+from tests.lab.conftest import Run
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
+
+IMAGE = "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0-ubuntu22.04"
+KUBE = "kubectl --kubeconfig /etc/kubernetes/admin.conf"
+SHARED = {"mode": "time-slicing", "replicas": 4}
+
+
+@pytest.fixture(scope="module")
+def made(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
+    found = make_lab("host-stack", ["debian-13"], gpus="2")
+    said(found, gpu={"stack": "host"})
+    gpustack("install", "-i", found.inventory, "--yes", limit=1200)
+    return found
+
+
+def said(made: lab.Lab, **more: Any) -> None:
+    """Sets keys of the cluster spec."""
+    path = made.inventory / "group_vars" / "all" / "gpustack.yml"
+    spec = yaml.safe_load(path.read_text())
+    spec["gpustack"] |= more
+    path.write_text(yaml.safe_dump(spec, sort_keys=False))
+
+
+def allocatable(made: lab.Lab) -> int:
+    (node,) = json.loads(witness.host(made, "host1").check_output(f"{KUBE} get nodes -o json"))["items"]
+    return int(node["status"]["allocatable"].get("nvidia.com/gpu", "0"))
+
+
+def uuids(made: lab.Lab) -> set[str]:
+    lines = witness.host(made, "host1").check_output("nvidia-smi -L").splitlines()
+    return {line.split("UUID: ")[1].rstrip(")") for line in lines}
+
+
+def test_a_pod_has_the_gpu_that_it_asked_for_and_no_other(made: lab.Lab) -> None:
+    host = witness.host(made, "host1")
+    assert allocatable(made) == 2
+    container = {"name": "c", "image": IMAGE, "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    listed = {**container, "command": ["sh", "-c", "ls /dev | grep -c ^nvidia[0-9]"]}
+    for name, what in (("kernel", container), ("devices", listed)):
+        spec = {"containers": [what], "restartPolicy": "Never"}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+        host.check_output(f"echo '{json.dumps(pod)}' | {KUBE} apply -f -")
+        done = f"{KUBE} wait --for=jsonpath='{{.status.phase}}'=Succeeded --timeout=90s pod/{name}"
+        assert host.run(done).rc == 0, host.run(f"{KUBE} describe pod {name}; {KUBE} logs {name}").stdout
+    assert "Test PASSED" in host.check_output(f"{KUBE} logs kernel")
+    assert host.check_output(f"{KUBE} logs devices").strip() == "1"
+    host.check_output(f"{KUBE} delete pod kernel devices --wait=false")
+
+
+def test_the_exporter_tells_of_each_gpu(made: lab.Lab) -> None:
+    path = "/api/v1/namespaces/gpu-operator/services/nvidia-dcgm-exporter:gpu-metrics/proxy/metrics"
+    text = witness.host(made, "host1").check_output(f"{KUBE} get --raw {path}")
+    assert uuids(made) == {uuid for uuid in uuids(made) if f'UUID="{uuid}"' in text}
+    assert "DCGM_FI_DEV_GPU_TEMP" in text
+
+
+def test_containerd_keeps_its_file_and_its_default(made: lab.Lab) -> None:
+    host = witness.host(made, "host1")
+    assert not host.file("/etc/containerd/conf.d/99-nvidia.toml").exists
+    assert host.run("grep -q '^#' /etc/containerd/config.toml").rc == 0
+    assert '"defaultRuntimeName":"runc"' in host.check_output("crictl info | tr -d '[:space:]'")
+
+
+def test_the_second_installation_does_nothing(made: lab.Lab, gpustack: Run) -> None:
+    assert "nothing to do" in gpustack("install", "-i", made.inventory, "--yes").stdout.lower()
+
+
+def test_what_drifted_is_mended(made: lab.Lab, gpustack: Run) -> None:
+    host = witness.host(made, "host1")
+    host.check_output("rm /etc/containerd/conf.d/gpustack-nvidia.toml && systemctl restart containerd")
+    host.check_output(f"{KUBE} -n gpu-operator delete daemonset gpustack-dcgm-exporter")
+    host.check_output("apt-mark -qq unhold nvidia-container-toolkit")
+    gpustack("install", "-i", made.inventory, "--yes")
+    assert "nvidia-container-runtime" in host.check_output("crictl info")
+    assert "nvidia-container-toolkit" in host.check_output("apt-mark showhold")
+    gpustack("verify", "-i", made.inventory)
+
+
+def test_time_slicing_comes_and_goes(made: lab.Lab, gpustack: Run) -> None:
+    said(made, gpu={"stack": "host", "sharing": SHARED})
+    gpustack("install", "-i", made.inventory, "--yes")
+    assert allocatable(made) == 8
+    said(made, gpu={"stack": "host"})
+    gpustack("install", "-i", made.inventory, "--yes")
+    assert allocatable(made) == 2
+    found = witness.host(made, "host1").check_output(f"{KUBE} -n gpu-operator get daemonsets -o name")
+    assert "time-slicing" not in found
+
+
+def test_the_operator_is_not_put_beside_it(made: lab.Lab, gpustack: Run) -> None:
+    said(made, gpu={"stack": "operator"})
+    done = gpustack("plan", "-i", made.inventory, code=None)
+    assert "no DaemonSets of ours" in done.stdout
+    assert "kubectl -n gpu-operator delete daemonset" in done.stdout
+    said(made, gpu={"stack": "host"})
+
+
+def test_reset_leaves_nothing_of_it(made: lab.Lab, gpustack: Run) -> None:
+    gpustack("reset", "-i", made.inventory, "--yes", "--packages")
+    host = witness.host(made, "host1")
+    for path in ("/etc/containerd/conf.d/gpustack-nvidia.toml", "/etc/apt/sources.list.d/gpustack-toolkit.sources"):
+        assert not host.file(path).exists
+    assert not host.package("nvidia-container-toolkit").is_installed

@@ -1,0 +1,122 @@
+"""Reads of each kind, by the real script and the real curl, of a server that notes what it is asked."""
+
+import base64
+import json
+import subprocess
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from gpustack.ask.answers import parse
+from gpustack.ask.api import METADATA, READ_LIMIT, call, filled
+from gpustack.ask.probe import Answer, Api, Probe
+from gpustack.ask.script import command, render
+
+MARK = "0123456789abcdef"
+SERVICE = "/api/v1/namespaces/$SPACE/services/http:a:web/proxy/q?query=up"
+
+
+def text(answer: Answer) -> str:
+    return answer.out
+
+
+PASSED_ON, WHOLE, SECRETS, LAST = (
+    Probe("a.passed-on", Api(SERVICE), text),
+    Probe("b.whole", Api("/whole", keep=("metadata.name",)), text),
+    Probe("c.secrets", Api("/secrets", keep=("metadata.name",), metadata=True), text),
+    Probe("d.last", Api("/last"), text),
+)
+ALL = (PASSED_ON, WHOLE, SECRETS, LAST)
+
+
+class Server(ThreadingHTTPServer):
+    """`asked` are (path, Accept); a path in `hanging` gets its answer when the test is over."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked: list[tuple[str, str]] = []
+        self.hanging = ""
+        self.over = threading.Event()
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        assert isinstance(self.server, Server)
+        self.server.asked.append((self.path, self.headers["Accept"]))
+        if self.server.hanging and self.server.hanging in self.path:
+            self.server.over.wait(30)
+        body = json.dumps({"items": [{"metadata": {"name": "n"}, "data": {"secret": "s"}}]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    found = Server()
+    thread = threading.Thread(target=found.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield found
+    found.over.set()
+    found.shutdown()
+    thread.join()
+    found.server_close()
+
+
+def asked(server: Server, tmp_path: Path) -> dict[str, Answer]:
+    pem = base64.b64encode(b"not read without TLS").decode()
+    file = tmp_path / "admin.conf"
+    file.write_text(f"    server: http://127.0.0.1:{server.server_port}\n    client-key-data: {pem}\n")
+    script = render(ALL, MARK, {"SPACE": "monitoring"}).replace("/etc/kubernetes/admin.conf", str(file))
+    script = script.replace(f"--max-time {READ_LIMIT}", "--max-time 1")
+    done = subprocess.run(["sh"], input=script, capture_output=True, text=True, timeout=30, check=True)
+    lines = [*done.stdout.split("\n"), *done.stderr.split("\n")]
+    return {answer.probe: answer for answer in parse(lines, MARK, "h1", {probe.id: probe for probe in ALL})}
+
+
+def test_what_is_passed_on_comes_last_and_of_metadata_alone_nothing_else_is_asked(
+    server: Server, tmp_path: Path
+) -> None:
+    answers = asked(server, tmp_path)
+    assert [(answer.rc, answer.err) for answer in answers.values()] == [(0, "")] * 4
+    assert [path for path, _ in server.asked] == [
+        "/whole", "/last", "/secrets", "/api/v1/namespaces/monitoring/services/http:a:web/proxy/q?query=up",
+    ]  # fmt: skip
+    accepted = dict(server.asked)
+    assert {path for path, accept in accepted.items() if "PartialObjectMetadataList" in accept} == {"/secrets"}
+    assert answers["b.whole"].out == answers["c.secrets"].out == '{"items":[{"metadata":{"name":"n"}}]}'
+
+
+def test_a_service_that_hangs_takes_no_other_read_with_it(server: Server, tmp_path: Path) -> None:
+    server.hanging = "/proxy/"
+    answers = asked(server, tmp_path)
+    assert {id for id, answer in answers.items() if answer.rc} == {"a.passed-on"}
+    assert "timed out" in answers["a.passed-on"].err
+
+
+def test_a_read_of_the_api_that_hangs_leaves_the_other_kinds(server: Server, tmp_path: Path) -> None:
+    server.hanging = "/whole"
+    answers = asked(server, tmp_path)
+    assert {id for id, answer in answers.items() if answer.rc} == {"b.whole", "d.last"}
+
+
+def test_variables_of_paths() -> None:
+    assert filled("/a/$SPACE/b-$NAME", {"SPACE": "x"}) == "/a/x/b-$NAME"
+    assert "services/http:a:web" in command(PASSED_ON, {"SPACE": "monitoring"})
+    assert "/namespaces/monitoring/" in command(PASSED_ON, {"SPACE": "monitoring"})
+
+
+def test_kinds_that_nobody_asks_start_no_curl() -> None:
+    assert call([]) == ""
+    assert call([SECRETS]).count("\n") == call([WHOLE]).count("\n") == 1
+    assert METADATA in call([SECRETS])
+    assert METADATA not in call([WHOLE, PASSED_ON])

@@ -1,0 +1,142 @@
+"""`alerts test`: what is said and returned, before and after an alert was sent."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from gpustack.ask import forward
+from gpustack.ask.forward import Ways
+from gpustack.ask.probe import Answer
+from gpustack.ask.reach import HostRefused
+from gpustack.ask.snapshot import Reach, Snapshot
+from gpustack.cli import wiring
+from gpustack.cli.app import app
+from gpustack.config.spec import Spec
+from gpustack.errors import GpustackError
+from gpustack.probes.kube import NODES
+from gpustack.probes.proof import INGRESSES, SERVICES
+from gpustack.proof.delivery import Delivery, Trial
+from tests.unit.proof.test_survey import recorded, snapshot
+
+runner = CliRunner()
+RECEIVER = {"type": "webhook", "secret_file": "/nowhere/hook"}
+SENT = Delivery("delivered", "", ("gpustack",), ("webhook",), 1.1)
+
+
+def services() -> Answer:
+    """With Alertmanager in the place of Prometheus."""
+    found = recorded(SERVICES, "monitoring")
+    return replace(found, out=found.out.replace("stack-prometheus", "stack-alertmanager").replace("9090", "9093"))
+
+
+class Site:
+    def __init__(self) -> None:
+        self.dialled: list[tuple[str, int]] = []
+        self.trials: list[Trial] = []
+        self.refuse: Exception | None = None
+        self.done = SENT
+        self.says({"alerts": {"receiver": RECEIVER}})
+
+    def says(self, spec: dict[str, Any]) -> None:
+        asked = snapshot([services(), recorded(INGRESSES, "grafana"), recorded(NODES, "control-plane")])
+        self.taken: Snapshot = replace(asked, inventory=replace(asked.inventory, spec=Spec.model_validate(spec)))
+
+    def dial(self, address: str, port: int) -> Any:
+        self.dialled.append((address, port))
+        if self.refuse:
+            raise self.refuse
+
+        class Far:
+            def close(self) -> None:
+                pass
+
+        return Far()
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Site:
+    made = Site()
+
+    @contextmanager
+    def ways(host: Any) -> Iterator[Ways]:
+        if isinstance(made.refuse, HostRefused):
+            raise made.refuse
+        way = Ways(made.dial)
+        yield way
+        way.close()
+
+    def test(self: Trial) -> Delivery:
+        made.trials.append(self)
+        return made.done
+
+    monkeypatch.setattr(wiring, "opened", lambda *_, **__: made.taken.inventory)
+    monkeypatch.setattr(wiring, "asked", lambda *_, **__: made.taken)
+    monkeypatch.setattr(forward, "ways", ways)
+    monkeypatch.setattr(Trial, "test", test)
+    return made
+
+
+def failed(*words: str) -> GpustackError:
+    error = runner.invoke(app, ["alerts", "test", *words]).exception
+    assert isinstance(error, GpustackError), error
+    return error
+
+
+def test_an_alert_that_arrived(site: Site) -> None:
+    done = runner.invoke(app, ["alerts", "test", "--timeout", "20"])
+    assert (done.exit_code, done.stdout) == (0, "delivered to gpustack by webhook in 1.1 s\n")
+    assert site.dialled == [("10.96.7.1", 9093)]
+    (trial,) = site.trials
+    assert (trial.limit, trial.cluster, trial.there.web.name) == (20, "gpustack", "Alertmanager")
+
+
+@pytest.mark.parametrize(
+    ("done", "code", "words"),
+    [
+        (replace(SENT, outcome="failed", why="webhook: it failed"), 1, "explain alerts-not-delivered"),
+        (replace(SENT, outcome="unknown", why="it hung up", left="gone"), 8, "was not ended: gone"),
+        (replace(SENT, outcome="unknown", why="interrupted", stopped="interrupted"), 130, "next: gpustack alerts test"),
+    ],
+)
+def test_an_alert_that_did_not(site: Site, done: Delivery, code: int, words: str) -> None:
+    site.done = done
+    told = runner.invoke(app, ["alerts", "test", "-q"])
+    assert told.exit_code == code
+    assert done.why in told.stdout
+    assert words in told.stdout
+    document = json.loads(runner.invoke(app, ["alerts", "test", "-q", "-o", "json"]).stdout)
+    assert (document["outcome"], document["why"], document["exit"]["code"]) == (done.outcome, done.why, code)
+
+
+@pytest.mark.parametrize(
+    "spec", [{}, {"monitoring": {"enabled": False}, "alerts": {"receiver": RECEIVER}}], ids=["nobody", "no monitoring"]
+)
+def test_without_a_receiver_nothing_is_asked(site: Site, monkeypatch: pytest.MonkeyPatch, spec: dict[str, Any]) -> None:
+    site.says(spec)
+    monkeypatch.setattr(wiring, "asked", lambda *_, **__: pytest.fail("hosts were asked"))
+    error = failed()
+    assert (error.reference, error.code) == ("alerts-no-receiver", 2)
+    assert error.hint == "gpustack explain alerts-no-receiver"
+
+
+def test_an_alertmanager_that_cannot_be_reached(site: Site) -> None:
+    site.refuse = ConnectionRefusedError("10.96.7.1:9093: Connect failed")
+    error = failed()
+    assert (error.reference, error.code) == ("forwarding-refused", 5)
+    site.refuse = HostRefused(Reach("kube1", "host-ssh-unreachable", "no route to host", hint="ping kube1"))
+    error = failed()
+    assert (error.reference, error.code) == ("host-ssh-unreachable", 4)
+    assert site.trials == []
+
+
+def test_an_alertmanager_that_is_not_there(site: Site) -> None:
+    site.taken = replace(snapshot([]), inventory=site.taken.inventory)
+    assert failed().reference == "proof-no-api"
+    empty = [replace(services(), out='{"items":[]}'), recorded(INGRESSES, "grafana"), recorded(NODES, "control-plane")]
+    site.taken = replace(snapshot(empty), inventory=site.taken.inventory)
+    assert (failed().reference, failed().code) == ("access-no-service", 2)

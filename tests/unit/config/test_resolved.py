@@ -1,0 +1,79 @@
+"""What roles and paths are filled in with: where a file comes from, what it must be, and names."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.ask.probe import Api
+from gpustack.config.resolved import names, pinned
+from gpustack.config.spec import Spec
+from gpustack.config.versions import KNOWN_SETS, VERSIONS, Artefact, artefact, version_set
+from gpustack.steps import PROBES
+
+MIRRORED = Spec.model_validate({"source": {"mirror": "http://10.0.0.5:8480", "fingerprint": "A" * 40}})
+HELM = Artefact("4.3.0", "https://get.helm.sh/helm-v4.3.0-linux-{arch}.tar.gz", {"amd64": "a" * 64, "arm64": "b" * 64})
+
+
+def test_from_the_publisher_it_must_be_what_the_version_set_says() -> None:
+    assert pinned(Spec(), HELM) == {"version": "4.3.0", "url": HELM.url, "sha256": HELM.sha256}
+
+
+def test_from_a_mirror_it_must_be_what_the_mirror_signs() -> None:
+    assert pinned(MIRRORED, HELM) == {
+        "version": "4.3.0",
+        "url": "http://10.0.0.5:8480/get.helm.sh/helm-v4.3.0-linux-{arch}.tar.gz",
+        "sha256": {"amd64": "signed", "arm64": "signed"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("entry", "sums"),
+    [
+        ({"version": "1.2", "url": "https://a/v{version}/x-{version}.tgz", "sha256": "c" * 64}, {"all": "c" * 64}),
+        ({"version": 1.2, "url": "https://a/v1.2/x-1.2.tgz", "sha256": {"amd64": 5}}, {"amd64": "5"}),
+    ],
+)
+def test_an_artefact_has_its_version_in_its_address_and_sums_by_architecture(
+    entry: dict[str, Any], sums: dict[str, str]
+) -> None:
+    assert artefact(entry) == Artefact("1.2", "https://a/v1.2/x-1.2.tgz", sums)
+
+
+def test_the_version_of_a_component_wins() -> None:
+    assert artefact({"url": "https://a/{version}", "sha256": "d" * 64}, "3.0").url == "https://a/3.0"
+
+
+@pytest.mark.parametrize("name", KNOWN_SETS)
+def test_every_artefact_of_a_version_set_is_pinned(name: str) -> None:
+    found = version_set(name)
+    for one in (found.helm, found.provisioner, *found.charts.values()):
+        assert "{version}" not in one.url
+        assert one.version.removeprefix("v") in one.url
+        assert one.url.startswith("https://")
+        assert one.sha256
+        assert {re.fullmatch(r"[0-9a-f]{64}", text) is not None for text in one.sha256.values()} == {True}
+        assert ("{arch}" in one.url) == ("all" not in one.sha256)
+    written = yaml.safe_load((Path(VERSIONS) / f"{name}.yaml").read_text())
+    assert set(found.charts) == set(written["charts"])
+    assert found.helm.version == found.components["helm"]
+
+
+def test_variables_of_paths_are_those_of_the_spec() -> None:
+    spec = Spec.model_validate(
+        {"monitoring": {"namespace": "watch", "release": "kps"}, "gpu": {"namespace": "gpus", "release": "op"}}
+    )
+    assert names(spec) == {"MONITORING": "watch", "RELEASE": "kps", "GPU_NAMESPACE": "gpus", "GPU_RELEASE": "op"}
+
+
+def test_every_variable_of_a_path_is_known() -> None:
+    used = {name for probe in PROBES if isinstance(probe.ask, Api) for name in re.findall(r"\$(\w+)", probe.ask.path)}
+    assert used
+    assert used <= set(names(Spec()))
+
+
+def test_an_artefact_says_all_that_roles_need() -> None:
+    assert {field.name for field in fields(Artefact)} == set(pinned(Spec(), HELM))

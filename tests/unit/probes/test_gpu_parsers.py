@@ -1,0 +1,114 @@
+"""Properties of the parsers about GPUs: what is said is read, whatever its numbers and names, and nothing else is."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpustack.ask.probe import Answer, FactUnavailable, Probe
+from gpustack.probes.dcgm import APP, COUNTERS, EXPORTER, MONITORS, SERIES
+from gpustack.probes.gpu import GPU_DEVICES, Device
+from gpustack.probes.gpu_cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, GPU_NODES
+
+NAME = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
+COUNT = st.integers(0, 64)
+HEX = st.integers(0, 255).map("{:02x}".format)
+BUS = st.builds("0000:{}:{}.{}".format, HEX, st.sampled_from(["00", "1f"]), st.integers(0, 7))
+GPU_LABELS = st.dictionaries(st.builds("nvidia.com/{}".format, NAME), NAME, max_size=3)
+OTHER_LABELS = st.dictionaries(st.builds("example.com/{}".format, NAME), NAME, max_size=3)
+
+
+def told(probe: Probe[Any], body: Any) -> Any:
+    return probe.fact(Answer(probe.id, "@cluster", 0, body if isinstance(body, str) else json.dumps(body)))
+
+
+@given(st.dictionaries(BUS, st.integers(0, 0xFFFF).map("{:04x}".format)))
+def test_each_device_of_the_bus_once_and_sorted(found: dict[str, str]) -> None:
+    said = "".join(f"{bus} 0x{device}\n" for bus, device in found.items())
+    assert told(GPU_DEVICES, said) == tuple(Device(bus, found[bus]) for bus in sorted(found))
+
+
+@given(st.text(min_size=1).filter(lambda text: text.strip("\n")))
+def test_a_line_that_is_no_device_is_no_answer(line: str) -> None:
+    with pytest.raises(FactUnavailable):
+        told(GPU_DEVICES, f"0000:17:00.0 0x2330\n{line}\n")
+
+
+@given(NAME, GPU_LABELS, OTHER_LABELS, COUNT, COUNT, st.dictionaries(NAME, COUNT, max_size=3))
+def test_a_node(
+    name: str, labels: dict[str, str], others: dict[str, str], capacity: int, free: int, slices: dict[str, int]
+) -> None:
+    parts = {f"nvidia.com/mig-{profile}": count for profile, count in slices.items()}
+    allocatable = {"cpu": "2", "nvidia.com/gpu": str(free), **{key: str(count) for key, count in parts.items()}}
+    status = {"nodeInfo": {"machineID": "a"}, "capacity": {"nvidia.com/gpu": str(capacity)}, "allocatable": allocatable}
+    (found,) = told(GPU_NODES, {"items": [{"metadata": {"name": name, "labels": labels | others}, "status": status}]})
+    assert (found.name, found.labels, found.slices) == (name, labels, parts)
+    assert (found.capacity, found.allocatable) == (capacity, free)
+
+
+@pytest.mark.parametrize("where", ["capacity", "allocatable"])
+@given(text=st.text() | st.integers() | st.none() | st.sampled_from(["2k", "-1", "1.5", "٢", "+2", " 2"]))
+def test_a_count_that_is_no_number_is_no_answer(where: str, text: Any) -> None:
+    if isinstance(text, str) and text.isascii() and text.isdigit():
+        return
+    status = {"nodeInfo": {"machineID": "a"}, where: {"nvidia.com/gpu": text}}
+    with pytest.raises(FactUnavailable):
+        told(GPU_NODES, {"items": [{"metadata": {"name": "a"}, "status": status}]})
+
+
+@given(NAME, st.booleans(), NAME, NAME, NAME)
+def test_a_policy_says_its_error_first(state: str, failed: bool, good: str, bad: str, release: str) -> None:
+    conditions = [
+        {"type": "Ready", "status": str(not failed), "reason": good, "message": "fine"},
+        {"type": "Error", "status": str(failed), "reason": bad, "message": "not fine"},
+    ]
+    metadata = {"name": "a", "annotations": {"meta.helm.sh/release-name": release}}
+    body = {"items": [{"metadata": metadata, "status": {"state": state, "conditions": conditions}}]}
+    (found,) = told(CLUSTER_POLICIES, body)
+    words = (bad, "not fine") if failed else (good, "fine")
+    assert (found.state, found.reason, found.message, found.release) == (state, *words, release)
+
+
+@given(COUNT, COUNT, COUNT, st.integers(1, 9), st.integers(1, 9))
+def test_a_daemon_set_runs_only_with_all_its_pods_of_the_present_template(
+    wanted: int, ready: int, updated: int, generation: int, seen: int
+) -> None:
+    status = {
+        "desiredNumberScheduled": wanted, "numberReady": ready, "updatedNumberScheduled": updated,
+        "observedGeneration": seen,
+    }  # fmt: skip
+    body = {"items": [{"metadata": {"name": "a", "generation": generation}, "spec": {}, "status": status}]}
+    found = told(GPU_DAEMON_SETS, body)["a"]
+    assert (found.wanted, found.ready) == (wanted, ready)
+    assert found.runs == (ready >= wanted and updated >= wanted and seen == generation)
+
+
+@given(COUNT, st.none() | COUNT, st.none() | COUNT)
+def test_a_deployment_without_pods_has_no_counts(wanted: int, ready: int | None, updated: int | None) -> None:
+    counts = {"readyReplicas": ready, "updatedReplicas": updated}
+    status = {"observedGeneration": 1, **{key: count for key, count in counts.items() if count is not None}}
+    body = {"items": [{"metadata": {"name": "a", "generation": 1}, "spec": {"replicas": wanted}, "status": status}]}
+    found = told(GPU_DEPLOYMENTS, body)["a"]
+    assert found.runs == ((ready or 0) >= wanted and (updated or 0) >= wanted)
+
+
+@given(st.dictionaries(st.sampled_from(["app", "tier", "release"]), st.sampled_from([EXPORTER, "other"])))
+def test_a_monitor_is_the_exporter_s_when_its_selector_takes_the_exporter(labels: dict[str, str]) -> None:
+    spec = {"selector": {"matchLabels": labels}}
+    found = told(MONITORS, {"items": [{"metadata": {"name": "a", "namespace": "b"}, "spec": spec}]})
+    assert bool(found) == (labels == APP)
+
+
+@given(st.dictionaries(NAME, st.text(alphabet="abc,#\n ", max_size=20)))
+def test_the_table_as_it_is_written(tables: dict[str, str]) -> None:
+    items = [{"metadata": {"name": name}, "data": {"dcgm-metrics.csv": text}} for name, text in tables.items()]
+    assert told(COUNTERS, {"items": items}) == tables
+
+
+@given(st.lists(st.tuples(NAME, NAME, st.sampled_from(["hostname", "Hostname"])), max_size=6))
+def test_one_fact_for_each_series_whichever_exporter_says_it(said: list[tuple[str, str, str]]) -> None:
+    result = [{"metric": {"UUID": uuid, label: host, "job": "j"}, "value": [0, "1"]} for uuid, host, label in said]
+    found = told(SERIES, {"status": "success", "data": {"resultType": "vector", "result": result}})
+    assert [(one.uuid, one.host, one.pod) for one in found] == [(uuid, host, "") for uuid, host, _ in said]

@@ -1,0 +1,135 @@
+"""Alertmanager's answers: counters, the alert as it has it, its configuration, and what is none of these."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from gpustack.proof.alertmanager import Alertmanager, Counts, counts, document, ended
+from gpustack.proof.web import NoAnswer, Web
+
+# Of an Alertmanager 0.31.1; most integrations are left out.
+METRICS = """\
+# HELP alertmanager_notification_requests_failed_total The total number of failed notification requests.
+# TYPE alertmanager_notification_requests_failed_total counter
+alertmanager_notification_requests_failed_total{integration="email"} 0
+alertmanager_notification_requests_failed_total{integration="webhook"} 8
+# TYPE alertmanager_notification_requests_total counter
+alertmanager_notification_requests_total{integration="email"} 0
+alertmanager_notification_requests_total{integration="webhook"} 10
+alertmanager_notifications_failed_total{integration="webhook",reason="clientError"} 1
+alertmanager_notifications_failed_total{integration="webhook",reason="other"} 0
+alertmanager_notifications_total{integration="webhook"} 4
+process_start_time_seconds 1.79531169524e+09
+"""
+ALERT = {
+    "annotations": {"summary": "A test"},
+    "endsAt": "2026-11-22T01:39:54.900Z",
+    "fingerprint": "3d1e",
+    "receivers": [{"name": "gpustack"}],
+    "startsAt": "2026-11-22T01:34:54.900Z",
+    "status": {"inhibitedBy": [], "mutedBy": [], "silencedBy": [], "state": "active"},
+    "updatedAt": "2026-11-22T01:34:54.900Z",
+    "labels": {"alertname": "GpustackTest", "test": "904b300f"},
+}
+CONFIG = """\
+route: {receiver: "null"}
+receivers:
+- name: "null"
+- name: gpustack
+  webhook_configs: [{url_file: /s}]
+  email_configs: []
+- name: both
+  slack_configs: [{api_url: <secret>}]
+  pagerduty_configs: [{routing_key: <secret>}]
+"""
+
+
+class Answers(Web):
+    def __init__(self, **answers: tuple[int, Any]) -> None:
+        super().__init__("Alertmanager", "127.0.0.1", 1)
+        object.__setattr__(self, "answers", answers)
+        object.__setattr__(self, "asked", [])
+
+    def text(self, verb: str, path: str, body: str | None = None) -> tuple[int, str]:
+        self.asked.append((verb, path, body))  # type: ignore[attr-defined]
+        status, said = next(answer for word, answer in self.answers.items() if word in path)  # type: ignore[attr-defined]
+        return status, said if isinstance(said, str) else json.dumps(said)
+
+
+def test_counters_by_integration() -> None:
+    found = counts(METRICS)
+    assert found.process == "1.79531169524e+09"
+    assert (found.sent, found.refused) == ({"email": 0, "webhook": 10}, {"email": 0, "webhook": 8})
+    assert found.given_up == {("webhook", "clientError"): 1, ("webhook", "other"): 0}
+
+
+def test_receiver_names_among_the_labels_are_added_up() -> None:
+    line = 'alertmanager_notification_requests_total{integration="webhook",receiver_name="%s"} %d\n'
+    found = counts(line % ("a", 2) + line % ('b\\"{}, x="1', 3) + "process_start_time_seconds 1\n")
+    assert found.sent == {"webhook": 5}
+
+
+def test_what_was_added() -> None:
+    before, after = counts(METRICS), counts(METRICS.replace('{integration="webhook"} 10', '{integration="webhook"} 12'))
+    added = after.since(before)
+    assert (added.sent["webhook"], added.refused["webhook"]) == (2, 0)
+    assert counts(METRICS).since(Counts()).sent["webhook"] == 10
+
+
+@pytest.mark.parametrize("text", ["", "<html>", "process_start_time_seconds 1\n", METRICS.replace("} 10", "} ten")])
+def test_no_counters(text: str) -> None:
+    with pytest.raises(NoAnswer, match="shape"):
+        counts(text)
+
+
+def test_an_alert_as_alertmanager_has_it() -> None:
+    web = Answers(alerts=(200, [ALERT]))
+    found = Alertmanager(web).seen({"alertname": "GpustackTest", "test": "904b300f"})
+    assert found
+    assert (found.receivers, found.muted) == (("gpustack",), "")
+    assert found.began == datetime(2026, 11, 22, 1, 34, 54, 900000, UTC)
+    ((_, path, _),) = web.asked  # type: ignore[attr-defined]
+    filters = [value for _, value in parse_qsl(urlsplit(path).query)]
+    assert filters == ['alertname="GpustackTest"', 'test="904b300f"']
+
+
+def test_an_alert_that_is_not_there_or_kept_back() -> None:
+    assert Alertmanager(Answers(alerts=(200, []))).seen({}) is None
+    status = {"inhibitedBy": ["a1", "b2"], "silencedBy": ["c3"], "mutedBy": []}
+    found = Alertmanager(Answers(alerts=(200, [ALERT | {"status": status}]))).seen({})
+    assert found
+    assert found.muted == "silenced by c3; inhibited by a1, b2"
+
+
+def test_ways_of_receivers() -> None:
+    found = Alertmanager(Answers(status=(200, {"config": {"original": CONFIG}}))).integrations()
+    assert found == {"null": (), "gpustack": ("webhook",), "both": ("slack", "pagerduty")}
+
+
+@pytest.mark.parametrize(
+    "said", ["Not Found", {}, [], {"config": {"original": "- 1"}}, {"config": {"original": "a: *b"}}]
+)
+def test_answers_of_another_shape(said: Any) -> None:
+    there = Alertmanager(Answers(status=(200, said), alerts=(200, {"a": 1}), metrics=(200, "")))
+    for ask in (there.integrations, lambda: there.seen({}), there.counts):
+        with pytest.raises(NoAnswer, match="shape"):
+            ask()
+
+
+def test_refusals() -> None:
+    there = Alertmanager(Answers(status=(500, "x"), alerts=(503, "shutting down"), metrics=(404, "")))
+    for ask in (there.integrations, lambda: there.seen({}), there.counts):
+        with pytest.raises(NoAnswer, match="HTTP"):
+            ask()
+    with pytest.raises(NoAnswer, match=r"HTTP 503.*shutting down"):
+        there.post({})
+
+
+def test_an_alert_ends_by_alertmanager_s_own_clock() -> None:
+    began = datetime(2026, 11, 22, 1, 0, 0, tzinfo=UTC)
+    assert document({"a": "b"}, {}, ended(began, 2.5))["endsAt"] == "2026-11-22T01:00:02.500000+00:00"
+    assert document({"a": "b"}, {"c": "d"}) == {"labels": {"a": "b"}, "annotations": {"c": "d"}}
+    assert document({}, {}, url="https://x")["generatorURL"] == "https://x"

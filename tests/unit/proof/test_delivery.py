@@ -1,0 +1,163 @@
+"""A test alert: delivered, failed or not known, by what Alertmanager's counters say, and ended in any case."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from gpustack.events import Event
+from gpustack.proof.alertmanager import Counts, Seen
+from gpustack.proof.delivery import Delivery, Trial
+from gpustack.proof.web import NoAnswer
+
+BEGAN = datetime(2026, 11, 22, 1, 0, 0, tzinfo=UTC)
+ZERO = Counts("1", {"webhook": 5, "slack": 0}, {"webhook": 2}, {("webhook", "other"): 1, ("webhook", "clientError"): 0})
+SEEN = Seen(("gpustack",), "", BEGAN)
+
+
+@dataclass
+class There:
+    """An Alertmanager: `looks` are what it says of alert and counters, the last one again and again."""
+
+    looks: list[tuple[Any, Any]]
+    known: Any = field(default_factory=lambda: {"gpustack": ("webhook",), "null": ()})
+    posted: list[Mapping[str, Any]] = field(default_factory=list)
+    deaf: Callable[[Mapping[str, Any]], str] = lambda _: ""
+    first: Any = ZERO
+    at: int = -1
+
+    def integrations(self) -> Any:
+        return said(self.known)
+
+    def post(self, alert: Mapping[str, Any]) -> None:
+        if why := self.deaf(alert):
+            raise NoAnswer(why)
+        self.posted.append(alert)
+
+    def seen(self, labels: Mapping[str, str]) -> Any:
+        assert labels == self.posted[0]["labels"]
+        self.at += 1
+        return said(self.look[0])
+
+    def counts(self) -> Any:
+        return said(self.first if self.at < 0 else self.look[1])
+
+    @property
+    def look(self) -> tuple[Any, Any]:
+        return self.looks[min(self.at, len(self.looks) - 1)]
+
+
+def said(answer: Any) -> Any:
+    if isinstance(answer, str):
+        raise NoAnswer(answer)
+    return answer
+
+
+def tried(there: There, cancelled: Callable[[], str] = lambda: "", events: list[Event] | None = None) -> Delivery:
+    clock = [0.0]
+
+    def sleep(seconds: float) -> None:
+        clock[0] += seconds
+
+    report = (events if events is not None else []).append
+    trial = Trial(there, report, cancelled, "demo", clock=lambda: clock[0], sleep=sleep)  # type: ignore[arg-type]
+    return trial.test()
+
+
+def more(sent: int = 0, refused: int = 0, **given_up: int) -> Counts:
+    added = {
+        ("webhook", reason): ZERO.given_up.get(("webhook", reason), 0) + count for reason, count in given_up.items()
+    }
+    return replace(
+        ZERO, sent={"webhook": 5 + sent}, refused={"webhook": 2 + refused}, given_up={**ZERO.given_up, **added}
+    )
+
+
+def test_delivered_at_the_second_look() -> None:
+    there, events = There([(None, ZERO), (SEEN, ZERO), (SEEN, more(sent=1))]), list[Event]()
+    done = tried(there, events=events)
+    assert done == Delivery("delivered", "", ("gpustack",), ("webhook",), 2.0)
+    assert [event.kind for event in events] == ["step", "waiting", "waiting", "done"]
+    first, last = there.posted
+    assert (first["labels"]["alertname"], first["labels"]["severity"]) == ("GpustackTest", "info")
+    assert "endsAt" not in first
+    assert (last["labels"], last["endsAt"]) == (first["labels"], "2026-11-22T01:00:01+00:00")
+
+
+def test_no_two_tests_are_one_alert() -> None:
+    one, other = There([(SEEN, more(sent=1))]), There([(SEEN, more(sent=1))])
+    tried(one)
+    tried(other)
+    assert one.posted[0]["labels"] != other.posted[0]["labels"]
+
+
+@pytest.mark.parametrize(
+    ("looks", "outcome", "why", "seconds"),
+    [
+        ([(SEEN, more(sent=1, refused=1)), (SEEN, more(sent=2, refused=1))], "delivered", "", 1),
+        ([(SEEN, more(sent=1, refused=1, clientError=1))], "failed", "webhook: it refused the alert (HTTP 4xx)", 0),
+        ([(SEEN, more(sent=7, refused=7)), (SEEN, more(sent=7, refused=7, serverError=1))], "failed", "HTTP 5xx", 1),
+        ([(SEEN, more(sent=1, refused=1, strange=1))], "failed", "webhook: strange", 0),
+        ([(SEEN, more(sent=9, refused=9))], "failed", "webhook: 9 attempts failed, and Alertmanager goes on", 60),
+        ([(SEEN, more())], "unknown", "Alertmanager told nobody within 60 s", 60),
+        ([(None, more(sent=1))], "unknown", "did not show the alert within 60 s", 60),
+        ([(replace(SEEN, muted="silenced by x"), ZERO)], "failed", "keeps it back: silenced by x", 0),
+        ([(replace(SEEN, receivers=("null",)), more(sent=1))], "failed", "gives it to null: nobody is told", 0),
+        ([("it hung up", ZERO)], "unknown", "it hung up", 60),
+        ([(SEEN, "it hung up"), (SEEN, more(sent=1))], "delivered", "", 1),
+        ([(SEEN, replace(more(sent=1), process="2"))], "unknown", "restarted, or there are several", 60),
+    ],
+)
+def test_outcomes(looks: list[Any], outcome: str, why: str, seconds: float) -> None:
+    there = There(looks)
+    done = tried(there)
+    assert (done.outcome, done.seconds, done.left) == (outcome, seconds, "")
+    assert why in done.why
+    assert bool(done.why) is bool(why)
+    assert [("endsAt" in alert) for alert in there.posted] == [False, True]
+
+
+def test_every_way_of_a_receiver_has_to_arrive() -> None:
+    known = {"gpustack": ("webhook", "slack")}
+    one, both = more(sent=1), replace(more(sent=1), sent={"webhook": 6, "slack": 1})
+    assert tried(There([(SEEN, one)], known)).outcome == "unknown"
+    assert tried(There([(SEEN, one), (SEEN, both)], known)).ways == ("webhook", "slack")
+
+
+@pytest.mark.parametrize("before", [{"known": "refused"}, {"first": "refused"}])
+def test_nothing_is_sent_where_nothing_can_be_told(before: dict[str, str]) -> None:
+    there = There([(SEEN, ZERO)], **before)  # type: ignore[arg-type]
+    done = tried(there)
+    assert (done.outcome, done.why, there.posted) == ("unknown", "refused; no alert was sent", [])
+
+
+def test_an_alert_that_is_not_taken() -> None:
+    done = tried(There([(SEEN, ZERO)], deaf=lambda _: "HTTP 400"))
+    assert (done.outcome, done.why) == ("unknown", "HTTP 400")
+    assert done.left == "HTTP 400; it ends by itself within minutes"
+
+
+def test_an_alert_that_cannot_be_ended_says_so() -> None:
+    done = tried(There([(SEEN, more(sent=1))], deaf=lambda alert: "gone" if "endsAt" in alert else ""))
+    assert (done.outcome, done.left) == ("delivered", "gone; it ends by itself within minutes")
+
+
+def test_an_interrupted_test_ends_its_alert() -> None:
+    there = There([(SEEN, ZERO)])
+    asked = iter(["", "", "interrupted"])
+    done = tried(there, cancelled=lambda: next(asked))
+    assert (done.outcome, done.stopped) == ("unknown", "interrupted")
+    assert "endsAt" in there.posted[-1]
+
+
+def test_a_second_ctrl_c_ends_the_alert_too() -> None:
+    there = There([(SEEN, ZERO)])
+
+    def pressed() -> str:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tried(there, cancelled=pressed)
+    assert ["endsAt" in alert for alert in there.posted] == [False, True]

@@ -1,0 +1,112 @@
+"""Steps of the cluster that fail: they take with them what needs them, and no other; and no host, and no rollout."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from gpustack.ask.judge import Cure, Mismatch
+from gpustack.ask.probe import CLUSTER, Answer, Api, Probe
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.events import silent
+from gpustack.rollout import rollout as module
+from gpustack.rollout.plan import Outcome, Played, TaskFailure, plan
+from gpustack.rollout.rollout import Rollout
+from gpustack.steps.step import Step
+from tests.unit.rollout.test_rollout import INVENTORY, World, step
+
+
+def of_cluster(name: str, needs: tuple[str, ...] = (), cure: Cure = "install") -> Step:
+    """Its only fact is the cluster's."""
+    probe = Probe(name, Api("/"), lambda answer: answer.out)
+
+    def check(here: View) -> Mismatch | None:
+        found = here[probe]
+        return None if found == "good" else Mismatch(name, "good", found, cure)
+
+    return Step(name, "cluster", (probe,), (check,), needs, settle=0)
+
+
+class Cluster(World):
+    """A world whose cluster has facts of its own, by (probe, CLUSTER); `unknown` is none. `idle` steps mend nothing."""
+
+    def __init__(self, facts: dict[tuple[str, str], str], fails: Sequence[str] = (), idle: Sequence[str] = ()) -> None:
+        super().__init__(facts, [(name, "h1") for name in fails])
+        self.idle = idle
+
+    def gather(self, probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
+        found = super().gather(probes, wanted)
+        cluster = {
+            (probe.id, CLUSTER): Answer(probe.id, CLUSTER, 0, self.facts.get((probe.id, CLUSTER), "bad"))
+            for probe in probes
+            if probe.where == "cluster"
+        }
+        unknown = {key for key in cluster if self.facts.get(key) == "unknown"}
+        answers = {key: answer for key, answer in {**found.answers, **cluster}.items() if key not in unknown}
+        return Snapshot(datetime.now(UTC), INVENTORY, found.reach, answers)
+
+    def play(self, played: Step, hosts: Sequence[str], snapshot: Snapshot) -> Played:
+        done = super().play(played, hosts, snapshot)
+        if played.id not in self.idle and not done.failed:
+            self.facts[played.id, CLUSTER] = "good"
+        return done
+
+
+def run(world: World, *steps: Step, **options: Any) -> Outcome:
+    before = plan(world.gather([probe for one in steps for probe in one.probes], ()), steps)
+    return Rollout(INVENTORY, steps, world.gather, world.play, silent, **options).run(before)
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PAUSE", 0.0)
+
+
+MONITORING, DASHBOARDS = of_cluster("monitoring"), of_cluster("dashboards", ("monitoring",))
+BOARDS_OF_BOARDS = of_cluster("third", ("dashboards",))
+GPUS = of_cluster("gpus")
+ALL = (MONITORING, DASHBOARDS, BOARDS_OF_BOARDS, GPUS, step("hosts"))
+OTHERS = [("monitoring", ("h1",)), ("gpus", ("h1",)), ("hosts", ("h1", "h2", "h3"))]
+
+
+@pytest.mark.parametrize(
+    "world",
+    [Cluster({}, fails=["monitoring"]), Cluster({}, idle=["monitoring"])],
+    ids=["its playbook fails", "its playbook changes nothing"],
+)
+def test_what_needs_it_is_not_played_also_not_at_second_hand_and_the_others_are(world: Cluster) -> None:
+    outcome = run(world, *ALL)
+    assert world.plays == OTHERS
+    assert not outcome.stopped
+    assert outcome.left == ()
+    assert not outcome.verification.plan.converged
+
+
+@pytest.mark.parametrize("found", ["unknown", "bad"])
+def test_what_cannot_be_told_or_is_for_a_person_blocks_as_well(found: str) -> None:
+    world = Cluster({("monitoring", CLUSTER): found})
+    first = of_cluster("monitoring", cure="operator") if found == "bad" else MONITORING
+    outcome = run(world, first, *ALL[1:])
+    assert world.plays == OTHERS[1:]
+    assert not outcome.stopped
+
+
+def test_one_that_holds_blocks_nothing() -> None:
+    world = Cluster({("monitoring", CLUSTER): "good"})
+    assert run(world, *ALL).verification.plan.converged
+    assert [name for name, _ in world.plays] == ["dashboards", "third", "gpus", "hosts"]
+
+
+def test_a_control_plane_that_fails_a_step_of_hosts_stops_as_before() -> None:
+    world = Cluster({}, fails=["hosts"])
+    outcome = run(world, step("hosts"), *ALL[:1])
+    assert [name for name, _ in world.plays] == ["hosts"]
+    assert "h1" in outcome.stopped
+
+
+def test_what_failed_is_in_the_outcome() -> None:
+    outcome = run(Cluster({}, fails=["monitoring"]), *ALL)
+    (failed,) = [played for played in outcome.played if played.failed]
+    assert (failed.step, failed.failures) == ("monitoring", (TaskFailure("h1", "Ensure it", "x.yml:1", "no"),))

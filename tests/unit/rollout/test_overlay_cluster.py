@@ -1,0 +1,60 @@
+"""What the roles of the cluster's steps read: releases and objects, and nothing of what cannot be told."""
+
+import json
+from typing import Any
+
+from gpustack.probes.applied import DIGEST
+from gpustack.rollout.overlay import of_cluster, overlay
+from gpustack.steps.objects import OBJECTS
+from gpustack.steps.releases import RELEASES
+from tests.unit.steps import recorded_gpus
+from tests.unit.steps.recorded_cluster import K1, K2, said, snapshot
+from tests.unit.steps.recorded_hosts import snapshot as of_hosts
+
+
+def test_every_release_and_all_objects_of_a_cluster_that_can_be_told() -> None:
+    found = of_cluster(recorded_gpus.world())
+    assert set(found["gpustack_releases"]) == set(RELEASES)
+    assert set(found["gpustack_objects"]) == set(OBJECTS)
+    for release in found["gpustack_releases"].values():
+        assert set(release) == {"name", "namespace", "version", "url", "sha256", "digest", "privileged", "values"}
+    for step in ("dashboards", "alerts"):
+        stamps = {one["metadata"]["annotations"][DIGEST] for one in found["gpustack_objects"][step]["objects"]}
+        assert len(stamps) == len(found["gpustack_objects"][step]["objects"]) > 1
+    assert json.loads(json.dumps(found)) == found, "Ansible reads it as YAML"
+
+
+def test_what_cannot_be_told_is_left_out_and_takes_nothing_with_it() -> None:
+    """Who brings the drivers hangs on what the hosts have; Prometheus does not."""
+    silent = {("gpu.devices", host): said("gpu.devices", "", 127) for host in ("k1", "k2")}
+    found = of_cluster(snapshot(silent, {}, (K1, K2)))
+    assert set(found["gpustack_releases"]) == {"monitoring"}
+    assert {"dashboards", "alerts"} <= set(found["gpustack_objects"])
+
+
+def test_only_control_planes_are_given_them() -> None:
+    hosts = overlay(of_hosts({}, {}))["all"]["hosts"]
+    given = {
+        name: {key for key in of if key in ("gpustack_releases", "gpustack_objects")} for name, of in hosts.items()
+    }
+    assert given == {"h1": {"gpustack_releases", "gpustack_objects"}, "h2": set()}
+
+
+def digest(spec: dict[str, Any]) -> str:
+    found: str = of_cluster(snapshot({}, spec, (K1, K2)))["gpustack_releases"]["monitoring"]["digest"]
+    return found
+
+
+def test_the_digest_of_a_release_follows_its_values_and_nothing_else() -> None:
+    before = digest({})
+    assert before == digest({}) == digest({"dashboards": {"folder": "X"}}) == digest({"gpu": {"stack": "operator"}})
+    changed = {digest({"monitoring": said}) for said in ({"retention": "30d"}, {"memory": "1Gi"}, {"namespace": "m"})}
+    assert len(changed | {before}) == 4
+    assert len(before) == 40
+
+
+def test_a_webhooks_secret_is_no_value() -> None:
+    spec = {"alerts": {"receiver": {"type": "webhook", "secret_file": "/home/ops/secret-path"}}}
+    found = of_cluster(snapshot({}, spec, (K1, K2)))["gpustack_releases"]["monitoring"]
+    assert "secret-path" not in json.dumps(found)
+    assert "/etc/alertmanager/secrets/gpustack-receiver/secret" in json.dumps(found)

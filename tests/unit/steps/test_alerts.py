@@ -1,0 +1,80 @@
+from gpustack.ask.probe import CLUSTER
+from gpustack.steps.alerts import STEP, VENDOR, groups
+from tests.unit.steps.recorded_cluster import broken, healthy, judged, recorded, said, states
+
+RULES, LOADED, RECEIVERS = ((probe, CLUSTER) for probe in ("applied.rules", "alerting.loaded", "alerting.receivers"))
+WEBHOOK = {"alerts": {"receiver": {"type": "webhook", "secret_file": "/x"}}}
+BOTH = "gpustack-gpu-alerts, gpustack-gpu-recording"
+
+
+def test_rules_that_are_missing() -> None:
+    for case in ("none", "unknown-kind"):
+        assert broken(STEP, {RULES: recorded(RULES[0], case)}) == {"rules": (f"{BOTH} missing", "install")}
+
+
+def test_an_address_of_runbooks_is_another_content() -> None:
+    found = broken(STEP, spec={"alerts": {"runbooks": "https://wiki.example/gpus"}})
+    assert found == {"rules": ("gpustack-gpu-alerts of another content", "install")}
+
+
+def test_rules_that_somebody_edited() -> None:
+    out = healthy()[RULES].out
+    rules = r'"f:groups":{"k:{\"name\": \"gpustack-gpu-xid\"}":{".":{},"f:name":{},"f:rules":{}}'
+    assert rules in out
+    edited = out.replace(rules, rules.replace(',"f:rules":{}', ""))
+    assert broken(STEP, {RULES: said(RULES[0], edited)}) == {
+        "rules": ("gpustack-gpu-alerts changed by somebody", "install")
+    }
+
+
+def test_a_group_that_prometheus_has_not_read_or_not_wholly() -> None:
+    out = healthy()[LOADED].out
+    gone = said(LOADED[0], out.replace("x;gpustack-gpu-xid", "x;else"))
+    assert broken(STEP, {LOADED: gone}) == {"loaded": ("no gpustack-gpu-xid", "install")}
+    assert '"value": [0, "20"]' in out
+    fewer = said(LOADED[0], out.replace('"value": [0, "20"]', '"value": [0, "19"]'))
+    mismatch = judged(STEP, {LOADED: fewer})["loaded"].mismatch
+    assert mismatch
+    assert (mismatch.found, mismatch.passing) == ("no gpustack-gpu-usage", True)
+
+
+def test_a_recorded_prometheus_has_the_groups_of_this_tree() -> None:
+    assert broken(STEP, {LOADED: recorded(LOADED[0], "control-plane")}) == {}
+
+
+def test_the_receiver_of_the_spec() -> None:
+    assert broken(STEP, spec=WEBHOOK) == {"receiver": ("null", "install")}
+    theirs = {RECEIVERS: recorded(RECEIVERS[0], "gpustack")}
+    assert broken(STEP, theirs, WEBHOOK) == {}
+
+
+def test_who_cannot_be_asked_makes_it_unknown() -> None:
+    found = judged(
+        STEP,
+        {
+            RULES: recorded(RULES[0], "forbidden"),
+            LOADED: recorded(LOADED[0], "error"),
+            RECEIVERS: recorded(RECEIVERS[0], "not-yet"),
+        },
+    )
+    assert {one.outcome for one in found.values()} == {"unknown"}
+
+
+def test_each_alert_leads_to_a_page_that_can_be_opened_and_to_the_command() -> None:
+    rules = [rule for found in groups("").values() for group in found for rule in group["rules"] if "alert" in rule]
+    assert rules
+    assert {rule["annotations"]["runbook_url"] for rule in rules} == {VENDOR}
+    assert all(rule["annotations"]["runbook"].startswith("gpustack explain alert-") for rule in rules)
+    own = [
+        one for found in groups("https://w/x").values() for group in found for one in group["rules"] if "alert" in one
+    ]
+    assert all(
+        rule["annotations"]["runbook_url"].removeprefix("https://w/x#")
+        == rule["annotations"]["runbook"].removeprefix("gpustack explain alert-")
+        for rule in own
+    )
+
+
+def test_where_they_are_not_wanted_there_is_no_such_step() -> None:
+    assert states(STEP, spec={"alerts": {"enabled": False}}) == []
+    assert states(STEP, spec={"monitoring": {"enabled": False}}) == []

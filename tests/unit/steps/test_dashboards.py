@@ -1,0 +1,73 @@
+import json
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.steps.dashboards import STEP, texts
+from tests.unit.steps.recorded_cluster import Answers, broken, healthy, judged, recorded, said, states
+
+MAPS, SOURCES = ("applied.config-maps", CLUSTER), ("grafana.data-sources", CLUSTER)
+
+
+def edited(*edits: tuple[str, str]) -> Answers:
+    """The healthy cluster's ConfigMaps, with words replaced; each must be there."""
+    out = healthy()[MAPS].out
+    for old, new in edits:
+        assert old in out, old
+        out = out.replace(old, new)
+    return {MAPS: said(MAPS[0], out)}
+
+
+def test_each_dashboard_is_a_config_map_of_one_file() -> None:
+    assert {json.loads(text)["uid"] for text in texts().values()} == {f"gpustack-{name}" for name in texts()}
+
+
+def test_missing_or_older_ones_are_for_install() -> None:
+    assert broken(STEP, {MAPS: recorded(MAPS[0], "none")}) == {
+        "config-maps": (
+            "gpustack-dashboard-gpu-detail, gpustack-dashboard-gpu-health, gpustack-dashboard-gpu-overview missing",
+            "install",
+        )
+    }
+    folder = {"dashboards": {"folder": "Racks"}}
+    ((found, cure),) = broken(STEP, spec=folder).values()
+    assert (found.endswith("of another content"), cure) == (True, "install")
+
+
+def test_one_that_somebody_edited_or_relabelled() -> None:
+    took = '"f:data":{"f:gpu-health.json":{}}}}'
+    name = "gpustack-dashboard-gpu-health"
+    assert broken(STEP, edited((took, f'"f:data":{{}}}}}},{{"manager":"kubectl-edit","fieldsV1":{{{took}'))) == {
+        "config-maps": (f"{name} changed by kubectl-edit", "install")
+    }
+    assert broken(STEP, edited(('"f:data":{"f:gpu-health.json":{}}', '"f:data":{}'))) == {
+        "config-maps": (f"{name} changed by somebody", "install")
+    }
+
+
+def test_what_somebody_adds_beside_ours_stays() -> None:
+    """A note on it is not taken away by applying it again: to complain of it would be for ever."""
+    took = '"f:data":{"f:gpu-health.json":{}}}}'
+    note = '{"manager":"kubectl-annotate","fieldsV1":{"f:metadata":{"f:annotations":{"f:note":{}}}}}'
+    assert broken(STEP, edited((took, f"{took},{note}"))) == {}
+
+
+def test_one_data_source_has_the_uid_that_is_asked() -> None:
+    none = {SOURCES: recorded(SOURCES[0], "control-plane", ("uid: prometheus", "uid: other"))}
+    assert broken(STEP, none) == {"data-source": ("0", "install")}
+    two = {SOURCES: recorded(SOURCES[0], "two")}
+    assert broken(STEP, two) == {"data-source": ("2", "operator")}
+
+
+def test_what_cannot_be_read_is_unknown() -> None:
+    found = judged(STEP, {SOURCES: recorded(SOURCES[0], "no-yaml"), MAPS: recorded(MAPS[0], "forbidden")})
+    assert {one.outcome for one in found.values()} == {"unknown"}
+
+
+def test_where_they_are_not_wanted_there_is_no_such_step() -> None:
+    assert states(STEP, spec={"dashboards": {"enabled": False}}) == []
+    assert states(STEP, spec={"monitoring": {"enabled": False}}) == []
+
+
+def test_a_config_map_of_the_same_name_elsewhere_is_another_one() -> None:
+    answers = edited(('"namespace":"monitoring"', '"namespace":"default"'))
+    assert isinstance(answers[MAPS], Answer)
+    assert "missing" in broken(STEP, answers)["config-maps"][0]

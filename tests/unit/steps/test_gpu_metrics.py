@@ -1,0 +1,173 @@
+"""The step gpu-metrics: the counters of the exporter, one monitor, and each GPU in Prometheus once."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER
+from gpustack.ask.view import View
+from gpustack.steps.gpu_metrics import STEP
+from gpustack.steps.gpu_metrics_objects import wanted
+from gpustack.steps.gpu_operator_values import counters
+from tests.unit.steps.recorded_cluster import K1, Answers, recorded, said
+from tests.unit.steps.recorded_gpus import broken, devices, edited, here, judged, listed, unknown, world
+
+COUNTERS, MONITORS, SERIES = "dcgm.counters", "dcgm.monitors", "dcgm.series"
+OURS = {"gpu": {"metrics": {"service_monitor": "ours"}}}
+NAME = "gpustack-dcgm-counters"
+
+
+def case(probe: str, name: str) -> Answers:
+    return {(probe, CLUSTER): recorded(probe, name)}
+
+
+def objects(spec: dict[str, Any] | None = None) -> dict[str, Any]:
+    return wanted(View(world(spec=spec), CLUSTER))
+
+
+def test_all_holds_with_every_gpu_in_prometheus() -> None:
+    assert broken(STEP) == {}
+    assert broken(STEP, here(SERIES, "in-use")) == {}
+    assert broken(STEP, here(SERIES, "older-exporter")) == {}
+
+
+def test_without_gpus_there_is_nothing_to_measure() -> None:
+    none = {**devices("k1"), **devices("k2"), **case(COUNTERS, "none"), **case(MONITORS, "no-such-kind")}
+    assert broken(STEP, {**none, **case(SERIES, "none")}) == {}
+    assert broken(STEP, {**none, **case(SERIES, "error")}) == {}, "Prometheus is not even asked"
+
+
+def test_a_host_without_gpus_among_others() -> None:
+    mixed = {**devices("k1"), **edited(SERIES, lambda samples: samples.__delitem__(slice(2)))}
+    assert broken(STEP, mixed) == {}
+
+
+def test_the_counters() -> None:
+    assert broken(STEP, case(COUNTERS, "none")) == {"csv": ("nothing", "install")}
+    assert broken(STEP, case(COUNTERS, "other-key")) == {"csv": ("nothing", "install")}
+    assert broken(STEP, case(COUNTERS, "two-hosts")) == {"csv": ("other ones", "install")}
+    asked = {"gpu": {"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}}}
+    before = listed(COUNTERS, [{"metadata": {"name": NAME}, "data": {"dcgm-metrics.csv": counters(())}}])
+    assert broken(STEP, spec=asked) == {}
+    assert broken(STEP, before, spec=asked) == {"csv": ("other ones", "install")}
+
+
+@pytest.mark.parametrize("spec", [{}, OURS])
+@pytest.mark.parametrize("name", ["none", "no-such-kind"])
+def test_no_monitor(spec: dict[str, Any], name: str) -> None:
+    assert broken(STEP, case(MONITORS, name), spec=spec) == {"monitor": ("nothing", "install")}
+
+
+def test_whose_monitor_it_is_to_be() -> None:
+    assert broken(STEP, case(MONITORS, "ours"), spec=OURS) == {}
+    assert broken(STEP, case(MONITORS, "ours")) == {"monitor": ("gpustack-dcgm", "install")}
+    assert broken(STEP, spec=OURS) == {"monitor": ("nvidia-dcgm-exporter", "install")}
+    both = ("two, every GPU counts twice", "install")
+    assert broken(STEP, case(MONITORS, "both")) == {"monitor": both}
+    assert broken(STEP, case(MONITORS, "both"), spec=OURS) == {"monitor": both}
+
+
+def test_without_an_operator_it_is_ours() -> None:
+    host = {"gpu": {"stack": "host"}}
+    assert broken(STEP, case(MONITORS, "ours"), spec=host) == {}
+    assert objects(host)["monitor"] == "gpustack-dcgm"
+
+
+def test_the_monitor_of_somebody_else_is_left_alone() -> None:
+    found = broken(STEP, case(MONITORS, "of-others"))
+    assert found == {"monitor": ("also observability/dcgm", "operator")}
+    mismatch = judged(STEP, case(MONITORS, "of-others"))["monitor"].mismatch
+    assert mismatch
+    assert mismatch.hint.startswith("kubectl -n observability delete servicemonitor dcgm ")
+
+
+def test_a_gpu_that_is_not_in_prometheus() -> None:
+    found = edited(SERIES, lambda samples: samples.pop(0))
+    assert broken(STEP, found) == {"series": ("k1: 1 of 2", "install")}
+    mismatch = judged(STEP, found)["series"].mismatch
+    assert mismatch
+    assert mismatch.passing
+    assert broken(STEP, case(SERIES, "none")) == {"series": ("k1: 0 of 2; k2: 0 of 2", "install")}
+
+
+def test_a_gpu_that_the_bus_no_longer_has() -> None:
+    """A stale series is a GPU too many."""
+    assert broken(STEP, devices("k1", "0000:17:00.0")) == {"series": ("k1: 2 of 1", "install")}
+
+
+def test_series_of_a_host_that_is_called_otherwise() -> None:
+    """An exporter that says its pod's name for the node's counts for nobody."""
+
+    def renamed(samples: list[Any]) -> None:
+        samples[0]["metric"]["hostname"] = "nvidia-dcgm-exporter-x7"
+
+    assert broken(STEP, edited(SERIES, renamed)) == {"series": ("k1: 1 of 2", "install")}
+
+
+def test_a_gpu_that_is_scraped_twice() -> None:
+    """Two jobs are two series for each GPU: every sum would be doubled, and no UUID would be missing."""
+    words = "each from 2 jobs: dcgm, nvidia-dcgm-exporter"
+    assert broken(STEP, here(SERIES, "scraped-twice")) == {"series": (f"k1: {words}; k2: {words}", "install")}
+
+
+def test_a_gpu_that_is_given_to_pods_is_one_gpu() -> None:
+    """With sharing there is a series for each pod."""
+
+    def shared(samples: list[Any]) -> None:
+        samples.append({**samples[0], "metric": {**samples[0]["metric"], "exported_pod": "b"}})
+
+    assert broken(STEP, edited(SERIES, shared, "in-use")) == {}
+
+
+def test_a_host_that_is_no_node_is_the_matter_of_the_workers() -> None:
+    assert broken(STEP, edited("gpu.nodes", lambda items: items.pop(0))) == {}
+
+
+@pytest.mark.parametrize(
+    ("probe", "check"), [(COUNTERS, "csv"), (MONITORS, "monitor"), (SERIES, "series"), ("gpu.nodes", "series")]
+)
+def test_what_cannot_be_told(probe: str, check: str) -> None:
+    assert unknown(STEP, {(probe, CLUSTER): replace(said(probe, "", -1), lost="no answer")}) == {check}
+
+
+@pytest.mark.parametrize(("probe", "name"), [(MONITORS, "refused"), (SERIES, "error"), (COUNTERS, "not-json")])
+def test_a_refusal_is_no_answer(probe: str, name: str) -> None:
+    assert len(unknown(STEP, case(probe, name))) == 1
+
+
+def test_no_gpus_is_said_only_where_all_can_tell() -> None:
+    alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): said("gpu.devices", "?\n")}
+    assert unknown(STEP, alone) == {"csv", "monitor", "series"}
+
+
+def test_the_operator_s_monitor_is_not_applied_by_us() -> None:
+    found = objects()
+    assert found["monitor"] == "nvidia-dcgm-exporter"
+    assert [one["kind"] for one in found["objects"]] == ["ConfigMap"]
+
+
+def test_our_monitor_is_as_the_operator_s() -> None:
+    found = objects({"gpu": {"metrics": {"service_monitor": "ours", "interval": "30s"}}})
+    assert found["monitor"] == "gpustack-dcgm"
+    _, monitor = found["objects"]
+    assert monitor["metadata"] == {
+        "name": "gpustack-dcgm",
+        "namespace": "gpu-operator",
+        "labels": {"app.kubernetes.io/managed-by": "gpustack"},
+    }
+    assert monitor["spec"]["selector"] == {"matchLabels": {"app": "nvidia-dcgm-exporter"}}
+    (endpoint,) = monitor["spec"]["endpoints"]
+    assert (endpoint["port"], endpoint["interval"], endpoint["honorLabels"]) == ("gpu-metrics", "30s", False)
+
+
+def test_the_table_has_no_label_of_ours() -> None:
+    """The operator's release brings the same ConfigMap: of two owners of one label each would undo the other's."""
+    (table,) = objects({"gpu": {"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}}})["objects"]
+    assert table["metadata"] == {"name": NAME, "namespace": "gpu-operator"}
+    assert table["data"] == {"dcgm-metrics.csv": counters(("DCGM_FI_DEV_FAN_SPEED",))}
+
+
+def test_it_is_for_clusters_with_monitoring() -> None:
+    assert STEP.applies(world().inventory, K1)
+    assert not STEP.applies(world(spec={"monitoring": {"enabled": False}}).inventory, K1)

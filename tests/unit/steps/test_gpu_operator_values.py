@@ -1,0 +1,161 @@
+"""What the spec and the hosts mean for the values of the chart gpu-operator."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.ask.probe import CLUSTER, FactUnavailable
+from gpustack.ask.snapshot import Reach, Snapshot
+from gpustack.ask.view import View
+from gpustack.rollout.overlay import of_cluster
+from gpustack.steps.gpu_operator_values import counters, own_counters, patience, release, seconds
+from tests.unit.steps.recorded_cluster import K1, K2, Answers, recorded
+from tests.unit.steps.recorded_gpus import devices, edited, on, world
+from tests.unit.steps.test_gpu_mode import UBUNTU
+
+# A fleet on Ubuntu without any driver: NVIDIA's operator brings it in containers.
+BARE: Answers = {
+    (probe, host): UBUNTU if probe == "system.os" else recorded(probe, "fresh-debian-12")
+    for probe in ("system.os", "gpu.packages", "gpu.driver")
+    for host in ("k1", "k2")
+}
+DEBIAN: Answers = {("system.os", "k1"): recorded("system.os", "prepared-debian-12")}
+CONTAINER = {"enabled": True, "version": "595.91.07", "kernelModuleType": "open"}
+OFF = {"enabled": False}
+
+
+def values(changed: Answers | None = None, **more: Any) -> dict[str, Any]:
+    return dict(release(View(world(changed, **more), CLUSTER)).values)
+
+
+def driver(whole: Snapshot) -> Any:
+    return release(View(whole, CLUSTER)).values["driver"]
+
+
+def away(whole: Snapshot, host: str) -> Snapshot:
+    return replace(whole, reach={**whole.reach, host: Reach(host, "host-ssh-unreachable")}, parsed={})
+
+
+@pytest.mark.parametrize(("interval", "most"), [("5s", "5s"), ("10s", "10s"), ("15s", "10s"), ("1m", "10s")])
+def test_a_scrape_never_lasts_longer_than_its_interval(interval: str, most: str) -> None:
+    """Seen in a lab: the Prometheus operator leaves such a monitor out, and says so only in its log."""
+    assert patience(interval) == most
+
+
+def test_drivers_of_hosts_are_left_to_the_hosts() -> None:
+    assert values()["driver"] == OFF
+    assert values(BARE)["driver"] == CONTAINER
+    assert values({**BARE, **DEBIAN})["driver"] == CONTAINER
+    assert values({**BARE, **DEBIAN, **devices("k2")})["driver"] == OFF
+
+
+@pytest.mark.parametrize(("mode", "enabled"), [("container", True), ("host", False), ("none", False)])
+def test_what_the_spec_says_of_drivers(mode: str, *, enabled: bool) -> None:
+    said = {"gpu": {"driver": {"mode": mode, "version": "580.178.04", "kernel_module": "proprietary"}}}
+    found = values(BARE, spec=said)["driver"]
+    assert found == ({"enabled": True, "version": "580.178.04", "kernelModuleType": "proprietary"} if enabled else OFF)
+
+
+def test_a_host_that_is_away_keeps_its_driver_container() -> None:
+    """k1 has packages, k2 a container, and k2 does not answer: the release is not to change."""
+
+    def driven(items: list[Any]) -> None:
+        items[0]["metadata"]["name"] = "nvidia-driver-daemonset-ubuntu24.04"
+
+    fleet = {**BARE, **DEBIAN}
+    containers = {**fleet, **edited("gpu.daemon-sets", driven)}
+    assert driver(away(world(containers), "k2")) == CONTAINER
+    assert driver(away(world(fleet), "k2")) == OFF
+    assert driver(away(world(containers, spec={"gpu": {"driver": {"mode": "host"}}}), "k2")) == OFF
+
+
+def test_it_cannot_be_told_without_the_operands_then() -> None:
+    whole = away(world({**BARE, **DEBIAN}), "k2")
+    asked = {key: answer for key, answer in whole.answers.items() if key[0] != "gpu.daemon-sets"}
+    with pytest.raises(FactUnavailable):
+        driver(replace(whole, answers=asked, parsed={}))
+    assert "gpu-operator" not in of_cluster(replace(whole, answers=asked, parsed={}))["gpustack_releases"]
+
+
+def test_a_gpu_more_is_no_other_release() -> None:
+    more = View(world(devices("k2", "0000:17:00.0")), CLUSTER)
+    assert release(more).digest(more) == release(View(world(), CLUSTER)).digest(more)
+
+
+def test_without_sharing_there_is_no_configuration_of_the_plugin() -> None:
+    assert values()["devicePlugin"]["config"] == {}
+    assert values(hosts=(on(K1, gpustack_sharing="none"), K2))["devicePlugin"]["config"] == {}
+
+
+def test_every_way_of_sharing_of_some_host_has_an_entry() -> None:
+    hosts = (on(K1, gpustack_sharing="mps:2"), on(K2, gpustack_sharing="none"))
+    found = values(hosts=hosts, spec={"gpu": {"sharing": {"mode": "time-slicing", "replicas": 3}}})
+    config = found["devicePlugin"]["config"]
+    assert (config["create"], config["name"], config["default"]) == (True, "gpustack-device-plugin", "none")
+    assert sorted(config["data"]) == ["mps-2", "none"]
+    assert yaml.safe_load(config["data"]["none"]) == {"version": "v1"}
+    resource = {"resources": [{"name": "nvidia.com/gpu", "replicas": 2}]}
+    assert yaml.safe_load(config["data"]["mps-2"]) == {"version": "v1", "sharing": {"mps": resource}}
+
+
+def test_sharing_of_all() -> None:
+    found = values(spec={"gpu": {"sharing": {"mode": "time-slicing", "replicas": 3}}})["devicePlugin"]["config"]
+    assert sorted(found["data"]) == ["none", "time-slicing-3"]
+    said = yaml.safe_load(found["data"]["time-slicing-3"])["sharing"]["timeSlicing"]
+    assert said == {"resources": [{"name": "nvidia.com/gpu", "replicas": 3}]}
+
+
+@pytest.mark.parametrize(
+    ("spec", "enabled"),
+    [
+        ({}, True),
+        ({"gpu": {"metrics": {"service_monitor": "ours"}}}, False),
+        ({"monitoring": {"enabled": False}}, False),
+    ],
+)
+def test_whose_service_monitor(spec: dict[str, Any], *, enabled: bool) -> None:
+    assert values(spec=spec)["dcgmExporter"]["serviceMonitor"]["enabled"] is enabled
+
+
+def test_the_exporter_asks_as_often_as_it_is_asked() -> None:
+    exporter = values(spec={"gpu": {"metrics": {"interval": "1m"}}})["dcgmExporter"]
+    assert exporter["env"] == [{"name": "DCGM_EXPORTER_INTERVAL", "value": "60000"}]
+    assert exporter["serviceMonitor"]["interval"] == "1m"
+    assert exporter["config"] == {"name": "gpustack-dcgm-counters", "create": True, "data": own_counters()}
+
+
+@pytest.mark.parametrize(("text", "found"), [("15s", 15), ("2m", 120), ("1h", 3600), ("1d", 86400)])
+def test_durations(text: str, found: int) -> None:
+    assert seconds(text) == found
+
+
+def test_counters_of_the_spec_are_added_once() -> None:
+    more = ("DCGM_FI_DEV_FAN_SPEED", "DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_FAN_SPEED")
+    added = counters(more).removeprefix(own_counters())
+    assert added == "DCGM_FI_DEV_FAN_SPEED, gauge, asked for by the spec\n"
+    assert counters(()) == own_counters()
+
+
+def test_what_our_table_only_speaks_of_is_not_there_yet() -> None:
+    name = "DCGM_EXP_XID_ERRORS_TOTAL"
+    assert f"# {name}," in own_counters()
+    assert counters((name,)).endswith(f"\n{name}, gauge, asked for by the spec\n")
+
+
+def test_the_operator_s_own_values_count_most() -> None:
+    whole = world()
+    theirs = {"gpu-operator": {"toolkit": {"enabled": False}, "driver": {"enabled": True}, "daemonsets": None}}
+    said = replace(whole, inventory=replace(whole.inventory, values=theirs))
+    found = release(View(said, CLUSTER)).values
+    assert (found["toolkit"], found["driver"], found["daemonsets"]) == ({"enabled": False}, {"enabled": True}, None)
+    assert found["dcgmExporter"] == values()["dcgmExporter"]
+
+
+def test_what_the_role_reads() -> None:
+    found = of_cluster(world())["gpustack_releases"]["gpu-operator"]
+    assert (found["name"], found["namespace"], found["version"]) == ("gpu-operator", "gpu-operator", "v26.7.0")
+    assert found["privileged"] is True
+    assert len(found["digest"]) == 40
+    assert found["values"]["daemonsets"]["tolerations"]

@@ -1,0 +1,106 @@
+import tomllib
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.config.shipped import playbooks
+from gpustack.steps.gpu_runtime import OPERATORS, PACKAGES, PROGRAM, STEP, drop_in
+from tests.unit.steps.recorded_hosts import Answers, broken, judged, recorded, said
+
+ROLE = playbooks() / "roles" / "gpu_runtime"
+HOST = {"gpu": {"stack": "host"}}
+LINES = "".join(f"{name} hold installed 1.20.1-1\n" for name in PACKAGES)
+
+
+def with_toolkit(*edits: tuple[str, str]) -> Answers:
+    """h1 as the step leaves it: the recorded packages and those of the toolkit."""
+    lines = LINES
+    for old, new in edits:
+        assert old in lines
+        lines = lines.replace(old, new)
+    driver = recorded("gpu.packages", "prepared-debian-12")
+    return {
+        ("gpu.packages", "h1"): said("gpu.packages", driver.out + lines),
+        ("containerd.runtime", "h1"): recorded("containerd.runtime", "with-nvidia"),
+    }
+
+
+def changed(probe: str, *edits: tuple[str, str]) -> dict[tuple[str, str], Any]:
+    return {**with_toolkit(), (probe, "h1"): recorded(probe, "prepared-debian-12", *edits)}
+
+
+def test_a_host_that_the_step_prepared() -> None:
+    assert broken(STEP, with_toolkit(), HOST) == {}
+
+
+def test_a_fresh_host() -> None:
+    assert broken(STEP, {}, HOST, state="fresh") == {
+        "repository": ("nothing", "install"),
+        "installed": ("missing: nvidia-container-toolkit, nvidia-container-toolkit-base", "install"),
+        "configuration": ("nothing", "install"),
+        "running": ("nothing", "install"),
+        "devices": ("0", "install"),
+    }
+
+
+@pytest.mark.parametrize("state", ["fresh", "prepared"])
+def test_a_host_without_gpus_has_nothing_to_do(state: str) -> None:
+    answers = {("gpu.devices", "h1"): said("gpu.devices", "")}
+    assert broken(STEP, answers, HOST, state=state) == {}
+    read = {seen.answer.probe for one in judged(STEP, answers, HOST, state=state).values() for seen in one.evidence}
+    assert read == {"gpu.devices"}
+
+
+def test_what_the_operator_s_toolkit_left_is_for_a_person() -> None:
+    answers = {**with_toolkit(), ("gpu.runtime-files", "h1"): recorded("gpu.runtime-files", "of-the-operator")}
+    found = judged(STEP, answers, HOST)["other-runtimes"].mismatch
+    assert found
+    assert (found.found, found.cure) == (OPERATORS, "operator")
+    assert "helm uninstall gpu-operator -n gpu-operator" in found.hint
+    other = changed("gpu.runtime-files", ("== others\n", "== others\n/etc/containerd/config.toml\n"))
+    found = judged(STEP, other, HOST)["other-runtimes"].mismatch
+    assert found
+    assert found.hint.startswith("take the runtime nvidia out of /etc/containerd/config.toml")
+
+
+def test_the_repository_of_the_spec_with_its_key() -> None:
+    answers = changed("gpu.toolkit-repository", ("libnvidia-container/stable/deb/amd64/", "libnvidia-container/x/"))
+    assert broken(STEP, answers, HOST)["repository"][0].startswith("uri http://10.77.1.1:8480/nvidia.github.io/")
+    guide = {
+        **with_toolkit(),
+        ("gpu.toolkit-repository", "h1"): recorded("gpu.toolkit-repository", "by-the-vendor-s-guide"),
+    }
+    official = {**HOST, "source": "official"}
+    assert broken(STEP, guide, official)["repository"][1] == "operator"
+
+
+def test_packages() -> None:
+    assert broken(STEP, with_toolkit(("hold", "install")), HOST) == {
+        "held": ("not held: nvidia-container-toolkit, nvidia-container-toolkit-base", "install")
+    }
+    assert broken(STEP, with_toolkit(("1.20.1", "1.19.0")), HOST) == {
+        "version": (
+            "nvidia-container-toolkit 1.19.0, nvidia-container-toolkit-base 1.19.0",
+            "upgrade",
+        )
+    }
+
+
+def test_our_file_and_what_runs() -> None:
+    answers = changed("gpu.runtime-files", (PROGRAM, "/usr/local/bin/another"))
+    assert broken(STEP, answers, HOST) == {"configuration": ("otherwise", "install")}
+    older = {**with_toolkit(), ("containerd.runtime", "h1"): recorded("containerd.runtime", "prepared-debian-12")}
+    assert broken(STEP, older, HOST) == {"running": ("nothing", "install")}
+
+
+def test_a_gpu_that_cdi_s_file_does_not_name() -> None:
+    uuid = "GPU-6a8b1b0e-4f3a-5c1d-9d55-0b1f6d2f1a02\n"
+    assert broken(STEP, changed("gpu.runtime-files", (uuid, "")), HOST) == {"devices": ("1", "install")}
+
+
+def test_the_role_writes_what_the_check_expects() -> None:
+    assert tomllib.loads((ROLE / "files" / "gpustack-nvidia.toml").read_text()) == drop_in()
+    variables = yaml.safe_load((ROLE / "vars" / "main.yml").read_text())
+    assert sorted(variables["gpu_runtime_names"]) == sorted(PACKAGES)
+    assert [word.split("=")[0] for word in variables["gpu_runtime_packages"].split() if "=" in word] == list(PACKAGES)

@@ -1,0 +1,185 @@
+"""helm-release.sh with a kubectl and a Helm that are put before it: what it asks of them, and what it refuses."""
+
+import hashlib
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpustack.config.shipped import playbooks
+
+FILES = playbooks() / "files"
+SCRIPT = "\n".join((FILES / name).read_text() for name in ("fetch.sh", "pinned.sh", "helm-release.sh"))
+CHART = "chart"
+# Answers with the files of $WORLD: `phase` and `level` of the namespace, `releases` as NAME STATUS DIGEST lines.
+KUBECTL = r"""#!/bin/sh
+echo "kubectl $*" >>"$WORLD/asked"
+case " $* " in
+  *" get namespace "*status.phase*) cat "$WORLD/phase" 2>/dev/null || : ;;
+  *" get namespace "*pod-security*) cat "$WORLD/level" 2>/dev/null || : ;;
+  *"create namespace"*) printf Active >"$WORLD/phase" ;;
+  *"label namespace"*) printf privileged >"$WORLD/level" ;;
+  *status=deployed*) awk '$2 == "deployed" { print $3 }' "$WORLD/releases" ;;
+  *"get secrets"*) cat "$WORLD/releases" ;;
+  *"delete secret"*) sed -i '$d' "$WORLD/releases" ;;
+  *diff*field-manager=helm*) cat >/dev/null; [ ! -e "$WORLD/drifted" ] ;;
+  *diff*field-manager=gpustack*) [ -e "$WORLD/defined" ] ;;
+  *apply*) : >"$WORLD/defined" ;;
+esac
+exit
+"""
+HELM = r"""#!/bin/sh
+echo "helm $*" >>"$WORLD/asked"
+case $1 in
+  show) [ -e "$WORLD/crds" ] && echo "kind: CustomResourceDefinition" || echo "# none" ;;
+  get) echo "kind: Service" ;;
+  upgrade)
+    while [ $# -gt 0 ]; do [ "$1" != --values ] || cp "$2" "$WORLD/values"; shift; done
+    [ ! -e "$WORLD/refused" ] || { cat "$WORLD/refused" >&2; exit 1; }
+    ;;
+esac
+exit 0
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Path:
+    """Where the chart lies already, the namespace is there, and nothing was released."""
+    for name, text in {"kubectl": KUBECTL, "helm": HELM, "pgrep": '#!/bin/sh\n[ -e "$WORLD/runs" ]\n'}.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    for name, text in {"phase": "Active", "level": "privileged", "releases": "", "charts/c-1.tgz": CHART}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def run(world: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
+    script = SCRIPT.replace("/usr/local/lib/gpustack/helm", f"{world}/helm")
+    script = script.replace("/var/lib/gpustack/charts", f"{world}/charts")
+    known = {
+        "NAME": "monitoring", "NAMESPACE": "space", "VERSION": "1", "URL": "http://m/c-1.tgz", "DIGEST": "d" * 40,
+        "SHA256": hashlib.sha256(CHART.encode()).hexdigest(), "PRIVILEGED": "yes", "MIRROR": "", "KEYRING": "/k",
+    }  # fmt: skip
+    env = known | variables | {"WORLD": str(world), "PATH": f"{world}:{os.environ['PATH']}"}
+    return subprocess.run(
+        ["sh", "-c", script], input='{"a":"$b"}', capture_output=True, text=True, env=env, check=False, timeout=60
+    )
+
+
+def asked(world: Path, *words: str) -> list[str]:
+    """The lines with all of these words."""
+    path = world / "asked"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [line for line in lines if all(word in line for word in words)]
+
+
+def releases(world: Path, *lines: str) -> None:
+    (world / "releases").write_text("".join(f"{line}\n" for line in lines))
+
+
+def test_a_release_that_is_not_there(world: Path) -> None:
+    done = run(world)
+    assert (done.returncode, done.stdout) == (0, "changed: release monitoring\n")
+    assert (world / "values").read_text() == '{"a":"$b"}'
+    (line,) = asked(world, "helm upgrade")
+    assert f"--labels gpustack-chart=1,gpustack-digest={'d' * 40}" in line
+    assert "--reset-values" in line
+    assert "--namespace space" in line
+
+
+def test_one_that_is_as_it_should_be_is_left_alone(world: Path) -> None:
+    releases(world, f"sh.helm.release.v1.monitoring.v1 deployed {'d' * 40}")
+    assert (run(world).stdout, asked(world, "helm upgrade")) == ("", [])
+
+
+@pytest.mark.parametrize("other", ["digest", "objects"])
+def test_another_digest_or_objects_that_drifted(world: Path, other: str) -> None:
+    releases(world, f"sh.helm.release.v1.monitoring.v1 deployed {('e' if other == 'digest' else 'd') * 40}")
+    if other == "objects":
+        (world / "drifted").touch()
+    assert run(world).stdout == "changed: release monitoring\n"
+
+
+def test_a_namespace_is_made_and_may_have_privileged_pods(world: Path) -> None:
+    (world / "phase").unlink()
+    (world / "level").unlink()
+    assert run(world).stdout.splitlines()[:2] == [
+        "changed: namespace space",
+        "changed: pods of namespace space may be privileged",
+    ]
+    (world / "level").unlink()
+    run(world, PRIVILEGED="no")
+    assert not (world / "level").exists()
+
+
+def test_a_namespace_that_is_being_deleted(world: Path) -> None:
+    (world / "phase").write_text("Terminating")
+    done = run(world)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("namespace space is being deleted")
+    assert done.stderr.endswith("(gpustack explain namespace-terminating)\n")
+    assert asked(world, "helm") == []
+
+
+def test_definitions_are_applied_on_the_server_before_the_release(world: Path) -> None:
+    (world / "crds").touch()
+    assert run(world).stdout.splitlines() == ["changed: definitions of monitoring", "changed: release monitoring"]
+    (line,) = asked(world, "kubectl apply")
+    assert "--server-side --force-conflicts --field-manager=gpustack" in line
+    assert asked(world, "kubectl wait", "condition=Established")
+    order = [line.split()[1] for line in asked(world) if line.startswith(("kubectl apply", "helm upgrade"))]
+    assert order == ["apply", "upgrade"]
+    assert run(world).stdout.splitlines() == ["changed: release monitoring"]
+
+
+def test_a_chart_without_definitions_applies_none(world: Path) -> None:
+    run(world)
+    assert asked(world, "kubectl apply") == []
+
+
+OURS = f"sh.helm.release.v1.monitoring.v2 pending-upgrade {'c' * 40}"
+
+
+def test_what_a_killed_helm_of_ours_left_pending_is_forgotten(world: Path) -> None:
+    releases(world, f"sh.helm.release.v1.monitoring.v1 deployed {'c' * 40}", OURS)
+    assert run(world).stdout.splitlines() == [
+        "changed: revision v2 of monitoring, which was broken off, is forgotten",
+        "changed: release monitoring",
+    ]
+    assert asked(world, "delete secret sh.helm.release.v1.monitoring.v2")
+
+
+@pytest.mark.parametrize(
+    ("line", "runs", "said"),
+    [
+        (OURS, True, "is being changed right now, by an installation that goes on"),
+        (OURS.rsplit(" ", 1)[0], False, "is pending-upgrade, by a Helm that is not ours"),
+    ],
+)
+def test_what_is_pending_by_others_is_left_alone(world: Path, line: str, runs: bool, said: str) -> None:
+    releases(world, line)
+    if runs:
+        (world / "runs").touch()
+    done = run(world)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert said in done.stderr
+    assert done.stderr.endswith("(gpustack explain release-pending)\n")
+    assert asked(world, "delete") == asked(world, "helm upgrade") == []
+
+
+def test_why_helm_refuses_is_told_without_its_warnings(world: Path) -> None:
+    (world / "refused").write_text("WARNING: old\nError: nothing works\n")
+    done = run(world)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "Error: nothing works\n")
+
+
+def test_a_chart_of_another_checksum_goes_no_further(world: Path) -> None:
+    curl = '#!/bin/sh\ncat >/dev/null\nwhile [ $# -gt 1 ]; do [ "$1" != -o ] || echo evil >"$2"; shift; done\n'
+    (world / "curl").write_text(curl)
+    (world / "curl").chmod(0o755)
+    done = run(world, SHA256="0" * 64)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "gpustack explain wrong-checksum" in done.stderr
+    assert asked(world) == []

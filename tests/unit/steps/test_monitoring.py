@@ -1,0 +1,174 @@
+import json
+from typing import Any
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.steps.monitoring import STEP
+from tests.unit.steps.recorded_cluster import SPEC, broken, healthy, judged, recorded, said, states
+
+LISTENERS, RELEASES = "network.listeners", ("helm.releases", CLUSTER)
+
+
+def case(probe: str, name: str, *edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
+    return {(probe, CLUSTER): recorded(probe, name, *edits)}
+
+
+def released(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
+    """The healthy cluster's releases, with words replaced; each must be there."""
+    found = healthy()[RELEASES]
+    out = found.out
+    for old, new in edits:
+        assert old in out, old
+        out = out.replace(old, new)
+    return {RELEASES: Answer(found.probe, found.where, 0, out)}
+
+
+NO_RELEASE = case("helm.releases", "none")
+
+
+def test_before_the_chart_all_is_for_install() -> None:
+    answers = NO_RELEASE | {(LISTENERS, host): recorded(LISTENERS, "ready-debian-12") for host in ("k1", "k2")}
+    for probe in ("monitoring.deployments", "monitoring.daemon-sets"):
+        answers |= case(probe, "none")
+    for probe in ("monitoring.prometheuses", "monitoring.alertmanagers"):
+        answers |= case(probe, "unknown-kind")
+    answers |= {("monitoring.definitions", CLUSTER): said("monitoring.definitions", '{"items":[]}')}
+    answers |= case("monitoring.targets", "not-yet")
+    assert {cure for _, cure in broken(STEP, answers).values()} == {"install"}
+    outcomes = {check: one.outcome for check, one in judged(STEP, answers).items()}
+    assert outcomes == {"port": "holds", "receiver-secret": "holds", "targets": "unknown"} | dict.fromkeys(
+        ("definitions", "chart", "workloads", "prometheus", "alertmanager"), "broken"
+    )
+
+
+def test_not_monitored_by_us_there_is_no_such_step() -> None:
+    assert states(STEP, spec={"monitoring": {"enabled": False}}) == []
+
+
+def test_a_port_that_others_have_is_for_a_person() -> None:
+    """Without our release, a node_exporter is somebody else's."""
+    found = broken(STEP, NO_RELEASE)
+    assert found["port"] == ("node_exporter on k1, node_exporter on k2", "operator")
+    taken = {(LISTENERS, "k2"): recorded(LISTENERS, "monitored-debian-13", ("node_exporter", "java"))}
+    assert broken(STEP, taken) == {"port": ("java on k2", "operator")}
+    assert "port" not in broken(STEP, taken, {"monitoring": {"node_exporter_port": 9101}})
+
+
+def test_a_host_that_cannot_tell_its_ports_is_judged_for_that_itself() -> None:
+    assert broken(STEP, {(LISTENERS, "k2"): said(LISTENERS, "", 127)}) == {}
+
+
+def test_definitions_of_another_minor_or_missing() -> None:
+    assert broken(STEP, case("monitoring.definitions", "older")) == {"definitions": ("0.85", "install")}
+    other = case("monitoring.definitions", "control-plane", ('"0.93.0"', '"0.93.7"'))
+    assert broken(STEP, other) == {}
+    gone = case("monitoring.definitions", "control-plane", ("probes.monitoring", "probes.else"))
+    assert broken(STEP, gone) == {"definitions": ("no probes", "install")}
+    unsaid = case("monitoring.definitions", "control-plane", ("operator.prometheus.io/version", "else"))
+    assert broken(STEP, unsaid) == {"definitions": ("no version", "install")}
+
+
+@pytest.mark.parametrize(
+    ("edit", "found", "cure"),
+    [
+        (('"name":"monitoring","owner"', '"name":"x","owner"'), "nothing", "install"),
+        (('"namespace":"monitoring"', '"namespace":"default"'), "nothing", "install"),
+        (('"gpustack-chart":"88.5.3"', '"gpustack-chart":"87.0.0"'), "kube-prometheus-stack 87.0.0", "upgrade"),
+        (('"status":"deployed"', '"status":"failed"'), "failed", "install"),
+        (('"gpustack-digest":"', '"gpustack-digest":"0'), "with other values", "install"),
+    ],
+)
+def test_a_release_that_is_another_one(edit: tuple[str, str], found: str, cure: str) -> None:
+    assert broken(STEP, released(edit))["chart"] == (found, cure)
+
+
+def test_a_release_of_somebody_else_is_for_a_person() -> None:
+    answers = released(('"gpustack-digest"', '"digest"'))
+    assert broken(STEP, answers)["chart"] == ("somebody else's, deployed", "operator")
+    mismatch = judged(STEP, answers)["chart"].mismatch
+    assert mismatch
+    assert "monitoring.release" in mismatch.hint
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"monitoring": {"retention": "30d"}},
+        {"monitoring": {"persistence": {"enabled": True}}},
+        {"monitoring": {"access": {"type": "node-port"}}},
+        {"kubernetes": {**SPEC["kubernetes"], "metrics_bind": "127.0.0.1"}},
+        {"alerts": {"receiver": {"type": "webhook", "secret_file": "/x"}}},
+    ],
+)
+def test_a_change_of_the_spec_is_seen_in_the_release(spec: dict[str, Any]) -> None:
+    assert broken(STEP, spec=spec)["chart"] == ("with other values", "install")
+
+
+def test_workloads_that_are_missing_or_not_ready() -> None:
+    gone = case("monitoring.deployments", "control-plane", ("monitoring-grafana", "grafana"))
+    assert broken(STEP, gone) == {"workloads": ("no monitoring-grafana", "install")}
+    down = case("monitoring.daemon-sets", "one-of-two")
+    assert broken(STEP, down) == {"workloads": ("monitoring-prometheus-node-exporter 1 of 2", "install")}
+    old = case("monitoring.daemon-sets", "control-plane", ('"updatedNumberScheduled":2', '"updatedNumberScheduled":1'))
+    mismatch = judged(STEP, old)["workloads"].mismatch
+    assert mismatch
+    assert mismatch.passing
+
+
+@pytest.mark.parametrize(
+    ("probe", "name", "check", "found"),
+    [
+        ("monitoring.prometheuses", "none", "prometheus", "no monitoring-prometheus"),
+        ("monitoring.prometheuses", "unknown-kind", "prometheus", "no monitoring-prometheus"),
+        ("monitoring.prometheuses", "just-made", "prometheus", "not yet"),
+        (
+            "monitoring.alertmanagers",
+            "not-reconciled",
+            "alertmanager",
+            "provision alertmanager configuration: failed to initialize from secret: undefined receiver",
+        ),
+    ],
+)
+def test_what_the_operator_has_not_made(probe: str, name: str, check: str, found: str) -> None:
+    assert broken(STEP, case(probe, name)) == {check: (found, "install")}
+
+
+@pytest.mark.parametrize("probe", ["monitoring.prometheuses", "monitoring.alertmanagers", "monitoring.definitions"])
+def test_what_the_api_refuses_to_tell_is_unknown(probe: str) -> None:
+    found = {one.outcome for one in judged(STEP, case(probe, "forbidden")).values()}
+    assert found == {"holds", "unknown"}
+
+
+def test_targets_that_are_down_or_missing() -> None:
+    assert broken(STEP, case("monitoring.targets", "etcd-down")) == {"targets": ("kube-etcd down", "install")}
+    gone = case("monitoring.targets", "control-plane", ('"coredns"', '"else"'))
+    assert broken(STEP, gone) == {"targets": ("no coredns", "install")}
+    down = recorded("monitoring.targets", "control-plane")
+    body = json.loads(down.out)
+    body["data"]["result"].append({"metric": {"job": "theirs"}, "value": [0, "0"]})
+    assert broken(STEP, {("monitoring.targets", CLUSTER): said(down.probe, json.dumps(body))}) == {}
+
+
+def test_with_the_control_plane_out_of_reach_its_targets_are_not_wanted() -> None:
+    spec = {"kubernetes": {**SPEC["kubernetes"], "metrics_bind": "127.0.0.1"}}
+    answers = case("monitoring.targets", "control-plane", *((f'"kube-{part}"', '"else"') for part in ("etcd", "proxy")))
+    assert broken(STEP, answers) == {"targets": ("no kube-etcd, kube-proxy", "install")}
+    assert "targets" not in broken(STEP, answers, spec)
+
+
+@pytest.mark.parametrize(("case", "found"), [("none", "none"), ("other", "another"), ("control-plane", "none")])
+def test_a_secret_that_is_not_that_of_the_file(case: str, found: str) -> None:
+    """Said by nobody where there is no admin.conf yet: then it is not there."""
+    receiver = {"alerts": {"receiver": {"type": "webhook", "secret_file": "/x"}}}
+    answers = {("alerting.secret", "k1"): recorded("alerting.secret", case)}
+    assert broken(STEP, answers, receiver)["receiver-secret"] == (found, "install")
+    assert broken(STEP, answers) == {}
+    same = {("alerting.secret", "k1"): recorded("alerting.secret", "same")}
+    assert "receiver-secret" not in broken(STEP, same, receiver)
+
+
+def test_a_secret_that_cannot_be_compared_is_unknown() -> None:
+    for case in ("odd", "refused"):
+        found = judged(STEP, {("alerting.secret", "k1"): recorded("alerting.secret", case)})
+        assert found["receiver-secret"].outcome == "unknown"

@@ -1,0 +1,127 @@
+"""pinned.sh with a curl and a gpg that are put before it: a file is what it was pinned to, or it is not there."""
+
+import hashlib
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpustack.config.shipped import playbooks
+
+FILES = playbooks() / "files"
+SCRIPT = f"{(FILES / 'fetch.sh').read_text()}\n{(FILES / 'pinned.sh').read_text()}\nset -eu\n"
+MIRROR = "http://mirror:8480"
+URL = f"{MIRROR}/get.helm.sh/helm.tar.gz"
+# Serves $WORLD/www by the path of the URL; notes what was asked.
+CURL = """#!/bin/sh
+cat >/dev/null
+while [ $# -gt 1 ]; do case $1 in -o) file=$2 ;; esac; shift; done
+echo "$1" >>"$WORLD/asked"
+path=$WORLD/www/${1#http://*/}
+[ -e "$path" ] || { printf '000 404'; exit 22; }
+cp "$path" "$file"
+"""
+# Good is a signature that says so.
+GPG = """#!/bin/sh
+while [ $# -gt 2 ]; do shift; done
+grep -q '^good' "$1" || { echo "gpg: BAD signature" >&2; exit 1; }
+"""
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Path:
+    for name, text in {"curl": CURL, "gpg": GPG}.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    served(tmp_path, "get.helm.sh/helm.tar.gz", "content")
+    served(tmp_path, "SHA256SUMS", f"{digest('content')} get.helm.sh/helm.tar.gz\n{digest('x')} a/helm.tar.gz\n")
+    served(tmp_path, "SHA256SUMS.asc", "good\n")
+    return tmp_path
+
+
+def served(world: Path, path: str, text: str) -> None:
+    file = world / "www" / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+def pinned(world: Path, wanted: str, url: str = URL) -> "subprocess.CompletedProcess[str]":
+    env = {"WORLD": str(world), "MIRROR": MIRROR, "KEYRING": "/k", "PATH": f"{world}:{os.environ['PATH']}"}
+    script = f'{SCRIPT}pinned "{url}" "{wanted}" "{world}/place/helm.tar.gz"\necho after\n'
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=30)
+    assert not (world / "place" / "helm.tar.gz.new").exists()
+    return done
+
+
+def place(world: Path) -> Path:
+    return world / "place" / "helm.tar.gz"
+
+
+def asked(world: Path) -> list[str]:
+    path = world / "asked"
+    return [line.removeprefix(f"{MIRROR}/") for line in path.read_text().splitlines()] if path.exists() else []
+
+
+@pytest.mark.parametrize("wanted", [digest("content"), "signed"])
+def test_fetched_once(world: Path, wanted: str) -> None:
+    done = pinned(world, wanted)
+    assert (done.returncode, done.stdout) == (0, "changed: fetched helm.tar.gz\nafter\n")
+    assert place(world).read_text() == "content"
+    assert place(world).stat().st_mode & 0o777 == 0o644
+    assert pinned(world, wanted).stdout == "after\n"
+    assert asked(world).count("get.helm.sh/helm.tar.gz") == 1
+
+
+def test_what_lies_there_with_another_content_is_fetched_again(world: Path) -> None:
+    pinned(world, "signed")
+    place(world).write_text("half")
+    assert pinned(world, "signed").stdout == "changed: fetched helm.tar.gz\nafter\n"
+    assert place(world).read_text() == "content"
+
+
+@pytest.mark.parametrize("wanted", [digest("content"), "signed"])
+def test_another_checksum_is_refused_and_nothing_is_left(world: Path, wanted: str) -> None:
+    served(world, "get.helm.sh/helm.tar.gz", "evil")
+    done = pinned(world, wanted)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"expected SHA-256 {digest('content')}, found {digest('evil')}" in done.stderr
+    assert done.stderr.endswith("(gpustack explain wrong-checksum)\n")
+    assert not place(world).exists()
+
+
+def test_another_one_that_lay_there_stays_as_it_was(world: Path) -> None:
+    place(world).parent.mkdir()
+    place(world).write_text("older")
+    served(world, "get.helm.sh/helm.tar.gz", "evil")
+    assert pinned(world, "signed").returncode == 1
+    assert place(world).read_text() == "older"
+
+
+def test_a_list_that_the_mirror_did_not_sign(world: Path) -> None:
+    served(world, "SHA256SUMS.asc", "bad\n")
+    done = pinned(world, "signed")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "SHA256SUMS is not signed with the mirror's key (gpg: BAD signature)" in done.stderr
+    assert asked(world) == ["SHA256SUMS", "SHA256SUMS.asc"]
+
+
+def test_a_list_without_the_path(world: Path) -> None:
+    """One of the same name elsewhere is another file."""
+    served(world, "SHA256SUMS", f"{digest('content')} b/helm.tar.gz\n{digest('content')} get.helm.sh/helm.tar.gz.old\n")
+    done = pinned(world, "signed")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "has no get.helm.sh/helm.tar.gz: its bundle was built by another release" in done.stderr
+
+
+@pytest.mark.parametrize("gone", ["get.helm.sh/helm.tar.gz", "SHA256SUMS", "SHA256SUMS.asc"])
+def test_what_the_mirror_has_not(world: Path, gone: str) -> None:
+    (world / "www" / gone).unlink()
+    done = pinned(world, "signed")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "mirror has no such file (404)" in done.stderr
+    assert not place(world).exists()

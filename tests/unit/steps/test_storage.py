@@ -1,0 +1,56 @@
+from typing import Any
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER
+from gpustack.steps.storage import STEP
+from tests.unit.steps.recorded_cluster import Answers, broken, judged, recorded, states
+
+CLASSES, PROVISIONER = ("storage.classes", CLUSTER), ("storage.provisioner", CLUSTER)
+
+
+def spec(**more: Any) -> dict[str, Any]:
+    """Of a cluster that keeps its history."""
+    return {"monitoring": {"persistence": {"enabled": True, **more}}}
+
+
+def classes(case: str) -> Answers:
+    return {CLASSES: recorded("storage.classes", case)}
+
+
+def test_without_persistence_there_is_no_such_step() -> None:
+    assert states(STEP) == []
+    assert states(STEP, spec={"monitoring": {"enabled": True, "persistence": {"enabled": False}}}) == []
+
+
+def test_holds_with_our_provisioner() -> None:
+    assert broken(STEP, spec=spec()) == {}
+
+
+@pytest.mark.parametrize("case", ["none", "not-default"])
+def test_no_default_class_is_for_install_or_for_a_person(case: str) -> None:
+    found = {"none": "none", "not-default": "none"}[case]
+    assert broken(STEP, classes(case), spec()) == {"default-class": (found, "install")}
+    named = {"none": "none of nothing", "not-default": "none of nfs"}[case]
+    theirs = spec() | {"storage": {"provisioner": "none"}}
+    assert broken(STEP, classes(case), theirs) == {"default-class": (named, "operator")}
+
+
+def test_a_class_that_the_spec_names() -> None:
+    assert broken(STEP, classes("not-default"), spec(storage_class="nfs")) == {}
+    assert broken(STEP, spec=spec(storage_class="fast")) == {"default-class": ("local-path, nfs", "operator")}
+
+
+def test_our_provisioner_that_does_not_run() -> None:
+    found = {PROVISIONER: recorded("storage.provisioner", "none")}
+    assert broken(STEP, found, spec()) == {"provisioner": ("nothing", "install")}
+    found = {PROVISIONER: recorded("storage.provisioner", "starting")}
+    mismatch = judged(STEP, found, spec())["provisioner"].mismatch
+    assert mismatch
+    assert (mismatch.found, mismatch.passing) == ("not running", True)
+
+
+def test_a_provisioner_of_somebody_else_is_not_looked_at() -> None:
+    theirs = {CLASSES: recorded("storage.classes", "local-path", ("rancher.io/local-path", "nfs.csi.k8s.io"))}
+    answers = theirs | {PROVISIONER: recorded("storage.provisioner", "none")}
+    assert broken(STEP, answers, spec()) == {}
