@@ -108,6 +108,13 @@ def test_a_change_of_the_spec_is_seen_in_the_release(spec: dict[str, Any]) -> No
 def test_workloads_that_are_missing_or_not_ready() -> None:
     gone = case("monitoring.deployments", "control-plane", ("monitoring-grafana", "grafana"))
     assert broken(STEP, gone) == {"workloads": ("no monitoring-grafana", "install")}
+    idle = case("monitoring.deployments", "control-plane", ('"replicas":1', '"replicas":0'))
+    mismatch = judged(STEP, idle)["workloads"].mismatch
+    assert mismatch
+    assert (mismatch.found, mismatch.passing) == (
+        "monitoring-grafana, monitoring-kube-state-metrics, monitoring-operator scaled to nothing",
+        False,
+    )
     down = case("monitoring.daemon-sets", "one-of-two")
     assert broken(STEP, down) == {"workloads": ("monitoring-prometheus-node-exporter 1 of 2", "install")}
     old = case("monitoring.daemon-sets", "control-plane", ('"updatedNumberScheduled":2', '"updatedNumberScheduled":1'))
