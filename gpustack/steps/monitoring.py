@@ -147,7 +147,7 @@ STEP = Step(
         LISTENERS, SECRET,
     ),
     checks=(port, definitions, chart, receiver_secret, workloads, prometheus, alertmanager, targets),
-    needs=("helm", "flannel", "workers"),
+    needs=("helm", "storage", "flannel", "workers"),
     settle=300,
     applies=applies,
 )  # fmt: skip
