@@ -14,12 +14,12 @@ SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!
 .PHONY: help demo test lab-test lint ruff mypy imports yaml ansible shell bench bundle env go lock values clean
 
 help:
-	@echo "make demo      two throw-away hosts with simulated GPUs become a proven cluster (first time 25 minutes, then 5)"
-	@echo "make test      unit, contract and replay tests, one complete install (first time 25 minutes, then under 20)"
+	@echo "make demo      two throw-away hosts with simulated GPUs become a proven cluster (first time 45 minutes, then 10)"
+	@echo "make test      unit, contract and replay tests, one complete install (first time 45 minutes, then under 20)"
 	@echo "make lab-test  everything that needs lab hosts (CONTRIBUTING.md says how long)"
 	@echo "make lint      ruff, mypy, import-linter, yamllint, ansible-lint, shellcheck (2 minutes)"
 	@echo "make bench     the table of ratios"
-	@echo "make bundle    the packages and images that lab hosts install from (first time 15 minutes)"
+	@echo "make bundle    the packages and images that lab hosts install from (first time half an hour)"
 	@echo "make env       .venv and Debian packages (first time 1 minute)"
 	@echo "make clean     removes the lab, .venv and caches of this checkout"
 
@@ -31,25 +31,25 @@ $(ENV): requirements/dev.txt requirements/uv.txt requirements/debian.txt pyproje
 	@touch $@
 
 demo:
-	@echo "make demo: about 25 minutes the first time (15 of them compile the bundle), then under 5" >&2
+	@echo "make demo: about 45 minutes the first time (30 of them compile the bundle), then about 10" >&2
 	@$(MAKE) --no-print-directory env go
 	@scripts/demo
 
 test:
-	@echo "make test: about 25 minutes the first time (15 of them compile the bundle), then under 20" >&2
+	@echo "make test: about 45 minutes the first time (30 of them compile the bundle), then under 20" >&2
 	@$(MAKE) --no-print-directory env go
 	pytest $(QUICK) -m "not slow"
 	@$(MAKE) --no-print-directory bundle
 	pytest tests/lab -m short
 
 lab-test:
-	@echo "make lab-test: about three hours; 15 minutes more the first time, for the bundle" >&2
+	@echo "make lab-test: about four hours; half an hour more the first time, for the bundle" >&2
 	@$(MAKE) --no-print-directory env go bundle
 	pytest tests/unit/hostile --hypothesis-profile=hostile
 	pytest tests -m lab
 
 bench:
-	@echo "make bench: about 20 minutes; 15 more the first time, for the bundle" >&2
+	@echo "make bench: about 20 minutes; 30 more the first time, for the bundle" >&2
 	@$(MAKE) --no-print-directory env go bundle
 	scripts/bench
 
