@@ -10,7 +10,7 @@ from gpustack.config.host import HostSpec
 from gpustack.rollout.plan import StepState, state
 from gpustack.steps import STEPS
 from gpustack.steps.step import Step
-from tests.unit.steps import recorded_cluster, recorded_gpus, recorded_hosts
+from tests.unit.steps import recorded_cluster, recorded_gpus, recorded_hosts, test_gpu_plugin, test_gpu_runtime
 from tests.unit.steps.recorded_cluster import ABSENT, ACTIVE, K1, recorded
 
 BY_ID = {step.id: step for step in STEPS}
@@ -50,6 +50,10 @@ def places() -> tuple[Place, ...]:
     where = {"prereqs": hosts, "firewall": hosts, "containerd": hosts, "kubernetes": hosts, "taint": alone}
     where["storage"] = persistent
     where["gpu-driver"] = hosts
+    without_operator = {"time_sync": "managed", **test_gpu_runtime.HOST}
+    toolkit = UNFILTERED | dict(test_gpu_runtime.with_toolkit())
+    where["gpu-runtime"] = recorded_hosts.snapshot(toolkit, without_operator, recorded_hosts.World(hosts=members))
+    where["gpu-plugin"] = test_gpu_plugin.world()
     spot = {"workers": "k2"}
     return tuple(
         Place(step, spot.get(step.id, CLUSTER if step.scope == "cluster" else "h1"), where.get(step.id, cluster))
