@@ -11,6 +11,8 @@ from gpustack.probes.applied import DIGEST, LABEL, MANAGER, Applied, Path
 Object = dict[str, Any]
 # Lists whose entries have another key than their name (x-kubernetes-list-map-keys of the API's types).
 KEYS = {"ports": ("containerPort", "port", "protocol"), "volumeMounts": ("mountPath",)}
+# What the API takes as one, though it has parts (x-kubernetes-map-type: atomic).
+WHOLE = {"selector", "requiredDuringSchedulingIgnoredDuringExecution", "fieldRef"}
 
 
 def stamped(kind: str, api: str, namespace: str, name: str, more: Mapping[str, Any], content: Object) -> Object:
@@ -58,7 +60,7 @@ def paths(value: Any, path: Path = ()) -> Iterator[Path]:
         known = KEYS.get(path[-1] if path else "", ("name",))
         if all(any(key in entry for key in known) for entry in value):
             value = {",".join(str(entry[key]) for key in known if key in entry): entry for entry in value}
-    if not isinstance(value, dict) or not value:
+    if not isinstance(value, dict) or not value or (path and path[-1] in WHOLE):
         yield path
         return
     for key, inner in value.items():

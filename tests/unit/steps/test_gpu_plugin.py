@@ -57,8 +57,12 @@ def workload(name: str, wanted: int, ready: int) -> dict[str, Any]:
     return {"metadata": {"name": name, "generation": 1}, "spec": {}, "status": status}
 
 
+# x-kubernetes-map-type of the API's types.
+ATOMIC = ("selector", "requiredDuringSchedulingIgnoredDuringExecution", "fieldRef")
+
+
 def fields(value: Any, name: str = "") -> dict[str, Any]:
-    """fieldsV1 as the API server writes it, of lists by the keys that the API's types name."""
+    """fieldsV1 as the API server writes it, of lists by the keys that the API's types name, of some maps as a whole."""
     if isinstance(value, list) and value and isinstance(value[0], dict):
         keys = {"ports": ("containerPort", "port", "protocol"), "volumeMounts": ("mountPath",)}.get(name, ("name",))
         if all(keys[0] in entry or keys[-1] in entry for entry in value):
@@ -68,7 +72,7 @@ def fields(value: Any, name: str = "") -> dict[str, Any]:
                 found[f"k:{json.dumps(key)}"] = {".": {}, **fields(entry)}
             return found
         return {}
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or name in ATOMIC:
         return {}
     return {f"f:{key}": fields(inner, key) for key, inner in value.items()}
 

@@ -1,17 +1,10 @@
-"""Who is told of alerts, as Alertmanager's configuration, and whether its Secret is that of the file."""
+"""Who is told of alerts, as Alertmanager's configuration."""
 
 from typing import Any
 
-import pytest
-
-from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.ask.view import View
 from gpustack.config.monitoring import Receiver
 from gpustack.config.spec import Spec
-from gpustack.probes.alerting import SECRET
-from gpustack.steps.monitoring import receiver_secret
 from gpustack.steps.monitoring_receiver import FILE, alertmanager, way
-from tests.unit.steps.recorded_cluster import K1, K2, snapshot
 
 MAIL = {"type": "email", "to": "ops@example.com", "sender": "k8s@example.com", "smarthost": "mail.example.com:587"}
 
@@ -45,12 +38,3 @@ def test_a_secret_is_a_file_and_its_end_is_told() -> None:
     assert of(**MAIL) == {"email_configs": [{**mail, "send_resolved": True}]}
     login = {"auth_username": "k8s", "auth_password_file": FILE}
     assert of(**MAIL, user="k8s") == {"email_configs": [{**mail, "send_resolved": True, **login}]}
-
-
-@pytest.mark.parametrize(("said", "found"), [("", "none"), ("same\n", ""), ("other\n", "another"), ("none\n", "none")])
-def test_the_secret_is_that_of_the_file(said: str, found: str) -> None:
-    spec = {"alerts": {"receiver": {"type": "webhook", "secret_file": "/x"}}}
-    taken = snapshot({(SECRET.id, "k1"): Answer(SECRET.id, "k1", 0, said)}, spec, (K1, K2))
-    mismatch = receiver_secret(View(taken, CLUSTER))
-    assert (mismatch.found if mismatch else "") == found
-    assert mismatch is None or mismatch.cure == "install"
