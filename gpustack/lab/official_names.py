@@ -28,6 +28,7 @@ def names() -> list[str]:
     found = set(REGISTRIES)
     for known in map(version_set, KNOWN_SETS):
         urls = [known.flannel_manifest, *(url for source in known.apt.values() for url in (source.uri, source.key))]
+        urls += [artefact.url for artefact in (known.helm, known.provisioner, *known.charts.values())]
         found |= {urlsplit(url).netloc for url in urls}
     return sorted(found)
 

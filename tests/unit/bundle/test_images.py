@@ -35,6 +35,11 @@ IMAGES = {
     "docker.io/rancher/local-path-provisioner:v0.0.30": (None, None, "usr/bin/local-path-provisioner"),
     EXPORTER: ("/usr/bin/dcgm-exporter", None, "usr/bin/dcgm-exporter"),
     "nvcr.io/nvidia/gpu-operator:v26.7.0": ("/usr/bin/gpu-operator", None, "usr/bin/gpu-operator"),
+    "nvcr.io/nvidia/cloud-native/k8s-mig-manager:v0.15.0": (
+        "/usr/bin/nvidia-mig-manager",
+        None,
+        "usr/bin/nvidia-mig-manager",
+    ),
     "nvcr.io/nvidia/k8s/cuda-sample:vectoradd-cuda12.5.0-ubuntu22.04": (
         "/cuda-samples/vectorAdd",
         None,
@@ -42,7 +47,9 @@ IMAGES = {
     ),
     "docker.io/grafana/grafana:13.2.0": ("/usr/bin/grafana", "472:0", "usr/bin/grafana"),
 }
-SIMULATED = ("nvcr.io/nvidia/k8s/", "nvcr.io/nvidia/gpu-operator:", "docker.io/grafana/")
+SIMULATED = (
+    *("nvcr.io/nvidia/k8s/", "nvcr.io/nvidia/cloud-native/", "nvcr.io/nvidia/gpu-operator:", "docker.io/grafana/"),
+)
 
 
 def config(bundle: Path, reference: str) -> dict[str, Any]:
