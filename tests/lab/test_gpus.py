@@ -14,7 +14,7 @@ from tests.lab.conftest import Run
 from tests.lab.monitored import apply, gpus, kubectl, labels, query
 from tests.lab.witness import until
 
-pytestmark = [pytest.mark.lab, pytest.mark.short]
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 JOBS = {
     "apiserver", "coredns", "gpu-operator", "kube-controller-manager", "kube-etcd", "kube-proxy", "kube-scheduler",
@@ -100,6 +100,8 @@ def test_a_gpu_that_is_lost(two: lab.Lab, gpustack: Run) -> None:
     """The device plugin never takes it back by itself: what to do is said, and heals."""
     with gpus(two, host2_0="lost"):
         until("one is not allocatable", lambda: allocatable(two, "host2") == "1", limit=60)
+        seen = f'max_over_time(timestamp(DCGM_FI_DEV_GPU_TEMP{{UUID="{two.gpus("host2")[0].uuid}"}})[5m:1s])'
+        until("it is out of sight for two scrapes", lambda: query(two, f"time() - {seen} > 31"), limit=90)
         found = proof(two, gpustack, code=1)
         # The real device plugin asks all GPUs which lie near each other, and gives none when one does not answer.
         assert found["host1", 0] == found["host1", 1] == WHOLE
