@@ -5,6 +5,7 @@ from typing import Any
 from gpustack.ask.view import View
 from gpustack.probes.applied import LABEL, MANAGER
 from gpustack.probes.dcgm import APP
+from gpustack.steps.gpu_hosts import expected
 from gpustack.steps.gpu_metrics import OURS, wanted_monitor
 from gpustack.steps.gpu_operator_values import COUNTERS, COUNTERS_KEY, counters, patience
 
@@ -13,6 +14,8 @@ PORT = "gpu-metrics"  # of the exporter's Service, NVIDIA/gpu-operator assets/st
 
 def wanted(here: View) -> dict[str, Any]:
     """`monitor` is the name of the ServiceMonitor that is to be there, `objects` are those of ours."""
+    if not expected(here):
+        return {"monitor": "", "objects": []}
     name = wanted_monitor(here).name
     objects = [config_map(here)] + ([monitor(here)] if name == OURS else [])
     return {"monitor": name, "objects": objects}

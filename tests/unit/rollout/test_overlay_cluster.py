@@ -58,3 +58,10 @@ def test_a_webhooks_secret_is_no_value() -> None:
     found = of_cluster(snapshot({}, spec, (K1, K2)))["gpustack_releases"]["monitoring"]
     assert "secret-path" not in json.dumps(found)
     assert "/etc/alertmanager/secrets/gpustack-receiver/secret" in json.dumps(found)
+
+
+def test_without_a_gpu_there_is_nothing_to_bring() -> None:
+    """With --force the roles are played all the same, on a cluster that nobody monitors and that has no GPU."""
+    found = of_cluster(snapshot({}, {"monitoring": {"enabled": False}}, (K1, K2)))
+    assert found["gpustack_releases"] == {"monitoring": {}, "gpu-operator": {}}
+    assert found["gpustack_objects"]["gpu-metrics"] == {"monitor": "", "objects": []}

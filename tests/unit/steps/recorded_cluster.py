@@ -92,13 +92,13 @@ def brought() -> dict[tuple[str, str], Answer]:
 def stamped(answers: Answers) -> dict[tuple[str, str], Answer]:
     """Where the recorded cluster has a release or an object of ours, it has it as this tree would bring it."""
     wanted = of_cluster(taken(answers, SPEC, (K1, K2)))
-    digests = {release["name"]: release["digest"] for release in wanted["gpustack_releases"].values()}
+    digests = {release["name"]: release["digest"] for release in wanted["gpustack_releases"].values() if release}
     objects = [one for step in wanted["gpustack_objects"].values() for one in step.get("objects", ())]
     stamps = {one["metadata"]["name"]: one for one in objects if DIGEST in one["metadata"].get("annotations", {})}
     found = dict(answers)
 
     def release(metadata: dict[str, Any]) -> None:
-        metadata["labels"]["gpustack-digest"] = digests[metadata["labels"]["name"]]
+        metadata["labels"]["gpustack-digest"] = digests.get(metadata["labels"]["name"], "")
 
     def applied(metadata: dict[str, Any]) -> None:
         if one := stamps.get(metadata["name"]):
