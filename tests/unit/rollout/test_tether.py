@@ -19,12 +19,12 @@ echo $!
 exec tail -f /dev/null
 """
 STARTER = """
-import subprocess, sys, time
+import os, subprocess, sys, time
 from pathlib import Path
 from gpustack.rollout.tether import tethered
 with tethered("program", Path(sys.argv[1])) as path:
     child = subprocess.Popen(["program"], env={"PATH": path}, start_new_session=True)
-    print(child.pid, flush=True)
+    os.write(1, f"{child.pid}\\n".encode())  # in one piece: the program writes there, too
     sys.stdin.readline()
 print("through", flush=True)
 time.sleep(60)
