@@ -14,6 +14,8 @@ from gpustack.probes.read import number
 from gpustack.probes.workloads import probe as workloads
 
 RESOURCE = "nvidia.com/gpu"
+RESOURCES = "nvidia.com/"  # MIG instances have names of their own
+REFUSED = "UnexpectedAdmissionError"
 RELEASE = "meta.helm.sh/release-name"
 
 
@@ -40,6 +42,28 @@ class Policy:
     reason: str
     message: str
     release: str
+
+
+@dataclass(frozen=True)
+class Pod:
+    """`node` is where it was to run."""
+
+    namespace: str
+    name: str
+    node: str
+
+
+def stranded(answer: Answer) -> tuple[Pod, ...]:
+    """Pods that the kubelet refused, as the device plugin had no healthy GPU to give at that moment. They stay as they
+    are until somebody deletes them, and who made them makes others (kubernetes/kubernetes pkg/kubelet/cm/devicemanager,
+    Allocate)."""
+    found = []
+    for entry in entries(answer):
+        status = entry.get("status", {})
+        if status.get("reason") == REFUSED and RESOURCES in status.get("message", ""):
+            metadata = entry["metadata"]
+            found.append(Pod(metadata["namespace"], metadata["name"], entry.get("spec", {}).get("nodeName", "")))
+    return tuple(found)
 
 
 def nodes(answer: Answer) -> tuple[GpuNode, ...]:
@@ -103,6 +127,14 @@ CLUSTER_POLICIES = Probe(
     ),
     policies,
     ends=(0, 1),
+)
+STRANDED = Probe(
+    "gpu.stranded-pods",
+    Api(
+        "/api/v1/pods?fieldSelector=status.phase%3DFailed",
+        ("metadata.namespace", "metadata.name", "spec.nodeName", "status.reason", "status.message"),
+    ),
+    stranded,
 )
 GPU_DAEMON_SETS = workloads("gpu.daemon-sets", "daemonsets", "GPU_NAMESPACE")
 GPU_DEPLOYMENTS = workloads("gpu.deployments", "deployments", "GPU_NAMESPACE")
