@@ -277,26 +277,3 @@ def test_gpus_come_to_a_healthy_cluster_without_a_change_of_what_is_there() -> N
         ),
     }
     assert '"x.v1"' in with_gpus(before)["helm.releases", CLUSTER].out
-
-
-def test_a_gpu_that_was_lost_as_the_plugin_started_is_for_a_person() -> None:
-    """The plugin ends, all of the node's GPUs go, and only the driver says why: nothing is waited for."""
-    smi = {
-        ("gpu.smi", "k1"): said(
-            "gpu.smi", "Unable to determine the device handle for GPU1: 0000:1F:00.0: GPU is lost\nrc 15\n"
-        )
-    }
-    found, cure = broken(STEP, {**here(NODES, "lost-at-start"), **smi})["allocatable"]
-    assert "0 of 2, nvidia-smi there: a GPU has fallen off the bus" in found
-    assert cure == "operator"
-    assert "gpu-driver/answers" in hint("allocatable", {**here(NODES, "lost-at-start"), **smi})
-
-
-def test_a_driver_that_shows_fewer_gpus_than_the_bus_has_is_named() -> None:
-    smi = {("gpu.smi", "k1"): said("gpu.smi", "00000000:17:00.0\nrc 0\n")}
-    found, cure = broken(STEP, {**here(NODES, "lost-at-start"), **smi})["allocatable"]
-    assert ("shows 1 of 2 GPUs" in found, cure) == (True, "operator")
-
-
-def test_a_plugin_that_is_not_there_yet_is_waited_for() -> None:
-    assert broken(STEP, here(NODES, "lost-at-start"))["allocatable"][1] == "install"
