@@ -1,10 +1,9 @@
 """From bare hosts to a proven chain, GPU by GPU: monitoring and simulated GPUs on Debian 12 and 13.
 
-The tests of this file stand in the order of the story and share one lab.
+The tests of this file stand in the order of the story.
 """
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,13 +21,6 @@ JOBS = {
     "monitoring-prometheus", "node-exporter", "nvidia-dcgm-exporter",
 }  # fmt: skip
 LINKS = ("kernel", "series", "panel")
-
-
-@pytest.fixture(scope="module")
-def two(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
-    made = make_lab("gpus", ["debian-12", "debian-13"], monitored=True, gpus="2")
-    gpustack("install", "-i", made.inventory, "--yes", limit=1500)
-    return made
 
 
 def proof(two: lab.Lab, gpustack: Run, code: int | None = 0) -> dict[tuple[str, int], dict[str, str]]:
