@@ -7,9 +7,8 @@ since.
 from dataclasses import dataclass
 from json import loads
 
-from gpustack.ask.api import ABSENT
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kube import entries
+from gpustack.probes.kube import entries, entries_if_known
 from gpustack.probes.monitoring import instant
 
 EXPORTER = "nvidia-dcgm-exporter"
@@ -49,12 +48,11 @@ def counters(answer: Answer) -> dict[str, str]:
 
 def monitors(answer: Answer) -> tuple[Monitor, ...] | None:
     """Those that select the exporter's Service; None while the API does not know the kind."""
-    if answer.rc:
-        if ABSENT in answer.err:
-            return None
-        raise ValueError(answer.err)
+    known = entries_if_known(answer)
+    if known is None:
+        return None
     found = []
-    for entry in entries(answer):
+    for entry in known:
         wanted = entry["spec"].get("selector", {}).get("matchLabels", {})
         if wanted and wanted.items() <= APP.items():
             found.append(Monitor(entry["metadata"]["namespace"], entry["metadata"]["name"]))

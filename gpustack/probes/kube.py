@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from json import loads
 from typing import Any
 
+from gpustack.ask.api import ABSENT
 from gpustack.ask.probe import Answer, Api, Probe
 
 
@@ -54,6 +55,16 @@ def entries(answer: Answer) -> list[Any]:
     if not isinstance(found, list):
         raise ValueError("no list")
     return found
+
+
+def entries_if_known(answer: Answer) -> list[Any] | None:
+    """As `entries`, of a probe that may end with 1: None while the API does not know the kind. Raises ValueError for
+    another refusal."""
+    if answer.rc:
+        if ABSENT in answer.err:
+            return None
+        raise ValueError(answer.err)
+    return entries(answer)
 
 
 def readyz(answer: Answer) -> Readiness:

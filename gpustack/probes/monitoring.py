@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from json import loads
 from urllib.parse import quote
 
-from gpustack.ask.api import ABSENT
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kube import entries
+from gpustack.probes.kube import entries, entries_if_known
 
 GROUP = "monitoring.coreos.com"
 VERSION = "operator.prometheus.io/version"
@@ -37,13 +36,10 @@ def definitions(answer: Answer) -> Mapping[str, str]:
 
 def customs(answer: Answer) -> Mapping[str, Custom] | None:
     """By name; None while the API does not know the kind. Raises ValueError for another refusal."""
-    if answer.rc:
-        if ABSENT in answer.err:
-            return None
-        raise ValueError(answer.err)
-    return {
-        entry["metadata"]["name"]: custom(entry.get("status", {}).get("conditions", ())) for entry in entries(answer)
-    }
+    known = entries_if_known(answer)
+    if known is None:
+        return None
+    return {entry["metadata"]["name"]: custom(entry.get("status", {}).get("conditions", ())) for entry in known}
 
 
 def custom(conditions: list[dict[str, str]] | tuple[()]) -> Custom:
