@@ -5,11 +5,10 @@ since.
 """
 
 from dataclasses import dataclass
-from json import loads
 
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.probes.kube import entries, entries_if_known
-from gpustack.probes.monitoring import instant
+from gpustack.probes.monitoring import instant, samples
 
 EXPORTER = "nvidia-dcgm-exporter"
 APP = {"app": EXPORTER}
@@ -61,9 +60,6 @@ def monitors(answer: Answer) -> tuple[Monitor, ...] | None:
 
 def series(answer: Answer) -> tuple[GpuSeries, ...]:
     """Raises ValueError for what is no answer to an instant query."""
-    body = loads(answer.out)
-    if body["status"] != "success" or body["data"]["resultType"] != "vector":
-        raise ValueError(answer.out[:200])
     return tuple(
         GpuSeries(
             labels["UUID"],
@@ -73,7 +69,7 @@ def series(answer: Answer) -> tuple[GpuSeries, ...]:
             labels.get("job", ""),
             labels.get("exported_pod", ""),
         )
-        for labels in (sample["metric"] for sample in body["data"]["result"])
+        for labels in (sample["metric"] for sample in samples(answer))
     )
 
 
