@@ -91,18 +91,24 @@ def nodes(answer: Answer) -> tuple[Node, ...]:
 
 def node(entry: Any) -> Node:
     spec, status = entry.get("spec", {}), entry["status"]
-    ready = next((found for found in status.get("conditions", ()) if found["type"] == "Ready"), None)
-    fine = ready is not None and ready["status"] == "True"
+    ready, reason = ready_or_why(status)
     return Node(
         name=entry["metadata"]["name"],
         address=next((found["address"] for found in status.get("addresses", ()) if found["type"] == "InternalIP"), ""),
         machine_id=status["nodeInfo"]["machineID"],
         kubelet=status["nodeInfo"]["kubeletVersion"].removeprefix("v"),
-        ready=fine,
-        reason="" if fine else (ready or {}).get("message", "it never reported"),
+        ready=ready,
+        reason=reason,
         pod_cidr=spec.get("podCIDR", ""),
         taints=tuple(sorted(f"{taint['key']}:{taint['effect']}" for taint in spec.get("taints", ()))),
     )
+
+
+def ready_or_why(status: Any) -> tuple[bool, str]:
+    """Whether a node of this status is Ready, and why not."""
+    ready = next((found for found in status.get("conditions", ()) if found["type"] == "Ready"), None)
+    fine = ready is not None and ready["status"] == "True"
+    return fine, "" if fine else (ready or {}).get("message", "it never reported")
 
 
 def deployments(answer: Answer) -> Mapping[str, Deployment]:
