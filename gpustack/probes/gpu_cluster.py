@@ -7,9 +7,8 @@ and reasons of a ClusterPolicy: NVIDIA/gpu-operator internal/conditions.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpustack.ask.api import ABSENT
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kube import entries
+from gpustack.probes.kube import entries, entries_if_known
 from gpustack.probes.read import number
 from gpustack.probes.workloads import probe as workloads
 
@@ -88,12 +87,11 @@ def node(entry: dict[str, dict[str, dict[str, str]]]) -> GpuNode:
 
 def policies(answer: Answer) -> tuple[Policy, ...] | None:
     """None while the API does not know the kind. Raises ValueError for another refusal."""
-    if answer.rc:
-        if ABSENT in answer.err:
-            return None
-        raise ValueError(answer.err)
+    known = entries_if_known(answer)
+    if known is None:
+        return None
     found = []
-    for entry in entries(answer):
+    for entry in known:
         status = entry.get("status", {})
         conditions = {one["type"]: one for one in status.get("conditions", ())}
         failed = conditions.get("Error", {}).get("status") == "True"

@@ -7,11 +7,11 @@ stands in their annotation operator.prometheus.io/version.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from json import loads
+from typing import Any
 from urllib.parse import quote
 
-from gpustack.ask.api import ABSENT
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kube import entries
+from gpustack.probes.kube import entries, entries_if_known
 
 GROUP = "monitoring.coreos.com"
 VERSION = "operator.prometheus.io/version"
@@ -37,13 +37,10 @@ def definitions(answer: Answer) -> Mapping[str, str]:
 
 def customs(answer: Answer) -> Mapping[str, Custom] | None:
     """By name; None while the API does not know the kind. Raises ValueError for another refusal."""
-    if answer.rc:
-        if ABSENT in answer.err:
-            return None
-        raise ValueError(answer.err)
-    return {
-        entry["metadata"]["name"]: custom(entry.get("status", {}).get("conditions", ())) for entry in entries(answer)
-    }
+    known = entries_if_known(answer)
+    if known is None:
+        return None
+    return {entry["metadata"]["name"]: custom(entry.get("status", {}).get("conditions", ())) for entry in known}
 
 
 def custom(conditions: list[dict[str, str]] | tuple[()]) -> Custom:
@@ -55,16 +52,23 @@ def custom(conditions: list[dict[str, str]] | tuple[()]) -> Custom:
 
 def vector(answer: Answer) -> Mapping[str, float]:
     """The values of an instant query, by the label `job`. Raises ValueError for what is no such answer."""
-    body = loads(answer.out)
-    if body["status"] != "success" or body["data"]["resultType"] != "vector":
-        raise ValueError(answer.out[:200])
-    return {sample["metric"].get("job", ""): float(sample["value"][1]) for sample in body["data"]["result"]}
+    return {sample["metric"].get("job", ""): float(sample["value"][1]) for sample in samples(answer)}
 
 
 def instant(expression: str) -> Api:
     """An instant query of the cluster's Prometheus, through the API server. The port's name is that of the chart."""
     service = "/api/v1/namespaces/$MONITORING/services/http:$RELEASE-prometheus:http-web/proxy"
     return Api(f"{service}/api/v1/query?query={quote(expression, safe='')}")
+
+
+def samples(answer: Answer) -> list[Any]:
+    """Of an instant query, each with its labels in `metric` and time and text of its `value`
+    (https://prometheus.io/docs/prometheus/latest/querying/api). Raises ValueError for what is no vector."""
+    body = loads(answer.out)
+    if body["status"] != "success" or body["data"]["resultType"] != "vector":
+        raise ValueError(answer.out[:200])
+    found: list[Any] = body["data"]["result"]
+    return found
 
 
 def kind(id: str, plural: str) -> Probe[Mapping[str, Custom] | None]:
