@@ -4,7 +4,7 @@ Conditions and their reasons: prometheus-operator Documentation/api-reference/ap
 stands in their annotation operator.prometheus.io/version.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from json import loads
 from typing import Any
@@ -15,15 +15,20 @@ from gpustack.probes.kube import entries, entries_if_known
 
 GROUP = "monitoring.coreos.com"
 VERSION = "operator.prometheus.io/version"
+SELECTED = ("serviceMonitor", "podMonitor", "probe", "rule", "scrapeConfig")
+SELECTORS = tuple(f"{what}{whose}" for what in SELECTED for whose in ("Selector", "NamespaceSelector"))
 
 
 @dataclass(frozen=True)
 class Custom:
-    """An object of the operator's: whether it is Available and Reconciled, and why not."""
+    """An object of the operator's: whether it is Available and Reconciled, and why not. `narrow` are those selectors of
+    a Prometheus that leave something out: an empty one takes all, none at all takes nothing (for namespaces: its own).
+    """
 
     available: bool
     reconciled: bool
     why: str
+    narrow: tuple[str, ...] = ()
 
 
 def definitions(answer: Answer) -> Mapping[str, str]:
@@ -40,14 +45,17 @@ def customs(answer: Answer) -> Mapping[str, Custom] | None:
     known = entries_if_known(answer)
     if known is None:
         return None
-    return {entry["metadata"]["name"]: custom(entry.get("status", {}).get("conditions", ())) for entry in known}
+    return {entry["metadata"]["name"]: custom(entry) for entry in known}
 
 
-def custom(conditions: list[dict[str, str]] | tuple[()]) -> Custom:
+def custom(entry: Mapping[str, Any]) -> Custom:
+    conditions: Sequence[Mapping[str, str]] = entry.get("status", {}).get("conditions", ())
+    spec = entry.get("spec")
+    narrow = [] if spec is None else [name for name in SELECTORS if spec.get(name) != {}]
     by_type = {found["type"]: found for found in conditions}
     said = {kind: by_type.get(kind, {}).get("status", "") == "True" for kind in ("Available", "Reconciled")}
     why = next((by_type[kind].get("message", "") for kind, holds in said.items() if not holds and kind in by_type), "")
-    return Custom(said["Available"], said["Reconciled"], why)
+    return Custom(said["Available"], said["Reconciled"], why, tuple(narrow))
 
 
 def vector(answer: Answer) -> Mapping[str, float]:
@@ -71,9 +79,9 @@ def samples(answer: Answer) -> list[Any]:
     return found
 
 
-def kind(id: str, plural: str) -> Probe[Mapping[str, Custom] | None]:
+def kind(id: str, plural: str, *more: str) -> Probe[Mapping[str, Custom] | None]:
     path = f"/apis/{GROUP}/v1/namespaces/$MONITORING/{plural}"
-    return Probe(id, Api(path, ("metadata.name", "status.conditions")), customs, ends=(0, 1))
+    return Probe(id, Api(path, ("metadata.name", "status.conditions", *more)), customs, ends=(0, 1))
 
 
 DEFINITIONS = Probe(
@@ -85,7 +93,7 @@ DEFINITIONS = Probe(
     ),
     definitions,
 )
-PROMETHEUSES = kind("monitoring.prometheuses", "prometheuses")
+PROMETHEUSES = kind("monitoring.prometheuses", "prometheuses", *(f"spec.{name}" for name in SELECTORS))
 ALERTMANAGERS = kind("monitoring.alertmanagers", "alertmanagers")
 # 1 where every target of the job is up, 0 where one is not.
 TARGETS = Probe("monitoring.targets", instant("min by (job) (up)"), vector)

@@ -130,6 +130,18 @@ def prometheus(here: View) -> Mismatch | None:
     return reconciled("Prometheus", here[PROMETHEUSES], f"{here.spec.monitoring.release}-prometheus")
 
 
+def selectors(here: View) -> Mismatch | None:
+    """Prometheus takes the monitors and rules of every label and namespace, but for what your own values narrow."""
+    one = (here[PROMETHEUSES] or {}).get(f"{here.spec.monitoring.release}-prometheus")
+    said_so = release(here).values.get("prometheus", {}).get("prometheusSpec", {})
+    narrow = [
+        name
+        for name in (one.narrow if one else ())
+        if name not in said_so and not said_so.get(f"{name}NilUsesHelmValues")
+    ]
+    return Mismatch("what Prometheus takes", "everybody's", f"not all, by {said(narrow)}") if narrow else None
+
+
 def alertmanager(here: View) -> Mismatch | None:
     """The operator has made Alertmanager as it was told, and it is available."""
     return reconciled("Alertmanager", here[ALERTMANAGERS], f"{here.spec.monitoring.release}-alertmanager")
@@ -167,7 +179,8 @@ STEP = Step(
         LISTENERS, SECRET, RECEIVERS, DATA_SOURCES,
     ),
     checks=(
-        port, definitions, chart, receiver_secret, workloads, prometheus, alertmanager, receiver, data_source, targets,
+        port, definitions, chart, receiver_secret, workloads, prometheus, selectors, alertmanager, receiver,
+        data_source, targets,
     ),
     needs=("helm", "storage", "flannel", "workers"),
     settle=300,

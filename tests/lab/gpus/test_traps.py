@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gpustack import lab
+from gpustack.config.versions import KNOWN_SETS, version_set
 from tests.lab.conftest import Run
 from tests.lab.monitored import SERVICE, apply, gpus, kubectl, labels, query
 from tests.lab.witness import until
@@ -18,6 +19,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.slow]
 HELM = "KUBECONFIG=/etc/kubernetes/admin.conf /usr/local/lib/gpustack/helm"
 CHARTS = "/var/lib/gpustack/charts"
 SERIES = "DCGM_FI_DEV_GPU_TEMP"
+PAUSE = f"registry.k8s.io/pause:{version_set(KNOWN_SETS[-1]).components['pause']}"
 
 
 def helm(two: lab.Lab, words: str) -> None:
@@ -158,7 +160,7 @@ def opens(address: str, port: int) -> bool:
 
 def trainers(two: lab.Lab) -> None:
     """A Deployment that takes every GPU."""
-    one = {"name": "pause", "image": "registry.k8s.io/pause:3.10.1", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    one = {"name": "pause", "image": PAUSE, "resources": {"limits": {"nvidia.com/gpu": "1"}}}
     said = {"app": "trainer"}
     spec = {"tolerations": [{"operator": "Exists"}], "containers": [one], "terminationGracePeriodSeconds": 0}
     template = {"metadata": {"labels": said}, "spec": spec}

@@ -38,7 +38,7 @@ def test_before_the_chart_all_is_for_install() -> None:
     assert {cure for _, cure in broken(STEP, answers).values()} == {"install"}
     outcomes = {check: one.outcome for check, one in judged(STEP, answers).items()}
     missing = dict.fromkeys(("definitions", "chart", "workloads", "prometheus", "alertmanager"), "broken")
-    others = dict.fromkeys(("port", "receiver-secret", "receiver", "data-source"), "holds")
+    others = dict.fromkeys(("port", "receiver-secret", "selectors", "receiver", "data-source"), "holds")
     assert outcomes == missing | others | {"targets": "unknown"}
 
 
@@ -69,6 +69,9 @@ def test_definitions_of_another_minor_or_missing() -> None:
     assert broken(STEP, unsaid) == {"definitions": ("no version", "install")}
 
 
+BY_HAND = "revision 1, made by another Helm"
+
+
 @pytest.mark.parametrize(
     ("edit", "found", "cure"),
     [
@@ -77,6 +80,7 @@ def test_definitions_of_another_minor_or_missing() -> None:
         (('"gpustack-chart":"88.5.3"', '"gpustack-chart":"87.0.0"'), "kube-prometheus-stack 87.0.0", "upgrade"),
         (('"status":"deployed"', '"status":"failed"'), "failed", "install"),
         (('"gpustack-digest":"', '"gpustack-digest":"0'), "with other values", "install"),
+        (('"name":"monitoring","owner"', '"gpustack-revision":"9","name":"monitoring","owner"'), BY_HAND, "install"),
     ],
 )
 def test_a_release_that_is_another_one(edit: tuple[str, str], found: str, cure: str) -> None:
@@ -193,3 +197,9 @@ def test_one_data_source_has_the_uid_that_is_asked() -> None:
     assert broken(STEP, none) == {"data-source": ("0", "install")}
     assert broken(STEP, case("grafana.data-sources", "two")) == {"data-source": ("2", "operator")}
     assert judged(STEP, case("grafana.data-sources", "no-yaml"))["data-source"].outcome == "unknown"
+
+
+def test_a_prometheus_that_leaves_out_what_others_bring() -> None:
+    narrow = case("monitoring.prometheuses", "narrow")
+    found = "not all, by ruleNamespaceSelector, serviceMonitorSelector"
+    assert broken(STEP, narrow) == {"selectors": (found, "install")}
