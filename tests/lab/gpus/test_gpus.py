@@ -4,6 +4,8 @@ The tests of this file stand in the order of the story.
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -90,9 +92,11 @@ def shows(two: lab.Lab, case: str, swapped: str, silent: str) -> bool:
 
 def test_a_gpu_that_is_lost(two: lab.Lab, gpustack: Run) -> None:
     """The device plugin never takes it back by itself: what to do is said, and heals."""
-    with gpus(two, host2_0="lost"):
+    with gpus(two, host2_0="lost"), plugins_anew(two):
         until("one is not allocatable", lambda: allocatable(two, "host2") == "1", limit=60)
-        seen = f'max_over_time(timestamp(DCGM_FI_DEV_GPU_TEMP{{UUID="{two.gpus("host2")[0].uuid}"}})[5m:1s])'
+        # Of all its series: those with the label of a pod that used it have ended before.
+        one = f'DCGM_FI_DEV_GPU_TEMP{{UUID="{two.gpus("host2")[0].uuid}"}}'
+        seen = f"max(max_over_time(timestamp({one})[5m:1s]))"
         until("it is out of sight for two scrapes", lambda: query(two, f"time() - {seen} > 31"), limit=90)
         found = proof(two, gpustack, code=1)
         # The real device plugin asks all GPUs which lie near each other, and gives none when one does not answer.
@@ -101,8 +105,17 @@ def test_a_gpu_that_is_lost(two: lab.Lab, gpustack: Run) -> None:
         assert (found["host2", 1]["kernel"], found["host2", 1]["series"]) == ("broken", "holds")
         said = gpustack("plan", "-i", two.inventory, code=1).stdout
         assert "1 of 2 unhealthy" in " ".join(said.split())
-    kubectl(two, "-n", "gpu-operator", "delete", "pod", "-l", "app=nvidia-device-plugin-daemonset")
     until("both are", lambda: allocatable(two, "host2") == "2", limit=120)
+
+
+@contextmanager
+def plugins_anew(two: lab.Lab) -> Iterator[None]:
+    """At the end all GPUs answer, and the plugin is started again."""
+    try:
+        yield
+    finally:
+        two.set_gpu("host2:0", "heal")
+        kubectl(two, "-n", "gpu-operator", "delete", "pod", "-l", "app=nvidia-device-plugin-daemonset")
 
 
 def allocatable(two: lab.Lab, node: str) -> str:
