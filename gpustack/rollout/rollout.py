@@ -20,6 +20,8 @@ from gpustack.steps.step import Step
 PAUSE = 1.0
 # Seconds for what only a person mends: it may be how something looks for a moment after what was restarted, not longer.
 PATIENCE = 45.0
+# And for what passes by itself, when all steps are through.
+LAST = 60.0
 
 Gather = Callable[[Sequence[Probe[Any]], Sequence[str]], Snapshot]
 """Asks probes of hosts (all when empty)."""
@@ -71,9 +73,18 @@ class Rollout:
         )
 
     def verify(self) -> Verification:
-        asked = time.monotonic()
-        snapshot = self.gather([probe for step in self.steps for probe in step.probes], ())
-        return Verification(plan(snapshot, self.steps, self.limit), time.monotonic() - asked, len(snapshot.answers))
+        """All is asked anew. What is only passing gets a last while: a later step may have moved what an earlier one
+        had seen settled (a target that is scraped under another name)."""
+        until = time.monotonic() + LAST
+        while True:
+            asked = time.monotonic()
+            snapshot = self.gather([probe for step in self.steps for probe in step.probes], ())
+            took, found = time.monotonic() - asked, plan(snapshot, self.steps, self.limit)
+            open_ones = [one for one in found.states if one.outcome != "holds" and self.still(one.where)]
+            if not open_ones or not all(map(self.passing, open_ones)) or time.monotonic() > until or self.cancelled():
+                return Verification(found, took, len(snapshot.answers))
+            self.report(Event("waiting", open_ones[0].step, said(open_ones[0]), LAST - (until - time.monotonic())))
+            time.sleep(PAUSE)
 
     def one(self, step: Step, snapshot: Snapshot, following: Step | None) -> Snapshot:
         snapshot = self.fresh(step, snapshot)
@@ -105,7 +116,11 @@ class Rollout:
             snapshot = self.ask(snapshot, step.probes)
         until, started = time.monotonic() + step.settle, time.monotonic()
         while time.monotonic() < until and not self.cancelled():
-            open_ones = [found for found in self.states(step, snapshot) if self.undecided(found) or self.passing(found)]
+            open_ones = [
+                found
+                for found in self.states(step, snapshot)
+                if self.undecided(found) or (self.passing(found) and not self.force)
+            ]
             if not open_ones or patience.over(open_ones):
                 break
             self.report(Event("waiting", step.id, said(open_ones[0]), time.monotonic() - started))
@@ -154,8 +169,7 @@ class Rollout:
     def passing(self, found: StepState) -> bool:
         """Nothing is there that a play would mend."""
         open_ones = [judgement for judgement in found.judgements if judgement.outcome != "holds"]
-        gone_soon = all(one.mismatch and one.mismatch.passing for one in open_ones)
-        return bool(open_ones) and gone_soon and not self.force
+        return bool(open_ones) and all(one.mismatch and one.mismatch.passing for one in open_ones)
 
     def drop_undecided(self, step: Step, states: Sequence[StepState]) -> None:
         """A host of which we cannot tell, or which needs a person first, must not go on to what builds on this step."""

@@ -81,6 +81,7 @@ A, B = step("a"), step("b", ("a",))
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PAUSE", 0.0)
+    monkeypatch.setattr(module, "LAST", 0.0)
 
 
 def test_only_drifted_hosts_are_played() -> None:
@@ -196,3 +197,22 @@ def test_what_only_a_person_mends_is_not_waited_for_to_the_end(
     late = replace(step("b", cure=cure, passing=cure == "install"), settle=400)
     run(World({}), A, late)
     assert clock[0] == waited
+
+
+def test_what_passes_is_waited_for_once_more_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later play moved what an earlier step had seen settled; what does not pass by itself is told at once."""
+    monkeypatch.setattr(module, "LAST", 60.0)
+    first, moving = step("a"), step("b", passing=True)
+    world = World({("b", host.name): "good" for host in HOSTS})
+    looks = iter(["bad", "bad", "good"])
+
+    def gather(probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
+        if world.plays and len(probes) == 2 and not wanted:
+            said = next(looks)
+            world.facts |= {("b", host.name): said for host in HOSTS}
+        return world.gather(probes, wanted)
+
+    before = plan(world.gather([*first.probes, *moving.probes], ()), (first, moving))
+    outcome = Rollout(INVENTORY, (first, moving), gather, world.play, silent).run(before)
+    assert outcome.verification.plan.converged
+    assert next(looks, None) is None
