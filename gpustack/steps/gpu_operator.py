@@ -41,6 +41,7 @@ from gpustack.steps.release import compared
 from gpustack.steps.step import Step
 
 POLICY = "cluster-policy"
+DISCOVERY = "-node-feature-discovery"  # after the name of the release
 # On every GPU node; what drivers in containers, MPS and MIG add comes and goes.
 OPERANDS = (
     "nvidia-container-toolkit-daemonset", "nvidia-operator-validator", "nvidia-device-plugin-daemonset",
@@ -104,19 +105,25 @@ def labels(here: View) -> Mismatch | None:
 
 
 def operands(here: View) -> Mismatch | None:
-    """The operator runs, and on every GPU node its toolkit, validator, device plugin, feature discovery, exporter."""
+    """The operator runs, and on every GPU node its toolkit, validator, device plugin, feature discovery, exporter; and
+    the discovery of nodes' features that comes with it, unless your values say that another one does that."""
     if not expected(here):
         return None
-    running = here[GPU_DEPLOYMENTS].get("gpu-operator")
-    if running is None or not running.runs or not running.ready:
-        told = "nothing" if running is None else "not running" if running.wanted else "scaled to nothing"
-        return Mismatch("gpu-operator", "running", told, passing=told == "not running")
+    deployments, names = ["gpu-operator"], list(OPERANDS)
+    if here.snapshot.inventory.values.get(here.spec.gpu.release, {}).get("nfd", {}).get("enabled", True):
+        deployments.append(f"{here.spec.gpu.release}{DISCOVERY}-master")
+        names.append(f"{here.spec.gpu.release}{DISCOVERY}-worker")
+    for name in deployments:
+        running = here[GPU_DEPLOYMENTS].get(name)
+        if running is None or not running.runs or not running.ready:
+            told = "nothing" if running is None else "not running" if running.wanted else "scaled to nothing"
+            return Mismatch(name, "running", told, passing=told == "not running")
     found = here[GPU_DAEMON_SETS]
     count = len(gpu_nodes(here))
-    missing = [name for name in OPERANDS if name not in found]
+    missing = [name for name in names if name not in found]
     down = [
         f"{name} {found[name].ready} of {max(found[name].wanted, count)}"
-        for name in OPERANDS
+        for name in names
         if name in found and (not found[name].runs or found[name].ready < count)
     ]
     if not missing and not down:

@@ -1,5 +1,8 @@
 """GPUs that a node does not offer because its device plugin could not start: the driver says why."""
 
+from dataclasses import replace
+
+from gpustack.ask.probe import CLUSTER
 from gpustack.steps.gpu_operator import STEP
 from tests.unit.steps.recorded_cluster import said
 from tests.unit.steps.recorded_gpus import broken, here, judged
@@ -30,3 +33,11 @@ def test_a_driver_that_shows_fewer_gpus_than_the_bus_has_is_named() -> None:
 
 def test_a_plugin_that_is_not_there_yet_is_waited_for() -> None:
     assert broken(STEP, here(NODES, "lost-at-start"))["allocatable"][1] == "install"
+
+
+def test_the_discovery_of_features_is_one_of_the_operands() -> None:
+    """Without it a new node with GPUs would never be known; labels that are there stay, and hide it."""
+    key = ("gpu.daemon-sets", CLUSTER)
+    answer = next(iter(here(key[0]).values()))
+    gone = replace(answer, out=answer.out.replace("gpu-operator-node-feature-discovery-worker", "other"))
+    assert broken(STEP, {key: gone})["operands"] == ("no gpu-operator-node-feature-discovery-worker", "install")

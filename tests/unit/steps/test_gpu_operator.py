@@ -187,7 +187,9 @@ def test_operands_on_the_way_or_missing() -> None:
     )
     gone = edited(SETS, lambda items: items.pop(0))
     assert broken(STEP, gone)["operands"][0] == "no gpu-feature-discovery"
-    assert broken(STEP, case(SETS, "none"))["operands"][0].startswith("no gpu-feature-discovery, nvidia-container")
+    assert broken(STEP, case(SETS, "none"))["operands"][0].startswith(
+        "no gpu-feature-discovery, gpu-operator-node-feature"
+    )
 
 
 @pytest.mark.parametrize(
