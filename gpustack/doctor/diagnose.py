@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gpustack.ask.judge import Judgement, evidence
+from gpustack.ask.judge import Evidence, Judgement, evidence
 from gpustack.ask.probe import CLUSTER, UNREADABLE, FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
@@ -11,7 +11,7 @@ from gpustack.doctor.entry import Fault
 from gpustack.doctor.finding import Diagnosis, Drift, Judged, Place
 from gpustack.doctor.graph import Graph, graph
 from gpustack.doctor.ground import Ground
-from gpustack.doctor.tells import Registry, Teller, Told, blocks, registry
+from gpustack.doctor.tells import Registry, Teller, blocks, confirmed, refuted, registry
 from gpustack.doctor.verdict import verdict
 from gpustack.rollout.plan import Plan, StepState, plan
 from gpustack.steps import PROBES, STEPS
@@ -81,25 +81,28 @@ def by_steps(known: Graph, compared: Plan) -> Iterator[Judged]:
 def of_step(id: str, state: StepState, found: Judgement) -> Judged:
     name = f"{state.step}/{found.check}"
     if found.outcome == "holds":
-        return Judged(id, state.where, "refuted", Told(False, name, "", "holds"), "", found.evidence)  # noqa: FBT003
+        return Judged(id, state.where, "refuted", refuted(name, "holds"), "", found.evidence)
     if (mismatch := found.mismatch) and mismatch.fault == id:
-        told = Told(True, mismatch.what, mismatch.expected, mismatch.found)  # noqa: FBT003
+        told = confirmed(mismatch.what, mismatch.expected, mismatch.found)
         return Judged(id, state.where, "confirmed", told, "", found.evidence)
     why = found.why or f"{name} found something else first: {found.mismatch}"
     return Judged(id, state.where, "unknown", None, why, found.evidence)
 
 
+def read(seen: Iterable[Evidence]) -> set[tuple[str, str]]:
+    return {(one.answer.probe, one.where) for one in seen}
+
+
 def drifted(compared: Plan, judged: dict[Place, Judged], *, quiet: bool) -> Iterable[Drift]:
     """What differs from the spec and confirms no fault. What stands behind another drifted step is that one's
-    consequence; with a root (`quiet`) what comes right by itself is the root's."""
+    consequence, and what rests on the same answers as something confirmed is that over again. With a root (`quiet`)
+    what comes right by itself is the root's."""
     found: dict[tuple[str, str, str], Drift] = {}
+    told = {key for one in judged.values() if one.outcome == "confirmed" for key in read(one.evidence)}
     for state in compared.states:
         for one in state.judgements:
             mismatch = one.mismatch
-            if not mismatch or state.after or (quiet and mismatch.passing):
-                continue
-            named = judged.get((mismatch.fault, state.where))
-            if named and named.outcome == "confirmed":
+            if not mismatch or state.after or (quiet and mismatch.passing) or told & read(one.evidence):
                 continue
             key = (state.step, one.check, str(mismatch))
             before = found.get(key, Drift(state.step, one.check, (), mismatch, one.evidence))

@@ -23,7 +23,8 @@ from gpustack.ask.view import View
 
 @dataclass(frozen=True)
 class Told:
-    """`confirmed`: it is so; else `found` is the value that refutes it. The words are as in a Mismatch."""
+    """`confirmed`: it is so; else `found` is the value that refutes it. The words are as in a Mismatch. Where only one
+    of both can be meant, `confirmed()` and `refuted()` make it."""
 
     confirmed: bool
     what: str
@@ -34,6 +35,14 @@ class Told:
         if self.confirmed and self.expected:
             return f"{self.what}: expected {self.expected}, found {self.found}"
         return f"{self.what}: {self.found}"
+
+
+def confirmed(what: str, expected: str, found: str) -> Told:
+    return Told(True, what, expected, found)  # noqa: FBT003 - this is its name
+
+
+def refuted(what: str, found: str) -> Told:
+    return Told(False, what, "", found)  # noqa: FBT003 - this is its name
 
 
 Tell = Callable[[View], Told]
