@@ -1,4 +1,4 @@
-"""From a root to what was seen, as a tree: each thing below the nearest confirmed one that leads to it."""
+"""From a root to what was seen, as a tree: each thing below the last confirmed one that leads to it."""
 
 from collections.abc import Collection, Mapping
 
@@ -7,31 +7,32 @@ from gpustack.doctor.ground import MAY_HOLD, Ground, Reach
 
 
 def chain(ground: Ground, sources: Reach, folded: Mapping[str, Collection[str]]) -> Branch:
-    """`sources` is one id at its places. What is folded twice over stands once, where it is reached first."""
+    """`sources` is one id at its places, `folded` what is confirmed below it."""
     (root,) = (id for id, wheres in sources.items() if wheres)
-    seen = {root}
-    return branch(ground, root, set(sources[root]), folded, seen)
+    spots = {root: set(sources[root]), **{id: set(wheres) for id, wheres in folded.items() if wheres and id != root}}
+    parents: dict[str, str] = {}
+    # From causes to effects, so that the last one that leads to a thing has the last word.
+    for id in (id for id in ground.graph.order if id in spots):
+        parents |= dict.fromkeys(nearest(ground, id, spots), id)
+    return branch(ground, root, spots, parents)
 
 
-def branch(ground: Ground, id: str, wheres: set[str], folded: Mapping[str, Collection[str]], seen: set[str]) -> Branch:
-    next_ones = [(name, set(folded[name]) & places) for name, places in nearest(ground, id, wheres, folded).items()]
-    mine = [(name, places) for name, places in next_ones if name not in seen]
-    seen |= {name for name, _ in mine}
-    order = (*ground.hosts, "@cluster")
-    below = tuple(branch(ground, name, places, folded, seen) for name, places in mine)
-    return Branch(id, tuple(where for where in order if where in wheres), below)
+def branch(ground: Ground, id: str, spots: Reach, parents: Mapping[str, str]) -> Branch:
+    below = [name for name in ground.graph.order if parents.get(name) == id]
+    wheres = tuple(where for where in (*ground.hosts, "@cluster") if where in spots[id])
+    return Branch(id, wheres, tuple(branch(ground, name, spots, parents) for name in below))
 
 
-def nearest(ground: Ground, id: str, wheres: set[str], folded: Mapping[str, Collection[str]]) -> Reach:
+def nearest(ground: Ground, id: str, spots: Reach) -> set[str]:
     """The confirmed ones below, through what could not be told."""
-    found: Reach = {}
-    wanted, passed = [(id, wheres)], {id}
+    found: set[str] = set()
+    wanted, passed = [(id, spots[id])], {id}
     while wanted:
         name, places = wanted.pop(0)
         for edge in ground.graph.below[name]:
             there = ground.along(edge, places, MAY_HOLD)
-            if there & set(folded.get(edge.effect, ())):
-                found.setdefault(edge.effect, set()).update(there)
+            if there & spots.get(edge.effect, set()):
+                found.add(edge.effect)
             elif there and edge.effect not in passed:
                 passed.add(edge.effect)
                 wanted.append((edge.effect, there))

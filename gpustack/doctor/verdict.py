@@ -36,7 +36,9 @@ class Sorted:
 
 def verdict(ground: Ground) -> Verdict:
     found = sorted_out(ground)
-    findings = [finding(ground, found, id, wheres) for id, wheres in found.roots.items() if wheres]
+    # In the order of the catalogue, from the ground up; what only hides a host comes last.
+    findings = [finding(ground, found, id, found.roots[id]) for id in ground.graph.faults if found.roots[id]]
+    findings.sort(key=lambda one: one.hides > 0)
     explained = ground.below(united(found.able, found.info), MAY_HOLD, {})
     bare = {id: wheres - explained[id] for id, wheres in found.symptoms.items()}
     under = ground.below(bare, MAY_HOLD, {})
@@ -112,7 +114,8 @@ def unknown(ground: Ground, reach: Reach) -> tuple[Judged, ...]:
 
 
 def ruled_out(ground: Ground, sources: Reach, symptoms: Reach) -> tuple[Judged, ...]:
-    """Other causes of the same symptoms (or, without any, of the same effects) that were refuted."""
+    """Other causes of the same symptoms (or, without any, of the same effects there) that were refuted."""
+    own = {id for id, wheres in sources.items() if wheres}
     effects = {id: wheres for id, wheres in symptoms.items() if wheres}
     if not effects:
         for id, wheres in sources.items():
@@ -122,7 +125,11 @@ def ruled_out(ground: Ground, sources: Reach, symptoms: Reach) -> tuple[Judged, 
     for id, wheres in effects.items():
         for edge in ground.graph.above[id]:
             causes.setdefault(edge.cause, set()).update(ground.along(edge, wheres, MAY_HOLD, "up"))
-    return tuple(one for one in judged(ground, causes) if one.outcome == "refuted")
+    found = (one for one in judged(ground, causes) if one.outcome == "refuted" and one.id not in own)
+    if any(symptoms.values()):
+        return tuple(found)
+    spots = {"@cluster"}.union(*sources.values())
+    return tuple(one for one in found if one.where in spots)
 
 
 def hidden(ground: Ground, id: str, wheres: Collection[str]) -> int:

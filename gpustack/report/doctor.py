@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
+from gpustack.config.inventory import Inventory
 from gpustack.doctor.entry import Fault
 from gpustack.doctor.finding import Diagnosis, Drift, Finding, Judged, Unexplained
 from gpustack.doctor.graph import graph
-from gpustack.report.doctor_words import because, first, heading, missing, refusals, said, titles, tree
+from gpustack.report.doctor_words import because, cut, first, heading, here, missing, refusals, said, titles, tree
 from gpustack.report.findings import say, witness, wrapped
 from gpustack.report.words import Clean, cleaner, command, count, places
 
@@ -26,7 +27,7 @@ def diagnosis(console: Console, found: Diagnosis, *, verbose: bool = False) -> N
         say(console, "healthy", "green")
         return
     for root in found.roots:
-        finding(console, root, clean, verbose=verbose)
+        finding(console, root, clean, found.snapshot.inventory, verbose=verbose)
     for one in found.unexplained:
         unexplained(console, one, clean, verbose=verbose)
     for note in found.verdict.notes:
@@ -36,7 +37,7 @@ def diagnosis(console: Console, found: Diagnosis, *, verbose: bool = False) -> N
     closing(console, found, clean)
 
 
-def finding(console: Console, found: Finding, clean: Clean, *, verbose: bool) -> None:
+def finding(console: Console, found: Finding, clean: Clean, inventory: Inventory, *, verbose: bool) -> None:
     fault = graph().faults[found.id]
     head(console, "ROOT CAUSE", found.id, found.wheres, found.certainty, "bold red")
     paragraph(console, fault.cause)
@@ -50,13 +51,13 @@ def finding(console: Console, found: Finding, clean: Clean, *, verbose: bool) ->
     if found.doubts:
         names = list(dict.fromkeys(one.id for one in found.doubts))
         part(console, "unsure", f"{first(names, SHOWN)} could not be told: {because(found.doubts, clean)}", "yellow")
-    remedy(console, fault)
+    remedy(console, fault, inventory, clean)
     part(console, "more", f"gpustack explain {found.id}", "cyan")
 
 
-def remedy(console: Console, fault: Fault) -> None:
+def remedy(console: Console, fault: Fault, inventory: Inventory, clean: Clean) -> None:
     part(console, f"fix ({fault.auto})", f"{fault.fix.do} ({fault.why})")
-    typed(console, fault.fix.commands)
+    typed(console, [clean(here(line, inventory)) for line in fault.fix.commands])
 
 
 def rests(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: bool) -> None:
@@ -86,8 +87,7 @@ def broke(console: Console, found: Finding, *, verbose: bool) -> None:
         return
     if verbose and found.chain:
         part(console, "breaks", "")
-        for line in tree(found.chain):
-            console.print(Text(f"{'':{INDENT}}{line}"), soft_wrap=True)
+        typed(console, [cut(line, console.width - 4) for line in tree(found.chain)], "", 4)
     else:
         part(console, "breaks", first(titles(found.breaks), SHOWN, ", -v"))
     if found.caused:
@@ -124,8 +124,10 @@ def closing(console: Console, found: Diagnosis, clean: Clean) -> None:
     parts += [f"{len(found.unexplained)} unexplained"] if found.unexplained else []
     parts += [f"{count(len(found.drift), 'difference')} from the spec"] if found.drift else []
     say(console, ", ".join(parts) or "no root cause found", "bold")
-    again = "plan" if found.drift and not found.roots else "doctor"
-    typed(console, [f"next: {clean(command(again, inventory))}"] if parts else [], "cyan", 0)
+    if found.roots:
+        typed(console, [f"after the fix: {clean(command('doctor', inventory))}"], "cyan", 0)
+    elif found.drift:
+        typed(console, [f"next: {clean(command('plan', inventory))}"], "cyan", 0)
 
 
 def head(console: Console, kind: str, id: str, wheres: Sequence[str], how: str, style: str) -> None:

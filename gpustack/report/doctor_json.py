@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import cast
 
+from gpustack.config.inventory import Inventory
 from gpustack.doctor.finding import Branch, Diagnosis, Drift, Finding, Judged, Unexplained
 from gpustack.doctor.graph import graph
 from gpustack.report.codes import DIAGNOSED, doctor_code
@@ -18,6 +19,7 @@ from gpustack.report.doctor_shape import (
     RootShape,
     UnexplainedShape,
 )
+from gpustack.report.doctor_words import here
 from gpustack.report.json import host_of, seen
 from gpustack.report.schema import ExitCode, ExitShape
 from gpustack.report.terminal import escaped
@@ -36,7 +38,7 @@ def text(found: Diagnosis, *, verbose: bool = False) -> str:
         questions=len(snapshot.answers),
         inventory=str(snapshot.inventory.source) if snapshot.inventory.source else None,
         hosts=[host_of(snapshot, host, clean) for host in snapshot.inventory.hosts],
-        roots=[root(one, clean, verbose=verbose) for one in found.roots],
+        roots=[root(one, clean, snapshot.inventory, verbose=verbose) for one in found.roots],
         unexplained=[unexplained(one, clean, verbose=verbose) for one in found.unexplained],
         notes=judged(found.verdict.notes, clean),
         drift=[drift(one, clean) for one in found.drift],
@@ -63,9 +65,9 @@ def judged(found: Iterable[Judged], clean: Clean, *, evidence: bool = False) -> 
     ]
 
 
-def root(found: Finding, clean: Clean, *, verbose: bool) -> RootShape:
+def root(found: Finding, clean: Clean, inventory: Inventory, *, verbose: bool) -> RootShape:
     fault = graph().faults[found.id]
-    step = fault.remedy.step if fault.remedy else ""
+    step, commands = fault.remedy.step if fault.remedy else "", fault.fix.commands
     return RootShape(
         id=found.id,
         layer=fault.layer,
@@ -82,7 +84,9 @@ def root(found: Finding, clean: Clean, *, verbose: bool) -> RootShape:
         doubts=judged(found.doubts, clean, evidence=verbose),
         chain=branch(found.chain) if found.chain else None,
         hides=found.hides,
-        fix=FixShape(fault.auto, fault.why, fault.fix.do, list(fault.fix.commands), step or None),
+        fix=FixShape(
+            fault.auto, fault.why, fault.fix.do, [clean(here(line, inventory)) for line in commands], step or None
+        ),
         explain=f"gpustack explain {found.id}",
     )
 

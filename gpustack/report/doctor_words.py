@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpustack.ask.judge import Evidence
 from gpustack.ask.probe import CLUSTER
+from gpustack.config.inventory import Inventory
 from gpustack.doctor.finding import Branch, Diagnosis, Judged
 from gpustack.doctor.graph import graph
-from gpustack.report.words import Clean, count, duration, place, places
+from gpustack.report.words import Clean, command, count, duration, place, places
 
 API = {"confirmed": "API down", "refuted": "API reachable", "unknown": "API not known"}
 
@@ -60,9 +61,10 @@ def missing(judged: Iterable[Judged], clean: Clean) -> list[str]:
 
 
 def said(seen: Evidence, clean: Clean, found: str, width: int) -> list[str]:
-    """`host $ command → what it said`, in one line: of a script its first line, of an answer the line that tells."""
+    """`host $ command → what it said`: of a script its first line that asks, of an answer the line that tells."""
     script = [line for line in seen.command.strip().splitlines() if line.strip()] or [""]
-    asked = f"{place(seen.answer.where)} $ {script[0]}{' …' if len(script) > 1 else ''}"
+    shown = next((line for line in script if not line.startswith("echo '==")), script[0])
+    asked = f"{place(seen.answer.where)} $ {shown}{' …' if len(script) > 1 else ''}"
     answered = telling(clean(seen.answer.lost or seen.answer.out or seen.answer.err), found)
     ended = f"(ended with {seen.answer.rc})" if seen.answer.rc and not seen.answer.lost else ""
     told = f"→ {answered or ended or '(nothing)'}"
@@ -76,6 +78,14 @@ def telling(text: str, found: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("== ")]
     words = [word for word in found.replace(",", " ").split() if any(char.isalnum() for char in word)]
     return next((line for word in words for line in lines if word in line.split()), lines[0] if lines else "")
+
+
+def here(line: str, inventory: Inventory) -> str:
+    """A command of the catalogue, on the same hosts."""
+    verb, _, rest = line.removeprefix("gpustack ").partition(" ")
+    if not line.startswith("gpustack ") or verb == "explain":
+        return line
+    return command(f"{verb} {rest}".strip(), inventory)
 
 
 def cut(text: str, width: int) -> str:
