@@ -1,6 +1,6 @@
-"""What every check keeps to, whoever writes it: on worlds of recorded answers in which all steps hold, none confirms a
-fault, none reads a probe that its registration does not name, and none can tell anything once an answer of its own place
-that it read is lost. (Another host that cannot tell is judged for that itself.)
+"""What every check keeps to, whoever writes it, on worlds of recorded answers in which all steps hold: none confirms a
+fault, none reads a probe that its registration does not name, and none can tell anything once an answer of its own
+place that it read is lost. (Another host that cannot tell is judged for that itself.)
 """
 
 from dataclasses import replace
