@@ -4,6 +4,7 @@ from gpustack.ask.view import View
 from gpustack.doctor.tells import Told, refuted, tells
 from gpustack.probes.kube import NODES, READYZ
 from gpustack.probes.kubelet import HEALTH
+from gpustack.probes.leftovers import LEFTOVERS
 from gpustack.probes.system import IDENTITY
 from gpustack.probes.units import UNITS
 from gpustack.steps.own_node import own
@@ -16,11 +17,13 @@ def apiserver_down(here: View) -> Told:
     return Told(not found.ready, "readyz of the API server", "ok", found.why or "ok")
 
 
-@tells("st-kubelet-down", HEALTH, UNITS)
+@tells("st-kubelet-down", HEALTH, UNITS, LEFTOVERS)
 def kubelet_down(here: View) -> Told:
-    """Not applicable where it is not installed."""
+    """Not applicable where it is not installed, or has no cluster to belong to yet: then it cannot run."""
     if here[UNITS].get("kubelet") is None:
         return refuted("kubelet.service", "not installed")
+    if not here[LEFTOVERS].servers:
+        return refuted("kubelet.service", "the host belongs to no cluster yet")
     found = here[HEALTH]
     return Told(found != "ok", "health of the kubelet", "ok", found)
 

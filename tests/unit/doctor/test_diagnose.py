@@ -31,7 +31,8 @@ def test_the_questions_are_those_of_steps_and_checks_each_once() -> None:
 
 
 def test_prepared_hosts_have_no_root() -> None:
-    assert roots(diagnose(hosts.snapshot({}, {}))) == {}
+    found = diagnose(hosts.snapshot({}, {}))
+    assert (roots(found), found.unexplained) == ({}, ())
 
 
 def test_a_fault_is_named_with_its_evidence_and_no_step_says_it_again() -> None:

@@ -12,7 +12,8 @@ from tests.unit.steps.recorded_cluster import ABSENT, K1, K2, recorded, said, un
 
 
 def here(id: str, where: str, answers: Mapping[tuple[str, str], Answer]) -> Judged:
-    return asked(id, cluster.snapshot(answers, {}, (K1, K2)), where)
+    member = {("leftovers.kubernetes", "k1"): recorded("leftovers.kubernetes", "worker-of-ours")}
+    return asked(id, cluster.snapshot(member | dict(answers), {}, (K1, K2)), where)
 
 
 @pytest.mark.parametrize(
@@ -34,6 +35,12 @@ def test_a_kubelet_that_is_not_installed_is_not_down() -> None:
     assert told(here("st-kubelet-down", "k1", {("kubelet.health", "k1"): silent})) == ("confirmed", "silent")
     gone = {("kubelet.health", "k1"): silent, ("units.services", "k1"): units(ABSENT)}
     assert told(here("st-kubelet-down", "k1", gone)) == ("refuted", "not installed")
+
+
+def test_a_kubelet_without_a_cluster_cannot_run_yet() -> None:
+    bare = recorded("leftovers.kubernetes", "fresh-debian-12")
+    answers = {("kubelet.health", "k1"): Answer("kubelet.health", "k1", 7, ""), ("leftovers.kubernetes", "k1"): bare}
+    assert told(here("st-kubelet-down", "k1", answers)) == ("refuted", "the host belongs to no cluster yet")
 
 
 def test_a_node_that_is_not_ready_says_why() -> None:
