@@ -199,12 +199,12 @@ done | sort -u
 
 # By step, the last step first.
 OURS: Mapping[str, Probe[tuple[Trace, ...]]] = {
+    "workers": WORKERS,
     "gpu-operator": GPU_OPERATOR,
     "gpu-runtime": GPU_RUNTIME,
     "gpu-driver": GPU_DRIVER,
     "storage": STORAGE,
     "helm": HELM,
-    "workers": WORKERS,
     "flannel": FLANNEL,
     "control-plane": CONTROL_PLANE,
     "kubernetes": KUBERNETES,

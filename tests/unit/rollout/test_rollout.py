@@ -1,5 +1,6 @@
 """The rollout on invented hosts: who is played, who leaves, what stops, and that asking again decides."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -80,6 +81,7 @@ A, B = step("a"), step("b", ("a",))
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PAUSE", 0.0)
+    monkeypatch.setattr(module, "LAST", 0.0)
 
 
 def test_only_drifted_hosts_are_played() -> None:
@@ -181,3 +183,36 @@ def test_what_passes_by_itself_is_played_when_nothing_was_restarted() -> None:
     world = World({("a", host.name): "good" for host in HOSTS})
     run(world, A, step("b", ("a",), passing=True))
     assert [name for name, _ in world.plays] == ["b"]
+
+
+@pytest.mark.parametrize(("cure", "waited"), [("operator", 6), ("install", 400)])
+def test_what_only_a_person_mends_is_not_waited_for_to_the_end(
+    monkeypatch: pytest.MonkeyPatch, cure: Cure, waited: int
+) -> None:
+    """What may come right by itself has all of its time."""
+    clock = [0.0]
+    monkeypatch.setattr(time, "sleep", lambda _: clock.__setitem__(0, clock[0] + 1))
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(module, "PATIENCE", 5.0)
+    late = replace(step("b", cure=cure, passing=cure == "install"), settle=400)
+    run(World({}), A, late)
+    assert clock[0] == waited
+
+
+def test_what_passes_is_waited_for_once_more_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later play moved what an earlier step had seen settled; what does not pass by itself is told at once."""
+    monkeypatch.setattr(module, "LAST", 60.0)
+    first, moving = step("a"), step("b", passing=True)
+    world = World({("b", host.name): "good" for host in HOSTS})
+    looks = iter(["bad", "bad", "good"])
+
+    def gather(probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
+        if world.plays and len(probes) == 2 and not wanted:
+            said = next(looks)
+            world.facts |= {("b", host.name): said for host in HOSTS}
+        return world.gather(probes, wanted)
+
+    before = plan(world.gather([*first.probes, *moving.probes], ()), (first, moving))
+    outcome = Rollout(INVENTORY, (first, moving), gather, world.play, silent).run(before)
+    assert outcome.verification.plan.converged
+    assert next(looks, None) is None
