@@ -41,8 +41,9 @@ class Injector:
 
 def read(path: Path) -> list[Injector]:
     """Raises ValueError for a key that there is not."""
-    found = []
-    for entry in shipped_yaml(path) or ():
+    found: list[Injector] = []
+    entries: Any = shipped_yaml(path)
+    for entry in entries or ():
         if strange := set(entry) - KEYS:
             raise ValueError(f"{path.name}: {entry.get('fault')}: {sorted(strange)}")
         found.append(injector(entry))
