@@ -7,9 +7,10 @@ from scripts.accuracy.results import ROOT, Result
 
 HEAD = """# Accuracy
 
-How often `gpustack doctor` names exactly what was broken: the set of roots has to be the set of injected faults, nothing
-missing and nothing extra. Written by `make accuracy`, on a lab of two hosts (Debian 12 and 13) with simulated GPUs and
-monitoring; each fault is made as it is made in the field (`gpustack lab faults`), and doctor is asked once, when it shows.
+How often `gpustack doctor` names exactly what was broken: the set of roots has to be the set of injected faults,
+nothing missing and nothing extra. Written by `make accuracy`, on a lab of two hosts (Debian 12 and 13) with
+simulated GPUs and monitoring; each fault is made as it is made in the field (`gpustack lab faults`), and doctor is
+asked once, when it shows.
 
 """
 
