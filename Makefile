@@ -11,7 +11,7 @@ ENV := .venv/made
 QUICK := tests/unit tests/contract $(wildcard tests/replay)
 SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!*.md' ':!*.py')
 
-.PHONY: help demo test lab-test lint ruff mypy imports yaml ansible shell bench bundle env go lock values clean
+.PHONY: help demo test lab-test accuracy lint ruff mypy imports yaml ansible shell bench bundle env go lock values clean
 
 help:
 	@echo "make demo      two throw-away hosts with simulated GPUs become a proven cluster (first time 45 minutes, then 10)"
@@ -19,6 +19,7 @@ help:
 	@echo "make lab-test  everything that needs lab hosts (CONTRIBUTING.md says how long)"
 	@echo "make lint      ruff, mypy, import-linter, yamllint, ansible-lint, shellcheck (2 minutes)"
 	@echo "make bench     the table of ratios"
+	@echo "make accuracy  how often doctor names exactly what was broken; WORDS='--only FAULT' and others"
 	@echo "make bundle    the packages and images that lab hosts install from (first time half an hour)"
 	@echo "make env       .venv and Debian packages (first time 1 minute)"
 	@echo "make clean     removes the lab, .venv and caches of this checkout"
@@ -52,6 +53,11 @@ bench:
 	@echo "make bench: about 20 minutes; 30 more the first time, for the bundle" >&2
 	@$(MAKE) --no-print-directory env go bundle
 	scripts/bench
+
+accuracy:
+	@echo "make accuracy: a minute for each fault; half an hour more the first time, for the bundle" >&2
+	@$(MAKE) --no-print-directory env go bundle
+	python -m scripts.accuracy $(WORDS)
 
 lint: $(ENV)
 	@echo "make lint: one to two minutes" >&2

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from gpustack.cli import access, alerts, bundle, init, install, kubeconfig, lab, look, prove, reset
+from gpustack.cli import access, alerts, bundle, doctor, init, install, kubeconfig, lab, look, prove, reset
 from gpustack.cli.door import door
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app.command(rich_help_panel=SETUP)(install.install)
 app.command(rich_help_panel=SETUP)(install.verify)
 app.command(rich_help_panel=SETUP)(prove.prove)
 app.command(rich_help_panel=SETUP)(reset.reset)
+app.command(rich_help_panel=LOOK)(doctor.doctor)
 app.command(rich_help_panel=LOOK)(look.explain)
 app.command(rich_help_panel=LOOK)(look.snapshot)
 app.command(rich_help_panel=LOOK)(kubeconfig.kubeconfig)

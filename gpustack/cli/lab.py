@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import lab_gpu, options
+from gpustack.cli import lab_faults, lab_gpu, options
 from gpustack.errors import LabError
 from gpustack.events import Reporter
 
@@ -22,6 +22,9 @@ app = typer.Typer(
 )
 
 app.add_typer(lab_gpu.app, name="gpu")
+app.command("break")(lab_faults.break_)
+app.command()(lab_faults.heal)
+app.command()(lab_faults.faults)
 
 Name = Annotated[str | None, typer.Option(help="Name of the lab; by default this checkout's own.")]
 HostName = Annotated[str, typer.Argument(metavar="HOST", help="host1, host2, …")]

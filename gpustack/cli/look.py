@@ -12,20 +12,23 @@ from gpustack.cli import options
 
 def names(incomplete: str) -> list[str]:
     from gpustack.report.alert_pages import alerts
+    from gpustack.report.fault_pages import faults, states
     from gpustack.report.pages import checks, error_pages
     from gpustack.steps import STEPS
 
-    known = [*(step.id for step in STEPS), *checks(), *error_pages(), *alerts()]
+    known = [*(step.id for step in STEPS), *checks(), *error_pages(), *alerts(), *faults(), *states()]
     return [name for name in known if name.startswith(incomplete)]
 
 
 def explain(
     name: Annotated[
         str | None,
-        typer.Argument(help="A step, a check (step/check), an alert, the reference of an error.", autocompletion=names),
+        typer.Argument(
+            help="A step, a check (step/check), a fault, an alert, the reference of an error.", autocompletion=names
+        ),
     ] = None,
 ) -> None:
-    """Print the page of a step, a check, an alert or an error; without a name, list all pages."""
+    """Print the page of a step, check, fault, alert or error; without a name, list all pages."""
     from gpustack.report import pages
 
     sys.stdout.write(pages.explain(name) if name else pages.contents())
@@ -42,9 +45,10 @@ def snapshot(
     """Record what the hosts answer, without secrets: for `--from` of other commands, and for whoever helps you."""
     from gpustack.ask.recording import lines, write
     from gpustack.cli import wiring
+    from gpustack.doctor.diagnose import questions
 
     report = wiring.progress(quiet=quiet)
-    taken = wiring.asked(wiring.opened(inventory, ask_password=become, quiet=quiet), report)
+    taken = wiring.asked(wiring.opened(inventory, ask_password=become, quiet=quiet), report, questions())
     if out == Path("-"):
         sys.stdout.writelines(lines(taken))
         return

@@ -17,6 +17,7 @@ from gpustack.errors import LabError
 from gpustack.events import Reporter, silent
 from gpustack.lab import capabilities, hosts, leftovers, locks, snapshots, state
 from gpustack.lab.bring_up import bring_up
+from gpustack.lab.faults import broken
 from gpustack.lab.inventory import inventory_path
 from gpustack.lab.mirror import Mirror
 from gpustack.lab.simulated import hardware
@@ -87,6 +88,7 @@ class Lab:
     def restore(self, snapshot: str) -> None:
         capabilities.require_root()
         snapshots.restore(self.record, snapshot, self.report)
+        broken.write(self.record, [])
 
     def down(self) -> None:
         down(self.name, report=self.report)

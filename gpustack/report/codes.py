@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from gpustack.doctor.finding import Diagnosis
 from gpustack.proof.delivery import Delivery
 from gpustack.proof.prove import Proof
 from gpustack.rollout.plan import INTERRUPTED, Outcome, Plan
@@ -20,6 +21,12 @@ MEANINGS = {
     9: "the lab or the bundle failed",
     70: "a bug of gpustack",
     130: "interrupted",
+}
+# What the same numbers mean of a diagnosis.
+DIAGNOSED = {
+    0: "healthy",
+    1: "a root cause was found, or something differs from the spec",
+    8: "undetermined: something is broken without a confirmed cause, or not all could be told",
 }
 # With several outcomes, the first of these that applies.
 PRECEDENCE = (70, 130, 2, 3, 4, 5, 6, 7, 9, 1, 8, 0)
@@ -67,6 +74,12 @@ def proof_code(done: Proof) -> int:
     codes += [8] if "unknown" in outcomes or done.unasked else []
     kernels = {row.kernel.outcome for row in done.rows}
     return foremost([*codes, *([8] if kernels == {"skipped"} else [])])
+
+
+def doctor_code(found: Diagnosis) -> int:
+    """Of `doctor`. A host that could not be asked is a root."""
+    codes = [1] if found.roots or found.drift else []
+    return foremost([*codes, *([8] if found.unexplained or found.unknown else [])])
 
 
 def delivery_code(done: Delivery) -> int:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 from typing import cast
 
 from gpustack.ask.judge import Evidence, Judgement
-from gpustack.ask.snapshot import Reach
+from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.config.host import Host
 from gpustack.report.codes import MEANINGS, exit_code, outcome_code
 from gpustack.report.gpus import counted, removal
@@ -78,7 +78,7 @@ def look(schema: str, found: Plan, seconds: float, questions: int, *, verbose: b
         seconds=round(seconds, 3),
         questions=questions,
         inventory=str(inventory.source) if inventory.source else None,
-        hosts=[host_of(found, host, clean) for host in inventory.hosts],
+        hosts=[host_of(found.snapshot, host, clean) for host in inventory.hosts],
         gpus=gpus_of(found, clean),
         states=[state(entry, clean, verbose=verbose) for entry in found.states],
         next=clean(after_look(found)) or None,
@@ -93,8 +93,8 @@ def gpus_of(found: Plan, clean: Clean) -> GpusShape | None:
     return GpusShape(gpus.expected, gpus.hosts, gpus.allocatable, stranded)
 
 
-def host_of(found: Plan, host: Host, clean: Clean) -> HostShape:
-    reach = found.snapshot.reach.get(host.name, Reach(host.name, "not-asked", "it was not asked"))
+def host_of(snapshot: Snapshot, host: Host, clean: Clean) -> HostShape:
+    reach = snapshot.reach.get(host.name, Reach(host.name, "not-asked", "it was not asked"))
     return HostShape(
         name=host.name,
         address=host.address,

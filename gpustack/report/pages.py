@@ -1,4 +1,5 @@
-"""The manual: a page per step (its module's docstring), check (its function's), error (gpustack/pages) and alert."""
+"""The manual: a page per step (its module's docstring), check (its function's), error (gpustack/pages), alert, and
+fault or state of the catalogue."""
 
 import inspect
 import sys
@@ -12,6 +13,7 @@ from gpustack.ask.judge import Check
 from gpustack.config.complaint import nearest
 from gpustack.errors import UsageError
 from gpustack.report.alert_pages import PREFIX, alerts, of_alert
+from gpustack.report.fault_pages import faults, of_fault, of_state, states
 from gpustack.steps import STEPS
 from gpustack.steps.step import Step
 
@@ -50,8 +52,8 @@ def name_of(check: Check) -> str:
 
 
 def explain(wanted: str) -> str:
-    """The page of a step, a check (`step/check`, or its name where only one has it), an error reference or an alert
-    (`alert-gpulost`, or GpuLost).
+    """The page of a step, a check (`step/check`, or its name where only one has it), an error reference, an alert
+    (`alert-gpulost`, or GpuLost), a fault or a state. An error that is a fault too has both pages.
 
     Raises UsageError with the nearest spelling.
     """
@@ -59,14 +61,16 @@ def explain(wanted: str) -> str:
     if step := steps.get(wanted):
         return "\n".join(of_step(step))
     if page := errors.get(wanted):
-        return "\n".join(of_page(wanted, page))
+        return "\n".join([*of_page(wanted, page), *(of_fault(faults()[wanted]) if wanted in faults() else ())])
+    if wanted in faults() or wanted in states():
+        return "\n".join(of_fault(faults()[wanted]) if wanted in faults() else of_state(states()[wanted]))
     alert = PREFIX + wanted.lower().removeprefix(PREFIX)
     if alert in alerts():
         return "\n".join(of_alert(alert, alerts()[alert]))
     named = [name for name in known if wanted in (name, name.partition("/")[2])]
     if len(named) == 1:
         return "\n".join(of_check(named[0], *known[named[0]]))
-    everything = [*steps, *known, *errors, *alerts()]
+    everything = [*steps, *known, *errors, *alerts(), *faults(), *states()]
     near = nearest(wanted, everything)
     why = f"Several have this name: {', '.join(named)}" if named else f"Did you mean {near}?" if near else ""
     hint = f"gpustack explain {named[0] if named else near}".rstrip()
@@ -81,6 +85,10 @@ def contents() -> str:
     lines += [entry(name, first(check.__doc__ or "")) for name, (_, check) in checks().items()]
     lines += ["", "Alerts"]
     lines += [entry(name, alert.name) for name, alert in alerts().items()]
+    lines += ["", "Faults that the doctor knows"]
+    lines += [entry(name, fault.title) for name, fault in faults().items()]
+    lines += ["", "States that several faults lead to"]
+    lines += [entry(name, state.title) for name, state in states().items()]
     lines += ["", "Errors"]
     lines += [entry(reference, page.title) for reference, page in sorted(error_pages().items())]
     return "\n".join(lines) + "\n"

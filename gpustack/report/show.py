@@ -4,6 +4,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gpustack.config.inventory import Inventory
+from gpustack.doctor.finding import Diagnosis
 from gpustack.proof.delivery import Delivery
 from gpustack.proof.prove import Proof
 from gpustack.report import codes
@@ -20,6 +21,7 @@ outcome_code = codes.outcome_code
 reset_code = codes.reset_code
 proof_code = codes.proof_code
 delivery_code = codes.delivery_code
+doctor_code = codes.doctor_code
 
 
 def plan(found: Plan, output: str, *, verbose: bool = False) -> None:
@@ -99,6 +101,16 @@ def delivery(done: Delivery, inventory: Inventory, output: str) -> None:
     from gpustack.report import delivery as told
 
     return told.delivery(console(), done, inventory) if output == "human" else put(told.text(done, inventory))
+
+
+def diagnosis(found: Diagnosis, output: str, *, verbose: bool = False) -> None:
+    if output == "human":
+        from gpustack.report import doctor as human
+
+        return human.diagnosis(console(), found, verbose=verbose)
+    from gpustack.report import doctor_json, doctor_junit
+
+    return put(doctor_json.text(found, verbose=verbose) if output == "json" else doctor_junit.text(found))
 
 
 def console() -> "Console":

@@ -48,7 +48,7 @@ def swap_off(here: View) -> Mismatch | None:
     """Nothing is swapped to now (unless the spec says swap: keep)."""
     if here.spec.swap == "keep":
         return None
-    return expect("swap in use", (), here[SWAP].active)
+    return expect("swap in use", (), here[SWAP].active, fault="host-swap-on")
 
 
 def swap_stays_off(here: View) -> Mismatch | None:

@@ -19,7 +19,8 @@ TAINT = "node-role.kubernetes.io/control-plane:NoSchedule"
 def schedulable(here: View) -> Mismatch | None:
     """The only node does not have the control plane's taint."""
     tainted = {node.name for node in here[NODES] if TAINT in node.taints}
-    return expect(f"nodes with {TAINT}", "nothing", ", ".join(sorted(tainted)) or "nothing")
+    found = ", ".join(sorted(tainted)) or "nothing"
+    return expect(f"nodes with {TAINT}", "nothing", found, fault="control-plane-taint-single-node")
 
 
 def alone(inventory: Inventory, host: Host) -> bool:

@@ -8,10 +8,19 @@ import pytest
 
 from gpustack import errors
 from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.report.codes import MEANINGS, PRECEDENCE, exit_code, foremost, outcome_code, proof_code
+from gpustack.report.codes import (
+    DIAGNOSED,
+    MEANINGS,
+    PRECEDENCE,
+    doctor_code,
+    exit_code,
+    foremost,
+    outcome_code,
+    proof_code,
+)
 from gpustack.report.schema import ExitCode
 from gpustack.rollout.plan import Outcome, Plan, Verification
-from tests.unit.report import invented, proven
+from tests.unit.report import diagnosed, invented, proven
 from tests.unit.report.invented import CLOCK, PODS, STRANGER, made, said
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "exit-codes.md"
@@ -82,3 +91,13 @@ def test_gpus_in_use_do_not_count_unless_nothing_else_is_there() -> None:
     good, busy = proven.good(), proven.busy()
     assert proof_code(busy) == 8
     assert proof_code(replace(good, rows=(*good.rows[:3], busy.rows[3]))) == 0
+
+
+def test_of_a_diagnosis() -> None:
+    assert set(DIAGNOSED) <= set(MEANINGS)
+    assert doctor_code(diagnosed.healthy()) == 0
+    assert doctor_code(diagnosed.ufw()) == 1
+    open_one = diagnosed.unexplained()
+    assert doctor_code(open_one) == 1
+    assert doctor_code(replace(open_one, drift=())) == 8
+    assert doctor_code(diagnosed.diagnosed({"host-ip-forward-off@cp1": "?it hung"})) == 8

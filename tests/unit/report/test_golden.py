@@ -13,11 +13,24 @@ import pytest
 from rich.console import Console
 
 from gpustack.proof.delivery import Delivery
-from gpustack.report import delivery, human, json, junit, proof, proof_json, proof_junit, removal, removal_json
+from gpustack.report import (
+    delivery,
+    doctor,
+    doctor_json,
+    doctor_junit,
+    human,
+    json,
+    junit,
+    proof,
+    proof_json,
+    proof_junit,
+    removal,
+    removal_json,
+)
 from gpustack.report.error import render
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Verification
-from tests.unit.report import invented, proven, removed
+from tests.unit.report import diagnosed, invented, proven, removed
 from tests.unit.report.errors import ERRORS
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -76,6 +89,14 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "alert-test-good.txt": lambda: printed(lambda out: delivery.delivery(out, SENT, proven.INVENTORY)),
     "alert-test-failed.txt": lambda: printed(lambda out: delivery.delivery(out, REFUSED, proven.INVENTORY)),
     "alert-test-failed.json": lambda: delivery.text(REFUSED, proven.INVENTORY),
+    "doctor-healthy.txt": lambda: printed(lambda out: doctor.diagnosis(out, diagnosed.healthy())),
+    "doctor-ufw.txt": lambda: printed(lambda out: doctor.diagnosis(out, diagnosed.ufw())),
+    "doctor-ufw-verbose.txt": lambda: printed(lambda out: doctor.diagnosis(out, diagnosed.ufw(), verbose=True)),
+    "doctor-ufw.json": lambda: doctor_json.text(diagnosed.ufw()),
+    "doctor-ufw.xml": lambda: doctor_junit.text(diagnosed.ufw()),
+    "doctor-unexplained.txt": lambda: printed(lambda out: doctor.diagnosis(out, diagnosed.unexplained())),
+    "doctor-unexplained.xml": lambda: doctor_junit.text(diagnosed.unexplained()),
+    "doctor-together.txt": lambda: printed(lambda out: doctor.diagnosis(out, diagnosed.together())),
     **{f"error-{error.reference}.txt": lambda error=error: render(error) for error in ERRORS},  # type: ignore[misc]
 }
 

@@ -9,10 +9,11 @@ from pydantic import TypeAdapter
 
 from gpustack.ask.probe import Answer
 from gpustack.proof.delivery import Delivery
-from gpustack.report import delivery, json, junit, show
+from gpustack.report import delivery, doctor_json, doctor_junit, json, junit, show
+from gpustack.report.doctor_shape import DoctorShape
 from gpustack.report.schema import LookShape, OutcomeShape
 from gpustack.report.words import count, duration, places
-from tests.unit.report import invented, proven
+from tests.unit.report import diagnosed, invented, proven
 from tests.unit.report.invented import SWAP, made, said
 
 
@@ -30,6 +31,29 @@ def test_a_test_alert_has_the_published_shape() -> None:
     ):
         told = delivery.text(done, proven.INVENTORY)
         TypeAdapter(delivery.DeliveryShape).validate_json(told, extra="forbid")
+
+
+def test_a_diagnosis_has_the_published_shape() -> None:
+    for found in (diagnosed.healthy, diagnosed.ufw, diagnosed.unexplained, diagnosed.together):
+        for verbose in (False, True):
+            told = doctor_json.text(found(), verbose=verbose)
+            TypeAdapter(DoctorShape).validate_json(told, extra="forbid")
+
+
+def test_a_diagnosis_for_ci_has_a_case_for_all_that_was_judged() -> None:
+    found = diagnosed.ufw()
+    root = fromstring(doctor_junit.text(found))
+    cases = root.findall("./testsuite/testcase")
+    assert len(cases) == len(found.judged)
+    failed = {case.get("classname") for case in cases if case.find("failure") is not None}
+    assert failed == {"host.host-ufw-blocks-pods", "host.host-ssh-unreachable"}
+    skipped = {str(entry.get("message")) for case in cases for entry in case.findall("skipped")}
+    assert skipped == {"because of host-ufw-blocks-pods"}
+
+
+def test_no_secret_stands_in_a_diagnosis() -> None:
+    assert invented.PASSWORD not in doctor_json.text(diagnosed.ufw(), verbose=True)
+    assert invented.PASSWORD not in doctor_junit.text(diagnosed.ufw())
 
 
 def test_evidence_of_what_holds_comes_with_verbose_only() -> None:

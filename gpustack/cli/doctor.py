@@ -1,0 +1,53 @@
+"""`doctor`: the one root cause, with what it rests on and what mends it. It reads, and changes nothing."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from gpustack.cli import options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gpustack.ask.snapshot import Snapshot
+
+
+def doctor(
+    inventory: options.InventoryOption = None,
+    recording: options.FromOption = None,
+    output: options.OutputOption = options.Output.HUMAN,
+    verbose: options.VerboseOption = False,
+    become: options.BecomeOption = False,
+    quiet: options.QuietOption = False,
+) -> None:
+    """Find out what is wrong: the root cause first, with its evidence, what it broke and what mends it."""
+    snapshot = recorded(recording, quiet=quiet) if recording else asked(inventory, ask_password=become, quiet=quiet)
+    from gpustack.doctor.diagnose import diagnose
+    from gpustack.report import show
+
+    found = diagnose(snapshot)
+    show.diagnosis(found, output.value, verbose=verbose)
+    raise typer.Exit(show.doctor_code(found))
+
+
+def asked(inventory: "Path | None", *, ask_password: bool, quiet: bool) -> "Snapshot":
+    """Also of hosts that cannot be reached: that is what a doctor has to tell."""
+    from gpustack.cli import wiring
+
+    report = wiring.progress(quiet=quiet)
+    hosts = wiring.opened(inventory, ask_password=ask_password, quiet=quiet)
+    from gpustack.ask.gather import gather
+    from gpustack.doctor.diagnose import questions
+
+    return gather(hosts, questions(), report=report)
+
+
+def recorded(path: "Path", *, quiet: bool) -> "Snapshot":
+    """Raises UsageError for what is no recording."""
+    from gpustack.ask.recording import read
+
+    snapshot = read(path)
+    if not quiet:
+        sys.stderr.write(f"recording {path} of {snapshot.taken:%Y-%m-%d %H:%M UTC}: {snapshot.inventory.said}\n")
+    return snapshot

@@ -1,0 +1,66 @@
+"""Faults of the layer `host` that its packet filter tells: which packet of the cluster whose rule stops."""
+
+from collections.abc import Iterable
+
+from gpustack.ask.view import View
+from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.probes.firewall import FIREWALL
+from gpustack.probes.network import ADDRESS
+from gpustack.probes.packet_filter import Packet, Stop
+from gpustack.steps.firewall_packets import BRIDGE, forwarded, let_in, stopped
+
+Stopped = list[tuple[Packet, Stop]]
+
+
+def of_pods(here: View) -> Iterable[Packet]:
+    """What pods send to this host and through it."""
+    return (*(packet for packet in let_in(here) if packet.interface == BRIDGE), *forwarded(here))
+
+
+def by(here: View, owner: str, packets: Iterable[Packet]) -> Stopped:
+    """Those that rules of this owner stop."""
+    found = here[FIREWALL]
+    return [(packet, stop) for packet, stop in stopped(found, iter(packets)) if found.owner(stop.base) == owner]
+
+
+def told(what: str, found: Stopped, else_found: str) -> Told:
+    if not found:
+        return refuted(what, else_found)
+    packet, stop = found[0]
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    return confirmed(what, "let through", f"{packet} is stopped by {stop}{more}")
+
+
+@tells("host-ufw-blocks-pods", FIREWALL, ADDRESS)
+def ufw_blocks_pods(here: View) -> Told:
+    """The rules that the kernel has, not those that ufw lists."""
+    if not here[FIREWALL].ufw:
+        return refuted("ufw", "off")
+    return told("traffic of pods", by(here, "ufw", of_pods(here)), "ufw lets it through")
+
+
+@tells("host-firewalld-active", FIREWALL, ADDRESS)
+def firewalld_blocks(here: View) -> Told:
+    """It blocks pods, or what nodes send."""
+    if not here[FIREWALL].firewalld:
+        return refuted("firewalld", "off")
+    packets = (*of_pods(here), *let_in(here))
+    return told("traffic of the cluster", by(here, "firewalld", packets), "firewalld lets it through")
+
+
+@tells("host-cloud-image-reject-rules", FIREWALL, ADDRESS)
+def reject_rules(here: View) -> Told:
+    """A rule that rejects, in chains that no manager looks after."""
+    found = by(here, "iptables", (*of_pods(here), *let_in(here)))
+    rejected = [(packet, stop) for packet, stop in found if stop.path and "REJECT" in stop.path[-1].text]
+    return told("traffic of the cluster", rejected, "no rule rejects it")
+
+
+@tells("vxlan-port-blocked", FIREWALL, ADDRESS)
+def vxlan_blocked(here: View) -> Told:
+    """Of what this host itself stops; a firewall on the way is not seen here."""
+    if here.spec.flannel.backend != "vxlan":
+        return refuted("backend of Flannel", here.spec.flannel.backend)
+    port = here.spec.flannel.port
+    packets = [packet for packet in let_in(here) if (packet.proto, packet.port) == ("udp", port)]
+    return told(f"udp {port} between nodes", stopped(here[FIREWALL], iter(packets)), "let through here")

@@ -1,0 +1,54 @@
+"""Faults of the layer `monitoring`: whether what Prometheus should watch reaches it, object by object."""
+
+from collections.abc import Sequence
+
+from gpustack.ask.judge import said
+from gpustack.ask.probe import FactUnavailable
+from gpustack.ask.view import View
+from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.probes.dcgm import APP
+from gpustack.probes.service_monitors import SELECTORS, SERVICE_MONITORS, Selector, ServiceMonitor, Watching
+
+WHAT = "monitor of the GPU exporter"
+
+
+@tells("mon-selector-nil-uses-helm-values", SELECTORS, SERVICE_MONITORS)
+def selector(here: View) -> Told:
+    """Every monitor of the exporter is left out by every Prometheus: by its labels, or by its namespace."""
+    watching, monitors = here[SELECTORS], here[SERVICE_MONITORS]
+    if watching is None or monitors is None:
+        return refuted(WHAT, "the API does not know the kind")
+    ours = [monitor for monitor in monitors if monitor.wanted and monitor.wanted.items() <= APP.items()]
+    if not watching or not ours:
+        return refuted(WHAT, "no Prometheus" if not watching else "there is none")
+    if taken := [one.name for one in ours if any(takes(prometheus, one) for prometheus in watching)]:
+        return refuted(WHAT, f"{said(taken)} is taken")
+    wanted = said([f"{prometheus.name} wants {asked(prometheus.monitors)}" for prometheus in watching])
+    return confirmed(WHAT, "taken by Prometheus", f"{wanted}; {said([one.name for one in ours])} does not have that")
+
+
+def takes(prometheus: Watching, monitor: ServiceMonitor) -> bool:
+    """As the operator of Prometheus chooses: an absent selector takes nothing, an absent one of namespaces its own."""
+    if prometheus.namespaces is None:
+        near = monitor.namespace == prometheus.namespace
+    elif prometheus.namespaces.plain and not prometheus.namespaces.labels:
+        near = True
+    else:
+        raise FactUnavailable("the selector of namespaces asks for labels of namespaces")
+    return near and matches(prometheus.monitors, monitor)
+
+
+def matches(selector: Selector | None, monitor: ServiceMonitor) -> bool:
+    if selector is None:
+        return False
+    if not selector.plain:
+        raise FactUnavailable("the selector has expressions")
+    return selector.labels.items() <= monitor.labels.items()
+
+
+def asked(selector: Selector | None) -> str:
+    return "nothing" if selector is None else labels(sorted(selector.labels.items())) or "all"
+
+
+def labels(pairs: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in pairs)

@@ -1,0 +1,110 @@
+"""Judges everything on what was answered, and makes a diagnosis of it. Asks nothing: a recording gives the same."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from gpustack.ask.judge import Evidence, Judgement, evidence
+from gpustack.ask.probe import CLUSTER, UNREADABLE, FactUnavailable, Probe
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.doctor.entry import Fault
+from gpustack.doctor.finding import Diagnosis, Drift, Judged, Place
+from gpustack.doctor.graph import Graph, graph
+from gpustack.doctor.ground import Ground
+from gpustack.doctor.tells import Registry, Teller, blocks, confirmed, refuted, registry
+from gpustack.doctor.verdict import verdict
+from gpustack.rollout.plan import Plan, StepState, plan
+from gpustack.steps import PROBES, STEPS
+
+
+def questions() -> tuple[Probe[Any], ...]:
+    """All that the steps and the doctor's own checks read."""
+    return tuple({probe.id: probe for probe in (*PROBES, *registry().probes)}.values())
+
+
+def diagnose(snapshot: Snapshot) -> Diagnosis:
+    known, asked = graph(), registry()
+    compared = plan(snapshot, STEPS)
+    judged = {one.place: one for one in (*by_steps(known, compared), *by_tellers(known, asked, snapshot))}
+    hosts = tuple(host.name for host in snapshot.inventory.hosts)
+    found = verdict(Ground(known, hosts, judged, blocks(asked, View(snapshot, CLUSTER))))
+    drift = tuple(drifted(compared, judged, quiet=bool(found.roots)))
+    return Diagnosis(snapshot, found, drift, judged, unchecked(known, asked))
+
+
+def unchecked(known: Graph, asked: Registry) -> int:
+    return sum(id not in asked.tellers and not fault.told_by for id, fault in known.faults.items())
+
+
+def by_tellers(known: Graph, asked: Registry, snapshot: Snapshot) -> Iterator[Judged]:
+    for teller in asked.tellers.values():
+        for where in wheres(known, teller.id, snapshot):
+            yield judge(teller, View(snapshot, where))
+
+
+def wheres(known: Graph, id: str, snapshot: Snapshot) -> tuple[str, ...]:
+    """Where an id is judged: a guard with its fault, a condition on the host at one end of its edge."""
+    ends = [name.removesuffix(" guard") for name in id.split(" -> ")]
+    if all(known[name].scope == "cluster" for name in ends):
+        return (CLUSTER,)
+    return tuple(host.name for host in snapshot.inventory.hosts)
+
+
+def judge(teller: Teller, here: View) -> Judged:
+    """Each check runs alone; what it cannot read, or falls over, makes it unknown and no other."""
+    view = View(here.snapshot, here.where)
+    try:
+        told = teller.tell(view)
+    except FactUnavailable as error:
+        return Judged(teller.id, here.where, "unknown", None, str(error), evidence(view))
+    except UNREADABLE as error:
+        why = f"the answers are of no known shape ({type(error).__name__}: {error})"
+        return Judged(teller.id, here.where, "unknown", None, why, evidence(view))
+    return Judged(teller.id, here.where, "confirmed" if told.confirmed else "refuted", told, "", evidence(view))
+
+
+def by_steps(known: Graph, compared: Plan) -> Iterator[Judged]:
+    """Faults that checks of steps tell: a Mismatch that names a fault confirms it, a check that holds refutes the one
+    that is told by it."""
+    by_check: dict[str, list[Fault]] = {}
+    for fault in known.faults.values():
+        by_check.setdefault(fault.told_by, []).append(fault)
+    for state in compared.states:
+        for found in state.judgements:
+            if found.mismatch and found.mismatch.fault in known:
+                yield of_step(found.mismatch.fault, state, found)
+            for fault in by_check.get(f"{state.step}/{found.check}", ()):
+                if not found.mismatch or found.mismatch.fault != fault.id:
+                    yield of_step(fault.id, state, found)
+
+
+def of_step(id: str, state: StepState, found: Judgement) -> Judged:
+    name = f"{state.step}/{found.check}"
+    if found.outcome == "holds":
+        return Judged(id, state.where, "refuted", refuted(name, "holds"), "", found.evidence)
+    if (mismatch := found.mismatch) and mismatch.fault == id:
+        told = confirmed(mismatch.what, mismatch.expected, mismatch.found)
+        return Judged(id, state.where, "confirmed", told, "", found.evidence)
+    why = found.why or f"{name} found something else first: {found.mismatch}"
+    return Judged(id, state.where, "unknown", None, why, found.evidence)
+
+
+def read(seen: Iterable[Evidence]) -> set[tuple[str, str]]:
+    return {(one.answer.probe, one.where) for one in seen}
+
+
+def drifted(compared: Plan, judged: dict[Place, Judged], *, quiet: bool) -> Iterable[Drift]:
+    """What differs from the spec and confirms no fault. What stands behind another drifted step is that one's
+    consequence, and what rests on the same answers as something confirmed is that over again. With a root (`quiet`)
+    what comes right by itself is the root's."""
+    found: dict[tuple[str, str, str], Drift] = {}
+    told = {key for one in judged.values() if one.outcome == "confirmed" for key in read(one.evidence)}
+    for state in compared.states:
+        for one in state.judgements:
+            mismatch = one.mismatch
+            if not mismatch or state.after or (quiet and mismatch.passing) or told & read(one.evidence):
+                continue
+            key = (state.step, one.check, str(mismatch))
+            before = found.get(key, Drift(state.step, one.check, (), mismatch, one.evidence))
+            found[key] = Drift(state.step, one.check, (*before.wheres, state.where), mismatch, before.evidence)
+    return found.values()

@@ -1,0 +1,128 @@
+"""What a diagnosis is made of. All of it is values; report writes them down."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from gpustack.ask.judge import Evidence, Mismatch
+from gpustack.ask.snapshot import Snapshot
+from gpustack.doctor.tells import Told
+
+Outcome = Literal["confirmed", "refuted", "unknown"]
+Certainty = Literal["certain", "likely"]
+Place = tuple[str, str]
+"""(id, host or @cluster)"""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One id at one place. `told` is None and `why` says what was missing where it is unknown."""
+
+    id: str
+    where: str
+    outcome: Outcome
+    told: Told | None = None
+    why: str = ""
+    evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def place(self) -> Place:
+        return self.id, self.where
+
+
+Judgements = Mapping[Place, Judged]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Something confirmed, and what it led to. What could not be told in between is passed over."""
+
+    id: str
+    wheres: tuple[str, ...]
+    branches: tuple["Branch", ...] = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One root on all its hosts. `together` are roots of the same act (`common` says which). `breaks` is what is folded
+    below it; of that, `caused` are faults that are probably its doing. `not_these` was ruled out, with the value that
+    did. `doubts` are possible causes of it that could not be told. `hides`: how many checks need this host."""
+
+    id: str
+    judged: tuple[Judged, ...]
+    certainty: Certainty
+    breaks: tuple[Judged, ...] = ()
+    caused: tuple[Judged, ...] = ()
+    not_these: tuple[Judged, ...] = ()
+    doubts: tuple[Judged, ...] = ()
+    together: tuple[Judged, ...] = ()
+    common: str = ""
+    chain: Branch | None = None
+    hides: int = 0
+
+    @property
+    def wheres(self) -> tuple[str, ...]:
+        return tuple(one.where for one in self.judged)
+
+
+@dataclass(frozen=True)
+class Unexplained:
+    """Something confirmed that nothing confirmed explains. `suspects` could not be told, `ask` is what to ask next."""
+
+    id: str
+    judged: tuple[Judged, ...]
+    suspects: tuple[Judged, ...]
+    not_these: tuple[Judged, ...]
+    breaks: tuple[Judged, ...]
+    ask: str
+
+    @property
+    def wheres(self) -> tuple[str, ...]:
+        return tuple(one.where for one in self.judged)
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A check of a step that differs and confirms no fault."""
+
+    step: str
+    check: str
+    wheres: tuple[str, ...]
+    mismatch: Mismatch
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`notes` are true and harmless."""
+
+    roots: tuple[Finding, ...]
+    unexplained: tuple[Unexplained, ...]
+    notes: tuple[Judged, ...]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """`judged` is all that was judged, at every place. `unchecked` is how many faults have no check yet."""
+
+    snapshot: Snapshot
+    verdict: Verdict
+    drift: tuple[Drift, ...]
+    judged: Judgements
+    unchecked: int
+
+    @property
+    def roots(self) -> tuple[Finding, ...]:
+        return self.verdict.roots
+
+    @property
+    def unexplained(self) -> tuple[Unexplained, ...]:
+        return self.verdict.unexplained
+
+    @property
+    def unknown(self) -> tuple[Judged, ...]:
+        return tuple(one for one in self.judged.values() if one.outcome == "unknown")
+
+    @property
+    def healthy(self) -> bool:
+        return not (self.roots or self.unexplained or self.drift or self.unknown)

@@ -1,0 +1,200 @@
+"""The rule: which of what is confirmed is a root, and what is only its consequence. A walk over the graph, no list.
+
+1. Every id at every place is confirmed, refuted or unknown.
+2. A root is a confirmed fault (or conditional whose guard is confirmed) without a confirmed ancestor.
+3. An ancestor suppresses a state or pointer at once, and another fault only where every conditional edge between has
+   its condition confirmed and nothing between is refuted; the fault is then probably caused by it. An edge whose
+   condition is refuted is none.
+4. What is confirmed and below a root is folded.
+5. Independent roots stand side by side; those of a correlated group are one finding.
+6. Something confirmed that may not be a root, without a confirmed fault above, is unexplained.
+7. An unknown ancestor lowers the certainty and is named. An id without a check is not one: it was never asked.
+8. What is unknown neither sets nor clears.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from gpustack.doctor.chain import chain
+from gpustack.doctor.finding import Finding, Judged, Place, Unexplained, Verdict
+from gpustack.doctor.ground import HOLDS, MAY_HOLD, Ground, Reach
+
+UNMANAGED = "st-host-unmanaged"
+"""What hides the rest of a host."""
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """What is confirmed, by what the rule makes of it. `able`: may be a root. `symptoms`: all else but `info`."""
+
+    roots: Reach
+    able: Reach
+    symptoms: Reach
+    info: Reach
+    refuted: Reach
+
+
+def verdict(ground: Ground) -> Verdict:
+    found = sorted_out(ground)
+    # In the order of the catalogue, from the ground up; what only hides a host comes last.
+    findings = [finding(ground, found, id, found.roots[id]) for id in ground.graph.faults if found.roots[id]]
+    findings.sort(key=lambda one: one.hides > 0)
+    explained = ground.below(united(found.able, found.info), MAY_HOLD, {})
+    bare = {id: wheres - explained[id] for id, wheres in found.symptoms.items()}
+    under = ground.below(bare, MAY_HOLD, {})
+    open_ones = {id: wheres - under[id] for id, wheres in bare.items()}
+    notes = {id: wheres - under[id] for id, wheres in found.info.items()}
+    return Verdict(
+        tuple(grouped(ground, findings)),
+        tuple(unexplained(ground, found, id, wheres) for id, wheres in open_ones.items() if wheres),
+        judged(ground, notes),
+    )
+
+
+def sorted_out(ground: Ground) -> Sorted:
+    confirmed, refuted = ground.having("confirmed"), ground.having("refuted")
+    able = {id: {where for where in wheres if ground.rootable((id, where))} for id, wheres in confirmed.items()}
+    info = {id: wheres if role(ground, id) == "info" else set() for id, wheres in confirmed.items()}
+    symptoms = {id: wheres - able[id] - info[id] for id, wheres in confirmed.items()}
+    suppressed = ground.below(united(able, symptoms), HOLDS, refuted)
+    roots = {id: wheres - suppressed[id] for id, wheres in able.items()}
+    return Sorted(roots, able, symptoms, info, refuted)
+
+
+def role(ground: Ground, id: str) -> str:
+    fault = ground.graph.faults.get(id)
+    return fault.role if fault else "state"
+
+
+def united(one: Reach, other: Reach) -> Reach:
+    return {id: one.get(id, set()) | other.get(id, set()) for id in {**one, **other}}
+
+
+def finding(ground: Ground, found: Sorted, id: str, wheres: Collection[str]) -> Finding:
+    symptoms, faults = folded(ground, found, {id: set(wheres)})
+    ancestors = ground.above({id: wheres}, found.refuted)
+    doubts = unknown(ground, ancestors)
+    return Finding(
+        id,
+        judged(ground, {id: set(wheres)}),
+        "likely" if doubts else "certain",
+        breaks=judged(ground, united(symptoms, faults)),
+        caused=judged(ground, faults),
+        not_these=ruled_out(ground, {id: set(wheres)}, symptoms),
+        doubts=doubts,
+        chain=chain(ground, {id: set(wheres)}, united(symptoms, faults)),
+        hides=hidden(ground, id, wheres),
+    )
+
+
+def folded(ground: Ground, found: Sorted, sources: Reach) -> tuple[Reach, Reach]:
+    """Symptoms and notes below the sources, and the faults that are suppressed by these or by the sources."""
+    reach = ground.below(sources, MAY_HOLD, {})
+    below = {id: (found.symptoms[id] | found.info[id]) & reach[id] for id in reach}
+    tied = ground.below(united(sources, {id: found.symptoms[id] & reach[id] for id in reach}), HOLDS, found.refuted)
+    return below, {id: (found.able[id] - found.roots[id]) & tied[id] for id in reach}
+
+
+def judged(ground: Ground, reach: Mapping[str, Collection[str]]) -> tuple[Judged, ...]:
+    """From causes to effects, hosts in the order of the inventory."""
+    return tuple(
+        ground.judged[id, where]
+        for id in ground.graph.order
+        for where in in_order(ground, reach.get(id, ()))
+        if (id, where) in ground.judged
+    )
+
+
+def in_order(ground: Ground, wheres: Collection[str]) -> list[str]:
+    return [where for where in (*ground.hosts, "@cluster") if where in wheres]
+
+
+def unknown(ground: Ground, reach: Reach) -> tuple[Judged, ...]:
+    return tuple(one for one in judged(ground, reach) if one.outcome == "unknown")
+
+
+def ruled_out(ground: Ground, sources: Reach, symptoms: Reach) -> tuple[Judged, ...]:
+    """Other causes of the same symptoms (or, without any, of the same effects there) that were refuted."""
+    own = {id for id, wheres in sources.items() if wheres}
+    effects = {id: wheres for id, wheres in symptoms.items() if wheres}
+    if not effects:
+        for id, wheres in sources.items():
+            for edge in ground.graph.below[id]:
+                effects.setdefault(edge.effect, set()).update(ground.along(edge, wheres, MAY_HOLD))
+    causes: Reach = {}
+    for id, wheres in effects.items():
+        for edge in ground.graph.above[id]:
+            causes.setdefault(edge.cause, set()).update(ground.along(edge, wheres, MAY_HOLD, "up"))
+    found = (one for one in judged(ground, causes) if one.outcome == "refuted" and one.id not in own)
+    if any(symptoms.values()):
+        return tuple(found)
+    spots = {"@cluster"}.union(*sources.values())
+    return tuple(one for one in found if one.where in spots)
+
+
+def hidden(ground: Ground, id: str, wheres: Collection[str]) -> int:
+    if not any(edge.effect == UNMANAGED for edge in ground.graph.below[id]):
+        return 0
+    unknown_ones = (place for place, one in ground.judged.items() if one.outcome == "unknown")
+    return sum(where in wheres and name in ground.graph for name, where in unknown_ones)
+
+
+def grouped(ground: Ground, findings: list[Finding]) -> list[Finding]:
+    """Roots of one act that share a place become one finding, that of the first in the group's order."""
+    left = {one.id: one for one in findings}
+    for group in ground.graph.groups:
+        members = [left[id] for id in group.faults if id in left]
+        for other in members[1:]:
+            first = left[members[0].id]
+            if overlap(first.wheres, other.wheres):
+                left[first.id] = merged(first, left.pop(other.id), group.common)
+    return list(left.values())
+
+
+def overlap(one: Collection[str], other: Collection[str]) -> bool:
+    return "@cluster" in {*one, *other} or not set(one).isdisjoint(other)
+
+
+def merged(one: Finding, other: Finding, common: str) -> Finding:
+    def both(name: str) -> tuple[Judged, ...]:
+        pair: tuple[Judged, ...] = (*getattr(one, name), *getattr(other, name))
+        return tuple({found.place: found for found in pair}.values())
+
+    return Finding(
+        one.id,
+        one.judged,
+        "likely" if one.doubts or other.doubts else "certain",
+        both("breaks"),
+        both("caused"),
+        both("not_these"),
+        both("doubts"),
+        (*one.together, *other.judged, *other.together),
+        common,
+        one.chain,
+        one.hides + other.hides,
+    )
+
+
+def unexplained(ground: Ground, found: Sorted, id: str, wheres: Collection[str]) -> Unexplained:
+    symptoms, faults = folded(ground, found, {id: set(wheres)})
+    suspects = unknown(ground, ground.above({id: wheres}, found.refuted))
+    below = {name: places - set(wheres) if name == id else places for name, places in united(symptoms, faults).items()}
+    return Unexplained(
+        id,
+        judged(ground, {id: set(wheres)}),
+        suspects,
+        ruled_out(ground, {}, {id: set(wheres)}),
+        judged(ground, below),
+        next_question(ground, id, [one.place for one in suspects]),
+    )
+
+
+def next_question(ground: Ground, id: str, suspects: list[Place]) -> str:
+    """The command that decides: of the nearest fault that could not be told, else of what is unexplained."""
+    near = [edge.cause for edge in ground.graph.above[id]]
+    names = [name for name, _ in suspects]
+    for name in sorted(names, key=lambda name: near.index(name) if name in near else len(near)):
+        if fault := ground.graph.faults.get(name):
+            return fault.evidence[0].run
+    entry = ground.graph.faults.get(id)
+    return entry.evidence[0].run if entry else ground.graph.states[id].ask

@@ -1,0 +1,85 @@
+"""The faults that a lab can be given, read from the files beside this one, one for each layer.
+
+Of an entry, `fault` is the id of the doctor's catalogue, `way` tells two ways of one fault apart, `where` is worker,
+control-plane or every, `does` says what is done. `break`, `heal` and `shows` are scripts of sh, run there as root;
+`plane` holds the same for the control plane, run after those. `shows` ends well when the symptom is there. `gpu` are
+words for the host's first simulated GPU.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from gpustack.config.shipped import shipped_yaml
+from gpustack.errors import LabError
+
+Where = Literal["worker", "control-plane", "every"]
+PARTS = ("break", "heal", "shows")
+KEYS = {"fault", "way", "where", "does", "gpu", "plane", "alone", *PARTS}
+
+
+@dataclass(frozen=True)
+class Injector:
+    """`host`, `plane`: scripts by part (break, heal, shows). `gpu`: words by part. `alone`: not to be made beside
+    another fault, as it takes the whole cluster with it."""
+
+    fault: str
+    way: str
+    where: Where
+    does: str
+    host: Mapping[str, str] = field(default_factory=dict)
+    plane: Mapping[str, str] = field(default_factory=dict)
+    gpu: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    alone: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"{self.fault}/{self.way}" if self.way else self.fault
+
+
+def read(path: Path) -> list[Injector]:
+    """Raises ValueError for a key that there is not."""
+    found: list[Injector] = []
+    entries: Any = shipped_yaml(path)
+    for entry in entries or ():
+        if strange := set(entry) - KEYS:
+            raise ValueError(f"{path.name}: {entry.get('fault')}: {sorted(strange)}")
+        found.append(injector(entry))
+    return found
+
+
+def injector(entry: Mapping[str, Any]) -> Injector:
+    return Injector(
+        entry["fault"],
+        entry.get("way", ""),
+        entry.get("where", "worker"),
+        entry["does"],
+        {part: entry[part] for part in PARTS if part in entry},
+        entry.get("plane", {}),
+        {part: tuple(words) for part, words in entry.get("gpu", {}).items()},
+        entry.get("alone", False),
+    )
+
+
+@cache
+def injectors() -> Mapping[str, Injector]:
+    """By name, in the order of layers and files."""
+    found = [one for path in sorted(Path(__file__).parent.glob("*.yaml")) for one in read(path)]
+    return {one.name: one for one in found}
+
+
+def find(name: str) -> Injector:
+    """By FAULT or FAULT/WAY; a fault of several ways is made in the first. Raises LabError, which names those that are
+    alike."""
+    there = injectors()
+    if name in there:
+        return there[name]
+    if ways := [one for one in there.values() if one.fault == name]:
+        return ways[0]
+    from difflib import get_close_matches
+
+    alike = get_close_matches(name, list(there), n=3)
+    why = f"Alike: {', '.join(alike)}." if alike else "No name is like it."
+    raise LabError("lab-unknown-fault", f"The lab knows no fault {name!r}.", why, "gpustack lab faults")

@@ -1,0 +1,77 @@
+"""Gives a lab a fault, and takes it away."""
+
+from collections.abc import Sequence
+
+from gpustack.errors import LabError
+from gpustack.events import Event
+from gpustack.lab.faults import broken
+from gpustack.lab.faults.broken import Broken
+from gpustack.lab.faults.entries import Injector, find
+from gpustack.lab.lab import Lab
+
+LIMIT = 300.0
+PLANE = "host1"
+# Fails at the first command that fails; await tries for a while.
+PRELUDE = r"""set -eu
+export KUBECONFIG=/etc/kubernetes/admin.conf LC_ALL=C
+await() { for n in $(seq 120); do ! "$@" >/dev/null 2>&1 || return 0; sleep 1; done; echo "never: $*" >&2; exit 1; }
+"""
+
+
+def give(made: Lab, name: str, host: str = "", *, wait: bool = True) -> list[Broken]:
+    """Breaks the lab, and waits until it shows. What is half done is remembered, so that `heal` undoes it. Raises
+    LabError for an unknown fault or host, and for a script that fails."""
+    what = find(name)
+    there = broken.read(made.record)
+    new = [Broken(what.name, where) for where in places(made, what, host)]
+    if twice := [one for one in new if one in there]:
+        why = f"{twice[0].host} has it."
+        raise LabError("lab-fault-twice", f"{what.name} was made before.", why, f"gpustack lab heal {what.name}")
+    broken.write(made.record, [*there, *new])
+    for one in new:
+        part(made, what, "break", one.host)
+    for one in new if wait else ():
+        part(made, what, "shows", one.host)
+    return new
+
+
+def heal(made: Lab, name: str = "") -> list[Broken]:
+    """Takes away all faults, or those of one name, the last one first. Raises LabError for a script that fails; what
+    was healed before stays healed, and is remembered as that."""
+    left = broken.read(made.record)
+    chosen = [one for one in left if not name or name in (one.injector, one.injector.partition("/")[0])]
+    for one in reversed(chosen):
+        part(made, find(one.injector), "heal", one.host)
+        left.remove(one)
+        broken.write(made.record, left)
+    return chosen
+
+
+def places(made: Lab, what: Injector, host: str) -> Sequence[str]:
+    names = [one.name for one in made.hosts]
+    if host:
+        return [made.record.host(host).name]
+    if what.where == "every":
+        return names
+    return [PLANE] if what.where == "control-plane" else [names[-1]]
+
+
+def part(made: Lab, what: Injector, which: str, host: str) -> None:
+    """On the host, then on the control plane."""
+    if words := what.gpu.get(which):
+        made.set_gpu(f"{host}:0", *words)
+    for where, script in ((host, what.host.get(which)), (PLANE, what.plane.get(which))):
+        if script:
+            made.report(Event("step", where, f"{which} {what.name}"))
+            run(made, what, where, script, node=host)
+
+
+def run(made: Lab, what: Injector, where: str, script: str, *, node: str) -> None:
+    hosts = {one.name: one.address for one in made.hosts}
+    known = [f"NODE={node} ADDRESS={hosts[node]} PLANE={hosts[PLANE]} HOSTS='{' '.join(hosts.values())}'"]
+    whole = PRELUDE + "\n".join([*known, "export NODE ADDRESS PLANE HOSTS", script, ""])
+    done = made.exec(where, ["sudo", "sh", "-s"], text=whole, limit=LIMIT)
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip()[-600:]
+        message = f"{what.name} could not be done on {where} (exit status {done.returncode})."
+        raise LabError("lab-fault-failed", message, said or "It said nothing.", "gpustack lab heal")

@@ -1,0 +1,154 @@
+"""A diagnosis for people: what is wrong first, how sure that is, what it rests on, what it broke and what mends it."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from gpustack.config.inventory import Inventory
+from gpustack.doctor.entry import Fault
+from gpustack.doctor.finding import Diagnosis, Drift, Finding, Judged, Unexplained
+from gpustack.doctor.graph import graph
+from gpustack.report.doctor_words import because, cut, first, heading, here, missing, refusals, said, titles, tree
+from gpustack.report.findings import say, witness, wrapped
+from gpustack.report.words import Clean, cleaner, command, count, places
+
+INDENT = 13
+SHOWN = 4
+"""Of what a finding broke and what it is not; all with -v."""
+
+
+def diagnosis(console: Console, found: Diagnosis, *, verbose: bool = False) -> None:
+    clean = cleaner(found.snapshot.inventory)
+    say(console, heading(found))
+    if found.healthy and not found.verdict.notes:
+        told = len(graph().faults) - found.unchecked
+        say(console, f"no fault found: {told} of {len(graph().faults)} faults can be told, and none is there", "green")
+        say(console, "healthy", "green")
+        return
+    for root in found.roots:
+        finding(console, root, clean, found.snapshot.inventory, verbose=verbose)
+    for one in found.unexplained:
+        unexplained(console, one, clean, verbose=verbose)
+    for note in found.verdict.notes:
+        head(console, "NOTE", note.id, (note.where,), "true, and harmless", "dim")
+        paragraph(console, graph()[note.id].title)
+    differing(console, found.drift, clean)
+    closing(console, found, clean)
+
+
+def finding(console: Console, found: Finding, clean: Clean, inventory: Inventory, *, verbose: bool) -> None:
+    fault = graph().faults[found.id]
+    head(console, "ROOT CAUSE", found.id, found.wheres, found.certainty, "bold red")
+    paragraph(console, fault.cause)
+    for other in {one.id: one for one in found.together}.values():
+        paragraph(console, f"together with {other.id} ({graph()[other.id].title}): {found.common}")
+    if found.hides:
+        paragraph(console, f"{count(found.hides, 'check')} need this host; they could hide another cause.")
+    rests(console, found.judged, clean, verbose=verbose)
+    ruled_out(console, found.not_these, clean, verbose=verbose)
+    broke(console, found, verbose=verbose)
+    if found.doubts:
+        names = list(dict.fromkeys(one.id for one in found.doubts))
+        part(console, "unsure", f"{first(names, SHOWN)} could not be told: {because(found.doubts, clean)}", "yellow")
+    remedy(console, fault, inventory, clean)
+    part(console, "more", f"gpustack explain {found.id}", "cyan")
+
+
+def remedy(console: Console, fault: Fault, inventory: Inventory, clean: Clean) -> None:
+    part(console, f"fix ({fault.auto})", f"{fault.fix.do} ({fault.why})")
+    typed(console, [clean(here(line, inventory)) for line in fault.fix.commands])
+
+
+def rests(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: bool) -> None:
+    """What was found, each once with its places; then the commands that said so."""
+    by_text: dict[str, list[Judged]] = {}
+    for one in judged:
+        by_text.setdefault(clean(str(one.told or one.why)), []).append(one)
+    for text, some in by_text.items():
+        where = f"{places([one.where for one in some])}: " if len(by_text) > 1 else ""
+        part(console, "evidence", f"{where}{text}")
+        for seen in some[0].evidence:
+            if verbose:
+                witness(console, seen, clean)
+            else:
+                told = some[0].told
+                typed(console, said(seen, clean, told.found if told else "", console.width - INDENT), "dim")
+
+
+def ruled_out(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: bool) -> None:
+    if judged:
+        texts = [clean(text) for text in refusals(judged)]
+        part(console, "not these", first(texts, len(texts) if verbose else SHOWN))
+
+
+def broke(console: Console, found: Finding, *, verbose: bool) -> None:
+    if not found.breaks:
+        return
+    if verbose and found.chain:
+        part(console, "breaks", "")
+        typed(console, [cut(line, console.width - 4) for line in tree(found.chain)], "", 4)
+    else:
+        part(console, "breaks", first(titles(found.breaks), SHOWN, ", -v"))
+    if found.caused:
+        names = list(dict.fromkeys(one.id for one in found.caused))
+        part(console, "", f"probably caused by it: {first(names, SHOWN)}")
+
+
+def unexplained(console: Console, found: Unexplained, clean: Clean, *, verbose: bool) -> None:
+    head(console, "UNEXPLAINED", found.id, found.wheres, "no cause is confirmed", "bold yellow")
+    paragraph(console, graph()[found.id].title)
+    rests(console, found.judged, clean, verbose=verbose)
+    ruled_out(console, found.not_these, clean, verbose=verbose)
+    if found.breaks:
+        part(console, "breaks", first(titles(found.breaks), SHOWN))
+    if found.suspects:
+        names = list(dict.fromkeys(one.id for one in found.suspects))
+        part(console, "could be", f"{first(names, SHOWN)}, not told: {because(found.suspects, clean)}")
+    part(console, "ask next", found.ask, "cyan")
+
+
+def differing(console: Console, drift: Sequence[Drift], clean: Clean) -> None:
+    if drift:
+        say(console, "\nDIFFERS from the spec, and is no fault of the catalogue", "bold")
+    for one in drift:
+        paragraph(console, f"{one.step}/{one.check}: {clean(str(one.mismatch))} ({places(one.wheres)})")
+
+
+def closing(console: Console, found: Diagnosis, clean: Clean) -> None:
+    inventory = found.snapshot.inventory
+    console.print()
+    if lines := missing(found.unknown, clean):
+        say(console, f"{count(len(found.unknown), 'check')} could not be told: {first(lines, 3)}", "yellow")
+    parts = [count(len(found.roots), "root cause")] if found.roots else []
+    parts += [f"{len(found.unexplained)} unexplained"] if found.unexplained else []
+    parts += [f"{count(len(found.drift), 'difference')} from the spec"] if found.drift else []
+    say(console, ", ".join(parts) or "no root cause found", "bold")
+    if found.roots:
+        typed(console, [f"after the fix: {clean(command('doctor', inventory))}"], "cyan", 0)
+    elif found.drift:
+        typed(console, [f"next: {clean(command('plan', inventory))}"], "cyan", 0)
+
+
+def head(console: Console, kind: str, id: str, wheres: Sequence[str], how: str, style: str) -> None:
+    console.print()
+    line = Text.assemble((kind, style), "  ", (id, "bold"), f"  on {places(wheres)}  ({how})")
+    console.print(line, soft_wrap=True)
+
+
+def paragraph(console: Console, text: str) -> None:
+    for line in wrapped(text, max(console.width - 2, 40)):
+        console.print(Text(f"  {line}"), soft_wrap=True)
+
+
+def part(console: Console, name: str, text: str, style: str = "") -> None:
+    for number, line in enumerate(wrapped(text, max(console.width - INDENT, 40)) or [""]):
+        label = (f"  {name if number == 0 else '':<{INDENT - 2}}", "dim")
+        row = Text.assemble(label, (line, style))
+        row.rstrip()
+        console.print(row, soft_wrap=True)
+
+
+def typed(console: Console, commands: Sequence[str], style: str = "cyan", indent: int = INDENT) -> None:
+    for line in commands:
+        console.print(Text(f"{'':{indent}}{line}", style=style), soft_wrap=True)

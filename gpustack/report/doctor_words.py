@@ -1,0 +1,101 @@
+"""How a diagnosis is put into words: what every form of its report says the same way."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from gpustack.ask.judge import Evidence
+from gpustack.ask.probe import CLUSTER
+from gpustack.config.inventory import Inventory
+from gpustack.doctor.finding import Branch, Diagnosis, Judged
+from gpustack.doctor.graph import graph
+from gpustack.report.words import Clean, command, count, duration, place, places
+
+API = {"confirmed": "API down", "refuted": "API reachable", "unknown": "API not known"}
+
+
+def heading(found: Diagnosis) -> str:
+    """`3 hosts, API reachable, 61 facts, 4.2 s`"""
+    snapshot = found.snapshot
+    api = found.judged.get(("st-apiserver-down", CLUSTER))
+    facts = sum(not answer.lost for answer in snapshot.answers.values())
+    hosts = count(len(snapshot.inventory.hosts), "host")
+    return f"{hosts}, {API[api.outcome if api else 'unknown']}, {count(facts, 'fact')}, {duration(snapshot.took)}"
+
+
+def first(texts: Sequence[str], shown: int, where: str = "") -> str:
+    """The first ones, and how many more there are."""
+    more = len(texts) - shown
+    return ", ".join(texts[:shown]) + (f"  (+{more}{where})" if more > 0 else "")
+
+
+def titles(judged: Iterable[Judged]) -> list[str]:
+    """Each once, with its places."""
+    by_id: dict[str, list[str]] = {}
+    for one in judged:
+        by_id.setdefault(one.id, []).append(one.where)
+    return [titled(id, wheres) for id, wheres in by_id.items()]
+
+
+def titled(id: str, wheres: Sequence[str]) -> str:
+    where = "" if list(wheres) == [CLUSTER] else f" ({places(wheres)})"
+    return f"{graph()[id].title}{where}"
+
+
+def refusals(judged: Iterable[Judged]) -> list[str]:
+    """`id (the value that refuted it)`, each once: those of several hosts by the first."""
+    by_id = {one.id: one for one in reversed(list(judged))}
+    return [f"{one.id} ({one.told})" for one in reversed(by_id.values())]
+
+
+def because(judged: Iterable[Judged], clean: Clean) -> str:
+    """The reasons, each once."""
+    return "; ".join(dict.fromkeys(clean(one.why) for one in judged))
+
+
+def missing(judged: Iterable[Judged], clean: Clean) -> list[str]:
+    """What could not be told, by its reason, the most frequent first."""
+    counted: dict[str, int] = {}
+    for one in judged:
+        why = clean(one.why)
+        counted[why] = counted.get(why, 0) + 1
+    return [f"{why} ({number})" for why, number in sorted(counted.items(), key=lambda pair: -pair[1])]
+
+
+def said(seen: Evidence, clean: Clean, found: str, width: int) -> list[str]:
+    """`host $ command → what it said`: of a script its first line that asks, of an answer the line that tells."""
+    script = [line for line in seen.command.strip().splitlines() if line.strip()] or [""]
+    shown = next((line for line in script if not line.startswith("echo '==")), script[0])
+    asked = f"{place(seen.answer.where)} $ {shown}{' …' if len(script) > 1 else ''}"
+    answered = telling(clean(seen.answer.lost or seen.answer.out or seen.answer.err), found)
+    ended = f"(ended with {seen.answer.rc})" if seen.answer.rc and not seen.answer.lost else ""
+    told = f"→ {answered or ended or '(nothing)'}"
+    if len(asked) + len(told) + 1 <= width:
+        return [f"{asked} {told}"]
+    return [cut(asked, width), cut(f"  {told}", width)]
+
+
+def telling(text: str, found: str) -> str:
+    """The first line that has a word of what was found, else the first that is no heading of ours."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("== ")]
+    words = [word for word in found.replace(",", " ").split() if any(char.isalnum() for char in word)]
+    return next((line for word in words for line in lines if word in line.split()), lines[0] if lines else "")
+
+
+def here(line: str, inventory: Inventory) -> str:
+    """A command of the catalogue, on the same hosts."""
+    verb, _, rest = line.removeprefix("gpustack ").partition(" ")
+    if not line.startswith("gpustack ") or verb == "explain":
+        return line
+    return command(f"{verb} {rest}".strip(), inventory)
+
+
+def cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def tree(branch: Branch, depth: int = 0) -> Iterator[str]:
+    """From the root to what was seen, further in with each step."""
+    entry = graph()[branch.id]
+    where = "" if branch.wheres == (CLUSTER,) else f" ({places(branch.wheres)})"
+    yield f"{'   ' * (depth - 1)}{'└─ ' if depth else ''}{branch.id}: {entry.title}{where}"
+    for below in branch.branches:
+        yield from tree(below, depth + 1)

@@ -1,0 +1,61 @@
+"""`make accuracy`: how often `gpustack doctor` names exactly what was broken, on a lab that is converged and healthy.
+
+    python -m scripts.accuracy [--only FAULT …] [--pairs N --seed S] [--shard I/N] [--fresh] [--lab NAME] [--keep]
+
+Each case: heal, break, wait until it shows, take a snapshot, let doctor judge it, compare the set of roots with the set
+of what was broken, heal, and see that doctor calls it healthy; where it does not, the lab goes back to its snapshot.
+Results are kept with the code that they were made by, and only what changed runs again. The table is written to
+docs/accuracy.md, what each fault makes different in the answers to tests/snapshots/.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+
+from gpustack import lab
+from scripts.accuracy import cases, results, stage, table
+
+
+def main() -> int:
+    told = arguments()
+    wanted = cases.chosen(only=told.only, pairs=told.pairs, seed=told.seed, shard=told.shard)
+    kept = results.read()
+    made = stage.ready(told.lab)
+    try:
+        play(made, wanted, kept, fresh=told.fresh)
+    finally:
+        if not told.keep:
+            made.kill()
+    table.write([kept[case.name] for case in cases.all_of(told.pairs, told.seed) if case.name in kept])
+    return 0 if all(kept[case.name].exact for case in wanted) else 1
+
+
+def play(made: lab.Lab, wanted: Sequence[cases.Case], kept: dict[str, results.Result], *, fresh: bool) -> None:
+    for number, case in enumerate(wanted, 1):
+        key = results.code(case)
+        if not fresh and case.name in kept and kept[case.name].code == key:
+            continue
+        started = time.monotonic()
+        kept[case.name] = stage.play(made, case, key)
+        results.write(kept)
+        told_of = kept[case.name]
+        mark = "exact" if told_of.exact else "NOT exact"
+        said = f"{number}/{len(wanted)} {case.name}: {mark}: {', '.join(told_of.found) or 'nothing'}"
+        sys.stderr.write(f"{said} ({time.monotonic() - started:.0f} s)\n")
+
+
+def arguments() -> argparse.Namespace:
+    asked = argparse.ArgumentParser(prog="python -m scripts.accuracy", description=(__doc__ or "").splitlines()[0])
+    asked.add_argument("--only", action="append", default=[], metavar="FAULT", help="only these")
+    asked.add_argument("--pairs", type=int, default=0, metavar="N", help="N random pairs instead of single faults")
+    asked.add_argument("--seed", type=int, default=1, metavar="S", help="of the random pairs")
+    asked.add_argument("--shard", default="1/1", metavar="I/N", help="only the I-th of N parts")
+    asked.add_argument("--fresh", action="store_true", help="also what has a result by this code")
+    asked.add_argument("--lab", default="accuracy", metavar="NAME", help="name of the lab; it is made where it is not")
+    asked.add_argument("--keep", action="store_true", help="leave the lab up")
+    return asked.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""What was found, kept with the code that found it."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+from platformdirs import user_state_path
+
+from scripts.accuracy.cases import Case
+
+ROOT = Path(__file__).parents[2]
+# What a verdict comes from; a change of anything else repeats nothing.
+ROOMS = ("gpustack/ask", "gpustack/doctor", "gpustack/probes", "gpustack/steps")
+
+
+@dataclass(frozen=True)
+class Result:
+    """`faults` were made, `found` are the ids of all roots; `seconds` to ask and judge; `told` what the first root
+    rests on; `folded` how much it explains; `unexplained` ids; `healed`: whether undoing it left a healthy cluster."""
+
+    name: str
+    faults: list[str]
+    found: list[str]
+    seconds: float
+    told: str
+    folded: int
+    unexplained: list[str]
+    healed: bool
+    code: str
+
+    @property
+    def exact(self) -> bool:
+        return sorted(self.found) == sorted(self.faults)
+
+
+def path() -> Path:
+    return user_state_path("gpustack") / "accuracy.json"
+
+
+def read() -> dict[str, Result]:
+    return {one["name"]: Result(**one) for one in json.loads(path().read_text())} if path().exists() else {}
+
+
+def write(kept: dict[str, Result]) -> None:
+    fresh = path().with_suffix(".new")
+    fresh.parent.mkdir(parents=True, exist_ok=True)
+    fresh.write_text(json.dumps([asdict(one) for one in kept.values()], indent=1))
+    fresh.replace(path())
+
+
+def code(case: Case) -> str:
+    """Sixteen hex digits of the rooms that judge, and of how it was made."""
+    return hashlib.sha256((rooms() + repr(case)).encode()).hexdigest()[:16]
+
+
+@cache
+def rooms() -> str:
+    found = hashlib.sha256()
+    for room in ROOMS:
+        for file in sorted((ROOT / room).rglob("*")):
+            if file.suffix in {".py", ".yaml"}:
+                found.update(file.read_bytes())
+    return found.hexdigest()

@@ -1,0 +1,108 @@
+"""The lab of a run: brought up, installed, saved; broken, asked, healed."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from gpustack import lab
+from gpustack.errors import LabError
+from gpustack.lab.faults import broken, inject
+from scripts.accuracy import snapshots
+from scripts.accuracy.cases import Case
+from scripts.accuracy.results import Result
+
+GPUSTACK = [sys.executable, "-m", "gpustack.cli.app"]
+SAVED = "healthy"
+CALM = 300.0
+
+
+def typed(*words: str | Path, codes: tuple[int, ...] = (0,), limit: float = 1800) -> str:
+    done = subprocess.run(
+        [*GPUSTACK, *map(str, words)],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+        timeout=limit,
+    )
+    if done.returncode not in codes:
+        sys.exit(f"gpustack {' '.join(map(str, words))} ended with {done.returncode}\n{done.stderr}{done.stdout}")
+    return done.stdout
+
+
+def ready(name: str) -> lab.Lab:
+    """The lab, healthy; it is made where it is not there."""
+    try:
+        made = lab.find(name)
+    except LabError:
+        bundle = typed("bundle", "build", "--quiet").strip()
+        typed("lab", "up", "--name", name, "--os", "debian-12,debian-13", "--gpus", "2", "--mirror", bundle)
+        made = lab.find(name)
+        typed("install", "-i", made.inventory, "--yes")
+        if not calm(made):
+            sys.exit("The cluster was installed, and doctor does not call it healthy: gpustack doctor -v")
+        made.save(SAVED)
+    healed(made)
+    if not snapshots.healthy(made).exists():
+        snapshots.keep_healthy(made, asked(made)[2])
+    return made
+
+
+def asked(made: lab.Lab) -> tuple[dict[str, Any], float, Path]:
+    """What doctor says, in how many seconds from the first question on, and the recording that it judged."""
+    recording = made.record.state / "accuracy.jsonl"
+    recording.unlink(missing_ok=True)
+    started = time.monotonic()
+    typed("snapshot", "-i", made.inventory, "--out", recording, "--quiet")
+    said = typed("doctor", "--from", recording, "-o", "json", codes=(0, 1, 8), limit=120)
+    return json.loads(said), time.monotonic() - started, recording
+
+
+def calm(made: lab.Lab) -> bool:
+    until = time.monotonic() + CALM
+    while time.monotonic() < until:
+        if asked(made)[0]["healthy"]:
+            return True
+        time.sleep(5)
+    return False
+
+
+def healed(made: lab.Lab) -> bool:
+    """Whether undoing everything was enough. Where it was not, the lab is what it was when it was saved."""
+    try:
+        inject.heal(made)
+    except LabError as error:
+        sys.stderr.write(f"{error.message} {error.why}\n")
+    if not broken.read(made.record) and calm(made):
+        return True
+    made.restore(SAVED)
+    if not calm(made):
+        sys.exit("The saved lab is not healthy any more: gpustack doctor -v")
+    return False
+
+
+def play(made: lab.Lab, case: Case, code: str) -> Result:
+    for one in case.injectors:
+        inject.give(made, one.name)
+    said, seconds, recording = asked(made)
+    roots = said["roots"]
+    # What comes from the same act as a root is part of it; where that was broken on purpose, it was named.
+    beside = {one["id"] for root in roots for one in root["together"]} & set(case.faults)
+    found = sorted({root["id"] for root in roots} | beside)
+    snapshots.keep(made, case, recording)
+    first = roots[0]["judged"][0] if roots and roots[0]["judged"] else {}
+    told = f"{first['what']}: {first['found']}" if first else ""
+    return Result(
+        case.name,
+        list(case.faults),
+        found,
+        round(seconds, 1),
+        told,
+        sum(len(root["breaks"]) for root in roots),
+        [one["id"] for one in said["unexplained"]],
+        healed(made),
+        code,
+    )

@@ -1,0 +1,158 @@
+"""The catalogue, its checks and their ids hold together: every id resolves, each is told once or stands in the table of
+those that cannot be told yet, and what a text advises is there."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.main import get_command
+
+from gpustack.cli.app import app
+from gpustack.doctor.catalogue import FOLDER, LAYERS
+from gpustack.doctor.entry import Fault, State
+from gpustack.doctor.graph import graph
+from gpustack.doctor.tells import guard_of, registry
+from gpustack.report.pages import checks, contents, error_pages, explain
+from gpustack.steps import STEPS
+
+UNIT = Path(__file__).parents[1] / "unit" / "doctor"
+UNTOLD: dict[str, dict[str, str]] = {
+    path.stem: yaml.safe_load(path.read_text()) or {} for path in sorted((UNIT / "untold").glob("*.yaml"))
+}
+FAULTS, STATES = graph().faults, graph().states
+ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+every_fault = pytest.mark.parametrize("fault", FAULTS.values(), ids=list(FAULTS))
+
+
+def guards() -> set[str]:
+    return {guard_of(fault.id) for fault in FAULTS.values() if fault.guard}
+
+
+def conditions() -> set[str]:
+    return {edge.id for edge in graph().edges if edge.condition}
+
+
+def test_every_file_is_read() -> None:
+    assert sorted(path.stem for path in FOLDER.glob("*.yaml")) == sorted(LAYERS)
+
+
+def test_the_catalogue_is_whole() -> None:
+    edges = sum(1 for _ in graph().edges)
+    found = (len(FAULTS), len(STATES), edges, len(guards()), len(conditions()))
+    assert all(one >= least for one, least in zip(found, (157, 39, 405, 15, 30), strict=True)), found
+
+
+@every_fault
+def test_a_fault_has_its_form(fault: Fault) -> None:
+    assert ID.fullmatch(fault.id)
+    assert 0 < len(fault.title) <= 60
+    assert not fault.title.endswith(".")
+    assert fault.cause.endswith(".")
+    assert fault.evidence
+    assert fault.symptoms
+    assert fault.fix.do.endswith(".")
+    assert not fault.alias_of or (fault.alias_of in STATES and fault.role == "pointer")
+
+
+@every_fault
+def test_a_remedy_is_one_that_a_machine_can_do(fault: Fault) -> None:
+    if fault.auto == "safe":
+        assert fault.remedy, "safe without a machine remedy"
+    if fault.remedy:
+        assert fault.auto != "no"
+        assert fault.remedy.kind in ("step", "unit", "rollout", "sysctl", "drop_in", "apt")
+        assert not fault.remedy.step or fault.remedy.step in {step.id for step in STEPS}
+
+
+@pytest.mark.parametrize("state", STATES.values(), ids=list(STATES))
+def test_a_state_has_its_form(state: State) -> None:
+    assert state.id.startswith("st-")
+    assert 0 < len(state.title) <= 60
+    assert state.means.endswith(".")
+
+
+def test_every_check_tells_something_of_the_catalogue() -> None:
+    assert set(registry().tellers) - {*FAULTS, *STATES, *guards(), *conditions()} == set()
+
+
+def test_every_pair_is_there_and_is_used() -> None:
+    assert {edge.pairs for edge in graph().edges if edge.pairs} == set(registry().pairs)
+
+
+def test_pairs_join_hosts() -> None:
+    odd = [
+        edge.id
+        for edge in graph().edges
+        if edge.pairs and {graph()[edge.cause].scope, graph()[edge.effect].scope} != {"host"}
+    ]
+    assert odd == []
+
+
+def test_a_fault_of_a_step_has_no_second_check_and_its_scope() -> None:
+    steps = {name: step for name, (step, _) in checks().items()}
+    told = {fault.id: fault.told_by for fault in FAULTS.values() if fault.told_by}
+    assert set(told.values()) <= set(steps)
+    assert set(told) & set(registry().tellers) == set()
+    assert [id for id, by in told.items() if steps[by].scope != FAULTS[id].scope] == []
+
+
+def test_faults_that_steps_name_are_in_the_catalogue_and_refuted_by_the_same_check() -> None:
+    folder = Path(__file__).parents[2] / "gpustack" / "steps"
+    named = {id for path in folder.glob("*.py") for id in re.findall(r'fault="([^"]+)"', path.read_text())}
+    assert named == {fault.id for fault in FAULTS.values() if fault.told_by}
+
+
+def wanted() -> Iterator[str]:
+    yield from (id for id, fault in FAULTS.items() if not fault.told_by and not fault.alias_of)
+    yield from STATES
+    yield from sorted(guards() | conditions())
+
+
+def test_what_is_not_told_yet_stands_in_the_table_with_its_reason() -> None:
+    """An entry that gets its check leaves the table; one without either is forgotten."""
+    listed = {id for table in UNTOLD.values() for id in table}
+    assert sorted(set(wanted()) - set(registry().tellers)) == sorted(listed)
+    assert all(why.strip() for table in UNTOLD.values() for why in table.values())
+
+
+def test_checks_have_probes_that_their_registration_names() -> None:
+    """Those that read the snapshot's reach alone have none."""
+    bare = {id for id, teller in registry().tellers.items() if not teller.probes}
+    assert bare == {"host-ssh-unreachable", "host-sudo-password", "st-host-unmanaged"}
+
+
+@pytest.mark.parametrize("id", [*FAULTS, *STATES])
+def test_every_entry_has_its_page(id: str) -> None:
+    said = explain(id)
+    assert f"{id}: " in said
+    assert graph()[id].title in said
+
+
+def test_the_list_of_pages_has_them() -> None:
+    assert all(f"  {id}\n" in contents() or f"  {id}  " in contents() for id in (*FAULTS, *STATES))
+
+
+@every_fault
+def test_commands_of_ours_that_are_advised_exist(fault: Fault) -> None:
+    verbs = set(get_command(app).commands)  # type: ignore[attr-defined]
+    pages = {*FAULTS, *STATES, *checks(), *error_pages(), *(step.id for step in STEPS)}
+    for line in (*fault.fix.commands, *([fault.fix.do] if "gpustack" in fault.fix.do else [])):
+        for verb, rest in re.findall(r"\bgpustack ([a-z]+)((?: [^ ]+)*)", line):
+            if line == fault.fix.do and verb not in verbs:
+                continue  # a sentence about gpustack
+            assert verb in verbs, line
+            if verb == "explain":
+                assert rest.strip() in pages, line
+            if match := re.search(r"--only ([\w,-]+)", rest):
+                assert set(match[1].split(",")) <= {step.id for step in STEPS}, line
+
+
+def test_the_tables_of_tests_know_the_catalogue() -> None:
+    cases = yaml.safe_load((UNIT / "discriminators.yaml").read_text())
+    assert {one["state"] for one in cases} <= set(STATES)
+    points = {id for one in cases for case in one["cases"] for id in case["points"]}
+    assert points <= {*FAULTS, *STATES}
+    matrix = yaml.safe_load((UNIT / "probe_matrix.yaml").read_text())
+    assert all(len(row) == len(table["columns"]) for table in matrix.values() for row in table["rows"])

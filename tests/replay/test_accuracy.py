@@ -1,0 +1,30 @@
+"""Every fault that was once played on a lab, judged again from what its hosts answered: doctor names exactly it."""
+
+from pathlib import Path
+
+import pytest
+
+from gpustack.ask.recording import read
+from gpustack.doctor.diagnose import diagnose
+from scripts.accuracy.snapshots import whole
+
+FOLDER = Path(__file__).parents[1] / "snapshots"
+HEALTHY = sorted(FOLDER.glob("healthy-*.jsonl"))
+FIXTURES = [path for path in sorted(FOLDER.glob("*.jsonl")) if path not in HEALTHY]
+
+
+@pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
+def test_a_healthy_cluster_has_no_finding(path: Path) -> None:
+    found = diagnose(read(path))
+    assert [one.id for one in found.verdict.roots] == []
+    assert found.verdict.unexplained == ()
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+def test_exactly_what_was_broken_is_named(path: Path, tmp_path: Path) -> None:
+    recording = tmp_path / "recording.jsonl"
+    recording.write_text(whole(path))
+    found = diagnose(read(recording)).verdict.roots
+    wanted = {part.partition("--")[0] for part in path.stem.split("+")}
+    beside = {one.id for root in found for one in root.together} & wanted
+    assert {one.id for one in found} | beside == wanted

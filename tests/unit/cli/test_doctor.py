@@ -1,0 +1,71 @@
+"""`doctor`: from hosts and from a recording, in each form, with its exit status."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from gpustack.ask.recording import write
+from gpustack.ask.snapshot import Snapshot
+from gpustack.cli import wiring
+from gpustack.cli.app import app
+from tests.unit.steps import recorded_hosts as hosts
+from tests.unit.steps.recorded_cluster import recorded
+
+runner = CliRunner()
+OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
+
+
+@pytest.fixture
+def broken() -> Snapshot:
+    return hosts.snapshot({("kernel.sysctls", "h1"): OFF}, {})
+
+
+@pytest.fixture
+def recording(broken: Snapshot, tmp_path: Path) -> str:
+    write(broken, tmp_path / "s.jsonl")
+    return str(tmp_path / "s.jsonl")
+
+
+def roots(said: str) -> list[tuple[str, list[str]]]:
+    return [(root["id"], root["wheres"]) for root in json.loads(said)["roots"]]
+
+
+def test_a_recording_is_diagnosed(recording: str) -> None:
+    result = runner.invoke(app, ["doctor", "--quiet", "--from", recording])
+    assert result.exit_code == 1
+    assert "ROOT CAUSE  host-ip-forward-off  on h1" in result.stdout
+
+
+def test_hosts_give_the_same_verdict_as_their_recording(
+    broken: Snapshot, recording: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gpustack.ask import gather
+
+    asked: list[Any] = []
+
+    def answered(inventory: Any, probes: Any, **_: Any) -> Snapshot:
+        asked.extend(probes)
+        return broken
+
+    monkeypatch.setattr(wiring, "opened", lambda *_, **__: broken.inventory)
+    monkeypatch.setattr(gather, "gather", answered)
+    live = runner.invoke(app, ["doctor", "--quiet", "-o", "json"])
+    replayed = runner.invoke(app, ["doctor", "--quiet", "-o", "json", "--from", recording])
+    assert roots(live.stdout) == roots(replayed.stdout) == [("host-ip-forward-off", ["h1"])]
+    assert {"kernel.sysctls", "service-monitors.found"} <= {probe.id for probe in asked}
+
+
+def test_junit(recording: str) -> None:
+    result = runner.invoke(app, ["doctor", "--quiet", "-o", "junit", "--from", recording])
+    assert result.stdout.startswith("<?xml")
+    assert result.exit_code == 1
+
+
+def test_what_is_explained_has_an_address() -> None:
+    assert runner.invoke(app, ["explain", "host-ip-forward-off"]).stdout.startswith("host-ip-forward-off: ")
+    assert runner.invoke(app, ["explain", "st-node-notready"]).stdout.startswith("st-node-notready: ")
+    both = runner.invoke(app, ["explain", "host-ssh-unreachable"]).stdout
+    assert both.count("host-ssh-unreachable: ") == 2

@@ -1,0 +1,30 @@
+"""What the running daemon serves."""
+
+from dataclasses import replace
+
+from tests.unit.doctor.checks.asking import on_host, told
+from tests.unit.steps.recorded_cluster import recorded, said
+
+SILENT = said("containerd.runtime", "", 1)
+
+
+def test_cri_that_is_turned_off() -> None:
+    assert told(on_host("containerd-cri-disabled", {})) == ("refuted", "answers")
+    vendor = {"containerd.runtime": SILENT, "containerd.configuration": recorded("containerd.configuration", "vendor")}
+    assert told(on_host("containerd-cri-disabled", vendor)) == (
+        "confirmed", "does not answer: turned off by disabled_plugins in config.toml",
+    )  # fmt: skip
+    failed = on_host("containerd-cri-disabled", {"containerd.runtime": SILENT})
+    assert told(failed) == ("confirmed", "does not answer: it failed to load")
+    assert on_host("st-runtime-down", {"containerd.runtime": SILENT}).outcome == "confirmed"
+
+
+def test_containerd_that_does_not_run_is_another_fault_and_not_applicable_without_it() -> None:
+    stopped = recorded("units.services", "prepared-debian-12")
+    first, rest = stopped.out.split("\n\n", 1)
+    down = replace(stopped, out=first.replace("ActiveState=active", "ActiveState=inactive") + "\n\n" + rest)
+    answers = {"units.services": down, "containerd.runtime": SILENT}
+    assert on_host("containerd-not-running", answers).outcome == "confirmed"
+    assert told(on_host("containerd-cri-disabled", answers)) == ("refuted", "not active")
+    gone = replace(stopped, out=first.replace("LoadState=loaded", "LoadState=not-found") + "\n\n" + rest)
+    assert told(on_host("containerd-not-running", {"units.services": gone})) == ("refuted", "not installed")

@@ -1,0 +1,40 @@
+"""What the kernel tells: sysctls and modules by their effect."""
+
+from gpustack.ask.probe import Answer
+from tests.unit.doctor.checks.asking import on_host, told
+from tests.unit.steps.recorded_cluster import recorded, said
+
+Edit = tuple[str, str]
+ON, OFF = "net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"
+
+
+def sysctls(*edits: Edit) -> dict[str, Answer]:
+    return {"kernel.sysctls": recorded("kernel.sysctls", "prepared-debian-12", *edits)}
+
+
+def test_ip_forward_is_told_with_the_file_that_sets_it() -> None:
+    assert told(on_host("host-ip-forward-off", {}))[0] == "refuted"
+    outcome, found = told(on_host("host-ip-forward-off", sysctls((ON, OFF))))
+    assert outcome == "confirmed"
+    assert found.startswith("0 (/etc/sysctl.d/90-gpustack.conf sets ")
+
+
+def test_an_answer_that_is_missing_neither_confirms_nor_refutes() -> None:
+    assert on_host("host-ip-forward-off", {"kernel.sysctls": said("kernel.sysctls", "", 1)}).outcome == "unknown"
+    gone = on_host("host-ip-forward-off", {"kernel.sysctls": Answer("kernel.sysctls", "h1", -1, "", lost="it hung")})
+    assert told(gone) == ("unknown", "it hung")
+
+
+def test_bridged_packets() -> None:
+    key = "net.bridge.bridge-nf-call-iptables"
+    assert told(on_host("bridge-nf-call-off", {}))[0] == "refuted"
+    assert on_host("bridge-nf-call-off", sysctls((f"{key} 1", f"{key} 0"))).outcome == "confirmed"
+    assert told(on_host("bridge-nf-call-off", {"kernel.sysctls": recorded("kernel.sysctls", "no-bridge")})) == (
+        "refuted", "nothing",
+    )  # fmt: skip
+
+
+def test_br_netfilter_is_told_by_its_effect() -> None:
+    assert told(on_host("flannel-br-netfilter-missing", {})) == ("refuted", "working")
+    without = recorded("kernel.modules", "prepared-debian-12", ("overlay\nbr_netfilter", "overlay"))
+    assert told(on_host("flannel-br-netfilter-missing", {"kernel.modules": without})) == ("confirmed", "not working")

@@ -1,0 +1,32 @@
+"""Hosts that cannot be asked: which of both faults it is, and that nobody is guessed at."""
+
+from dataclasses import replace
+
+import pytest
+
+from gpustack.ask.snapshot import Reach
+from tests.unit.doctor.checks.asking import asked, told
+from tests.unit.steps import recorded_hosts as hosts
+
+
+@pytest.mark.parametrize(
+    ("reference", "ssh", "sudo"),
+    [
+        ("", "refuted", "refuted"),
+        ("host-ssh-unreachable", "confirmed", "unknown"),
+        ("host-key-unknown", "confirmed", "unknown"),
+        ("host-sudo-password", "refuted", "confirmed"),
+        ("host-no-sudo", "refuted", "confirmed"),
+    ],
+)
+def test_a_host_that_cannot_be_asked(reference: str, ssh: str, sudo: str) -> None:
+    before = hosts.snapshot({}, {})
+    here = replace(before, reach={**before.reach, "h1": Reach("h1", reference, "it said so")})
+    assert asked("host-ssh-unreachable", here).outcome == ssh
+    assert asked("host-sudo-password", here).outcome == sudo
+    assert asked("st-host-unmanaged", here).outcome == ("confirmed" if reference else "refuted")
+
+
+def test_a_host_that_nobody_asked_is_unknown() -> None:
+    here = replace(hosts.snapshot({}, {}), reach={})
+    assert told(asked("host-ssh-unreachable", here)) == ("unknown", "h1 was not asked")

@@ -1,0 +1,39 @@
+"""What Prometheus is told to watch."""
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER
+from tests.unit.doctor.checks.asking import asked, told
+from tests.unit.steps import recorded_hosts as hosts
+from tests.unit.steps.recorded_cluster import recorded
+
+
+@pytest.mark.parametrize(
+    ("prometheus", "monitors", "outcome"),
+    [
+        ("all", "exporter", "refuted"),
+        ("of-the-release", "exporter", "confirmed"),
+        ("of-the-release", "none", "refuted"),
+        ("absent", "exporter", "confirmed"),
+        ("none", "exporter", "refuted"),
+        ("no-such-kind", "no-such-kind", "refuted"),
+        ("expressions", "exporter", "unknown"),
+        ("refused", "exporter", "unknown"),
+    ],
+)
+def test_monitors_that_prometheus_does_not_take(prometheus: str, monitors: str, outcome: str) -> None:
+    answers = {
+        ("service-monitors.selectors", CLUSTER): recorded("service-monitors.selectors", prometheus),
+        ("service-monitors.found", CLUSTER): recorded("service-monitors.found", monitors),
+    }
+    here = hosts.snapshot(answers, {})
+    assert asked("mon-selector-nil-uses-helm-values", here, CLUSTER).outcome == outcome
+
+
+def test_what_the_selector_wants_is_said() -> None:
+    answers = {
+        ("service-monitors.selectors", CLUSTER): recorded("service-monitors.selectors", "of-the-release"),
+        ("service-monitors.found", CLUSTER): recorded("service-monitors.found", "bare"),
+    }
+    found = asked("mon-selector-nil-uses-helm-values", hosts.snapshot(answers, {}), CLUSTER)
+    assert told(found)[1] == "monitoring-prometheus wants release=monitoring; gpustack-dcgm does not have that"

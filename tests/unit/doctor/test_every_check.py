@@ -1,0 +1,66 @@
+"""What every check keeps to, whoever writes it, on worlds of recorded answers in which all steps hold: none confirms a
+fault, none reads a probe that its registration does not name, and none can tell anything once an answer of its own
+place that it read is lost. (Another host that cannot tell is judged for that itself.)
+"""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.doctor.diagnose import judge, wheres
+from gpustack.doctor.finding import Judged
+from gpustack.doctor.graph import graph
+from gpustack.doctor.tells import registry
+from tests.unit.hostile.worlds import places
+
+TELLERS = registry().tellers
+every_check = pytest.mark.parametrize("id", list(TELLERS))
+
+
+@cache
+def worlds() -> list[Snapshot]:
+    return list({id(place.snapshot): place.snapshot for place in places()}.values())
+
+
+def told(id: str) -> list[tuple[Snapshot, Judged]]:
+    return [
+        (snapshot, judge(TELLERS[id], View(snapshot, where)))
+        for snapshot in worlds()
+        for where in wheres(graph(), id, snapshot)
+    ]
+
+
+@every_check
+def test_no_fault_is_confirmed_where_all_steps_hold(id: str) -> None:
+    if id in graph().faults:
+        assert [one for _, one in told(id) if one.outcome == "confirmed"] == []
+
+
+@every_check
+def test_it_reads_what_its_registration_names(id: str) -> None:
+    read = {seen.answer.probe for _, one in told(id) for seen in one.evidence}
+    assert read <= {probe.id for probe in TELLERS[id].probes}
+
+
+@every_check
+def test_it_cannot_tell_without_an_answer_that_it_read(id: str) -> None:
+    for snapshot, one in told(id):
+        if one.outcome == "unknown":
+            continue
+        for seen in (seen for seen in one.evidence if one.where in (seen.where, CLUSTER)):
+            lost = {key: answer for key, answer in snapshot.answers.items() if answer is not seen.answer}
+            less = replace(snapshot, answers=lost, parsed={})
+            assert judge(TELLERS[id], View(less, one.where)).outcome == "unknown", seen.answer.probe
+
+
+@every_check
+def test_it_says_in_words_what_it_found(id: str) -> None:
+    for _, one in told(id):
+        if one.told:
+            assert one.told.what
+            assert one.told.found
+            assert one.told.expected or not one.told.confirmed

@@ -1,0 +1,72 @@
+"""What the graph refuses, and what is above and below."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpustack.doctor.catalogue import layer
+from gpustack.doctor.entry import Edge, Group, Layer, Remedy
+from gpustack.doctor.graph import joined
+from tests.unit.doctor.graphs import entry, fault, graph
+
+
+def test_above_and_below() -> None:
+    known = graph(["a -> b", "b -> st-c", "x -> st-c"])
+    assert known.ancestors("st-c") == {"a", "b", "x"}
+    assert known.descendants("a") == {"b", "st-c"}
+    assert known.order.index("a") < known.order.index("b") < known.order.index("st-c")
+    assert {edge.id for edge in known.edges} == {"a -> b", "b -> st-c", "x -> st-c"}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"edges": (Edge("a", "nobody"),)}, "a -> nobody: unknown id"),
+        ({"edges": (Edge("a", "b"), Edge("a", "b"))}, "a -> b: there twice"),
+        ({"edges": (Edge("a", "b"), Edge("b", "a"))}, "a cycle"),
+        ({"faults": (fault("a"), fault("a"))}, "a: there twice"),
+        ({"groups": (Group(("a", "nobody"), "one act"),)}, "one act: unknown id"),
+        ({"odd": ("a -> b",)}, "a -> b: not a conditional edge"),
+    ],
+)
+def test_what_is_refused(wrong: dict[str, Any], said: str) -> None:
+    whole: dict[str, Any] = {"faults": (fault("a"), fault("b")), "states": (), "edges": (), "groups": ()}
+    with pytest.raises(ValueError, match=said):
+        joined([Layer("host", **{**whole, **wrong})])
+
+
+def test_a_guard_belongs_to_a_conditional_fault_alone() -> None:
+    bare = replace(fault("a", "conditional"), guard="")
+    with pytest.raises(ValueError, match="a: guard"):
+        joined([Layer("host", (bare,), (), (), ())])
+
+
+def test_files_are_joined() -> None:
+    one, two = entry("a"), entry("b")
+    files = [Layer("host", (one,), (), (Edge("a", "b"),), ()), Layer("cni", (two,), (), (), ())]  # type: ignore[arg-type]
+    assert joined(files).descendants("a") == {"b"}
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({"fault": []}, "unknown keys"),
+        ({"faults": [{"id": "a"}]}, "missing|required"),
+        ({"graph": ["a -> b?"]}, "no condition"),
+    ],
+)
+def test_a_file_of_another_form_is_refused(said: dict[str, Any], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        layer("host", said)
+
+
+def test_conditions_and_pairs_without_their_edge_are_told() -> None:
+    said = {"graph": ["a -> b"], "graph_conditions": {"a -> b": "it is so"}, "graph_pairs": {"a -> c": "every-host"}}
+    assert layer("host", said).odd == ("a -> b", "a -> c")
+
+
+def test_a_remedy_is_one_thing() -> None:
+    assert Remedy(step="prereqs").kind == "step"
+    with pytest.raises(ValueError, match="values to unpack"):
+        _ = Remedy(step="prereqs", sysctl={"net.ipv4.ip_forward": "1"}).kind

@@ -1,0 +1,71 @@
+"""The doctor in front of answers that are none: nothing falls over, and garbage neither confirms nor refutes."""
+
+from dataclasses import replace
+from functools import cache
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.doctor.diagnose import diagnose, judge, wheres
+from gpustack.doctor.finding import Judged
+from gpustack.doctor.graph import graph
+from gpustack.doctor.tells import registry
+from tests.unit.hostile.answers import ALL, GARBAGE, spoiled
+from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
+from tests.unit.hostile.worlds import places
+
+pytestmark = pytest.mark.timeout(LIMIT)
+Asked = tuple[str, str]
+# Where anything but `ok` is a way of not being ready: states, never roots.
+ANYTHING_ELSE = {"kube.readyz", "kubelet.health"}
+
+
+@cache
+def worlds() -> list[Snapshot]:
+    return list({id(place.snapshot): place.snapshot for place in places()}.values())
+
+
+def told(snapshot: Snapshot) -> dict[tuple[str, str], Judged]:
+    tellers = registry().tellers.values()
+    found = [judge(one, View(snapshot, where)) for one in tellers for where in wheres(graph(), one.id, snapshot)]
+    return {one.place: one for one in found}
+
+
+def read(found: Judged) -> set[Asked]:
+    return {(seen.answer.probe, seen.answer.where) for seen in found.evidence}
+
+
+def asked(snapshot: Snapshot) -> list[Asked]:
+    known = {probe.id for probe in registry().probes}
+    return sorted(key for key in snapshot.answers if key[0] in known)
+
+
+def one_spoiled(random: Random, *, garbage: bool) -> tuple[Snapshot, Snapshot, Asked]:
+    before = random.choice(worlds())
+    key = random.choice(asked(before))
+    answer = before.answers[key]
+    bad = replace(answer, out=spoiled(random, answer.out, GARBAGE if garbage else ALL, 1 if garbage else 3))
+    return before, replace(before, answers={**before.answers, key: bad}, parsed={}), key
+
+
+@settings(STEP_CASES)
+@given(seed=SEED)
+def test_garbage_neither_confirms_nor_refutes(seed: int) -> None:
+    before, after, key = one_spoiled(Random(seed), garbage=True)
+    probe = next(probe for probe in registry().probes if probe.id == key[0])
+    for one in told(after).values():
+        if key not in read(one) or one.outcome == "unknown":
+            continue
+        if one.outcome == "refuted" or key[0] not in ANYTHING_ELSE:
+            assert after.fact(probe, key[1]) == before.fact(probe, key[1])
+
+
+@settings(STEP_CASES)
+@given(seed=SEED)
+def test_whatever_is_said_there_is_a_diagnosis(seed: int) -> None:
+    _, after, _ = one_spoiled(Random(seed), garbage=False)
+    for one in diagnose(after).judged.values():
+        assert bool(one.why) == (one.outcome == "unknown")

@@ -1,0 +1,117 @@
+"""Faults of a lab: what is run where, what is remembered, and what is refused."""
+
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from gpustack.doctor.graph import graph
+from gpustack.errors import LabError
+from gpustack.lab import Lab
+from gpustack.lab.faults import broken, inject
+from gpustack.lab.faults.entries import find, injectors
+from tests.unit.lab.records import record
+
+FAULT, SECOND = "host-ip-forward-off/live", "containerd-not-running"
+
+
+@dataclass(frozen=True)
+class Fake(Lab):
+    """Keeps what it was to run; `fails` are words of scripts that do not work."""
+
+    ran: list[tuple[str, str]] = field(default_factory=list)
+    fails: list[str] = field(default_factory=list)
+
+    def exec(
+        self, host: str, argv: Sequence[str], *, text: str = "", limit: float = 600.0
+    ) -> "subprocess.CompletedProcess[str]":
+        self.ran.append((host, text))
+        code = int(any(word in text for word in self.fails))
+        return subprocess.CompletedProcess(list(argv), code, "", "it did not work\n")
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Fake:
+    (tmp_path / "state").mkdir()
+    return Fake(record(tmp_path / "state"))
+
+
+def words(made: Fake) -> list[tuple[str, str]]:
+    """Host and the last line of each script."""
+    return [(host, text.strip().splitlines()[-1]) for host, text in made.ran]
+
+
+def test_each_is_of_the_catalogue_and_can_be_undone() -> None:
+    assert {one.fault for one in injectors().values()} <= set(graph().faults)
+    for one in injectors().values():
+        assert any("break" in part for part in (one.host, one.plane, one.gpu)), one.name
+        assert any("heal" in part for part in (one.host, one.plane, one.gpu)), one.name
+        assert one.does[0].islower(), one.name
+        assert not one.does.endswith("."), one.name
+
+
+def test_it_is_made_on_a_worker_waited_for_and_undone(made: Fake) -> None:
+    assert [one.host for one in inject.give(made, FAULT)] == ["host2"]
+    assert words(made) == [
+        ("host2", "sysctl -qw net.ipv4.ip_forward=0"),
+        ("host2", 'test "$(cat /proc/sys/net/ipv4/ip_forward)" = 0'),
+    ]
+    assert "NODE=host2 ADDRESS=10.77.3.12 PLANE=10.77.3.11" in made.ran[0][1]
+    inject.heal(made)
+    assert words(made)[-1] == ("host2", "sysctl -qw net.ipv4.ip_forward=1")
+    assert broken.read(made.record) == []
+
+
+def test_the_first_way_is_that_of_the_bare_name() -> None:
+    assert find("host-ip-forward-off").name == FAULT
+
+
+def test_where_it_is_said(made: Fake) -> None:
+    inject.give(made, FAULT, "host1", wait=False)
+    assert words(made) == [("host1", "sysctl -qw net.ipv4.ip_forward=0")]
+
+
+def test_twice_is_refused(made: Fake) -> None:
+    inject.give(made, FAULT)
+    with pytest.raises(LabError, match="was made before"):
+        inject.give(made, FAULT)
+
+
+def test_healed_from_the_last_on_or_by_name(made: Fake) -> None:
+    inject.give(made, FAULT, wait=False)
+    inject.give(made, SECOND, wait=False)
+    assert [one.injector for one in inject.heal(made, "host-ip-forward-off")] == [FAULT]
+    assert [one.injector for one in broken.read(made.record)] == [SECOND]
+    inject.give(made, FAULT, wait=False)
+    assert [one.injector for one in inject.heal(made)] == [SECOND, FAULT]
+    assert words(made)[-1] == (
+        "host2",
+        "await crictl --runtime-endpoint unix:///run/containerd/containerd.sock version",
+    )
+
+
+def test_what_failed_half_way_is_remembered(made: Fake) -> None:
+    made.fails.append("ip_forward=0")
+    with pytest.raises(LabError, match="could not be done on host2") as error:
+        inject.give(made, FAULT)
+    assert error.value.why == "it did not work"
+    assert [one.injector for one in broken.read(made.record)] == [FAULT]
+
+
+def test_what_cannot_be_healed_stays_on_the_list(made: Fake) -> None:
+    inject.give(made, FAULT, wait=False)
+    inject.give(made, SECOND, wait=False)
+    made.fails.append("ip_forward=1")
+    with pytest.raises(LabError):
+        inject.heal(made)
+    assert [one.injector for one in broken.read(made.record)] == [FAULT]
+
+
+def test_unknown_names_are_refused_with_those_that_are_alike(made: Fake) -> None:
+    with pytest.raises(LabError) as error:
+        inject.give(made, "host-ip-forward-of")
+    assert "host-ip-forward-off" in error.value.why
+    with pytest.raises(LabError, match="no host 'host9'"):
+        inject.give(made, FAULT, "host9")

@@ -1,0 +1,109 @@
+"""Diagnoses that never were, on the real catalogue: what was judged is invented, the verdict is the engine's."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from gpustack.ask.judge import Evidence, Mismatch
+from gpustack.ask.probe import Answer
+from gpustack.ask.snapshot import Reach, Snapshot, keyed
+from gpustack.config.host import CONTROL_PLANE, NODE, Host
+from gpustack.config.inventory import Inventory
+from gpustack.config.spec import Spec
+from gpustack.doctor.finding import Diagnosis, Drift, Judged
+from gpustack.doctor.graph import graph
+from gpustack.doctor.ground import Ground
+from gpustack.doctor.tells import Blocks, confirmed, refuted
+from gpustack.doctor.verdict import verdict
+from tests.unit.report.invented import PASSWORD, TAKEN
+
+HOSTS = ("cp1", "gpu1", "gpu2")
+INVENTORY = Inventory(
+    Path("site/hosts.yml"),
+    tuple(
+        Host(
+            name,
+            f"10.0.0.{at}",
+            groups=frozenset({NODE}) if at > 1 else frozenset({CONTROL_PLANE}),
+            become_password=PASSWORD,
+        )
+        for at, name in enumerate(HOSTS, 1)
+    ),
+    Spec(),
+)
+RULES = Answer("firewall.live", "gpu1", 0, "== ufw\nyes\n-P FORWARD DROP\n", took=0.2)
+UFW = Evidence("gpu1", "echo '== ufw'; sed -n 's/^ENABLED=//p' /etc/ufw/ufw.conf\niptables -w 2 -S", RULES)
+STOPPED = f"tcp 6443 is stopped by the policy of chain ip filter FORWARD \x1b[31m{PASSWORD}"
+DIFFERS = Mismatch("containerd.io", "2.3.7", "2.3.6", "upgrade")
+
+
+def judged(said: Mapping[str, str]) -> dict[tuple[str, str], Judged]:
+    """`id@where + …` to a word: `!found` is confirmed, `?why` unknown, anything else refutes."""
+    found = {}
+    for names, word in said.items():
+        for name in names.split(" + "):
+            id, _, where = name.partition("@")
+            kept = (UFW,) if id == "host-ufw-blocks-pods" and where == "gpu1" else ()
+            one = Judged(id, where, "refuted", refuted(id, word), "", kept)
+            if word.startswith("!"):
+                one = Judged(id, where, "confirmed", confirmed("it", "as it should be", word[1:]), "", kept)
+            elif word.startswith("?"):
+                one = Judged(id, where, "unknown", None, word[1:])
+            found[one.place] = one
+    return found
+
+
+def diagnosed(said: Mapping[str, str], drift: tuple[Drift, ...] = (), unreached: str = "") -> Diagnosis:
+    known = judged(said)
+    joins: dict[str, Blocks] = {"plane-to-hosts": [(("cp1",), HOSTS)], "every-host": [(HOSTS, HOSTS)]}
+    reach = {name: Reach(name, *(("host-ssh-unreachable", "timeout") if name == unreached else ())) for name in HOSTS}
+    snapshot = Snapshot(TAKEN, INVENTORY, MappingProxyType(reach), keyed([RULES]), 4.2)
+    found = verdict(Ground(graph(), HOSTS, known, joins))
+    return Diagnosis(snapshot, found, drift, known, 42)
+
+
+def healthy() -> Diagnosis:
+    return diagnosed({"st-apiserver-down@@cluster": "ok", "host-ip-forward-off@cp1": "1"})
+
+
+def ufw() -> Diagnosis:
+    """A firewall on one host, another host that cannot be reached, and what both look like from far."""
+    return diagnosed(
+        {
+            "host-ufw-blocks-pods@gpu1": f"!{STOPPED}",
+            "forward-policy-drop@gpu1": "!DROP",
+            "st-api-from-pods-timeout@gpu1 + st-dns-broken@@cluster + op-operator-api-timeout@@cluster": "!timeout",
+            "st-target-down@@cluster + st-no-metrics@@cluster + st-dashboard-nodata@@cluster": "!nothing",
+            "host-ip-forward-off@gpu1": "1",
+            "kube-proxy-down@gpu1": "41 rules of services",
+            "st-apiserver-down@@cluster": "ok",
+            "host-ssh-unreachable@gpu2": "!timeout",
+            "host-ip-forward-off@gpu2 + kube-proxy-down@gpu2 + host-ufw-blocks-pods@gpu2": (
+                "?gpu2 was not reached: timeout"
+            ),
+        },
+        unreached="gpu2",
+    )
+
+
+def unexplained() -> Diagnosis:
+    """A state without a cause, a note, and something that differs from the spec."""
+    drift = Drift("containerd", "version", ("gpu1", "gpu2"), DIFFERS)
+    return diagnosed(
+        {
+            "st-node-notready@gpu1": "!kubelet stopped posting",
+            "containerd-not-running@gpu1": "active",
+            "kubelet-unknown-flag@gpu1": "?the answer was cut",
+            "dns-nameserver-limit@cp1": "!4",
+            "st-apiserver-down@@cluster": "?no answer",
+        },
+        (drift,),
+    )
+
+
+def together() -> Diagnosis:
+    """Two faults of one act, on all hosts."""
+    names = " + ".join(f"containerd-cgroup-driver@{host}" for host in HOSTS)
+    more = " + ".join(f"op-nvidia-runtime-handler-missing@{host}" for host in HOSTS)
+    guard = " + ".join(f"op-nvidia-runtime-handler-missing guard@{host}" for host in HOSTS)
+    return diagnosed({names: "!cgroupfs", more: "!none", guard: "!runs", "st-apiserver-down@@cluster": "!refused"})
