@@ -1,11 +1,13 @@
 """Which hosts have GPUs, and which node is whose: what the PCI bus of hosts says beside what Kubernetes says."""
 
+from collections.abc import Collection
+
 from gpustack.ask.judge import Cure, Mismatch, said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.probes.gpu import GPU_DEVICES
-from gpustack.probes.gpu_cluster import GPU_NODES, GpuNode
+from gpustack.probes.gpu_cluster import GPU_DAEMON_SETS, GPU_NODES, GpuNode
 from gpustack.probes.gpu_driver import GPU_SMI
 from gpustack.probes.namespaces import NAMESPACES
 from gpustack.probes.system import IDENTITY
@@ -93,9 +95,16 @@ def unwell(there: View) -> str:
     return f"shows {len(shown.gpus)} of {count} GPUs" if missing else ""
 
 
-def allocatable_mismatch(here: View, step: str) -> Mismatch | None:
+def offered(here: View, plugins: Collection[str]) -> bool:
+    """Whether device plugins run on every node with GPUs."""
+    there = [here[GPU_DAEMON_SETS][name] for name in plugins if name in here[GPU_DAEMON_SETS]]
+    return all(one.runs for one in there) and sum(one.ready for one in there) >= len(gpu_nodes(here))
+
+
+def allocatable_mismatch(here: View, step: str, plugins: Collection[str]) -> Mismatch | None:
     """GPUs that nodes offer, beside those of the bus and how many pods share one. MIG instances are counted elsewhere.
-    `step` is whose page explains it.
+    `step` is whose page explains it; `plugins` are the DaemonSets that offer them: of one that is gone the kubelet
+    still counts the devices for minutes, all of them as ill.
 
     When one GPU does not answer while the device plugin starts, the plugin ends, and the node offers none at all: that
     is told by the driver, on the host, and waiting does not mend it."""
@@ -105,7 +114,8 @@ def allocatable_mismatch(here: View, step: str) -> Mismatch | None:
         if host not in nodes or there.host.spec.gpustack_mig:
             continue
         wanted = count * sharing(here, there.host)[1]
-        if nodes[host].capacity == wanted > nodes[host].allocatable:
+        told = nodes[host].allocatable or offered(here, plugins)
+        if told and nodes[host].capacity == wanted > nodes[host].allocatable:
             ill[host] = f"{wanted - nodes[host].allocatable} of {wanted} unhealthy"
         elif nodes[host].allocatable != wanted:
             wrong[host] = f"{nodes[host].allocatable} of {wanted}"

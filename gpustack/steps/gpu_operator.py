@@ -42,9 +42,10 @@ from gpustack.steps.step import Step
 
 POLICY = "cluster-policy"
 DISCOVERY = "-node-feature-discovery"  # after the name of the release
+PLUGIN = "nvidia-device-plugin-daemonset"
 # On every GPU node; what drivers in containers, MPS and MIG add comes and goes.
 OPERANDS = (
-    "nvidia-container-toolkit-daemonset", "nvidia-operator-validator", "nvidia-device-plugin-daemonset",
+    "nvidia-container-toolkit-daemonset", "nvidia-operator-validator", PLUGIN,
     "gpu-feature-discovery", "nvidia-dcgm-exporter",
 )  # fmt: skip
 
@@ -139,7 +140,7 @@ def allocatable(here: View) -> Mismatch | None:
     device plugin, after an Xid: find it (`journalctl -k | grep NVRM`), mend it, then delete the node's pod of
     nvidia-device-plugin-daemonset. With time-slicing an Xid takes one replica only, the others of a dead GPU stay.
     """
-    return allocatable_mismatch(here, "gpu-operator")
+    return allocatable_mismatch(here, "gpu-operator", [PLUGIN])
 
 
 STEP = Step(

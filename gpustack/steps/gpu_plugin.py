@@ -171,7 +171,7 @@ def allocatable(here: View) -> Mismatch | None:
     | grep NVRM`), mend it, then delete the node's pod of gpustack-device-plugin. With time-slicing an Xid takes one
     replica only, the others of a dead GPU stay.
     """
-    return allocatable_mismatch(here, "gpu-plugin")
+    return allocatable_mismatch(here, "gpu-plugin", plugins(here))
 
 
 STEP = Step(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.gpu_operator import STEP
 from tests.unit.steps.recorded_cluster import said
-from tests.unit.steps.recorded_gpus import broken, here, judged
+from tests.unit.steps.recorded_gpus import broken, edited, here, judged
 
 NODES = "gpu.nodes"
 
@@ -41,3 +41,16 @@ def test_the_discovery_of_features_is_one_of_the_operands() -> None:
     answer = next(iter(here(key[0]).values()))
     gone = replace(answer, out=answer.out.replace("gpu-operator-node-feature-discovery-worker", "other"))
     assert broken(STEP, {key: gone})["operands"] == ("no gpu-operator-node-feature-discovery-worker", "install")
+
+
+def test_devices_of_a_plugin_that_is_gone_are_not_ill() -> None:
+    """The kubelet counts them for minutes, as capacity that nobody may have; what brings the plugin back mends that."""
+    none = edited(
+        NODES, lambda items: [item["status"]["allocatable"].update({"nvidia.com/gpu": "0"}) for item in items]
+    )
+    idle = dict.fromkeys(
+        ("desiredNumberScheduled", "numberReady", "updatedNumberScheduled", "currentNumberScheduled"), 0
+    )
+    gone = edited("gpu.daemon-sets", lambda items: [item["status"].update(idle) for item in items])
+    assert broken(STEP, {**none, **gone})["allocatable"][1] == "install"
+    assert broken(STEP, none)["allocatable"][1] == "operator"
