@@ -9,8 +9,8 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.flannel import FLANNELD
-from gpustack.probes.pod_network import WAYS, Peer, Way, Ways
 from gpustack.probes.kube import NODES
+from gpustack.probes.pod_network import WAYS, Peer, Way, Ways
 from gpustack.probes.pods import MONITORING_PODS, OPERATOR
 from gpustack.probes.system import IDENTITY
 from gpustack.steps.own_node import own
