@@ -94,7 +94,8 @@ def way(line: str) -> Way:
     return Way(kind, target, result)
 
 
-# `plan` reads what the host knows and prints whom to ask; `ask` asks them. 10 is IP_MTU_DISCOVER, 2 IP_PMTUDISC_DO.
+# `plan` reads what the host knows and prints whom to ask; `ask` asks them. A node that the overlay knows and to which
+# no route is left is asked all the same. 10 is IP_MTU_DISCOVER, 2 IP_PMTUDISC_DO.
 PROGRAM = r"""
 use strict; use Socket; use Fcntl;
 my ($do, @with) = @ARGV;
@@ -118,6 +119,9 @@ sub plan {
       if ($name =~ m{^kube-system/kube-dns(:|/udp/)dns$}) { push @dns, $to }
       elsif ($name !~ m{/udp/}) { $of{$to} = $port } }
   }
+  my $size = $own =~ m{(/\d+)$} ? $1 : '/24';
+  for my $via (sort grep { inside($_, $pods) } keys %mac) {
+    push @peers, [$via . $size, $via, 'flannel.1'] if !grep { inside($via, $$_[0]) } @peers }
   @peers = sort { num((net($$a[0]))[0]) - num((net($$b[0]))[0]) } @peers;
   if ($own ne '-') { my $me = num((net($own))[0]);
     @peers = ((grep { $me < num((net($$_[0]))[0]) } @peers), (grep { num((net($$_[0]))[0]) < $me } @peers)) }

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
+from itertools import chain
 
 from gpustack.ask.judge import said
 from gpustack.ask.view import View
@@ -27,7 +28,7 @@ def forward_drop(here: View) -> Told:
     what = "what pods send through this host"
     if not here[BRIDGE]:
         return refuted(what, "no pod needs it: there is no bridge with an address")
-    if found := next((*by_rule(here), *by_policy(here)), ""):
+    if found := next(chain(by_rule(here), by_policy(here)), ""):
         return confirmed(what, "forwarded", found)
     return refuted(what, "forwarded")
 

@@ -62,8 +62,8 @@ def release_pending(here: View) -> Told:
 
 @tells("helm-wait-timeout", RELEASES, MONITORING_DEPLOYMENTS, MONITORING_DAEMON_SETS, GPU_DEPLOYMENTS)
 def wait_timeout(here: View) -> Told:
-    """Not deployed, and something of it does not run."""
-    found = undeployed(here)
+    """Helm gave up, and something of the release does not run. One that is pending did not: its Helm was killed."""
+    found = {chart: one for chart, one in undeployed(here).items() if one.status == "failed"}
     down = sorted({name for chart in found for name in not_running(here, chart)})
     if not down:
         return refuted("releases of ours", f"{words(found or ours(here))}, and what is there of it runs")
