@@ -73,7 +73,8 @@ def wait_timeout(here: View) -> Told:
 def not_running(here: View, chart: str) -> list[str]:
     if chart == GPU:
         return [name for name, one in here[GPU_DEPLOYMENTS].items() if not one.runs]
-    found = {**here[MONITORING_DEPLOYMENTS], **here[MONITORING_DAEMON_SETS]}
+    deployments, daemon_sets = here[MONITORING_DEPLOYMENTS], here[MONITORING_DAEMON_SETS]
+    found = {**deployments, **daemon_sets}
     return [name for name, one in found.items() if not one.runs]
 
 
@@ -121,7 +122,8 @@ def crd_missing(here: View) -> Told:
     what, there = "definitions that our charts need", ours(here)
     needed = [f"{kind}.{GROUP}" for kind in KINDS] if MONITORING in there else []
     needed += [POLICIES] if GPU in there else []
-    if missing := set(needed) - set(here[DEFINITIONS]):
+    known = here[DEFINITIONS]
+    if missing := [name for name in needed if name not in known]:
         return confirmed(what, "known to the API", f"no {said(missing)}")
     return refuted(what, f"all {len(needed)} there" if needed else "no release of ours is in the cluster")
 

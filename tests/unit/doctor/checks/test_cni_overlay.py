@@ -6,6 +6,8 @@ from collections.abc import Mapping
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.snapshot import Snapshot
+from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Judged
 from tests.unit.doctor.checks.asking import asked, told
 from tests.unit.doctor.checks.ways import PEER, ways
@@ -17,6 +19,7 @@ ADDRESSES = {"k1": "10.78.0.11", "k2": "10.78.0.12"}
 MACS = {"k1": "4e:75:ed:3a:e1:8a", "k2": "de:95:aa:8d:15:4d"}
 OTHER = "02:00:00:00:00:99"
 LOST = dict.fromkeys(("overlay", "bridge", "bridge-large", "pod", "pod-echo", "pod-large"), "timeout")
+LARGE = {"bridge-large": "timeout", "pod-large": "timeout"}
 NO_VXLAN = packets.OPEN + "-A INPUT -p udp --dport 8472 -j DROP\n"
 SHUT = ways(LOST, LOST)
 Placed = Mapping[tuple[str, str], Answer]
@@ -47,14 +50,18 @@ def link(host: str, mac: str = "", flags: str = "0x1003") -> Placed:
     return {("flannel.links", host): said("flannel.links", f"flannel.1 {mac or MACS[host]} {flags}\n")}
 
 
-def here(id: str, answer: Answer, *changed: Placed, where: str = "k1") -> Judged:
+def world(answer: Answer, *changed: Placed, where: str = "k1") -> Snapshot:
     placed: dict[tuple[str, str], Answer] = {**announced(), ("pod-network.ways", where): answer}
     for host, address in ADDRESSES.items():
         route = f"192.0.2.1 via 10.78.0.1 dev host0 src {address} uid 0\\    cache\n"
         placed |= {**rules(host), **link(host), ("network.address", host): said("network.address", route)}
     for one in changed:
         placed |= one
-    return asked(id, cluster.snapshot(placed, {}, (K1, K2)), where)
+    return cluster.snapshot(placed, {}, (K1, K2))
+
+
+def here(id: str, answer: Answer, *changed: Placed, where: str = "k1") -> Judged:
+    return asked(id, world(answer, *changed, where=where), where)
 
 
 def test_two_nodes_that_reach_each_other() -> None:
@@ -137,3 +144,20 @@ def test_checksums() -> None:
     assert told(found(wrong, right)) == ("confirmed", "wrong: 12 from 10.78.0.12")
     assert found(wrong, mended).outcome == "refuted"
     assert found(right, right).outcome == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("answer", "changed", "roots"),
+    [
+        (ways({}, {}), {}, {}),
+        (SHUT, {}, {"vxlan-port-blocked": ("k1",)}),
+        (SHUT, rules("k2", NO_VXLAN), {"vxlan-port-blocked": ("k2",)}),
+        (SHUT, link("k2", OTHER), {"vxlan-mac-changed": ("k2",)}),
+        (ways(LARGE, LARGE), {}, {"mtu-too-large": ("k1",)}),
+    ],
+)
+def test_one_root_and_nothing_that_it_does_not_explain(
+    answer: Answer, changed: Placed, roots: dict[str, tuple[str, ...]]
+) -> None:
+    found = diagnose(world(answer, changed))
+    assert ({one.id: one.wheres for one in found.roots}, found.unexplained) == (roots, ())

@@ -17,7 +17,7 @@ THERE = ("node 10.78.0.13:10250", "echo 10.78.0.13", "pod-echo 10.244.2.9", "pod
 
 def here(id: str, where: str = "k1", **answers: Answer) -> Judged:
     """Answers by probe, with _ for what no name may have."""
-    names = {"ways": WAYS, "left": "leftovers.kubernetes", "flannel": "flannel.host", "files": "kubeadm.files"}
+    names = {"ways": WAYS, "flannel": "flannel.host"}
     placed = {(names[name], where): answer for name, answer in answers.items()}
     return asked(id, cluster.snapshot(placed, {}, (K1, K2)), where)
 
@@ -34,14 +34,6 @@ def test_without_a_pod_nothing_is_said_of_pods_and_without_an_answer_nothing_at_
     assert told(none) == ("refuted", "no pod with a network of its own runs here")
     for id in ("st-api-from-pods-timeout", "st-pod-net-broken", "mtu-too-large"):
         assert here(id, ways=recorded(WAYS, "no-perl")).outcome == "unknown"
-
-
-def test_a_service_cannot_be_judged_while_the_api_is_down_nor_before_the_host_joins() -> None:
-    member = recorded("leftovers.kubernetes", "worker-of-ours")
-    down = ways({"api": "refused", "service": "refused"})
-    assert here("st-service-ip-broken", left=member, ways=down).outcome == "unknown"
-    bare = recorded("leftovers.kubernetes", "fresh-debian-12")
-    assert here("st-service-ip-broken", left=bare, ways=recorded(WAYS, "fresh")).outcome == "refuted"
 
 
 @pytest.mark.parametrize(
@@ -107,8 +99,6 @@ def test_who_is_where() -> None:
     assert [asked("st-sandbox-fails -> st-no-metrics", there, host).outcome for host in ("k1", "k2")] == [
         "refuted", "confirmed",
     ]  # fmt: skip
-    id = "st-service-ip-broken -> mon-admission-webhook-down"
-    assert [asked(id, there, host).outcome for host in ("k1", "k2")] == ["confirmed", "refuted"]
 
 
 def test_dns_from_pods() -> None:
