@@ -38,10 +38,10 @@ class Lines(Shell):
 
 @dataclass(frozen=True)
 class Api:
-    """A read of the Kubernetes API, done on the acting control plane. `keep` names the fields kept of each object
-    (dotted, `[]` not needed for lists); all else is dropped before anything is recorded. `$NAME` in the path is a
-    variable that the asking exports. `metadata`: only the objects' metadata leaves the API server, so that of a Secret
-    no secret is read."""
+    r"""A read of the Kubernetes API, done on the acting control plane. `keep` names the fields kept of each object
+    (dotted, `\.` for a dot within a key, `[]` not needed for lists); all else is dropped before anything is recorded.
+    `$NAME` in the path is a variable that the asking exports. `metadata`: only the objects' metadata leaves the API
+    server, so that of a Secret no secret is read."""
 
     path: str
     keep: tuple[str, ...] = ()

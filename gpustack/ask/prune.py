@@ -1,14 +1,17 @@
 """Keeps the named fields of an API answer and drops the rest before anything is recorded."""
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
+DOT = re.compile(r"(?<!\\)\.")
+
 
 def prune(text: str, keep: Sequence[str]) -> str:
-    """Of a list, the fields are those of its items. Text that is not JSON, or is nested beyond all reason, is returned
-    as it is: the parser says so."""
-    paths = [path.split(".") for path in keep]
+    r"""Of a list, the fields are those of its items; a dot within a key is written `\.`, as for kubectl. Text that is
+    not JSON, or is nested beyond all reason, is returned as it is: the parser says so."""
+    paths = [[part.replace("\\.", ".") for part in DOT.split(path)] for path in keep]
     try:
         data = json.loads(text)
         if isinstance(data, dict) and isinstance(data.get("items", ""), list | None):

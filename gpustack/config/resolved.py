@@ -66,6 +66,11 @@ def pinned(spec: Spec, artefact: Artefact) -> dict[str, Any]:
     return {"version": artefact.version, "url": place(artefact.url, mirror), "sha256": sums}
 
 
+def charts_of(spec: Spec) -> dict[str, str]:
+    """Addresses of charts, by their key of the version set."""
+    return {key: pinned(spec, chart)["url"] for key, chart in version_set(spec.versions).charts.items()}
+
+
 def names(spec: Spec) -> dict[str, str]:
     """Variables of the paths that API probes read."""
     return {
@@ -83,7 +88,9 @@ def exported(inventory: Inventory) -> dict[str, str]:
         "API": endpoint_of(inventory),
         "POD_CIDR": str(kubernetes.pod_cidr),
         "SERVICE_CIDR": str(kubernetes.service_cidr),
+        "DNS_DOMAIN": kubernetes.dns_domain,
         "MIRROR": mirror_of(inventory.spec),
+        "CHARTS": " ".join(charts_of(inventory.spec).values()),
         "KUBE_MINOR": minor(kubernetes_version_of(inventory.spec)),
         **names(inventory.spec),
         **egress.digests(inventory),

@@ -6,6 +6,7 @@ the API server: values and manifests of a release may hold secrets.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
@@ -43,6 +44,15 @@ class Release:
         return bool(self.digest)
 
 
+@dataclass(frozen=True)
+class Job:
+    """A job that a chart runs before or after its own objects; `failed` counts its pods that failed."""
+
+    name: str
+    done: bool
+    failed: int
+
+
 def program(answer: Answer) -> str | None:
     """Like `4.3.0`; None where there is none. Raises ValueError for anything else."""
     if not answer.out.strip():
@@ -74,6 +84,43 @@ def releases(answer: Answer) -> tuple[Release, ...]:
     return tuple(newest[key] for key in sorted(newest))
 
 
+@dataclass(frozen=True)
+class Chart:
+    """`there`: it was fetched before, or is there to be fetched. `why` is what was said instead."""
+
+    there: bool
+    why: str
+
+
+def charts(answer: Answer) -> Mapping[str, Chart]:
+    """By address, of lines `ADDRESS cached` and `ADDRESS CODE words`; none on a worker."""
+    found = {}
+    for line in answer.out.splitlines():
+        url, code, *words = line.split(" ", 2)
+        if not url.startswith(("http://", "https://")) or not re.fullmatch("cached|[0-9]{3}", code):
+            raise ValueError(line)
+        found[url] = Chart(code in ("cached", "200"), (words[0] if words else "") or f"HTTP {code}")
+    return found
+
+
+def jobs(answer: Answer) -> tuple[Job, ...]:
+    """Those of hooks; other jobs are left out."""
+    found = []
+    for entry in entries(answer):
+        metadata, status = entry["metadata"], entry.get("status", {})
+        if HOOK in (metadata.get("annotations") or {}):
+            done = any(one["type"] == "Complete" and one["status"] == "True" for one in status.get("conditions", ()))
+            found.append(Job(metadata["name"], done, status.get("failed", 0)))
+    return tuple(found)
+
+
+def running(answer: Answer) -> int:
+    return number(answer.out.strip())
+
+
+HOOK = "helm.sh/hook"
+KEPT_OF_JOBS = ("metadata.name", r"metadata.annotations.helm\.sh/hook", "status.conditions", "status.failed")
+
 HELM = Probe(
     "helm.program", Lines(f"[ ! -x {PROGRAM} ] || {PROGRAM} version --template '{{{{.Version}}}}' && echo"), program
 )
@@ -85,4 +132,34 @@ RELEASES = Probe(
         metadata=True,
     ),
     releases,
+)
+MONITORING_JOBS = Probe("helm.monitoring-jobs", Api("/apis/batch/v1/namespaces/$MONITORING/jobs", KEPT_OF_JOBS), jobs)
+GPU_JOBS = Probe("helm.gpu-jobs", Api("/apis/batch/v1/namespaces/$GPU_NAMESPACE/jobs", KEPT_OF_JOBS), jobs)
+# The name of a process as the kernel keeps it; grep ends with 1 where there is none.
+RUNNING_HELMS = Probe(
+    "helm.running",
+    Lines('found=$(grep -lsx helm /proc/[0-9]*/comm) || [ $? -lt 3 ] || exit; echo "$found" | grep -c .'),
+    running,
+    ends=(0, 1),
+)
+# Only the head of what has not been fetched yet; through the proxy of the spec, as the step fetches it.
+CHARTS = Probe(
+    "helm.charts",
+    Lines(r"""[ -r /etc/kubernetes/admin.conf ] || exit 0
+file=/etc/gpustack/proxy.env
+if [ -r "$file" ]; then
+  for name in HTTP_PROXY HTTPS_PROXY NO_PROXY; do
+    value=$(sed -n "s/^$name=//p" "$file" | tr -d '"')
+    export "$(echo "$name" | tr '[:upper:]' '[:lower:]')=$value"
+  done
+fi
+for url in $CHARTS; do
+  if [ -s "/var/lib/gpustack/charts/${url##*/}" ]; then
+    echo "$url cached"
+  else
+    echo "$url $(curl -sIL -m 3 -o /dev/null -w '%{http_code} %{errormsg}' "$url" | tr -s '\r\n' ' ')" &
+  fi
+done
+wait"""),
+    charts,
 )

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import IPv4Interface, IPv4Network
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.read import ipv4, number
@@ -17,6 +18,15 @@ class Listener:
     protocol: str
     port: int
     process: str
+
+
+@dataclass(frozen=True)
+class Route:
+    """`via` is empty for a network that the link itself is in."""
+
+    network: str
+    via: str
+    link: str
 
 
 def address(answer: Answer) -> str:
@@ -36,6 +46,11 @@ def addresses(answer: Answer) -> Mapping[str, tuple[str, ...]]:
     return found
 
 
+def bridge(answer: Answer) -> tuple[str, ...]:
+    """IPv4 addresses of the bridge of pods, with their prefixes; none where there is no such bridge."""
+    return tuple(str(IPv4Interface(line)) for line in answer.out.splitlines())
+
+
 def listeners(answer: Answer) -> tuple[Listener, ...]:
     """Of `ss -Hltunp`: netid, state, two queues, local, peer, processes."""
     found = set()
@@ -47,7 +62,40 @@ def listeners(answer: Answer) -> tuple[Listener, ...]:
     return tuple(Listener(*one) for one in sorted(found))
 
 
+def routes(answer: Answer) -> tuple[Route, ...]:
+    """Lines `NETWORK LINK VIA`, with - for none."""
+    words = [line.split(" ") for line in answer.out.splitlines()]
+    return tuple(
+        Route(str(IPv4Network(network)), ipv4(via) if via != "-" else "", link) for network, link, via in words
+    )
+
+
 # 192.0.2.1 is TEST-NET-1 (RFC 5737): never local, so the default route is what answers. Nothing is sent.
 ADDRESS = Probe("network.address", Lines("ip -4 -o route get 192.0.2.1"), address)
 ADDRESSES = Probe("network.addresses", Lines("ip -4 -o addr show"), addresses)
 LISTENERS = Probe("network.listeners", Lines("ss -Hltunp"), listeners)
+# Routes of the main table within the ranges of pods or services that are not those of the pod network's own links, and
+# of those with a next hop the first 50: with host-gw Flannel has one to every node.
+ROUTES = Probe(
+    "network.routes-within",
+    Lines(r"""ip -4 route show table main | awk -v pods="$POD_CIDR" -v services="$SERVICE_CIDR" '
+function number(text, part) {
+  split(text, part, ".")
+  return ((part[1] * 256 + part[2]) * 256 + part[3]) * 256 + part[4]
+}
+function within(net, range, a, b) {
+  split(net, a, "/"); split(range, b, "/")
+  return !(a[2] < b[2]) && int(number(a[1]) / 2 ^ (32 - b[2])) == int(number(b[1]) / 2 ^ (32 - b[2]))
+}
+$1 !~ /^[0-9.]+(\/[0-9]+)?$/ { next }
+{ net = $1; if (net !~ /\//) net = net "/32"; link = via = "-"
+  for (i = 2; i < NF; i++) { if ($i == "dev") link = $(i + 1); if ($i == "via") via = $(i + 1) }
+  if (link ~ /^(cni|flannel)/ || !(within(net, pods) || within(net, services))) next
+  if (via == "-" || hops++ < 50) print net, link, via }'"""),
+    routes,
+)
+BRIDGE = Probe(
+    "network.bridge",
+    Lines("[ ! -e /sys/class/net/cni0 ] || ip -4 -o address show dev cni0 | awk '{print $4}'"),
+    bridge,
+)

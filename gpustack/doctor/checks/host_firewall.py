@@ -54,13 +54,3 @@ def reject_rules(here: View) -> Told:
     found = by(here, "iptables", (*of_pods(here), *let_in(here)))
     rejected = [(packet, stop) for packet, stop in found if stop.path and "REJECT" in stop.path[-1].text]
     return told("traffic of the cluster", rejected, "no rule rejects it")
-
-
-@tells("vxlan-port-blocked", FIREWALL, ADDRESS)
-def vxlan_blocked(here: View) -> Told:
-    """Of what this host itself stops; a firewall on the way is not seen here."""
-    if here.spec.flannel.backend != "vxlan":
-        return refuted("backend of Flannel", here.spec.flannel.backend)
-    port = here.spec.flannel.port
-    packets = [packet for packet in let_in(here) if (packet.proto, packet.port) == ("udp", port)]
-    return told(f"udp {port} between nodes", stopped(here[FIREWALL], iter(packets)), "let through here")

@@ -40,3 +40,9 @@ def test_what_is_no_json_is_returned_as_it_is(text: str) -> None:
 
 def test_a_whole_branch_and_a_part_of_it_are_the_branch() -> None:
     assert json.loads(prune('{"a":{"b":1,"c":2}}', ("a", "a.b"))) == {"a": {"b": 1, "c": 2}}
+
+
+def test_a_dot_within_a_key() -> None:
+    entry = {"metadata": {"annotations": {"a.b/c": "1", "a": {"b/c": "2"}, "d": "3"}}}
+    kept = prune(json.dumps(entry), (r"metadata.annotations.a\.b/c",))
+    assert json.loads(kept) == {"metadata": {"annotations": {"a.b/c": "1"}}}

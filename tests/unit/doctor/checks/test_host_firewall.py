@@ -27,9 +27,3 @@ def test_a_rule_that_rejects_is_told_by_its_text() -> None:
     assert "-A INPUT -j REJECT" in told(found)[1]
     dropped = packets.world(packets.live(rules.replace("REJECT", "DROP")))
     assert told(asked("host-cloud-image-reject-rules", dropped, "host1")) == ("refuted", "no rule rejects it")
-
-
-def test_vxlan_that_the_host_itself_stops() -> None:
-    rules = packets.OPEN + "-A INPUT -p udp --dport 8472 -j DROP\n"
-    assert asked("vxlan-port-blocked", packets.world(packets.live(rules)), "host1").outcome == "confirmed"
-    assert told(asked("vxlan-port-blocked", packets.world(packets.live()), "host1")) == ("refuted", "let through here")

@@ -1,0 +1,111 @@
+"""Faults of the layer `cni` that tell themselves: Flannel's settings, its file, its bridge, and what it needs."""
+
+from ipaddress import IPv4Network
+
+from gpustack.ask.judge import said
+from gpustack.ask.probe import FactUnavailable
+from gpustack.ask.view import View
+from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.probes.cni import CNI_PROGRAMS, FOLDERS, PROGRAMS, VXLAN
+from gpustack.probes.containerd import RUNTIME
+from gpustack.probes.flannel import FLANNEL_DAEMON_SET, FLANNELD, LINKS, NET_CONF
+from gpustack.probes.kube import NODES
+from gpustack.probes.leftovers import LEFTOVERS
+from gpustack.probes.network import BRIDGE
+from gpustack.probes.system import IDENTITY
+from gpustack.steps.own_node import own
+
+ELSEWHERE = "the host belongs to no cluster yet"
+
+
+@tells("flannel-cidr-mismatch", NET_CONF, NODES)
+def cidr_mismatch(here: View) -> Told:
+    """Only a range of a node that lies outside counts: Flannel's may be wider than kubeadm's."""
+    what, conf = "Flannel's network", here[NET_CONF]
+    if conf is None:
+        return refuted(what, "Flannel is not installed")
+    ranges = {node.name: node.pod_cidr for node in here[NODES] if node.pod_cidr}
+    network = IPv4Network(conf.network)
+    outside = [f"{cidr} of {name}" for name, cidr in ranges.items() if not IPv4Network(cidr).subnet_of(network)]
+    if outside:
+        return confirmed(what, f"one that holds {said(outside)}", conf.network)
+    return refuted(what, f"{conf.network} holds those of all nodes")
+
+
+@tells("flannel-podcidr-unassigned", NODES, IDENTITY)
+def podcidr_unassigned(here: View) -> Told:
+    node = own(here)
+    if node is None:
+        return refuted("node", "the host is no node")
+    return Told(not node.pod_cidr, f"podCIDR of node {node.name}", "a part of the range of pods", said(node.pod_cidr))
+
+
+@tells("flannel-subnet-env-missing", FLANNELD)
+def subnet_env_missing(here: View) -> Told:
+    """Where Flannel has been: its file for the CNI is there."""
+    found = here[FLANNELD]
+    if not found.conflist:
+        return refuted("/run/flannel/subnet.env", "Flannel has not been here yet")
+    return Told(not found.network, "/run/flannel/subnet.env", "there", found.subnet or "it is not there")
+
+
+@tells("flannel-subnet-env-missing guard", FLANNELD)
+def flannel_is_ready(here: View) -> Told:
+    found = here[FLANNELD].running
+    return Told(found, "Flannel's pod of this node", "ready", "ready" if found else "not ready")
+
+
+@tells("st-flannel-crash", LEFTOVERS, FLANNELD, FLANNEL_DAEMON_SET)
+def flannel_crash(here: View) -> Told:
+    """Where it has been, or where its DaemonSet wants it."""
+    what = "Flannel's pod of this node"
+    if not here[LEFTOVERS].servers:
+        return refuted(what, ELSEWHERE)
+    found = here[FLANNELD]
+    if found.running:
+        return refuted(what, "ready")
+    if not found.conflist and here[FLANNEL_DAEMON_SET] is None:
+        return refuted(what, "Flannel is not installed")
+    return confirmed(what, "ready", "not ready" if found.conflist else "not ready, and it never was")
+
+
+@tells("st-flannel-crash -> st-node-notready", FLANNELD)
+def never_wrote_the_file(here: View) -> Told:
+    found = here[FLANNELD].conflist
+    return Told(not found, "Flannel's file for the CNI", "there", "there" if found else "never written")
+
+
+@tells("cni0-stale-address", BRIDGE, FLANNELD)
+def stale_address(here: View) -> Told:
+    """A further address beside the right one does no harm, and none at all is given with the next pod."""
+    what, wanted, found = "address of cni0", here[FLANNELD].subnet, here[BRIDGE]
+    if not wanted or not found:
+        return refuted(what, "no such bridge, or without an address" if wanted else "Flannel has no subnet here")
+    return Told(wanted not in found, what, wanted, said(found))
+
+
+@tells("cni-plugin-binaries-missing", LEFTOVERS, FLANNELD, RUNTIME, CNI_PROGRAMS)
+def programs_missing(here: View) -> Told:
+    """In the folder where containerd looks. Flannel's own comes with its pod."""
+    what = "programs of CNI"
+    if not here[LEFTOVERS].servers:
+        return refuted(what, ELSEWHERE)
+    runtime = here[RUNTIME]
+    folders = runtime.bin_dirs if runtime else FOLDERS[:1]
+    if unknown := set(folders) - set(FOLDERS):
+        raise FactUnavailable(f"containerd looks in {said(unknown)}")
+    found = frozenset().union(*(here[CNI_PROGRAMS][folder] for folder in folders))
+    wanted = set(PROGRAMS) - (set() if here[FLANNELD].conflist else {"flannel"})
+    where = f" in {said(folders)}"
+    if missing := wanted - found:
+        return confirmed(what, said(PROGRAMS), f"no {said(missing)}{where} that runs on this machine")
+    return refuted(what, f"all{where}")
+
+
+@tells("vxlan-module-missing", VXLAN, LINKS)
+def vxlan_missing(here: View) -> Told:
+    """Where Flannel is to use it and no link of it is there."""
+    if here.spec.flannel.backend != "vxlan":
+        return refuted("backend of Flannel", here.spec.flannel.backend)
+    found = "working" if here[LINKS] else here[VXLAN]
+    return Told(found == "missing", "vxlan in the kernel", "working or loadable", found)

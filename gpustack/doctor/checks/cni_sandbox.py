@@ -1,0 +1,31 @@
+"""Layer `cni`: pods whose sandbox cannot be made, as the kubelet of their node says it."""
+
+from gpustack.ask.judge import said
+from gpustack.ask.view import View
+from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.probes.kube import NODES
+from gpustack.probes.pods import MONITORING_PODS, PENDING, PROMETHEUS, SANDBOX_FAILURES
+from gpustack.probes.system import IDENTITY
+from gpustack.steps.own_node import own
+
+
+@tells("st-sandbox-fails", NODES, IDENTITY, PENDING, SANDBOX_FAILURES)
+def sandbox_fails(here: View) -> Told:
+    """Of pods that still wait: events stay for an hour after all is well again."""
+    what, node = "sandboxes of pods", own(here)
+    if node is None:
+        return refuted(what, "the host is no node")
+    failed = here[SANDBOX_FAILURES]
+    waiting = (pod for pod in here[PENDING] if not pod.begun)
+    found = [pod for pod in waiting if pod.node == node.name and pod.uid in failed]
+    if not found:
+        return refuted(what, "no pod of the node waits for one")
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    first = found[0]
+    return confirmed(what, "made", f"{first.namespace}/{first.name}{more}: {failed[first.uid][:300]}")
+
+
+@tells("st-sandbox-fails -> st-no-metrics", NODES, IDENTITY, MONITORING_PODS)
+def prometheus_is_here(here: View) -> Told:
+    node, found = own(here), here[MONITORING_PODS].get(PROMETHEUS, ())
+    return Told(node is not None and node.name in found, "Prometheus", "on this node", said(found))

@@ -1,0 +1,150 @@
+"""Layer `helm`: releases of ours that are not deployed, and why. Those of others are theirs."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from gpustack.ask.judge import said
+from gpustack.ask.view import View
+from gpustack.config.resolved import charts_of
+from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.probes.gpu import GPU_DEVICES
+from gpustack.probes.gpu_cluster import GPU_DEPLOYMENTS
+from gpustack.probes.helm import CHARTS, GPU_JOBS, MONITORING_JOBS, RELEASES, RUNNING_HELMS, Job, Release
+from gpustack.probes.monitoring import DEFINITIONS, GROUP
+from gpustack.probes.namespaces import ENDING
+from gpustack.probes.system import IDENTITY
+from gpustack.probes.workloads import MONITORING_DAEMON_SETS, MONITORING_DEPLOYMENTS
+from gpustack.steps.gpu_hosts import expected
+from gpustack.steps.monitoring import KINDS
+
+# What a namespace may take to go in peace: its content goes first, and has 30 s by default.
+GRACE = timedelta(seconds=30)
+# The chart's key in the version set, by the step that brings it.
+MONITORING, GPU = "kube-prometheus-stack", "gpu-operator"
+POLICIES = "clusterpolicies.nvidia.com"
+
+
+def ours(here: View) -> Mapping[str, Release]:
+    """The newest revision of each, by its chart."""
+    wanted = {
+        (here.spec.monitoring.namespace, here.spec.monitoring.release): MONITORING,
+        (here.spec.gpu.namespace, here.spec.gpu.release): GPU,
+    }
+    found = ((wanted.get((one.namespace, one.name)), one) for one in here[RELEASES])
+    return {chart: one for chart, one in found if chart}
+
+
+def undeployed(here: View) -> Mapping[str, Release]:
+    return {chart: one for chart, one in ours(here).items() if one.status != "deployed"}
+
+
+def words(found: Mapping[str, Release]) -> str:
+    return said([f"{one.namespace}/{one.name} is {one.status}" for one in found.values()])
+
+
+@tells("st-helm-failed", RELEASES)
+def helm_failed(here: View) -> Told:
+    found = undeployed(here)
+    return Told(bool(found), "releases of ours", "deployed", words(found or ours(here)))
+
+
+@tells("helm-release-pending", RELEASES, RUNNING_HELMS)
+def release_pending(here: View) -> Told:
+    """Ours are known by a label, and only a Helm of the control plane changes them."""
+    what = "releases of ours"
+    found = {key: one for key, one in undeployed(here).items() if one.status.startswith("pending-") and one.ours}
+    if not found:
+        return refuted(what, f"none that is pending: {words(ours(here))}")
+    if here[RUNNING_HELMS]:
+        return refuted(what, f"{words(found)}, and a Helm runs")
+    return confirmed(what, "changed by a Helm that runs, or deployed", f"{words(found)}, and no Helm runs")
+
+
+@tells("helm-wait-timeout", RELEASES, MONITORING_DEPLOYMENTS, MONITORING_DAEMON_SETS, GPU_DEPLOYMENTS)
+def wait_timeout(here: View) -> Told:
+    """Helm gave up, and something of the release does not run. One that is pending did not: its Helm was killed."""
+    found = {chart: one for chart, one in undeployed(here).items() if one.status == "failed"}
+    down = sorted({name for chart in found for name in not_running(here, chart)})
+    if not down:
+        return refuted("releases of ours", f"{words(found or ours(here))}, and what is there of it runs")
+    return confirmed("what a release brings", "running", f"{words(found)}; not running: {said(down)}")
+
+
+def not_running(here: View, chart: str) -> list[str]:
+    if chart == GPU:
+        return [name for name, one in here[GPU_DEPLOYMENTS].items() if not one.runs]
+    deployments, daemon_sets = here[MONITORING_DEPLOYMENTS], here[MONITORING_DAEMON_SETS]
+    found = {**deployments, **daemon_sets}
+    return [name for name, one in found.items() if not one.runs]
+
+
+@tells("helm-wait-timeout -> helm-release-pending", RELEASES, RUNNING_HELMS)
+def killed_while_waiting(here: View) -> Told:
+    return release_pending(here)
+
+
+def hooks(here: View) -> list[Job]:
+    """Those that did not succeed."""
+    return [job for job in (*here[MONITORING_JOBS], *here[GPU_JOBS]) if not job.done]
+
+
+@tells("helm-hook-job-failed", MONITORING_JOBS, GPU_JOBS, RUNNING_HELMS)
+def hook_failed(here: View) -> Told:
+    """One that runs while Helm does is on its way."""
+    found = [job for job in hooks(here) if job.failed or not here[RUNNING_HELMS]]
+    return Told(bool(found), "jobs of Helm hooks", "done", said([job.name for job in found] or "none is left undone"))
+
+
+@tells("helm-hook-job-failed guard", MONITORING_JOBS, GPU_JOBS)
+def failed_by_itself(here: View) -> Told:
+    """A pod that waits for a node or an image has not failed."""
+    found = [f"{job.name}: {job.failed} pods failed" for job in hooks(here) if job.failed]
+    return Told(bool(found), "pods of the job", "none failed", said(found))
+
+
+@tells("helm-repo-unreachable", RELEASES, CHARTS, GPU_DEVICES, IDENTITY)
+def repo_unreachable(here: View) -> Told:
+    """Only where a chart is still needed and was not fetched before: a cluster that has all needs no way there."""
+    what, urls, there = "charts", charts_of(here.spec), ours(here)
+    wanted = [MONITORING] if here.spec.monitoring.enabled else []
+    if here.spec.gpu.stack == "operator" and (GPU in there or expected(here)):
+        wanted.append(GPU)
+    missing = [chart for chart in wanted if chart not in there or there[chart].status != "deployed"]
+    if not missing:
+        return refuted(what, "none is to be fetched any more")
+    found = [f"{url}: {one.why}" for chart in missing if not (one := here[CHARTS][url := urls[chart]]).there]
+    return Told(bool(found), what, "there to be fetched", said(found) if found else "there")
+
+
+@tells("helm-crd-missing", RELEASES, DEFINITIONS)
+def crd_missing(here: View) -> Told:
+    """Of a release that is in the cluster."""
+    what, there = "definitions that our charts need", ours(here)
+    needed = [f"{kind}.{GROUP}" for kind in KINDS] if MONITORING in there else []
+    needed += [POLICIES] if GPU in there else []
+    known = here[DEFINITIONS]
+    if missing := [name for name in needed if name not in known]:
+        return confirmed(what, "known to the API", f"no {said(missing)}")
+    return refuted(what, f"all {len(needed)} there" if needed else "no release of ours is in the cluster")
+
+
+@tells("helm-uninstall-stuck-namespace", ENDING)
+def stuck_namespace(here: View) -> Told:
+    """One of ours, for longer than its content may take, with the reason that its controller gives."""
+    mine = {here.spec.monitoring.namespace, here.spec.gpu.namespace, "kube-flannel", "local-path-storage"}
+    old = {name: one for name, one in here[ENDING].items() if name in mine and here.taken - one.since > GRACE}
+    found = [f"{name}: {'; '.join(one.kept)}" for name, one in old.items() if one.kept]
+    return Told(bool(found), "namespaces of ours", "there, or gone", said(found) if found else "none waits to be gone")
+
+
+@tells("st-helm-failed -> st-no-gpu-labels", RELEASES)
+def operator_never_stood(here: View) -> Told:
+    found = undeployed(here).get(GPU)
+    first = found is not None and found.revision == 1
+    return Told(first, "release of the GPU operator", "deployed once", words({GPU: found}) if found else "deployed")
+
+
+@tells("st-helm-failed -> st-target-missing", RELEASES)
+def of_monitoring(here: View) -> Told:
+    found = undeployed(here)
+    return Told(bool(found), "releases of monitoring and exporter", "deployed", words(found) if found else "deployed")

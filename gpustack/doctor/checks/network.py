@@ -1,0 +1,17 @@
+"""Layer `network`: whether the service address of the API answers the pods of a host."""
+
+from gpustack.ask.view import View
+from gpustack.doctor.tells import Told, refuted, tells
+from gpustack.probes.pod_network import WAYS
+
+
+@tells("st-api-from-pods-timeout", WAYS)
+def api_from_pods(here: View) -> Told:
+    """The address is translated before any rule of the host sees it: only trying it tells. What a network policy
+    denies one pod it need not deny another, so one pod that gets through is enough."""
+    what, found = "the API's service, from pods", here[WAYS]
+    if not found.pods:
+        return refuted(what, "no pod with a network of its own runs here")
+    asked = list(found.of("service"))
+    said = ", ".join(dict.fromkeys(f"{way.target}: {way.result}" for way in asked))
+    return Told(not any(way.result == "ok" for way in asked), what, "answers", said)

@@ -1,0 +1,34 @@
+"""Which name servers a host's pods are given: those of the file that the kubelet is told to read."""
+
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.sections import sections
+
+
+@dataclass(frozen=True)
+class Nameservers:
+    """The file, and its name servers in their order."""
+
+    file: str
+    servers: tuple[str, ...]
+
+
+def nameservers(answer: Answer) -> Nameservers:
+    """Raises ValueError for anything but one file."""
+    ((file, lines),) = sections(answer.out)
+    if not file.startswith("/") or any(len(line.split()) != 1 for line in lines):
+        raise ValueError(answer.out[:200])
+    return Nameservers(file, tuple(lines))
+
+
+# Its default is resolv.conf(5)'s own file; kubeadm names that of systemd-resolved where that runs.
+NAMESERVERS = Probe(
+    "nameservers.of-pods",
+    Lines(r"""file=$(sed -n 's/^resolvConf: *"\{0,1\}\([^" ]*\).*/\1/p' /var/lib/kubelet/config.yaml 2>/dev/null)
+file=${file:-/etc/resolv.conf}
+[ -r "$file" ] || exit
+echo "== $file"
+awk '$1 == "nameserver" {print $2}' "$file" | head -n 20"""),
+    nameservers,
+)

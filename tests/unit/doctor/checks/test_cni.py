@@ -1,0 +1,175 @@
+"""Flannel's settings, file and bridge; what a host forwards; whose addresses it has; pods without a sandbox."""
+
+from dataclasses import replace
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.doctor.finding import Judged
+from tests.unit.doctor.checks.asking import asked, told
+from tests.unit.steps import firewall_world as packets
+from tests.unit.steps import recorded_cluster as cluster
+from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+
+MEMBER, BARE = recorded("leftovers.kubernetes", "worker-of-ours"), recorded("leftovers.kubernetes", "fresh-debian-12")
+RUNTIME = recorded("containerd.runtime", "prepared-debian-12")
+READY, NOT_READY = ("READY=yes", "READY=yes"), ("READY=yes", "READY=no")
+FILE = "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.1.1/24\nFLANNEL_MTU=1450\nFLANNEL_IPMASQ=true\n"
+NETWORK = "10.244.0.0/16"
+
+
+def here(id: str, *answers: Answer, where: str = "k2") -> Judged:
+    placed = {}
+    for answer in answers:
+        at = CLUSTER if answer.probe.startswith(("kube.", "pods.")) or answer.probe in ONCE else where
+        placed[answer.probe, at] = answer
+    snapshot = cluster.snapshot({("leftovers.kubernetes", where): MEMBER, **placed}, {}, (K1, K2))
+    return asked(id, snapshot, CLUSTER if id == "flannel-cidr-mismatch" else where)
+
+
+ONCE = ("flannel.net-conf", "flannel.daemon-set", "flannel.announced")
+
+
+@pytest.mark.parametrize(
+    ("network", "outcome"), [(NETWORK, "refuted"), ("10.240.0.0/12", "refuted"), ("10.32.0.0/16", "confirmed")]
+)
+def test_flannels_network_holds_the_ranges_of_nodes(network: str, outcome: str) -> None:
+    conf = recorded("flannel.net-conf", "control-plane", (NETWORK, network))
+    assert here("flannel-cidr-mismatch", conf).outcome == outcome
+
+
+def test_a_node_without_a_range() -> None:
+    bare = recorded("kube.nodes", "control-plane", ('"podCIDR":"10.244.1.0/24"', '"podCIDR":""'))
+    assert [here("flannel-podcidr-unassigned", bare, where=host).outcome for host in ("k1", "k2")] == [
+        "refuted", "confirmed",
+    ]  # fmt: skip
+    stranger = said("system.identity", "0123456789abcdef0123456789abcdef\n\n")
+    assert told(here("flannel-podcidr-unassigned", bare, stranger)) == ("refuted", "the host is no node")
+
+
+@pytest.mark.parametrize(
+    ("case", "edits", "file", "guard", "crash"),
+    [
+        ("worker", (), "refuted", "confirmed", "refuted"),
+        ("worker", ((FILE, ""),), "confirmed", "confirmed", "refuted"),
+        ("worker", ((FILE, ""), NOT_READY), "confirmed", "refuted", "confirmed"),
+        ("worker", (NOT_READY,), "refuted", "refuted", "confirmed"),
+        ("fresh", (), "refuted", "refuted", "confirmed"),
+    ],
+)
+def test_flannels_file_and_pod(
+    case: str, edits: tuple[tuple[str, str], ...], file: str, guard: str, crash: str
+) -> None:
+    flannel = recorded("flannel.host", case, *edits)
+    ids = ("flannel-subnet-env-missing", "flannel-subnet-env-missing guard", "st-flannel-crash")
+    assert [here(id, flannel).outcome for id in ids] == [file, guard, crash]
+
+
+def test_flannel_that_is_not_installed_does_not_crash() -> None:
+    fresh = recorded("flannel.host", "fresh")
+    none = said("flannel.daemon-set", '{"items":[]}')
+    assert told(here("st-flannel-crash", fresh, none)) == ("refuted", "Flannel is not installed")
+    assert told(here("st-flannel-crash", fresh, BARE)) == ("refuted", "the host belongs to no cluster yet")
+    lost = Answer("flannel.daemon-set", CLUSTER, -1, "", lost="no API")
+    assert here("st-flannel-crash", fresh, lost).outcome == "unknown"
+    never = [
+        here("st-flannel-crash -> st-node-notready", recorded("flannel.host", case)) for case in ("fresh", "worker")
+    ]
+    assert [one.outcome for one in never] == ["confirmed", "refuted"]
+
+
+@pytest.mark.parametrize(
+    ("addresses", "outcome"),
+    [("10.244.1.1/24", "refuted"), ("10.99.0.1/24", "confirmed"), ("10.244.0.1/24", "confirmed"), ("", "refuted"),
+     ("10.9.9.9/24\n10.244.1.1/24", "refuted")],
+)  # fmt: skip
+def test_the_bridge(addresses: str, outcome: str) -> None:
+    bridge = said("network.bridge", f"{addresses}\n" if addresses else "")
+    assert here("cni0-stale-address", bridge, recorded("flannel.host", "worker")).outcome == outcome
+
+
+def test_programs_of_cni() -> None:
+    whole, without = recorded("cni.programs", "worker"), recorded("cni.programs", "no-loopback")
+    assert here("cni-plugin-binaries-missing", whole, RUNTIME).outcome == "refuted"
+    outcome, found = told(here("cni-plugin-binaries-missing", without, RUNTIME))
+    assert (outcome, found) == ("confirmed", "no loopback in /opt/cni/bin that runs on this machine")
+    assert here("cni-plugin-binaries-missing", without, RUNTIME, BARE).outcome == "refuted"
+    flannel_later = said("cni.programs", whole.out.replace("flannel\n", ""))
+    fresh = recorded("flannel.host", "fresh")
+    assert here("cni-plugin-binaries-missing", flannel_later, RUNTIME, fresh).outcome == "refuted"
+    assert here("cni-plugin-binaries-missing", flannel_later, RUNTIME).outcome == "confirmed"
+
+
+def test_programs_where_containerd_does_not_look() -> None:
+    """Debian's own containerd looks in a folder that kubernetes-cni does not fill."""
+    debian = recorded("containerd.runtime", "prepared-debian-12", ('"/opt/cni/bin"', '"/usr/lib/cni"'))
+    outcome, found = told(here("cni-plugin-binaries-missing", recorded("cni.programs", "worker"), debian))
+    assert outcome == "confirmed"
+    assert "in /usr/lib/cni" in found
+
+
+@pytest.mark.parametrize(
+    ("links", "vxlan", "outcome"),
+    [("worker", "missing", "refuted"), ("none", "missing", "confirmed"), ("none", "loadable", "refuted")],
+)
+def test_vxlan_in_the_kernel(links: str, vxlan: str, outcome: str) -> None:
+    found = here("vxlan-module-missing", recorded("flannel.links", links), recorded("cni.vxlan", vxlan))
+    assert found.outcome == outcome
+
+
+ACCEPTING = "-A FORWARD -s 10.244.0.0/16 -j ACCEPT\n-A FORWARD -d 10.244.0.0/16 -j ACCEPT\n"
+DROP = packets.OPEN.replace("-P FORWARD ACCEPT", "-P FORWARD DROP")
+
+
+@pytest.mark.parametrize(
+    ("rules", "case", "bridge", "outcome"),
+    [
+        (packets.OPEN, "worker", "worker", "refuted"),
+        # Docker's policy does no harm while Flannel's rules accept; without a bridge nobody needs them.
+        (DROP, "docker", "worker", "refuted"),
+        (DROP, "flushed", "worker", "confirmed"),
+        (DROP, "docker-before-flannel", "worker", "confirmed"),
+        (DROP, "flushed", "none", "refuted"),
+        (DROP + ACCEPTING, "flushed", "worker", "refuted"),
+        (packets.OPEN + "-A FORWARD -j DROP\n", "worker", "worker", "confirmed"),
+        # What rejects is another fault; what keeps strangers from pods does the cluster no harm.
+        (packets.OPEN + "-A FORWARD -j REJECT --reject-with icmp-host-prohibited\n", "worker", "worker", "refuted"),
+        (packets.OPEN + "-A FORWARD -s 192.0.2.0/24 -j DROP\n", "worker", "worker", "refuted"),
+    ],
+)  # fmt: skip
+def test_forwarding(rules: str, case: str, bridge: str, outcome: str) -> None:
+    before = packets.world(packets.live(rules))
+    more = {("cni.forwarding", "host1"): recorded("cni.forwarding", case)}
+    more |= {("network.bridge", "host1"): recorded("network.bridge", bridge)}
+    found = asked("forward-policy-drop", replace(before, answers={**before.answers, **more}), "host1")
+    assert found.outcome == outcome, told(found)
+
+
+@pytest.mark.parametrize(
+    ("routes", "servers", "outcome"),
+    [
+        ("", "10.0.0.2", "refuted"),
+        ("10.244.0.0/24 host1 -\n", "10.0.0.2", "confirmed"),
+        ("10.100.0.0/24 tun0 10.9.0.1\n", "10.0.0.2", "confirmed"),
+        # With host-gw a route to each node; and a host that asks the cluster's own DNS.
+        ("10.244.1.0/24 host0 10.77.2.11\n", "10.96.0.10", "refuted"),
+        ("", "10.244.0.53", "confirmed"),
+        ("", "fd00::1", "refuted"),
+    ],
+)
+def test_ranges_that_somebody_else_uses(routes: str, servers: str, outcome: str) -> None:
+    resolver = said("nameservers.of-pods", f"== /etc/resolv.conf\n{servers}\n")
+    address = said("network.address", "192.0.2.1 via 10.77.2.1 dev host0 src 10.77.2.11 uid 0\\    cache\n")
+    found = here("cidr-overlaps-host-network", said("network.routes-within", routes), resolver, address)
+    assert found.outcome == outcome, told(found)
+
+
+def test_pods_without_a_sandbox() -> None:
+    """A pod that begun has one, whatever an older event says; and events of pods that are gone say nothing."""
+    waiting, failed = recorded("pods.pending", "waiting"), recorded("pods.sandbox-failures", "no-subnet-file")
+    outcome, found = told(here("st-sandbox-fails", waiting, failed))
+    assert outcome == "confirmed"
+    assert found.startswith("kube-system/coredns-1: Failed to create pod sandbox")
+    assert here("st-sandbox-fails", waiting, failed, where="k1").outcome == "refuted"
+    assert here("st-sandbox-fails", recorded("pods.pending", "control-plane"), failed).outcome == "refuted"
+    assert here("st-sandbox-fails", waiting, recorded("pods.sandbox-failures", "none")).outcome == "refuted"

@@ -1,0 +1,163 @@
+"""Two nodes that do not reach each other: by a MAC, an address, a rule of theirs, or what stands on the way."""
+
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.snapshot import Snapshot
+from gpustack.doctor.diagnose import diagnose
+from gpustack.doctor.finding import Judged
+from tests.unit.doctor.checks.asking import asked, told
+from tests.unit.doctor.checks.ways import PEER, ways
+from tests.unit.steps import firewall_world as packets
+from tests.unit.steps import recorded_cluster as cluster
+from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+
+ADDRESSES = {"k1": "10.78.0.11", "k2": "10.78.0.12"}
+MACS = {"k1": "4e:75:ed:3a:e1:8a", "k2": "de:95:aa:8d:15:4d"}
+OTHER = "02:00:00:00:00:99"
+LOST = dict.fromkeys(("overlay", "bridge", "bridge-large", "pod", "pod-echo", "pod-large"), "timeout")
+LARGE = {"bridge-large": "timeout", "pod-large": "timeout"}
+NO_VXLAN = packets.OPEN + "-A INPUT -p udp --dport 8472 -j DROP\n"
+SHUT = ways(LOST, LOST)
+Placed = Mapping[tuple[str, str], Answer]
+
+
+def announced(addresses: Mapping[str, str] = ADDRESSES, macs: Mapping[str, str] = MACS) -> Placed:
+    prefix = "flannel.alpha.coreos.com"
+    items = [
+        {
+            "metadata": {
+                "name": name,
+                "annotations": {
+                    f"{prefix}/public-ip": addresses[name],
+                    f"{prefix}/backend-data": json.dumps({"VNI": 1, "VtepMAC": macs[name]}),
+                },
+            }
+        }
+        for name in addresses
+    ]
+    return {("flannel.announced", CLUSTER): said("flannel.announced", json.dumps({"items": items}))}
+
+
+def rules(host: str, text: str = packets.OPEN) -> Placed:
+    return {("firewall.live", host): said("firewall.live", packets.live(text).replace(packets.PLANE, ADDRESSES[host]))}
+
+
+def link(host: str, mac: str = "", flags: str = "0x1003") -> Placed:
+    return {("flannel.links", host): said("flannel.links", f"flannel.1 {mac or MACS[host]} {flags}\n")}
+
+
+def world(answer: Answer, *changed: Placed, where: str = "k1") -> Snapshot:
+    placed: dict[tuple[str, str], Answer] = {**announced(), ("pod-network.ways", where): answer}
+    for host, address in ADDRESSES.items():
+        route = f"192.0.2.1 via 10.78.0.1 dev host0 src {address} uid 0\\    cache\n"
+        placed |= {**rules(host), **link(host), ("network.address", host): said("network.address", route)}
+    for one in changed:
+        placed |= one
+    return cluster.snapshot(placed, {}, (K1, K2))
+
+
+def here(id: str, answer: Answer, *changed: Placed, where: str = "k1") -> Judged:
+    return asked(id, world(answer, *changed, where=where), where)
+
+
+def test_two_nodes_that_reach_each_other() -> None:
+    for id in ("vxlan-mac-changed", "flannel-wrong-interface", "vxlan-port-blocked"):
+        assert here(id, ways({}, {})).outcome == "refuted"
+
+
+def test_what_is_stopped_on_the_way_is_told_where_nothing_else_explains_it() -> None:
+    outcome, found = told(here("vxlan-port-blocked", SHUT))
+    assert (outcome, found) == (
+        "confirmed", "to 10.244.1.0/24 nothing arrives, and both ends are as they should be",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("answer", "changed", "why"),
+    [
+        (SHUT, rules("k2", NO_VXLAN), "k2 stops it"),
+        (SHUT, link("k2", OTHER), "Flannel's link of k2 has another MAC"),
+        (SHUT, link("k1", OTHER), "Flannel's link of k1 has another MAC"),
+        (SHUT, link("k2", flags="0x1002"), "Flannel's link of k2 is down"),
+        (SHUT, {("flannel.links", "k2"): said("flannel.links", "")}, "Flannel's link of k2 is down"),
+        (SHUT, announced(addresses={**ADDRESSES, "k2": "10.0.2.15"}), "10.244.1.0/24 is known as another"),
+        (
+            SHUT,
+            announced(addresses=dict.fromkeys(ADDRESSES, "10.0.2.15")),
+            "two nodes announce the same address or MAC",
+        ),
+        (SHUT, announced(macs=dict.fromkeys(MACS, OTHER)), "two nodes announce the same address or MAC"),
+        # The host itself gets there: then it is what forwards for pods.
+        (ways({}, LOST), {}, "the other ends of the overlay answer this host"),
+    ],
+)
+def test_what_else_explains_it(answer: Answer, changed: Placed, why: str) -> None:
+    assert told(here("vxlan-port-blocked", answer, changed)) == ("refuted", why)
+
+
+def test_a_rule_of_this_host_is_named() -> None:
+    found = here("vxlan-port-blocked", SHUT, rules("k1", NO_VXLAN))
+    assert found.outcome == "confirmed"
+    assert "is stopped by chain ip filter INPUT" in told(found)[1]
+    # As soon as the rule is there, whether somebody has noticed or not.
+    assert here("vxlan-port-blocked", ways({}, {}), rules("k1", NO_VXLAN)).outcome == "confirmed"
+
+
+def test_another_mac() -> None:
+    assert told(here("vxlan-mac-changed", SHUT, link("k1", OTHER))) == ("confirmed", OTHER)
+    assert here("vxlan-mac-changed", SHUT, link("k2", OTHER)).outcome == "refuted"
+    forgotten = ways(LOST, LOST, peers=(PEER.replace(MACS["k2"], "-").replace(ADDRESSES["k2"], "-"),))
+    assert here("vxlan-mac-changed", forgotten).outcome == "confirmed"
+    none = {("flannel.links", "k1"): said("flannel.links", "")}
+    assert told(here("vxlan-mac-changed", SHUT, none)) == ("refuted", "no vxlan of Flannel's on this host")
+    lost = {("flannel.announced", CLUSTER): Answer("flannel.announced", CLUSTER, -1, "", lost="no API")}
+    assert here("vxlan-mac-changed", SHUT, lost).outcome == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("addresses", "answer", "outcome"),
+    [
+        (ADDRESSES, SHUT, "refuted"),
+        (dict.fromkeys(ADDRESSES, "10.0.2.15"), SHUT, "confirmed"),
+        ({"k1": "10.0.2.15", "k2": ADDRESSES["k2"]}, SHUT, "confirmed"),
+        # A network of its own for pods.
+        ({"k1": "10.9.0.11", "k2": "10.9.0.12"}, ways({}, {}), "refuted"),
+        # The other one is wrong, or this one has not registered yet.
+        ({"k1": ADDRESSES["k1"], "k2": ADDRESSES["k1"]}, SHUT, "refuted"),
+        ({"k2": ADDRESSES["k2"]}, SHUT, "refuted"),
+    ],
+)
+def test_the_address_that_flannel_announces(addresses: dict[str, str], answer: Answer, outcome: str) -> None:
+    assert here("flannel-wrong-interface", answer, announced(addresses)).outcome == outcome
+
+
+def test_checksums() -> None:
+    wrong, right, mended = (recorded("checksums.vxlan", case) for case in ("wrong", "worker", "mended"))
+
+    def found(own: Answer, other: Answer) -> Judged:
+        return here("vxlan-checksum-offload", SHUT, {("checksums.vxlan", "k1"): own, ("checksums.vxlan", "k2"): other})
+
+    assert told(found(wrong, right)) == ("confirmed", "wrong: 12 from 10.78.0.12")
+    assert found(wrong, mended).outcome == "refuted"
+    assert found(right, right).outcome == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("answer", "changed", "roots"),
+    [
+        (ways({}, {}), {}, {}),
+        (SHUT, {}, {"vxlan-port-blocked": ("k1",)}),
+        (SHUT, rules("k2", NO_VXLAN), {"vxlan-port-blocked": ("k2",)}),
+        (SHUT, link("k2", OTHER), {"vxlan-mac-changed": ("k2",)}),
+        (ways(LARGE, LARGE), {}, {"mtu-too-large": ("k1",)}),
+    ],
+)
+def test_one_root_and_nothing_that_it_does_not_explain(
+    answer: Answer, changed: Placed, roots: dict[str, tuple[str, ...]]
+) -> None:
+    found = diagnose(world(answer, changed))
+    assert ({one.id: one.wheres for one in found.roots}, found.unexplained) == (roots, ())

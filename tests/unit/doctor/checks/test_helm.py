@@ -1,0 +1,131 @@
+"""Releases of ours that are not deployed, hooks, charts, definitions, namespaces; those of others are theirs."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.doctor.finding import Judged
+from tests.unit.doctor.checks.asking import asked, told
+from tests.unit.steps import recorded_cluster as cluster
+from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+
+NONE = said("helm.running", "0\n", 1)
+MONITORING = "monitoring"
+
+
+def here(id: str, *answers: Answer, where: str = CLUSTER) -> Judged:
+    placed = {("helm.running", "k1"): NONE}
+    on_host = {"helm.running": "k1", "helm.charts": "k1"}
+    placed |= {(answer.probe, on_host.get(answer.probe, CLUSTER)): answer for answer in answers}
+    placed |= {("gpu.deployments", CLUSTER): said("gpu.deployments", '{"items":[]}')}
+    return asked(id, cluster.snapshot(placed, {"monitoring": {"enabled": True}}, (K1, K2)), where)
+
+
+def releases(status: str, *, ours: bool = True, name: str = MONITORING) -> Answer:
+    """The recorded releases, the newest of one of them with another status."""
+    before = cluster.healthy()["helm.releases", CLUSTER]
+    listed = json.loads(before.out)
+    newest = max(
+        (one["metadata"]["labels"] for one in listed["items"] if one["metadata"]["labels"]["name"] == name),
+        key=lambda labels: int(labels["version"]),
+    )
+    newest["status"] = status
+    if not ours:
+        del newest["gpustack-digest"]
+    return replace(before, out=json.dumps(listed))
+
+
+@pytest.mark.parametrize(
+    ("status", "helms", "state", "pending"),
+    [
+        ("deployed", 0, "refuted", "refuted"),
+        ("failed", 0, "confirmed", "refuted"),
+        ("pending-upgrade", 0, "confirmed", "confirmed"),
+        ("pending-install", 0, "confirmed", "confirmed"),
+        ("pending-upgrade", 1, "confirmed", "refuted"),
+    ],
+)
+def test_a_release_that_is_not_deployed(status: str, helms: int, state: str, pending: str) -> None:
+    count = said("helm.running", f"{helms}\n", int(not helms))
+    found = [here(id, releases(status), count).outcome for id in ("st-helm-failed", "helm-release-pending")]
+    assert found == [state, pending]
+
+
+def test_a_release_that_is_pending_by_somebody_elses_helm_may_still_be_on_its_way() -> None:
+    assert here("helm-release-pending", releases("pending-upgrade", ours=False)).outcome == "refuted"
+    foreign = json.loads(releases("deployed").out)
+    foreign["items"].append({"metadata": {"name": "x", "namespace": "shop", "labels": {
+        "name": "shop", "version": "1", "status": "failed", "owner": "helm",
+    }}})  # fmt: skip
+    assert here("st-helm-failed", said("helm.releases", json.dumps(foreign))).outcome == "refuted"
+
+
+def test_what_helm_waited_for() -> None:
+    down = recorded("monitoring.deployments", "control-plane", ('"readyReplicas":1', '"readyReplicas":0'))
+    assert here("helm-wait-timeout", releases("failed"), down).outcome == "confirmed"
+    assert here("helm-wait-timeout", releases("failed")).outcome == "refuted"
+    for status in ("deployed", "pending-install"):
+        assert here("helm-wait-timeout", releases(status), down).outcome == "refuted"
+    id = "helm-wait-timeout -> helm-release-pending"
+    assert [here(id, releases(status)).outcome for status in ("pending-install", "failed")] == ["confirmed", "refuted"]
+
+
+@pytest.mark.parametrize(
+    ("case", "helms", "job", "guard"),
+    [
+        ("control-plane", 0, "refuted", "refuted"),
+        ("failed", 0, "confirmed", "confirmed"),
+        ("waiting", 0, "confirmed", "refuted"),
+        ("waiting", 1, "refuted", "refuted"),
+    ],
+)
+def test_jobs_of_hooks(case: str, helms: int, job: str, guard: str) -> None:
+    jobs, count = recorded("helm.monitoring-jobs", case), said("helm.running", f"{helms}\n", int(not helms))
+    done = recorded("helm.gpu-jobs", "done")
+    found = [here(id, jobs, done, count).outcome for id in ("helm-hook-job-failed", "helm-hook-job-failed guard")]
+    assert found == [job, guard]
+
+
+def test_a_chart_that_is_not_reached_matters_only_where_it_is_needed() -> None:
+    unreached, cached = recorded("helm.charts", "no-name"), recorded("helm.charts", "control-plane")
+    none = said("helm.releases", '{"items":[]}')
+    outcome, found = told(here("helm-repo-unreachable", none, unreached))
+    assert outcome == "confirmed"
+    assert found.endswith("Could not resolve host: github.com")
+    assert here("helm-repo-unreachable", releases("failed"), recorded("helm.charts", "absent")).outcome == "confirmed"
+    assert here("helm-repo-unreachable", none, cached).outcome == "refuted"
+    assert here("helm-repo-unreachable", releases("deployed"), unreached).outcome == "refuted"
+    assert here("helm-repo-unreachable", none, said("helm.charts", "", 127)).outcome == "unknown"
+
+
+def test_definitions() -> None:
+    before = cluster.healthy()["monitoring.definitions", CLUSTER]
+    gone = replace(before, out=before.out.replace("servicemonitors.", "others."))
+    assert here("helm-crd-missing").outcome == "refuted"
+    assert here("helm-crd-missing", gone).outcome == "confirmed"
+    assert here("helm-crd-missing", gone, said("helm.releases", '{"items":[]}')).outcome == "refuted"
+
+
+def test_a_namespace_that_waits() -> None:
+    stuck = recorded("kube.ending-namespaces", "stuck")
+    outcome, found = told(here("helm-uninstall-stuck-namespace", stuck))
+    assert outcome == "confirmed"
+    assert found.startswith("monitoring: Some content in the namespace has finalizers remaining")
+    now = replace(stuck, out=stuck.out.replace("T04:30:00Z", "T04:59:50Z"))
+    assert here("helm-uninstall-stuck-namespace", now).outcome == "refuted"
+    theirs = replace(stuck, out=stuck.out.replace('"monitoring"', '"shop"'))
+    assert here("helm-uninstall-stuck-namespace", theirs).outcome == "refuted"
+
+
+def test_what_a_failed_release_breaks() -> None:
+    assert here("st-helm-failed -> st-target-missing", releases("failed")).outcome == "confirmed"
+    assert here("st-helm-failed -> st-target-missing").outcome == "refuted"
+    id = "st-helm-failed -> st-no-gpu-labels"
+    assert here(id, releases("failed"), where="k1").outcome == "refuted"
+    operator = {"name": "gpu-operator", "version": "1", "status": "failed", "owner": "helm"}
+    first = {"items": [{"metadata": {"name": "x", "namespace": "gpu-operator", "labels": operator}}]}
+    assert here(id, said("helm.releases", json.dumps(first)), where="k1").outcome == "confirmed"
+    second = json.dumps(first).replace('"version": "1"', '"version": "2"')
+    assert here(id, said("helm.releases", second), where="k1").outcome == "refuted"

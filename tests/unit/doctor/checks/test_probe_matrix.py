@@ -1,0 +1,49 @@
+"""The table that was measured in network namespaces: which connections work under which fault; and what is told."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gpustack.ask.probe import Answer
+from tests.unit.doctor.checks.asking import asked
+from tests.unit.doctor.checks.ways import ways
+from tests.unit.steps import recorded_cluster as cluster
+from tests.unit.steps.recorded_cluster import K1, K2
+
+MATRIX = yaml.safe_load((Path(__file__).parents[1] / "probe_matrix.yaml").read_text())
+FROM_PODS, VXLAN = MATRIX["api_from_pods"]["rows"], MATRIX["vxlan"]["rows"]
+
+
+def word(cell: str) -> str:
+    """The first of two that may be seen."""
+    return cell.split(" ", maxsplit=1)[0]
+
+
+def outcomes(answer: Answer, *ids: str) -> list[str]:
+    here = cluster.snapshot({("pod-network.ways", "k1"): answer}, {}, (K1, K2))
+    return [asked(id, here, "k1").outcome for id in ids]
+
+
+def wanted(*confirmed: bool) -> list[str]:
+    return ["confirmed" if one else "refuted" for one in confirmed]
+
+
+def test_the_table_is_read() -> None:
+    assert (len(FROM_PODS), len(VXLAN)) == (15, 15)
+
+
+@pytest.mark.parametrize("row", FROM_PODS, ids=[f"{row[0]}, {row[1]}" for row in FROM_PODS])
+def test_the_api_from_host_and_pods(row: list[str]) -> None:
+    p1, p2, p3, p4 = (word(cell) for cell in row[2:6])
+    answer = ways({"api": p1, "service": p2}, {"api": p3, "service": p4})
+    assert outcomes(answer, "st-api-from-pods-timeout") == wanted(p4 != "ok")
+
+
+@pytest.mark.parametrize("row", VXLAN, ids=[str(row[0]) for row in VXLAN])
+def test_pods_of_other_nodes(row: list[str]) -> None:
+    """By the pod, small and large, and by the other node's bridge."""
+    small, large, bridge = (word(cell) for cell in row[2:5])
+    gone = {"pod": small, "pod-echo": small, "pod-large": large, "bridge": bridge, "bridge-large": large}
+    found = outcomes(ways(gone, gone), "st-pod-net-broken", "mtu-too-large")
+    assert found == wanted((small, large) != ("ok", "ok"), small == "ok" and large != "ok")

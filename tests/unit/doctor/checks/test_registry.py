@@ -1,0 +1,66 @@
+"""Pods that wait for an image: whose it is, and what the registry said."""
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.doctor.finding import Judged
+from tests.unit.doctor.checks.asking import asked
+from tests.unit.steps import recorded_cluster as cluster
+from tests.unit.steps.recorded_cluster import K1, K2, recorded
+
+STATE, LIMITED, ABSENT = "st-image-pull-fails", "image-pull-rate-limited", "image-registry-down-or-not-found"
+
+
+def here(id: str, waiting: Answer, where: str = "k2") -> Judged:
+    return asked(id, cluster.snapshot({("pods.pending", CLUSTER): waiting}, {}, (K1, K2)), where)
+
+
+@pytest.mark.parametrize(
+    ("case", "confirmed"),
+    [
+        ("control-plane", set()),
+        # A user's image with a typo, and a pod of ours that waits for something else.
+        ("waiting", set()),
+        ("rate-limited", {STATE, LIMITED}),
+        ("not-found", {STATE, ABSENT}),
+        ("failing", {STATE, ABSENT}),
+        ("time-out", {STATE}),
+        ("operator-image-gone", {STATE}),
+    ],
+)
+def test_what_the_registry_said(case: str, confirmed: set[str]) -> None:
+    answer = recorded("pods.pending", case)
+    found = {id: here(id, answer, CLUSTER if id == ABSENT else "k2").outcome for id in (STATE, LIMITED, ABSENT)}
+    assert {id for id, outcome in found.items() if outcome == "confirmed"} == confirmed
+    assert set(found.values()) <= {"confirmed", "refuted"}
+    assert {here(id, answer, "k1").outcome for id in (STATE, LIMITED)} == {"refuted"}
+
+
+def test_a_registry_that_refuses_connections_is_down_and_a_proxy_that_does_is_none() -> None:
+    words = "dial tcp 140.82.121.33:443: i/o timeout"
+    down = recorded("pods.pending", "time-out", (words, "dial tcp 10.0.0.9:5000: connect: connection refused"))
+    assert here(ABSENT, down, CLUSTER).outcome == "confirmed"
+    proxy = "proxyconnect tcp: dial tcp 10.0.0.9:3128: connect: connection refused"
+    assert here(ABSENT, recorded("pods.pending", "time-out", (words, proxy)), CLUSTER).outcome == "refuted"
+
+
+def test_without_an_answer_nothing_is_told() -> None:
+    lost = Answer("pods.pending", CLUSTER, -1, "", lost="no API")
+    assert {here(id, lost).outcome for id in (STATE, LIMITED)} == {"unknown"}
+    assert here(ABSENT, lost, CLUSTER).outcome == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("effect", "image"),
+    [
+        ("st-dns-broken", "registry.k8s.io/coredns/coredns"),
+        ("op-nodes-not-labelled", "x.io/nfd/node-feature-discovery"),
+    ],
+)
+def test_whose_image_it_is(effect: str, image: str) -> None:
+    id = f"st-image-pull-fails -> {effect}"
+    theirs = recorded("pods.pending", "time-out", ("ghcr.io/flannel-io/flannel", image))
+    assert [here(id, theirs).outcome, here(id, recorded("pods.pending", "time-out")).outcome] == [
+        "confirmed",
+        "refuted",
+    ]
