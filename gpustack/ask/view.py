@@ -60,8 +60,7 @@ class View:
 
     @property
     def host(self) -> Host:
-        name = self.acting if self.where == CLUSTER else self.where
-        return next(host for host in self.hosts if host.name == name)
+        return self.snapshot.inventory.by_name[self.acting if self.where == CLUSTER else self.where]
 
     @property
     def spec(self) -> Spec:

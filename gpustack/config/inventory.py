@@ -7,6 +7,7 @@ one-node cluster, whose spec may stand in /etc/gpustack/gpustack.yml.
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,10 @@ class Inventory:
     hosts: tuple[Host, ...]
     spec: Spec
     values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Host]:
+        return {host.name: host for host in self.hosts}
 
     @property
     def control_planes(self) -> tuple[Host, ...]:

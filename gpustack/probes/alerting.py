@@ -6,7 +6,7 @@ from json import loads
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.probes.egress import Compared, compared
-from gpustack.probes.monitoring import instant
+from gpustack.probes.monitoring import instant, samples
 from gpustack.probes.read import yaml_mapping
 
 
@@ -15,11 +15,8 @@ def loaded(answer: Answer) -> Mapping[str, int]:
 
     Prometheus calls a group FILE;NAME, and the operator calls the file NAMESPACE-NAME-UID.yaml.
     """
-    body = loads(answer.out)
-    if body["status"] != "success" or body["data"]["resultType"] != "vector":
-        raise ValueError(answer.out[:200])
     found: Counter[str] = Counter()
-    for sample in body["data"]["result"]:
+    for sample in samples(answer):
         _, _, name = str(sample["metric"]["rule_group"]).rpartition(";")
         found[name] += int(float(sample["value"][1]))
     return dict(found)

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from json import loads
 from typing import Any
 
-from gpustack.ask.api import ABSENT
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kube import entries
+from gpustack.probes.kube import entries_if_known
 
 MANAGER = "gpustack"
 LABEL, DIGEST = "app.kubernetes.io/managed-by", "gpustack/digest"
@@ -36,11 +35,10 @@ class Applied:
 def applied(answer: Answer) -> Mapping[str, Applied] | None:
     """By `namespace/name`, the first empty for what is in none; None while the API does not know the kind. Raises
     ValueError for another refusal."""
-    if answer.rc:
-        if ABSENT in answer.err:
-            return None
-        raise ValueError(answer.err)
-    metadata = [entry["metadata"] for entry in entries(answer)]
+    known = entries_if_known(answer)
+    if known is None:
+        return None
+    metadata = [entry["metadata"] for entry in known]
     return {f"{found.get('namespace', '')}/{found['name']}": one(found) for found in metadata}
 
 

@@ -5,12 +5,10 @@ since.
 """
 
 from dataclasses import dataclass
-from json import loads
 
-from gpustack.ask.api import ABSENT
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kube import entries
-from gpustack.probes.monitoring import instant
+from gpustack.probes.kube import entries, entries_if_known
+from gpustack.probes.monitoring import instant, samples
 
 EXPORTER = "nvidia-dcgm-exporter"
 APP = {"app": EXPORTER}
@@ -49,12 +47,11 @@ def counters(answer: Answer) -> dict[str, str]:
 
 def monitors(answer: Answer) -> tuple[Monitor, ...] | None:
     """Those that select the exporter's Service; None while the API does not know the kind."""
-    if answer.rc:
-        if ABSENT in answer.err:
-            return None
-        raise ValueError(answer.err)
+    known = entries_if_known(answer)
+    if known is None:
+        return None
     found = []
-    for entry in entries(answer):
+    for entry in known:
         wanted = entry["spec"].get("selector", {}).get("matchLabels", {})
         if wanted and wanted.items() <= APP.items():
             found.append(Monitor(entry["metadata"]["namespace"], entry["metadata"]["name"]))
@@ -63,9 +60,6 @@ def monitors(answer: Answer) -> tuple[Monitor, ...] | None:
 
 def series(answer: Answer) -> tuple[GpuSeries, ...]:
     """Raises ValueError for what is no answer to an instant query."""
-    body = loads(answer.out)
-    if body["status"] != "success" or body["data"]["resultType"] != "vector":
-        raise ValueError(answer.out[:200])
     return tuple(
         GpuSeries(
             labels["UUID"],
@@ -75,7 +69,7 @@ def series(answer: Answer) -> tuple[GpuSeries, ...]:
             labels.get("job", ""),
             labels.get("exported_pod", ""),
         )
-        for labels in (sample["metric"] for sample in body["data"]["result"])
+        for labels in (sample["metric"] for sample in samples(answer))
     )
 
 

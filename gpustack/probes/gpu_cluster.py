@@ -7,13 +7,14 @@ and reasons of a ClusterPolicy: NVIDIA/gpu-operator internal/conditions.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpustack.ask.api import ABSENT
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kube import entries
+from gpustack.probes.kube import entries, entries_if_known
 from gpustack.probes.read import number
 from gpustack.probes.workloads import probe as workloads
 
 RESOURCE = "nvidia.com/gpu"
+RESOURCES = "nvidia.com/"  # MIG instances have names of their own
+REFUSED = "UnexpectedAdmissionError"
 RELEASE = "meta.helm.sh/release-name"
 
 
@@ -42,6 +43,28 @@ class Policy:
     release: str
 
 
+@dataclass(frozen=True)
+class Pod:
+    """`node` is where it was to run."""
+
+    namespace: str
+    name: str
+    node: str
+
+
+def stranded(answer: Answer) -> tuple[Pod, ...]:
+    """Pods that the kubelet refused, as the device plugin had no healthy GPU to give at that moment. They stay as they
+    are until somebody deletes them, and who made them makes others (kubernetes/kubernetes pkg/kubelet/cm/devicemanager,
+    Allocate)."""
+    found = []
+    for entry in entries(answer):
+        status = entry.get("status", {})
+        if status.get("reason") == REFUSED and RESOURCES in status.get("message", ""):
+            metadata = entry["metadata"]
+            found.append(Pod(metadata["namespace"], metadata["name"], entry.get("spec", {}).get("nodeName", "")))
+    return tuple(found)
+
+
 def nodes(answer: Answer) -> tuple[GpuNode, ...]:
     return tuple(node(entry) for entry in entries(answer))
 
@@ -64,12 +87,11 @@ def node(entry: dict[str, dict[str, dict[str, str]]]) -> GpuNode:
 
 def policies(answer: Answer) -> tuple[Policy, ...] | None:
     """None while the API does not know the kind. Raises ValueError for another refusal."""
-    if answer.rc:
-        if ABSENT in answer.err:
-            return None
-        raise ValueError(answer.err)
+    known = entries_if_known(answer)
+    if known is None:
+        return None
     found = []
-    for entry in entries(answer):
+    for entry in known:
         status = entry.get("status", {})
         conditions = {one["type"]: one for one in status.get("conditions", ())}
         failed = conditions.get("Error", {}).get("status") == "True"
@@ -103,6 +125,14 @@ CLUSTER_POLICIES = Probe(
     ),
     policies,
     ends=(0, 1),
+)
+STRANDED = Probe(
+    "gpu.stranded-pods",
+    Api(
+        "/api/v1/pods?fieldSelector=status.phase%3DFailed",
+        ("metadata.namespace", "metadata.name", "spec.nodeName", "status.reason", "status.message"),
+    ),
+    stranded,
 )
 GPU_DAEMON_SETS = workloads("gpu.daemon-sets", "daemonsets", "GPU_NAMESPACE")
 GPU_DEPLOYMENTS = workloads("gpu.deployments", "deployments", "GPU_NAMESPACE")

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.probes.packages import Package, Repositories, repository, upstream
-from gpustack.probes.sections import named, sections
+from gpustack.probes.packages import Package, Repositories, stored, stored_script, upstream
 
 NO_GPU = "no GPU"
 # Any function of NVIDIA's will do; whether it is a GPU is asked by gpu.devices.
@@ -67,11 +66,13 @@ def gpu_packages(answer: Answer) -> Mapping[str, Package]:
 
 
 def gpu_repository(answer: Answer) -> Repositories:
-    """As packages.repositories, of the one with the driver."""
-    if answer.out == f"{NO_GPU}\n":
-        return Repositories({"nvidia": None}, ())
-    parts = named(sections(answer.out))
-    return Repositories({"nvidia": repository(parts["nvidia"])}, tuple(parts["others"]))
+    """Of the one with the driver."""
+    return stored_with_gpu(answer, "nvidia")
+
+
+def stored_with_gpu(answer: Answer, name: str) -> Repositories:
+    """As packages.stored, of a repository that only hosts with a GPU have."""
+    return Repositories({name: None}, ()) if answer.out == f"{NO_GPU}\n" else stored(answer, name)
 
 
 def gpu_kernels(answer: Answer) -> Kernels:
@@ -112,18 +113,7 @@ GPU_PACKAGES = Probe(
 )
 GPU_REPOSITORY = Probe(
     "gpu.repository",
-    Lines(
-        ONLY_WITH_GPU
-        + r"""echo '== nvidia'
-file=/etc/apt/sources.list.d/gpustack-nvidia.sources key=/etc/apt/keyrings/gpustack-nvidia.gpg
-[ ! -e "$file" ] || { cat "$file"; echo; }
-[ ! -e "$key" ] || gpg --homedir /nonexistent --no-options --no-keyring --trust-model always --batch \
-  --with-colons --show-keys "$key" || :
-echo '== others'
-cd /etc/apt || exit
-grep -HE 'developer\.download\.nvidia\.com/compute/cuda' sources.list sources.list.d/*.list sources.list.d/*.sources \
-  2>/dev/null | grep -vE '^sources.list.d/gpustack-|:[[:space:]]*#' || :"""
-    ),
+    Lines(ONLY_WITH_GPU + stored_script("nvidia", r"developer\.download\.nvidia\.com/compute/cuda")),
     gpu_repository,
 )
 # Headers are where DKMS looks for them.

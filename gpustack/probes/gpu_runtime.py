@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.probes.gpu_packages import NO_GPU, ONLY_WITH_GPU
-from gpustack.probes.packages import Repositories, repository
+from gpustack.probes.gpu_packages import NO_GPU, ONLY_WITH_GPU, stored_with_gpu
+from gpustack.probes.packages import Repositories, stored_script
 from gpustack.probes.sections import named, sections
 
 DROP_IN = "/etc/containerd/conf.d/gpustack-nvidia.toml"
@@ -33,11 +33,8 @@ class RuntimeFiles:
 
 
 def toolkit_repository(answer: Answer) -> Repositories:
-    """As packages.repositories, of the one with the toolkit."""
-    if answer.out == f"{NO_GPU}\n":
-        return Repositories({"toolkit": None}, ())
-    parts = named(sections(answer.out))
-    return Repositories({"toolkit": repository(parts["toolkit"])}, tuple(parts["others"]))
+    """Of the one with the toolkit."""
+    return stored_with_gpu(answer, "toolkit")
 
 
 def runtime_files(answer: Answer) -> RuntimeFiles:
@@ -61,17 +58,9 @@ TOOLKIT_REPOSITORY = Probe(
     "gpu.toolkit-repository",
     Lines(
         ONLY_WITH_GPU
-        + r"""echo '== toolkit'
-file=/etc/apt/sources.list.d/gpustack-toolkit.sources key=/etc/apt/keyrings/gpustack-toolkit.gpg
-[ ! -e "$file" ] || { cat "$file"; echo; }
-[ ! -e "$key" ] || gpg --homedir /nonexistent --no-options --no-keyring --trust-model always --batch \
-  --with-colons --show-keys "$key" || :
-echo '== others'
-cd /etc/apt || exit
-grep -HE 'nvidia\.github\.io/libnvidia-container' sources.list sources.list.d/*.list sources.list.d/*.sources \
-  2>/dev/null | grep -vE '^sources.list.d/gpustack-|:[[:space:]]*#' |
-  sed "s/\$(ARCH)/$(dpkg --print-architecture)/g"
-exit 0"""
+        + stored_script(
+            "toolkit", r"nvidia\.github\.io/libnvidia-container", r'sed "s/\$(ARCH)/$(dpkg --print-architecture)/g"'
+        )
     ),
     toolkit_repository,
 )

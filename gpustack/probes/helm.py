@@ -16,13 +16,14 @@ from gpustack.probes.read import number
 PROGRAM = "/usr/local/lib/gpustack/helm"
 VERSION = re.compile(r"v([0-9]+\.[0-9]+\.[0-9]+)")
 # Labels of ours; Helm takes no others of its own for them.
-CHART, DIGEST = "gpustack-chart", "gpustack-digest"
+CHART, DIGEST, REVISION = "gpustack-chart", "gpustack-digest", "gpustack-revision"
 
 
 @dataclass(frozen=True)
 class Release:
     """The newest revision of a release. `status` as Helm says it (deployed, failed, pending-install, …); `chart` and
-    `digest` are empty when somebody else made it."""
+    `digest` are empty when somebody else made it. `labelled` is the revision that we made, 0 where no label says it:
+    Helm takes the labels of one revision over to the next, whoever makes that."""
 
     namespace: str
     name: str
@@ -30,6 +31,12 @@ class Release:
     status: str
     chart: str
     digest: str
+    labelled: int = 0
+
+    @property
+    def by_hand(self) -> bool:
+        """Somebody has made a revision after ours."""
+        return bool(self.labelled) and self.labelled != self.revision
 
     @property
     def ours(self) -> bool:
@@ -59,6 +66,7 @@ def releases(answer: Answer) -> tuple[Release, ...]:
             labels["status"],
             labels.get(CHART, ""),
             labels.get(DIGEST, ""),
+            number(labels.get(REVISION, "0")),
         )
         key = (found.namespace, found.name)
         if key not in newest or newest[key].revision < found.revision:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from json import loads
 from typing import Any
 
+from gpustack.ask.api import ABSENT
 from gpustack.ask.probe import Answer, Api, Probe
 
 
@@ -56,6 +57,16 @@ def entries(answer: Answer) -> list[Any]:
     return found
 
 
+def entries_if_known(answer: Answer) -> list[Any] | None:
+    """As `entries`, of a probe that may end with 1: None while the API does not know the kind. Raises ValueError for
+    another refusal."""
+    if answer.rc:
+        if ABSENT in answer.err:
+            return None
+        raise ValueError(answer.err)
+    return entries(answer)
+
+
 def readyz(answer: Answer) -> Readiness:
     """Raises ValueError where there is no kubectl or no admin.conf to ask with."""
     if answer.rc == 0 and answer.out.strip() == "ok":
@@ -80,18 +91,24 @@ def nodes(answer: Answer) -> tuple[Node, ...]:
 
 def node(entry: Any) -> Node:
     spec, status = entry.get("spec", {}), entry["status"]
-    ready = next((found for found in status.get("conditions", ()) if found["type"] == "Ready"), None)
-    fine = ready is not None and ready["status"] == "True"
+    ready, reason = ready_or_why(status)
     return Node(
         name=entry["metadata"]["name"],
         address=next((found["address"] for found in status.get("addresses", ()) if found["type"] == "InternalIP"), ""),
         machine_id=status["nodeInfo"]["machineID"],
         kubelet=status["nodeInfo"]["kubeletVersion"].removeprefix("v"),
-        ready=fine,
-        reason="" if fine else (ready or {}).get("message", "it never reported"),
+        ready=ready,
+        reason=reason,
         pod_cidr=spec.get("podCIDR", ""),
         taints=tuple(sorted(f"{taint['key']}:{taint['effect']}" for taint in spec.get("taints", ()))),
     )
+
+
+def ready_or_why(status: Any) -> tuple[bool, str]:
+    """Whether a node of this status is Ready, and why not."""
+    ready = next((found for found in status.get("conditions", ()) if found["type"] == "Ready"), None)
+    fine = ready is not None and ready["status"] == "True"
+    return fine, "" if fine else (ready or {}).get("message", "it never reported")
 
 
 def deployments(answer: Answer) -> Mapping[str, Deployment]:

@@ -69,10 +69,14 @@ def upstream(version: str) -> str:
 
 
 def repositories(answer: Answer) -> Repositories:
-    """Parts `== NAME` hold a deb822 file, then what gpg says of its keyring; `== others` lines with their file."""
+    return stored(answer, "containerd", "kubernetes")
+
+
+def stored(answer: Answer, *names: str) -> Repositories:
+    """Parts `== NAME` hold a deb822 file, then what gpg says of its keyring; `== others` lines with their file. Raises
+    KeyError where a part is missing."""
     parts = named(sections(answer.out))
-    ours = {name: repository(parts[name]) for name in ("containerd", "kubernetes")}
-    return Repositories(ours, tuple(parts["others"]))
+    return Repositories({name: repository(parts[name]) for name in names}, tuple(parts["others"]))
 
 
 def repository(lines: list[str]) -> Repository | None:
@@ -96,25 +100,32 @@ def primary_keys(lines: list[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def stored_script(names: str, places: str, then: str = "cat") -> str:
+    """Asks what `stored` reads: `places` as grep -E takes them, `then` as what others say goes through it. The options
+    keep gpg from making a directory and a trust database of its own."""
+    return rf"""set -- {names}
+for name do
+  echo "== $name"
+  file=/etc/apt/sources.list.d/gpustack-$name.sources key=/etc/apt/keyrings/gpustack-$name.gpg
+  [ ! -e "$file" ] || {{ cat "$file"; echo; }}
+  [ ! -e "$key" ] || gpg --homedir /nonexistent --no-options --no-keyring --trust-model always --batch \
+    --with-colons --show-keys "$key" || :
+done
+echo '== others'
+cd /etc/apt || exit
+grep -HE '{places}' sources.list sources.list.d/*.list sources.list.d/*.sources 2>/dev/null |
+  grep -vE '^sources.list.d/gpustack-|:[[:space:]]*#' | {then}
+"""
+
+
 PACKAGES = Probe(
     "packages.installed",
     Lines("dpkg-query -Wf '${Package} ${db:Status-Want} ${db:Status-Status} ${Version}\\n' " + " ".join(ASKED)),
     packages,
     ends=(0, 1),
 )
-# These options keep gpg from making a directory and a trust database of its own.
 REPOSITORIES = Probe(
     "packages.repositories",
-    Lines(r"""for name in containerd kubernetes; do
-  echo "== $name"
-  file=/etc/apt/sources.list.d/gpustack-$name.sources key=/etc/apt/keyrings/gpustack-$name.gpg
-  [ ! -e "$file" ] || { cat "$file"; echo; }
-  [ ! -e "$key" ] || gpg --homedir /nonexistent --no-options --no-keyring --trust-model always --batch \
-    --with-colons --show-keys "$key" || :
-done
-echo '== others'
-cd /etc/apt || exit
-grep -HE 'pkgs\.k8s\.io|download\.docker\.com' sources.list sources.list.d/*.list sources.list.d/*.sources 2>/dev/null |
-  grep -vE '^sources.list.d/gpustack-|:[[:space:]]*#' || :"""),
+    Lines(stored_script("containerd kubernetes", r"pkgs\.k8s\.io|download\.docker\.com")),
     repositories,
 )

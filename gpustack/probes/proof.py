@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kube import entries
+from gpustack.probes.kube import entries, ready_or_why
 
 GPU, MIG = "nvidia.com/gpu", "nvidia.com/mig-"
 
 
 @dataclass(frozen=True)
-class GpuNode:
+class ProofNode:
     """`capacity` and `allocatable` count what is offered as nvidia.com/gpu; `gpus` is how many GPUs that is, None when
     the node does not say; `replicas` is more than 1 with time-slicing or MPS. `reason` is why it is not Ready."""
 
@@ -67,25 +67,24 @@ class Ingress:
     services: tuple[str, ...]
 
 
-def nodes(answer: Answer) -> tuple[GpuNode, ...]:
+def nodes(answer: Answer) -> tuple[ProofNode, ...]:
     return tuple(node(entry) for entry in entries(answer))
 
 
-def node(entry: Any) -> GpuNode:
+def node(entry: Any) -> ProofNode:
     status, labels = entry["status"], entry["metadata"].get("labels", {})
     capacity, allocatable = status.get("capacity", {}), status.get("allocatable", {})
-    ready = next((found for found in status.get("conditions", ()) if found["type"] == "Ready"), None)
-    fine = ready is not None and ready["status"] == "True"
+    ready, reason = ready_or_why(status)
     product = labels.get("nvidia.com/gpu.product", "")
     replicas = int(labels.get("nvidia.com/gpu.replicas", "1") or "1")
     mig = "-MIG-" in product or any(int(count) for name, count in capacity.items() if name.startswith(MIG))
     count = labels.get("nvidia.com/gpu.count")
     offered = int(capacity.get(GPU, "0"))
-    return GpuNode(
+    return ProofNode(
         name=entry["metadata"]["name"],
         machine_id=status["nodeInfo"]["machineID"],
-        ready=fine,
-        reason="" if fine else (ready or {}).get("message", "it never reported"),
+        ready=ready,
+        reason=reason,
         cordoned=bool(entry.get("spec", {}).get("unschedulable", False)),
         capacity=offered,
         allocatable=int(allocatable.get(GPU, "0")),

@@ -14,9 +14,9 @@ from gpustack.probes.proof import (
     NODES,
     PODS,
     SERVICES,
-    GpuNode,
     GpuPod,
     Ingress,
+    ProofNode,
     Service,
 )
 from gpustack.probes.system import IDENTITY
@@ -67,7 +67,7 @@ def devices(taken: Snapshot, host: str) -> int | None:
         return None
 
 
-def place(node: GpuNode, busy: int, found: int | None) -> Place:
+def place(node: ProofNode, busy: int, found: int | None) -> Place:
     closed = ""
     if not node.ready:
         closed = f"the node is not Ready: {node.reason}"

@@ -5,14 +5,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from gpustack.probes.gpu_cluster import REFUSED
 from gpustack.proof.manifest import ASKED, HELD, KERNEL, NODE, PASSED
 
 Stage = Literal["waiting", "held", "failed", "stuck"]
 GPU_ID = re.compile(r"(?:GPU|MIG)-[0-9a-fA-F-]{8,}")
 # A first failure to pull is tried again by the kubelet after ten seconds; these will not mend themselves.
 STUCK = {"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError"}
-# Of a pod that was refused or ended from outside: what the kubelet says when it has no healthy GPU to give.
-REFUSED = "UnexpectedAdmissionError"
 KEPT = 300
 
 

@@ -1,9 +1,12 @@
-"""How many GPUs the hosts have by their PCI bus, and how many of them pods can be given."""
+"""How many GPUs the hosts have by their PCI bus, how many of them pods can be given, and pods that got none."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.view import View
+from gpustack.probes.gpu_cluster import STRANDED, Pod
 from gpustack.report.words import count
 from gpustack.rollout.plan import Plan
 from gpustack.steps.gpu_hosts import expected, gpu_nodes
@@ -12,11 +15,12 @@ from gpustack.steps.gpu_hosts import expected, gpu_nodes
 @dataclass(frozen=True)
 class Gpus:
     """`allocatable` counts what nodes offer as nvidia.com/gpu (replicas, where GPUs are shared); None where no node
-    could be asked."""
+    could be asked. `stranded` are pods that the kubelet refused for want of a healthy GPU and that stay as they are."""
 
     expected: int
     hosts: int
     allocatable: int | None
+    stranded: tuple[Pod, ...] = ()
 
 
 def counted(found: Plan) -> Gpus | None:
@@ -32,7 +36,14 @@ def counted(found: Plan) -> Gpus | None:
         allocatable = sum(node.allocatable for node in gpu_nodes(here).values())
     except FactUnavailable:
         allocatable = None
-    return Gpus(sum(there.values()), len(there), allocatable)
+    return Gpus(sum(there.values()), len(there), allocatable, refused(here))
+
+
+def refused(here: View) -> tuple[Pod, ...]:
+    """None where that cannot be told: the checks of the same API say so."""
+    with suppress(FactUnavailable):
+        return here[STRANDED]
+    return ()
 
 
 def told(found: Plan) -> str:
@@ -42,3 +53,11 @@ def told(found: Plan) -> str:
         return ""
     can = "allocatable cannot be told" if gpus.allocatable is None else f"{gpus.allocatable} allocatable"
     return f"{count(gpus.expected, 'GPU')} on {count(gpus.hosts, 'host')}, {can}"
+
+
+def removal(stranded: Sequence[Pod]) -> list[str]:
+    """The commands that delete them, one for each namespace. What made them has made others by now, or is gone."""
+    names: dict[str, list[str]] = {}
+    for pod in stranded:
+        names.setdefault(pod.namespace, []).append(pod.name)
+    return [f"kubectl -n {space} delete pod {' '.join(sorted(there))}" for space, there in sorted(names.items())]

@@ -8,7 +8,7 @@ from itertools import groupby
 from rich.console import Console
 
 from gpustack.report.findings import body, grid, say, typed
-from gpustack.report.gpus import told
+from gpustack.report.gpus import counted, removal, told
 from gpustack.report.next import after_install, after_look
 from gpustack.report.words import Clean, cleaner, count, duration, facts, places
 from gpustack.rollout.plan import Outcome, Plan, Played, Verification
@@ -70,6 +70,13 @@ def outcome(console: Console, done: Outcome, *, verbose: bool = False, evidence:
 def devices(console: Console, found: Plan, style: str = "") -> None:
     if text := told(found):
         say(console, text, style)
+    gpus = counted(found)
+    if gpus and gpus.stranded:
+        clean = cleaner(found.inventory)
+        what = f"{count(len(gpus.stranded), 'pod')} that got no GPU (UnexpectedAdmissionError), Failed until deleted:"
+        say(console, what, style)
+        for command in removal(gpus.stranded):
+            typed(console, clean(command), 2)
 
 
 def asked(checked: Verification) -> str:

@@ -8,7 +8,7 @@ from gpustack.ask.judge import Evidence, Judgement
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.config.host import Host
 from gpustack.report.codes import MEANINGS, exit_code, outcome_code
-from gpustack.report.gpus import counted
+from gpustack.report.gpus import counted, removal
 from gpustack.report.next import after_install, after_look
 from gpustack.report.schema import (
     OUTCOME,
@@ -79,10 +79,18 @@ def look(schema: str, found: Plan, seconds: float, questions: int, *, verbose: b
         questions=questions,
         inventory=str(inventory.source) if inventory.source else None,
         hosts=[host_of(found.snapshot, host, clean) for host in inventory.hosts],
-        gpus=GpusShape(gpus.expected, gpus.hosts, gpus.allocatable) if (gpus := counted(found)) else None,
+        gpus=gpus_of(found, clean),
         states=[state(entry, clean, verbose=verbose) for entry in found.states],
         next=clean(after_look(found)) or None,
     )
+
+
+def gpus_of(found: Plan, clean: Clean) -> GpusShape | None:
+    gpus = counted(found)
+    if gpus is None:
+        return None
+    stranded = [clean(command) for command in removal(gpus.stranded)]
+    return GpusShape(gpus.expected, gpus.hosts, gpus.allocatable, stranded)
 
 
 def host_of(snapshot: Snapshot, host: Host, clean: Clean) -> HostShape:

@@ -81,11 +81,13 @@ class ExitShape:
 
 @dataclass(frozen=True)
 class GpusShape:
-    """GPUs by the PCI bus, of so many hosts, and what of them Kubernetes can allocate; null where it cannot be told."""
+    """GPUs by the PCI bus, of so many hosts, and what of them Kubernetes can allocate; null where it cannot be told.
+    `stranded` are commands that delete pods which were refused for want of a healthy GPU and are left as Failed."""
 
     expected: int
     hosts: int
     allocatable: int | None
+    stranded: list[str]
 
 
 @dataclass(frozen=True)

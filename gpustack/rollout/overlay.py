@@ -22,7 +22,6 @@ from gpustack.config.resolved import resolved
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.network import ADDRESS
 from gpustack.probes.system import HOSTNAME, OS
-from gpustack.steps.gpu_hosts import expected
 from gpustack.steps.gpu_mode import mode
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
@@ -55,21 +54,15 @@ def gpu_driver(here: View) -> str:
     return ""
 
 
-def wanted_here(step: str, here: View) -> bool:
-    """Whether there is something for this release to do: with --force its role is played all the same. Raises
-    FactUnavailable."""
-    return here.spec.monitoring.enabled if step == "monitoring" else bool(expected(here))
-
-
 def of_cluster(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
     """`gpustack_releases`: of each Helm release its chart and values; `gpustack_objects`: what else the roles of steps
     apply. What depends on something that cannot be told is left out; its role refuses then."""
     here = View(snapshot, CLUSTER)
     releases: dict[str, Any] = {}
     objects: dict[str, Any] = {}
-    for step, release in RELEASES.items():
+    for step, brought in RELEASES.items():
         with suppress(FactUnavailable):
-            releases[step] = release(here).resolved(here) if wanted_here(step, here) else {}
+            releases[step] = brought.release(here).resolved(here) if brought.wanted(here) else {}
     for step, wanted in OBJECTS.items():
         with suppress(FactUnavailable):
             objects[step] = wanted(here)
@@ -107,6 +100,8 @@ def write(snapshot: Snapshot, folder: Path, more: Mapping[str, Mapping[str, Any]
 
 
 TEXT = "tag:yaml.org,2002:str"
+# libyaml and PyYAML break long lines at other places.
+UNBROKEN = 2**31 - 1
 
 
 class Literal(str):
@@ -123,15 +118,18 @@ def document(found: Any) -> str:
     holds no template either, and is quoted instead."""
     import yaml
 
-    class Dumper(yaml.SafeDumper):
+    # Dashboards and rules make 250 KB of it: libyaml writes them in 10 ms, PyYAML itself in 110.
+    class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
         pass
 
+    resolver: Any = yaml.resolver.Resolver()
+
     def represent(dumper: Any, text: Literal) -> Any:
-        stays = dumper.resolve(yaml.ScalarNode, str(text), (True, False)) == TEXT
-        return dumper.represent_scalar("!unsafe" if stays else TEXT, str(text))
+        stays = resolver.resolve(yaml.ScalarNode, str(text), (True, False)) == TEXT
+        return dumper.represent_scalar("!unsafe" if stays else TEXT, str(text), style="'")
 
     Dumper.add_representer(Literal, represent)
-    return yaml.dump(literal(found), Dumper=Dumper, sort_keys=False)
+    return str(yaml.dump(literal(found), Dumper=Dumper, sort_keys=False, width=UNBROKEN))
 
 
 def literal(value: Any) -> Any:

@@ -18,6 +18,8 @@ from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification
 from gpustack.steps.step import Step
 
 PAUSE = 1.0
+# Seconds for what only a person mends: it may be how something looks for a moment after what was restarted, not longer.
+PATIENCE = 45.0
 
 Gather = Callable[[Sequence[Probe[Any]], Sequence[str]], Snapshot]
 """Asks probes of hosts (all when empty)."""
@@ -94,18 +96,19 @@ class Rollout:
 
     def fresh(self, step: Step, snapshot: Snapshot) -> Snapshot:
         """What was asked before the last play is asked again. What cannot be told, would be refused or is passing may
-        only not be back yet after what an earlier step restarted: it gets the step's time to settle."""
+        only not be back yet after what an earlier step restarted: it gets the step's time to settle, and less where
+        all of it is for a person."""
         if not self.played:
             return snapshot
+        patience = Patience()
         if not {probe.id for probe in step.probes} <= self.asked:
             snapshot = self.ask(snapshot, step.probes)
         until, started = time.monotonic() + step.settle, time.monotonic()
         while time.monotonic() < until and not self.cancelled():
-            states = self.states(step, snapshot)
-            waiting = next((found for found in states if self.undecided(found) or self.passing(found)), None)
-            if waiting is None:
+            open_ones = [found for found in self.states(step, snapshot) if self.undecided(found) or self.passing(found)]
+            if not open_ones or patience.over(open_ones):
                 break
-            self.report(Event("waiting", step.id, said(waiting), time.monotonic() - started))
+            self.report(Event("waiting", step.id, said(open_ones[0]), time.monotonic() - started))
             time.sleep(PAUSE)
             snapshot = self.ask(snapshot, step.probes)
         return snapshot
@@ -118,13 +121,15 @@ class Rollout:
         return snapshot.renewed(self.gather(probes, self.remaining()))
 
     def settle(self, step: Step, due: Sequence[StepState], snapshot: Snapshot) -> Snapshot:
-        """Asks again until no check is broken or unknown, or `settle` has run out."""
+        """Asks again until no check is broken or unknown, or `settle` has run out, or all that is left has been for a
+        person for a while."""
+        patience = Patience()
         until, started = time.monotonic() + step.settle, time.monotonic()
         wheres = [found.where for found in due if self.still(found.where)]
         while True:
             now = [state(step, View(snapshot, where)) for where in wheres]
             open_ones = [found for found in now if found.outcome != "holds"]
-            if not open_ones or time.monotonic() > until or self.cancelled():
+            if not open_ones or time.monotonic() > until or patience.over(open_ones) or self.cancelled():
                 break
             waiting = next(iter(said(found) for found in open_ones))
             self.report(Event("waiting", step.id, waiting, time.monotonic() - started))
@@ -138,14 +143,13 @@ class Rollout:
 
     def due(self, found: StepState) -> bool:
         """Drifted in a way that the playbook mends; or everything, when forced."""
-        if any(mismatch.cure != "install" for mismatch in found.mismatches):
+        if refused(found):
             return False
         return self.force or found.outcome == "broken"
 
     def undecided(self, found: StepState) -> bool:
         """Unknown, or for a person first."""
-        refused = any(mismatch.cure != "install" for mismatch in found.mismatches)
-        return refused or (found.outcome == "unknown" and not self.force)
+        return refused(found) or (found.outcome == "unknown" and not self.force)
 
     def passing(self, found: StepState) -> bool:
         """Nothing is there that a play would mend."""
@@ -177,6 +181,26 @@ class Rollout:
     def hosts(self, due: Sequence[StepState], snapshot: Snapshot) -> list[str]:
         names = [View(snapshot, CLUSTER).acting if found.where == CLUSTER else found.where for found in due]
         return list(dict.fromkeys(names))
+
+
+@dataclass
+class Patience:
+    """For how long everything that is open has been for a person."""
+
+    since: float | None = None
+
+    def over(self, open_ones: Sequence[StepState]) -> bool:
+        if not all(map(refused, open_ones)):
+            self.since = None
+            return False
+        if self.since is None:
+            self.since = time.monotonic()
+        return time.monotonic() - self.since > PATIENCE
+
+
+def refused(found: StepState) -> bool:
+    """Something of it is for a person, or for `upgrade`."""
+    return any(mismatch.cure != "install" for mismatch in found.mismatches)
 
 
 def said(found: StepState) -> str:

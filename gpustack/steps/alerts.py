@@ -2,8 +2,8 @@
 
 The rules work on recorded series that have one name, unit and set of labels whatever the exporter's version. They are
 seen as in force only when Prometheus says that it has them: the Prometheus operator leaves a rule out that it cannot
-read, and says so only in an event. The receiver stands in the spec, its secret in a file on this machine; it becomes a
-Secret in the cluster, which Alertmanager reads as a file. `gpustack alerts test` sends one alert all the way.
+read, and says so only in an event. Who gets them is brought by the step monitoring. `gpustack alerts test` sends one
+alert all the way.
 
 Settings: alerts. Sources: docs/alerts.md, which explains each alert; prometheus-operator Documentation/user-guides.
 """
@@ -19,11 +19,10 @@ from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.shipped import shipped_yaml, values
-from gpustack.probes.alerting import LOADED, RECEIVERS
+from gpustack.probes.alerting import LOADED
 from gpustack.probes.applied import RULES
 from gpustack.steps.applied import Object, differing, stamped
 from gpustack.steps.control_plane import control_planes
-from gpustack.steps.monitoring_receiver import NOBODY, RECEIVER
 from gpustack.steps.step import Step
 
 PAGE = "docs/alerts.md#"
@@ -82,20 +81,11 @@ def loaded(here: View) -> Mismatch | None:
     return Mismatch("groups of rules in Prometheus", "all", f"no {said(missing)}", passing=True) if missing else None
 
 
-def receiver(here: View) -> Mismatch | None:
-    """Alertmanager has the receiver of the spec."""
-    wanted = RECEIVER if here.spec.alerts.receiver.type != "none" else NOBODY
-    found = here[RECEIVERS]
-    if wanted in found:
-        return None
-    return Mismatch("receivers of Alertmanager", wanted, said(found), passing=True)
-
-
 STEP = Step(
     "alerts",
     scope="cluster",
-    probes=(RULES, LOADED, RECEIVERS),
-    checks=(rules, loaded, receiver),
+    probes=(RULES, LOADED),
+    checks=(rules, loaded),
     needs=("monitoring",),
     settle=180,
     applies=applies,

@@ -1,8 +1,9 @@
 """Dashboards: what the GPUs do, in Grafana, in a folder of its own.
 
 Each is a ConfigMap with the label that Grafana's side-car looks for, the folder as an annotation. They ask the data
-source with the uid `prometheus`, which the chart provides; none is made a second time. A dashboard that somebody edits
-in Grafana is saved under another name there: these stay as they are, and come with each release of gpustack.
+source with the uid `prometheus`, which the step monitoring brings; none is made a second time. A dashboard that
+somebody edits in Grafana is saved under another name there: these stay as they are, and come with each release of
+gpustack.
 
 Settings: dashboards. Sources: the Grafana chart's documentation of sidecar.dashboards; values/dashboards.
 """
@@ -11,18 +12,15 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from gpustack.ask.judge import Mismatch, expect
+from gpustack.ask.judge import Mismatch
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.shipped import values
 from gpustack.probes.applied import CONFIG_MAPS
-from gpustack.probes.grafana import DATA_SOURCES
 from gpustack.steps.applied import Object, differing, stamped
 from gpustack.steps.control_plane import control_planes
 from gpustack.steps.step import Step
-
-UID = "prometheus"
 
 
 def applies(inventory: Inventory, host: Host) -> bool:
@@ -57,18 +55,11 @@ def config_maps(here: View) -> Mismatch | None:
     return differing("dashboards", objects(here), here[CONFIG_MAPS])
 
 
-def data_source(here: View) -> Mismatch | None:
-    """Grafana is given one data source with the uid that the dashboards ask."""
-    count = sum(uid == UID for uid in here[DATA_SOURCES])
-    hint = "grafana.sidecar.datasources.uid of values/<release>.yaml has another value, or a second source has this uid"
-    return expect(f"data sources with uid {UID}", 1, count, "operator" if count else "install", hint=hint)
-
-
 STEP = Step(
     "dashboards",
     scope="cluster",
-    probes=(CONFIG_MAPS, DATA_SOURCES),
-    checks=(config_maps, data_source),
+    probes=(CONFIG_MAPS,),
+    checks=(config_maps,),
     needs=("monitoring",),
     settle=60,
     applies=applies,

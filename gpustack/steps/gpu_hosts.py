@@ -6,8 +6,10 @@ from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import GPU_NODES, GpuNode
+from gpustack.probes.gpu_driver import GPU_SMI
 from gpustack.probes.namespaces import NAMESPACES
 from gpustack.probes.system import IDENTITY
+from gpustack.steps.gpu_driver_running import answers
 
 PRESENT = "nvidia.com/gpu.present"
 
@@ -77,20 +79,42 @@ def unlabelled(here: View) -> dict[str, str]:
     return {host: f"no label {PRESENT}" for host, node in nodes.items() if node.labels.get(PRESENT) != "true"}
 
 
+def unwell(there: View) -> str:
+    """What the driver of a host says of its GPUs instead of showing them all; empty where it shows them, where it comes
+    in a container, and where that cannot be told."""
+    try:
+        found, shown = answers(there), there[GPU_SMI]
+    except FactUnavailable:
+        return ""
+    if found is not None:
+        return found.found
+    count = len(there[GPU_DEVICES])
+    missing = shown.state == "ended" and len(shown.gpus) < count
+    return f"shows {len(shown.gpus)} of {count} GPUs" if missing else ""
+
+
 def allocatable_mismatch(here: View, step: str) -> Mismatch | None:
     """GPUs that nodes offer, beside those of the bus and how many pods share one. MIG instances are counted elsewhere.
-    `step` is whose page explains it."""
-    nodes, wrong, ill = gpu_nodes(here), {}, {}
-    by_name = {host.name: host for host in here.hosts}
+    `step` is whose page explains it.
+
+    When one GPU does not answer while the device plugin starts, the plugin ends, and the node offers none at all: that
+    is told by the driver, on the host, and waiting does not mend it."""
+    nodes, wrong, ill, hindered = gpu_nodes(here), {}, {}, {}
     for host, count in expected(here).items():
-        if host not in nodes or by_name[host].spec.gpustack_mig:
+        there = here.on(host)
+        if host not in nodes or there.host.spec.gpustack_mig:
             continue
-        wanted = count * sharing(here, by_name[host])[1]
+        wanted = count * sharing(here, there.host)[1]
         if nodes[host].capacity == wanted > nodes[host].allocatable:
             ill[host] = f"{wanted - nodes[host].allocatable} of {wanted} unhealthy"
         elif nodes[host].allocatable != wanted:
             wrong[host] = f"{nodes[host].allocatable} of {wanted}"
+            if driver := unwell(there):
+                hindered[host] = f"{wrong[host]}, nvidia-smi there: {driver}"
     if ill and not wrong:
         hint = f"journalctl -k | grep NVRM    # on that host; then gpustack explain {step}/allocatable"
         return on_hosts("nvidia.com/gpu", "all healthy", ill, "operator", hint)
+    if wrong and wrong.keys() == hindered.keys():
+        hint = "gpustack explain gpu-driver/answers    # the device plugin starts with all GPUs of a host or none"
+        return on_hosts("nvidia.com/gpu", "all that the hosts have", hindered | ill, "operator", hint)
     return on_hosts("nvidia.com/gpu", "all that the hosts have", wrong | ill, passing=True)

@@ -18,8 +18,8 @@ from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.probes.gpu import GPU_DEVICES
-from gpustack.probes.gpu_cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, GPU_NODES
-from gpustack.probes.gpu_driver import GPU_DRIVER
+from gpustack.probes.gpu_cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, GPU_NODES, STRANDED
+from gpustack.probes.gpu_driver import GPU_DRIVER, GPU_SMI
 from gpustack.probes.gpu_packages import GPU_PACKAGES
 from gpustack.probes.gpu_runtime import DROP_IN
 from gpustack.probes.helm import RELEASES
@@ -140,7 +140,7 @@ STEP = Step(
     scope="cluster",
     probes=(
         RELEASES, NAMESPACES, GPU_NODES, CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, IDENTITY, OS, GPU_DEVICES,
-        GPU_PACKAGES, GPU_DRIVER,
+        GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED,
     ),
     checks=(host_stack, namespace, policy_of_others, chart, policy, labels, operands, allocatable),
     needs=("helm", "flannel", "workers", "gpu-driver"),

@@ -20,6 +20,11 @@ DRIVER = "nvidia-driver-daemonset"  # of a pool of nodes: with a suffix
 WHOLE = "none"
 
 
+def wanted(here: View) -> bool:
+    """Raises FactUnavailable where it cannot be told whether there are GPUs."""
+    return here.spec.gpu.stack == "operator" and bool(expected(here))
+
+
 def release(here: View) -> Release:
     """Raises FactUnavailable where it cannot be told who brings the drivers."""
     name = here.spec.gpu.release

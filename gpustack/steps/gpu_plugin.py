@@ -26,10 +26,12 @@ from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.probes.applied import CONFIG_MAPS, DAEMON_SETS, RUNTIME_CLASSES, SERVICES
 from gpustack.probes.gpu import GPU_DEVICES
-from gpustack.probes.gpu_cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_NODES
+from gpustack.probes.gpu_cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_NODES, STRANDED
+from gpustack.probes.gpu_driver import GPU_DRIVER, GPU_SMI
+from gpustack.probes.gpu_packages import GPU_PACKAGES
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.namespaces import NAMESPACES
-from gpustack.probes.system import IDENTITY
+from gpustack.probes.system import IDENTITY, OS
 from gpustack.steps import gpu_plugin_objects
 from gpustack.steps.applied import differing
 from gpustack.steps.control_plane import control_planes
@@ -66,9 +68,9 @@ def wanted(here: View) -> dict[str, Any]:
 
 
 def labelled(here: View) -> list[str]:
-    by_name, found = {host.name: host for host in here.hosts}, []
+    found: list[str] = []
     for host, node in gpu_nodes(here).items():
-        way = key(*sharing(here, by_name[host]))
+        way = key(*sharing(here, here.on(host).host))
         found += [f"{node.name} {PRESENT} true", f"{node.name} {PLUGIN_LABEL} {'-' if way == WHOLE else way}"]
     return found
 
@@ -76,7 +78,7 @@ def labelled(here: View) -> list[str]:
 def deserted(here: View) -> list[str]:
     """The label goes from nodes of hosts that say they have no GPU: a plugin there could not start."""
     nodes = {node.machine_id: node for node in here[GPU_NODES]}
-    found = []
+    found: list[str] = []
     for host in here.hosts:
         there = here.on(host.name)
         if there.reached and there.told(GPU_DEVICES) and not there[GPU_DEVICES] and there.told(IDENTITY):
@@ -140,9 +142,8 @@ def strangers(here: View) -> Mismatch | None:
 def labels(here: View) -> Mismatch | None:
     """Nodes of hosts with GPUs say so, and which way of sharing is theirs; nodes of other hosts do not."""
     wrong = unlabelled(here)
-    by_name = {host.name: host for host in here.hosts}
     for host, node in gpu_nodes(here).items():
-        way, found = key(*sharing(here, by_name[host])), node.labels.get(PLUGIN_LABEL, WHOLE)
+        way, found = key(*sharing(here, here.on(host).host)), node.labels.get(PLUGIN_LABEL, WHOLE)
         if found != way:
             wrong.setdefault(host, f"{PLUGIN_LABEL}={found} instead of {way}")
     wrong |= {line.split()[0]: "labelled, and without GPUs" for line in deserted(here)}
@@ -178,6 +179,7 @@ STEP = Step(
     scope="cluster",
     probes=(
         *PROBES.values(), RELEASES, CLUSTER_POLICIES, NAMESPACES, GPU_NODES, GPU_DAEMON_SETS, IDENTITY, GPU_DEVICES,
+        OS, GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED,
     ),
     checks=(operators_stack, namespace, ways, brought, strangers, labels, daemon_sets, allocatable),
     needs=("flannel", "workers", "gpu-runtime"),

@@ -44,12 +44,11 @@ def wanted_labels(here: View, host: Host) -> dict[str, str]:
 
 def wanted(here: View) -> dict[str, Any]:
     """Lines `NODE LABEL VALUE` for the role; the value `-` is none."""
-    by_name = {host.name: host for host in here.hosts}
     return {
         "labels": [
             f"{node.name} {label} {value or '-'}"
             for host, node in gpu_nodes(here).items()
-            for label, value in wanted_labels(here, by_name[host]).items()
+            for label, value in wanted_labels(here, here.on(host).host).items()
             if (label, value, node.labels.get(label)) != (MIG, "", OFF)
         ]
     }
@@ -58,11 +57,10 @@ def wanted(here: View) -> dict[str, Any]:
 def labels(here: View) -> Mismatch | None:
     """Each node has the labels for the way of sharing of its host, and no other."""
     nodes, wrong = gpu_nodes(here), {}
-    by_name = {host.name: host for host in here.hosts}
     for host, node in nodes.items():
         others = [
             f"{label}={node.labels.get(label) or 'none'} instead of {value or 'none'}"
-            for label, value in wanted_labels(here, by_name[host]).items()
+            for label, value in wanted_labels(here, here.on(host).host).items()
             # The MIG manager leaves its own word for no layout.
             if node.labels.get(label, "") != value and (label, value, node.labels.get(label)) != (MIG, "", OFF)
         ]
@@ -74,10 +72,9 @@ def labels(here: View) -> Mismatch | None:
 def layout(here: View) -> Mismatch | None:
     """The MIG manager has brought every node to its layout."""
     nodes, wrong = gpu_nodes(here), {}
-    by_name = {host.name: host for host in here.hosts}
     for host, node in nodes.items():
         state = node.labels.get(MIG_STATE, "nothing")
-        if by_name[host].spec.gpustack_mig and state != "success":
+        if here.on(host).host.spec.gpustack_mig and state != "success":
             wrong[host] = state
     return on_hosts(MIG_STATE, "success", wrong, passing=True)
 
@@ -85,11 +82,10 @@ def layout(here: View) -> Mismatch | None:
 def slices(here: View) -> Mismatch | None:
     """A node with a MIG layout offers instances."""
     nodes = gpu_nodes(here)
-    by_name = {host.name: host for host in here.hosts}
     wrong = {
         host: "no MIG instance"
         for host in expected(here)
-        if by_name[host].spec.gpustack_mig
+        if here.on(host).host.spec.gpustack_mig
         and host in nodes
         and not sum(nodes[host].slices.values()) + nodes[host].allocatable
     }

@@ -14,13 +14,13 @@ from gpustack.ask.view import View
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.helm import HELM
 from gpustack.steps.control_plane import control_planes
-from gpustack.steps.gpu_hosts import expected
+from gpustack.steps.releases import any_wanted
 from gpustack.steps.step import Step
 
 
 def program(here: View) -> Mismatch | None:
     """Where something is to be installed with it, our Helm is there, runs, and has the version of the version set."""
-    if not here.spec.monitoring.enabled and not expected(here):
+    if not any_wanted(here):
         return None
     return expect("Helm", here.versions.helm.version, here[HELM])
 

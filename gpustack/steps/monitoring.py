@@ -8,7 +8,10 @@ pods by the step `firewall`; so every target is up, and no alert fires but Watch
 Ready is what Prometheus says, not Helm: the objects are reconciled, and every target answers. Your own values go to
 values/<release>.yaml beside the inventory; a key that the chart does not know is refused: Helm would pass over it.
 
-Settings: monitoring. Sources: kube-prometheus-stack 88.5.3, its README and values.
+Who gets alerts stands in the spec, the secret for it in a file on this machine; it becomes a Secret in the cluster,
+which Alertmanager reads as a file. Grafana gets one data source, with the uid that dashboards ask.
+
+Settings: monitoring, alerts.receiver. Sources: kube-prometheus-stack 88.5.3, its README and values.
 """
 
 from collections.abc import Mapping
@@ -18,12 +21,14 @@ from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.versions import minor
-from gpustack.probes.alerting import SECRET
+from gpustack.probes.alerting import RECEIVERS, SECRET
+from gpustack.probes.grafana import DATA_SOURCES
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.monitoring import ALERTMANAGERS, DEFINITIONS, GROUP, PROMETHEUSES, TARGETS, Custom
 from gpustack.probes.network import LISTENERS
 from gpustack.probes.workloads import MONITORING_DAEMON_SETS, MONITORING_DEPLOYMENTS
 from gpustack.steps.control_plane import control_planes
+from gpustack.steps.monitoring_receiver import NOBODY, RECEIVER
 from gpustack.steps.monitoring_values import CONTROL_PLANE, release
 from gpustack.steps.release import compared, in_cluster
 from gpustack.steps.step import Step
@@ -33,6 +38,7 @@ KINDS = (
     "prometheusrules", "scrapeconfigs", "servicemonitors", "thanosrulers",
 )  # fmt: skip
 EXPORTER = "node_exporter"
+DATA_SOURCE = "prometheus"  # the uid that the chart gives it
 JOBS = {
     "kubeEtcd": "kube-etcd",
     "kubeScheduler": "kube-scheduler",
@@ -89,6 +95,20 @@ def receiver_secret(here: View) -> Mismatch | None:
     return Mismatch("secret of the receiver", "that of alerts.receiver.secret_file", is_now)
 
 
+def receiver(here: View) -> Mismatch | None:
+    """Alertmanager has the receiver of the spec."""
+    wanted = RECEIVER if here.spec.alerts.receiver.type != "none" else NOBODY
+    found = here[RECEIVERS]
+    return None if wanted in found else Mismatch("receivers of Alertmanager", wanted, said(found))
+
+
+def data_source(here: View) -> Mismatch | None:
+    """Grafana is given one data source with the uid that the dashboards ask."""
+    count = sum(uid == DATA_SOURCE for uid in here[DATA_SOURCES])
+    hint = "grafana.sidecar.datasources.uid of values/<release>.yaml has another value, or a second source has this uid"
+    return expect(f"data sources with uid {DATA_SOURCE}", 1, count, "operator" if count else "install", hint=hint)
+
+
 def workloads(here: View) -> Mismatch | None:
     """The operator, Grafana and kube-state-metrics run, and node-exporter on every node."""
     deployments, daemon_sets = here[MONITORING_DEPLOYMENTS], here[MONITORING_DAEMON_SETS]
@@ -108,6 +128,18 @@ def workloads(here: View) -> Mismatch | None:
 def prometheus(here: View) -> Mismatch | None:
     """The operator has made Prometheus as it was told, and it is available."""
     return reconciled("Prometheus", here[PROMETHEUSES], f"{here.spec.monitoring.release}-prometheus")
+
+
+def selectors(here: View) -> Mismatch | None:
+    """Prometheus takes the monitors and rules of every label and namespace, but for what your own values narrow."""
+    one = (here[PROMETHEUSES] or {}).get(f"{here.spec.monitoring.release}-prometheus")
+    said_so = release(here).values.get("prometheus", {}).get("prometheusSpec", {})
+    narrow = [
+        name
+        for name in (one.narrow if one else ())
+        if name not in said_so and not said_so.get(f"{name}NilUsesHelmValues")
+    ]
+    return Mismatch("what Prometheus takes", "everybody's", f"not all, by {said(narrow)}") if narrow else None
 
 
 def alertmanager(here: View) -> Mismatch | None:
@@ -144,9 +176,12 @@ STEP = Step(
     scope="cluster",
     probes=(
         RELEASES, DEFINITIONS, MONITORING_DEPLOYMENTS, MONITORING_DAEMON_SETS, PROMETHEUSES, ALERTMANAGERS, TARGETS,
-        LISTENERS, SECRET,
+        LISTENERS, SECRET, RECEIVERS, DATA_SOURCES,
     ),
-    checks=(port, definitions, chart, receiver_secret, workloads, prometheus, alertmanager, targets),
+    checks=(
+        port, definitions, chart, receiver_secret, workloads, prometheus, selectors, alertmanager, receiver,
+        data_source, targets,
+    ),
     needs=("helm", "storage", "flannel", "workers"),
     settle=300,
     applies=applies,

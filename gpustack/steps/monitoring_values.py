@@ -19,6 +19,10 @@ RULES = {
 }
 
 
+def wanted(here: View) -> bool:
+    return here.spec.monitoring.enabled
+
+
 def release(here: View) -> Release:
     spec = here.spec
     name = spec.monitoring.release

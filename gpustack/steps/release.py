@@ -63,6 +63,8 @@ def compared(here: View, wanted: Release) -> Mismatch | None:
         return Mismatch(what, f"{wanted.chart} {version}", f"{wanted.chart} {found.chart}", cure="upgrade", hint=hint)
     if found.status != "deployed":
         return Mismatch(what, "deployed", found.status)
+    if found.by_hand:
+        return Mismatch(what, "as gpustack left it", f"revision {found.revision}, made by another Helm")
     if found.digest != wanted.digest(here):
         return Mismatch(what, "with the values of the spec", "with other values")
     return None

@@ -1,12 +1,27 @@
-"""All Helm releases of ours, by the step that brings each."""
+"""All Helm releases of ours, by the step that brings each, and whether there is something for it to do."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from gpustack.ask.view import View
 from gpustack.steps import gpu_operator_values, monitoring_values
 from gpustack.steps.release import Release
 
-RELEASES: Mapping[str, Callable[[View], Release]] = {
-    "monitoring": monitoring_values.release,
-    "gpu-operator": gpu_operator_values.release,
+
+@dataclass(frozen=True)
+class Brought:
+    """Both raise FactUnavailable. Where it is not `wanted`, a forced play of the step brings nothing."""
+
+    wanted: Callable[[View], bool]
+    release: Callable[[View], Release]
+
+
+RELEASES: Mapping[str, Brought] = {
+    "monitoring": Brought(monitoring_values.wanted, monitoring_values.release),
+    "gpu-operator": Brought(gpu_operator_values.wanted, gpu_operator_values.release),
 }
+
+
+def any_wanted(here: View) -> bool:
+    """Raises FactUnavailable where no release is known to be wanted, and one cannot be told."""
+    return any(one.wanted(here) for one in RELEASES.values())

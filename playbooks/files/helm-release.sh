@@ -60,9 +60,11 @@ ensure_not_pending() {
 
 # Nothing to do where the release is this one and every object is as it made it.
 holds() {
-  label=$(kube -n "$NAMESPACE" get secrets -l "owner=helm,name=$NAME,status=deployed" \
-    -o 'jsonpath={.items[*].metadata.labels.gpustack-digest}')
-  [ "$label" = "$DIGEST" ] || return 1
+  labels=$(kube -n "$NAMESPACE" get secrets -l "owner=helm,name=$NAME,status=deployed" \
+    -o 'jsonpath={range .items[*].metadata.labels}{.gpustack-digest} {.gpustack-revision} {.version}{end}')
+  # shellcheck disable=SC2086 # words
+  set -- $labels
+  [ "${1-}" = "$DIGEST" ] && [ "${2-}" = "${3-}" ] || return 1
   "$HELM" get manifest "$NAME" --namespace "$NAMESPACE" |
     kube diff --server-side --force-conflicts --field-manager=helm -f - >/dev/null 2>&1
 }
@@ -75,8 +77,11 @@ ensure_namespace
 ensure_crds
 ensure_not_pending
 ! holds || exit 0
+# Helm gives the labels of one revision to the next: by this one, the next is known as somebody else's.
+last=$(kube -n "$NAMESPACE" get secrets -l "owner=helm,name=$NAME" \
+  -o 'jsonpath={range .items[*]}{.metadata.labels.version}{"\n"}{end}' | sort -n | tail -n 1)
 "$HELM" upgrade "$NAME" "$CHART" --install --namespace "$NAMESPACE" --reset-values --values "$FRESH/values.yaml" \
-  --labels "gpustack-chart=$VERSION,gpustack-digest=$DIGEST" --description "gpustack $DIGEST" --history-max 5 \
+  --labels "gpustack-chart=$VERSION,gpustack-digest=$DIGEST,gpustack-revision=$((last + 1))" --description "gpustack $DIGEST" --history-max 5 \
   --force-conflicts --timeout 4m >"$FRESH/said" 2>&1 || {
   grep -v '^WARNING' "$FRESH/said" >&2
   exit 1

@@ -133,7 +133,7 @@ def test_17_the_data_source_is_found_and_no_password_is_known() -> None:
     expect_nowhere(r"/api/datasources|admin-password|prom-operator")
     shipped = "".join(path.read_text() for path in values().glob("*.yaml"))
     assert not re.search(r"adminPassword|additionalDataSources|prom-operator", shipped)
-    assert "data_source" in checks("dashboards")
+    assert "data_source" in checks("monitoring")
 
 
 def test_18_what_dashboards_and_rules_name_is_exported() -> None:

@@ -32,9 +32,14 @@ def tasks(found: Any) -> Iterator[dict[str, Any]]:
 
 
 def tasks_of(role: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Those of its files, and those that it includes from beside the roles."""
     for path in sorted([*role.glob("tasks/**/*.yml"), *role.glob("handlers/**/*.yml")]):
         for task in tasks(yaml.safe_load(path.read_text())):
             yield f"{path.relative_to(role)}: {task.get('name', '?')}", task
+            included = str(task.get("ansible.builtin.include_tasks", ""))
+            if included.startswith("../"):
+                for shared in tasks(yaml.safe_load((path.parent / included).read_text())):
+                    yield f"{path.relative_to(role)}: {shared.get('name', '?')}", shared
 
 
 def test_there_are_roles() -> None:

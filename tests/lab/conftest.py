@@ -6,6 +6,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -54,9 +55,13 @@ def unmonitored(made: lab.Lab) -> None:
     path.write_text(yaml.safe_dump(said, sort_keys=False))
 
 
-@pytest.fixture(scope="module")
-def make_lab(mirror: lab.Mirror) -> Iterator[Callable[..., lab.Lab]]:
-    """`make_lab(name, releases)` brings a lab up; all of them are down at the end of the file."""
+Make = Callable[..., lab.Lab]
+"""`make(name, releases)` brings a lab up."""
+
+
+@contextmanager
+def labs(mirror: lab.Mirror) -> Iterator[Make]:
+    """All labs that are made are down at the end."""
     made: list[lab.Lab] = []
 
     def make(
@@ -75,9 +80,18 @@ def make_lab(mirror: lab.Mirror) -> Iterator[Callable[..., lab.Lab]]:
             unmonitored(made[-1])
         return made[-1]
 
-    yield make
-    for one in made:
-        one.kill()
+    try:
+        yield make
+    finally:
+        for one in made:
+            one.kill()
+
+
+@pytest.fixture(scope="module")
+def make_lab(mirror: lab.Mirror) -> Iterator[Make]:
+    """For one file."""
+    with labs(mirror) as make:
+        yield make
 
 
 @pytest.fixture(scope="session")

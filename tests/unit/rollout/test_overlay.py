@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
-from gpustack.rollout.overlay import overlay, write
+from gpustack.rollout.overlay import document, of_cluster, overlay, write
+from tests.unit.steps import recorded_gpus
 from tests.unit.steps.recorded_cluster import said
 from tests.unit.steps.recorded_hosts import snapshot
 
@@ -62,6 +64,20 @@ def test_ansible_reads_every_value_as_what_it_is(tmp_path: Path) -> None:
     wanted = json.loads(json.dumps(overlay(found)["all"]["hosts"]))
     assert wanted["h1"]["gpustack"]["swap"] == "off"
     assert read["_meta"]["hostvars"] == wanted
+
+
+def test_libyaml_and_pyyaml_write_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = [
+        "", " x ", "a\nb\n", "\t", "a\r\nb", "\x85", "\u2028", "\x07", "日本", "\U0001f600", "it's", '"', "a: b # c",
+        "{{ x }}", "off", "1.36", "0644", "~", "<<", "=", "2026-11-21", "!x", "word " * 100, "it's\nword " * 100,
+        "x" * 5000,
+    ]  # fmt: skip
+    hosts = overlay(snapshot({}, {}))["all"]["hosts"]
+    hosts["h1"] |= of_cluster(recorded_gpus.world()) | {"odd": odd, "by name": {text: text for text in odd if text}}
+    found = document(hosts)
+    assert len(found) > 200_000, "dashboards and rules are in it"
+    monkeypatch.delattr(yaml, "CSafeDumper")
+    assert document(hosts) == found
 
 
 def expanded(node: Any) -> Iterator[str]:

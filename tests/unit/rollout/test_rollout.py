@@ -1,5 +1,6 @@
 """The rollout on invented hosts: who is played, who leaves, what stops, and that asking again decides."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -181,3 +182,17 @@ def test_what_passes_by_itself_is_played_when_nothing_was_restarted() -> None:
     world = World({("a", host.name): "good" for host in HOSTS})
     run(world, A, step("b", ("a",), passing=True))
     assert [name for name, _ in world.plays] == ["b"]
+
+
+@pytest.mark.parametrize(("cure", "waited"), [("operator", 6), ("install", 400)])
+def test_what_only_a_person_mends_is_not_waited_for_to_the_end(
+    monkeypatch: pytest.MonkeyPatch, cure: Cure, waited: int
+) -> None:
+    """What may come right by itself has all of its time."""
+    clock = [0.0]
+    monkeypatch.setattr(time, "sleep", lambda _: clock.__setitem__(0, clock[0] + 1))
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(module, "PATIENCE", 5.0)
+    late = replace(step("b", cure=cure, passing=cure == "install"), settle=400)
+    run(World({}), A, late)
+    assert clock[0] == waited

@@ -2,8 +2,7 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.steps.alerts import STEP, VENDOR, groups
 from tests.unit.steps.recorded_cluster import broken, healthy, judged, recorded, said, states
 
-RULES, LOADED, RECEIVERS = ((probe, CLUSTER) for probe in ("applied.rules", "alerting.loaded", "alerting.receivers"))
-WEBHOOK = {"alerts": {"receiver": {"type": "webhook", "secret_file": "/x"}}}
+RULES, LOADED = ("applied.rules", CLUSTER), ("alerting.loaded", CLUSTER)
 BOTH = "gpustack-gpu-alerts, gpustack-gpu-recording"
 
 
@@ -42,21 +41,8 @@ def test_a_recorded_prometheus_has_the_groups_of_this_tree() -> None:
     assert broken(STEP, {LOADED: recorded(LOADED[0], "control-plane")}) == {}
 
 
-def test_the_receiver_of_the_spec() -> None:
-    assert broken(STEP, spec=WEBHOOK) == {"receiver": ("null", "install")}
-    theirs = {RECEIVERS: recorded(RECEIVERS[0], "gpustack")}
-    assert broken(STEP, theirs, WEBHOOK) == {}
-
-
 def test_who_cannot_be_asked_makes_it_unknown() -> None:
-    found = judged(
-        STEP,
-        {
-            RULES: recorded(RULES[0], "forbidden"),
-            LOADED: recorded(LOADED[0], "error"),
-            RECEIVERS: recorded(RECEIVERS[0], "not-yet"),
-        },
-    )
+    found = judged(STEP, {RULES: recorded(RULES[0], "forbidden"), LOADED: recorded(LOADED[0], "error")})
     assert {one.outcome for one in found.values()} == {"unknown"}
 
 

@@ -4,7 +4,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.steps.dashboards import STEP, texts
 from tests.unit.steps.recorded_cluster import Answers, broken, healthy, judged, recorded, said, states
 
-MAPS, SOURCES = ("applied.config-maps", CLUSTER), ("grafana.data-sources", CLUSTER)
+MAPS = ("applied.config-maps", CLUSTER)
 
 
 def edited(*edits: tuple[str, str]) -> Answers:
@@ -50,15 +50,8 @@ def test_what_somebody_adds_beside_ours_stays() -> None:
     assert broken(STEP, edited((took, f"{took},{note}"))) == {}
 
 
-def test_one_data_source_has_the_uid_that_is_asked() -> None:
-    none = {SOURCES: recorded(SOURCES[0], "control-plane", ("uid: prometheus", "uid: other"))}
-    assert broken(STEP, none) == {"data-source": ("0", "install")}
-    two = {SOURCES: recorded(SOURCES[0], "two")}
-    assert broken(STEP, two) == {"data-source": ("2", "operator")}
-
-
 def test_what_cannot_be_read_is_unknown() -> None:
-    found = judged(STEP, {SOURCES: recorded(SOURCES[0], "no-yaml"), MAPS: recorded(MAPS[0], "forbidden")})
+    found = judged(STEP, {MAPS: recorded(MAPS[0], "forbidden")})
     assert {one.outcome for one in found.values()} == {"unknown"}
 
 

@@ -12,7 +12,8 @@ from gpustack.config.shipped import playbooks
 FILES = playbooks() / "files"
 SCRIPT = "\n".join((FILES / name).read_text() for name in ("fetch.sh", "pinned.sh", "helm-release.sh"))
 CHART = "chart"
-# Answers with the files of $WORLD: `phase` and `level` of the namespace, `releases` as NAME STATUS DIGEST lines.
+# Answers with the files of $WORLD: `phase` and `level` of the namespace, `releases` as lines of NAME STATUS DIGEST
+# REVISION VERSION.
 KUBECTL = r"""#!/bin/sh
 echo "kubectl $*" >>"$WORLD/asked"
 case " $* " in
@@ -20,7 +21,8 @@ case " $* " in
   *" get namespace "*pod-security*) cat "$WORLD/level" 2>/dev/null || : ;;
   *"create namespace"*) printf Active >"$WORLD/phase" ;;
   *"label namespace"*) printf privileged >"$WORLD/level" ;;
-  *status=deployed*) awk '$2 == "deployed" { print $3 }' "$WORLD/releases" ;;
+  *status=deployed*) awk '$2 == "deployed" { print $3, $4, $5 }' "$WORLD/releases" ;;
+  *metadata.labels.version*) awk '{ print $5 }' "$WORLD/releases" ;;
   *"get secrets"*) cat "$WORLD/releases" ;;
   *"delete secret"*) sed -i '$d' "$WORLD/releases" ;;
   *diff*field-manager=helm*) cat >/dev/null; [ ! -e "$WORLD/drifted" ] ;;
@@ -84,22 +86,31 @@ def test_a_release_that_is_not_there(world: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "changed: release monitoring\n")
     assert (world / "values").read_text() == '{"a":"$b"}'
     (line,) = asked(world, "helm upgrade")
-    assert f"--labels gpustack-chart=1,gpustack-digest={'d' * 40}" in line
+    assert f"--labels gpustack-chart=1,gpustack-digest={'d' * 40},gpustack-revision=1 " in line
     assert "--reset-values" in line
     assert "--namespace space" in line
 
 
 def test_one_that_is_as_it_should_be_is_left_alone(world: Path) -> None:
-    releases(world, f"sh.helm.release.v1.monitoring.v1 deployed {'d' * 40}")
+    releases(world, f"sh.helm.release.v1.monitoring.v1 deployed {'d' * 40} 1 1")
     assert (run(world).stdout, asked(world, "helm upgrade")) == ("", [])
 
 
 @pytest.mark.parametrize("other", ["digest", "objects"])
 def test_another_digest_or_objects_that_drifted(world: Path, other: str) -> None:
-    releases(world, f"sh.helm.release.v1.monitoring.v1 deployed {('e' if other == 'digest' else 'd') * 40}")
+    releases(world, f"sh.helm.release.v1.monitoring.v1 deployed {('e' if other == 'digest' else 'd') * 40} 1 1")
     if other == "objects":
         (world / "drifted").touch()
     assert run(world).stdout == "changed: release monitoring\n"
+
+
+def test_a_revision_that_another_helm_made_with_our_labels(world: Path) -> None:
+    old, new = (
+        f"sh.helm.release.v1.monitoring.v{n} {s} {'d' * 40} 9 {n}" for n, s in ((9, "superseded"), (10, "deployed"))
+    )
+    releases(world, old, new)
+    assert run(world).stdout == "changed: release monitoring\n"
+    assert "gpustack-revision=11 " in asked(world, "helm upgrade")[0]
 
 
 def test_a_namespace_is_made_and_may_have_privileged_pods(world: Path) -> None:

@@ -37,9 +37,9 @@ def test_before_the_chart_all_is_for_install() -> None:
     answers |= case("monitoring.targets", "not-yet")
     assert {cure for _, cure in broken(STEP, answers).values()} == {"install"}
     outcomes = {check: one.outcome for check, one in judged(STEP, answers).items()}
-    assert outcomes == {"port": "holds", "receiver-secret": "holds", "targets": "unknown"} | dict.fromkeys(
-        ("definitions", "chart", "workloads", "prometheus", "alertmanager"), "broken"
-    )
+    missing = dict.fromkeys(("definitions", "chart", "workloads", "prometheus", "alertmanager"), "broken")
+    others = dict.fromkeys(("port", "receiver-secret", "selectors", "receiver", "data-source"), "holds")
+    assert outcomes == missing | others | {"targets": "unknown"}
 
 
 def test_not_monitored_by_us_there_is_no_such_step() -> None:
@@ -69,6 +69,9 @@ def test_definitions_of_another_minor_or_missing() -> None:
     assert broken(STEP, unsaid) == {"definitions": ("no version", "install")}
 
 
+BY_HAND = "revision 1, made by another Helm"
+
+
 @pytest.mark.parametrize(
     ("edit", "found", "cure"),
     [
@@ -77,6 +80,7 @@ def test_definitions_of_another_minor_or_missing() -> None:
         (('"gpustack-chart":"88.5.3"', '"gpustack-chart":"87.0.0"'), "kube-prometheus-stack 87.0.0", "upgrade"),
         (('"status":"deployed"', '"status":"failed"'), "failed", "install"),
         (('"gpustack-digest":"', '"gpustack-digest":"0'), "with other values", "install"),
+        (('"name":"monitoring","owner"', '"gpustack-revision":"9","name":"monitoring","owner"'), BY_HAND, "install"),
     ],
 )
 def test_a_release_that_is_another_one(edit: tuple[str, str], found: str, cure: str) -> None:
@@ -179,3 +183,23 @@ def test_a_secret_that_cannot_be_compared_is_unknown() -> None:
     for case in ("odd", "refused"):
         found = judged(STEP, {("alerting.secret", "k1"): recorded("alerting.secret", case)})
         assert found["receiver-secret"].outcome == "unknown"
+
+
+def test_the_receiver_of_the_spec() -> None:
+    webhook = {"alerts": {"receiver": {"type": "webhook", "secret_file": "/x"}}}
+    assert broken(STEP, spec=webhook)["receiver"] == ("null", "install")
+    assert "receiver" not in broken(STEP, case("alerting.receivers", "gpustack"), webhook)
+    assert judged(STEP, case("alerting.receivers", "not-yet"))["receiver"].outcome == "unknown"
+
+
+def test_one_data_source_has_the_uid_that_is_asked() -> None:
+    none = case("grafana.data-sources", "control-plane", ("uid: prometheus", "uid: other"))
+    assert broken(STEP, none) == {"data-source": ("0", "install")}
+    assert broken(STEP, case("grafana.data-sources", "two")) == {"data-source": ("2", "operator")}
+    assert judged(STEP, case("grafana.data-sources", "no-yaml"))["data-source"].outcome == "unknown"
+
+
+def test_a_prometheus_that_leaves_out_what_others_bring() -> None:
+    narrow = case("monitoring.prometheuses", "narrow")
+    found = "not all, by ruleNamespaceSelector, serviceMonitorSelector"
+    assert broken(STEP, narrow) == {"selectors": (found, "install")}

@@ -53,11 +53,7 @@ func run(ctx context.Context, log *slog.Logger, name string, args []string) erro
 	case len(args) == 1 && args[0] == "node-status":
 		return serve(ctx, ":8000", gpunode.Status{Folder: gpunode.Validations})
 	case len(args) > 1 && (args[0] == "apply-crds" || args[0] == "delete-crds"):
-		config, err := clusterConfig()
-		if err != nil {
-			return err
-		}
-		api, err := dynamic.NewForConfig(config)
+		api, err := anyObject()
 		if err != nil {
 			return err
 		}
@@ -75,11 +71,7 @@ func operate(ctx context.Context, log *slog.Logger) error {
 	if namespace == "" {
 		return errors.New("OPERATOR_NAMESPACE must be set")
 	}
-	config, err := clusterConfig()
-	if err != nil {
-		return err
-	}
-	api, err := dynamic.NewForConfig(config)
+	api, err := anyObject()
 	if err != nil {
 		return err
 	}
@@ -120,6 +112,15 @@ func clusterConfig() (*rest.Config, error) {
 		config.QPS, config.Burst = 50, 100
 	}
 	return config, err
+}
+
+// anyObject is a client for objects of every kind, our own included.
+func anyObject() (dynamic.Interface, error) {
+	config, err := clusterConfig()
+	if err != nil {
+		return nil, err
+	}
+	return dynamic.NewForConfig(config)
 }
 
 func withCluster(act func(kubernetes.Interface) error) error {

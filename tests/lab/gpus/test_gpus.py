@@ -1,10 +1,11 @@
 """From bare hosts to a proven chain, GPU by GPU: monitoring and simulated GPUs on Debian 12 and 13.
 
-The tests of this file stand in the order of the story and share one lab.
+The tests of this file stand in the order of the story.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -22,13 +23,6 @@ JOBS = {
     "monitoring-prometheus", "node-exporter", "nvidia-dcgm-exporter",
 }  # fmt: skip
 LINKS = ("kernel", "series", "panel")
-
-
-@pytest.fixture(scope="module")
-def two(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
-    made = make_lab("gpus", ["debian-12", "debian-13"], monitored=True, gpus="2")
-    gpustack("install", "-i", made.inventory, "--yes", limit=1500)
-    return made
 
 
 def proof(two: lab.Lab, gpustack: Run, code: int | None = 0) -> dict[tuple[str, int], dict[str, str]]:
@@ -98,9 +92,11 @@ def shows(two: lab.Lab, case: str, swapped: str, silent: str) -> bool:
 
 def test_a_gpu_that_is_lost(two: lab.Lab, gpustack: Run) -> None:
     """The device plugin never takes it back by itself: what to do is said, and heals."""
-    with gpus(two, host2_0="lost"):
+    with gpus(two, host2_0="lost"), plugins_anew(two):
         until("one is not allocatable", lambda: allocatable(two, "host2") == "1", limit=60)
-        seen = f'max_over_time(timestamp(DCGM_FI_DEV_GPU_TEMP{{UUID="{two.gpus("host2")[0].uuid}"}})[5m:1s])'
+        # Of all its series: those with the label of a pod that used it have ended before.
+        one = f'DCGM_FI_DEV_GPU_TEMP{{UUID="{two.gpus("host2")[0].uuid}"}}'
+        seen = f"max(max_over_time(timestamp({one})[5m:1s]))"
         until("it is out of sight for two scrapes", lambda: query(two, f"time() - {seen} > 31"), limit=90)
         found = proof(two, gpustack, code=1)
         # The real device plugin asks all GPUs which lie near each other, and gives none when one does not answer.
@@ -109,8 +105,17 @@ def test_a_gpu_that_is_lost(two: lab.Lab, gpustack: Run) -> None:
         assert (found["host2", 1]["kernel"], found["host2", 1]["series"]) == ("broken", "holds")
         said = gpustack("plan", "-i", two.inventory, code=1).stdout
         assert "1 of 2 unhealthy" in " ".join(said.split())
-    kubectl(two, "-n", "gpu-operator", "delete", "pod", "-l", "app=nvidia-device-plugin-daemonset")
     until("both are", lambda: allocatable(two, "host2") == "2", limit=120)
+
+
+@contextmanager
+def plugins_anew(two: lab.Lab) -> Iterator[None]:
+    """At the end all GPUs answer, and the plugin is started again."""
+    try:
+        yield
+    finally:
+        two.set_gpu("host2:0", "heal")
+        kubectl(two, "-n", "gpu-operator", "delete", "pod", "-l", "app=nvidia-device-plugin-daemonset")
 
 
 def allocatable(two: lab.Lab, node: str) -> str:

@@ -1,0 +1,33 @@
+"""One lab for the files of this folder: Debian 12 and 13, monitored, two simulated GPUs each, installed."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack import lab
+from tests.lab.conftest import Run, labs
+
+
+@pytest.fixture(scope="package")
+def two(mirror: lab.Mirror, gpustack: Run) -> Iterator[lab.Lab]:
+    with labs(mirror) as make:
+        made = make("gpus", ["debian-12", "debian-13"], monitored=True, gpus="2")
+        gpustack("install", "-i", made.inventory, "--yes", limit=1500)
+        yield made
+
+
+@pytest.fixture
+def spec(two: lab.Lab) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Sets keys of the spec for a test; without words it is as it was, and so it is at the end."""
+    path = two.inventory / "group_vars" / "all" / "gpustack.yml"
+    before = path.read_text()
+
+    def say(more: dict[str, Any]) -> None:
+        said = yaml.safe_load(before)
+        said["gpustack"] |= more
+        path.write_text(yaml.safe_dump(said))
+
+    yield say
+    path.write_text(before)

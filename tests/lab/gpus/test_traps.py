@@ -1,0 +1,217 @@
+"""Traps of the common recipes, sprung on purpose: what the naive way says or does, and what gpustack says and does."""
+
+import json
+import socket
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gpustack import lab
+from gpustack.config.versions import KNOWN_SETS, version_set
+from tests.lab.conftest import Run
+from tests.lab.monitored import SERVICE, apply, gpus, kubectl, labels, query
+from tests.lab.witness import until
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
+
+HELM = "KUBECONFIG=/etc/kubernetes/admin.conf /usr/local/lib/gpustack/helm"
+CHARTS = "/var/lib/gpustack/charts"
+SERIES = "DCGM_FI_DEV_GPU_TEMP"
+PAUSE = f"registry.k8s.io/pause:{version_set(KNOWN_SETS[-1]).components['pause']}"
+
+
+def helm(two: lab.Lab, words: str) -> None:
+    """As somebody does it by hand on the control plane."""
+    done = two.exec("host1", ["sudo", "sh", "-c", f"'{HELM} {words}'"], limit=300)
+    assert done.returncode == 0, (words, done.stdout, done.stderr)
+
+
+def broken(two: lab.Lab, gpustack: Run) -> set[str]:
+    """The checks that a look finds broken, as STEP/CHECK."""
+    look = json.loads(gpustack("verify", "-i", two.inventory, "-o", "json", code=None).stdout)
+    return {
+        f"{state['step']}/{check['check']}"
+        for state in look["states"]
+        for check in state["checks"]
+        if check["outcome"] == "broken"
+    }
+
+
+def mended(two: lab.Lab, gpustack: Run) -> None:
+    gpustack("install", "-i", two.inventory, "--yes", limit=900)
+    assert broken(two, gpustack) == set()
+
+
+def monitor(name: str, namespace: str, app: str, port: str, space: str) -> dict[str, Any]:
+    endpoint = {"port": port, "interval": "5s", "scrapeTimeout": "4s"}
+    chosen = {"selector": {"matchLabels": {"app": app}}, "namespaceSelector": {"matchNames": [space]}}
+    kind = {"apiVersion": "monitoring.coreos.com/v1", "kind": "ServiceMonitor"}
+    return {**kind, "metadata": {"name": name, "namespace": namespace}, "spec": {"endpoints": [endpoint], **chosen}}
+
+
+def pools(two: lab.Lab) -> set[str]:
+    """What Prometheus scrapes, by the name of whose monitor it is."""
+    path = f"{SERVICE.format('prometheus')}/api/v1/scrape_pools"
+    return set(json.loads(kubectl(two, "get", "--raw", path))["data"]["scrapePools"])
+
+
+def test_a_monitor_without_the_label_of_the_release_is_scraped(two: lab.Lab, gpustack: Run) -> None:
+    """The chart's own default takes only monitors with a label `release`; nothing says so anywhere."""
+    apply(two, monitor("theirs", "default", "gpu-operator", "gpu-operator-metrics", "gpu-operator"))
+    there = "serviceMonitor/default/theirs/0"
+    until("it is scraped", lambda: there in pools(two), limit=120)
+    narrow = '{"spec": {"serviceMonitorSelector": {"matchLabels": {"release": "monitoring"}}}}'
+    kubectl(two, "-n", "monitoring", "patch", "prometheus", "monitoring-prometheus", "--type=merge", "-p", narrow)
+    until("the naive way loses it", lambda: there not in pools(two), limit=120)
+    assert "monitoring/selectors" in broken(two, gpustack)
+    mended(two, gpustack)
+    until("it is scraped again", lambda: there in pools(two), limit=120)
+    kubectl(two, "-n", "default", "delete", "servicemonitor", "theirs")
+
+
+def test_definitions_come_before_their_operator_also_when_helm_does_not_bring_them(two: lab.Lab, gpustack: Run) -> None:
+    """Helm installs them once and never again, and calls an upgrade without them a success."""
+    name = "thanosrulers.monitoring.coreos.com"
+    kubectl(two, "delete", "customresourcedefinition", name)
+    helm(two, f"upgrade monitoring {CHARTS}/kube-prometheus-stack-*.tgz -n monitoring --reuse-values")
+    assert name not in kubectl(two, "get", "customresourcedefinitions", "-o", "name")
+    found = broken(two, gpustack)
+    assert {"monitoring/definitions", "monitoring/chart"} <= found, found
+    mended(two, gpustack)
+    assert name in kubectl(two, "get", "customresourcedefinitions", "-o", "name")
+
+
+def test_ready_without_a_gpu_is_not_ready(two: lab.Lab, gpustack: Run) -> None:
+    """The operator's policy is `ready`, and `helm --wait` content, when no node has a plugin any more."""
+    space = ("-n", "gpu-operator")
+    nfd = "gpu-operator-node-feature-discovery"
+    kubectl(two, *space, "scale", f"deployment/{nfd}-master", "--replicas=0")
+    kubectl(two, *space, "delete", "daemonset", f"{nfd}-worker")
+    gone = ("feature.node.kubernetes.io/pci-10de.present-", "nvidia.com/gpu.present-")
+    until("nothing runs that would label nodes", lambda: nfd not in kubectl(two, *space, "get", "pods", "-o", "name"))
+    kubectl(two, "label", "node", "host1", "host2", *gone)
+    plugin = ("get", "daemonset", "nvidia-device-plugin-daemonset", "-o", "jsonpath={.status.desiredNumberScheduled}")
+    until("no plugin is wanted", lambda: kubectl(two, *space, *plugin) == "0", limit=120)
+    state = ("get", "clusterpolicy", "cluster-policy", "-o", "jsonpath={.status.state}")
+    until("the policy is ready all the same", lambda: kubectl(two, *state) == "ready", limit=60)
+    helm(two, f"upgrade gpu-operator {CHARTS}/gpu-operator-*.tgz -n gpu-operator --reuse-values --wait --timeout 2m")
+    found = broken(two, gpustack)
+    assert {"gpu-operator/policy", "gpu-operator/labels", "gpu-operator/operands", "gpu-operator/allocatable"} & found
+    mended(two, gpustack)
+    assert kubectl(two, *space, *plugin) == "2"
+
+
+def test_a_monitor_of_the_operator_s_name_does_not_last_and_ours_does(
+    two: lab.Lab, gpustack: Run, spec: Callable[[dict[str, Any]], None]
+) -> None:
+    space = ("-n", "gpu-operator", "get", "servicemonitors", "-o", "name")
+    spec({"gpu": {"metrics": {"service_monitor": "ours"}}})
+    mended(two, gpustack)
+    assert "gpustack-dcgm" in kubectl(two, *space)
+    apply(two, monitor("nvidia-dcgm-exporter", "gpu-operator", "nvidia-dcgm-exporter", "gpu-metrics", "gpu-operator"))
+    until("the operator has removed it", lambda: "nvidia-dcgm-exporter" not in kubectl(two, *space), limit=120)
+    assert "gpustack-dcgm" in kubectl(two, *space)
+    until("every GPU once", lambda: len(query(two, f"count by (UUID) ({SERIES}) == 1")) == 4, limit=120)
+    spec({})
+    mended(two, gpustack)
+    assert "gpustack-dcgm" not in kubectl(two, *space)
+
+
+def test_a_second_monitor_doubles_every_gpu(two: lab.Lab, gpustack: Run) -> None:
+    apply(two, monitor("gpustack-dcgm", "gpu-operator", "nvidia-dcgm-exporter", "gpu-metrics", "gpu-operator"))
+    until("each counts twice", lambda: len(query(two, f"count by (UUID) ({SERIES}) > 1")) == 4, limit=120)
+    assert "gpu-metrics/monitor" in broken(two, gpustack)
+    mended(two, gpustack)
+    until("and once again", lambda: query(two, f"count by (UUID) ({SERIES}) > 1") == [], limit=400)
+
+
+def test_a_rule_that_cannot_be_read_is_left_out_in_silence(two: lab.Lab, gpustack: Run) -> None:
+    """kubectl, the API and the operator take it; Prometheus has none of its object's groups."""
+    spoil = [{"op": "replace", "path": "/spec/groups/0/rules/0/expr", "value": "sum by (("}]
+    name = "gpustack-gpu-alerts"
+    kubectl(two, "-n", "monitoring", "patch", "prometheusrule", name, "--type=json", "-p", json.dumps(spoil))
+    rules = f"{SERVICE.format('prometheus')}/api/v1/rules"
+    until("Prometheus has lost them", lambda: name not in kubectl(two, "get", "--raw", rules), limit=180)
+    assert {"alerts/rules", "alerts/loaded"} <= broken(two, gpustack)
+    mended(two, gpustack)
+    assert name in kubectl(two, "get", "--raw", rules)
+
+
+def test_metrics_of_the_control_plane_are_for_prometheus_alone(two: lab.Lab) -> None:
+    """They listen on all addresses, and ask nobody who he is: only the firewall stands before them."""
+    asked = ["sudo", "curl", "-sf", "-o", "/dev/null", "-w", "%{http_code}", "http://127.0.0.1:2381/metrics"]
+    assert two.exec("host1", asked, limit=30).stdout == "200"
+    heard = [
+        f"{host.name}:{port}" for host in two.hosts for port in (2381, 10249, 10257, 10259) if opens(host.address, port)
+    ]
+    assert heard == []
+    assert {job for (job,) in labels(two, "up == 1", "job")} >= {"kube-etcd", "kube-proxy", "kube-scheduler"}
+
+
+def opens(address: str, port: int) -> bool:
+    try:
+        socket.create_connection((address, port), timeout=2).close()
+    except OSError:
+        return False
+    return True
+
+
+def trainers(two: lab.Lab) -> None:
+    """A Deployment that takes every GPU."""
+    one = {"name": "pause", "image": PAUSE, "resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    said = {"app": "trainer"}
+    spec = {"tolerations": [{"operator": "Exists"}], "containers": [one], "terminationGracePeriodSeconds": 0}
+    template = {"metadata": {"labels": said}, "spec": spec}
+    whole = {"replicas": 4, "selector": {"matchLabels": said}, "template": template}
+    meta = {"name": "trainer", "namespace": "default"}
+    apply(two, {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": meta, "spec": whole})
+
+
+def refused(two: lab.Lab) -> list[str]:
+    pods = json.loads(kubectl(two, "get", "pods", "-o", "json"))["items"]
+    return [one["metadata"]["name"] for one in pods if one["status"].get("reason") == "UnexpectedAdmissionError"]
+
+
+def test_pods_that_were_refused_while_the_plugin_restarted_are_told_and_cleared(two: lab.Lab, gpustack: Run) -> None:
+    """They stay for ever, and the Deployment is Available all the same."""
+    trainers(two)
+    available = ("wait", "--for=condition=Available", "--timeout=100s", "deployment/trainer")
+    kubectl(two, *available)
+    plugins = ("-n", "gpu-operator", "delete", "pod", "-l", "app=nvidia-device-plugin-daemonset", "--wait=false")
+    for _ in range(5):
+        kubectl(two, *plugins)
+        ends = time.monotonic() + 15
+        while time.monotonic() < ends and not refused(two):
+            kubectl(two, "delete", "pod", "-l", "app=trainer", "--wait=false", "--force")
+        if refused(two):
+            break
+    kubectl(two, *available)
+    left = refused(two)
+    assert left
+    until("GPUs are back", lambda: broken(two, gpustack) == set(), limit=120)
+    look = json.loads(gpustack("plan", "-i", two.inventory, "-o", "json").stdout)
+    (command,) = look["gpus"]["stranded"]
+    assert set(command.split()[5:]) == set(left), command
+    assert command in gpustack("plan", "-i", two.inventory, COLUMNS="4000").stdout
+    kubectl(two, *command.split()[1:])
+    assert refused(two) == []
+    kubectl(two, *available)
+    assert json.loads(gpustack("plan", "-i", two.inventory, "-o", "json").stdout)["gpus"]["stranded"] == []
+    kubectl(two, "delete", "deployment", "trainer")
+
+
+def test_a_gpu_that_is_lost_as_the_plugin_starts_is_told_at_once(two: lab.Lab, gpustack: Run) -> None:
+    """The whole plugin ends: the node's other GPU goes as well, and waiting would not bring it back."""
+    words = ("get", "node", "host2", "-o", r"jsonpath={.status.allocatable.nvidia\.com/gpu}")
+    plugins = ("-n", "gpu-operator", "delete", "pod", "-l", "app=nvidia-device-plugin-daemonset")
+    with gpus(two, host2_0="lost"):
+        kubectl(two, *plugins)
+        until("the node offers none", lambda: kubectl(two, *words) == "0", limit=120)
+        said = " ".join(gpustack("install", "-i", two.inventory, "--yes", code=5, limit=200).stdout.split())
+        assert "fallen off the bus" in said
+        assert "gpu-driver/answers" in said
+    kubectl(two, *plugins)
+    until("both are back", lambda: kubectl(two, *words) == "2", limit=200)
+    until("all is right", lambda: broken(two, gpustack) == set(), limit=200)

@@ -1,0 +1,50 @@
+"""GPUs in a report: how many, and pods that the kubelet refused for want of one."""
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+from gpustack.ask.probe import CLUSTER
+from gpustack.probes.gpu_cluster import Pod
+from gpustack.report import human, json
+from gpustack.report.gpus import removal
+from gpustack.report.terminal import Terminal
+from gpustack.rollout.plan import Plan, plan
+from gpustack.steps import STEPS
+from tests.unit.steps.recorded_cluster import recorded, said
+from tests.unit.steps.recorded_gpus import world
+
+STRANDED = ("gpu.stranded-pods", CLUSTER)
+
+
+def planned(changed: Mapping[tuple[str, str], Any]) -> Plan:
+    return plan(world(changed), [step for step in STEPS if step.id == "gpu-operator"])
+
+
+def printed(found: Plan) -> str:
+    stream = io.StringIO()
+    human.plan(Terminal(stream, width=120, color_system=None), found)
+    return stream.getvalue()
+
+
+def test_none_are_not_spoken_of() -> None:
+    found = planned({STRANDED: recorded(STRANDED[0], "none")})
+    assert "4 GPUs on 2 hosts, 4 allocatable" in printed(found)
+    assert "UnexpectedAdmissionError" not in printed(found)
+
+
+def test_those_that_got_no_gpu_are_told_with_the_command_and_no_others() -> None:
+    found = planned({STRANDED: recorded(STRANDED[0], "others")})
+    assert found.converged
+    assert "1 pod that got no GPU (UnexpectedAdmissionError), Failed until deleted:" in printed(found)
+    assert "  kubectl -n team delete pod train-0\n" in printed(found)
+    assert '"stranded": [\n      "kubectl -n team delete pod train-0"\n    ]' in json.plan(found)
+
+
+def test_one_command_for_each_namespace() -> None:
+    pods = [Pod("b", "two", "h1"), Pod("a", "x", "h1"), Pod("b", "one", "h2")]
+    assert removal(pods) == ["kubectl -n a delete pod x", "kubectl -n b delete pod one two"]
+
+
+def test_what_cannot_be_told_is_no_pod() -> None:
+    assert "4 GPUs on 2 hosts" in printed(planned({STRANDED: said(STRANDED[0], "", 1)}))

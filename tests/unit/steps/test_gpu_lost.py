@@ -1,0 +1,32 @@
+"""GPUs that a node does not offer because its device plugin could not start: the driver says why."""
+
+from gpustack.steps.gpu_operator import STEP
+from tests.unit.steps.recorded_cluster import said
+from tests.unit.steps.recorded_gpus import broken, here, judged
+
+NODES = "gpu.nodes"
+
+
+def test_a_gpu_that_was_lost_as_the_plugin_started_is_for_a_person() -> None:
+    """The plugin ends, all of the node's GPUs go, and only the driver says why: nothing is waited for."""
+    smi = {
+        ("gpu.smi", "k1"): said(
+            "gpu.smi", "Unable to determine the device handle for GPU1: 0000:1F:00.0: GPU is lost\nrc 15\n"
+        )
+    }
+    found, cure = broken(STEP, {**here(NODES, "lost-at-start"), **smi})["allocatable"]
+    assert "0 of 2, nvidia-smi there: a GPU has fallen off the bus" in found
+    assert cure == "operator"
+    mismatch = judged(STEP, {**here(NODES, "lost-at-start"), **smi})["allocatable"].mismatch
+    assert mismatch
+    assert "gpu-driver/answers" in mismatch.hint
+
+
+def test_a_driver_that_shows_fewer_gpus_than_the_bus_has_is_named() -> None:
+    smi = {("gpu.smi", "k1"): said("gpu.smi", "00000000:17:00.0\nrc 0\n")}
+    found, cure = broken(STEP, {**here(NODES, "lost-at-start"), **smi})["allocatable"]
+    assert ("shows 1 of 2 GPUs" in found, cure) == (True, "operator")
+
+
+def test_a_plugin_that_is_not_there_yet_is_waited_for() -> None:
+    assert broken(STEP, here(NODES, "lost-at-start"))["allocatable"][1] == "install"
