@@ -104,7 +104,7 @@ def receiver(here: View) -> Mismatch | None:
 
 def data_source(here: View) -> Mismatch | None:
     """Grafana is given one data source with the uid that the dashboards ask."""
-    count = sum(uid == DATA_SOURCE for uid in here[DATA_SOURCES])
+    count = sum(one.uid == DATA_SOURCE for one in here[DATA_SOURCES])
     hint = "grafana.sidecar.datasources.uid of values/<release>.yaml has another value, or a second source has this uid"
     return expect(f"data sources with uid {DATA_SOURCE}", 1, count, "operator" if count else "install", hint=hint)
 
