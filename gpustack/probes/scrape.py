@@ -65,6 +65,10 @@ def named(answer: Answer) -> Mapping[str, float]:
     return by("__name__", answer)
 
 
+def labels(answer: Answer) -> Mapping[str, float]:
+    return by("label", answer)
+
+
 def resources(answer: Answer) -> Mapping[str, float]:
     return by("resource", answer)
 
@@ -129,6 +133,16 @@ REJECTED = Probe(
     resources,
 )
 DCGM_NAMES = Probe("scrape.dcgm-names", instant('count by (__name__) ({__name__=~"DCGM_.+"})'), named)
+HOST_LABELS = Probe(
+    "scrape.host-labels",
+    instant(
+        " or ".join(
+            f'label_replace(count(DCGM_FI_DEV_GPU_TEMP{{{name}!=""}}), "label", "{name}", "", "")'
+            for name in ("hostname", "Hostname")
+        )
+    ),
+    labels,
+)
 XIDS = Probe("scrape.xids", instant("DCGM_FI_DEV_XID_ERRORS > 0"), measured)
 ROW_REMAP = Probe("scrape.row-remap", instant('{__name__=~"DCGM_FI_DEV_ROW_REMAP_(PENDING|FAILURE)"} > 0'), measured)
 # The name of the pool follows from those of the chart's ServiceMonitor.

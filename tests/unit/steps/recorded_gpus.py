@@ -34,7 +34,7 @@ ASKED = (
     "gpu.policy-settings", "gpu.exporters", "gpu.config-maps", "rbac.cluster-bindings", "rbac.bindings",
     "rbac.cluster-roles", "rbac.roles", "monitoring.accounts", "monitoring.operators", "admission.validating",
     "admission.mutating", "monitoring.claims", "grafana.dashboards", "proof.services", "service-monitors.found",
-    "service-monitors.selectors",
+    "service-monitors.selectors", "scrape.host-labels",
 )  # fmt: skip
 ASKED_OF_HOSTS = ("gpu.logs", "gpu.kernel-words", "gpu.plugin-files", "network.programs")
 

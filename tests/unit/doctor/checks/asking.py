@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gpustack.ask.probe import Answer
+from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.doctor.diagnose import judge
 from gpustack.doctor.finding import Judged
 from gpustack.doctor.tells import registry
+from tests.unit.probes.test_cases import known
+from tests.unit.steps import recorded_gpus
 from tests.unit.steps import recorded_hosts as hosts
+from tests.unit.steps.recorded_cluster import recorded
 
 
 def asked(id: str, snapshot: Snapshot, where: str = "h1") -> Judged:
@@ -23,3 +26,14 @@ def on_host(id: str, answers: Mapping[str, Answer], **world: Any) -> Judged:
 
 def told(found: Judged) -> tuple[str, str]:
     return found.outcome, found.told.found if found.told else found.why
+
+
+def in_cluster(id: str, where: str = CLUSTER, **cases: str) -> Judged:
+    """On the cluster with GPUs, where everything is well but for these: probe (`scrape__jobs` is scrape.jobs) and case.
+    A probe of hosts is that of the host judged, of k1 where the cluster is."""
+    changed = {}
+    for name, case in cases.items():
+        probe = name.replace("__", ".").replace("_", "-")
+        of_cluster = known()[probe].where == "cluster"
+        changed[probe, CLUSTER if of_cluster else "k1" if where == CLUSTER else where] = recorded(probe, case)
+    return asked(id, recorded_gpus.world(changed), where)
