@@ -24,7 +24,7 @@ PATTERNS = {
     "no-mirror": "Temporary failure resolving|Could not connect to .*(http|:80|:443)|Failed to fetch http",
     "cuda": "Failed to allocate device vector",
     "api-timeout": "dial tcp [0-9.]*:443: i/o timeout",
-    "cuda-demand": "unsatisfied condition: cuda",
+    "xid": "XidCriticalError: Xid=[0-9]",
 }
 
 

@@ -14,6 +14,10 @@ from tests.unit.steps import recorded_gpus
 from tests.unit.steps import recorded_hosts as hosts
 from tests.unit.steps.recorded_cluster import recorded
 
+SYSTEMS = tuple(recorded_gpus.SYSTEMS.items())
+# What the recorded cluster leaves out of its hosts.
+OF_HOSTS = ("gpu.smi", "gpu.kernels", "containerd.runtime", "containerd.configuration", "gpu.runtime-files")
+
 
 def asked(id: str, snapshot: Snapshot, where: str = "h1") -> Judged:
     return judge(registry().tellers[id], View(snapshot, where))
@@ -31,7 +35,7 @@ def told(found: Judged) -> tuple[str, str]:
 def in_cluster(id: str, where: str = CLUSTER, **cases: str) -> Judged:
     """On the cluster with GPUs, where everything is well but for these: probe (`scrape__jobs` is scrape.jobs) and case.
     A probe of hosts is that of the host judged, of k1 where the cluster is."""
-    changed = {}
+    changed = {(probe, host): recorded(probe, f"prepared-{system}") for probe in OF_HOSTS for host, system in SYSTEMS}
     for name, case in cases.items():
         probe = name.replace("__", ".").replace("_", "-")
         of_cluster = known()[probe].where == "cluster"
