@@ -30,6 +30,22 @@ class PluginFiles:
     devices: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Watchers:
+    """inotify instances that root has, and how many a user may have (inotify(7)). The device plugin needs one."""
+
+    used: int
+    limit: int
+
+
+def watchers(answer: Answer) -> Watchers | None:
+    """None on a host without a GPU."""
+    if answer.out == f"{NO_GPU}\n":
+        return None
+    used, limit = answer.out.split()
+    return Watchers(number(used), number(limit))
+
+
 def plugin_files(answer: Answer) -> PluginFiles | None:
     """None on a host without a GPU. Raises ValueError or KeyError for another shape."""
     if answer.out == f"{NO_GPU}\n":
@@ -78,4 +94,14 @@ done
 exit 0"""
     ),
     plugin_files,
+)
+WATCHERS = Probe(
+    "gpu.watchers",
+    Lines(
+        ONLY_WITH_GPU
+        + r"""limit=$(cat /proc/sys/fs/inotify/max_user_instances) || exit
+used=$(find /proc/[0-9]*/fd -lname anon_inode:inotify -user root 2>/dev/null | wc -l)
+echo "$used $limit" """
+    ),
+    watchers,
 )

@@ -13,7 +13,7 @@ from gpustack.probes.containerd import CONFIGURATION, DROP_IN, RUNTIME
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import GPU_DAEMON_SETS, GPU_NODES
 from gpustack.probes.gpu_driver import GPU_DRIVER
-from gpustack.probes.gpu_plugin_files import MARKS, PLUGIN_FILES
+from gpustack.probes.gpu_plugin_files import MARKS, PLUGIN_FILES, WATCHERS
 from gpustack.probes.gpu_runtime import RUNTIME_FILES
 from gpustack.probes.gpu_settings import SETTINGS
 from gpustack.probes.gpu_words import LOGS
@@ -166,6 +166,15 @@ def lost_devices(here: View) -> Told:
     lost = stale and node.allocatable == 0 and not any(node.slices.values())
     found = "not since the kubelet was started" if stale else "registered"
     return Told(lost, f"device plugin {running[0].name}", "registered with the kubelet", found)
+
+
+@tells("op-kubelet-restart-lost-devices guard", WATCHERS)
+def watchers_left(here: View) -> Told:
+    """Without one, the plugin cannot notice the kubelet, and that is another fault."""
+    found = here[WATCHERS]
+    if found is None:
+        return refuted("inotify instances", NO_GPU)
+    return Told(found.used < found.limit, "inotify instances", "used up", f"{found.used} of {found.limit}")
 
 
 @tells("op-mig-mixed-nvml-regression", GPU_NODES, IDENTITY)

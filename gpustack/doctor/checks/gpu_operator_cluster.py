@@ -49,7 +49,8 @@ def labeller_runs(here: View) -> Told:
 
 @tells("op-ngc-image-pull-auth", GPU_PODS)
 def login(here: View) -> Told:
-    found = [f"{pod}: {words}" for pod, words in unpulled(here[GPU_PODS]) if LOGIN.search(words)]
+    pods = here[GPU_PODS]
+    found = [f"{pod}: {words}" for pod, words in unpulled(pods) if LOGIN.search(words)]
     return Told(bool(found), "images of the GPU stack", "for everybody", found[0] if found else "none is refused")
 
 

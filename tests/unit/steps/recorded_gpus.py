@@ -36,7 +36,7 @@ ASKED = (
     "admission.mutating", "monitoring.claims", "grafana.dashboards", "proof.services", "service-monitors.found",
     "service-monitors.selectors", "scrape.host-labels",
 )  # fmt: skip
-ASKED_OF_HOSTS = ("gpu.logs", "gpu.kernel-words", "gpu.plugin-files", "network.programs")
+ASKED_OF_HOSTS = ("gpu.logs", "gpu.kernel-words", "gpu.plugin-files", "gpu.watchers", "network.programs")
 
 
 def here(probe: str, case: str = "two-hosts") -> dict[tuple[str, str], Answer]:

@@ -16,7 +16,8 @@ from tests.unit.steps.recorded_cluster import recorded
 
 SYSTEMS = tuple(recorded_gpus.SYSTEMS.items())
 # What the recorded cluster leaves out of its hosts.
-OF_HOSTS = ("gpu.smi", "gpu.kernels", "containerd.runtime", "containerd.configuration", "gpu.runtime-files")
+OF_HOSTS = ("gpu.smi", "gpu.kernels", "containerd.configuration")
+RUNTIME = {"containerd.runtime": "with-nvidia", "gpu.runtime-files": "of-the-operator"}
 
 
 def asked(id: str, snapshot: Snapshot, where: str = "h1") -> Judged:
@@ -33,11 +34,19 @@ def told(found: Judged) -> tuple[str, str]:
 
 
 def in_cluster(id: str, where: str = CLUSTER, **cases: str) -> Judged:
-    """On the cluster with GPUs, where everything is well but for these: probe (`scrape__jobs` is scrape.jobs) and case.
-    A probe of hosts is that of the host judged, of k1 where the cluster is."""
+    """On the cluster with GPUs, where everything is well but for these."""
+    return asked(id, world(where, **cases), where)
+
+
+def world(where: str = CLUSTER, **cases: str) -> Snapshot:
+    """The cluster with GPUs but for probes (`scrape__jobs` is scrape.jobs) and their cases. A probe of hosts is that of
+    the host judged, of k1 where the cluster is."""
     changed = {(probe, host): recorded(probe, f"prepared-{system}") for probe in OF_HOSTS for host, system in SYSTEMS}
+    changed |= {(probe, host): recorded(probe, case) for probe, case in RUNTIME.items() for host, _ in SYSTEMS}
     for name, case in cases.items():
         probe = name.replace("__", ".").replace("_", "-")
         of_cluster = known()[probe].where == "cluster"
-        changed[probe, CLUSTER if of_cluster else "k1" if where == CLUSTER else where] = recorded(probe, case)
-    return asked(id, recorded_gpus.world(changed), where)
+        place = CLUSTER if of_cluster else "k1" if where == CLUSTER else where
+        nodes = probe == "gpu.nodes"
+        changed[probe, place] = recorded_gpus.here(probe, case)[probe, place] if nodes else recorded(probe, case)
+    return recorded_gpus.world(changed)
