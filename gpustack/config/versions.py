@@ -48,6 +48,22 @@ class VersionSet:
 
 
 @cache
+def dcgm_fields() -> frozenset[str]:
+    """Names of all known fields of DCGM's, legacy and canonical."""
+    lines = (VERSIONS / "dcgm-fields.csv").read_text().splitlines()
+    rows = [line.split(",") for line in lines if line and not line.startswith("#")]
+    return frozenset(name for row in rows[1:] for name in (row[0], row[4]) if name)
+
+
+@cache
+def xid_severities() -> dict[int, str]:
+    """`info`, `warning`, `critical` or `unknown`, by the code of an Xid."""
+    lines = (VERSIONS / "xid.csv").read_text().splitlines()
+    rows = [line.split(",") for line in lines if line and not line.startswith("#")]
+    return {int(row[0]): row[-1] for row in rows[1:]}
+
+
+@cache
 def version_set(name: str) -> VersionSet:
     """Raises KeyError when the file lacks something, which a contract test forbids."""
     data = shipped_yaml(VERSIONS / f"{name}.yaml")

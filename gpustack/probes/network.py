@@ -29,6 +29,14 @@ class Route:
     link: str
 
 
+@dataclass(frozen=True)
+class Program:
+    """Who has a TCP port open: `unit` is the last part of its control group, `pod` for what runs in one."""
+
+    port: int
+    unit: str
+
+
 def address(answer: Answer) -> str:
     """The source address of the default route. Without a route the fact is unavailable, with the kernel's words."""
     words = answer.out.split()
@@ -70,6 +78,12 @@ def routes(answer: Answer) -> tuple[Route, ...]:
     )
 
 
+def programs(answer: Answer) -> tuple[Program, ...]:
+    """Lines `PORT UNIT`. Raises ValueError for another."""
+    found = (line.split(" ", 1) for line in answer.out.splitlines())
+    return tuple(Program(number(port), unit[:120]) for port, unit in sorted(map(tuple, found)))
+
+
 # 192.0.2.1 is TEST-NET-1 (RFC 5737): never local, so the default route is what answers. Nothing is sent.
 ADDRESS = Probe("network.address", Lines("ip -4 -o route get 192.0.2.1"), address)
 ADDRESSES = Probe("network.addresses", Lines("ip -4 -o addr show"), addresses)
@@ -98,4 +112,20 @@ BRIDGE = Probe(
     "network.bridge",
     Lines("[ ! -e /sys/class/net/cni0 ] || ip -4 -o address show dev cni0 | awk '{print $4}'"),
     bridge,
+)
+PROGRAMS = Probe(
+    "network.programs",
+    Lines(r"""found=$(ss -Hltnp) || exit
+printf '%s\n' "$found" | sed -n 's/^[^ ]* *[0-9]* *[0-9]* *[^ ]*:\([0-9]*\) .*pid=\([0-9]*\),.*/\1 \2/p' | sort -u |
+  while read -r port pid; do
+    groups=$(cat "/proc/$pid/cgroup" 2>/dev/null) || continue
+    case $groups in
+      *kubepods*) unit=pod ;;
+      *) unit=$(printf '%s\n' "$groups" | sed -n 's/^[0-9]*:\(name=systemd\)\{0,1\}:\//\//p' | head -n 1) ;;
+    esac
+    unit=${unit##*/}
+    echo "$port ${unit:--}"
+  done | sort -u
+exit 0"""),
+    programs,
 )

@@ -35,12 +35,15 @@ class Watching:
 
 @dataclass(frozen=True)
 class ServiceMonitor:
-    """`wanted` are the labels of the Services that it is for."""
+    """`wanted` are the labels of the Services that it is for, `ports` the names of their ports, None for one that is
+    named otherwise. `spaces` are the namespaces that it looks in, empty for its own, None for all."""
 
     namespace: str
     name: str
     labels: Mapping[str, str]
     wanted: Mapping[str, str]
+    ports: tuple[str | None, ...] = ()
+    spaces: tuple[str, ...] | None = ()
 
 
 def objects(answer: Answer) -> list[Any] | None:
@@ -76,14 +79,18 @@ def service_monitors(answer: Answer) -> tuple[ServiceMonitor, ...] | None:
     found = objects(answer)
     if found is None:
         return None
-    return tuple(
-        ServiceMonitor(
-            entry["metadata"]["namespace"],
-            entry["metadata"]["name"],
-            dict(entry["metadata"].get("labels") or {}),
-            dict(entry.get("spec", {}).get("selector", {}).get("matchLabels") or {}),
-        )
-        for entry in found
+    return tuple(service_monitor(entry["metadata"], entry.get("spec", {})) for entry in found)
+
+
+def service_monitor(metadata: Any, spec: Any) -> ServiceMonitor:
+    spaces = spec.get("namespaceSelector", {})
+    return ServiceMonitor(
+        metadata["namespace"],
+        metadata["name"],
+        dict(metadata.get("labels") or {}),
+        dict(spec.get("selector", {}).get("matchLabels") or {}),
+        tuple(one.get("port") for one in spec.get("endpoints") or ()),
+        None if spaces.get("any") else tuple(spaces.get("matchNames") or ()),
     )
 
 
@@ -96,7 +103,10 @@ SELECTORS = Probe(
 )
 SERVICE_MONITORS = Probe(
     "service-monitors.found",
-    Api(f"{PATH}/servicemonitors", (*NAMED, "metadata.labels", "spec.selector.matchLabels")),
+    Api(
+        f"{PATH}/servicemonitors",
+        (*NAMED, "metadata.labels", "spec.selector.matchLabels", "spec.endpoints.port", "spec.namespaceSelector"),
+    ),
     service_monitors,
     ends=(0, 1),
 )

@@ -18,6 +18,22 @@ class StorageClass:
     default: bool
 
 
+@dataclass(frozen=True)
+class Claim:
+    """A PersistentVolumeClaim. `storage_class` is None where it takes the default one."""
+
+    name: str
+    storage_class: str | None
+    phase: str
+
+
+def claims(answer: Answer) -> tuple[Claim, ...]:
+    return tuple(
+        Claim(entry["metadata"]["name"], entry.get("spec", {}).get("storageClassName"), entry["status"]["phase"])
+        for entry in entries(answer)
+    )
+
+
 def classes(answer: Answer) -> tuple[StorageClass, ...]:
     return tuple(
         StorageClass(
@@ -36,4 +52,12 @@ CLASSES = Probe(
 )
 PROVISIONER = Probe(
     "storage.provisioner", Api("/apis/apps/v1/namespaces/local-path-storage/deployments", KEEP), workloads
+)
+CLAIMS = Probe(
+    "monitoring.claims",
+    Api(
+        "/api/v1/namespaces/$MONITORING/persistentvolumeclaims",
+        ("metadata.name", "spec.storageClassName", "status.phase"),
+    ),
+    claims,
 )

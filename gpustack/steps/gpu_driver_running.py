@@ -48,7 +48,8 @@ def secure_boot(here: View) -> Mismatch | None:
         return None
     hint = "turn Secure Boot off in the firmware, or enrol DKMS's key: gpustack explain gpu-driver/secure-boot"
     told = "on, and DKMS's key is not enrolled" if on_host else "on, and a driver container's module is not signed"
-    return Mismatch("Secure Boot", "off, or the module signed", told, "operator", hint=hint)
+    what, wanted = "Secure Boot", "off, or the module signed"
+    return Mismatch(what, wanted, told, "operator", fault="gpu-secure-boot-unsigned-module", hint=hint)
 
 
 def nouveau(here: View) -> Mismatch | None:
@@ -85,14 +86,15 @@ def matching(here: View) -> Mismatch | None:
     if not found.module or not found.library or found.module == found.library:
         return None
     told = f"module {found.module}, libraries {found.library}: driver/library version mismatch"
-    return Mismatch("driver", "module and libraries of one version", told, "operator", hint=rebooted(here))
+    what, wanted = "driver", "module and libraries of one version"
+    return Mismatch(what, wanted, told, "operator", fault="gpu-driver-library-mismatch", hint=rebooted(here))
 
 
 def persistence(here: View) -> Mismatch | None:
     """nvidia-persistenced runs, where it is installed: without it the driver starts GPUs anew for each program."""
     if not driven(here, "host") or here[GPU_DRIVER].persistence != "inactive":
         return None
-    return Mismatch("nvidia-persistenced.service", "active", "inactive")
+    return Mismatch("nvidia-persistenced.service", "active", "inactive", fault="gpu-persistence-off")
 
 
 def answers(here: View) -> Mismatch | None:

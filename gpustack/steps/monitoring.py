@@ -78,7 +78,13 @@ def definitions(here: View) -> Mismatch | None:
     if missing := [kind for kind in KINDS if f"{kind}.{GROUP}" not in found]:
         return Mismatch(what, "all ten", f"no {said(missing)}")
     versions = {minor(found[f"{kind}.{GROUP}"]) or "no version" for kind in KINDS}
-    return expect(what, wanted, said(versions))
+    older = any(numbers(one) < numbers(wanted) for one in versions)
+    return expect(what, wanted, said(versions), fault="mon-crd-stale" if older else "")
+
+
+def numbers(version: str) -> list[int]:
+    """Of `0.93`; none are older than all."""
+    return [int(part) for part in version.split(".") if part.isdecimal()]
 
 
 def chart(here: View) -> Mismatch | None:
@@ -104,7 +110,7 @@ def receiver(here: View) -> Mismatch | None:
 
 def data_source(here: View) -> Mismatch | None:
     """Grafana is given one data source with the uid that the dashboards ask."""
-    count = sum(uid == DATA_SOURCE for uid in here[DATA_SOURCES])
+    count = sum(one.uid == DATA_SOURCE for one in here[DATA_SOURCES])
     hint = "grafana.sidecar.datasources.uid of values/<release>.yaml has another value, or a second source has this uid"
     return expect(f"data sources with uid {DATA_SOURCE}", 1, count, "operator" if count else "install", hint=hint)
 

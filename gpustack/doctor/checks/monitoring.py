@@ -7,12 +7,13 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.dcgm import APP
+from gpustack.probes.monitoring import PROMETHEUSES
 from gpustack.probes.service_monitors import SELECTORS, SERVICE_MONITORS, Selector, ServiceMonitor, Watching
 
 WHAT = "monitor of the GPU exporter"
 
 
-@tells("mon-selector-nil-uses-helm-values", SELECTORS, SERVICE_MONITORS)
+@tells("mon-selector-nil-uses-helm-values", SELECTORS, SERVICE_MONITORS, PROMETHEUSES)
 def selector(here: View) -> Told:
     """Every monitor of the exporter is left out by every Prometheus: by its labels, or by its namespace."""
     watching, monitors = here[SELECTORS], here[SERVICE_MONITORS]
@@ -23,6 +24,7 @@ def selector(here: View) -> Told:
         return refuted(WHAT, "no Prometheus" if not watching else "there is none")
     if taken := [one.name for one in ours if any(takes(prometheus, one) for prometheus in watching)]:
         return refuted(WHAT, f"{said(taken)} is taken")
+    here[PROMETHEUSES]  # the step monitoring says of the same that a selector leaves something out
     wanted = said([f"{prometheus.name} wants {asked(prometheus.monitors)}" for prometheus in watching])
     return confirmed(WHAT, "taken by Prometheus", f"{wanted}; {said([one.name for one in ours])} does not have that")
 

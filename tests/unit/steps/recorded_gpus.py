@@ -27,11 +27,22 @@ MACHINES = (
     ("0973923b33d34c7cbc6b47819f94adc0", "ba0ba3be313041508437d607678a4fb3"),
 )
 PROBES = ("gpu.daemon-sets", "gpu.deployments", "dcgm.monitors")
+# What only the doctor asks, of the cluster and of each host.
+ASKED = (
+    "gpu.pods", "monitoring.pods", "pods.pending", "scrape.jobs", "scrape.down", "scrape.clocks", "scrape.twice",
+    "scrape.blanks", "scrape.rejected", "scrape.dcgm-names", "scrape.xids", "scrape.row-remap", "scrape.kubelets",
+    "gpu.policy-settings", "gpu.exporters", "gpu.config-maps", "rbac.cluster-bindings", "rbac.bindings",
+    "rbac.cluster-roles", "rbac.roles", "monitoring.accounts", "monitoring.operators", "admission.validating",
+    "admission.mutating", "monitoring.claims", "grafana.dashboards", "proof.services", "service-monitors.found",
+    "service-monitors.selectors", "scrape.host-labels",
+)  # fmt: skip
+ASKED_OF_HOSTS = ("gpu.logs", "gpu.kernel-words", "gpu.plugin-files", "gpu.watchers", "network.programs")
 
 
 def here(probe: str, case: str = "two-hosts") -> dict[tuple[str, str], Answer]:
     """A case of the recorded cluster, of k1 and k2."""
-    edits = {"gpu.nodes": (*NAMES, *MACHINES), "dcgm.series": NAMES}.get(probe, ())
+    named = {"gpu.pods": NAMES, "scrape.kubelets": NAMES}
+    edits = {"gpu.nodes": (*NAMES, *MACHINES), "dcgm.series": NAMES, **named}.get(probe, ())
     return {(probe, CLUSTER): recorded(probe, case, *edits)}
 
 
@@ -54,8 +65,11 @@ def with_gpus(answers: Answers, spec: Mapping[str, Any] | None = None) -> dict[t
     for host, system in SYSTEMS.items():
         for probe in ("gpu.devices", "gpu.packages", "gpu.driver", "system.os"):
             found[probe, host] = recorded(probe, f"prepared-{system}")
-    for probe in ("gpu.nodes", "dcgm.series", *PROBES):
+        for probe in ASKED_OF_HOSTS:
+            found[probe, host] = recorded(probe, f"two-hosts-{system}")
+    for probe in ("gpu.nodes", "dcgm.series", *PROBES, *ASKED):
         found |= here(probe)
+    found["grafana.asked", "k1"] = recorded("grafana.asked", "two-hosts")
     found["gpu.cluster-policies", CLUSTER] = recorded("gpu.cluster-policies", "ready")
     wanted = View(recorded_cluster.snapshot(found, spec or {}, (K1, K2)), CLUSTER)
     table = {"dcgm-metrics.csv": counters(wanted.spec.gpu.metrics.counters)}

@@ -3,13 +3,21 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gpustack.ask.probe import Answer
+from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.doctor.diagnose import judge
 from gpustack.doctor.finding import Judged
 from gpustack.doctor.tells import registry
+from tests.unit.probes.test_cases import known
+from tests.unit.steps import recorded_gpus
 from tests.unit.steps import recorded_hosts as hosts
+from tests.unit.steps.recorded_cluster import recorded
+
+SYSTEMS = tuple(recorded_gpus.SYSTEMS.items())
+# What the recorded cluster leaves out of its hosts.
+OF_HOSTS = ("gpu.smi", "gpu.kernels", "containerd.configuration")
+RUNTIME = {"containerd.runtime": "with-nvidia", "gpu.runtime-files": "of-the-operator"}
 
 
 def asked(id: str, snapshot: Snapshot, where: str = "h1") -> Judged:
@@ -23,3 +31,22 @@ def on_host(id: str, answers: Mapping[str, Answer], **world: Any) -> Judged:
 
 def told(found: Judged) -> tuple[str, str]:
     return found.outcome, found.told.found if found.told else found.why
+
+
+def in_cluster(id: str, where: str = CLUSTER, **cases: str) -> Judged:
+    """On the cluster with GPUs, where everything is well but for these."""
+    return asked(id, world(where, **cases), where)
+
+
+def world(where: str = CLUSTER, **cases: str) -> Snapshot:
+    """The cluster with GPUs but for probes (`scrape__jobs` is scrape.jobs) and their cases. A probe of hosts is that of
+    the host judged, of k1 where the cluster is."""
+    changed = {(probe, host): recorded(probe, f"prepared-{system}") for probe in OF_HOSTS for host, system in SYSTEMS}
+    changed |= {(probe, host): recorded(probe, case) for probe, case in RUNTIME.items() for host, _ in SYSTEMS}
+    for name, case in cases.items():
+        probe = name.replace("__", ".").replace("_", "-")
+        of_cluster = known()[probe].where == "cluster"
+        place = CLUSTER if of_cluster else "k1" if where == CLUSTER else where
+        nodes = probe == "gpu.nodes"
+        changed[probe, place] = recorded_gpus.here(probe, case)[probe, place] if nodes else recorded(probe, case)
+    return recorded_gpus.world(changed)

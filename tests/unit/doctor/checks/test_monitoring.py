@@ -25,6 +25,7 @@ def test_monitors_that_prometheus_does_not_take(prometheus: str, monitors: str, 
     answers = {
         ("service-monitors.selectors", CLUSTER): recorded("service-monitors.selectors", prometheus),
         ("service-monitors.found", CLUSTER): recorded("service-monitors.found", monitors),
+        ("monitoring.prometheuses", CLUSTER): recorded("monitoring.prometheuses", "control-plane"),
     }
     here = hosts.snapshot(answers, {})
     assert asked("mon-selector-nil-uses-helm-values", here, CLUSTER).outcome == outcome
@@ -34,6 +35,7 @@ def test_what_the_selector_wants_is_said() -> None:
     answers = {
         ("service-monitors.selectors", CLUSTER): recorded("service-monitors.selectors", "of-the-release"),
         ("service-monitors.found", CLUSTER): recorded("service-monitors.found", "bare"),
+        ("monitoring.prometheuses", CLUSTER): recorded("monitoring.prometheuses", "control-plane"),
     }
     found = asked("mon-selector-nil-uses-helm-values", hosts.snapshot(answers, {}), CLUSTER)
     assert told(found)[1] == "monitoring-prometheus wants release=monitoring; gpustack-dcgm does not have that"

@@ -1,0 +1,169 @@
+"""Faults of the layer `gpu-host` that stop the driver, and whether it answers."""
+
+import re
+
+from gpustack.ask.judge import said
+from gpustack.ask.view import View
+from gpustack.doctor.checks.monitoring_exporter import heard, own_pods
+from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.probes.gpu import GPU_DEVICES
+from gpustack.probes.gpu_cluster import GPU_NODES, GpuNode
+from gpustack.probes.gpu_driver import GPU_DRIVER, GPU_SMI
+from gpustack.probes.gpu_packages import GPU_KERNELS, GPU_PACKAGES
+from gpustack.probes.gpu_settings import SETTINGS
+from gpustack.probes.gpu_words import KERNEL_WORDS, LOGS
+from gpustack.probes.kube import NODES
+from gpustack.probes.pod_states import GPU_PODS
+from gpustack.probes.system import IDENTITY
+from gpustack.steps.gpu_mode import LIBRARIES, MODULES
+
+NO_GPU = "the host has no GPU"
+MODULE = "module nvidia"
+DRIVER_PODS = "nvidia-driver-daemonset"
+# Packages that are of one branch of the driver; tools beside it have versions of their own.
+BRANCHED = re.compile(
+    r"(lib)?nvidia-(compute|driver|kernel|dkms|headless|utils|ml1|gl|decode|encode|firmware|open)\b.*|libcuda1"
+)
+VERSION = re.compile(r"(\d{3})\.\d{2,3}")
+PREINSTALLED = "pre-installed"
+INFOROM = 14
+
+
+def gpu_node(here: View) -> GpuNode | None:
+    """The node that this host is."""
+    machine_id = here[IDENTITY].machine_id
+    return next((node for node in here[GPU_NODES] if node.machine_id == machine_id), None)
+
+
+def module_packages(here: View) -> list[str]:
+    names = {*LIBRARIES.values(), *(name for kinds in MODULES.values() for name in kinds.values())}
+    there = here[GPU_PACKAGES]
+    return sorted(name for name in names if name in there)
+
+
+def hindered(here: View) -> str:
+    """Why no module could be loaded, deeper than that it is not; empty for none."""
+    found, running = here[GPU_DRIVER], here[GPU_KERNELS].running
+    if found.nouveau_loaded:
+        return "nouveau has the GPU"
+    if found.secure_boot and not found.key_enrolled:
+        return "Secure Boot refuses it"
+    return "" if running.module or running.headers else f"the kernel {running.release} has no headers"
+
+
+@tells("gpu-nouveau-loaded", GPU_DEVICES, GPU_DRIVER)
+def nouveau(here: View) -> Told:
+    if not here[GPU_DEVICES]:
+        return refuted("nouveau", NO_GPU)
+    found = here[GPU_DRIVER]
+    has = found.nouveau_loaded and not found.module
+    return Told(has, "nouveau", "not loaded", "loaded" if found.nouveau_loaded else "not loaded")
+
+
+@tells(
+    "gpu-kernel-headers-missing", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS, GPU_PACKAGES, LOGS, GPU_PODS, NODES, IDENTITY
+)
+def headers(here: View) -> Told:
+    """Where a module is to be built for the running kernel, here or in a container, and there is none."""
+    if not here[GPU_DEVICES] or here[GPU_DRIVER].module:
+        return refuted(MODULE, "loaded" if here[GPU_DEVICES] else NO_GPU)
+    running = here[GPU_KERNELS].running
+    what = f"headers of the kernel {running.release}"
+    if module_packages(here) and not running.headers and not running.module:
+        return confirmed(what, "there", "nothing, and no module was built for it")
+    words = heard(here, "no-headers")
+    if words and any(not pod.ready for pod in own_pods(here, DRIVER_PODS)):
+        return confirmed(what, "there", words[0].line)
+    return refuted(what, "there" if running.headers else "nobody needs them")
+
+
+@tells("gpu-driver-not-loaded", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS, GPU_PACKAGES)
+def not_loaded(here: View) -> Told:
+    """Where a driver is installed on the host, and nothing deeper is known."""
+    if not here[GPU_DEVICES]:
+        return refuted(MODULE, NO_GPU)
+    found = here[GPU_DRIVER]
+    if found.module or not (found.library or module_packages(here)):
+        return refuted(MODULE, found.module or "no driver is installed on the host")
+    if why := hindered(here):
+        return refuted(MODULE, why)
+    running = here[GPU_KERNELS].running
+    there = f"not loaded, {running.module} is there" if running.module else f"none for the kernel {running.release}"
+    return confirmed(MODULE, "loaded", there)
+
+
+@tells("gpu-driver-not-loaded guard", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS)
+def nothing_deeper(here: View) -> Told:
+    if not here[GPU_DEVICES]:
+        return refuted("deeper reason", NO_GPU)
+    why = hindered(here)
+    return Told(not why, "deeper reason", "one", why or "none")
+
+
+@tells("gpu-host-driver-conflict", GPU_DEVICES, GPU_DRIVER, SETTINGS, GPU_NODES, IDENTITY)
+def conflict(here: View) -> Told:
+    """The operator leaves a node alone whose driver it found before; there is none."""
+    what = "drivers of the host"
+    if not here[GPU_DEVICES]:
+        return refuted(what, NO_GPU)
+    if not any(one.driver for one in here[SETTINGS] or ()):
+        return refuted(what, "the operator brings none")
+    node, library = gpu_node(here), here[GPU_DRIVER].library
+    if not library or (node and node.labels.get("nvidia.com/gpu.deploy.driver") == PREINSTALLED):
+        return refuted(what, "the operator leaves the host's alone" if library else "the operator's alone")
+    return confirmed(what, "one", f"{library} of the host, and the operator's")
+
+
+@tells("gpu-leftover-driver-packages", GPU_DEVICES, GPU_PACKAGES, GPU_DRIVER)
+def leftovers(here: View) -> Told:
+    """Packages of two branches, or of one beside what the .run installer put there."""
+    what = "drivers that are installed"
+    if not here[GPU_DEVICES]:
+        return refuted(what, NO_GPU)
+    there = {name: one.version for name, one in here[GPU_PACKAGES].items() if BRANCHED.fullmatch(name)}
+    branches = {match[1] for version in there.values() if (match := VERSION.match(version))}
+    words = sorted(branches) + ["that of the .run installer"] * here[GPU_DRIVER].uninstaller
+    return Told(len(words) > 1, what, "one", said(words))
+
+
+@tells("gpu-inforom-corrupt", GPU_DEVICES, GPU_SMI)
+def inforom(here: View) -> Told:
+    """nvidia-smi says so with its exit status, though it shows the GPU."""
+    if not here[GPU_DEVICES]:
+        return refuted("nvidia-smi", NO_GPU)
+    found = here[GPU_SMI]
+    return Told(found.rc == INFOROM, "exit status of nvidia-smi", "0", str(found.rc) if found.rc >= 0 else found.state)
+
+
+@tells("gpu-adapter-init-failed", GPU_DEVICES, GPU_DRIVER, GPU_SMI, KERNEL_WORDS)
+def adapter(here: View) -> Told:
+    """The module is loaded, and the driver shows no GPU, or fewer and the kernel says that one did not start."""
+    devices, shown = here[GPU_DEVICES], here[GPU_SMI]
+    what = "GPUs that the driver started"
+    if not devices or not here[GPU_DRIVER].module or shown.state != "ended":
+        return refuted(what, NO_GPU if not devices else "the driver does not answer")
+    words = here[KERNEL_WORDS].adapter
+    none = shown.said.startswith("No devices were found")
+    if none or (words and len(shown.gpus) < len(devices)):
+        return confirmed(what, str(len(devices)), words or shown.said)
+    return refuted(what, str(len(shown.gpus)))
+
+
+@tells("st-driver-not-ready", GPU_DEVICES, GPU_DRIVER, GPU_SMI, GPU_PACKAGES, GPU_PODS, NODES, IDENTITY)
+def not_ready(here: View) -> Told:
+    """Where somebody brings a driver. A GPU that is lost is another state."""
+    if not here[GPU_DEVICES]:
+        return refuted("driver", NO_GPU)
+    found, shown, pods = here[GPU_DRIVER], here[GPU_SMI], own_pods(here, DRIVER_PODS)
+    if not (found.module or found.library or module_packages(here) or pods):
+        return refuted("driver", "nobody brings one yet")
+    if not found.module:
+        return confirmed("driver", "answers", f"{MODULE} is not loaded")
+    if found.library and found.library != found.module:
+        return confirmed("driver", "answers", f"module {found.module}, libraries {found.library}")
+    if shown.state == "hangs" or (shown.rc > 0 and shown.rc != LOST) or (shown.rc == 0 and not shown.gpus):
+        return confirmed("nvidia-smi", "answers", shown.said or f"{shown.state}, {shown.rc}")
+    return refuted("driver", "answers")
+
+
+LOST = 15

@@ -1,0 +1,135 @@
+"""Faults of the layer `gpu-host` of the GPUs themselves: on the bus, in the kernel's log, in what DCGM reads."""
+
+import re
+
+from gpustack.ask.judge import said
+from gpustack.ask.view import View
+from gpustack.doctor.checks.gpu_driver import LOST, NO_GPU, gpu_node
+from gpustack.doctor.checks.monitoring_exporter import heard
+from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.probes.gpu import GPU_DEVICES
+from gpustack.probes.gpu_cluster import GPU_NODES
+from gpustack.probes.gpu_driver import GPU_SMI
+from gpustack.probes.gpu_plugin_files import PLUGIN_FILES
+from gpustack.probes.gpu_words import KERNEL_WORDS, LOGS
+from gpustack.probes.pod_states import GPU_PODS, PENDING
+from gpustack.probes.scrape import ROW_REMAP, XIDS
+from gpustack.probes.system import IDENTITY
+from gpustack.steps.gpu_hosts import PRESENT
+
+OFF_THE_BUS = 79
+# Mostly of programs; the device plugin passes over them (NVIDIA/k8s-device-plugin internal/rm/health.go).
+OF_PROGRAMS = {13, 31, 43, 45, 68, 109}
+DEMAND = "unsatisfied condition: cuda"
+
+
+def xids(here: View) -> set[int]:
+    """Codes of this host's GPUs: of the kernel's log, of the device plugin's, and what DCGM read last."""
+    node = gpu_node(here)
+    read = {int(one.value) for one in here[XIDS] if node and one.host == node.name}
+    plugin = {int(match[1]) for one in heard(here, "xid") if (match := re.search(r"Xid=(\d+)", one.line))}
+    return read | plugin | {code for _, code in here[KERNEL_WORDS].xids}
+
+
+def missing(here: View) -> int:
+    """GPUs that the node has and cannot allocate."""
+    node = gpu_node(here)
+    return node.capacity - node.allocatable if node else 0
+
+
+@tells("gpu-fell-off-bus", GPU_DEVICES, GPU_SMI, GPU_NODES, IDENTITY, XIDS, LOGS, KERNEL_WORDS)
+def off_the_bus(here: View) -> Told:
+    """nvidia-smi says that a GPU is lost; or an Xid 79, and a GPU that is missing still."""
+    devices = here[GPU_DEVICES]
+    if not devices:
+        return refuted("GPUs of the bus", NO_GPU)
+    shown = here[GPU_SMI]
+    if shown.rc == LOST:
+        return confirmed("GPUs of the bus", "reached", shown.said or f"nvidia-smi ends with {LOST}")
+    fewer = shown.state == "ended" and 0 < len(shown.gpus) < len(devices)
+    if OFF_THE_BUS in xids(here) and (fewer or missing(here) > 0):
+        return confirmed("GPUs of the bus", "reached", f"Xid {OFF_THE_BUS}")
+    return refuted("GPUs of the bus", "reached")
+
+
+@tells("gpu-xid-critical", GPU_DEVICES, GPU_NODES, IDENTITY, XIDS, LOGS, KERNEL_WORDS)
+def critical(here: View) -> Told:
+    """An error, and GPUs that the node cannot allocate for it. One that fell off the bus is another fault."""
+    if not here[GPU_DEVICES]:
+        return refuted("Xids", NO_GPU)
+    codes = sorted(xids(here) - OF_PROGRAMS - {OFF_THE_BUS})
+    if not codes or missing(here) <= 0:
+        return refuted("Xids", f"{said(codes)}; all GPUs are healthy" if codes else "none that counts")
+    return confirmed("Xids", "none", f"{said(codes)}; {missing(here)} GPUs cannot be allocated")
+
+
+@tells("gpu-ecc-row-remap-pending", GPU_DEVICES, GPU_NODES, IDENTITY, ROW_REMAP)
+def row_remap(here: View) -> Told:
+    if not here[GPU_DEVICES]:
+        return refuted("rows of memory", NO_GPU)
+    node = gpu_node(here)
+    found = [f"GPU {one.gpu}: {one.name}" for one in here[ROW_REMAP] if node and one.host == node.name]
+    return Told(bool(found), "rows of memory to replace", "none", said(found))
+
+
+@tells("gpu-fabricmanager-down", PLUGIN_FILES)
+def fabric_manager(here: View) -> Told:
+    """Without switches none is needed, and one that is installed stops by itself."""
+    found = here[PLUGIN_FILES]
+    if found is None or not found.switches:
+        return refuted("nvidia-fabricmanager", "no NVSwitch here")
+    unit = "not installed" if found.fabric_manager == "none" else found.fabric_manager
+    return Told(unit != "active", f"nvidia-fabricmanager, for {found.switches} switches", "active", unit)
+
+
+@tells("gpu-none-on-node", GPU_DEVICES, GPU_NODES, IDENTITY)
+def none_there(here: View) -> Told:
+    """Somebody counts on GPUs here: the inventory, or the node's own labels."""
+    count = len(here[GPU_DEVICES])
+    if count:
+        return refuted("GPUs of the bus", str(count))
+    node, said_so = gpu_node(here), []
+    if node and (node.capacity or node.labels.get(PRESENT) == "true"):
+        said_so.append(f"node {node.name} offers them")
+    if here.host.spec.gpustack_mig or here.host.spec.gpustack_sharing:
+        said_so.append("the inventory shares them")
+    return Told(bool(said_so), "GPUs of the bus", "some", f"0, and {said(said_so)}" if said_so else "0, none expected")
+
+
+@tells("gpu-driver-too-old-for-cuda", GPU_DEVICES, GPU_NODES, IDENTITY, PENDING, GPU_PODS)
+def too_old(here: View) -> Told:
+    """By the words of the container toolkit for pods of this node."""
+    if not here[GPU_DEVICES]:
+        return refuted("images' CUDA", NO_GPU)
+    node = gpu_node(here)
+    pods = [pod for pod in (*here[PENDING], *here[GPU_PODS]) if node and pod.node == node.name]
+    found = [f"{pod}: {one.words}" for pod in pods for one in pod.containers if DEMAND in one.words]
+    return Told(bool(found), "images' CUDA", "not newer than the driver's", found[0] if found else "no pod is refused")
+
+
+@tells("st-gpu-unhealthy", GPU_DEVICES, GPU_NODES, IDENTITY, PLUGIN_FILES)
+def unhealthy(here: View) -> Told:
+    """A plugin that is not registered is another state."""
+    if not here[GPU_DEVICES]:
+        return refuted("GPUs", NO_GPU)
+    files = here[PLUGIN_FILES]
+    if files is None or not files.plugin or files.plugin < files.kubelet:
+        return refuted("GPUs", "the device plugin is not registered")
+    lost = missing(here)
+    return Told(lost > 0, "GPUs that cannot be allocated", "0", str(lost))
+
+
+@tells("st-gpu-unhealthy -> insufficient-resources", PENDING)
+def more_is_wanted(here: View) -> Told:
+    found = [str(pod) for pod in here[PENDING] if "Insufficient nvidia.com/" in pod.unscheduled]
+    return Told(bool(found), "pods that wait for a GPU", "none", said(found[:3]))
+
+
+@tells("st-cuda-fails", PLUGIN_FILES, LOGS)
+def cuda_fails(here: View) -> Told:
+    """The operator's own test: it failed, and has not passed since."""
+    files = here[PLUGIN_FILES]
+    if files is None or "cuda-ready" in files.marks:
+        return refuted("CUDA", NO_GPU if files is None else "the operator's test passed")
+    words = heard(here, "cuda")
+    return Told(bool(words), "CUDA", "works", words[0].line if words else "nobody says that it fails")

@@ -1,0 +1,262 @@
+"""Faults of the layer `gpu-operator` on a node: what its pods wait for, and whether the kubelet knows the plugin."""
+
+import re
+from collections.abc import Iterable
+from fnmatch import fnmatch
+
+from gpustack.ask.judge import said
+from gpustack.ask.view import View
+from gpustack.doctor.checks.gpu_driver import DRIVER_PODS, NO_GPU, gpu_node
+from gpustack.doctor.checks.monitoring_exporter import heard, own_pods
+from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.probes.containerd import CONFIGURATION, DROP_IN, RUNTIME
+from gpustack.probes.gpu import GPU_DEVICES
+from gpustack.probes.gpu_cluster import GPU_DAEMON_SETS, GPU_NODES
+from gpustack.probes.gpu_driver import GPU_DRIVER
+from gpustack.probes.gpu_plugin_files import MARKS, PLUGIN_FILES, WATCHERS
+from gpustack.probes.gpu_runtime import RUNTIME_FILES
+from gpustack.probes.gpu_settings import SETTINGS
+from gpustack.probes.gpu_words import LOGS
+from gpustack.probes.kube import NODES
+from gpustack.probes.pod_states import GPU_PODS, PENDING, PodState
+from gpustack.probes.system import IDENTITY
+from gpustack.steps.gpu_hosts import PRESENT
+from gpustack.steps.own_node import own
+
+TOOLKIT = "nvidia-container-toolkit-daemonset"
+NFD = "node-feature-discovery"
+FOLDER = "/etc/containerd/"
+CDI = "unresolvable CDI devices"
+PULLS = ("ErrImagePull", "ImagePullBackOff")
+GONE = re.compile(r"not found|manifest unknown")
+MIXED = ((570, 124), (570, 158))
+"""Driver versions, first and last, that report GPUs wrongly beside slices (NVIDIA/gpu-operator#1361)."""
+
+
+def of_node(here: View, word: str) -> list[PodState]:
+    """Pods of the GPU stack on this host's node whose name has the word."""
+    node = own(here)
+    return [pod for pod in here[GPU_PODS] if node and pod.node == node.name and word in pod.name]
+
+
+@tells("op-nvidia-runtime-handler-missing", GPU_DEVICES, RUNTIME, RUNTIME_FILES, GPU_PODS, NODES, IDENTITY)
+def handler(here: View) -> Told:
+    """Of the running daemon, where somebody is to bring it: the operator's toolkit, or our file."""
+    what = "runtime nvidia of the running containerd"
+    running = here[RUNTIME] if here[GPU_DEVICES] else None
+    if running is None:
+        return refuted(what, "containerd does not answer" if here[GPU_DEVICES] else NO_GPU)
+    if not own_pods(here, TOOLKIT) and not here[RUNTIME_FILES].drop_in:
+        return refuted(what, "nobody brings it here")
+    return Told(not running.nvidia, what, "there", said(running.nvidia))
+
+
+@tells("op-nvidia-runtime-handler-missing guard", RUNTIME_FILES, GPU_PODS, NODES, IDENTITY)
+def toolkit_runs(here: View) -> Told:
+    pods = own_pods(here, TOOLKIT)
+    ready = any(pod.ready for pod in pods) or bool(here[RUNTIME_FILES].drop_in)
+    return Told(ready, "who brings the runtime", "not running", "runs" if ready else "does not run")
+
+
+@tells("op-containerd-imports-overwritten", CONFIGURATION)
+def imports(here: View) -> Told:
+    """A list of files without ours, though ours is there. Without a list, somebody else wrote config.toml."""
+    found = here[CONFIGURATION]
+    if found.drop_in is None or not found.imports:
+        return refuted("imports of config.toml", "no file of ours" if found.drop_in is None else "none")
+    reads = any(fnmatch(f"{FOLDER}{DROP_IN}", pattern) for pattern in found.imports)
+    return Told(not reads, "imports of config.toml", f"{FOLDER}{DROP_IN} too", said(found.imports))
+
+
+@tells("op-toolkit-config-incompatible", CONFIGURATION, RUNTIME)
+def toolkit_file(here: View) -> Told:
+    """The daemon does not answer, and a file of the toolkit's cannot be read."""
+    broken = {file: why for file, why in here[CONFIGURATION].broken.items() if "nvidia" in file}
+    if not broken or here[RUNTIME]:
+        return refuted("files of the toolkit", "containerd answers" if broken else "can be read")
+    file, why = next(iter(broken.items()))
+    return confirmed(f"{FOLDER}{file}", "readable for containerd", why)
+
+
+@tells("op-nodes-not-labelled", GPU_DEVICES, SETTINGS, GPU_NODES, IDENTITY)
+def not_labelled(here: View) -> Told:
+    """By the label of Node Feature Discovery, on which the operator goes."""
+    node = gpu_node(here)
+    if not here[GPU_DEVICES] or not here[SETTINGS] or node is None:
+        return refuted("label of the node", "nothing to label" if here[SETTINGS] else "no operator")
+    found = [name for name in node.labels if "10de" in name and name.endswith(".present")]
+    return Told(not found, f"NFD's label of {node.name}", "…pci-10de.present", said(found))
+
+
+@tells("op-nodes-not-labelled guard", GPU_PODS, NODES, IDENTITY)
+def labeller(here: View) -> Told:
+    workers = [pod for pod in of_node(here, "worker") if pod.app == NFD]
+    runs = any(pod.ready for pod in workers)
+    found = "runs" if runs else "does not run" if workers else "not there"
+    return Told(not runs, "Node Feature Discovery on the node", "not running for a reason of its own", found)
+
+
+@tells("op-gpu-node-tainted", GPU_DEVICES, SETTINGS, NODES, IDENTITY)
+def tainted(here: View) -> Told:
+    """Kubernetes' own taints are tolerated by every DaemonSet."""
+    policies, node = here[SETTINGS], own(here)
+    if not here[GPU_DEVICES] or not policies or node is None:
+        return refuted("taints of the node", "nothing to keep away" if policies else "no operator")
+    tolerated = {key for one in policies for key in one.tolerated}
+    found = [
+        taint
+        for taint in node.taints
+        if not taint.startswith("node.kubernetes.io/")
+        and not taint.endswith(":PreferNoSchedule")
+        and not {"", taint.rpartition(":")[0].partition("=")[0]} & tolerated
+    ]
+    return Told(
+        bool(found), f"taints of {node.name}", "tolerated by the operator", said(found) if found else "tolerated"
+    )
+
+
+def unpulled(pods: Iterable[PodState]) -> list[tuple[PodState, str]]:
+    """Pods with the kubelet's words for an image that does not come."""
+    return [(pod, one.message) for pod in pods for one in pod.containers if one.why in PULLS]
+
+
+@tells("op-driver-image-not-published", GPU_PODS, NODES, IDENTITY)
+def driver_image(here: View) -> Told:
+    found = [words for _, words in unpulled(own_pods(here, DRIVER_PODS)) if GONE.search(words)]
+    return Told(bool(found), "image of the driver", "there", found[0][:300] if found else "none is missing here")
+
+
+@tells("op-driver-no-internet", LOGS, GPU_PODS, NODES, IDENTITY)
+def no_mirror(here: View) -> Told:
+    words = heard(here, "no-mirror")
+    waits = any(not pod.ready for pod in own_pods(here, DRIVER_PODS))
+    found = words[0].line if words and waits else "the driver's pod runs" if words else "says nothing of it"
+    return Told(bool(words) and waits, "log of the driver's pod", "no trouble with packages", found)
+
+
+@tells("op-validator-waits-driver", PLUGIN_FILES, GPU_PODS, NODES, IDENTITY)
+def waits(here: View) -> Told:
+    """The first mark that is missing, while the operator's validator waits for it."""
+    files = here[PLUGIN_FILES]
+    waiting = [pod for pod in own_pods(here, "nvidia-operator-validator") if not pod.ready]
+    if files is None or not waiting:
+        return refuted("validator", NO_GPU if files is None else "does not wait")
+    first = next((mark for mark in MARKS if mark not in files.marks), "")
+    return Told(bool(first), "marks in /run/nvidia/validations", said(MARKS), f"no {first}" if first else "all")
+
+
+@tells("op-device-plugin-no-nvml", LOGS, GPU_DRIVER, PLUGIN_FILES)
+def no_nvml(here: View) -> Told:
+    """The driver works, and the plugin does not see it. Without a driver it cannot."""
+    words = heard(here, "no-nvml")
+    files, driver = here[PLUGIN_FILES], here[GPU_DRIVER]
+    there = (files is not None and "driver-ready" in files.marks) or bool(driver.module and driver.library)
+    found = words[0].line if words and there else "the driver does not work" if words else "says nothing of it"
+    return Told(bool(words) and there, "log of the device plugin", "the driver", found)
+
+
+@tells("op-kubelet-restart-lost-devices", PLUGIN_FILES, GPU_PODS, GPU_NODES, NODES, IDENTITY)
+def lost_devices(here: View) -> Told:
+    """The plugin's pod runs, and its socket is older than the kubelet's or gone: the kubelet was started since."""
+    files, node = here[PLUGIN_FILES], gpu_node(here)
+    running = [pod for pod in of_node(here, "device-plugin") if pod.ready and "mps" not in pod.name]
+    if files is None or node is None or not running:
+        return refuted("device plugin", "no pod of it runs here")
+    stale = not files.plugin or files.plugin < files.kubelet
+    lost = stale and node.allocatable == 0 and not any(node.slices.values())
+    found = "not since the kubelet was started" if stale else "registered"
+    return Told(lost, f"device plugin {running[0].name}", "registered with the kubelet", found)
+
+
+@tells("op-kubelet-restart-lost-devices guard", WATCHERS)
+def watchers_left(here: View) -> Told:
+    """Without one, the plugin cannot notice the kubelet, and that is another fault."""
+    found = here[WATCHERS]
+    if found is None:
+        return refuted("inotify instances", NO_GPU)
+    return Told(found.used < found.limit, "inotify instances", "used up", f"{found.used} of {found.limit}")
+
+
+@tells("op-mig-mixed-nvml-regression", GPU_NODES, IDENTITY)
+def mixed(here: View) -> Told:
+    """By the node's labels and what it offers: slices and whole GPUs, with a driver of that span."""
+    node = gpu_node(here)
+    version = node.labels.get("nvidia.com/cuda.driver-version.full", "") if node else ""
+    parts = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
+    if node is None or not MIXED[0] <= parts <= MIXED[1]:
+        return refuted("driver", version or "the node does not say")
+    whole = node.labels.get("nvidia.com/mig.strategy") == "mixed" and any(node.slices.values())
+    return Told(whole, "driver of a node with slices and whole GPUs", "570.172.08 or later", version)
+
+
+@tells("op-cdi-unresolvable", GPU_DEVICES, PENDING, GPU_PODS, NODES, IDENTITY)
+def cdi(here: View) -> Told:
+    """By containerd's words for pods of this node."""
+    node = own(here)
+    if not here[GPU_DEVICES] or node is None:
+        return refuted("CDI devices", NO_GPU)
+    pods = [pod for pod in (*here[PENDING], *here[GPU_PODS]) if pod.node == node.name]
+    found = [f"{pod}: {one.words}" for pod in pods for one in pod.containers if CDI in one.words]
+    return Told(bool(found), "CDI devices that pods name", "known", found[0] if found else "no pod is refused")
+
+
+@tells("st-driver-not-ready -> op-cdi-unresolvable", PLUGIN_FILES)
+def toolkit_first(here: View) -> Told:
+    files = here[PLUGIN_FILES]
+    marks = files.marks if files else ()
+    first = "toolkit-ready" in marks and "driver-ready" not in marks
+    return Told(first, "toolkit", "after the driver", "before the driver" if first else "after the driver, or not yet")
+
+
+@tells("op-cuda-validation-failed", PLUGIN_FILES, LOGS)
+def cuda_test(here: View) -> Told:
+    files, words = here[PLUGIN_FILES], heard(here, "cuda")
+    open_yet = files is not None and "cuda-ready" not in files.marks
+    return Told(bool(words) and open_yet, "CUDA test", "passed", words[0].line if words and open_yet else "no failure")
+
+
+@tells("st-gpu-operands-init", GPU_PODS, NODES, IDENTITY)
+def operands_init(here: View) -> Told:
+    pods = [pod for pod in of_node(here, "") if pod.phase == "Pending"]
+    found = [pod.name for pod in pods if any(one.init and not one.ready for one in pod.containers)]
+    return Told(
+        bool(found), "pods of the GPU stack", "past their init containers", said(found) if found else "past them"
+    )
+
+
+@tells("st-no-gpu-labels", GPU_DEVICES, GPU_DAEMON_SETS, GPU_NODES, IDENTITY)
+def no_labels(here: View) -> Told:
+    node = gpu_node(here)
+    if not here[GPU_DEVICES] or not here[GPU_DAEMON_SETS] or node is None:
+        return refuted(f"label {PRESENT}", "nothing to label")
+    found = node.labels.get(PRESENT, "")
+    return Told(found != "true", f"label {PRESENT} of {node.name}", "true", said(found))
+
+
+@tells("st-gpu-operands-init -> st-no-gpu-labels", GPU_NODES, IDENTITY)
+def discovered(here: View) -> Told:
+    """The operator's own label is there, and those of GPU feature discovery are not."""
+    node = gpu_node(here)
+    labels = node.labels if node else {}
+    lacks = labels.get(PRESENT) == "true" and "nvidia.com/gpu.product" not in labels
+    return Told(lacks, "labels of GPU feature discovery", "there", "missing alone" if lacks else "not missing alone")
+
+
+@tells("st-device-plugin-down", PLUGIN_FILES, GPU_PODS, NODES, IDENTITY)
+def plugin_down(here: View) -> Told:
+    """Where a pod of it is to run."""
+    files = here[PLUGIN_FILES]
+    pods = [pod for pod in of_node(here, "device-plugin") if "mps" not in pod.name]
+    if files is None or not pods:
+        return refuted("device plugin", NO_GPU if files is None else "no pod of it here")
+    fine = files.plugin > 0 and files.plugin >= files.kubelet
+    return Told(not fine, "device plugin", "registered with the kubelet", "registered" if fine else "not registered")
+
+
+@tells("st-no-gpu-allocatable", GPU_DEVICES, GPU_DAEMON_SETS, GPU_NODES, IDENTITY)
+def nothing_allocatable(here: View) -> Told:
+    node = gpu_node(here)
+    if not here[GPU_DEVICES] or not here[GPU_DAEMON_SETS] or node is None:
+        return refuted("nvidia.com/gpu", "nobody offers any yet")
+    count = node.allocatable + sum(node.slices.values())
+    return Told(not count, f"nvidia.com/gpu of {node.name}", "some", str(count))

@@ -1,0 +1,111 @@
+"""States of the layer `monitoring`, and what Prometheus says of targets that do not answer."""
+
+import re
+
+from gpustack.ask.judge import said
+from gpustack.ask.view import View
+from gpustack.doctor.checks.monitoring_targets import DCGM, exporters
+from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.probes.dcgm import SERIES
+from gpustack.probes.grafana import ASKED
+from gpustack.probes.kube import NODES
+from gpustack.probes.kubeadm import LISTENING
+from gpustack.probes.network import LISTENERS
+from gpustack.probes.proof import SERVICES
+from gpustack.probes.scrape import BLANKS, CLOCKS, DOWN, JOBS, KUBELETS, TWICE, Job
+from gpustack.probes.system import IDENTITY
+from gpustack.steps.own_node import own
+
+REFUSED = re.compile(r"HTTP status 40[13]|x509: ")
+# Jobs of the control plane by the port that kubeadm lets listen on loopback.
+LOOPBACK = {"kube-etcd": 2381, "kube-proxy": 10249, "kube-controller-manager": 10257, "kube-scheduler": 10259}
+KUBERNETES = ("default", "kube-system")
+
+
+def ours(here: View, job: Job) -> bool:
+    """Of the cluster, its monitoring and its GPUs; what people let Prometheus watch beside that is theirs."""
+    return job.namespace in (*KUBERNETES, here.spec.monitoring.namespace, here.spec.gpu.namespace)
+
+
+@tells("mon-control-plane-targets-loopback", JOBS, LISTENING)
+def loopback(here: View) -> Told:
+    """They are scraped, do not answer, and listen on 127.0.0.1 only."""
+    listening = here[LISTENING]
+    down = [one.job for one in here[JOBS] if one.job in LOOPBACK and not one.up]
+    found = [job for job in down if listening.get(LOOPBACK[job]) == ("127.0.0.1",)]
+    return Told(bool(found), "targets that listen on 127.0.0.1 only", "none", said(found))
+
+
+@tells("mon-target-down-network", DOWN, NODES, IDENTITY, LISTENERS)
+def network(here: View) -> Told:
+    """node-exporter listens on the host, and Prometheus does not get through to it."""
+    node, port = own(here), here.spec.monitoring.node_exporter_port
+    if node is None:
+        return refuted("target of the node", "the host is no node")
+    listens = any((one.protocol, one.port) == ("tcp", port) for one in here[LISTENERS])
+    away = f"{node.address}:{port}" in {instance for _, instance in here[DOWN]}
+    found = "answers" if not away else "it listens here, and Prometheus does not reach it" if listens else "not running"
+    return Told(away and listens, f"target {node.address}:{port}", "reached", found)
+
+
+@tells("mon-clock-skew-empty-graphs", CLOCKS)
+def clocks(here: View) -> Told:
+    found = [f"{instance} {seconds:.0f} s" for instance, seconds in here[CLOCKS].items()]
+    return Told(bool(found), "clocks of nodes beside that of Prometheus", "equal", said(found) if found else "equal")
+
+
+@tells("mon-kubelet-target-unauthorized", KUBELETS)
+def kubelet_refuses(here: View) -> Told:
+    """By Prometheus' own words."""
+    found = [f"{one.node}: {one.error}" for one in here[KUBELETS] if REFUSED.search(one.error)]
+    fine = f"none of {len(here[KUBELETS])} refuses"
+    return Told(bool(found), "kubelets", "let Prometheus in", said(found[:3]) if found else fine)
+
+
+def scraped(here: View) -> str:
+    """Why no metrics of GPUs are to be had; empty where they are."""
+    if not here.spec.monitoring.enabled:
+        return "the monitoring is somebody else's"
+    return "" if exporters(here) else "there is no exporter"
+
+
+@tells("st-target-missing", JOBS, SERVICES)
+def target_missing(here: View) -> Told:
+    if why := scraped(here):
+        return refuted("targets of the GPU exporter", why)
+    found = [one.job for one in here[JOBS] if DCGM in f"{one.job} {one.service}"]
+    return Told(not found, "targets of the GPU exporter", "there", said(found))
+
+
+@tells("st-target-down", JOBS)
+def target_down(here: View) -> Told:
+    found = sorted({one.job for one in here[JOBS] if not one.up and ours(here, one)})
+    return Told(bool(found), "targets", "up", f"down: {said(found)}" if found else "up")
+
+
+@tells("st-no-metrics", SERIES, SERVICES)
+def no_metrics(here: View) -> Told:
+    if why := scraped(here):
+        return refuted("GPUs in Prometheus", why)
+    count = len({one.uuid for one in here[SERIES]})
+    return Told(not count, "GPUs in Prometheus", "some", str(count))
+
+
+@tells("st-dashboard-nodata", ASKED, SERVICES)
+def dashboard_nodata(here: View) -> Told:
+    """A question for GPUs by way of Grafana's data source, as a panel asks it."""
+    if why := scraped(here):
+        return refuted("GPUs by way of Grafana", why)
+    found = here[ASKED]
+    if found is None or found.login != 200:
+        return refuted("GPUs by way of Grafana", "nobody is let in" if found else "no Grafana")
+    return Told(not found.samples, "GPUs by way of Grafana", "some", "some" if found.samples else "none")
+
+
+@tells("st-dashboard-wrong", TWICE, BLANKS)
+def dashboard_wrong(here: View) -> Told:
+    twice, blanks = here[TWICE], here[BLANKS]
+    words = ["GPUs that count twice"] * bool(twice) + ["placeholders for no value"] * bool(blanks)
+    if words:
+        return confirmed("values of GPUs", "each once, and real", said(words))
+    return refuted("values of GPUs", "each once, and real")

@@ -1,0 +1,121 @@
+"""Faults of the layer `monitoring` in its own parts: ports, volumes, memory, webhooks, a second operator."""
+
+from collections.abc import Iterable
+
+from gpustack.ask.judge import said
+from gpustack.ask.view import View
+from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.probes.admission import MUTATING, VALIDATING, Webhook
+from gpustack.probes.monitoring import GROUP
+from gpustack.probes.network import LISTENERS, PROGRAMS
+from gpustack.probes.pod_states import MONITORING_PODS, PENDING, Container, PodState
+from gpustack.probes.prometheus_rights import OPERATORS
+from gpustack.probes.proof import SERVICES
+from gpustack.probes.storage import CLAIMS, CLASSES, PROVISIONER
+from gpustack.probes.workloads import MONITORING_DEPLOYMENTS
+
+OUT_OF_MEMORY = "OOMKilled"
+LATELY = 3600
+"""Seconds for which a run that ended counts: a container that has run since then is well."""
+LOCAL_PATH = "rancher.io/local-path"
+
+
+def out_of_memory(here: View, pods: Iterable[PodState], container: str = "") -> str:
+    """Which container the kernel killed for its memory, lately or without coming back; empty for none."""
+    for pod in pods:
+        for one in pod.containers:
+            if container in one.name and OUT_OF_MEMORY in (one.why, one.last) and fresh(here, one):
+                return f"{one.name} of {pod.name}: {OUT_OF_MEMORY}"
+    return ""
+
+
+def fresh(here: View, one: Container) -> bool:
+    ended = one.ended
+    return not one.ready or (ended is not None and (here.taken - ended).total_seconds() < LATELY)
+
+
+@tells("mon-node-exporter-port-host-process", LISTENERS, PROGRAMS)
+def port_of_a_host(here: View) -> Told:
+    """Whoever has the port, and runs in no pod."""
+    port = here.spec.monitoring.node_exporter_port
+    what = f"port {port}"
+    if not here.spec.monitoring.enabled:
+        return refuted(what, "nobody here wants it")
+    if ("tcp", port) not in {(one.protocol, one.port) for one in here[LISTENERS]}:
+        return refuted(what, "nobody has it")
+    found = [one.unit for one in here[PROGRAMS] if one.port == port and one.unit != "pod"]
+    return Told(bool(found), what, "node-exporter's", said(found) if found else "a pod has it")
+
+
+@tells("mon-node-exporter-port-other-pod", PENDING)
+def port_of_a_pod(here: View) -> Told:
+    """A node exporter waits for a port that another pod of the node has."""
+    waiting = [pod for pod in here[PENDING] if "node-exporter" in f"{pod.app} {pod.name}"]
+    found = [f"{pod}: {pod.unscheduled}" for pod in waiting if "free ports" in pod.unscheduled]
+    return Told(bool(found), "node exporters", "scheduled", said(found[:3]) if found else "none waits for a port")
+
+
+@tells("mon-prometheus-pvc-pending", CLAIMS, CLASSES, PROVISIONER)
+def claim_pending(here: View) -> Told:
+    """A claim that waits for its first consumer alone is none."""
+    classes = {one.name: one for one in here[CLASSES]}
+    default = next((one.name for one in classes.values() if one.default), None)
+    provisioner = here[PROVISIONER].get("local-path-provisioner")
+    found = []
+    for claim in here[CLAIMS]:
+        name = default if claim.storage_class is None else claim.storage_class
+        if claim.phase != "Pending":
+            continue
+        if name not in classes:
+            found.append(f"{claim.name}: no {f'class {name}' if name else 'default class'}")
+        elif classes[name].provisioner == LOCAL_PATH and (provisioner is None or not provisioner.ready):
+            found.append(f"{claim.name}: the provisioner of {name} does not run")
+    return Told(bool(found), "volumes of the monitoring", "served", said(found) if found else "none waits in vain")
+
+
+@tells("mon-prometheus-oom", MONITORING_PODS)
+def prometheus_oom(here: View) -> Told:
+    pods = [pod for pod in here[MONITORING_PODS] if pod.name.startswith("prometheus-")]
+    found = out_of_memory(here, pods, "prometheus")
+    return Told(bool(found), "Prometheus", "within its memory", found or "not killed for its memory")
+
+
+def hooks(here: View) -> list[Webhook]:
+    """Those that can keep objects of the monitoring out."""
+    return [one for one in (*here[VALIDATING], *here[MUTATING]) if GROUP in one.groups and one.must and one.service]
+
+
+def deserted(here: View) -> list[str]:
+    """Webhooks whose Service is not there, or is that of an operator that does not run."""
+    services = {f"{one.namespace}/{one.name}" for one in here[SERVICES]}
+    operator = f"{here.spec.monitoring.release}-operator"
+    ours = here[MONITORING_DEPLOYMENTS].get(operator)
+    at = f"{here.spec.monitoring.namespace}/{operator}"
+    found = [f"{one.name}: no Service {one.service}" for one in hooks(here) if one.service not in services]
+    down = ours is None or not ours.ready
+    return found + [f"{one.name}: {operator} does not run" for one in hooks(here) if one.service == at and down]
+
+
+@tells("mon-admission-webhook-down", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
+def webhook_down(here: View) -> Told:
+    """Only one without whose answer objects are refused."""
+    found = deserted(here) + [f"{one.name}: no certificate" for one in hooks(here) if not one.signed]
+    fine = "answers" if hooks(here) else "there is none"
+    return Told(bool(found), "webhooks of the monitoring", "answer", said(found) if found else fine)
+
+
+@tells("mon-admission-webhook-down guard", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
+def webhook_deserted(here: View) -> Told:
+    found = deserted(here)
+    fine = "the Service is there, and its operator runs"
+    return Told(bool(found), "what is behind the webhook", "an operator that runs", said(found) if found else fine)
+
+
+@tells("mon-two-operators-fight", OPERATORS)
+def two_operators(here: View) -> Told:
+    """Of those that run, more than one looks after the objects of all namespaces."""
+    running = [one for one in here[OPERATORS] if one.running]
+    at_large = [f"{one.namespace}/{one.name}" for one in running if not one.narrowed]
+    if len(at_large) < 2:
+        return refuted("Prometheus operators", said([f"{one.namespace}/{one.name}" for one in running]))
+    return confirmed("Prometheus operators for everything", "one", said(at_large))

@@ -1,0 +1,116 @@
+"""Faults of the layer `monitoring` between the GPU exporter's Service and Prometheus: monitor, labels, port, rights."""
+
+from gpustack.ask.judge import said
+from gpustack.ask.view import View
+from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.probes.dcgm import APP, MONITORS
+from gpustack.probes.prometheus_rights import ACCOUNTS, BINDINGS, CLUSTER_BINDINGS, CLUSTER_ROLES, ROLES, may
+from gpustack.probes.proof import SERVICES, Service
+from gpustack.probes.scrape import REJECTED
+from gpustack.probes.service_monitors import SERVICE_MONITORS, ServiceMonitor
+
+MONITOR = "monitor of the GPU exporter"
+DCGM = "dcgm"
+
+
+def exporters(here: View) -> list[Service]:
+    """Services of exporters, by label or name: either may be what is wrong."""
+    return [one for one in here[SERVICES] if APP.items() <= one.labels.items() or f"{DCGM}-exporter" in one.name]
+
+
+def meant(here: View) -> list[ServiceMonitor] | None:
+    """Monitors that are for the exporter, or seem to be."""
+    found = here[SERVICE_MONITORS]
+    if found is None:
+        return None
+    return [one for one in found if DCGM in " ".join((one.name, *one.wanted.values()))]
+
+
+def fits(monitor: ServiceMonitor, service: Service) -> bool:
+    spaces = (monitor.namespace,) if monitor.spaces == () else monitor.spaces
+    return (spaces is None or service.namespace in spaces) and monitor.wanted.items() <= service.labels.items()
+
+
+def without_judgement(here: View) -> str:
+    """Why there is nothing to judge; empty where there is."""
+    if not here.spec.monitoring.enabled:
+        return "the monitoring is somebody else's"
+    if not exporters(here):
+        return "there is no exporter"
+    return "" if meant(here) is not None else "the API does not know the kind"
+
+
+@tells("mon-servicemonitor-disabled", SERVICE_MONITORS, SERVICES, MONITORS)
+def disabled(here: View) -> Told:
+    """There is an exporter, and no monitor that could be for it."""
+    if why := without_judgement(here):
+        return refuted(MONITOR, why)
+    if found := meant(here):
+        return refuted(MONITOR, said([one.name for one in found]))
+    return confirmed(MONITOR, "there", said([one.name for one in here[MONITORS] or ()]))
+
+
+@tells("mon-servicemonitor-label-mismatch", SERVICE_MONITORS, SERVICES, MONITORS)
+def label_mismatch(here: View) -> Told:
+    """There are monitors for the exporter, and none of them finds its Service."""
+    if why := without_judgement(here):
+        return refuted(MONITOR, why)
+    found, services = meant(here) or [], exporters(here)
+    if fitting := [one.name for one in found if any(fits(one, service) for service in services)]:
+        return refuted(MONITOR, f"{said(fitting)} finds the Service")
+    if not found:
+        return refuted(MONITOR, "there is none")
+    wanted = [f"{one.name} wants {pairs(one)} in {said(one.spaces or [one.namespace])}" for one in found]
+    here[MONITORS]  # the step gpu-metrics says of the same that one is missing
+    there = said([f"{one.namespace}/{one.name}" for one in services])
+    return confirmed(MONITOR, "finds the Service", f"{said(wanted)}; {there} is not that")
+
+
+def pairs(monitor: ServiceMonitor) -> str:
+    return ", ".join(f"{key}={value}" for key, value in sorted(monitor.wanted.items())) or "any label"
+
+
+@tells("mon-servicemonitor-port-name", SERVICE_MONITORS, SERVICES)
+def port_name(here: View) -> Told:
+    """Every monitor that finds the Service names ports by a name that the Service does not have."""
+    if why := without_judgement(here):
+        return refuted(MONITOR, why)
+    couples = [(one, service) for one in meant(here) or () for service in exporters(here) if fits(one, service)]
+    if not couples:
+        return refuted(MONITOR, "none finds the Service")
+    good = [one.name for one, service in couples if not one.ports or {None, *service.ports} & set(one.ports)]
+    if good:
+        return refuted(MONITOR, f"{said(good)} names a port of the Service")
+    monitor, service = couples[0]
+    return confirmed(f"port that {monitor.name} names", said(list(service.ports)), said(list(monitor.ports)))
+
+
+WATCHED = (("", "services"), ("", "pods"))
+ENDS = (("", "endpoints"), ("discovery.k8s.io", "endpointslices"))
+
+
+@tells("mon-prometheus-rbac", ACCOUNTS, CLUSTER_BINDINGS, BINDINGS, CLUSTER_ROLES, ROLES)
+def rights(here: View) -> Told:
+    """By the rules that the API has, for the namespaces of the GPUs and of the monitoring itself."""
+    spec = here.spec
+    account = (here[ACCOUNTS] or {}).get(f"{spec.monitoring.namespace}/{spec.monitoring.release}-prometheus")
+    if account is None:
+        return refuted("rights of Prometheus", "no Prometheus")
+    bound = (*here[CLUSTER_BINDINGS], *here[BINDINGS])
+    of_all, of_spaces = here[CLUSTER_ROLES], here[ROLES]
+    known = {**of_all, **of_spaces}
+    missing = []
+    for space in dict.fromkeys((spec.gpu.namespace, spec.monitoring.namespace)):
+        may_not = [kind for group, kind in WATCHED if not may(account, space, "list", group, kind, bound, known)]
+        if not any(may(account, space, "list", group, kind, bound, known) for group, kind in ENDS):
+            may_not.append("endpoints")
+        missing += [f"{kind} in {space}" for kind in may_not]
+    what = f"what {account} may list"
+    return Told(bool(missing), what, "services, pods, endpoints", f"not {said(missing)}" if missing else "all it needs")
+
+
+@tells("mon-operator-rejected-object", REJECTED)
+def rejected(here: View) -> Told:
+    """By the operator's own count."""
+    found = [f"{count:g} {kind}" for kind, count in here[REJECTED].items()]
+    return Told(bool(found), "left out by the Prometheus operator", "nothing", said(found))

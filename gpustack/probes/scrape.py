@@ -1,0 +1,157 @@
+"""What Prometheus says of its own scraping, and of the GPU exporter's samples that no single number shows.
+
+Placeholders for "no value": DCGM dcgmlib/dcgm_structs.h, DCGM_INT64_BLANK and DCGM_FP64_BLANK with what follows them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from json import loads
+
+from gpustack.ask.probe import Answer, Api, Probe
+from gpustack.probes.monitoring import instant, samples
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is scraped together. `up`: every target of it answers."""
+
+    job: str
+    namespace: str
+    service: str
+    up: bool
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A value of one GPU. `host` is the exporter's word for the node."""
+
+    name: str
+    host: str
+    gpu: str
+    value: float
+
+
+@dataclass(frozen=True)
+class Target:
+    """`node` and `error` are Prometheus' own words; no error is a target that answers."""
+
+    node: str
+    error: str
+
+
+def jobs(answer: Answer) -> tuple[Job, ...]:
+    """Raises ValueError for what is no instant query."""
+    return tuple(
+        Job(
+            metric.get("job", ""),
+            metric.get("namespace", ""),
+            metric.get("service", ""),
+            float(sample["value"][1]) == 1,
+        )
+        for sample in samples(answer)
+        for metric in (sample["metric"],)
+    )
+
+
+def by(label: str, answer: Answer) -> dict[str, float]:
+    return {str(sample["metric"].get(label, "")): float(sample["value"][1]) for sample in samples(answer)}
+
+
+def instances(answer: Answer) -> Mapping[str, float]:
+    return by("instance", answer)
+
+
+def named(answer: Answer) -> Mapping[str, float]:
+    return by("__name__", answer)
+
+
+def labels(answer: Answer) -> Mapping[str, float]:
+    return by("label", answer)
+
+
+def resources(answer: Answer) -> Mapping[str, float]:
+    return by("resource", answer)
+
+
+def down(answer: Answer) -> tuple[tuple[str, str], ...]:
+    """(job, instance) of each target that does not answer."""
+    found = (sample["metric"] for sample in samples(answer))
+    return tuple(sorted((metric.get("job", ""), metric.get("instance", "")) for metric in found))
+
+
+def measured(answer: Answer) -> tuple[Measured, ...]:
+    return tuple(
+        Measured(
+            metric.get("__name__", ""),
+            metric.get("hostname") or metric.get("Hostname", ""),
+            metric.get("gpu", ""),
+            float(sample["value"][1]),
+        )
+        for sample in samples(answer)
+        for metric in (sample["metric"],)
+    )
+
+
+def targets(answer: Answer) -> tuple[Target, ...]:
+    """Raises ValueError for what is no answer of /api/v1/targets."""
+    body = loads(answer.out)
+    if body["status"] != "success":
+        raise ValueError(answer.out[:200])
+    return tuple(
+        Target(str(one["labels"].get("node") or one["labels"].get("instance", "")), str(one["lastError"])[:300])
+        for one in body["data"]["activeTargets"]
+    )
+
+
+SOURCE = "UUID, job, instance"
+JOBS = Probe("scrape.jobs", instant("min by (job, namespace, service) (up)"), jobs)
+DOWN = Probe("scrape.down", instant("up == 0"), down)
+# Of each node its clock when it was scraped, beside Prometheus' own.
+CLOCKS = Probe(
+    "scrape.clocks", instant("max by (instance) (abs(timestamp(node_time_seconds) - node_time_seconds)) > 5"), instances
+)
+# Of a GPU in parts (MIG) one source says several.
+TWICE = Probe(
+    "scrape.twice",
+    instant(
+        "max by (job, namespace, service) (DCGM_FI_DEV_GPU_TEMP and on (UUID) "
+        f"(count by (UUID) (count by ({SOURCE}) (DCGM_FI_DEV_GPU_TEMP)) > 1))"
+    ),
+    jobs,
+)
+BLANKS = Probe(
+    "scrape.blanks",
+    instant(
+        'count by (__name__) ({__name__=~"DCGM_FI_.+"} >= 9223372036854775000 '
+        'or ({__name__=~"DCGM_FI_.+"} >= 140737488355328 <= 140737488355342))'
+    ),
+    named,
+)
+REJECTED = Probe(
+    "scrape.rejected",
+    instant('sum by (resource) (prometheus_operator_managed_resources{state="rejected"}) > 0'),
+    resources,
+)
+DCGM_NAMES = Probe("scrape.dcgm-names", instant('count by (__name__) ({__name__=~"DCGM_.+"})'), named)
+HOST_LABELS = Probe(
+    "scrape.host-labels",
+    instant(
+        " or ".join(
+            f'label_replace(count(DCGM_FI_DEV_GPU_TEMP{{{name}!=""}}), "label", "{name}", "", "")'
+            for name in ("hostname", "Hostname")
+        )
+    ),
+    labels,
+)
+XIDS = Probe("scrape.xids", instant("DCGM_FI_DEV_XID_ERRORS > 0"), measured)
+ROW_REMAP = Probe("scrape.row-remap", instant('{__name__=~"DCGM_FI_DEV_ROW_REMAP_(PENDING|FAILURE)"} > 0'), measured)
+# The name of the pool follows from those of the chart's ServiceMonitor.
+KUBELETS = Probe(
+    "scrape.kubelets",
+    Api(
+        "/api/v1/namespaces/$MONITORING/services/http:$RELEASE-prometheus:http-web/proxy"
+        "/api/v1/targets?state=active&scrapePool=serviceMonitor/$MONITORING/$RELEASE-kubelet/0",
+        ("status", "data.activeTargets.labels", "data.activeTargets.lastError"),
+    ),
+    targets,
+)

@@ -1,0 +1,65 @@
+"""What stops the driver of a host: each reason alone, and no other one with it."""
+
+import pytest
+
+from gpustack.doctor.diagnose import diagnose
+from gpustack.doctor.graph import graph
+from tests.unit.doctor.checks.asking import in_cluster, told, world
+
+
+@pytest.mark.parametrize(
+    ("id", "cases", "outcome", "found"),
+    [
+        ("gpu-nouveau-loaded", {}, "refuted", "not loaded"),
+        ("gpu-nouveau-loaded", {"gpu__driver": "nouveau"}, "confirmed", "loaded"),
+        ("gpu-nouveau-loaded", {"gpu__driver": "short"}, "unknown", ""),
+        ("gpu-nouveau-loaded", {"gpu__devices": "none"}, "refuted", "the host has no GPU"),
+        ("gpu-driver-not-loaded", {}, "refuted", "595.91.07"),
+        ("gpu-driver-not-loaded", {"gpu__driver": "nouveau"}, "refuted", "nouveau has the GPU"),
+        ("gpu-driver-not-loaded guard", {}, "confirmed", "none"),
+        ("gpu-driver-not-loaded guard", {"gpu__driver": "nouveau"}, "refuted", "nouveau has the GPU"),
+        ("gpu-kernel-headers-missing", {"gpu__kernels": "no-headers"},
+         "refuted", "loaded"),
+        ("gpu-kernel-headers-missing", {"gpu__driver": "simulated-fresh-debian-12", "gpu__kernels": "no-headers"},
+         "confirmed", "no module was built"),
+        ("gpu-driver-not-loaded", {"gpu__driver": "simulated-fresh-debian-12", "gpu__kernels": "no-headers"},
+         "refuted", "has no headers"),
+        ("gpu-driver-not-loaded", {"gpu__driver": "simulated-fresh-debian-12"}, "confirmed", "is there"),
+        ("gpu-host-driver-conflict", {"gpu__policy_settings": "driver"}, "confirmed", "of the host, and the operator"),
+        ("gpu-leftover-driver-packages", {"gpu__packages": "two-branches"}, "confirmed", "470, 550"),
+        ("gpu-leftover-driver-packages", {"gpu__packages": "tools-beside"}, "refuted", "550"),
+        ("gpu-leftover-driver-packages", {"gpu__driver": "run-installer"}, "confirmed", ".run installer"),
+        ("gpu-leftover-driver-packages", {"gpu__packages": "silent"}, "unknown", ""),
+        ("gpu-inforom-corrupt", {"gpu__smi": "inforom"}, "confirmed", "14"),
+        ("gpu-inforom-corrupt", {}, "refuted", "0"),
+        ("gpu-adapter-init-failed", {"gpu__smi": "no-devices"}, "confirmed", "No devices were found"),
+        ("gpu-adapter-init-failed", {"gpu__smi": "one-lost", "gpu__kernel_words": "adapter"}, "confirmed", "GSP"),
+        ("gpu-adapter-init-failed", {"gpu__smi": "garbage"}, "unknown", ""),
+        ("st-driver-not-ready", {}, "refuted", "answers"),
+        ("st-driver-not-ready", {"gpu__smi": "hangs"}, "confirmed", "hangs"),
+        ("st-driver-not-ready", {"gpu__driver": "mismatch"}, "confirmed", "libraries"),
+        ("st-driver-not-ready", {"gpu__smi": "fallen-off"}, "refuted", "answers"),
+    ],
+)  # fmt: skip
+def test_the_driver(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
+    seen = told(in_cluster(id, "k1", **cases))
+    assert seen[0] == outcome, seen
+    assert found in seen[1], seen
+
+
+@pytest.mark.parametrize(
+    ("cases", "roots"),
+    [
+        ({}, set()),
+        ({"gpu__driver": "nouveau", "gpu__smi": "not-loaded"}, {"gpu-nouveau-loaded"}),
+        ({"gpu__driver": "mismatch", "gpu__smi": "mismatch"}, {"gpu-driver-library-mismatch"}),
+        ({"gpu__driver": "simulated-fresh-debian-12", "gpu__smi": "not-loaded"}, {"gpu-driver-not-loaded"}),
+        ({"gpu__smi": "inforom"}, {"gpu-inforom-corrupt"}),
+        ({"gpu__smi": "no-devices"}, {"gpu-adapter-init-failed"}),
+    ],
+)
+def test_one_reason_is_one_root(cases: dict[str, str], roots: set[str]) -> None:
+    found = diagnose(world("k1", **cases))
+    ours = {one.id for one in found.roots if graph().faults[one.id].layer.startswith("gpu")}
+    assert ours == roots
+    assert [one.id for one in found.verdict.unexplained if graph()[one.id].layer.startswith("gpu")] == []

@@ -1,0 +1,43 @@
+"""GPUs themselves: lost, ill, missing; and that an old word of the kernel's is none of these."""
+
+import pytest
+
+from tests.unit.doctor.checks.asking import in_cluster, told
+
+CRITICAL, LOST = "gpu-xid-critical", "gpu-fell-off-bus"
+
+
+@pytest.mark.parametrize(
+    ("id", "cases", "outcome", "found"),
+    [
+        (CRITICAL, {"scrape__xids": "critical"}, "refuted", "all GPUs are healthy"),
+        (CRITICAL, {"scrape__xids": "critical", "gpu__nodes": "nothing-allocatable"}, "confirmed", "48; 2 GPUs"),
+        (CRITICAL, {"gpu__logs": "xid", "gpu__nodes": "nothing-allocatable"}, "confirmed", "48; 2 GPUs"),
+        (CRITICAL, {"scrape__xids": "lost", "gpu__nodes": "nothing-allocatable"}, "refuted", "none that counts"),
+        (CRITICAL, {"scrape__xids": "error"}, "unknown", ""),
+        (LOST, {"scrape__xids": "lost"}, "refuted", "reached"),
+        (LOST, {"scrape__xids": "lost", "gpu__nodes": "nothing-allocatable"}, "confirmed", "Xid 79"),
+        (LOST, {"gpu__kernel_words": "xids", "gpu__nodes": "nothing-allocatable"}, "confirmed", "Xid 79"),
+        (LOST, {"gpu__smi": "fallen-off"}, "confirmed", ""),
+        (LOST, {"gpu__kernel_words": "odd"}, "unknown", ""),
+        ("gpu-ecc-row-remap-pending", {"scrape__row_remap": "pending"}, "confirmed", "ROW_REMAP_PENDING"),
+        ("gpu-fabricmanager-down", {"gpu__plugin_files": "fabric-down"}, "confirmed", "failed"),
+        ("gpu-fabricmanager-down", {"gpu__plugin_files": "no-gpu"}, "refuted", "no NVSwitch here"),
+        ("gpu-fabricmanager-down", {"gpu__plugin_files": "odd"}, "unknown", ""),
+        ("gpu-none-on-node", {"gpu__devices": "none"}, "confirmed", "node k1 offers them"),
+        ("gpu-none-on-node", {"gpu__devices": "none", "gpu__nodes": "no-labels"}, "confirmed", "offers them"),
+        ("gpu-none-on-node", {}, "refuted", "2"),
+        ("gpu-driver-too-old-for-cuda", {"pods__pending": "cuda-demand"}, "confirmed", "cuda>=12.8"),
+        ("gpu-driver-too-old-for-cuda", {"pods__pending": "of-users"}, "refuted", "no pod is refused"),
+        ("st-gpu-unhealthy", {"gpu__nodes": "nothing-allocatable"}, "confirmed", "2"),
+        ("st-gpu-unhealthy", {"gpu__nodes": "nothing-allocatable", "gpu__plugin_files": "no-socket"},
+         "refuted", "the device plugin is not registered"),
+        ("st-gpu-unhealthy -> insufficient-resources", {"pods__pending": "of-users"}, "refuted", "nothing"),
+        ("st-cuda-fails", {"gpu__plugin_files": "no-marks", "gpu__logs": "engine"}, "confirmed", "device vector"),
+        ("st-cuda-fails", {"gpu__logs": "engine"}, "refuted", "passed"),
+    ],
+)  # fmt: skip
+def test_gpus(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
+    seen = told(in_cluster(id, "k1", **cases))
+    assert seen[0] == outcome, seen
+    assert found in seen[1], seen

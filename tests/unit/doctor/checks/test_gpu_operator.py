@@ -1,0 +1,110 @@
+"""The GPU operator: on a node, and in the cluster."""
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER
+from gpustack.doctor.diagnose import diagnose
+from tests.unit.doctor.checks.asking import in_cluster, told, world
+
+HANDLER = "op-nvidia-runtime-handler-missing"
+WITHOUT = {"containerd__runtime": "prepared-debian-12"}
+
+
+@pytest.mark.parametrize(
+    ("id", "cases", "outcome", "found"),
+    [
+        (HANDLER, WITHOUT, "confirmed", "nothing"),
+        (HANDLER, {}, "refuted", "/usr/bin/nvidia-container-runtime"),
+        (HANDLER, {"containerd__runtime": "cri-disabled"}, "refuted", "containerd does not answer"),
+        (HANDLER, WITHOUT | {"gpu__pods": "none"}, "refuted", "nobody brings it here"),
+        (f"{HANDLER} guard", {}, "confirmed", "runs"),
+        (f"{HANDLER} guard", {"gpu__pods": "none"}, "refuted", "does not run"),
+        ("op-containerd-imports-overwritten", {"containerd__configuration": "imports-replaced"}, "confirmed",
+         "/etc/containerd/conf.d/99-nvidia.toml"),
+        ("op-containerd-imports-overwritten", {}, "refuted", "conf.d/*.toml"),
+        ("op-toolkit-config-incompatible",
+         {"containerd__configuration": "toolkit-broken", "containerd__runtime": "cri-disabled"}, "confirmed", ""),
+        ("op-toolkit-config-incompatible", {"containerd__configuration": "toolkit-broken"}, "refuted", "answers"),
+        ("op-nodes-not-labelled", {"gpu__nodes": "no-labels"}, "confirmed", "nothing"),
+        ("op-nodes-not-labelled", {"gpu__policy_settings": "no-such-kind"}, "refuted", "no operator"),
+        ("op-nodes-not-labelled", {"gpu__policy_settings": "refused"}, "unknown", ""),
+        ("op-nodes-not-labelled guard", {"gpu__pods": "none"}, "confirmed", "not there"),
+        ("op-gpu-node-tainted", {"kube__nodes": "tainted"}, "confirmed", "team:NoSchedule"),
+        ("op-driver-image-not-published", {"gpu__pods": "pull-fails"}, "confirmed", "595.91.07-debian12"),
+        ("op-driver-no-internet", {"gpu__logs": "driver"}, "refuted", "the driver's pod runs"),
+        ("op-driver-no-internet", {"gpu__logs": "driver", "gpu__pods": "pull-fails"}, "confirmed", "resolving"),
+        ("op-validator-waits-driver", {"gpu__pods": "init", "gpu__plugin_files": "no-marks"}, "confirmed",
+         "no driver-ready"),
+        ("op-device-plugin-no-nvml", {"gpu__logs": "said"}, "confirmed", "Waiting indefinitely"),
+        ("op-device-plugin-no-nvml", {"gpu__logs": "said", "gpu__plugin_files": "no-marks", "gpu__driver": "nouveau"},
+         "refuted", "the driver does not work"),
+        ("op-kubelet-restart-lost-devices", {"gpu__plugin_files": "older-socket", "gpu__nodes": "nothing-allocatable"},
+         "confirmed", "not since the kubelet was started"),
+        ("op-kubelet-restart-lost-devices", {"gpu__plugin_files": "older-socket"}, "refuted", ""),
+        ("op-kubelet-restart-lost-devices guard", {"gpu__watchers": "used-up"}, "refuted", "128 of 128"),
+        ("op-kubelet-restart-lost-devices guard", {"gpu__watchers": "odd"}, "unknown", ""),
+        ("op-mig-mixed-nvml-regression", {"gpu__nodes": "mig-mixed"}, "confirmed", "570.133.20"),
+        ("op-cdi-unresolvable", {"pods__pending": "cdi"}, "confirmed", "management.nvidia.com/gpu=all"),
+        ("op-cuda-validation-failed", {"gpu__plugin_files": "no-marks", "gpu__logs": "engine"}, "confirmed", "vector"),
+        ("st-gpu-operands-init", {"gpu__pods": "init"}, "confirmed", "nvidia-dcgm-exporter-a"),
+        ("st-no-gpu-labels", {"gpu__nodes": "no-labels"}, "confirmed", "nothing"),
+        ("st-device-plugin-down", {"gpu__plugin_files": "no-socket"}, "confirmed", "not registered"),
+        ("st-device-plugin-down", {"gpu__plugin_files": "no-socket", "gpu__pods": "none"}, "refuted", "no pod of it"),
+        ("st-no-gpu-allocatable", {"gpu__nodes": "nothing-allocatable"}, "confirmed", "0"),
+        ("st-driver-not-ready -> op-cdi-unresolvable", {"gpu__plugin_files": "no-marks"}, "refuted", "not yet"),
+    ],
+)  # fmt: skip
+def test_on_a_node(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
+    seen = told(in_cluster(id, "k1", **cases))
+    assert seen[0] == outcome, seen
+    assert found in seen[1], seen
+
+
+@pytest.mark.parametrize(
+    ("id", "cases", "outcome", "found"),
+    [
+        ("op-no-gpu-nodes-false-ready", {"gpu__cluster_policies": "no-gpu-nodes"}, "refuted", "k1, k2"),
+        ("op-ngc-image-pull-auth", {"gpu__pods": "pull-fails"}, "confirmed", "nim-a"),
+        ("op-image-tag-removed", {"gpu__pods": "pull-fails"}, "confirmed", "nvidia-cuda-a"),
+        ("op-image-tag-removed", {"gpu__pods": "no-list"}, "unknown", ""),
+        ("op-device-plugin-config-missing", {"gpu__policy_settings": "plugin-config"}, "confirmed", "no such"),
+        ("op-operator-oom", {"gpu__pods": "out-of-memory"}, "confirmed", "OOMKilled"),
+        ("op-operator-api-timeout", {"gpu__logs": "engine"}, "refuted", "runs"),
+        ("op-clusterpolicy-missing-or-duplicate", {"gpu__cluster_policies": "none"}, "confirmed", "nothing"),
+        ("op-clusterpolicy-missing-or-duplicate", {"gpu__cluster_policies": "no-such-kind"}, "refuted", "no operator"),
+        ("op-user-namespaces-pod", {"pods__pending": "own-users"}, "confirmed", "default/job-a"),
+        ("op-crd-stale", {"gpu__policy_settings": "pruned"}, "confirmed", "dcgmExporter.serviceMonitor, hostPaths"),
+        ("op-crd-stale", {"gpu__policy_settings": "pruned", "helm__releases": "none"}, "refuted", "no release of ours"),
+        ("st-clusterpolicy-stale", {}, "refuted", "runs"),
+    ],
+)
+def test_in_the_cluster(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
+    seen = told(in_cluster(id, CLUSTER, **cases))
+    assert seen[0] == outcome, seen
+    assert found in seen[1], seen
+
+
+@pytest.mark.parametrize(
+    ("where", "cases", "roots"),
+    [
+        (CLUSTER, {}, set()),
+        (CLUSTER, {"pods__pending": "of-users"}, set()),
+        ("k1", WITHOUT, {HANDLER}),
+        ("k1", {"gpu__plugin_files": "older-socket", "gpu__nodes": "nothing-allocatable"},
+         {"op-kubelet-restart-lost-devices"}),
+        (CLUSTER, {"service_monitors__found": "none", "dcgm__monitors": "none", "scrape__jobs": "no-exporter",
+                   "dcgm__series": "none"}, {"mon-servicemonitor-disabled"}),
+        (CLUSTER, {"service_monitors__found": "wrong-port", "scrape__jobs": "no-exporter", "dcgm__series": "none"},
+         {"mon-servicemonitor-port-name"}),
+        (CLUSTER, {"scrape__twice": "two-jobs"}, {"mon-duplicate-metrics"}),
+        (CLUSTER, {"grafana__asked": "refused"}, {"mon-grafana-password-unknown"}),
+        (CLUSTER, {"grafana__data_sources": "two", "grafana__asked": "no-source"}, {"mon-grafana-datasource-wrong"}),
+        (CLUSTER, {"monitoring__operators": "two"}, {"mon-two-operators-fight"}),
+        (CLUSTER, {"gpu__policy_settings": "pruned"}, {"op-crd-stale"}),
+    ],
+)  # fmt: skip
+def test_the_roots_are_these_and_nothing_is_left_over(where: str, cases: dict[str, str], roots: set[str]) -> None:
+    found = diagnose(world(where, **cases))
+    assert {one.id for one in found.roots} == roots
+    assert [one.id for one in found.verdict.unexplained] == []
+    assert [f"{one.step}/{one.check}" for one in found.drift if one.step != "prereqs"] == []

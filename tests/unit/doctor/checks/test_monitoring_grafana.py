@@ -1,0 +1,69 @@
+"""Grafana: login, data source, dashboards and what these ask for."""
+
+import json
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER
+from tests.unit.doctor.checks.asking import asked, in_cluster, told
+from tests.unit.steps import recorded_cluster, recorded_gpus
+from tests.unit.steps.recorded_cluster import recorded, said
+
+SOURCE = "mon-grafana-datasource-wrong"
+LOADED = "mon-grafana-dashboard-not-loaded"
+
+
+@pytest.mark.parametrize(
+    ("id", "cases", "outcome", "found"),
+    [
+        ("mon-grafana-password-unknown", {"grafana__asked": "refused"}, "confirmed", "HTTP 401"),
+        ("mon-grafana-password-unknown", {"grafana__asked": "worker"}, "refuted", "no Grafana"),
+        ("mon-grafana-password-unknown", {"grafana__asked": "odd"}, "unknown", ""),
+        (SOURCE, {"grafana__data_sources": "two"}, "confirmed", "2"),
+        (SOURCE, {"grafana__data_sources": "none"}, "confirmed", "0"),
+        (LOADED, {"grafana__dashboards": "no-json"}, "confirmed", "no JSON: monitoring/gpustack-dashboard-gpu-health"),
+        ("mon-dashboard-metric-name-wrong", {"grafana__dashboards": "wrong-names"}, "confirmed",
+         "DCGM_FI_DEV_TENSOR_ACTIVE in mine"),
+        ("mon-dashboard-metric-name-wrong", {"grafana__dashboards": "vanished"}, "refuted", "exist"),
+        ("mon-dashboard-metric-name-wrong",
+         {"grafana__dashboards": "wrong-names", "scrape__dcgm_names": "none"}, "refuted", "exist"),
+        ("mon-dcgm-metrics-vanished-after-upgrade", {"grafana__dashboards": "vanished"}, "confirmed", "left out"),
+        ("mon-dashboard-label-renamed", {"grafana__dashboards": "wrong-names"}, "confirmed", "Hostname"),
+        ("mon-dashboard-label-renamed", {"grafana__dashboards": "vanished"}, "refuted", "series have hostname"),
+    ],
+)  # fmt: skip
+def test_grafana(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
+    seen = told(in_cluster(id, CLUSTER, **cases))
+    assert seen[0] == outcome, seen
+    assert found in seen[1]
+
+
+@pytest.mark.parametrize(
+    ("address", "outcome"),
+    [
+        ("http://monitoring-prometheus.monitoring.svc.cluster.local:9090", "refuted"),
+        ("http://monitoring-prometheus:9090", "refuted"),
+        ("https://prometheus.example.com", "refuted"),
+        ("http://prometheus.monitoring:9090/", "confirmed"),
+        ("http://monitoring-prometheus.monitoring:9191/", "confirmed"),
+        ("http://prometheus:9090", "confirmed"),
+    ],
+)
+def test_the_address_of_the_data_source(address: str, outcome: str) -> None:
+    edit = ("http://monitoring-prometheus.monitoring:9090/", address)
+    sources = recorded("grafana.data-sources", "control-plane", edit)
+    found = asked(SOURCE, recorded_gpus.world({("grafana.data-sources", CLUSTER): sources}), CLUSTER)
+    assert found.outcome == outcome, told(found)
+
+
+def test_a_dashboard_of_ours_without_its_label() -> None:
+    answer = recorded_cluster.healthy()["applied.config-maps", CLUSTER]
+    body = json.loads(answer.out)
+    for entry in body["items"]:
+        if entry["metadata"]["name"] == "gpustack-dashboard-gpu-health":
+            for one in entry["metadata"]["managedFields"]:
+                one["fieldsV1"]["f:metadata"]["f:labels"].pop("f:grafana_dashboard")
+    changed = {("applied.config-maps", CLUSTER): said("applied.config-maps", json.dumps(body))}
+    found = asked(LOADED, recorded_gpus.world(changed), CLUSTER)
+    assert told(found) == ("confirmed", "without its label: monitoring/gpustack-dashboard-gpu-health")
+    assert told(in_cluster(LOADED)) == ("refuted", "taken")

@@ -1,0 +1,50 @@
+"""What Prometheus says of its targets, and the states of the way from a GPU to a panel."""
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER
+from tests.unit.doctor.checks.asking import asked, in_cluster, told
+from tests.unit.steps import recorded_gpus
+from tests.unit.steps.recorded_cluster import recorded, said
+
+LOOPBACK = "mon-control-plane-targets-loopback"
+
+
+@pytest.mark.parametrize(
+    ("id", "where", "cases", "outcome", "found"),
+    [
+        ("mon-kubelet-target-unauthorized", CLUSTER, {"scrape__kubelets": "unauthorized"}, "confirmed", "k2: server"),
+        ("mon-kubelet-target-unauthorized", CLUSTER, {"scrape__kubelets": "away"}, "refuted", "none of 1 refuses"),
+        ("mon-kubelet-target-unauthorized", CLUSTER, {"scrape__kubelets": "error"}, "unknown", ""),
+        ("mon-clock-skew-empty-graphs", CLUSTER, {"scrape__clocks": "skewed"}, "confirmed", "420 s"),
+        ("mon-clock-skew-empty-graphs", CLUSTER, {"scrape__clocks": "error"}, "unknown", ""),
+        ("mon-target-down-network", "k2", {"scrape__down": "one-node"}, "confirmed", "does not reach it"),
+        ("mon-target-down-network", "k1", {"scrape__down": "one-node"}, "refuted", "answers"),
+        ("st-target-missing", CLUSTER, {"scrape__jobs": "no-exporter"}, "confirmed", "nothing"),
+        ("st-target-down", CLUSTER, {"scrape__jobs": "exporter-down"}, "confirmed", "down: nvidia-dcgm-exporter"),
+        ("st-target-down", CLUSTER, {"scrape__jobs": "error"}, "unknown", ""),
+        ("st-no-metrics", CLUSTER, {"dcgm__series": "none"}, "confirmed", "0"),
+        ("st-dashboard-nodata", CLUSTER, {"grafana__asked": "failing"}, "confirmed", "none"),
+        ("st-dashboard-nodata", CLUSTER, {"grafana__asked": "refused"}, "refuted", "nobody is let in"),
+        ("st-dashboard-wrong", CLUSTER, {"scrape__twice": "two-jobs"}, "confirmed", "count twice"),
+        ("st-dashboard-wrong", CLUSTER, {"scrape__blanks": "some"}, "confirmed", "placeholders"),
+    ],
+)
+def test_targets(id: str, where: str, cases: dict[str, str], outcome: str, found: str) -> None:
+    seen = told(in_cluster(id, where, **cases))
+    assert seen[0] == outcome, seen
+    assert found in seen[1]
+
+
+def test_targets_of_the_control_plane_that_listen_on_loopback() -> None:
+    assert told(in_cluster(LOOPBACK)) == ("refuted", "nothing")
+    assert told(in_cluster(LOOPBACK, scrape__jobs="control-plane-down")) == ("refuted", "nothing")
+    only = said("kubeadm.listening", "LISTEN 0 4096 127.0.0.1:10259 0.0.0.0:*\n")
+    down = {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "control-plane-down"), ("kubeadm.listening", "k1"): only}
+    assert told(asked(LOOPBACK, recorded_gpus.world(down), CLUSTER)) == ("confirmed", "kube-scheduler")
+
+
+def test_targets_of_others_are_theirs() -> None:
+    down = recorded("scrape.jobs", "exporter-down", ('"namespace":"gpu-operator"', '"namespace":"shop"'))
+    world = recorded_gpus.world({("scrape.jobs", CLUSTER): down})
+    assert told(asked("st-target-down", world, CLUSTER)) == ("refuted", "up")

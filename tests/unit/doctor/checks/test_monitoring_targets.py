@@ -1,0 +1,59 @@
+"""Between the exporter's Service and Prometheus: each link that can be wrong, and that no other one is blamed."""
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER
+from tests.unit.doctor.checks.asking import asked, in_cluster, told
+from tests.unit.steps import recorded_gpus
+
+CHAIN = ("mon-servicemonitor-disabled", "mon-servicemonitor-label-mismatch", "mon-servicemonitor-port-name")
+
+
+@pytest.mark.parametrize(
+    ("case", "guilty", "found"),
+    [
+        ("two-hosts", "", ""),
+        ("none", "mon-servicemonitor-disabled", "nothing"),
+        ("wrong-label", "mon-servicemonitor-label-mismatch",
+         ("nvidia-dcgm-exporter wants app.kubernetes.io/name=dcgm-exporter in gpu-operator; "
+         "gpu-operator/nvidia-dcgm-exporter is not that")),
+        ("elsewhere", "mon-servicemonitor-label-mismatch",
+         "dcgm wants app=nvidia-dcgm-exporter in monitoring; gpu-operator/nvidia-dcgm-exporter is not that"),
+        ("wrong-port", "mon-servicemonitor-port-name", "metrics"),
+        ("no-such-kind", "", ""),
+    ],
+)  # fmt: skip
+def test_one_link_is_wrong(case: str, guilty: str, found: str) -> None:
+    seen = {"service_monitors__found": case, "dcgm__monitors": "none" if guilty else "two-hosts"}
+    answers = {id: told(in_cluster(id, **seen)) for id in CHAIN}
+    assert {id: text for id, (outcome, text) in answers.items() if outcome == "confirmed"} == (
+        {guilty: found} if guilty else {}
+    )
+    assert {outcome for outcome, _ in answers.values()} <= {"confirmed", "refuted"}
+
+
+@pytest.mark.parametrize("id", CHAIN)
+def test_without_an_exporter_nothing_is_missing(id: str) -> None:
+    services = recorded_gpus.edited("proof.services", lambda items: items.clear())
+    assert told(asked(id, recorded_gpus.world(services), CLUSTER)) == ("refuted", "there is no exporter")
+
+
+@pytest.mark.parametrize("id", CHAIN)
+def test_an_answer_that_is_missing_tells_nothing(id: str) -> None:
+    assert in_cluster(id, service_monitors__found="refused").outcome == "unknown"
+
+
+def test_rights_of_prometheus_are_those_that_the_api_has() -> None:
+    assert told(in_cluster("mon-prometheus-rbac")) == ("refuted", "all it needs")
+    assert in_cluster("mon-prometheus-rbac", monitoring__accounts="no-such-kind").outcome == "refuted"
+    assert in_cluster("mon-prometheus-rbac", monitoring__accounts="refused").outcome == "unknown"
+    outcome, found = told(in_cluster("mon-prometheus-rbac", rbac__cluster_bindings="without-prometheus"))
+    assert outcome == "confirmed"
+    assert "services in gpu-operator" in found
+    assert in_cluster("mon-prometheus-rbac", rbac__cluster_roles="none").outcome == "confirmed"
+
+
+def test_objects_that_the_operator_left_out() -> None:
+    assert told(in_cluster("mon-operator-rejected-object")) == ("refuted", "nothing")
+    rejected = in_cluster("mon-operator-rejected-object", scrape__rejected="one")
+    assert told(rejected) == ("confirmed", "1 ServiceMonitor")
