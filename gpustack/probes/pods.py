@@ -80,7 +80,7 @@ KEEP = (
     *(f"status.{kind}.{part}" for kind in ("initContainerStatuses", "containerStatuses") for part in CONTAINER),
 )  # fmt: skip
 PENDING = Probe(
-    "pods.pending", Api("/api/v1/pods?fieldSelector=status.phase%3DPending%2Cspec.nodeName%21%3D", KEEP), pending
+    "pods.starting", Api("/api/v1/pods?fieldSelector=status.phase%3DPending%2Cspec.nodeName%21%3D", KEEP), pending
 )
 SANDBOX_FAILURES = Probe(
     "pods.sandbox-failures",

@@ -166,10 +166,10 @@ def test_ranges_that_somebody_else_uses(routes: str, servers: str, outcome: str)
 
 def test_pods_without_a_sandbox() -> None:
     """A pod that begun has one, whatever an older event says; and events of pods that are gone say nothing."""
-    waiting, failed = recorded("pods.pending", "waiting"), recorded("pods.sandbox-failures", "no-subnet-file")
+    waiting, failed = recorded("pods.starting", "waiting"), recorded("pods.sandbox-failures", "no-subnet-file")
     outcome, found = told(here("st-sandbox-fails", waiting, failed))
     assert outcome == "confirmed"
     assert found.startswith("kube-system/coredns-1: Failed to create pod sandbox")
     assert here("st-sandbox-fails", waiting, failed, where="k1").outcome == "refuted"
-    assert here("st-sandbox-fails", recorded("pods.pending", "control-plane"), failed).outcome == "refuted"
+    assert here("st-sandbox-fails", recorded("pods.starting", "control-plane"), failed).outcome == "refuted"
     assert here("st-sandbox-fails", waiting, recorded("pods.sandbox-failures", "none")).outcome == "refuted"

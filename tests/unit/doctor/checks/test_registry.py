@@ -12,7 +12,7 @@ STATE, LIMITED, ABSENT = "st-image-pull-fails", "image-pull-rate-limited", "imag
 
 
 def here(id: str, waiting: Answer, where: str = "k2") -> Judged:
-    return asked(id, cluster.snapshot({("pods.pending", CLUSTER): waiting}, {}, (K1, K2)), where)
+    return asked(id, cluster.snapshot({("pods.starting", CLUSTER): waiting}, {}, (K1, K2)), where)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def here(id: str, waiting: Answer, where: str = "k2") -> Judged:
     ],
 )
 def test_what_the_registry_said(case: str, confirmed: set[str]) -> None:
-    answer = recorded("pods.pending", case)
+    answer = recorded("pods.starting", case)
     found = {id: here(id, answer, CLUSTER if id == ABSENT else "k2").outcome for id in (STATE, LIMITED, ABSENT)}
     assert {id for id, outcome in found.items() if outcome == "confirmed"} == confirmed
     assert set(found.values()) <= {"confirmed", "refuted"}
@@ -38,14 +38,14 @@ def test_what_the_registry_said(case: str, confirmed: set[str]) -> None:
 
 def test_a_registry_that_refuses_connections_is_down_and_a_proxy_that_does_is_none() -> None:
     words = "dial tcp 140.82.121.33:443: i/o timeout"
-    down = recorded("pods.pending", "time-out", (words, "dial tcp 10.0.0.9:5000: connect: connection refused"))
+    down = recorded("pods.starting", "time-out", (words, "dial tcp 10.0.0.9:5000: connect: connection refused"))
     assert here(ABSENT, down, CLUSTER).outcome == "confirmed"
     proxy = "proxyconnect tcp: dial tcp 10.0.0.9:3128: connect: connection refused"
-    assert here(ABSENT, recorded("pods.pending", "time-out", (words, proxy)), CLUSTER).outcome == "refuted"
+    assert here(ABSENT, recorded("pods.starting", "time-out", (words, proxy)), CLUSTER).outcome == "refuted"
 
 
 def test_without_an_answer_nothing_is_told() -> None:
-    lost = Answer("pods.pending", CLUSTER, -1, "", lost="no API")
+    lost = Answer("pods.starting", CLUSTER, -1, "", lost="no API")
     assert {here(id, lost).outcome for id in (STATE, LIMITED)} == {"unknown"}
     assert here(ABSENT, lost, CLUSTER).outcome == "unknown"
 
@@ -59,8 +59,8 @@ def test_without_an_answer_nothing_is_told() -> None:
 )
 def test_whose_image_it_is(effect: str, image: str) -> None:
     id = f"st-image-pull-fails -> {effect}"
-    theirs = recorded("pods.pending", "time-out", ("ghcr.io/flannel-io/flannel", image))
-    assert [here(id, theirs).outcome, here(id, recorded("pods.pending", "time-out")).outcome] == [
+    theirs = recorded("pods.starting", "time-out", ("ghcr.io/flannel-io/flannel", image))
+    assert [here(id, theirs).outcome, here(id, recorded("pods.starting", "time-out")).outcome] == [
         "confirmed",
         "refuted",
     ]
