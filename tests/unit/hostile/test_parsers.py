@@ -11,6 +11,7 @@ from hypothesis import given, settings
 
 from gpustack.ask.probe import Answer, FactUnavailable, Lines, Probe, Shell
 from gpustack.ask.typed import fits, returned
+from gpustack.doctor.tells import registry
 from gpustack.proof.survey import ACCESS_PROBES
 from gpustack.proof.survey import PROBES as OF_PROOF
 from gpustack.rollout.removal import PROBES as OF_RESET
@@ -20,7 +21,8 @@ from tests.unit.hostile.profile import CASES, LIMIT, SEED
 from tests.unit.probes.test_cases import known
 
 pytestmark = pytest.mark.timeout(LIMIT)
-PROBES = tuple({probe.id: probe for probe in (*OF_STEPS, *OF_RESET, *OF_PROOF, *ACCESS_PROBES)}.values())
+OF_DOCTOR = registry().probes
+PROBES = tuple({probe.id: probe for probe in (*OF_STEPS, *OF_RESET, *OF_PROOF, *ACCESS_PROBES, *OF_DOCTOR)}.values())
 
 
 def test_no_parser_is_forgotten() -> None:
