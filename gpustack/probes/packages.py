@@ -13,7 +13,8 @@ HOST_PACKAGES = (
     "procps", "socat",
 )  # fmt: skip
 # Runtimes of other origin: both own /usr/bin/containerd or the same socket.
-FOREIGN_RUNTIMES = ("containerd", "docker-ce", "docker.io", "docker-engine", "moby-engine", "moby-containerd")
+DOCKER = ("docker-ce", "docker.io", "docker-engine", "moby-engine")
+FOREIGN_RUNTIMES = ("containerd", *DOCKER, "moby-containerd")
 OURS = ("containerd.io", "cri-tools", "kubeadm", "kubectl", "kubelet", "kubernetes-cni")
 MISSING = "dpkg-query: no packages found matching "
 ASKED = (*HOST_PACKAGES, "apparmor", *FOREIGN_RUNTIMES, *OURS)

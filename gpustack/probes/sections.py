@@ -20,3 +20,11 @@ def named(found: list[tuple[str, list[str]]]) -> dict[str, list[str]]:
     if len(by_name) < len(found):
         raise ValueError("a section is there twice")
     return by_name
+
+
+def exactly(text: str, *names: str) -> list[list[str]]:
+    """The lines of each section. Raises ValueError unless these are there, in this order."""
+    found = sections(text)
+    if [name for name, _ in found] != list(names):
+        raise ValueError(f"expected the sections {names}")
+    return [lines for _, lines in found]

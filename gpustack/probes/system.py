@@ -76,6 +76,11 @@ def capacity(answer: Answer) -> Capacity:
     return Capacity(number(cpus), number(memory_kib) // 1024, number(disk_kib) // 1024**2)
 
 
+def now(answer: Answer) -> int:
+    """Seconds of the epoch, by the host's own clock."""
+    return number(one_word(answer))
+
+
 def cgroup(answer: Answer) -> int:
     """The version of the hierarchy that systemd works with: 2 only when all controllers are in it."""
     return {"cgroup2fs": 2, "tmpfs": 1}[one_word(answer)]
@@ -111,6 +116,7 @@ CAPACITY = Probe(
     Lines("nproc --all; awk '$1 == \"MemTotal:\" {print $2}' /proc/meminfo; df -Pk /var | awk 'NR == 2 {print $4}'"),
     capacity,
 )
+NOW = Probe("system.now", Lines("date +%s"), now)
 CGROUP = Probe("system.cgroup", Lines("stat -fc %T /sys/fs/cgroup"), cgroup)
 PYTHON = Probe(
     "system.python",

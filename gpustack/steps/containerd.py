@@ -14,12 +14,14 @@ Settings: `containerd.version`, `containerd.restrict_oom_score_adj`, `source`.
 Sources: containerd docs/cri/config.md and docs/hosts.md; kubernetes.io container-runtimes.
 """
 
+from dataclasses import replace
+
 from gpustack.ask.judge import Mismatch, expect, said
 from gpustack.ask.view import View
 from gpustack.config.resolved import containerd_version_of
 from gpustack.probes.containerd import CONFIGURATION, MIRRORS, RUNTIME
 from gpustack.probes.egress import DAEMONS, EGRESS
-from gpustack.probes.packages import FOREIGN_RUNTIMES, PACKAGES, REPOSITORIES
+from gpustack.probes.packages import DOCKER, FOREIGN_RUNTIMES, PACKAGES, REPOSITORIES
 from gpustack.probes.system import OS
 from gpustack.probes.units import UNITS
 from gpustack.steps import containerd_files, containerd_running
@@ -31,7 +33,12 @@ def other_runtimes(here: View) -> Mismatch | None:
     """No container runtime of other origin is installed: both would own the same files and socket."""
     found = [name for name in FOREIGN_RUNTIMES if here[PACKAGES][name]]
     hint = f"apt-get remove {' '.join(found)}    # after its containers have moved away"
-    return Mismatch("other container runtimes", "none", said(found), "operator", hint=hint) if found else None
+    if not found:
+        return None
+    wrong = Mismatch(
+        "other container runtimes", "none", said(found), "operator", fault="host-docker-preinstalled", hint=hint
+    )
+    return wrong if set(found) & set(DOCKER) else replace(wrong, fault="")
 
 
 def repository(here: View) -> Mismatch | None:

@@ -1,5 +1,7 @@
 """Checks of step containerd: what the running daemon does."""
 
+from dataclasses import replace
+
 from gpustack.ask.judge import Mismatch, expect, said
 from gpustack.ask.view import View
 from gpustack.probes.containerd import CONFIGURATION, RUNTIME
@@ -50,7 +52,8 @@ def up_to_date(here: View) -> Mismatch | None:
 
 def proxy(here: View) -> Mismatch | None:
     """The running daemon fetches images through the proxy of the spec, if it has one."""
-    return daemon_mismatch(here, "containerd")
+    found = daemon_mismatch(here, "containerd")
+    return replace(found, fault="containerd-proxy-missing") if found else None
 
 
 CHECKS = (running, cri, cgroups, settings, up_to_date, proxy)

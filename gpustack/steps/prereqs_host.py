@@ -1,5 +1,6 @@
 """Checks of step prereqs that only a person can put right: what the host is."""
 
+from dataclasses import replace
 from importlib import metadata
 
 from gpustack.ask.judge import Mismatch, said
@@ -46,9 +47,11 @@ def capacity(here: View) -> Mismatch | None:
     ]
     if not short:
         return None
+    small = found.cpus < least.cpus or found.memory_mib < least.memory_mib
     expected, has = f"at least {said([need for _, need in short])}", said([have for have, _ in short])
     hint = "give the host more, or lower `minimum` in the spec"
-    return Mismatch("size of the host", expected, has, "operator", hint=hint)
+    wrong = Mismatch("size of the host", expected, has, "operator", fault="host-too-small", hint=hint)
+    return wrong if small else replace(wrong, fault="")
 
 
 def cgroup_version(here: View) -> Mismatch | None:
@@ -57,7 +60,7 @@ def cgroup_version(here: View) -> Mismatch | None:
     if found == 2 or not here.spec.kubelet.fail_cgroup_v1:
         return None
     hint = "boot with cgroup v2, or set kubelet.failCgroupV1: false in the spec"
-    return Mismatch("cgroup version", "2", str(found), "operator", hint=hint)
+    return Mismatch("cgroup version", "2", str(found), "operator", fault="host-cgroup-v1", hint=hint)
 
 
 def python(here: View) -> Mismatch | None:

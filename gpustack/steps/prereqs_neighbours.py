@@ -34,7 +34,9 @@ def ports(here: View) -> Mismatch | None:
         # The kernel's own vxlan socket belongs to no process.
         and (found.process or found.protocol == "tcp")
     ]
-    return Mismatch("ports", "free", f"taken: {said(taken)}", "operator", hint="ss -tulpn") if taken else None
+    if not taken:
+        return None
+    return Mismatch("ports", "free", f"taken: {said(taken)}", "operator", fault="host-port-in-use", hint="ss -tulpn")
 
 
 def other_clusters(here: View) -> Mismatch | None:

@@ -20,7 +20,8 @@ def apparmor(here: View) -> Mismatch | None:
     """AppArmor's parser is there when the kernel has AppArmor on: containerd loads its profile with it."""
     if not here[MODULES].apparmor or here[PACKAGES]["apparmor"]:
         return None
-    return Mismatch("package apparmor", "installed", "missing, and AppArmor is on in the kernel")
+    found = "missing, and AppArmor is on in the kernel"
+    return Mismatch("package apparmor", "installed", found, fault="host-apparmor-parser-missing")
 
 
 def time_service(here: View) -> Mismatch | None:

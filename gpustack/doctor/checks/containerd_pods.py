@@ -1,0 +1,42 @@
+"""Faults of the layer `containerd` that keep pods from starting or ending, as the running daemon says them."""
+
+from gpustack.ask.judge import said
+from gpustack.ask.view import View
+from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.probes.containerd_pods import NETWORK, SANDBOX, STUCK, registry
+
+# Seconds that the daemon needs at most to see a file come.
+NOTICED = 30
+
+
+@tells("containerd-cni-status-stale", NETWORK)
+def network_not_noticed(here: View) -> Told:
+    """It says that there is no file, and there is one for a while."""
+    found, what = here[NETWORK], "network of the running daemon"
+    if found.ready or found.newest is None or found.newest < NOTICED or "no network config found" not in found.why:
+        return refuted(what, "ready" if found.ready else found.why or "not ready")
+    return confirmed(what, "ready", f"{found.why}, while there is a file for {found.newest} s")
+
+
+@tells("containerd-sandbox-image-unpullable", SANDBOX)
+def pause_image(here: View) -> Told:
+    """Not here, and fetching it failed in the last quarter of an hour."""
+    found = here[SANDBOX]
+    if found.there or not found.failed:
+        return refuted(f"image {found.image}", "here" if found.there else "not here, and not asked for lately")
+    return confirmed(f"image {found.image}", "here", found.failed)
+
+
+@tells("containerd-sandbox-image-unpullable guard", SANDBOX)
+def pause_image_alone(here: View) -> Told:
+    """Others were fetched: of its registry, or of another one, and then its name is wrong."""
+    found = here[SANDBOX]
+    where = "of the same registry" if registry(found.image) in found.registries else "of others"
+    now = f"here, {where}: {said(found.registries)}"
+    return Told(bool(found.registries), "other images", "here", now if found.registries else "none")
+
+
+@tells("st-pods-stuck-terminating", STUCK)
+def containers_do_not_end(here: View) -> Told:
+    """In the last quarter of an hour. The kubelet tries again every few minutes."""
+    return Told(bool(here[STUCK]), "containers that should end", "end", here[STUCK] or "end")

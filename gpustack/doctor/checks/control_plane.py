@@ -1,0 +1,87 @@
+"""Faults of the layer `kubeadm` in the static pods of a control plane."""
+
+from ipaddress import IPv4Network, ip_network
+
+from gpustack.ask.judge import said
+from gpustack.ask.view import View
+from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.probes.control_plane import API_PROXY, MADE_FOR, STARTED
+from gpustack.probes.kubeadm import CERTIFICATES
+from gpustack.probes.network import ADDRESSES
+
+ANY = "0.0.0.0"  # noqa: S104 - what a program listens on that listens everywhere
+# Seconds. What lasted shorter and started twice already is going round.
+LATELY = 600
+
+
+def local(here: View) -> set[str]:
+    return {address for found in here[ADDRESSES].values() for address in found}
+
+
+@tells("controlplane-certs-expired", CERTIFICATES)
+def certificates(here: View) -> Told:
+    """By the clock of the machine that asks."""
+    known = here[CERTIFICATES]
+    ended = [f"{one.subject} on {one.expires:%Y-%m-%d}" for one in known if one.expires < here.taken]
+    now = f"until {min(one.expires for one in known):%Y-%m-%d}" if known else "none here"
+    return Told(bool(ended), "certificates", "valid", f"ended: {said(ended)}" if ended else now)
+
+
+@tells("node-ip-changed", MADE_FOR, ADDRESSES)
+def address_lost(here: View) -> Told:
+    """etcd cannot listen on an address that no link has. The API's may stand on a router before the host."""
+    found = here[MADE_FOR]
+    lost = [address for address in found.etcd if address not in local(here) and address != ANY]
+    if not lost:
+        return refuted("addresses of the control plane", said(found.etcd) if found.etcd else "no etcd here")
+    return confirmed("addresses of the control plane", "on a link of the host", f"{said(lost)} on none")
+
+
+@tells("node-ip-changed -> st-service-ip-broken", MADE_FOR, ADDRESSES)
+def address_of_api_lost(here: View) -> Told:
+    api = here[MADE_FOR].api
+    lost = bool(api) and api not in local(here)
+    return Told(
+        lost,
+        "address of the API",
+        "the one that is gone",
+        f"{api} on {'no' if lost else 'a'} link" if api else "none here",
+    )
+
+
+@tells("no-proxy-missing-cluster-cidrs", API_PROXY)
+def calls_through_proxy(here: View) -> Told:
+    """As the running API server has it."""
+    found, what = here[API_PROXY], "past the proxy of the API server"
+    if found is None or not found.set:
+        return refuted(what, "no API server here" if found is None else "it has no proxy")
+    spec = here.spec.kubernetes
+    lacking = [str(net) for net in (spec.pod_cidr, spec.service_cidr) if not covered(net, found.past)]
+    if not {".svc", "svc"} & set(found.past):
+        lacking.append(".svc")
+    return Told(bool(lacking), what, "pods, services and .svc", f"not {said(lacking)}" if lacking else said(found.past))
+
+
+def covered(net: IPv4Network, past: tuple[str, ...]) -> bool:
+    """Names stand among the networks."""
+    if "*" in past:
+        return True
+    known = []
+    for entry in past:
+        try:
+            known.append(ip_network(entry, strict=False))
+        except ValueError:
+            continue
+    return any(isinstance(one, IPv4Network) and net.subnet_of(one) for one in known)
+
+
+@tells("st-controlplane-flapping", STARTED)
+def flapping(here: View) -> Told:
+    """Started twice again at least, a short while ago, and what was before did not last either."""
+    found = {
+        name: f"start {one.attempt + 1} {one.age} s ago, the one before lasted {one.lived} s"
+        for name, one in here[STARTED].items()
+        if one.attempt > 1 and one.age < LATELY and one.lived is not None and one.lived < LATELY
+    }
+    now = said([f"{name}: {words}" for name, words in found.items()])
+    return Told(bool(found), "static pods", "stay", now if found else "stay")

@@ -1,0 +1,57 @@
+"""Faults of the layer `etcd`, by its member on the acting control plane."""
+
+from gpustack.ask.probe import FactUnavailable
+from gpustack.ask.view import View
+from gpustack.doctor.checks.host_disk import FULL
+from gpustack.doctor.tells import Told, refuted, tells
+from gpustack.probes.disk import DISK
+from gpustack.probes.etcd import HEALTH, SLOW
+from gpustack.probes.pods_waiting import RENEWED
+from gpustack.probes.system import NOW
+
+# In five minutes. A busy disk has one now and then; one that is too slow has them all the time.
+MANY = 10
+# Seconds: the control plane's programs renew their leases every two to ten.
+STALE = 60
+
+
+@tells("etcd-nospace", HEALTH)
+def no_space(here: View) -> Told:
+    """etcd's own alarm."""
+    found = here[HEALTH]
+    if found is None:
+        return refuted("alarms of etcd", "no etcd here")
+    return Told("NOSPACE" in found.why, "alarms of etcd", "none", found.why or "none")
+
+
+@tells("etcd-slow-disk", SLOW)
+def slow_disk(here: View) -> Told:
+    """Writes that took longer than a second, and many of them."""
+    times = here[SLOW].times
+    return Told(times >= MANY, "writes slower than a second, in five minutes", f"fewer than {MANY}", str(times))
+
+
+@tells("etcd-slow-disk guard", SLOW, DISK)
+def slow_for_no_other_reason(here: View) -> Told:
+    """No image is being fetched, memory is not short, the disk has room."""
+    found, rooms = here[SLOW], here[DISK].rooms
+    full = [path for path, room in rooms.items() if room.space < FULL[0]]
+    why = (
+        f"{found.pulls} images were fetched"
+        if found.pulls
+        else f"{found.memory} % of memory"
+        if found.memory < 5
+        else ""
+    )
+    why = why or ("the disk is full" if full else "")
+    return Told(not why, "other reasons for slow writes", "none", why or "none")
+
+
+@tells("st-apiserver-readonly", RENEWED, NOW)
+def read_only(here: View) -> Told:
+    """Whoever is alive in the control plane writes its lease every few seconds: the API answers, and none is young."""
+    latest = here[RENEWED]
+    if latest is None:
+        raise FactUnavailable("the control plane has no leases")
+    age = here[NOW] - latest.timestamp()
+    return Told(age > STALE, "youngest lease of the control plane", f"{STALE} s old at most", f"{age:.0f} s old")

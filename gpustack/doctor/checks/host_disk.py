@@ -1,0 +1,59 @@
+"""Faults of the layer `host` about its disk, and the evictions that a full one brings."""
+
+from datetime import timedelta
+
+from gpustack.ask.judge import said
+from gpustack.ask.view import View
+from gpustack.doctor.tells import Told, refuted, tells
+from gpustack.probes.disk import DISK
+from gpustack.probes.kube import NODES
+from gpustack.probes.pods_waiting import EVICTED, PRESSURES, Evicted
+from gpustack.probes.system import IDENTITY
+from gpustack.steps.own_node import own
+
+# Per cent that are free. The kubelet evicts below 10 (15 where images are; 5 of inodes); above, no question is left.
+FULL, AMPLE = (5, 2), (15, 5)
+LATELY = timedelta(minutes=15)
+
+
+@tells("host-disk-pressure", DISK, NODES, IDENTITY, PRESSURES)
+def disk_pressure(here: View) -> Told:
+    """What is left, else the node's own word."""
+    rooms, what = here[DISK].rooms, "free space and inodes"
+    least = said([f"{path} {room.space} % and {room.inodes} %" for path, room in rooms.items()])
+    if any(room.space < FULL[0] or room.inodes < FULL[1] for room in rooms.values()):
+        return Told(True, what, f"at least {FULL[0]} % and {FULL[1]} %", least)  # noqa: FBT003
+    if all(room.space >= AMPLE[0] and room.inodes >= AMPLE[1] for room in rooms.values()):
+        return refuted(what, least)
+    node = own(here)
+    pressed = node is not None and "DiskPressure" in here[PRESSURES][node.name]
+    return Told(pressed, "DiskPressure of the node", "no", f"{'yes' if pressed else 'no'} ({least})")
+
+
+@tells("host-root-readonly-or-io-errors", DISK)
+def disk_fails(here: View) -> Told:
+    """Paths that Kubernetes writes to, and the devices below them; another disk that fails is not this fault."""
+    found = here[DISK]
+    wrong = [*(f"{path} is read-only" for path in found.readonly), *found.errors]
+    return Told(bool(wrong), "disk of the node", "written without errors", said(wrong) if wrong else "no errors")
+
+
+def lately(here: View) -> list[Evicted]:
+    """Evicted pods stay in the list for long after."""
+    node = own(here)
+    return [one for one in here[EVICTED] if node and one.node == node.name and here.taken - one.at < LATELY]
+
+
+@tells("st-evictions", EVICTED, NODES, IDENTITY)
+def evictions(here: View) -> Told:
+    """For the node's own need, in the last quarter of an hour. A pod that broke a limit of its own is no sign."""
+    found = lately(here)
+    names = said([f"{one.namespace}/{one.name}" for one in found[:5]])
+    return Told(bool(found), "evicted lately", "nothing", f"{names}: {found[0].why}" if found else "nothing")
+
+
+@tells("st-evictions -> st-no-metrics", EVICTED, NODES, IDENTITY)
+def prometheus_evicted(here: View) -> Told:
+    space = here.spec.monitoring.namespace
+    found = [one.name for one in lately(here) if one.namespace == space and one.name.startswith("prometheus-")]
+    return Told(bool(found), "Prometheus", "evicted", said(found) if found else "not evicted")

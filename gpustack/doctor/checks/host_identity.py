@@ -1,0 +1,82 @@
+"""Faults of the layer `host` about who it is and what time it has, each compared with the other hosts."""
+
+from gpustack.ask.judge import said
+from gpustack.ask.probe import Probe
+from gpustack.ask.view import View
+from gpustack.doctor.checks.everyone import counted
+from gpustack.doctor.tells import Told, refuted, tells
+from gpustack.probes.kubeadm import CERTIFICATES
+from gpustack.probes.network import ADDRESS
+from gpustack.probes.system import HOSTNAME, IDENTITY, NOW, Identity
+from gpustack.steps.prereqs_identity import NODE_NAME
+
+# Seconds. Hosts are asked one after another, and what they answer is seconds old.
+SKEW = 60
+
+
+def offset(here: View) -> float:
+    """Seconds between the host's clock and ours when we began to ask."""
+    return here[NOW] - here.taken.timestamp()
+
+
+def near(one: float, other: float, took: float) -> bool:
+    return abs(one - other) <= SKEW + took
+
+
+@tells("host-time-skew", NOW)
+def time_skew(here: View) -> Told:
+    """Against the clock of the machine that asks; where most hosts differ from that alike, it is the one that errs."""
+    mine, took = offset(here), here.snapshot.took
+    if near(mine, 0, took):
+        return refuted("clock", f"{mine:+.0f} s")
+    views = [view for host in here.hosts if (view := View(here.snapshot, host.name)).told(NOW)]
+    alike = sum(near(offset(view), mine, took) for view in views) - 1
+    if alike and 2 * alike >= len(views) - 1:
+        return refuted("clock", f"as on {alike} other hosts; the machine that asks has another one")
+    return Told(True, "clock", "as everybody has it", f"{mine:+.0f} s")  # noqa: FBT003
+
+
+@tells("host-time-skew -> controlplane-certs-expired", CERTIFICATES)
+def certificates_by_true_time(here: View) -> Told:
+    """By the clock of the machine that asks."""
+    ended = {one.subject for one in here[CERTIFICATES] if one.expires < here.taken}
+    return Told(not ended, "certificates", "valid by the true time", f"ended: {said(ended)}" if ended else "valid")
+
+
+def same(name: str) -> str:
+    return name
+
+
+def machine(found: Identity) -> str:
+    return found.machine_id
+
+
+def alone(here: View, probe: Probe[str], name: str) -> bool:
+    return counted(here, probe, same)[name] < 2
+
+
+@tells("host-duplicate-identity", HOSTNAME, IDENTITY)
+def duplicate_identity(here: View) -> Told:
+    """Names and machine-ids. The firmware's UUID decides nothing: hosts in containers share it."""
+    name, id = here[HOSTNAME], here[IDENTITY].machine_id
+    twins = [] if alone(here, HOSTNAME, name) else [f"host name {name}"]
+    if id and counted(here, IDENTITY, machine)[id] > 1:
+        twins.append(f"machine-id {id}")
+    return Told(
+        bool(twins), "identity", "its own", f"also of another host: {said(twins)}" if twins else f"{name} alone"
+    )
+
+
+@tells("host-duplicate-identity -> flannel-wrong-interface", ADDRESS)
+def duplicate_address(here: View) -> Told:
+    address = here[ADDRESS]
+    once = alone(here, ADDRESS, address)
+    found = f"{address} alone" if once else f"{address}, as another host"
+    return Told(not once, "address", "that of another host", found)
+
+
+@tells("host-hostname-invalid", HOSTNAME)
+def hostname_invalid(here: View) -> Told:
+    """Capitals are no fault: kubeadm and the kubelet write them small."""
+    name = here[HOSTNAME]
+    return Told(not NODE_NAME.fullmatch(name), "host name", "a name of DNS, at most 63 characters", name)

@@ -1,0 +1,60 @@
+"""Faults of the layer `host` about its network: the way out, who manages links, whose rules, which name servers."""
+
+from ipaddress import ip_address
+
+from gpustack.ask.judge import said
+from gpustack.ask.view import View
+from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.probes.links import MANAGED
+from gpustack.probes.reach import SOURCE
+from gpustack.probes.resolver import FORWARDS, RESOLVER
+from gpustack.probes.service_rules import PROXY
+
+# What a manager says of a link that it leaves alone: networkctl(1), nmcli(1).
+ALONE = ("unmanaged", "connected (externally)", "linger")
+
+
+@tells("host-no-egress", SOURCE)
+def no_egress(here: View) -> Told:
+    """Towards what the spec lets it fetch from, the mirror if there is one: a host without the internet is well with
+    that. A source that refuses is reached."""
+    found, what = here[SOURCE], f"connection to {here[SOURCE].place}"
+    if found.ended in (5, 6) or not (found.connected or found.refused or found.ended == 0):
+        return confirmed(what, "made", found.why or f"curl ended with {found.ended}")
+    return refuted(what, found.why if found.refused else "made")
+
+
+@tells("host-networkmanager-owns-cni", MANAGED)
+def manager_owns_links(here: View) -> Told:
+    taken = [
+        f"{link} by {manager} ({state})"
+        for manager, links in here[MANAGED].items()
+        for link, state in links.items()
+        if state not in ALONE
+    ]
+    return Told(bool(taken), "links of pods", "managed by nobody", said(taken) if taken else "managed by nobody")
+
+
+@tells("host-iptables-legacy-nft-mix", PROXY)
+def both_backends(here: View) -> Told:
+    """Rules in both, not chains: empty ones do nothing."""
+    found = here[PROXY]
+    old, new = found.legacy.all, found.nft.all
+    now = f"{old} in the older backend, {new} in the newer one{', and the table kube-proxy' if found.table else ''}"
+    return Told(bool(old and (new or found.table)), "rules of Kubernetes", "in one backend", now)
+
+
+def loopback(address: str) -> bool:
+    return ip_address(address.partition("%")[0]).is_loopback
+
+
+@tells("host-resolv-stub-loop", RESOLVER, FORWARDS)
+def resolver_loop(here: View) -> Told:
+    """The file that the kubelet hands out now. Harmless where CoreDNS asks others than those of that file."""
+    found = here[RESOLVER]
+    if found is None:
+        return refuted("name servers of pods", "no kubelet hands them out")
+    looped = [server for server in found.servers if loopback(server)]
+    if not looped or not here[FORWARDS]:
+        return refuted(f"name servers in {found.file}", said(found.servers) if not looped else "not asked by CoreDNS")
+    return confirmed(f"name servers in {found.file}", "none of the host itself", said(looped))

@@ -1,0 +1,51 @@
+"""Faults of the layer `kube-proxy`: whether services work on a host, and whether its rules are there."""
+
+from gpustack.ask.probe import FactUnavailable
+from gpustack.ask.view import View
+from gpustack.doctor.tells import Told, refuted, tells
+from gpustack.probes.kube import READYZ
+from gpustack.probes.kubeadm import FILES, MANIFESTS
+from gpustack.probes.kubelet import HEALTH
+from gpustack.probes.leftovers import LEFTOVERS
+from gpustack.probes.reach import WAYS
+from gpustack.probes.service_rules import PROXY, Proxy
+
+
+@tells("kube-proxy-down", PROXY, LEFTOVERS, HEALTH, READYZ)
+def kube_proxy_down(here: View) -> Told:
+    """It does not answer, or its rules are gone. Where nobody could have started it, it is not its own fault."""
+    found, what = here[PROXY], "kube-proxy"
+    if not here[LEFTOVERS].servers:
+        return refuted(what, "the host belongs to no cluster yet")
+    if lost := flushed(found, here.spec.kube_proxy.mode):
+        return Told(True, "rules of kube-proxy", "in the kernel", lost)  # noqa: FBT003
+    if not found.listening and (here[HEALTH] != "ok" or not here[READYZ].ready):
+        raise FactUnavailable("the kubelet or the API, which start it, are down")
+    return Told(not found.listening, what, "answers", "answers" if found.listening else "nothing listens on port 10256")
+
+
+def flushed(found: Proxy, mode: str) -> str:
+    """What is missing of its rules; empty for nothing. Rules outlive kube-proxy, so that it may have gone first."""
+    if mode == "nftables":
+        return "" if found.table else "no table kube-proxy"
+    rules = found.nft if found.nft.all >= found.legacy.all else found.legacy
+    if not rules.services:
+        return "no rule in KUBE-SERVICES"
+    return "" if rules.jumps > 1 else f"{rules.jumps} of 2 jumps into KUBE-SERVICES"
+
+
+@tells("st-service-ip-broken", WAYS)
+def service_address(here: View) -> Told:
+    """That of the API. Without the API itself nothing can be told by it."""
+    api, service = here[WAYS]["api"], here[WAYS]["service"]
+    if not api.connected and api.ended:
+        raise FactUnavailable(f"the API server itself is not reached: {api.why}")
+    works = service.connected or service.ended == 0
+    return Told(not works, f"connection to {service.place}", "made", "made" if works else service.why or "none")
+
+
+@tells("st-service-ip-broken -> mon-admission-webhook-down", FILES)
+def on_control_plane(here: View) -> Told:
+    """The API server that calls the webhook runs here."""
+    here_too = not here[FILES].lacks(*MANIFESTS[1:2])
+    return Told(here_too, "API server", "on this node", "on this node" if here_too else "on another one")

@@ -1,0 +1,107 @@
+"""Faults of the layer `scheduling`. Of pods that wait only those of the platform count, not users'."""
+
+import re
+from datetime import timedelta
+
+from gpustack.ask.judge import said
+from gpustack.ask.view import View
+from gpustack.doctor.tells import Told, refuted, tells
+from gpustack.probes.gpu_cluster import GPU_NODES
+from gpustack.probes.kube import NODES, Node
+from gpustack.probes.pods_waiting import GPU, WAITING, Waiting
+from gpustack.probes.system import IDENTITY
+from gpustack.steps.own_node import own
+from gpustack.steps.taint import TAINT
+
+LIFECYCLE = "node.kubernetes.io/"
+CORDON = f"{LIFECYCLE}unschedulable"
+SHORT = re.compile(r"Insufficient ([\w-]+(?:[./][\w-]+)*)|Too many (pods)")
+# Reasons that the graph knows. Others are a wish of somebody: a selector, an affinity, a taint of theirs.
+NAMED = re.compile(rf"untolerated taint \{{(node-role\.kubernetes\.io/control-plane|{LIFECYCLE}(?!unschedulable))")
+# Kubernetes 1.34 and newer do not say which.
+UNNAMED = "untolerated taint(s)"
+A_WHILE = timedelta(seconds=60)
+
+
+def lifecycle(node: Node) -> list[str]:
+    return [one for one in node.taints if one.startswith(LIFECYCLE) and not one.startswith(CORDON)]
+
+
+def known(here: View, why: str) -> bool:
+    """Whether it is the cluster's doing, as far as the graph knows it; a cordoned node is somebody's wish."""
+    if "were unschedulable" in why:
+        return False
+    if SHORT.search(why) or NAMED.search(why):
+        return True
+    nodes = here[NODES] if UNNAMED in why else ()
+    return any(map(lifecycle, nodes)) or bool(nodes and all(TAINT in node.taints for node in nodes))
+
+
+def platform(here: View) -> list[Waiting]:
+    """Those that wait for a while."""
+    spec = here.spec
+    ours = {"kube-system", "kube-flannel", "local-path-storage", spec.monitoring.namespace, spec.gpu.namespace}
+    waiting = [one for one in here[WAITING] if one.namespace in ours and here.taken - one.since > A_WHILE]
+    return [one for one in waiting if known(here, one.why)]
+
+
+def shown(found: list[Waiting]) -> str:
+    return f"{said([f'{one.namespace}/{one.name}' for one in found[:5]])}: {found[0].why[:200]}" if found else "none"
+
+
+@tells("st-pods-pending", WAITING, NODES)
+def pods_pending(here: View) -> Told:
+    found = platform(here)
+    return Told(bool(found), "pods of the platform without a node", "none", shown(found))
+
+
+def short(here: View) -> list[tuple[Waiting, str]]:
+    """With what there is not enough of."""
+    return [(one, name or pods) for one in platform(here) for name, pods in SHORT.findall(one.why)]
+
+
+@tells("insufficient-resources", WAITING, NODES)
+def insufficient(here: View) -> Told:
+    found = [one for one, _ in short(here)]
+    return Told(bool(found), "pods of the platform that find too little", "none", shown(found))
+
+
+@tells("insufficient-resources guard", WAITING, NODES, GPU_NODES)
+def in_use(here: View) -> Told:
+    """Of GPUs there are some; of everything else there always is."""
+    lacking = {what for _, what in short(here)}
+    total = sum(node.allocatable for node in here[GPU_NODES])
+    if lacking - {GPU}:
+        return Told(True, "what is short", "CPU, memory or pods", said(lacking))  # noqa: FBT003
+    return Told(bool(lacking) and total > 0, "GPUs on offer", "some, all in use", f"{total}, short is {said(lacking)}")
+
+
+@tells("st-gpu-pods-pending", WAITING, GPU_NODES)
+def gpu_pods_pending(here: View) -> Told:
+    """While no GPU is on offer. Where all are in use, who waits is only late."""
+    found = [one for one in here[WAITING] if one.gpu and f"Insufficient {GPU}" in one.why]
+    total = sum(node.allocatable for node in here[GPU_NODES])
+    if total:
+        return refuted("GPU pods without a node", f"{total} GPUs are on offer")
+    return Told(bool(found), "GPU pods without a node", "none", shown(found))
+
+
+@tells("node-lifecycle-taints", NODES, IDENTITY)
+def lifecycle_taints(here: View) -> Told:
+    """A cordoned node has a taint too, which is what somebody wanted."""
+    node = own(here)
+    taints = lifecycle(node) if node else []
+    return Told(bool(taints), "taints of the node's condition", "none", said(taints) if taints else "none")
+
+
+@tells("st-pods-pending -> op-nodes-not-labelled", WAITING, NODES)
+def labeller_waits(here: View) -> Told:
+    found = [one for one in platform(here) if re.search(r"node-feature-discovery|gpu-feature-discovery", one.name)]
+    return Told(bool(found), "pods that label nodes", "wait", shown(found))
+
+
+@tells("st-pods-pending -> st-no-metrics", WAITING, NODES)
+def prometheus_waits(here: View) -> Told:
+    space = here.spec.monitoring.namespace
+    found = [one for one in platform(here) if one.namespace == space and one.name.startswith("prometheus-")]
+    return Told(bool(found), "Prometheus", "waits", shown(found))

@@ -1,0 +1,42 @@
+"""Which of the node's programs apt has upgraded, by its own history."""
+
+import re
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Lines, Probe
+
+NAMES = ("containerd.io", "containerd", "kubelet", "kubeadm", "kubectl", "runc")
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """`when` is apt's own date and time, local to the host."""
+
+    when: str
+    packages: tuple[str, ...]
+
+
+def upgrades(answer: Answer) -> tuple[Upgrade, ...]:
+    """The last ones. Raises ValueError for a line of another shape."""
+    found = []
+    for line in answer.out.splitlines():
+        date, time, *packages = line.split()
+        if not DATE.fullmatch(date) or not set(packages) <= set(NAMES):
+            raise ValueError(line)
+        found.append(Upgrade(f"{date} {time}", tuple(packages)))
+    return tuple(found)
+
+
+UPGRADES = Probe(
+    "packages.upgrades",
+    Lines(rf"""[ -r /var/log/apt/history.log ] || exit 0
+awk '/^Start-Date:/ {{ when = $2 " " $3 }}
+/^Upgrade:/ {{
+  found = ""
+  n = split("{" ".join(NAMES)}", names, " ")
+  for (i = 1; i <= n; i++) if (index($0, " " names[i] ":")) found = found " " names[i]
+  if (found != "") print when found
+}}' /var/log/apt/history.log | tail -n 5"""),
+    upgrades,
+)

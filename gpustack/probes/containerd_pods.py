@@ -1,0 +1,125 @@
+"""What containerd needs for every pod: the network, the pause image, an end to containers; and runtimes beside it."""
+
+import json
+import re
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.containerd import SOCKET
+from gpustack.probes.read import number
+from gpustack.probes.sections import exactly
+
+ADDRESS = SOCKET.removeprefix("unix://")
+IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9./:@_-]*")
+
+
+@dataclass(frozen=True)
+class Network:
+    """`ready` is what the daemon says of it, `why` what it said when it last read its files; `newest` is the age in
+    seconds of the youngest file of /etc/cni/net.d, None without any."""
+
+    ready: bool
+    why: str
+    newest: int | None
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """The pause image by its name and whether it is here; `registries` are those of the images that are; `failed` is
+    what the daemon said lately of fetching it, empty for nothing."""
+
+    image: str
+    there: bool
+    registries: frozenset[str]
+    failed: str
+
+
+def network(answer: Answer) -> Network:
+    """Raises ValueError or KeyError for an answer of another shape."""
+    (now,), files, (loaded,), status = exactly(answer.out, "now", "files", "loaded", "status")
+    conditions = {one["type"]: one for one in json.loads("{" + "\n".join(status))["status"]["conditions"]}
+    said = conditions["NetworkReady"]
+    if said["status"] not in (True, False):
+        raise ValueError(said["status"])
+    times = [number(line) for line in files]
+    return Network(said["status"] is True, json.loads(loaded), number(now) - max(times) if times else None)
+
+
+def sandbox(answer: Answer) -> Sandbox:
+    (image,), there, others, failed = exactly(answer.out, "image", "there", "others", "failed")
+    if not IMAGE.fullmatch(image) or not all(IMAGE.fullmatch(name) for name in others):
+        raise ValueError(image)
+    said = failed[0].removeprefix("| ") if failed else ""
+    return Sandbox(image, bool(there), frozenset(registry(name) for name in others), said)
+
+
+def registry(image: str) -> str:
+    """`a.b/c/d` is of a.b, `c/d` and `d` of docker.io."""
+    first, slash, _ = image.partition("/")
+    return first if slash and ("." in first or ":" in first or first == "localhost") else "docker.io"
+
+
+def stuck(answer: Answer) -> str:
+    """The last complaint about a container that would not end, empty for none."""
+    lines = answer.out.splitlines()
+    if len(lines) > 1 or not all(line.startswith("| ") for line in lines):
+        raise ValueError(answer.out)
+    return lines[0].removeprefix("| ") if lines else ""
+
+
+def runtimes(answer: Answer) -> tuple[str, ...]:
+    """Sockets of other runtimes that are listened on."""
+    if odd := [line for line in answer.out.splitlines() if not line.startswith(("/run/", "/var/run/"))]:
+        raise ValueError(odd[0])
+    return tuple(sorted(set(answer.out.splitlines())))
+
+
+# The document of crictl ends with its key `status`.
+NETWORK = Probe(
+    "containerd.network",
+    Lines(rf"""[ -S {ADDRESS} ] || exit
+echo '== now'
+date +%s
+echo '== files'
+for file in /etc/cni/net.d/*.conf /etc/cni/net.d/*.conflist /etc/cni/net.d/*.json; do
+  [ ! -e "$file" ] || stat -Lc %Y "$file"
+done
+info=$(crictl --runtime-endpoint {SOCKET} info) || exit
+echo '== loaded'
+printf '%s\n' "$info" | sed -n 's/^  "lastCNILoadStatus": \(".*"\),$/\1/p'
+echo '== status'
+printf '%s\n' "$info" | sed -n '/^  "status": {{/,$p'"""),
+    network,
+)
+SANDBOX = Probe(
+    "containerd.sandbox",
+    Lines(rf"""[ -S {ADDRESS} ] || exit
+image=$(containerd config dump 2>/dev/null | sed -nE "s/^ *sandbox(_image)? = ['\"](.*)['\"]\$/\2/p" | head -n 1)
+printf '== image\n%s\n== there\n' "$image"
+crictl --image-endpoint {SOCKET} images -q "$image" | head -n 1
+echo '== others'
+crictl --image-endpoint {SOCKET} images | awk 'NR > 1 && $1 !~ /</ {{print $1}}' | sort -u | head -n 100
+echo '== failed'
+journalctl -u containerd --since -15min -o cat --no-pager 2>/dev/null |
+  grep -F 'failed to get sandbox image' | tail -n 1 | cut -c1-500 | sed 's/^/| /'
+exit 0"""),
+    sandbox,
+)
+STUCK = Probe(
+    "containerd.stuck",
+    Lines(r"""command -v journalctl >/dev/null || exit
+journalctl -u containerd --since -15min -o cat --no-pager 2>/dev/null |
+  grep -E 'unable to signal init|failed to kill container|failed to stop container' | tail -n 1 | cut -c1-400 |
+  sed 's/^/| /'
+exit 0"""),
+    stuck,
+)
+# Of /proc/net/unix: flag 00010000 is a socket that accepts connections.
+RUNTIMES = Probe(
+    "containerd.neighbours",
+    Lines(
+        r"""
+awk '$4 == "00010000" && $NF ~ /^(\/var)?\/run\/(crio\/crio|cri-dockerd)\.sock$/ {print $NF}' /proc/net/unix"""
+    ),
+    runtimes,
+)

@@ -1,0 +1,163 @@
+"""The static pods of a control plane: the addresses they were made for, their proxy, how often they start, their CA."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.containerd import SOCKET
+from gpustack.probes.kubeadm import COMPONENTS
+from gpustack.probes.read import ipv4, number
+
+FLAG = re.compile(r"--(advertise-address|listen-(?:peer|client)-urls)=(\S+)")
+SUM = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class MadeFor:
+    """Addresses in the manifests: that of the API, and those that etcd listens on. Empty without a manifest."""
+
+    api: str
+    etcd: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ApiProxy:
+    """Of the running API server: whether it has a proxy, and what goes past it."""
+
+    set: bool
+    past: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Started:
+    """One component: how often it was started in its pod, whether the newest one runs, its age in seconds; `lived` is
+    how long the one before lasted until then, None where there is none."""
+
+    attempt: int
+    running: bool
+    age: int
+    lived: int | None
+
+
+@dataclass(frozen=True)
+class Authorities:
+    """Hashes of the public keys of CAs: of the host's own, of the kubeconfig of root (None without one), and the one in
+    the order to join that is still lying there (empty without)."""
+
+    own: str
+    root: tuple[str, ...] | None
+    join: str
+
+
+def made_for(answer: Answer) -> MadeFor:
+    found = [FLAG.fullmatch(line) for line in answer.out.splitlines()]
+    api, etcd = "", []
+    for one in found:
+        if one is None:
+            raise ValueError(answer.out)
+        if one[1] == "advertise-address":
+            api = ipv4(one[2])
+        else:
+            etcd += [ipv4(url.split("//")[1].rsplit(":", 1)[0]) for url in one[2].split(",")]
+    return MadeFor(api, tuple(sorted(set(etcd))))
+
+
+def api_proxy(answer: Answer) -> ApiProxy | None:
+    """None where no API server has to run."""
+    if not answer.out:
+        return None
+    words = answer.out.splitlines()
+    if words[0] != "running" or not all(line == "proxy" or line.startswith("past ") for line in words[1:]):
+        raise ValueError(answer.out)
+    past = [entry for line in words[1:] if line.startswith("past ") for entry in line[5:].split(",")]
+    return ApiProxy("proxy" in words, tuple(entry.strip() for entry in past if entry.strip()))
+
+
+def started(answer: Answer) -> Mapping[str, Started]:
+    """By component; crictl gives nanoseconds of the epoch. Raises ValueError or KeyError for another shape."""
+    first, rest = answer.out.split("\n", 1)
+    now = number(first)
+    by_name: dict[str, list[tuple[int, int, bool]]] = {}
+    for one in json.loads(rest)["containers"]:
+        at, runs = number(one["createdAt"][:-9]), one["state"] == "CONTAINER_RUNNING"
+        by_name.setdefault(one["metadata"]["name"], []).append((at, int(one["metadata"]["attempt"]), runs))
+    if not set(by_name) <= set(COMPONENTS):
+        raise ValueError(sorted(by_name))
+    return {name: newest(now, sorted(found)) for name, found in by_name.items()}
+
+
+def newest(now: int, found: list[tuple[int, int, bool]]) -> Started:
+    at, attempt, runs = found[-1]
+    return Started(attempt, runs, now - at, at - found[-2][0] if len(found) > 1 else None)
+
+
+def authorities(answer: Answer) -> Authorities:
+    """Lines `own SUM`, `root SUM` (`root -` without a file), `join SUM`."""
+    own, join = "", ""
+    root: list[str] | None = []
+    for kind, value in (line.split(" ") for line in answer.out.splitlines()):
+        if kind == "root" and value == "-":
+            root = None
+        elif not SUM.fullmatch(value):
+            raise ValueError(value)
+        elif kind == "root" and root is not None:
+            root.append(value)
+        elif kind == "own":
+            own = value
+        elif kind == "join":
+            join = value
+        else:
+            raise ValueError(kind)
+    if not answer.out:
+        raise ValueError("nothing")
+    return Authorities(own, None if root is None else tuple(root), join)
+
+
+MADE_FOR = Probe(
+    "kubeadm.made-for",
+    Lines(r"""cd /etc/kubernetes/manifests 2>/dev/null || exit 0
+for file in kube-apiserver.yaml etcd.yaml; do
+  [ ! -e "$file" ] || grep -oE -- '--(advertise-address|listen-(peer|client)-urls)=[^ ]+' "$file"
+done
+exit 0"""),
+    made_for,
+)
+# Of a proxy nothing is printed, since its address can have a login; what goes past it has none.
+API_PROXY = Probe(
+    "kubeadm.api-proxy",
+    Lines(r"""[ -e /etc/kubernetes/manifests/kube-apiserver.yaml ] || exit 0
+pid=$(pgrep -o -x kube-apiserver) || exit
+echo running
+tr '\0' '\n' <"/proc/$pid/environ" | grep -qiE '^https?_proxy=.' && echo proxy
+tr '\0' '\n' <"/proc/$pid/environ" | sed -nE 's/^(NO_PROXY|no_proxy)=(.*)/past \2/p'
+exit 0"""),
+    api_proxy,
+)
+STARTED = Probe(
+    "kubeadm.static-pods",
+    Lines(rf"""date +%s
+crictl --runtime-endpoint {SOCKET} ps -a -o json --name '^({"|".join(COMPONENTS)})$' && echo"""),
+    started,
+)
+# As kubeadm computes caCertHashes: SHA-256 of the public key in DER.
+AUTHORITIES = Probe(
+    "kubeadm.authorities",
+    Lines(r"""sum() {
+  key=$(openssl x509 -pubkey -noout 2>/dev/null) && [ -n "$key" ] || return 0
+  found=$(echo "$key" | openssl pkey -pubin -outform der | sha256sum)
+  echo "$1 ${found%% *}"
+}
+[ ! -e /etc/kubernetes/pki/ca.crt ] || sum own </etc/kubernetes/pki/ca.crt
+if [ -e /root/.kube/config ]; then
+  sed -n 's/^ *certificate-authority-data: *//p' /root/.kube/config | head -n 20 | while read -r data; do
+    echo "$data" | base64 -d 2>/dev/null | sum root
+  done
+else
+  echo 'root -'
+fi
+sed -nE 's/.*sha256:([0-9a-f]{64}).*/join \1/p' /run/gpustack-join.yaml 2>/dev/null | head -n 1
+exit 0"""),
+    authorities,
+)

@@ -1,0 +1,168 @@
+"""What dpkg is at, what it left unfinished, and which package sources apt is told to trust."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.packages import primary_keys
+from gpustack.probes.read import number
+from gpustack.probes.sections import exactly
+
+PACKAGE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
+# dpkg-query(1): half-installed, unpacked, half-configured; R wants to be installed anew.
+UNFINISHED = re.compile(r"[a-z](?:[UFH].|[a-zA-Z]R)")
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who has a lock file, for how many seconds it has run."""
+
+    file: str
+    pid: int
+    process: str
+    age: int
+
+
+@dataclass(frozen=True)
+class Dpkg:
+    """`updates` counts records of work that was broken off; `unfinished` packages are neither installed nor gone."""
+
+    holders: tuple[Holder, ...]
+    updates: int
+    unfinished: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Source:
+    """One place that apt asks; `key` is the file it trusts it by, empty where none is named."""
+
+    file: str
+    uri: str
+    suites: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Keyring:
+    """`size` is None for a file that is not there. `fingerprints` are of primary keys, `ends` when the last of these
+    expires, None for never."""
+
+    size: int | None
+    fingerprints: tuple[str, ...]
+    ends: datetime | None
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Keyrings by path."""
+
+    sources: tuple[Source, ...]
+    keyrings: Mapping[str, Keyring]
+
+
+def dpkg(answer: Answer) -> Dpkg | None:
+    """None where there is no dpkg."""
+    if answer.out.strip() == "== none":
+        return None
+    locks, updates, unfinished = exactly(answer.out, "locks", "updates", "unfinished")
+    (count,) = updates
+    packages = [line.split("|") for line in unfinished]
+    if odd := [words for words in packages if not UNFINISHED.fullmatch(words[0]) or not PACKAGE.fullmatch(words[1])]:
+        raise ValueError(str(odd))
+    return Dpkg(tuple(map(holder, locks)), number(count), tuple(name for _, name in packages))
+
+
+def holder(line: str) -> Holder:
+    file, pid, age, process = line.split(" ", 3)
+    return Holder(file, number(pid), process, number(age))
+
+
+def sources(answer: Answer) -> Sources:
+    """Raises ValueError for an answer of another shape."""
+    lines, keys = exactly(answer.out, "sources", "keys")
+    found: list[Source] = []
+    for line in lines:
+        file, uris, suites, key, enabled = line.split("|")
+        if enabled.strip().lower() not in ("no", "false", "off", "0"):
+            found += [Source(file, uri.rstrip("/"), " ".join(suites.split()), key.strip()) for uri in uris.split()]
+    keyrings: dict[str, list[str]] = {}
+    sizes: dict[str, int | None] = {}
+    path = ""
+    for line in keys:
+        if line.startswith("key "):
+            _, size, path = line.split(" ", 2)
+            keyrings[path], sizes[path] = [], None if size == "-" else number(size)
+        else:
+            keyrings[path].append(line)
+    rings = {path: Keyring(sizes[path], primary_keys(said), ends(said)) for path, said in keyrings.items()}
+    return Sources(tuple(found), rings)
+
+
+def ends(lines: list[str]) -> datetime | None:
+    """Of gpg's colon listing, field 7 of a `pub` line is when it expires, in seconds of the epoch."""
+    stamps = [line.split(":")[6] for line in lines if line.startswith("pub:")]
+    if not stamps or not all(stamps):
+        return None
+    return datetime.fromtimestamp(max(map(number, stamps)), UTC)
+
+
+# apt and dpkg lock with fcntl, which /proc/locks calls POSIX.
+DPKG = Probe(
+    "packages.dpkg",
+    Lines(r"""command -v dpkg-query >/dev/null || { echo '== none'; exit 0; }
+echo '== locks'
+for file in /var/lib/dpkg/lock-frontend /var/lib/dpkg/lock /var/lib/apt/lists/lock /var/cache/apt/archives/lock; do
+  inode=$(stat -c %i "$file" 2>/dev/null) || continue
+  awk -v i="$inode" '$2 == "POSIX" && $4 == "WRITE" && $5 > 0 && $6 ~ ":" i "$" {print $5}' /proc/locks |
+    while read -r pid; do
+      find "/proc/$pid/fd" -lname "$file" 2>/dev/null | grep -q . || continue
+      read -r name <"/proc/$pid/comm" || continue
+      age=$(ps -o etimes= -p "$pid") || continue
+      echo "$file $pid ${age##* } $name"
+    done
+done
+echo '== updates'
+find /var/lib/dpkg/updates -name '[0-9]*' | wc -l
+echo '== unfinished'
+dpkg-query -Wf '${db:Status-Abbrev}|${Package}\n' | grep -E '^[a-z]([UFH]|.R)' | head -n 20 || :"""),
+    dpkg,
+)
+# These options keep gpg from making a directory and a trust database of its own.
+SOURCES = Probe(
+    "packages.sources",
+    Lines(r"""echo '== sources'
+cd /etc/apt 2>/dev/null || { echo '== keys'; exit 0; }
+command -v gpg >/dev/null || exit
+for file in sources.list sources.list.d/*.list; do
+  [ ! -e "$file" ] || awk -v file="$file" '$1 == "deb" {
+    key = ""
+    if (match($0, /signed-by=[^] ]+/)) key = substr($0, RSTART + 10, RLENGTH - 10)
+    sub(/\[[^]]*\] */, "")
+    print file "|" $2 "|" $3 "|" key "|yes"
+  }' "$file"
+done
+for file in sources.list.d/*.sources; do
+  [ ! -e "$file" ] || awk -v file="$file" 'BEGIN { RS = ""; FS = "\n" } {
+    uri = suite = key = ""; on = "yes"
+    for (i = 1; i <= NF; i++) {
+      value = $i; sub(/^[^:]*: */, "", value)
+      if ($i ~ /^URIs:/) uri = value
+      if ($i ~ /^Suites:/) suite = value
+      if ($i ~ /^Signed-By: *\//) key = value
+      if ($i ~ /^Enabled:/) on = value
+    }
+    if (uri != "") print file "|" uri "|" suite "|" key "|" on
+  }' "$file"
+done
+echo '== keys'
+grep -hosE '(signed-by=|^Signed-By: *)/[^] ,]+' sources.list sources.list.d/*.list sources.list.d/*.sources |
+  sed 's,^[^/]*,,' | sort -u | while read -r key; do
+    echo "key $(stat -Lc %s "$key" 2>/dev/null || echo -) $key"
+    gpg --homedir /nonexistent --no-options --no-keyring --trust-model always --batch --with-colons --show-keys \
+      "$key" 2>/dev/null | grep -E '^(pub|sub|fpr):'
+  done
+exit 0"""),
+    sources,
+)

@@ -1,0 +1,92 @@
+"""How the kubelet's unit is, what it said when it last gave up, which certificate it shows, and until when."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.sections import exactly
+
+
+@dataclass(frozen=True)
+class Start:
+    """systemd's words for the unit; `said` is its last line about giving up, empty for none; `files` are those that
+    name the flag it does not know; `configured`: there is a configuration to start with."""
+
+    active: str
+    result: str
+    file: str
+    said: str
+    files: tuple[str, ...]
+    configured: bool
+
+    @property
+    def unknown_flag(self) -> str:
+        found = re.search(r"unknown flag: (--[a-zA-Z0-9-]+)", self.said)
+        return found[1] if found else ""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Where the certificate lies, and its last moment."""
+
+    place: str
+    ends: datetime
+
+
+def start(answer: Answer) -> Start | None:
+    """None where the kubelet is not installed."""
+    unit, said, files, config = exactly(answer.out, "unit", "said", "files", "config")
+    words = dict(line.split("=", 1) for line in unit)
+    if words["LoadState"] == "not-found":
+        return None
+    if not all(line.startswith("| ") for line in said) or not all(line.startswith("/") for line in files):
+        raise ValueError(answer.out)
+    line = said[-1].removeprefix("| ") if said else ""
+    there = {"yes": True, "no": False}[config[0]]
+    return Start(words["ActiveState"], words["Result"], words["UnitFileState"], line, tuple(files), there)
+
+
+def shown(answer: Answer) -> Shown | None:
+    """None where the kubelet has no credentials."""
+    if not answer.out:
+        return None
+    place, end = answer.out.splitlines()
+    moment = datetime.strptime(end.removeprefix("notAfter="), "%b %d %H:%M:%S %Y GMT").replace(tzinfo=UTC)
+    return Shown(place.removeprefix("in "), moment)
+
+
+START = Probe(
+    "kubelet.start",
+    Lines(r"""echo '== unit'
+systemctl show kubelet -p LoadState,ActiveState,Result,UnitFileState || exit
+echo '== said'
+said=$(journalctl -u kubelet -n 200 -o cat --no-pager 2>/dev/null |
+  grep -E '"command failed"|[Ff]ailed to (run|load) [Kk]ubelet|unknown flag' |
+  tail -n 1 | cut -c1-500)
+[ -z "$said" ] || echo "| $said"
+echo '== files'
+flag=$(echo "$said" | sed -nE 's/.*unknown flag: (--[a-zA-Z0-9-]+).*/\1/p')
+[ -z "$flag" ] || grep -ls -- "$flag" /var/lib/kubelet/kubeadm-flags.env /etc/default/kubelet /etc/sysconfig/kubelet \
+  /etc/systemd/system/kubelet.service /etc/systemd/system/kubelet.service.d/*.conf \
+  /usr/lib/systemd/system/kubelet.service /usr/lib/systemd/system/kubelet.service.d/*.conf
+echo '== config'
+if [ -e /var/lib/kubelet/config.yaml ]; then echo yes; else echo no; fi"""),
+    start,
+)
+# The certificate alone is printed: the file of the kubelet's key holds both.
+SHOWN = Probe(
+    "kubelet.certificate",
+    Lines(r"""file=/etc/kubernetes/kubelet.conf
+[ -r "$file" ] || exit 0
+data=$(sed -n 's/^ *client-certificate-data: *//p' "$file" | head -n 1)
+if [ -n "$data" ]; then
+  echo "in $file"
+  echo "$data" | base64 -d | openssl x509 -noout -enddate
+else
+  path=$(sed -n 's/^ *client-certificate: *//p' "$file" | head -n 1)
+  echo "in $path"
+  openssl x509 -noout -enddate -in "$path"
+fi"""),
+    shown,
+)

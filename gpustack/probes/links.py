@@ -1,0 +1,31 @@
+"""Whether a network manager looks after the links that Flannel and its plugins make."""
+
+from collections.abc import Mapping
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.sections import exactly
+
+
+def managed(answer: Answer) -> Mapping[str, Mapping[str, str]]:
+    """By manager that runs here, what it says of cni0 and flannel.*: `unmanaged`, `configured`, … (networkctl(1)), or
+    `connected (externally)` and so on (nmcli(1))."""
+    networkd, manager = exactly(answer.out, "systemd-networkd", "NetworkManager")
+    return {
+        "systemd-networkd": dict(line.split(" ") for line in networkd),
+        "NetworkManager": dict(line.split(":", 1) for line in manager),
+    }
+
+
+MANAGED = Probe(
+    "network.managed",
+    Lines(r"""echo '== systemd-networkd'
+if systemctl -q is-active systemd-networkd; then
+  networkctl --no-legend --no-pager list | awk '$2 ~ /^(cni0|flannel)/ {print $2, $5}'
+fi
+echo '== NetworkManager'
+if systemctl -q is-active NetworkManager; then
+  nmcli -t -f DEVICE,STATE dev | grep -E '^(cni0|flannel)'
+fi
+exit 0"""),
+    managed,
+)

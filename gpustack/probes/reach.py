@@ -1,0 +1,72 @@
+"""What the host reaches with a connection of its own: the source of its packages, the API server, a service address."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.read import number
+
+
+@dataclass(frozen=True)
+class Tried:
+    """`ended` is curl's exit status, `connected` whether a connection was made, `why` what curl says of it."""
+
+    place: str
+    ended: int
+    connected: bool
+    why: str
+
+    @property
+    def refused(self) -> bool:
+        """Somebody there said no, at once."""
+        return self.ended == 7 and "refused" in self.why
+
+
+def tried(line: str) -> Tried:
+    """`place status seconds words`: without a connection it took no time to connect."""
+    place, ended, seconds, *why = line.split(" ", 3)
+    whole, _, rest = seconds.partition(".")
+    return Tried(place, number(ended), number(whole) > 0 or number(rest) > 0, why[0] if why else "")
+
+
+def source(answer: Answer) -> Tried:
+    (line,) = answer.out.splitlines()
+    return tried(line)
+
+
+def ways(answer: Answer) -> Mapping[str, Tried]:
+    """`api` and `service`. Raises ValueError unless both are there."""
+    found = {name: tried(line) for name, line in (line.split(" ", 1) for line in answer.out.splitlines())}
+    if set(found) != {"api", "service"}:
+        raise ValueError(sorted(found))
+    return found
+
+
+# Any HTTP status will do. Through the proxy of the spec, as our own downloads go.
+SOURCE = Probe(
+    "reach.source",
+    Lines(r"""url=${MIRROR:-https://pkgs.k8s.io/}
+file=/etc/gpustack/proxy.env
+if [ -r "$file" ]; then
+  said() { sed -n "s/^$1=//p" "$file" | tr -d '"'; }
+  http_proxy=$(said HTTP_PROXY) https_proxy=$(said HTTPS_PROXY) no_proxy=$(said NO_PROXY)
+  export http_proxy https_proxy no_proxy
+fi
+said=$(curl -sk -o /dev/null -m 4 -w '%{time_connect} %{errormsg}' "$url")
+echo "$url $? $said" """),
+    source,
+)
+# The first address of the service network is the API's own service (kubernetes.default).
+WAYS = Probe(
+    "reach.api",
+    Lines(r"""ask() {
+  said=$(curl -sk -o /dev/null --noproxy '*' -m 4 -w '%{time_connect} %{errormsg}' "https://$2/livez")
+  echo "$1 $2 $? $said"
+}
+net=${SERVICE_CIDR%/*}
+ask api "$API" &
+ask service "${net%.*}.$((${net##*.} + 1)):443" &
+wait"""),
+    ways,
+    limit=6,
+)

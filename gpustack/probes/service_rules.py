@@ -1,0 +1,68 @@
+"""kube-proxy on a host: whether it answers, and whether the kernel has the rules that it writes, in which backend."""
+
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.read import number
+from gpustack.probes.sections import exactly
+
+
+@dataclass(frozen=True)
+class Rules:
+    """One backend of iptables. In table nat, `jumps` into KUBE-SERVICES from PREROUTING and OUTPUT, and rules in it
+    (`services`); in any, all rules of Kubernetes or Flannel (`all`)."""
+
+    jumps: int
+    services: int
+    all: int
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """`listening` where something answers on its port of health; `table`: the kernel has nftables' table kube-proxy."""
+
+    listening: bool
+    legacy: Rules
+    nft: Rules
+    table: bool
+
+
+def proxy(answer: Answer) -> Proxy:
+    """Raises ValueError for an answer of another shape."""
+    health, legacy, nft, table = exactly(answer.out, "health", "legacy", "nft", "table")
+    (ended,), (there,) = health, table
+    if ended not in ("0", "7", "28", "52", "56"):
+        raise ValueError(ended)
+    return Proxy(ended != "7", rules(legacy), rules(nft), {"yes": True, "no": False}[there])
+
+
+def rules(lines: list[str]) -> Rules:
+    (line,) = lines
+    return Rules(*map(number, line.split(" ")))
+
+
+# The tables of the older backend are asked only where they are: asking would load them.
+PROXY = Probe(
+    "kube-proxy.host",
+    Lines(r"""count() {
+  awk '/^[*]/ {table = $1}
+    table == "*nat" && /^-A (PREROUTING|OUTPUT) .*-j KUBE-SERVICES$/ {jumps++}
+    table == "*nat" && /^-A KUBE-SERVICES / {services++}
+    /^-A .*(KUBE-(SERVICES|SVC|SEP|NODEPORTS|FORWARD)|FLANNEL-)/ {all++}
+    END {print jumps + 0, services + 0, all + 0}'
+}
+echo '== health'
+curl -s -o /dev/null --noproxy '*' -m 2 http://127.0.0.1:10256/healthz
+echo $?
+echo '== legacy'
+for table in nat filter; do
+  ! grep -qsx "$table" /proc/net/ip_tables_names || iptables-legacy-save -t "$table"
+done | count
+echo '== nft'
+for table in nat filter; do
+  ! command -v iptables-nft-save >/dev/null || iptables-nft-save -t "$table" 2>/dev/null
+done | count
+echo '== table'
+if nft list table ip kube-proxy >/dev/null 2>&1; then echo yes; else echo no; fi"""),
+    proxy,
+)

@@ -1,0 +1,66 @@
+"""What the running daemon needs for every pod."""
+
+import pytest
+
+from tests.unit.doctor.checks.asking import on_host, told
+from tests.unit.steps.recorded_cluster import recorded, said
+
+MISSING = "cni config load failed: no network config found in /etc/cni/net.d: cni plugin not initialized"
+
+
+@pytest.mark.parametrize(
+    ("why", "newest", "outcome"),
+    [
+        ("", 900, "refuted"),
+        (MISSING, 900, "confirmed"),
+        (MISSING, 5, "refuted"),
+        (MISSING, None, "refuted"),
+        ("cni plugin returned an error", 900, "refuted"),
+    ],
+)
+def test_a_network_that_was_not_noticed(why: str, newest: int | None, outcome: str) -> None:
+    ready = "false" if why else "true"
+    status = f'"status": {{\n"conditions": [{{"type": "NetworkReady", "status": {ready}, "message": "{why}"}}]}}\n}}'
+    files = "" if newest is None else f"{1795237200 - newest}\n"
+    out = f'== now\n1795237200\n== files\n{files}== loaded\n"{why or "OK"}"\n== status\n{status}\n'
+    assert (
+        on_host("containerd-cni-status-stale", {"containerd.network": said("containerd.network", out)}).outcome
+        == outcome
+    )
+
+
+def test_a_network_that_cannot_be_told() -> None:
+    cut = recorded("containerd.network", "control-plane", ('"NetworkReady"', '"Other"'))
+    assert on_host("containerd-cni-status-stale", {"containerd.network": cut}).outcome == "unknown"
+
+
+IMAGE = "== image\nregistry.lab/pause:3.10\n== there\n{}== others\n{}== failed\n{}"
+FAILED = '| RunPodSandbox failed, error="failed to get sandbox image \\"registry.lab/pause:3.10\\": i/o timeout"\n'
+
+
+@pytest.mark.parametrize(
+    ("there", "others", "failed", "fault", "guard"),
+    [
+        ("sha256:1\n", "registry.k8s.io/kube-proxy\n", "", "refuted", "confirmed"),
+        ("", "registry.k8s.io/kube-proxy\n", FAILED, "confirmed", "confirmed"),
+        ("", "", FAILED, "confirmed", "refuted"),
+        ("", "registry.k8s.io/kube-proxy\n", "", "refuted", "confirmed"),
+        ("", "a b\n", FAILED, "unknown", "unknown"),
+    ],
+)
+def test_the_pause_image(there: str, others: str, failed: str, fault: str, guard: str) -> None:
+    """Where no image at all is here, the registry is out of reach, which is another fault."""
+    answers = {"containerd.sandbox": said("containerd.sandbox", IMAGE.format(there, others, failed))}
+    assert on_host("containerd-sandbox-image-unpullable", answers).outcome == fault
+    assert on_host("containerd-sandbox-image-unpullable guard", answers).outcome == guard
+
+
+def test_containers_that_do_not_end() -> None:
+    line = "| failed to kill container: unable to signal init: permission denied"
+    assert told(on_host("st-pods-stuck-terminating", {"containerd.stuck": said("containerd.stuck", f"{line}\n")})) == (
+        "confirmed", line[2:],
+    )  # fmt: skip
+    assert on_host("st-pods-stuck-terminating", {"containerd.stuck": said("containerd.stuck", "")}).outcome == "refuted"
+    assert (
+        on_host("st-pods-stuck-terminating", {"containerd.stuck": said("containerd.stuck", "x\n")}).outcome == "unknown"
+    )

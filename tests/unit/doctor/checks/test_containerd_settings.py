@@ -1,0 +1,125 @@
+"""Settings that stand in a file and are not in force, and why."""
+
+from dataclasses import replace
+
+import pytest
+
+from gpustack.ask.probe import Answer
+from tests.unit.doctor.checks.asking import on_host, told
+from tests.unit.steps.recorded_cluster import recorded, said
+
+CGROUPFS = recorded("containerd.runtime", "prepared-debian-12", ('"SystemdCgroup": true', '"SystemdCgroup": false'))
+SILENT = said("containerd.runtime", "", 1)
+OLD = """version = {version}
+[plugins."{plugin}".containerd.runtimes.runc.options]
+{key} = true
+"""
+
+
+def files(*texts: str, time: int = 1795237300) -> dict[str, Answer]:
+    names = ("config.toml", "conf.d/a.toml", "conf.d/b.toml")
+    out = "".join(f"== {name} {time}\n{text}\n" for name, text in zip(names, texts, strict=False))
+    return {probe: said(probe, out) for probe in ("containerd.tables", "containerd.configuration")}
+
+
+def table(version: int, plugin: str, key: str = "SystemdCgroup") -> str:
+    return OLD.format(version=version, plugin=plugin, key=key)
+
+
+V2, V3 = "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime"
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        (table(3, V2), "confirmed"),
+        (table(2, V3), "confirmed"),
+        (table(3, V3, "systemdCgroup"), "confirmed"),
+        (table(3, V3), "refuted"),
+        (table(4, V3), "refuted"),
+        ("version = 3\n", "refuted"),
+    ],
+)
+def test_a_key_in_a_table_that_is_not_read(text: str, outcome: str) -> None:
+    answers = files(text) | {"containerd.runtime": CGROUPFS}
+    assert on_host("containerd-config-key-wrong-schema", answers).outcome == outcome
+
+
+def test_a_table_too_many_does_no_harm() -> None:
+    assert on_host("containerd-config-key-wrong-schema", files(table(3, V2), table(3, V3))).outcome == "refuted"
+    later = files(table(3, V2), time=1795239000) | {"containerd.runtime": CGROUPFS}
+    found = told(on_host("containerd-config-key-wrong-schema", later))
+    assert found == ("refuted", "not restarted since they were written")
+
+
+def version(text: str) -> Answer:
+    known = recorded("packages.installed", "prepared-debian-12")
+    lines = [line for line in known.out.splitlines() if not line.startswith("containerd.io ")]
+    return replace(known, out="\n".join([*lines, f"containerd.io hold installed {text}-1"]) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("installed", "texts", "running", "outcome"),
+    [
+        ("1.7.28", (table(2, V2), f'version = 2\n[plugins."{V2}"]\n'), CGROUPFS, "confirmed"),
+        ("1.7.28", (table(2, V2), f'version = 2\n[plugins."{V2}"]\n'), SILENT, "confirmed"),
+        ("1.7.28", (table(2, V2),), CGROUPFS, "refuted"),
+        ("2.3.7", (table(2, V2), f'version = 2\n[plugins."{V2}"]\n'), CGROUPFS, "refuted"),
+    ],
+)
+def test_a_drop_in_that_takes_the_place_of_all(
+    installed: str, texts: tuple[str, ...], running: Answer, outcome: str
+) -> None:
+    answers = files(*texts) | {"containerd.runtime": running, "packages.installed": version(installed)}
+    assert on_host("containerd-dropin-replaces-cri-table", answers).outcome == outcome
+
+
+BOTH = f'version = 2\n[plugins."{V2}".registry]\nconfig_path = "/etc/containerd/certs.d"\n'
+BOTH += f'[plugins."{V2}".registry.mirrors."docker.io"]\nendpoint = ["https://a"]\n'
+
+
+def test_registries_that_are_named_twice() -> None:
+    gone = files(BOTH) | {"containerd.runtime": SILENT}
+    assert on_host("containerd-registry-config-invalid", gone).outcome == "confirmed"
+    assert told(on_host("containerd-registry-config-invalid", files(BOTH))) == ("refuted", "CRI answers")
+    assert told(on_host("containerd-registry-config-invalid", files(""))) == ("refuted", "named in one way")
+    odd = {"containerd.mirrors": said("containerd.mirrors", "== quay.io\nx = [\n")}
+    assert told(on_host("containerd-registry-config-invalid", files("") | odd))[0] == "confirmed"
+
+
+def test_runtimes_beside_it() -> None:
+    none = {"containerd.neighbours": said("containerd.neighbours", "")}
+    assert on_host("multiple-cri-sockets", none).outcome == "refuted"
+    crio = {"containerd.neighbours": said("containerd.neighbours", "/run/crio/crio.sock\n")}
+    assert told(on_host("multiple-cri-sockets", crio)) == ("confirmed", "/run/crio/crio.sock")
+    odd = {"containerd.neighbours": said("containerd.neighbours", "awk: error\n")}
+    assert on_host("multiple-cri-sockets", odd).outcome == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("hold", "history", "outcome"),
+    [
+        ("hold", "2026-11-20 06:12:01 containerd.io kubelet\n", "refuted"),
+        ("install", "2026-11-20 06:12:01 containerd.io kubelet\n", "confirmed"),
+        ("install", "", "refuted"),
+        ("install", "history\n", "unknown"),
+    ],
+)
+def test_upgrades_below_running_pods(hold: str, history: str, outcome: str) -> None:
+    loose = recorded("packages.installed", "prepared-debian-12", ("containerd.io hold", f"containerd.io {hold}"))
+    answers = {"packages.installed": loose, "packages.upgrades": said("packages.upgrades", history)}
+    assert on_host("containerd-needrestart-or-upgrade-restart", answers).outcome == outcome
+
+
+def test_docker_and_other_runtimes_are_told_apart() -> None:
+    """By the check of step containerd: only Docker is that fault."""
+    from gpustack.steps import STEPS
+    from tests.unit.steps.recorded_hosts import judged
+
+    step = next(step for step in STEPS if step.id == "containerd")
+    known = recorded("packages.installed", "prepared-debian-12")
+    for name, fault in (("docker.io", "host-docker-preinstalled"), ("containerd", "")):
+        more = replace(known, out=f"{known.out}{name} install installed 1.6.20-1\n")
+        found = judged(step, {("packages.installed", "h1"): more})["other-runtimes"].mismatch
+        assert found
+        assert found.fault == fault

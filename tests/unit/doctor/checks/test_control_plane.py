@@ -1,0 +1,122 @@
+"""Static pods of a control plane, and etcd below them."""
+
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER, Answer
+from tests.unit.doctor.checks.asking import asked, told
+from tests.unit.steps import recorded_cluster as cluster
+from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+
+
+def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "k1") -> tuple[str, str]:
+    return told(asked(id, cluster.snapshot(answers, {}, (K1, K2)), where))
+
+
+def test_certificates_that_ended() -> None:
+    assert here("controlplane-certs-expired", {})[0] == "refuted"
+    assert here("controlplane-certs-expired", {}, "k2") == ("refuted", "none here")
+    known = recorded("kubeadm.certificates", "control-plane")
+    ended = {("kubeadm.certificates", "k1"): said("kubeadm.certificates", known.out.replace(" 2027 GMT", " 2025 GMT"))}
+    assert here("controlplane-certs-expired", ended)[0] == "confirmed"
+    assert here("host-time-skew -> controlplane-certs-expired", ended)[0] == "refuted"
+    assert here("host-time-skew -> controlplane-certs-expired", {})[0] == "confirmed"
+
+
+LINKS = said("network.addresses", "1: lo inet 127.0.0.1/8\n2: host0 inet 10.77.2.11/24\n")
+
+
+def test_an_address_that_is_gone() -> None:
+    mine = {("network.addresses", "k1"): LINKS}
+    assert here("node-ip-changed", mine)[0] == "refuted"
+    assert here("node-ip-changed -> st-service-ip-broken", mine)[0] == "refuted"
+    moved = recorded("kubeadm.made-for", "control-plane", ("10.77.2.11", "10.77.2.99"))
+    lost = mine | {("kubeadm.made-for", "k1"): moved}
+    assert here("node-ip-changed", lost) == ("confirmed", "10.77.2.99 on none")
+    assert here("node-ip-changed -> st-service-ip-broken", lost)[0] == "confirmed"
+    natted = recorded(
+        "kubeadm.made-for", "control-plane", ("advertise-address=10.77.2.11", "advertise-address=1.2.3.4")
+    )
+    assert here("node-ip-changed", mine | {("kubeadm.made-for", "k1"): natted})[0] == "refuted"
+    assert here("node-ip-changed", {("kubeadm.made-for", "k1"): said("kubeadm.made-for", "x\n")})[0] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("out", "outcome"),
+    [
+        ("", "refuted"),
+        ("running\n", "refuted"),
+        ("running\nproxy\n", "confirmed"),
+        ("running\nproxy\npast localhost,10.0.0.0/8\n", "confirmed"),
+        ("running\nproxy\npast localhost,10.0.0.0/8,.svc,.cluster.local\n", "refuted"),
+        ("proxy\n", "unknown"),
+    ],
+)
+def test_what_goes_past_the_proxy(out: str, outcome: str) -> None:
+    answers = {("kubeadm.api-proxy", "k1"): said("kubeadm.api-proxy", out)}
+    assert here("no-proxy-missing-cluster-cidrs", answers)[0] == outcome
+
+
+def pods(*times: tuple[int, int]) -> dict[tuple[str, str], Answer]:
+    now = 1795237200
+    found = [
+        {
+            "metadata": {"name": "kube-apiserver", "attempt": attempt},
+            "createdAt": f"{now - age}000000000",
+            "state": "CONTAINER_EXITED",
+        }
+        for attempt, age in times
+    ]
+    return {("kubeadm.static-pods", "k1"): said("kubeadm.static-pods", f"{now}\n{json.dumps({'containers': found})}\n")}
+
+
+@pytest.mark.parametrize(
+    ("times", "outcome"),
+    [
+        (((0, 9000),), "refuted"),
+        (((0, 9000), (1, 60)), "refuted"),
+        (((3, 200), (4, 60)), "confirmed"),
+        (((3, 20000), (4, 60)), "refuted"),
+        (((3, 9000), (4, 8800)), "refuted"),
+    ],
+)
+def test_a_control_plane_that_goes_round(times: tuple[tuple[int, int], ...], outcome: str) -> None:
+    """One restart is none of it, nor are those of long ago."""
+    assert here("st-controlplane-flapping", pods(*times), CLUSTER)[0] == outcome
+
+
+def test_etcd() -> None:
+    assert here("etcd-nospace", {}, CLUSTER) == ("refuted", "none")
+    full = {("etcd.health", "k1"): said("etcd.health", '{"health":"false","reason":"ALARM NOSPACE"}\n')}
+    assert here("etcd-nospace", full, CLUSTER) == ("confirmed", "ALARM NOSPACE")
+    assert here("etcd-nospace", {("etcd.health", "k1"): said("etcd.health", "")}, CLUSTER)[0] == "refuted"
+    assert here("etcd-nospace", {("etcd.health", "k1"): said("etcd.health", "{}\n")}, CLUSTER)[0] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("out", "slow", "guard"),
+    [
+        ("0 0 80", "refuted", "confirmed"),
+        ("3 0 80", "refuted", "confirmed"),
+        ("40 0 80", "confirmed", "confirmed"),
+        ("40 2 80", "confirmed", "refuted"),
+        ("40 0 2", "confirmed", "refuted"),
+        ("40", "unknown", "unknown"),
+    ],
+)
+def test_writes_that_are_slow(out: str, slow: str, guard: str) -> None:
+    answers = {("etcd.slow", "k1"): said("etcd.slow", f"{out}\n")}
+    assert here("etcd-slow-disk", answers)[0] == slow
+    assert here("etcd-slow-disk guard", answers)[0] == guard
+
+
+@pytest.mark.parametrize(
+    ("renewed", "outcome"),
+    [("2026-11-21T04:59:58.1Z", "refuted"), ("2026-11-21T04:50:00Z", "confirmed"), (None, "unknown")],
+)
+def test_an_api_that_takes_no_writes(renewed: str | None, outcome: str) -> None:
+    items = [{"metadata": {"name": "kube-scheduler"}, "spec": {"renewTime": renewed}}] if renewed else []
+    answers = {("kube.leases", CLUSTER): said("kube.leases", json.dumps({"items": items}))}
+    assert here("st-apiserver-readonly", answers, CLUSTER)[0] == outcome

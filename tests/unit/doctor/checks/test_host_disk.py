@@ -1,0 +1,65 @@
+"""The disk, and pods that were thrown out for its sake."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER, Answer
+from tests.unit.doctor.checks.asking import asked, told
+from tests.unit.steps import recorded_cluster as cluster
+from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+
+WELL = recorded("storage.disk", "control-plane").out
+PRESSED = recorded(
+    "kube.pressures", "control-plane", ("host1", "k1"), ("host2", "k2"),
+    ('"DiskPressure","status":"False"', '"DiskPressure","status":"True"'),
+)  # fmt: skip
+
+
+def here(id: str, answers: Mapping[tuple[str, str], Answer]) -> tuple[str, str]:
+    return told(asked(id, cluster.snapshot(answers, {}, (K1, K2)), "k1"))
+
+
+def disk(room: str, mounts: str = "/var rw\n", errors: str = "") -> dict[tuple[str, str], Answer]:
+    out = f"== room\n/var/lib/kubelet {room}\n== mounts\n{mounts}== errors\n{errors}"
+    return {("storage.disk", "k1"): said("storage.disk", out)}
+
+
+@pytest.mark.parametrize(
+    ("room", "api", "outcome"),
+    [
+        ("1000 870 0 0", {}, "refuted"),
+        ("1000 30 1000 900", {}, "confirmed"),
+        ("1000 900 1000 10", {}, "confirmed"),
+        ("1000 100 1000 900", {}, "unknown"),
+        ("1000 100 1000 900", {("kube.pressures", CLUSTER): PRESSED}, "confirmed"),
+        ("1000 much 1000 900", {}, "unknown"),
+    ],
+)
+def test_what_is_left_of_a_disk(room: str, api: dict[tuple[str, str], Answer], outcome: str) -> None:
+    """In between, the node's own word decides."""
+    assert here("host-disk-pressure", disk(room) | api)[0] == outcome
+
+
+def test_a_disk_that_fails() -> None:
+    assert here("host-root-readonly-or-io-errors", {}) == ("refuted", "no errors")
+    found = here("host-root-readonly-or-io-errors", disk("10 9 0 0", "/var rw\n/var/lib/kubelet ro\n"))
+    assert found == ("confirmed", "/var/lib/kubelet is read-only")
+    broken = disk("10 9 0 0", errors="| I/O error, dev sda, sector 81920 op 0x1:(WRITE)\n")
+    assert here("host-root-readonly-or-io-errors", broken)[0] == "confirmed"
+
+
+@pytest.mark.parametrize(
+    ("case", "evicted", "prometheus"),
+    [
+        ("control-plane", "refuted", "refuted"),
+        ("prometheus", "confirmed", "confirmed"),
+        ("own-limit", "refuted", "refuted"),
+        ("long-ago", "refuted", "refuted"),
+        ("refused", "unknown", "unknown"),
+    ],
+)
+def test_evictions(case: str, evicted: str, prometheus: str) -> None:
+    answers = {("kube.evicted", CLUSTER): recorded("kube.evicted", case)}
+    assert here("st-evictions", answers)[0] == evicted
+    assert here("st-evictions -> st-no-metrics", answers)[0] == prometheus

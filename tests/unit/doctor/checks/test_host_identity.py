@@ -1,0 +1,54 @@
+"""Who a host is and what time it has, beside the others."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from gpustack.ask.probe import Answer
+from tests.unit.doctor.checks.asking import asked, told
+from tests.unit.steps import recorded_hosts as hosts
+from tests.unit.steps.recorded_cluster import said
+
+NOW = 1795237201
+
+
+def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "h1") -> tuple[str, str]:
+    return told(asked(id, hosts.snapshot(answers, {}), where))
+
+
+def clocks(first: int, second: int) -> dict[tuple[str, str], Answer]:
+    return {("system.now", f"h{i}"): said("system.now", f"{NOW + by}\n") for i, by in ((1, first), (2, second))}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "outcome"),
+    [(0, 0, "refuted"), (3600, 0, "confirmed"), (-3600, 0, "confirmed"), (3600, 3605, "refuted"), (0, 3600, "refuted")],
+)
+def test_a_clock_is_compared_with_the_others(first: int, second: int, outcome: str) -> None:
+    """Where all hosts differ alike, the machine that asks is wrong."""
+    assert here("host-time-skew", clocks(first, second))[0] == outcome
+
+
+def test_a_clock_that_cannot_be_told() -> None:
+    assert here("host-time-skew", {("system.now", "h1"): said("system.now", "late\n")})[0] == "unknown"
+
+
+def test_two_hosts_of_one_image() -> None:
+    assert here("host-duplicate-identity", {})[0] == "refuted"
+    copies = {("system.hostname", host): said("system.hostname", "node\n") for host in ("h1", "h2")}
+    assert here("host-duplicate-identity", copies) == ("confirmed", "also of another host: host name node")
+    machines = {("system.identity", host): said("system.identity", f"{'a' * 32}\n\n") for host in ("h1", "h2")}
+    assert here("host-duplicate-identity", machines, "h2")[1] == f"also of another host: machine-id {'a' * 32}"
+    addresses = {("network.address", f"h{i}"): said("network.address", "192.0.2.1 src 10.0.0.1\n") for i in (1, 2)}
+    assert here("host-duplicate-identity -> flannel-wrong-interface", addresses)[0] == "confirmed"
+    assert here("host-duplicate-identity -> flannel-wrong-interface", {})[0] == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome"),
+    [("GPU-Node1", "refuted"), ("GPU_Node1", "confirmed"), ("a.b", "refuted"), ("-a", "confirmed"), ("", "unknown")],
+)
+def test_a_name_that_a_node_cannot_have(name: str, outcome: str) -> None:
+    assert (
+        here("host-hostname-invalid", {("system.hostname", "h1"): said("system.hostname", f"{name}\n")})[0] == outcome
+    )

@@ -1,0 +1,69 @@
+"""The way out, who manages links, whose rules there are, and which name servers pods get."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER, Answer
+from tests.unit.doctor.checks.asking import asked, told
+from tests.unit.steps import recorded_cluster as cluster
+from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+
+
+def here(id: str, answers: Mapping[tuple[str, str], Answer]) -> tuple[str, str]:
+    return told(asked(id, cluster.snapshot(answers, {}, (K1, K2)), "k1"))
+
+
+@pytest.mark.parametrize(
+    ("out", "outcome"),
+    [
+        ("https://pkgs.k8s.io/ 0 0.012 \n", "refuted"),
+        ("https://pkgs.k8s.io/ 6 0.000000 Could not resolve host: pkgs.k8s.io\n", "confirmed"),
+        ("https://pkgs.k8s.io/ 28 0.000000 Connection timed out after 4001 milliseconds\n", "confirmed"),
+        ("http://10.0.0.1:80 7 0.000000 Failed to connect to 10.0.0.1 port 80: No route to host\n", "confirmed"),
+        ("http://10.0.0.1:80 7 0.000000 Failed to connect to 10.0.0.1 port 80: Connection refused\n", "refuted"),
+        ("http://10.0.0.1:80 28 0.004 Operation timed out after 4001 milliseconds\n", "refuted"),
+        ("curl\n", "unknown"),
+    ],
+)
+def test_the_way_out(out: str, outcome: str) -> None:
+    """A source that refuses, or is slow, was reached."""
+    assert here("host-no-egress", {("reach.source", "k1"): said("reach.source", out)})[0] == outcome
+
+
+@pytest.mark.parametrize(
+    ("out", "outcome"),
+    [
+        ("== systemd-networkd\n== NetworkManager\n", "refuted"),
+        ("== systemd-networkd\ncni0 configured\n== NetworkManager\n", "confirmed"),
+        ("== systemd-networkd\n== NetworkManager\nflannel.1:connected (externally)\n", "refuted"),
+        ("== systemd-networkd\n== NetworkManager\nflannel.1:disconnected\n", "confirmed"),
+        ("nmcli\n", "unknown"),
+    ],
+)
+def test_who_manages_the_links_of_pods(out: str, outcome: str) -> None:
+    assert here("host-networkmanager-owns-cni", {("network.managed", "k1"): said("network.managed", out)})[0] == outcome
+
+
+@pytest.mark.parametrize(
+    ("legacy", "nft", "table", "outcome"),
+    [
+        ("0 0 0", "2 15 105", "no", "refuted"),
+        ("2 15 105", "0 0 0", "no", "refuted"),
+        ("0 1 1", "2 15 105", "no", "confirmed"),
+        ("2 15 105", "0 0 0", "yes", "confirmed"),
+    ],
+)
+def test_rules_in_both_backends(legacy: str, nft: str, table: str, outcome: str) -> None:
+    out = f"== health\n0\n== legacy\n{legacy}\n== nft\n{nft}\n== table\n{table}\n"
+    assert here("host-iptables-legacy-nft-mix", {("kube-proxy.host", "k1"): said("kube-proxy.host", out)})[0] == outcome
+
+
+def test_name_servers_of_pods() -> None:
+    assert here("host-resolv-stub-loop", {}) == ("refuted", "10.255.255.53")
+    looped = recorded("resolver.of-pods", "control-plane", ("10.255.255.53", "127.0.0.53"))
+    answers = {("resolver.of-pods", "k1"): looped}
+    assert here("host-resolv-stub-loop", answers) == ("confirmed", "127.0.0.53")
+    elsewhere = recorded("resolver.forwards", "control-plane", ("forward . /etc/resolv.conf", "forward . 10.0.0.53"))
+    assert here("host-resolv-stub-loop", answers | {("resolver.forwards", CLUSTER): elsewhere})[0] == "refuted"
+    assert here("host-resolv-stub-loop", {("resolver.of-pods", "k1"): said("resolver.of-pods", "x\n")})[0] == "unknown"

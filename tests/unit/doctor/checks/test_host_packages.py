@@ -1,0 +1,66 @@
+"""What keeps apt from its work."""
+
+import pytest
+
+from tests.unit.doctor.checks.asking import asked, on_host, told
+from tests.unit.steps import recorded_hosts as hosts
+from tests.unit.steps.recorded_cluster import recorded, said
+
+CLEAN = "== locks\n== updates\n0\n== unfinished\n"
+HELD = CLEAN.replace("== updates", "/var/lib/dpkg/lock-frontend 812 40 unattended-upgr\n== updates")
+
+
+@pytest.mark.parametrize(
+    ("out", "lock", "interrupted"),
+    [
+        (CLEAN, "refuted", "refuted"),
+        (HELD, "confirmed", "refuted"),
+        (CLEAN.replace("updates\n0", "updates\n1"), "refuted", "confirmed"),
+        (CLEAN + "iF |curl\n", "refuted", "confirmed"),
+        ("== none\n", "refuted", "refuted"),
+        ("locks\n", "unknown", "unknown"),
+    ],
+)
+def test_a_lock_and_work_that_was_broken_off(out: str, lock: str, interrupted: str) -> None:
+    answers = {"packages.dpkg": said("packages.dpkg", out)}
+    assert on_host("host-apt-lock", answers).outcome == lock
+    assert on_host("host-dpkg-interrupted", answers).outcome == interrupted
+
+
+def test_who_holds_the_lock_is_said() -> None:
+    found = told(on_host("host-apt-lock", {"packages.dpkg": said("packages.dpkg", HELD)}))
+    assert found[1] == "held: /var/lib/dpkg/lock-frontend by unattended-upgr (812) for 40 s"
+
+
+KEY = "DA41ECC667A818B1D7357565BE7AA98313B729F0"
+OURS = "/etc/apt/keyrings/gpustack-kubernetes.gpg"
+SPEC = {"source": {"mirror": "http://10.77.2.1:8480", "fingerprint": KEY}}
+
+
+@pytest.mark.parametrize(
+    ("edit", "said_so"),
+    [
+        (("", ""), ""),
+        ((f"key 229 {OURS}\n", f"key 0 {OURS}\nkey 1 /x\n"), f"{OURS} holds no key"),
+        ((f"key 229 {OURS}\n", f"key - {OURS}\nkey 1 /x\n"), f"{OURS} is missing"),
+        (("1795283488:2110643488", "1795283488:1795283489"), ""),
+        (("== keys", "sources.list|http://deb.debian.org/debian|bookworm||yes\n== keys"), "named with different keys"),
+        (("== keys", "sources.list|https://apt.kubernetes.io|kubernetes-xenial||yes\n== keys"), "is gone"),
+        (("== keys", "sources.list|https://apt.kubernetes.io|kubernetes-xenial||no\n== keys"), ""),
+    ],
+)
+def test_sources_that_apt_does_not_trust(edit: tuple[str, str], said_so: str) -> None:
+    answers = {("packages.sources", "h1"): recorded("packages.sources", "debian-12", edit)}
+    found = told(asked("host-apt-repo-key", hosts.snapshot(answers, SPEC)))
+    assert found[0] == ("confirmed" if said_so else "refuted")
+    assert said_so in found[1]
+
+
+def test_a_key_that_ended_and_one_that_is_another() -> None:
+    ended = recorded("packages.sources", "debian-12", ("1795283488:2110643488", "1763000000:1763000001"))
+    found = told(asked("host-apt-repo-key", hosts.snapshot({("packages.sources", "h1"): ended}, SPEC)))
+    assert found[0] == "confirmed"
+    assert f"{OURS} ended on 2025-11-13" in found[1]
+    other = recorded("packages.sources", "debian-12", (KEY, KEY[::-1]))
+    found = told(asked("host-apt-repo-key", hosts.snapshot({("packages.sources", "h1"): other}, SPEC)))
+    assert f"{OURS} is not the key {KEY}" in found[1]

@@ -1,0 +1,83 @@
+"""Services on a host: rules, their program, and a connection."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER, Answer
+from tests.unit.doctor.checks.asking import asked, told
+from tests.unit.steps import recorded_cluster as cluster
+from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+
+
+def here(id: str, answers: Mapping[tuple[str, str], Answer], **spec: object) -> tuple[str, str]:
+    member = {("leftovers.kubernetes", "k1"): recorded("leftovers.kubernetes", "worker-of-ours")}
+    return told(asked(id, cluster.snapshot(member | dict(answers), spec, (K1, K2)), "k1"))
+
+
+def rules(health: int, nft: str, table: str = "no") -> dict[tuple[str, str], Answer]:
+    out = f"== health\n{health}\n== legacy\n0 0 0\n== nft\n{nft}\n== table\n{table}\n"
+    return {("kube-proxy.host", "k1"): said("kube-proxy.host", out)}
+
+
+@pytest.mark.parametrize(
+    ("health", "nft", "found"),
+    [
+        (0, "2 15 105", ("refuted", "answers")),
+        (0, "2 0 90", ("confirmed", "no rule in KUBE-SERVICES")),
+        (0, "1 15 104", ("confirmed", "1 of 2 jumps into KUBE-SERVICES")),
+        (7, "2 15 105", ("confirmed", "nothing listens on port 10256")),
+        (28, "2 15 105", ("refuted", "answers")),
+    ],
+)
+def test_rules_and_who_writes_them(health: int, nft: str, found: tuple[str, str]) -> None:
+    assert here("kube-proxy-down", rules(health, nft)) == found
+
+
+def test_a_kube_proxy_that_nobody_could_start() -> None:
+    silent = {("kubelet.health", "k1"): Answer("kubelet.health", "k1", 7, "")}
+    assert here("kube-proxy-down", rules(7, "2 15 105") | silent)[0] == "unknown"
+    bare = {("leftovers.kubernetes", "k1"): recorded("leftovers.kubernetes", "fresh-debian-12")}
+    assert here("kube-proxy-down", rules(7, "0 0 0") | bare) == ("refuted", "the host belongs to no cluster yet")
+
+
+def test_the_mode_with_a_table_of_its_own() -> None:
+    mode = {"mode": "nftables", "conntrack": {"max_per_core": 0, "min": 0}}
+    assert here("kube-proxy-down", rules(0, "0 0 0", "yes"), kube_proxy=mode)[0] == "refuted"
+    assert here("kube-proxy-down", rules(0, "0 0 0"), kube_proxy=mode) == ("confirmed", "no table kube-proxy")
+
+
+def ways(api: str, service: str) -> dict[tuple[str, str], Answer]:
+    out = f"api 10.78.0.11:6443 {api}\nservice 10.96.0.1:443 {service}\n"
+    return {("reach.api", "k1"): said("reach.api", out)}
+
+
+LATE = "28 0.000000 Connection timed out after 4001 milliseconds"
+REFUSED = "7 0.000000 Failed to connect to 10.78.0.11 port 6443: Connection refused"
+DOWN = {("kube.readyz", CLUSTER): Answer("kube.readyz", CLUSTER, 7, "", "curl: (7) Failed to connect")}
+
+
+@pytest.mark.parametrize(
+    ("api", "service", "readyz", "endpoint", "address"),
+    [
+        ("0 0.001 ", "0 0.001 ", {}, "refuted", "refuted"),
+        ("0 0.001 ", LATE, {}, "refuted", "confirmed"),
+        (LATE, LATE, {}, "confirmed", "unknown"),
+        (REFUSED, REFUSED, {}, "confirmed", "unknown"),
+        (REFUSED, REFUSED, DOWN, "refuted", "unknown"),
+        ("6 0.000000 Could not resolve host: api", LATE, {}, "confirmed", "unknown"),
+    ],
+)
+def test_the_ways_to_the_api(
+    api: str, service: str, readyz: dict[tuple[str, str], Answer], endpoint: str, address: str
+) -> None:
+    """Refused by a server that is down is another fault than refused by a firewall."""
+    answers = ways(api, service) | readyz
+    assert here("join-endpoint-unreachable", answers)[0] == endpoint
+    assert here("st-service-ip-broken", answers)[0] == address
+
+
+def test_where_the_api_server_runs() -> None:
+    assert here("st-service-ip-broken -> mon-admission-webhook-down", {})[0] == "confirmed"
+    worker = {("kubeadm.files", "k1"): recorded("kubeadm.files", "worker")}
+    assert here("st-service-ip-broken -> mon-admission-webhook-down", worker)[0] == "refuted"

@@ -1,0 +1,94 @@
+"""Remains, addresses and versions of one host beside its cluster."""
+
+from collections.abc import Mapping
+
+from gpustack.ask.probe import CLUSTER, Answer
+from tests.unit.doctor.checks.asking import asked, told
+from tests.unit.steps import recorded_cluster as cluster
+from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+
+QUIET = said("network.listeners", "")
+OTHER = "e" * 64
+
+
+def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "k1") -> tuple[str, str]:
+    return told(asked(id, cluster.snapshot(answers, {}, (K1, K2)), where))
+
+
+def files(host: str, *paths: str) -> dict[tuple[str, str], Answer]:
+    out = "".join(f"600 /etc/kubernetes/{path}\n" for path in paths)
+    return {("kubeadm.files", host): said("kubeadm.files", out), ("network.listeners", host): QUIET}
+
+
+def started(host: str, configured: str) -> dict[tuple[str, str], Answer]:
+    return {
+        ("kubelet.start", host): recorded("kubelet.start", "control-plane", ("config\nyes", f"config\n{configured}"))
+    }
+
+
+def test_an_attempt_that_was_broken_off() -> None:
+    assert here("kubeadm-stale-state", {})[0] == "refuted"
+    half = files("k1", "admin.conf", "pki/ca.key", "manifests/etcd.yaml") | started("k1", "no")
+    assert here("kubeadm-stale-state", half)[0] == "confirmed"
+    ours = files("k1", "admin.conf", "gpustack-kubeadm.yaml.unfinished")
+    assert here("kubeadm-stale-state", ours) == ("confirmed", "an initialisation that was broken off")
+    alive = ours | {
+        ("network.listeners", "k1"): said("network.listeners", 'tcp LISTEN 0 1 *:6443 *:* users:(("x",pid=1,fd=3))\n')
+    }
+    assert here("kubeadm-stale-state", alive)[0] == "refuted"
+    assert here("kubeadm-stale-state", files("k1") | started("k1", "no"))[0] == "refuted"
+    worker = files("k2", "bootstrap-kubelet.conf", "pki/ca.crt") | started("k2", "yes")
+    assert here("kubeadm-stale-state", worker, "k2") == ("confirmed", "a join that was broken off")
+
+
+def test_a_worker_of_another_cluster() -> None:
+    known = recorded("kubeadm.authorities", "worker")
+    mine = started("k2", "yes") | {("kubeadm.authorities", "k2"): known}
+    assert here("kubeadm-stale-state", mine, "k2")[0] == "refuted"
+    own = known.out.split()[1]
+    foreign = {("kubeadm.authorities", "k2"): said("kubeadm.authorities", known.out.replace(own, OTHER))}
+    assert here("kubeadm-stale-state", mine | foreign, "k2") == ("confirmed", "the CA of another cluster")
+    order = {("kubeadm.authorities", "k2"): said("kubeadm.authorities", f"{known.out}join {OTHER}\n")}
+    assert here("join-ca-hash-mismatch", order, "k2")[0] == "confirmed"
+    right = {("kubeadm.authorities", "k2"): said("kubeadm.authorities", f"{known.out}join {own}\n")}
+    assert here("join-ca-hash-mismatch", right, "k2")[0] == "refuted"
+    assert here("join-ca-hash-mismatch", mine, "k2") == ("refuted", "no order")
+
+
+def test_the_kubeconfig_of_root() -> None:
+    assert here("kubeconfig-missing-or-stale", {})[0] == "refuted"
+    known = recorded("kubeadm.authorities", "control-plane").out
+    own = known.split()[1]
+    for root, outcome in (
+        ("root -", "confirmed"),
+        (f"root {OTHER}", "confirmed"),
+        (f"root {OTHER}\nroot {own}", "refuted"),
+    ):
+        answers = {("kubeadm.authorities", "k1"): said("kubeadm.authorities", f"own {own}\n{root}\n")}
+        assert here("kubeconfig-missing-or-stale", answers)[0] == outcome
+    odd = {("kubeadm.authorities", "k1"): said("kubeadm.authorities", "own\n")}
+    assert here("kubeconfig-missing-or-stale", odd)[0] == "unknown"
+
+
+def test_an_address_of_two_nodes() -> None:
+    assert here("kubelet-wrong-node-ip", {}) == ("refuted", "10.78.0.11")
+    same = recorded("kube.nodes", "control-plane", ("10.78.0.12", "10.78.0.11"))
+    assert here("kubelet-wrong-node-ip", {("kube.nodes", CLUSTER): same}) == ("confirmed", "10.78.0.11, as k2")
+
+
+def versions(kubelet: str, kubeadm: str) -> dict[tuple[str, str], Answer]:
+    known = recorded("packages.installed", "prepared-debian-12")
+    lines = [line for line in known.out.splitlines() if not line.startswith(("kubelet ", "kubeadm "))]
+    lines += [f"kubelet hold installed {kubelet}-1.1", f"kubeadm hold installed {kubeadm}-1.1"]
+    return {
+        ("packages.installed", "k1"): Answer("packages.installed", "", known.rc, "\n".join(lines) + "\n", known.err)
+    }
+
+
+def test_versions_that_do_not_fit() -> None:
+    for kubelet, kubeadm, outcome in (
+        ("1.36.4", "1.36.4", "refuted"), ("1.35.1", "1.37.0", "refuted"), ("1.37.0", "1.36.4", "confirmed"),
+        ("1.32.0", "1.36.4", "confirmed"), ("1.36.4", "1.38.0", "confirmed"),
+    ):  # fmt: skip
+        assert here("api-version-skew", versions(kubelet, kubeadm))[0] == outcome, (kubelet, kubeadm)
+    assert here("api-version-skew", versions("1.37.0", "1.36.4"))[1] == "kubelet 1.37.0 with the API at 1.36.4"

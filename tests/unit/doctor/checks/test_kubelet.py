@@ -1,0 +1,93 @@
+"""The kubelet: its unit, its words, its configuration, its certificate."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER, Answer
+from tests.unit.doctor.checks.asking import asked, told
+from tests.unit.steps import recorded_cluster as cluster
+from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+
+SILENT = {("kubelet.health", "k1"): Answer("kubelet.health", "k1", 7, "")}
+STRANGER = {("system.identity", "k1"): said("system.identity", "0123456789abcdef0123456789abcdef\n\n")}
+
+
+def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "k1") -> tuple[str, str]:
+    member = {("leftovers.kubernetes", "k1"): recorded("leftovers.kubernetes", "worker-of-ours")}
+    return told(asked(id, cluster.snapshot(member | dict(answers), {}, (K1, K2)), where))
+
+
+def start(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
+    return {("kubelet.start", "k1"): recorded("kubelet.start", "control-plane", *edits)}
+
+
+@pytest.mark.parametrize(
+    ("edits", "outcome"),
+    [
+        ((), "refuted"),
+        ((("=active", "=inactive"),), "confirmed"),
+        ((("=active", "=inactive"), ("=enabled", "=disabled")), "confirmed"),
+        ((("=active", "=failed"), ("=success", "=exit-code")), "refuted"),
+        ((("=active", "=activating"), ("=success", "=exit-code")), "refuted"),
+    ],
+)
+def test_a_kubelet_that_somebody_stopped(edits: tuple[tuple[str, str], ...], outcome: str) -> None:
+    """One that starts and fails has a deeper reason."""
+    assert here("kubelet-not-running", start(*edits))[0] == outcome
+    assert here("kubelet-not-running guard", start(*edits))[0] == outcome
+
+
+def test_a_kubelet_that_is_not_there() -> None:
+    gone = start(("=loaded", "=not-found"))
+    assert here("kubelet-not-running", gone) == ("refuted", "not installed")
+    assert here("kubelet-no-config-yet", gone) == ("refuted", "not installed")
+    assert here("kubelet-unknown-flag", {("kubelet.start", "k1"): said("kubelet.start", "x\n")})[0] == "unknown"
+
+
+WORDS = (
+    '== said\n| E1121 04:59:01.1 812 run.go:72] "command failed" err="failed to parse kubelet flag: unknown flag: '
+    '--container-runtime"\n== files\n/var/lib/kubelet/kubeadm-flags.env\n'
+)
+FLAG = ("== said\n== files\n", WORDS)
+
+
+def test_a_flag_that_it_does_not_know() -> None:
+    found = here("kubelet-unknown-flag", start(FLAG) | SILENT)
+    assert found == ("confirmed", "--container-runtime (in /var/lib/kubelet/kubeadm-flags.env)")
+    assert here("kubelet-unknown-flag", start(FLAG)) == ("refuted", "the kubelet runs")
+    assert here("kubelet-unknown-flag", start() | SILENT) == ("refuted", "no complaint")
+
+
+def test_a_host_that_never_joined() -> None:
+    bare = start(("config\nyes", "config\nno"))
+    assert here("kubelet-no-config-yet", start())[0] == "refuted"
+    assert here("kubelet-no-config-yet", bare)[0] == "confirmed"
+    assert here("kubelet-no-config-yet guard", bare)[0] == "confirmed"
+    refused = {("kube.nodes", CLUSTER): recorded("kube.nodes", "refused")}
+    assert here("kubelet-no-config-yet guard", refused)[0] == "unknown"
+
+
+def test_a_join_that_made_no_node() -> None:
+    assert here("st-join-failed", {}) == ("refuted", "k1")
+    assert here("st-join-failed", STRANGER)[0] == "confirmed"
+    nothing = STRANGER | start(("config\nyes", "config\nno")) | {("kubeadm.files", "k1"): said("kubeadm.files", "")}
+    assert here("st-join-failed", nothing) == ("unknown", "nothing tells whether a join was tried")
+
+
+def test_the_certificate_of_the_kubelet() -> None:
+    assert here("kubelet-client-cert-expired", {})[0] == "refuted"
+    old = recorded("kubelet.certificate", "control-plane", ("2027 GMT", "2025 GMT"))
+    assert here("kubelet-client-cert-expired", {("kubelet.certificate", "k1"): old})[0] == "confirmed"
+    none = {("kubelet.certificate", "k1"): said("kubelet.certificate", "")}
+    assert here("kubelet-client-cert-expired", none) == ("refuted", "the host has no credentials")
+    odd = {("kubelet.certificate", "k1"): said("kubelet.certificate", "in /x\n")}
+    assert here("kubelet-client-cert-expired", odd)[0] == "unknown"
+
+
+@pytest.mark.parametrize(("value", "outcome"), [("1", "refuted"), ("0", "confirmed")])
+def test_targets_of_the_kubelets(value: str, outcome: str) -> None:
+    body = f'{{"metric":{{"job":"kubelet"}},"value":[0,"{value}"]}}'
+    out = f'{{"status":"success","data":{{"resultType":"vector","result":[{body}]}}}}'
+    answers = {("monitoring.targets", CLUSTER): said("monitoring.targets", out)}
+    assert here("st-kubelet-down -> st-target-down", answers)[0] == outcome

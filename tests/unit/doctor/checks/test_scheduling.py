@@ -1,0 +1,81 @@
+"""Pods that wait: of the platform, of users, and for what."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER, Answer
+from tests.unit.doctor.checks.asking import asked, told
+from tests.unit.steps import recorded_cluster as cluster
+from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+
+NO_GPU = said("gpu.nodes", '{"items":[]}')
+
+
+def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = CLUSTER) -> tuple[str, str]:
+    return told(asked(id, cluster.snapshot({("gpu.nodes", CLUSTER): NO_GPU} | dict(answers), {}, (K1, K2)), where))
+
+
+@pytest.mark.parametrize(
+    ("case", "pending", "short", "guard", "gpu"),
+    [
+        ("control-plane", "refuted", "refuted", "refuted", "refuted"),
+        ("memory", "confirmed", "confirmed", "confirmed", "refuted"),
+        ("tainted", "confirmed", "refuted", "refuted", "refuted"),
+        ("of-a-user", "refuted", "refuted", "refuted", "confirmed"),
+        ("platform-gpu", "confirmed", "confirmed", "refuted", "confirmed"),
+        ("cordoned", "refuted", "refuted", "refuted", "refuted"),
+        ("just-now", "refuted", "refuted", "refuted", "refuted"),
+        ("refused", "unknown", "unknown", "unknown", "unknown"),
+    ],
+)
+def test_pods_without_a_node(case: str, pending: str, short: str, guard: str, gpu: str) -> None:
+    """What users ask for is theirs; their GPU pods only show that no GPU is on offer."""
+    answers = {("kube.waiting", CLUSTER): recorded("kube.waiting", case)}
+    ids = ("st-pods-pending", "insufficient-resources", "insufficient-resources guard", "st-gpu-pods-pending")
+    assert tuple(here(id, answers)[0] for id in ids) == (pending, short, guard, gpu)
+
+
+def test_gpus_that_are_all_in_use() -> None:
+    answers = {
+        ("kube.waiting", CLUSTER): recorded("kube.waiting", "platform-gpu"),
+        ("gpu.nodes", CLUSTER): recorded("gpu.nodes", "two-hosts"),
+    }
+    assert here("insufficient-resources guard", answers)[0] == "confirmed"
+    assert here("st-gpu-pods-pending", answers)[0] == "refuted"
+
+
+def test_who_waits() -> None:
+    prometheus = {("kube.waiting", CLUSTER): recorded("kube.waiting", "memory")}
+    labeller = {("kube.waiting", CLUSTER): recorded("kube.waiting", "tainted")}
+    assert here("st-pods-pending -> st-no-metrics", prometheus)[0] == "confirmed"
+    assert here("st-pods-pending -> st-no-metrics", labeller)[0] == "refuted"
+    assert here("st-pods-pending -> op-nodes-not-labelled", labeller)[0] == "confirmed"
+    assert here("st-pods-pending -> op-nodes-not-labelled", prometheus)[0] == "refuted"
+
+
+@pytest.mark.parametrize("everywhere", [True, False])
+def test_a_taint_that_is_not_named(everywhere: bool) -> None:
+    """Newer schedulers do not say which taint: it is the cluster's where all nodes are control planes."""
+    why = ("taint {node-role.kubernetes.io/control-plane: }", "taint(s)")
+    answers = {("kube.waiting", CLUSTER): recorded("kube.waiting", "tainted", why)}
+    if everywhere:
+        bare = '"name":"k2"},"spec":{"podCIDR":"10.244.1.0/24"}'
+        taint = '"taints":[{"effect":"NoSchedule","key":"node-role.kubernetes.io/control-plane"}]'
+        nodes = recorded("kube.nodes", "control-plane", (bare, f"{bare[:-1]},{taint}}}"))
+        answers |= {("kube.nodes", CLUSTER): nodes}
+    assert here("st-pods-pending", answers)[0] == ("confirmed" if everywhere else "refuted")
+
+
+@pytest.mark.parametrize(
+    ("taint", "outcome"),
+    [
+        ("node-role.kubernetes.io/control-plane", "refuted"),
+        ("node.kubernetes.io/unschedulable", "refuted"),
+        ("node.kubernetes.io/disk-pressure", "confirmed"),
+        ("gpu-team", "refuted"),
+    ],
+)
+def test_taints_of_a_condition(taint: str, outcome: str) -> None:
+    nodes = recorded("kube.nodes", "control-plane", ("node-role.kubernetes.io/control-plane", taint))
+    assert here("node-lifecycle-taints", {("kube.nodes", CLUSTER): nodes}, "k1")[0] == outcome
