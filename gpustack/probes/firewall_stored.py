@@ -40,7 +40,9 @@ def stored(answer: Answer) -> Stored:
     found = sections(answer.out)
     by_name = named(found)
     called = any(NFTABLES in line for line in by_name["unit nftables"])
-    guard = by_name.get(f"file {firewall_guard.SCRIPT}", []) if by_name.get("unit guard") == ["enabled"] else []
+    guarded = by_name.get("unit guard") == ["enabled"]
+    guarded &= any(firewall_guard.SCRIPT in line for line in by_name["unit nftables"])
+    guard = by_name.get(f"file {firewall_guard.SCRIPT}", []) if guarded else []
     tuples = by_name.get("ufw", [])
     return Stored(
         iptables=plugin(by_name.get(f"file {PLUGIN}", [])),

@@ -47,6 +47,7 @@ FILES = {
         "/etc/systemd/system/nftables.service.d/gpustack.conf", "/etc/firewalld/policies/gpustack-in.xml",
         "/etc/firewalld/policies/gpustack-forward.xml", "/etc/firewalld/policies/gpustack-out.xml",
         "/usr/local/lib/gpustack/firewall-metrics", "/etc/systemd/system/gpustack-firewall-metrics.service",
+        "/etc/systemd/system/nftables.service.d/gpustack-metrics.conf",
     ),
     "prereqs": ("/etc/modules-load.d/gpustack.conf", "/etc/sysctl.d/90-gpustack.conf"),
 }  # fmt: skip

@@ -114,9 +114,14 @@ def test_a_table_that_was_taken_away() -> None:
     assert outcomes(flushed) == {OUT: "install", "guard-is-kept": "install"}
     assert found(flushed, "guard-is-kept").startswith("12 missing in the kernel: in tcp 10.244.0.0/16 10249")
     assert found(world(live(), NOTHING), "guard-is-kept").startswith("12 missing at boot")
-    assert outcomes(world(live(), KEPT.replace("== unit guard\nenabled", "== unit guard\ndisabled"))) == {
-        "guard-is-kept": "install"
-    }
+
+
+def test_a_table_that_would_not_come_back() -> None:
+    """At boot, or when nftables.service has flushed it."""
+    disabled = KEPT.replace("== unit guard\nenabled", "== unit guard\ndisabled")
+    uncalled = NOTHING + KEPT[KEPT.index("enabled\n") :]
+    for kept in (disabled, uncalled):
+        assert outcomes(world(live(), kept)) == {"guard-is-kept": "install"}
 
 
 def test_a_table_without_its_drop() -> None:

@@ -4,12 +4,18 @@ set -eu
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 LC_ALL=C
 export LC_ALL
-unit=gpustack-firewall-metrics.service
-if [ -e "/etc/systemd/system/$unit" ]; then
-  systemctl -q disable --now "$unit" >&2
-  rm "/etc/systemd/system/$unit"
+cd /etc/systemd/system
+if [ -e nftables.service.d/gpustack-metrics.conf ]; then
+  rm nftables.service.d/gpustack-metrics.conf
+  rmdir --ignore-fail-on-non-empty nftables.service.d
   systemctl daemon-reload
-  echo "changed: no $unit"
+  echo "changed: nftables.service loads our table no more"
+fi
+if [ -e gpustack-firewall-metrics.service ]; then
+  systemctl -q disable --now gpustack-firewall-metrics.service >&2
+  rm gpustack-firewall-metrics.service
+  systemctl daemon-reload
+  echo "changed: no gpustack-firewall-metrics.service"
 fi
 if [ -e /usr/local/lib/gpustack/firewall-metrics ]; then
   rm /usr/local/lib/gpustack/firewall-metrics
