@@ -21,7 +21,8 @@ ANY, LOOPBACK = "0.0.0.0/0", "lo"
 @dataclass(frozen=True)
 class Flow:
     """`ports` as N or N-M, none for all. `sources` are kinds; a flow `to` pods is one that a host forwards. What comes
-    from the source `host` is sent by the host itself."""
+    from the source `host` is sent by the host itself. `guarded`: kubeadm would have it listen on 127.0.0.1, we open it
+    for Prometheus, so we keep everybody else out even where there is no firewall."""
 
     proto: Literal["tcp", "udp", "any"]
     ports: tuple[str, ...]
@@ -29,6 +30,7 @@ class Flow:
     why: str
     roles: Role = "all"
     to: Literal["host", "nodes", "pods"] = "host"
+    guarded: bool = False
 
 
 def table(spec: Spec) -> tuple[Flow, ...]:
@@ -54,10 +56,10 @@ def table(spec: Spec) -> tuple[Flow, ...]:
     if spec.flannel.backend == "vxlan":
         found.append(Flow("udp", (str(spec.flannel.port),), ("nodes",), "flannel's vxlan between nodes"))
     if metrics:
-        found.append(Flow("tcp", ("10249",), ("nodes", "pods"), "kube-proxy's metrics: Prometheus"))
+        found.append(Flow("tcp", ("10249",), ("nodes", "pods"), "kube-proxy's metrics: Prometheus", guarded=True))
         ports = ("2381", "10257", "10259")
         why = "metrics of etcd, controller-manager and scheduler: Prometheus"
-        found.append(Flow("tcp", ports, ("nodes", "pods"), why, "control_plane"))
+        found.append(Flow("tcp", ports, ("nodes", "pods"), why, "control_plane", guarded=True))
     return (*found, *sent(found))
 
 
@@ -87,6 +89,7 @@ def flows(spec: Spec, node_addresses: Sequence[str]) -> list[dict[str, Any]]:
             "addresses": addresses[flow.to if kind == "host" else kind],
             "roles": flow.roles,
             "to": flow.to,
+            "guarded": flow.guarded,
             "why": flow.why,
         }
         for flow in table(spec)
@@ -128,6 +131,14 @@ def passes(found: Iterable[Mapping[str, Any]], *, control_plane: bool) -> frozen
         else:
             said |= {f"in {flow['proto']} {source} {port}" for source in flow["addresses"] for port in flow["ports"]}
     return frozenset(said)
+
+
+def guarded(found: Iterable[Mapping[str, Any]], *, control_plane: bool) -> frozenset[str]:
+    """Who may get at what one host keeps strangers from, as `passes` says it."""
+    mine = [flow for flow in found if flow["guarded"] and (control_plane or flow["roles"] == "all")]
+    return frozenset(
+        f"in {flow['proto']} {source} {port}" for flow in mine for source in flow["addresses"] for port in flow["ports"]
+    )
 
 
 def listed(found: Iterable[Mapping[str, Any]], *, control_plane: bool) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes import iptables, nftables
+from gpustack.probes.firewall_guard import GUARD
 from gpustack.probes.firewall_stored import Stored, stored
 from gpustack.probes.packet_filter import Base, Filter, Rule
 from gpustack.probes.read import ipv4, number
@@ -12,7 +13,7 @@ from gpustack.probes.sections import named, sections
 
 # Kubernetes' own chains only ever narrow to services without endpoints and to marked packets. Flannel's accept what is
 # to be forwarded, but at the end of the chain: what stops a packet before them would be hidden. What cannot be asked
-# ends the script: rules that are not seen would be taken for none.
+# ends the script: rules that are not seen would be taken for none. ip6tables is asked only where it has a table.
 LIVE = Lines(r"""
 echo '== units'
 systemctl show -p Id -p ActiveState -p UnitFileState firewalld.service nftables.service netfilter-persistent.service
@@ -35,22 +36,40 @@ if command -v iptables >/dev/null; then
     esac
   fi
 fi
+tables=
 if command -v nft >/dev/null; then
   tables=$(nft list tables) || ! grep -qs nf_tables /proc/kallsyms || exit
-  echo "$tables" | while read -r _ family name _; do
-    case $family/$name/$shared in
-      ip/filter/yes | ip/nat/yes | ip/mangle/yes | ip/raw/yes | ip/security/yes) ;;
-      */kube-proxy/* | */flannel-*/*) ;;
-      ip/* | inet/*) echo '== nft'; nft -j -t list table "$family" "$name" ;;
-    esac
-  done
 fi
+shared6=no
+if grep -qs . /proc/net/if_inet6; then
+  echo '== ipv6'; awk '!seen[$NF]++ {print $NF}' /proc/net/if_inet6
+  if command -v ip6tables >/dev/null && {
+    echo "$tables" | grep -qx 'table ip6 filter' || grep -qs filter /proc/net/ip6_tables_names
+  }; then
+    if rules=$(ip6tables -w 2 -S 2>/dev/null); then
+      shared6=yes
+      echo '== ip6tables'; echo "$rules" | awk '!/KUBE-|FLANNEL-/'
+    else
+      case $(ip6tables -V) in *nf_tables*) ;; *) exit 1 ;; esac
+    fi
+  fi
+fi
+echo "$tables" | while read -r _ family name _; do
+  case $family/$name/$shared/$shared6 in
+    ip/filter/yes/* | ip/nat/yes/* | ip/mangle/yes/* | ip/raw/yes/* | ip/security/yes/*) ;;
+    ip6/filter/*/yes | ip6/nat/* | ip6/mangle/* | ip6/raw/* | ip6/security/*) ;;
+    */kube-proxy/* | */flannel-*/*) ;;
+    ip/* | ip6/* | inet/*) echo '== nft'; nft -j -t list table "$family" "$name" ;;
+  esac
+done
 :
 """)
 
 STORED = Lines(r"""
 echo '== unit nftables'; systemctl show -p ExecStartPost nftables.service
-for file in /usr/share/netfilter-persistent/plugins.d/50-gpustack /usr/local/lib/gpustack/firewall-nftables; do
+echo '== unit guard'; systemctl is-enabled gpustack-firewall-metrics.service 2>/dev/null
+for file in /usr/share/netfilter-persistent/plugins.d/50-gpustack /usr/local/lib/gpustack/firewall-nftables \
+  /usr/local/lib/gpustack/firewall-metrics; do
   [ -x "$file" ] && { echo "== file $file"; cat "$file"; }
 done
 for file in /etc/firewalld/policies/gpustack-*.xml /etc/firewalld/zones/*.xml; do
@@ -65,7 +84,7 @@ done
 class Firewall:
     """`firewalld`: it runs; `ufw`: it is on; `nftables`, `netfilter_persistent`: the unit loads its rules at boot.
     `interfaces` by address. `ssh_ports` are those sshd listens on or talks over, `ssh_clients` who is connected.
-    `legacy` is a second, older iptables that the kernel asks as well."""
+    `legacy` is a second, older iptables that the kernel asks as well. `ipv6` are the interfaces with such addresses."""
 
     firewalld: bool
     ufw: bool
@@ -76,11 +95,14 @@ class Firewall:
     interfaces: Mapping[str, str]
     ssh_ports: tuple[int, ...]
     ssh_clients: tuple[str, ...]
+    ipv6: tuple[str, ...]
 
     def owner(self, base: Base) -> str:
         """The manager that a base chain belongs to."""
         if base.chain.startswith("inet firewalld "):
             return "firewalld"
+        if base.chain.startswith(f"{GUARD} "):
+            return "gpustack"
         if base.iptables:
             return "firewalld" if self.firewalld else "ufw" if self.ufw else "iptables"
         return "nftables"
@@ -92,7 +114,7 @@ def live(answer: Answer) -> Firewall:
     blocks = "\n".join(by_name["units"]).split("\n\n")
     said = (dict(line.split("=", 1) for line in block.splitlines()) for block in blocks)
     units = {unit["Id"]: unit for unit in said}
-    rules = iptables.parse(by_name.get("iptables", []))
+    rules, rules6 = iptables.parse(by_name.get("iptables", [])), iptables.parse(by_name.get("ip6tables", []), "ip6")
     tables = nftables.parse("\n".join(lines) for name, lines in found if name == "nft")
     ports, clients = ssh(by_name["ssh"])
     return Firewall(
@@ -100,11 +122,12 @@ def live(answer: Answer) -> Firewall:
         ufw="yes" in by_name["ufw"] and "-N ufw-user-input" in by_name.get("iptables", []),
         nftables=loads(units["nftables.service"]),
         netfilter_persistent=loads(units["netfilter-persistent.service"]),
-        filter=Filter(rules.bases + tables.bases, {**rules.chains, **tables.chains}),
+        filter=Filter(rules.bases + rules6.bases + tables.bases, {**rules.chains, **rules6.chains, **tables.chains}),
         legacy=iptables.parse(by_name.get("iptables-legacy", [])),
         interfaces=dict(address(line) for line in by_name["addresses"]),
         ssh_ports=ports,
         ssh_clients=clients,
+        ipv6=tuple(line.strip() for line in by_name.get("ipv6", [])),
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
 from gpustack.ask.probe import Answer
-from gpustack.probes import iptables
+from gpustack.probes import firewall_guard, iptables
 from gpustack.probes.packet_filter import own_passes, whole
 from gpustack.probes.sections import named, sections
 
@@ -21,13 +21,15 @@ NFT_PART = re.compile(r"^(into|through|out)\(\) \{$")
 
 @dataclass(frozen=True)
 class Stored:
-    """Passes as in config/flows.py, by manager. `ufw_all` are the operator's too, as ufw keeps each rule once."""
+    """Passes as in config/flows.py, by manager. `ufw_all` are the operator's too, as ufw keeps each rule once. `guard`:
+    whom our own table lets in at boot."""
 
     iptables: frozenset[str]
     nftables: frozenset[str]
     firewalld: frozenset[str]
     ufw: frozenset[str]
     ufw_all: frozenset[str]
+    guard: frozenset[str]
 
     def of(self, manager: str) -> frozenset[str]:
         known = {"iptables": self.iptables, "nftables": self.nftables, "firewalld": self.firewalld, "ufw": self.ufw}
@@ -38,6 +40,9 @@ def stored(answer: Answer) -> Stored:
     found = sections(answer.out)
     by_name = named(found)
     called = any(NFTABLES in line for line in by_name["unit nftables"])
+    guarded = by_name.get("unit guard") == ["enabled"]
+    guarded &= any(firewall_guard.SCRIPT in line for line in by_name["unit nftables"])
+    guard = by_name.get(f"file {firewall_guard.SCRIPT}", []) if guarded else []
     tuples = by_name.get("ufw", [])
     return Stored(
         iptables=plugin(by_name.get(f"file {PLUGIN}", [])),
@@ -45,6 +50,7 @@ def stored(answer: Answer) -> Stored:
         firewalld=frozenset(p for name, lines in found if name.startswith("xml ") for p in xml("\n".join(lines))),
         ufw=ufw(line for line in tuples if COMMENT in line.split()),
         ufw_all=ufw(tuples),
+        guard=firewall_guard.written(guard),
     )
 
 

@@ -10,15 +10,14 @@ VERDICTS = {"ACCEPT": "accept", "DROP": "drop", "REJECT": "drop", "RETURN": "ret
 # Targets that do something to a packet and let it go on.
 GOES_ON = {"LOG", "NFLOG", "ULOG", "MARK", "CONNMARK", "TCPMSS", "AUDIT", "TRACE", "CT", "NOTRACK", "DSCP", "SET"}
 HOOKS: dict[str, Hook] = {"INPUT": "input", "FORWARD": "forward", "OUTPUT": "output"}
-TABLE = "ip filter"
 
 
-def parse(lines: Iterable[str]) -> Filter:
-    """Of `iptables -S`. Raises ValueError on a line that is none of it."""
-    return asked(*read(lines))
+def parse(lines: Iterable[str], family: Literal["ip", "ip6"] = "ip") -> Filter:
+    """Of `iptables -S`, or of `ip6tables -S`. Raises ValueError on a line that is none of it."""
+    return asked(*read(lines, f"{family} filter"))
 
 
-def read(lines: Iterable[str]) -> tuple[list[Base], dict[str, list[Rule]]]:
+def read(lines: Iterable[str], table: str = "ip filter") -> tuple[list[Base], dict[str, list[Rule]]]:
     """Every chain, asked or not."""
     bases: list[Base] = []
     chains: dict[str, list[Rule]] = {}
@@ -26,14 +25,14 @@ def read(lines: Iterable[str]) -> tuple[list[Base], dict[str, list[Rule]]]:
         words = shlex.split(line)
         if words[:1] == ["-P"]:
             _, name, policy = words
-            chains[f"{TABLE} {name}"] = []
+            chains[f"{table} {name}"] = []
             if name in HOOKS:
                 verdict: Literal["accept", "drop"] = "accept" if policy == "ACCEPT" else "drop"
-                bases.append(Base(f"{TABLE} {name}", HOOKS[name], verdict, iptables=True))
+                bases.append(Base(f"{table} {name}", HOOKS[name], verdict, iptables=True))
         elif words[:1] == ["-N"]:
-            chains[f"{TABLE} {words[1]}"] = []
+            chains[f"{table} {words[1]}"] = []
         elif words[:1] == ["-A"]:
-            chains.setdefault(f"{TABLE} {words[1]}", []).append(rule(words[2:], line))
+            chains.setdefault(f"{table} {words[1]}", []).append(rule(words[2:], line))
         elif words:
             raise ValueError(f"not a line of iptables -S: {line}")
     return bases, chains

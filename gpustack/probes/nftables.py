@@ -8,12 +8,15 @@ from typing import Any
 from gpustack.probes.packet_filter import Base, Filter, Rule, asked, readable
 
 HOOKS = ("input", "forward", "output")
-FAMILIES = ("ip", "inet")
+FAMILIES = ("ip", "ip6", "inet")
 # Statements that do something beside the verdict.
 FIELDS = {
     ("payload", "ip", "saddr"): "sources",
     ("payload", "ip", "daddr"): "targets",
     ("payload", "ip", "protocol"): "protos",
+    ("payload", "ip6", "saddr"): "sources",
+    ("payload", "ip6", "daddr"): "targets",
+    ("payload", "ip6", "nexthdr"): "protos",
     ("meta", "", "l4proto"): "protos",
     ("payload", "tcp", "dport"): "ports",
     ("payload", "udp", "dport"): "ports",
@@ -23,8 +26,7 @@ FIELDS = {
     ("meta", "", "oifname"): "outs",
     ("meta", "", "oif"): "outs",
 }
-# Of these, the one value that a new IPv4 connection has.
-WANTED = {("meta", "", "nfproto"): "ipv4", ("ct", "", "state"): "new"}
+VERSIONS = {"ip": 4, "ip6": 6, "ipv4": 4, "ipv6": 6}
 BESIDE = {"counter", "log", "comment", "mangle", "ct helper", "flow", "meter"}
 
 
@@ -88,10 +90,14 @@ def matched(found: Rule, left: Any, right: Any, op: str) -> Rule:
     if op not in ("==", "in") or not isinstance(left, dict):
         return unknown
     ((kind, of),) = left.items()
+    if not isinstance(of, dict):
+        return unknown  # of a part of it, as `meta mark & 0x4000`
     values = elements(right)
     about = (kind, of.get("protocol", ""), of.get("field") or of.get("key") or of.get("result"))
-    if about in WANTED:
-        return found if WANTED[about] in values else unknown
+    if about == ("ct", "", "state"):
+        return found if "new" in values else unknown
+    if about == ("meta", "", "nfproto"):
+        return replace(found, version=VERSIONS[values[0]]) if len(values) == 1 and values[0] in VERSIONS else unknown
     if about == ("fib", "", "type"):
         return replace(found, local=True) if of.get("flags") == ["daddr"] and values == ("local",) else unknown
     if about not in FIELDS or not values:
@@ -99,6 +105,8 @@ def matched(found: Rule, left: Any, right: Any, op: str) -> Rule:
     fields: dict[str, Any] = {FIELDS[about]: values}
     if about[1] in ("tcp", "udp"):
         fields["protos"] = (about[1],)
+    if about[1] in VERSIONS:
+        fields["version"] = VERSIONS[about[1]]
     return replace(found, **fields)
 
 

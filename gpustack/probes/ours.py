@@ -46,6 +46,8 @@ FILES = {
         "/usr/share/netfilter-persistent/plugins.d/50-gpustack", "/usr/local/lib/gpustack/firewall-nftables",
         "/etc/systemd/system/nftables.service.d/gpustack.conf", "/etc/firewalld/policies/gpustack-in.xml",
         "/etc/firewalld/policies/gpustack-forward.xml", "/etc/firewalld/policies/gpustack-out.xml",
+        "/usr/local/lib/gpustack/firewall-metrics", "/etc/systemd/system/gpustack-firewall-metrics.service",
+        "/etc/systemd/system/nftables.service.d/gpustack-metrics.conf",
     ),
     "prereqs": ("/etc/modules-load.d/gpustack.conf", "/etc/sysctl.d/90-gpustack.conf"),
 }  # fmt: skip
@@ -173,6 +175,7 @@ if [ -n "$pods" ] && grep -qsF "<source address=\"$pods\"/>" /etc/firewalld/zone
 fi
 if command -v nft >/dev/null; then
   tables=$(nft list tables) || exit
+  printf '%s\n' "$tables" | sed -n 's/^table \(inet gpustack_metrics\)$/table \1/p'
   printf '%s\n' "$tables" | while read -r _ family table _; do
     case $family in ip | inet) ;; *) continue ;; esac
     nft list table "$family" "$table" | awk -v at="$family $table" '

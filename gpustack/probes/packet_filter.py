@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import ip_address, ip_network
 from typing import Literal
 
 Hook = Literal["input", "forward", "output"]
@@ -18,8 +18,8 @@ Way = tuple[str, tuple["Rule", ...]]
 @dataclass(frozen=True)
 class Rule:
     """`verdict`: accept, drop (or reject), return, `jump CHAIN`, `goto CHAIN`, or empty for none. Empty tuples match
-    all. `local` rules match packets to the host itself only. `judged` is false if no new connection can match, or
-    something in the rule is not modelled."""
+    all. `local` rules match packets to the host itself only, those of a `version` packets of that version of IP.
+    `judged` is false if no new connection can match, or something in the rule is not modelled."""
 
     verdict: str
     text: str
@@ -30,6 +30,7 @@ class Rule:
     interfaces: tuple[str, ...] = ()
     outs: tuple[str, ...] = ()
     local: bool = False
+    version: int = 0
     judged: bool = True
 
 
@@ -41,6 +42,11 @@ class Base:
     hook: Hook
     policy: Literal["accept", "drop"]
     iptables: bool = False
+
+    @property
+    def version(self) -> int:
+        """Of IP; 0 for both."""
+        return {"ip": 4, "ip6": 6}.get(self.chain.split(" ")[0], 0)
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,10 @@ class Packet:
     target: str
     out: str = ""
     hook: Hook = "input"
+
+    @property
+    def version(self) -> int:
+        return ip_address(self.source).version
 
     def __str__(self) -> str:
         if self.hook == "forward":
@@ -99,7 +109,8 @@ def asked(bases: Sequence[Base], chains: Mapping[str, Sequence[Rule]]) -> Filter
 def stop(found: Filter, packet: Packet) -> Stop | None:
     """The first base chain that does not let the packet pass."""
     for base in found.bases:
-        if base.hook == packet.hook and (stopped := at(found, base, packet)):
+        asked = base.hook == packet.hook and base.version in (0, packet.version)
+        if asked and (stopped := at(found, base, packet)):
             return stopped
     return None
 
@@ -144,6 +155,7 @@ def way(chains: Mapping[str, Sequence[Rule]], chain: str, packet: Packet, walked
 def matches(rule: Rule, packet: Packet) -> bool:
     return (
         rule.judged
+        and (not rule.version or packet.version == rule.version)
         and (not rule.protos or packet.proto in rule.protos)
         and (not rule.sources or any(inside(packet.source, net) for net in rule.sources))
         and (not rule.targets or any(inside(packet.target, net) for net in rule.targets))
@@ -157,9 +169,11 @@ def matches(rule: Rule, packet: Packet) -> bool:
 @cache
 def inside(address: str, net: str) -> bool:
     first, dash, last = net.partition("-")
+    one = ip_address(address)
     if dash:
-        return IPv4Address(first) <= IPv4Address(address) <= IPv4Address(last)
-    return IPv4Address(address) in IPv4Network(net, strict=False)
+        ends = ip_address(first), ip_address(last)
+        return ends[0].version == one.version and int(ends[0]) <= int(one) <= int(ends[1])
+    return one in ip_network(net, strict=False)
 
 
 def covers(ports: str, port: int) -> bool:

@@ -15,13 +15,14 @@ from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.endpoint import endpoint_of
-from gpustack.config.flows import flows
+from gpustack.config.flows import flows, node_addresses
 from gpustack.config.host import CONTROL_PLANE, NODE
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import resolved
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.network import ADDRESS
 from gpustack.probes.system import HOSTNAME, OS
+from gpustack.steps.firewall_guard import state
 from gpustack.steps.gpu_mode import mode
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
@@ -44,6 +45,7 @@ def host_facts(snapshot: Snapshot, name: str) -> dict[str, str] | None:
         "version": system.version,
         "arch": system.arch,
         "gpu_driver": gpu_driver(here),
+        "metrics_guard": metrics_guard(here),
     }
 
 
@@ -51,6 +53,13 @@ def gpu_driver(here: View) -> str:
     """Who brings the driver; empty without GPUs, and where that cannot be told: then nothing is done about it."""
     with suppress(FactUnavailable):
         return mode(here) if here[GPU_DEVICES] else ""
+    return ""
+
+
+def metrics_guard(here: View) -> str:
+    """`present` or `absent`; empty where that cannot be told: then nothing is done about it."""
+    with suppress(FactUnavailable):
+        return state(here)
     return ""
 
 
@@ -75,7 +84,7 @@ def overlay(snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]] = MappingP
     facts = {host.name: found for host in inventory.hosts if (found := host_facts(snapshot, host.name))}
     addresses = {name: found["node_ip"] for name, found in facts.items()}
     spec = resolved(inventory, endpoint_of(inventory), addresses)
-    spec["firewall"]["flows"] = flows(inventory.spec, list(addresses.values()))
+    spec["firewall"]["flows"] = flows(inventory.spec, node_addresses(inventory, addresses))
     hosts: dict[str, dict[str, Any]] = {
         name: {"gpustack": spec, "gpustack_host": found} for name, found in facts.items()
     }

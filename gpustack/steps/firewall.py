@@ -1,4 +1,4 @@
-"""Firewall: what the nodes and pods of the cluster send each other passes the firewall that a host already has.
+"""Firewall: what nodes and pods of the cluster send each other passes; strangers do not get at its metrics.
 
 What it does: it finds who looks after the firewall (firewalld, ufw, nftables.service, netfilter-persistent) and adds
 to that one, now and for the next boot, what lets the flows below pass:
@@ -13,7 +13,14 @@ to that one, now and for the next boot, what lets the flows below pass:
 
 What it never does: it installs no firewall, turns none on or off, changes no policy, and neither removes, reorders nor
 stores a rule that is not ours; rules of yours that name a source or a port are asked before ours. Where nothing stops
-packets, nothing is changed. Where rules are loaded by something else, you are told what has to pass.
+packets, nothing is changed, with one exception (below). Where rules are loaded by something else, you are told what has
+to pass.
+
+The exception: with kubernetes.metrics_bind 0.0.0.0 the metrics of etcd, kube-proxy, controller-manager and scheduler
+(tcp 2381, 10249, 10257, 10259) listen on all addresses, and the first two ask for no login. Where the host's rules let
+a stranger in, by IPv4 or IPv6, a table of ours, inet gpustack_metrics, drops what comes to these ports from anybody but
+nodes, pods and the host itself; gpustack-firewall-metrics.service loads it at boot, before the kubelet. Other ports are
+none of its business.
 
 What passes (6443 and the metrics of the control plane only there):
   from nodes           tcp 10250, 10249, 8081, 9100; udp 8472 (flannel.port); control plane: tcp 2381, 10257, 10259
@@ -35,6 +42,7 @@ from gpustack.config.flows import listed
 from gpustack.probes.firewall import FIREWALL, STORED_RULES
 from gpustack.probes.network import ADDRESS
 from gpustack.probes.packet_filter import Packet
+from gpustack.steps.firewall_guard import guard_is_kept, strangers_kept_out
 from gpustack.steps.firewall_ours import ours_are_loaded, ours_are_stored
 from gpustack.steps.firewall_packets import cure, forwarded, let_in, let_out, needed, own_address, stopped
 from gpustack.steps.step import Step
@@ -80,6 +88,9 @@ STEP = Step(
     "firewall",
     scope="host",
     probes=(FIREWALL, STORED_RULES, ADDRESS),
-    checks=(flows_pass, pods_are_forwarded, ours_are_loaded, ours_are_stored, ssh_is_let_in),
+    checks=(
+        *(flows_pass, pods_are_forwarded, ours_are_loaded, ours_are_stored, ssh_is_let_in),
+        *(strangers_kept_out, guard_is_kept),
+    ),
     needs=("prereqs",),
 )

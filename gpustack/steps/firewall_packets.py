@@ -137,6 +137,8 @@ def stopped(found: Firewall, packets: Iterator[Packet]) -> list[tuple[Packet, St
 def cure(here: View, reason: Stop) -> Cure:
     """Install can only add to what the host's own manager keeps, and before what stops everything."""
     found, who = here[FIREWALL], manager(here)
+    if found.owner(reason.base) == "gpustack" and here.spec.firewall.manage:
+        return "install"
     ours = here.spec.firewall.manage and reason.base in found.filter.bases and found.owner(reason.base) == who
     if not ours or not kept(found, who):
         return "operator"

@@ -190,7 +190,7 @@ KEPT = f"find {STORES} /usr/share/netfilter-persistent -type f -printf '%p %T@ %
 # All that names us or the pod network, in the kernel and in those files.
 OURS = f"""nft list ruleset | grep -iE 'gpustack|10\\.244'; iptables-save 2>/dev/null | grep -E 'GPUSTACK|10\\.244'
 grep -rsE 'gpustack|GPUSTACK|10\\.244' {STORES} /usr/share/netfilter-persistent /etc/systemd/system/nftables.service.d
-ls -d /usr/local/lib/gpustack 2>/dev/null; :"""
+ls -d /usr/local/lib/gpustack /etc/systemd/system/gpustack-* 2>/dev/null; :"""
 BESIDE = r"""nft -f - <<'RULES'
 table inet beside {
 	chain input {
@@ -202,6 +202,8 @@ table inet beside {
 }
 RULES
 """
+# Of everybody but our table for the metrics.
+BUT_OURS = "nft list ruleset | awk '/^table inet gpustack_metrics/ {ours = 1} !ours; /^}/ {ours = 0}'"
 # With the number that the kernel gave each rule: one that was taken out and put in again has another.
 NUMBERED = r"nft -a list ruleset | sed -E 's/counter packets [0-9]+ bytes [0-9]+//'"
 

@@ -18,6 +18,8 @@ PORTS = [
 CONTROL_PLANE = {"tcp/6443", "tcp/10257", "tcp/10259", "tcp/2381"}
 NOT_FROM_PODS = {"tcp/8081", "udp/8472"}
 FROM_ANYWHERE = {"tcp/6443", "tcp/10256", "tcp/30080", "udp/30080", "tcp/9999"}
+# What monitoring has listen on all addresses: kept from strangers even where there is no firewall.
+METRICS, OF_EVERY_NODE = {"tcp/2381", "tcp/10249", "tcp/10257", "tcp/10259"}, "tcp/10249"
 # The operator's own rule opens 9999. Nobody opens 7777, and etcd is for control planes: here there is one, itself.
 ALWAYS, NEVER = "tcp/9999", {"tcp/7777", "tcp/2379"}
 AWAY = 30081
@@ -188,3 +190,10 @@ def everything(at: lab.Lab) -> dict[str, set[str]]:
         else {f"{p}/{n}" for p, _, n in (word.split("/") for word in words)}
         for name, _, words in ways(at, "tcp/0/0")
     }
+
+
+def guarded(at: lab.Lab) -> dict[str, set[str]]:
+    """Without a firewall, after the installation: strangers do not get at the metrics that this host has."""
+    plane, worker = (host.name for host in at.hosts)
+    shut = {f"{plane} from a stranger": METRICS, f"{worker} from a stranger": {OF_EVERY_NODE}}
+    return {name: answers - shut.get(name, set()) for name, answers in everything(at).items()}

@@ -118,19 +118,40 @@ def test_cluster_traffic(who: str, bare: lab.Lab, gpustack: Run, capsys: pytest.
     assert packets.reached(at) == packets.shut(at), "what the operator's rules let pass, as before"
 
 
-def test_without_a_firewall_nothing_is_changed(
+def test_without_a_firewall_strangers_are_kept_from_the_metrics(
     bare: lab.Lab, gpustack: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """And nothing else is changed."""
     bare.restore("bare")
-    before = everywhere(bare, firewalls.KEPT), everywhere(bare, firewalls.NUMBERED)
+    packets.give_pods(bare)
+    kept, theirs = everywhere(bare, firewalls.KEPT), everywhere(bare, firewalls.BUT_OURS)
+    assert packets.reached(bare) == packets.everything(bare)
+    assert broken(bare, gpustack) == {"strangers-kept-out": "install"}
+    assert all(changed > 0 for changed in install(bare, gpustack).values())
     for _ in ("installed", "rebooted"):
-        packets.give_pods(bare)
         assert broken(bare, gpustack) == {}
+        assert packets.reached(bare) == packets.guarded(bare)
+        assert (everywhere(bare, firewalls.KEPT), everywhere(bare, firewalls.BUT_OURS)) == (kept, theirs)
+        before = everywhere(bare, firewalls.NUMBERED)
         assert install(bare, gpustack, "--force") == {"host1": 0, "host2": 0}
-        assert (everywhere(bare, firewalls.KEPT), everywhere(bare, firewalls.NUMBERED)) == before
-        assert packets.reached(bare) == packets.everything(bare)
+        assert everywhere(bare, firewalls.NUMBERED) == before, "no rule was made anew"
         reboot(bare)
-    count(bare, "none", packets.everything(bare), capsys)
+        packets.give_pods(bare)
+    count(bare, "none", packets.guarded(bare), capsys)
+
+    everywhere(bare, "systemctl start nftables")
+    assert broken(bare, gpustack) == {}, "its `flush ruleset` takes ours too, and ours comes back"
+    everywhere(bare, "systemctl reload nftables && systemctl restart nftables")
+    assert broken(bare, gpustack) == {}
+    everywhere(bare, "nft flush ruleset")
+    assert broken(bare, gpustack) == {"strangers-kept-out": "install", "guard-is-kept": "install"}
+    assert all(changed == 1 for changed in install(bare, gpustack).values())
+    assert packets.reached(bare) == packets.guarded(bare)
+    gpustack("reset", "-i", bare.inventory, "--yes")
+    assert everywhere(bare, firewalls.OURS) == {"host1": [], "host2": []}
+    reboot(bare)
+    packets.give_pods(bare)
+    assert packets.reached(bare) == packets.everything(bare)
 
 
 @pytest.mark.parametrize("who", ["none", "ufw"])
@@ -139,7 +160,7 @@ def test_what_nobody_known_loads_is_refused_with_what_has_to_pass(who: str, bare
     bare.restore("bare")
     if who != "none":
         firewalls.wall(bare, who, who)
-        install(bare, gpustack)
+    install(bare, gpustack)
     assert broken(bare, gpustack) == {}
     with firewalls.tracked(bare):
         everywhere(bare, firewalls.BESIDE)

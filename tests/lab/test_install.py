@@ -5,6 +5,7 @@ The tests of this file stand in the order of the story and share one lab.
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 import yaml
 
 from gpustack import lab
-from tests.lab import witness
+from tests.lab import packets, witness
 from tests.lab.breaking import World, break_and_mend
 from tests.lab.breaks import batches, load
 from tests.lab.conftest import Run
@@ -101,6 +102,15 @@ def test_traffic(installed: lab.Lab, kubeconfig: Path) -> None:
             # The image's wget speaks no TLS that the API accepts; the host's curl does, from inside the pod's network.
             seen = witness.host(installed, name)
             assert '"gitVersion": "v1.36.4"' in witness.netns(seen, "curl -sk --max-time 5 https://10.96.0.1/version")
+
+
+def test_strangers_do_not_get_at_the_metrics(installed: lab.Lab) -> None:
+    """These hosts have no firewall, and this machine, which is no node, is on their network."""
+    one, two = installed.hosts
+    words = [port.replace("/", f"/{one.address}/") for port in (*packets.METRICS, "tcp/6443")]
+    assert packets.dialed([*installed.ssh(two.name), "python3"], words) == {*packets.METRICS, "tcp/6443"}
+    assert packets.dialed([sys.executable], words) == {"tcp/6443"}
+    assert packets.dialed([sys.executable], [f"tcp/{two.address}/10249", f"tcp/{two.address}/10250"]) == {"tcp/10250"}
 
 
 def test_hosts_as_testinfra_sees_them(installed: lab.Lab) -> None:

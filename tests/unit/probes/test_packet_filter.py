@@ -161,6 +161,7 @@ def test_nft_stops(matches: list[object]) -> None:
         [match({"payload": {"protocol": "ip6", "field": "saddr"}}, "fe80::1")],
         [match({"meta": {"key": "nfproto"}}, "ipv6")],
         [match({"meta": {"key": "mark"}}, 4)],
+        [match({"&": [{"meta": {"key": "mark"}}, 16384]}, 16384)],
         [match(STATE, ["established", "related"], "in")],
         [{"limit": {"rate": 3, "per": "minute"}}],
         [{"xt": None}],
@@ -168,6 +169,36 @@ def test_nft_stops(matches: list[object]) -> None:
 )
 def test_nft_lets_pass(matches: list[object]) -> None:
     assert not stop(nftables.parse([table("accept", [*matches, {"drop": None}])]), PEER)
+
+
+SADDR6 = {"payload": {"protocol": "ip6", "field": "saddr"}}
+PEER6 = Packet("2001:db8::2", "tcp", 10250, "eth0", "2001:db8::1")
+
+
+@pytest.mark.parametrize(
+    ("family", "left", "right", "stops"),
+    [
+        ("inet", SADDR6, {"prefix": {"addr": "2001:db8::", "len": 32}}, True),
+        ("ip6", SADDR6, {"set": [{"range": ["2001:db8::1", "2001:db8::9"]}]}, True),
+        ("ip6", DPORT, 10250, True),
+        ("inet", {"meta": {"key": "nfproto"}}, "ipv6", True),
+        ("inet", SADDR6, "2001:db8::3", False),
+        ("inet", SADDR, {"range": ["0.0.0.0", "255.255.255.255"]}, False),
+        ("inet", {"meta": {"key": "nfproto"}}, "ipv4", False),
+        ("ip", DPORT, 10250, False),
+    ],
+)
+def test_nft_and_ipv6(family: str, left: object, right: object, stops: bool) -> None:
+    found = nftables.parse([table("accept", [match(left, right), {"drop": None}], family=family)])
+    assert bool(stop(found, PEER6)) is stops
+
+
+def test_iptables_of_each_version_asks_its_own_packets() -> None:
+    lines = ["-P INPUT DROP", "-A INPUT -s 2001:db8::/32 -p tcp -m tcp --dport 22 -j ACCEPT"]
+    found = iptables.parse(lines, "ip6")
+    assert why(found, PEER6) == "the policy of chain ip6 filter INPUT"
+    assert why(found, PEER) == ""
+    assert why(rules(policy="DROP"), PEER6) == ""
 
 
 def test_a_verdict_map_is_read() -> None:

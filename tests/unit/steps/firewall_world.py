@@ -23,15 +23,22 @@ HOSTS = (
 )
 CHECKS = {check.__name__.replace("_", "-"): check for check in STEP.checks}
 OPEN = "-P INPUT ACCEPT\n-P FORWARD ACCEPT\n-P OUTPUT ACCEPT\n"
-NOTHING = "== unit nftables\nExecStartPost=\n"
+# Of a control plane: our table for the metrics, as the kernel has it and as it is stored.
+GUARD, KEPT = (
+    json.loads((CASES / probe / "guarded-debian-12.json").read_text())["answer"]["out"]
+    for probe in ("firewall.live", "firewall.stored")
+)
+TABLE = GUARD[GUARD.index("== nft\n") :].rstrip("\n")
+NOTHING = "== unit nftables\nExecStartPost=\n== unit guard\n"
 
 
 def world(
     live: Answer | str,
-    stored: Answer | str = NOTHING,
+    stored: Answer | str = KEPT,
     *,
     where: str = "host1",
     spec: Mapping[str, Any] | None = None,
+    kubernetes: Mapping[str, Any] | None = None,
     reached: bool = True,
 ) -> Snapshot:
     """The answers of one host; the other says its address only, unless it was not reached."""
@@ -50,7 +57,7 @@ def world(
     reach = {
         host.name: Reach(host.name, "" if reached or host.name == where else "host-ssh-unreachable") for host in HOSTS
     }
-    inventory = Inventory(None, HOSTS, Spec.model_validate({"firewall": spec or {}}))
+    inventory = Inventory(None, HOSTS, Spec.model_validate({"firewall": spec or {}, "kubernetes": kubernetes or {}}))
     return Snapshot(datetime.now(UTC), inventory, reach, answers)
 
 
@@ -59,8 +66,8 @@ def here(snapshot: Snapshot) -> View:
     return View(snapshot, next(where for probe, where in snapshot.answers if probe == "firewall.live"))
 
 
-def live(rules: str = OPEN, *, units: tuple[str, ...] = (), ssh: str = "", more: str = "") -> str:
-    """What the probe prints on a host with these iptables rules."""
+def live(rules: str = OPEN, *, units: tuple[str, ...] = (), ssh: str = "", more: str = "", guard: str = TABLE) -> str:
+    """What the probe prints on a host with these iptables rules. `guard` is our table for the metrics."""
     parts = []
     for unit in ("firewalld", "nftables", "netfilter-persistent"):
         state = ("active", "enabled") if unit in units else ("inactive", "disabled")
@@ -77,6 +84,7 @@ def live(rules: str = OPEN, *, units: tuple[str, ...] = (), ssh: str = "", more:
         "== iptables",
         rules.strip(),
         more,
+        guard,
     ]
     return "".join(f"{part}\n" for part in said if part)
 

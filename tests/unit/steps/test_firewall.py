@@ -39,10 +39,11 @@ def test_before_and_after(who: str, release: str) -> None:
 
 
 @every_release
-def test_without_a_firewall_there_is_nothing_to_do(release: str) -> None:
-    found = recorded(f"none-{release}")
-    assert manager(here(found)) == "none"
-    assert outcomes(found) == {}
+def test_without_a_firewall_strangers_are_kept_out_and_no_more(release: str) -> None:
+    found, after = recorded(f"none-{release}"), recorded(f"guarded-{release}")
+    assert manager(here(found)) == manager(here(after)) == "none"
+    assert outcomes(found) == {"strangers-kept-out": "install"}
+    assert outcomes(after) == {}
 
 
 @every_manager

@@ -1,0 +1,150 @@
+"""Strangers at the metrics of the control plane: who is let in, by which firewall, and what our table makes of it."""
+
+import pytest
+
+from gpustack.ask.snapshot import Snapshot
+from gpustack.config.inventory import Inventory
+from gpustack.steps.firewall_guard import nobody, state
+from tests.unit.steps.firewall_world import (
+    HOSTS,
+    KEPT,
+    NOTHING,
+    OPEN,
+    TABLE,
+    WORKER,
+    here,
+    live,
+    outcomes,
+    recorded,
+    told,
+    world,
+)
+
+DROPPED = "-P INPUT DROP\n-P FORWARD ACCEPT\n-P OUTPUT ACCEPT\n"
+CLUSTER = "-A INPUT -i lo -j ACCEPT\n-A INPUT -s 10.77.1.0/24 -j ACCEPT\n-A INPUT -s 10.244.0.0/16 -j ACCEPT\n"
+IPV6 = "== ipv6\nlo\ncni0\nveth0815\nhost0\n== ip6tables\n"
+OUT = "strangers-kept-out"
+
+
+def found(snapshot: Snapshot, check: str = OUT) -> str:
+    said = told(snapshot)[check].mismatch
+    return said.found if said else ""
+
+
+def bare(rules: str = OPEN, *, more: str = "", **settings: object) -> Snapshot:
+    """Without our table."""
+    return world(live(rules, more=more, guard=""), NOTHING, **settings)  # type: ignore[arg-type]
+
+
+def test_a_host_without_a_firewall() -> None:
+    assert outcomes(bare()) == {OUT: "install"}
+    assert found(bare()) == "tcp 2381 from 192.0.2.77 is let in (and 3 more)"
+    assert state(here(bare())) == "present"
+
+
+def test_a_worker_has_the_metrics_of_kube_proxy_alone() -> None:
+    assert found(bare(where="host2")).startswith("tcp 10249 from 192.0.2.77 is let in")
+
+
+@pytest.mark.parametrize("who", ["firewalld", "ufw", "nftables", "iptables"])
+@pytest.mark.parametrize("release", ["debian-12", "debian-13"])
+def test_a_firewall_that_stops_them_gets_nothing(who: str, release: str) -> None:
+    for when in ("before", "after"):
+        walled = recorded(f"{who}-{release}-{when}")
+        assert OUT not in outcomes(walled)
+        assert state(here(walled)) == "absent"
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        CLUSTER + "-A INPUT -p tcp -m tcp --dport 10249 -j ACCEPT",
+        CLUSTER + "-A INPUT -i host0 -j ACCEPT",
+        CLUSTER + "-A INPUT -s 192.0.0.0/8 -j ACCEPT",
+    ],
+)
+def test_a_firewall_that_lets_them_in(rules: str) -> None:
+    assert outcomes(bare(DROPPED + rules))[OUT] == "install"
+    assert OUT not in outcomes(world(live(DROPPED + rules)))
+
+
+def test_who_is_named_is_no_stranger() -> None:
+    assert OUT not in outcomes(bare(DROPPED + CLUSTER))
+
+
+def test_each_interface_is_asked_but_those_of_pods() -> None:
+    public = "3: eth1    inet 203.0.113.5/24 scope global eth1\n4: cni0    inet 10.244.0.1/24 scope global cni0\n"
+    rules = DROPPED + CLUSTER + "-A INPUT -i cni0 -j ACCEPT\n"
+    for more, stopped in ((rules, True), (rules + "-A INPUT -i eth1 -j ACCEPT", False)):
+        said = live(more, guard="").replace("== ssh", public + "== ssh")
+        assert (OUT not in outcomes(world(said, NOTHING))) is stopped
+
+
+def test_ipv6_is_asked_where_it_is_outside() -> None:
+    """Go's 0.0.0.0 listens on :: too."""
+    rules, shut = DROPPED + CLUSTER, "-P INPUT DROP\n-A INPUT -p tcp -s 2001:db8:1::/48 -j ACCEPT"
+    assert found(bare(rules, more=IPV6)) == "tcp 2381 from 2001:db8::77 is let in (and 3 more)"
+    assert OUT not in outcomes(bare(rules, more=IPV6 + shut))
+    assert OUT not in outcomes(bare(rules, more=IPV6.replace("host0\n", "")))
+    assert OUT not in outcomes(world(live(rules, more=IPV6)))
+
+
+def test_a_stranger_s_address_is_in_no_network_of_the_cluster() -> None:
+    taken = {"pod_cidr": "192.0.0.0/22", "service_cidr": "198.51.100.0/24"}
+    assert nobody(here(bare(kubernetes=taken))) == "203.0.113.77"
+
+
+def test_metrics_on_127_0_0_1_need_nothing() -> None:
+    local = {"metrics_bind": "127.0.0.1"}
+    assert outcomes(bare(kubernetes=local)) == {}
+    assert state(here(bare(kubernetes=local))) == "absent"
+    left = world(live(), kubernetes=local)
+    assert outcomes(left) == {"guard-is-kept": "install"}
+    assert state(here(left)) == "absent"
+
+
+def test_firewall_manage_false_leaves_them_to_the_operator() -> None:
+    mine = bare(spec={"manage": False})
+    assert outcomes(mine) == {}
+    assert state(here(mine)) == ""
+
+
+def test_a_table_that_was_taken_away() -> None:
+    flushed = world(live(guard=""))
+    assert outcomes(flushed) == {OUT: "install", "guard-is-kept": "install"}
+    assert found(flushed, "guard-is-kept").startswith("12 missing in the kernel: in tcp 10.244.0.0/16 10249")
+    assert found(world(live(), NOTHING), "guard-is-kept").startswith("12 missing at boot")
+
+
+def test_a_table_that_would_not_come_back() -> None:
+    """At boot, or when nftables.service has flushed it."""
+    disabled = KEPT.replace("== unit guard\nenabled", "== unit guard\ndisabled")
+    uncalled = NOTHING + KEPT[KEPT.index("enabled\n") :]
+    for kept in (disabled, uncalled):
+        assert outcomes(world(live(), kept)) == {"guard-is-kept": "install"}
+
+
+def test_a_table_without_its_drop() -> None:
+    spoiled = TABLE.replace('{"drop": null}', '{"counter": {"packets": 0, "bytes": 0}}')
+    assert spoiled != TABLE
+    assert outcomes(world(live(guard=spoiled))) == {OUT: "install"}
+
+
+def test_a_table_that_is_needless_now_stays_and_is_kept() -> None:
+    walled = world(live(DROPPED + CLUSTER))
+    assert outcomes(walled).keys() <= {"flows-pass"}
+    assert state(here(walled)) == "present"
+
+
+def test_a_node_that_joined_is_missed_and_let_in_by_install() -> None:
+    late = world(live(guard=TABLE.replace(WORKER, "10.77.1.99")), KEPT.replace(WORKER, "10.77.1.99"))
+    assert outcomes(late) == {"flows-pass": "install", "guard-is-kept": "install"}
+    assert "tcp 10249 from 10.77.1.12 is stopped by chain inet gpustack_metrics input" in found(late, "flows-pass")
+    assert "4 too much: in tcp 10.77.1.99/32 10249" in found(late, "guard-is-kept")
+
+
+def test_a_node_that_left_is_too_much_and_one_that_is_away_is_not() -> None:
+    whole = world(live())
+    fewer = Snapshot(whole.taken, Inventory(None, HOSTS[:1], whole.inventory.spec), whole.reach, whole.answers)
+    assert outcomes(fewer) == {"guard-is-kept": "install"}
+    assert outcomes(world(live(), reached=False)) == {}
