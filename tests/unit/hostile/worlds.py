@@ -14,10 +14,10 @@ from tests.unit.steps import recorded_cluster, recorded_gpus, recorded_hosts, te
 from tests.unit.steps.recorded_cluster import ABSENT, ACTIVE, K1, recorded
 
 BY_ID = {step.id: step for step in STEPS}
-# Where the recorded hosts leave a check nothing to judge: no firewall, a clock that is kept, a node without the taint.
+# Where the recorded hosts leave a check nothing to judge: our table, a clock that is kept, a node without the taint.
 UNFILTERED = {
-    ("firewall.live", "h1"): recorded("firewall.live", "none-debian-12"),
-    ("firewall.stored", "h1"): recorded("firewall.stored", "none-debian-12"),
+    ("firewall.live", "h1"): recorded("firewall.live", "guarded-debian-12"),
+    ("firewall.stored", "h1"): recorded("firewall.stored", "guarded-debian-12"),
     ("units.clock", "h1"): recorded("units.clock", "synchronised"),
     ("units.services", "h1"): recorded(
         "units.services", "prepared-debian-12", (f"chrony.service\n{ABSENT}", f"chrony.service\n{ACTIVE}")
