@@ -103,8 +103,8 @@ def test_a_gpu_that_is_lost(two: lab.Lab, gpustack: Run) -> None:
         assert found["host1", 0] == found["host1", 1] == WHOLE
         assert (found["host2", 0]["kernel"], found["host2", 0]["series"]) == ("broken", "broken")
         assert (found["host2", 1]["kernel"], found["host2", 1]["series"]) == ("broken", "holds")
-        said = gpustack("plan", "-i", two.inventory, code=1).stdout
-        assert "1 of 2 unhealthy" in " ".join(said.split())
+        said = gpustack("plan", "-i", two.inventory, code=1, COLUMNS="4000").stdout
+        assert "host2: 1 of 2 unhealthy" in said
     until("both are", lambda: allocatable(two, "host2") == "2", limit=120)
 
 
