@@ -1,6 +1,5 @@
 """`doctor`: the one root cause, with what it rests on and what mends it. It reads, and changes nothing."""
 
-import sys
 from typing import TYPE_CHECKING
 
 import typer
@@ -22,7 +21,12 @@ def doctor(
     quiet: options.QuietOption = False,
 ) -> None:
     """Find out what is wrong: the root cause first, with its evidence, what it broke and what mends it."""
-    snapshot = recorded(recording, quiet=quiet) if recording else asked(inventory, ask_password=become, quiet=quiet)
+    from gpustack.cli import wiring
+
+    if recording:
+        snapshot = wiring.recorded(recording, quiet=quiet)
+    else:
+        snapshot = asked(inventory, ask_password=become, quiet=quiet)
     from gpustack.doctor.diagnose import diagnose
     from gpustack.report import show
 
@@ -41,13 +45,3 @@ def asked(inventory: "Path | None", *, ask_password: bool, quiet: bool) -> "Snap
     from gpustack.doctor.diagnose import questions
 
     return gather(hosts, questions(), report=report)
-
-
-def recorded(path: "Path", *, quiet: bool) -> "Snapshot":
-    """Raises UsageError for what is no recording."""
-    from gpustack.ask.recording import read
-
-    snapshot = read(path)
-    if not quiet:
-        sys.stderr.write(f"recording {path} of {snapshot.taken:%Y-%m-%d %H:%M UTC}: {snapshot.inventory.said}\n")
-    return snapshot

@@ -111,6 +111,16 @@ def asked(
     return snapshot
 
 
+def recorded(path: Path, *, quiet: bool) -> "Snapshot":
+    """Raises UsageError for what is no recording."""
+    from gpustack.ask.recording import read
+
+    snapshot = read(path)
+    if not quiet:
+        sys.stderr.write(f"recording {path} of {snapshot.taken:%Y-%m-%d %H:%M UTC}: {snapshot.inventory.said}\n")
+    return snapshot
+
+
 def planned(
     option: Path | None,
     recording: Path | None,
@@ -125,13 +135,7 @@ def planned(
     from gpustack.rollout.plan import plan
 
     if recording:
-        from gpustack.ask.recording import read
-
-        snapshot = read(recording)
-        if not quiet:
-            sys.stderr.write(
-                f"recording {recording} of {snapshot.taken:%Y-%m-%d %H:%M UTC}: {snapshot.inventory.said}\n"
-            )
+        snapshot = recorded(recording, quiet=quiet)
         hosts = chosen_hosts(snapshot.inventory, limit)
     else:
         inventory = opened(option, ask_password=ask_password, quiet=quiet)

@@ -50,17 +50,19 @@ class VersionSet:
 @cache
 def dcgm_fields() -> frozenset[str]:
     """Names of all known fields of DCGM's, legacy and canonical."""
-    lines = (VERSIONS / "dcgm-fields.csv").read_text().splitlines()
-    rows = [line.split(",") for line in lines if line and not line.startswith("#")]
-    return frozenset(name for row in rows[1:] for name in (row[0], row[4]) if name)
+    return frozenset(name for row in rows("dcgm-fields.csv") for name in (row[0], row[4]) if name)
 
 
 @cache
 def xid_severities() -> dict[int, str]:
     """`info`, `warning`, `critical` or `unknown`, by the code of an Xid."""
-    lines = (VERSIONS / "xid.csv").read_text().splitlines()
-    rows = [line.split(",") for line in lines if line and not line.startswith("#")]
-    return {int(row[0]): row[-1] for row in rows[1:]}
+    return {int(row[0]): row[-1] for row in rows("xid.csv")}
+
+
+def rows(name: str) -> list[list[str]]:
+    """Of a table beside the version sets, without its head."""
+    lines = (VERSIONS / name).read_text().splitlines()
+    return [line.split(",") for line in lines if line and not line.startswith("#")][1:]
 
 
 @cache

@@ -10,7 +10,7 @@ from gpustack.doctor.entry import Fault
 from gpustack.doctor.finding import Diagnosis, Drift, Finding, Judged, Unexplained
 from gpustack.doctor.graph import graph
 from gpustack.report.doctor_words import because, cut, first, heading, here, missing, refusals, said, titles, tree
-from gpustack.report.findings import say, witness, wrapped
+from gpustack.report.findings import say, typed, witness, wrapped
 from gpustack.report.words import Clean, cleaner, command, count, places
 
 INDENT = 13
@@ -57,7 +57,7 @@ def finding(console: Console, found: Finding, clean: Clean, inventory: Inventory
 
 def remedy(console: Console, fault: Fault, inventory: Inventory, clean: Clean) -> None:
     part(console, f"fix ({fault.auto})", f"{fault.fix.do} ({fault.why})")
-    typed(console, [clean(here(line, inventory)) for line in fault.fix.commands])
+    typed(console, "\n".join(clean(here(line, inventory)) for line in fault.fix.commands), INDENT)
 
 
 def rests(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: bool) -> None:
@@ -73,7 +73,8 @@ def rests(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: 
                 witness(console, seen, clean)
             else:
                 told = some[0].told
-                typed(console, said(seen, clean, told.found if told else "", console.width - INDENT), "dim")
+                shown = said(seen, clean, told.found if told else "", console.width - INDENT)
+                typed(console, "\n".join(shown), INDENT, "dim")
 
 
 def ruled_out(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: bool) -> None:
@@ -87,7 +88,7 @@ def broke(console: Console, found: Finding, *, verbose: bool) -> None:
         return
     if verbose and found.chain:
         part(console, "breaks", "")
-        typed(console, [cut(line, console.width - 4) for line in tree(found.chain)], "", 4)
+        typed(console, "\n".join(cut(line, console.width - 4) for line in tree(found.chain)), 4, "")
     else:
         part(console, "breaks", first(titles(found.breaks), SHOWN, ", -v"))
     if found.caused:
@@ -125,9 +126,9 @@ def closing(console: Console, found: Diagnosis, clean: Clean) -> None:
     parts += [f"{count(len(found.drift), 'difference')} from the spec"] if found.drift else []
     say(console, ", ".join(parts) or "no root cause found", "bold")
     if found.roots:
-        typed(console, [f"after the fix: {clean(command('doctor', inventory))}"], "cyan", 0)
+        typed(console, f"after the fix: {clean(command('doctor', inventory))}", 0)
     elif found.drift:
-        typed(console, [f"next: {clean(command('plan', inventory))}"], "cyan", 0)
+        typed(console, f"next: {clean(command('plan', inventory))}", 0)
 
 
 def head(console: Console, kind: str, id: str, wheres: Sequence[str], how: str, style: str) -> None:
@@ -147,8 +148,3 @@ def part(console: Console, name: str, text: str, style: str = "") -> None:
         row = Text.assemble(label, (line, style))
         row.rstrip()
         console.print(row, soft_wrap=True)
-
-
-def typed(console: Console, commands: Sequence[str], style: str = "cyan", indent: int = INDENT) -> None:
-    for line in commands:
-        console.print(Text(f"{'':{indent}}{line}", style=style), soft_wrap=True)

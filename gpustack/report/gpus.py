@@ -40,17 +40,14 @@ def counted(found: Plan) -> Gpus | None:
 
 
 def refused(here: View) -> tuple[Pod, ...]:
-    """None where that cannot be told: the checks of the same API say so."""
+    """Empty also where that cannot be told: the checks of the same API say so."""
     with suppress(FactUnavailable):
         return here[STRANDED]
     return ()
 
 
-def told(found: Plan) -> str:
-    """In one line; empty where there is nothing to tell."""
-    gpus = counted(found)
-    if gpus is None:
-        return ""
+def told(gpus: Gpus) -> str:
+    """In one line."""
     can = "allocatable cannot be told" if gpus.allocatable is None else f"{gpus.allocatable} allocatable"
     return f"{count(gpus.expected, 'GPU')} on {count(gpus.hosts, 'host')}, {can}"
 

@@ -68,10 +68,11 @@ def outcome(console: Console, done: Outcome, *, verbose: bool = False, evidence:
 
 
 def devices(console: Console, found: Plan, style: str = "") -> None:
-    if text := told(found):
-        say(console, text, style)
     gpus = counted(found)
-    if gpus and gpus.stranded:
+    if gpus is None:
+        return
+    say(console, told(gpus), style)
+    if gpus.stranded:
         clean = cleaner(found.inventory)
         what = f"{count(len(gpus.stranded), 'pod')} that got no GPU (UnexpectedAdmissionError), Failed until deleted:"
         say(console, what, style)

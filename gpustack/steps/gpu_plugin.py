@@ -78,7 +78,7 @@ def labelled(here: View) -> list[str]:
 def deserted(here: View) -> list[str]:
     """The label goes from nodes of hosts that say they have no GPU: a plugin there could not start."""
     nodes = {node.machine_id: node for node in here[GPU_NODES]}
-    found: list[str] = []
+    found = []
     for host in here.hosts:
         there = here.on(host.name)
         if there.reached and there.told(GPU_DEVICES) and not there[GPU_DEVICES] and there.told(IDENTITY):

@@ -28,6 +28,7 @@ from gpustack.probes.monitoring import ALERTMANAGERS, DEFINITIONS, GROUP, PROMET
 from gpustack.probes.network import LISTENERS
 from gpustack.probes.workloads import MONITORING_DAEMON_SETS, MONITORING_DEPLOYMENTS
 from gpustack.steps.control_plane import control_planes
+from gpustack.steps.kubernetes_versions import numbers
 from gpustack.steps.monitoring_receiver import NOBODY, RECEIVER
 from gpustack.steps.monitoring_values import CONTROL_PLANE, release
 from gpustack.steps.release import compared, in_cluster
@@ -80,11 +81,6 @@ def definitions(here: View) -> Mismatch | None:
     versions = {minor(found[f"{kind}.{GROUP}"]) or "no version" for kind in KINDS}
     older = any(numbers(one) < numbers(wanted) for one in versions)
     return expect(what, wanted, said(versions), fault="mon-crd-stale" if older else "")
-
-
-def numbers(version: str) -> list[int]:
-    """Of `0.93`; none are older than all."""
-    return [int(part) for part in version.split(".") if part.isdecimal()]
 
 
 def chart(here: View) -> Mismatch | None:

@@ -35,18 +35,7 @@ def paired(count: int, seed: int) -> list[Case]:
 
 
 def compatible(one: Injector, other: Injector) -> bool:
-    return not related(one.fault, other.fault) and not related(other.fault, one.fault) and one.fault != other.fault
-
-
-def related(cause: str, effect: str) -> bool:
-    """Whether the graph leads from one to the other."""
-    seen, ahead = {cause}, [cause]
-    while ahead:
-        for edge in graph().below[ahead.pop()]:
-            if edge.effect not in seen:
-                seen.add(edge.effect)
-                ahead.append(edge.effect)
-    return effect in seen
+    return other.fault not in {one.fault, *graph().descendants(one.fault), *graph().ancestors(one.fault)}
 
 
 def all_of(pairs: int, seed: int) -> list[Case]:
