@@ -27,7 +27,8 @@ ALIVE = "-o ServerAliveInterval=10 -o ServerAliveCountMax=4"
 
 @dataclass
 class Tally:
-    """What the runner's events say, while they come. `diffs` are (host, task, Ansible's diff)."""
+    """What the runner's events say, while they come. `diffs` are (host, task, Ansible's diff), `hidden` the tasks of a
+    host that log nothing."""
 
     report: Reporter
     step: str
@@ -35,6 +36,7 @@ class Tally:
     failures: list[TaskFailure] = field(default_factory=list)
     ok: set[str] = field(default_factory=set)
     diffs: list[tuple[str, str, Any]] = field(default_factory=list)
+    hidden: dict[str, list[str]] = field(default_factory=dict)
 
     def hear(self, event: dict[str, Any]) -> bool:
         """Returns True, so that the runner keeps the event in its own folder too (which is removed)."""
@@ -49,16 +51,25 @@ class Tally:
             if data.get("res", {}).get("changed"):
                 self.changed[host] = self.changed.get(host, 0) + 1
                 self.report(Event("changed", host, task, float(data.get("duration") or 0)))
+            elif "censored" in data.get("res", {}):
+                self.hidden.setdefault(host, []).append(task)
         elif kind == "runner_retry":
             self.report(Event("waiting", self.step, f"{host}: {said(data)}"))
         elif kind == "playbook_on_stats":
-            # Of a task that logs nothing the runner does not even tell that it changed something.
+            for host, count in data.get("changed", {}).items():
+                self.untold(host, count - self.changed.get(host, 0))
             self.changed |= {host: count for host, count in data.get("changed", {}).items() if count}
         elif kind in ("runner_on_failed", "runner_on_unreachable") and not data.get("ignore_errors"):
             failure = TaskFailure(host, task, data.get("task_path", ""), message(data), kind.endswith("unreachable"))
             self.failures.append(failure)
             self.report(Event("failed", host, f"{task}: {failure.message}"))
         return True
+
+    def untold(self, host: str, count: int) -> None:
+        """Of a task that logs nothing the runner does not even tell that it changed something: only the sum says so."""
+        tasks = self.hidden.get(host, [])
+        for task in tasks if len(tasks) == count else [f"one of: {', '.join(tasks)}"] * count:
+            self.report(Event("changed", host, task))
 
 
 def said(data: dict[str, Any]) -> str:

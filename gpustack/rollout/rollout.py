@@ -20,8 +20,8 @@ from gpustack.steps.step import Step
 PAUSE = 1.0
 # Seconds for what only a person mends: it may be how something looks for a moment after what was restarted, not longer.
 PATIENCE = 45.0
-# And for what passes by itself, when all steps are through.
-LAST = 60.0
+# And for what passes by itself: before its step is played all the same, and when all steps are through.
+FIRST, LAST = 60.0, 60.0
 
 Gather = Callable[[Sequence[Probe[Any]], Sequence[str]], Snapshot]
 """Asks probes of hosts (all when empty)."""
@@ -108,7 +108,7 @@ class Rollout:
     def fresh(self, step: Step, snapshot: Snapshot) -> Snapshot:
         """What was asked before the last play is asked again. What cannot be told, would be refused or is passing may
         only not be back yet after what an earlier step restarted: it gets the step's time to settle, and less where
-        all of it is for a person."""
+        all of it is for a person, or where a play would do no harm."""
         if not self.played:
             return snapshot
         patience = Patience()
@@ -116,14 +116,16 @@ class Rollout:
             snapshot = self.ask(snapshot, step.probes)
         until, started = time.monotonic() + step.settle, time.monotonic()
         while time.monotonic() < until and not self.cancelled():
+            waited = time.monotonic() - started
+            may_pass = waited < FIRST and not self.force
             open_ones = [
                 found
                 for found in self.states(step, snapshot)
-                if self.undecided(found) or (self.passing(found) and not self.force)
+                if self.undecided(found) or (may_pass and self.passing(found))
             ]
             if not open_ones or patience.over(open_ones):
                 break
-            self.report(Event("waiting", step.id, said(open_ones[0]), time.monotonic() - started))
+            self.report(Event("waiting", step.id, said(open_ones[0]), waited))
             time.sleep(PAUSE)
             snapshot = self.ask(snapshot, step.probes)
         return snapshot

@@ -65,13 +65,20 @@ def test_the_operators_own_settings_stay(cfg: Path, tmp_path: Path) -> None:
     assert not {"ANSIBLE_REMOTE_TEMP", "ANSIBLE_SSH_RETRIES"} & set(told)
 
 
-def test_a_change_that_nothing_is_told_about_counts() -> None:
+@pytest.mark.parametrize(
+    ("hidden", "sum_", "told"), [(["t"], 2, ["t"]), (["t", "u"], 2, ["one of: t, u"]), (["t"], 1, [])]
+)
+def test_a_change_that_nothing_is_told_about_counts(hidden: list[str], sum_: int, told: list[str]) -> None:
     """Of a task with no_log the runner says neither its result nor whether it changed something."""
-    tally = Tally(lambda event: None, "prereqs")
-    tally.hear({"event": "runner_on_ok", "event_data": {"host": "h1", "task": "t", "res": {"censored": "hidden"}}})
-    assert tally.changed == {}
-    tally.hear({"event": "playbook_on_stats", "event_data": {"changed": {"h1": 2}, "ok": {"h1": 3, "h2": 3}}})
-    assert tally.changed == {"h1": 2}
+    heard: list[Event] = []
+    tally = Tally(heard.append, "prereqs")
+    for task in hidden:
+        tally.hear({"event": "runner_on_ok", "event_data": {"host": "h1", "task": task, "res": {"censored": "hidden"}}})
+    tally.hear({"event": "runner_on_ok", "event_data": {"host": "h1", "task": "open", "res": {"changed": True}}})
+    assert tally.changed == {"h1": 1}
+    tally.hear({"event": "playbook_on_stats", "event_data": {"changed": {"h1": sum_, "h2": 0}, "ok": {"h1": 3}}})
+    assert tally.changed == {"h1": sum_}
+    assert [event.what for event in heard if event.kind == "changed"] == ["open", *told]
 
 
 def test_a_failure_that_is_kept_secret_says_so() -> None:

@@ -185,11 +185,11 @@ def test_what_passes_by_itself_is_played_when_nothing_was_restarted() -> None:
     assert [name for name, _ in world.plays] == ["b"]
 
 
-@pytest.mark.parametrize(("cure", "waited"), [("operator", 6), ("install", 400)])
+@pytest.mark.parametrize(("cure", "waited"), [("operator", 6), ("install", 60)])
 def test_what_only_a_person_mends_is_not_waited_for_to_the_end(
     monkeypatch: pytest.MonkeyPatch, cure: Cure, waited: int
 ) -> None:
-    """What may come right by itself has all of its time."""
+    """What may come right by itself has a while before it is played."""
     clock = [0.0]
     monkeypatch.setattr(time, "sleep", lambda _: clock.__setitem__(0, clock[0] + 1))
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
@@ -216,3 +216,23 @@ def test_what_passes_is_waited_for_once_more_at_the_end(monkeypatch: pytest.Monk
     outcome = Rollout(INVENTORY, (first, moving), gather, world.play, silent).run(before)
     assert outcome.verification.plan.converged
     assert next(looks, None) is None
+
+
+def test_what_passes_and_does_not_is_played_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for all of a step's time before a play that does no harm."""
+    clock = [0.0]
+    monkeypatch.setattr(time, "sleep", lambda _: clock.__setitem__(0, clock[0] + 1))
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(module, "FIRST", 20.0)
+    world = World({})
+    played: list[float] = []
+
+    def play(step: Step, hosts: Sequence[str], snapshot: Snapshot) -> Played:
+        played.append(clock[0])
+        return world.play(step, hosts, snapshot)
+
+    late = replace(step("b", passing=True), settle=400)
+    before = plan(world.gather([*A.probes, *late.probes], ()), (A, late))
+    outcome = Rollout(INVENTORY, (A, late), world.gather, play, silent).run(before)
+    assert outcome.verification.plan.converged
+    assert played == [0.0, 20.0]
