@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def doctor(
     inventory: options.InventoryOption = None,
     recording: options.FromOption = None,
-    output: options.OutputOption = options.Output.HUMAN,
+    output: options.DoctorOutputOption = options.DoctorOutput.HUMAN,
     verbose: options.VerboseOption = False,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,

@@ -1,4 +1,4 @@
-"""A result to stdout, in the form asked for: `human`, `json` or `junit`."""
+"""A result to stdout, in the form asked for: `human`, `json`, `junit`, and `html` of a diagnosis."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -108,6 +108,10 @@ def diagnosis(found: Diagnosis, output: str, *, verbose: bool = False) -> None:
         from gpustack.report import doctor as human
 
         return human.diagnosis(console(), found, verbose=verbose)
+    if output == "html":
+        from gpustack.report import doctor_html
+
+        return put(doctor_html.text(found, verbose=verbose))
     from gpustack.report import doctor_json, doctor_junit
 
     return put(doctor_json.text(found, verbose=verbose) if output == "json" else doctor_junit.text(found))
