@@ -17,6 +17,8 @@ from gpustack.errors import LabError
 
 Where = Literal["worker", "control-plane", "every"]
 PARTS = ("break", "heal", "shows")
+# Beside the injectors' files: what is not broken, and why; and what looks like a fault and is none.
+OTHERS = ("uncarried", "decoys")
 KEYS = {"fault", "way", "where", "does", "gpu", "plane", "alone", *PARTS}
 
 
@@ -66,8 +68,15 @@ def injector(entry: Mapping[str, Any]) -> Injector:
 @cache
 def injectors() -> Mapping[str, Injector]:
     """By name, in the order of layers and files."""
-    found = [one for path in sorted(Path(__file__).parent.glob("*.yaml")) for one in read(path)]
-    return {one.name: one for one in found}
+    paths = sorted(path for path in Path(__file__).parent.glob("*.yaml") if path.stem not in OTHERS)
+    return {one.name: one for path in paths for one in read(path)}
+
+
+@cache
+def uncarried() -> Mapping[str, Mapping[str, str]]:
+    """By layer, by fault: why no injector makes it though the catalogue calls it real or sim."""
+    said: Mapping[str, Mapping[str, str]] = shipped_yaml(Path(__file__).parent / "uncarried.yaml")
+    return said
 
 
 def find(name: str) -> Injector:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from gpustack.doctor.catalogue import LAYERS
 from gpustack.doctor.graph import graph
 from gpustack.errors import LabError
 from gpustack.lab import Lab
 from gpustack.lab.faults import broken, inject
-from gpustack.lab.faults.entries import find, injectors
+from gpustack.lab.faults.entries import find, injectors, uncarried
 from tests.unit.lab.records import record
 
 FAULT, SECOND = "host-ip-forward-off/live", "containerd-not-running"
@@ -50,6 +51,18 @@ def test_each_is_of_the_catalogue_and_can_be_undone() -> None:
         assert any("heal" in part for part in (one.host, one.plane, one.gpu)), one.name
         assert one.does[0].islower(), one.name
         assert not one.does.endswith("."), one.name
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_each_fault_can_be_made_or_has_a_reason(layer: str) -> None:
+    there = {id for id, fault in graph().faults.items() if fault.layer == layer}
+    able = {id for id in there if graph().faults[id].fidelity in {"real", "sim"}}
+    made = {one.fault for one in injectors().values()} & there
+    reasons = uncarried()[layer]
+    assert sorted(made & set(reasons)) == []
+    assert sorted(able - made - set(reasons)) == []
+    assert sorted(set(reasons) - able) == []
+    assert all(reason.strip() for reason in reasons.values())
 
 
 def test_it_is_made_on_a_worker_waited_for_and_undone(made: Fake) -> None:
