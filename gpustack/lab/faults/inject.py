@@ -1,21 +1,19 @@
 """Gives a lab a fault, and takes it away."""
 
+import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 from gpustack.errors import LabError
 from gpustack.events import Event
 from gpustack.lab.faults import broken
 from gpustack.lab.faults.broken import Broken
-from gpustack.lab.faults.entries import Injector, find
+from gpustack.lab.faults.entries import Injector, decoys, find
 from gpustack.lab.lab import Lab
 
 LIMIT = 300.0
 PLANE = "host1"
-# Fails at the first command that fails; await tries for a while.
-PRELUDE = r"""set -eu
-export KUBECONFIG=/etc/kubernetes/admin.conf LC_ALL=C
-await() { for n in $(seq 120); do ! "$@" >/dev/null 2>&1 || return 0; sleep 1; done; echo "never: $*" >&2; exit 1; }
-"""
+PRELUDE = Path(__file__).with_name("prelude.sh")
 
 
 def give(made: Lab, name: str, host: str = "", *, wait: bool = True) -> list[Broken]:
@@ -33,6 +31,13 @@ def give(made: Lab, name: str, host: str = "", *, wait: bool = True) -> list[Bro
     for one in new if wait else ():
         part(made, what, "shows", one.host)
     return new
+
+
+def disguise(made: Lab) -> list[Broken]:
+    """Gives every host what looks like a fault and is none, as far as it has that not yet. Raises LabError for a script
+    that fails."""
+    there = {one.injector for one in broken.read(made.record)}
+    return [one for name in decoys() if name not in there for one in give(made, name)]
 
 
 def heal(made: Lab, name: str = "") -> list[Broken]:
@@ -69,8 +74,12 @@ def part(made: Lab, what: Injector, which: str, host: str) -> None:
 def run(made: Lab, what: Injector, where: str, script: str, *, node: str) -> None:
     hosts = {one.name: one.address for one in made.hosts}
     known = [f"NODE={node} ADDRESS={hosts[node]} PLANE={hosts[PLANE]} HOSTS='{' '.join(hosts.values())}'"]
-    whole = PRELUDE + "\n".join([*known, "export NODE ADDRESS PLANE HOSTS", script, ""])
-    done = made.exec(where, ["sudo", "sh", "-s"], text=whole, limit=LIMIT)
+    whole = "\n".join([PRELUDE.read_text(), *known, "export NODE ADDRESS PLANE HOSTS", script, ""])
+    try:
+        done = made.exec(where, ["sudo", "sh", "-s"], text=whole, limit=LIMIT)
+    except subprocess.TimeoutExpired as error:
+        message, why = f"{what.name} was not done on {where}.", f"It did not end in {error.timeout:.0f} s."
+        raise LabError("lab-fault-failed", message, why, "gpustack lab heal") from error
     if done.returncode:
         said = (done.stderr or done.stdout).strip()[-600:]
         message = f"{what.name} could not be done on {where} (exit status {done.returncode})."
