@@ -18,14 +18,14 @@ from gpustack.errors import LabError
 Where = Literal["worker", "control-plane", "every"]
 PARTS = ("break", "heal", "shows")
 # Beside the injectors' files: what is not broken, and why; and what looks like a fault and is none.
-OTHERS = ("uncarried", "decoys")
-KEYS = {"fault", "way", "where", "does", "gpu", "plane", "alone", *PARTS}
+OTHERS = ("uncarried", "decoys", "healthy")
+KEYS = {"fault", "way", "where", "does", "gpu", "plane", "alone", "one_host", *PARTS}
 
 
 @dataclass(frozen=True)
 class Injector:
     """`host`, `plane`: scripts by part (break, heal, shows). `gpu`: words by part. `alone`: not to be made beside
-    another fault, as it takes the whole cluster with it."""
+    another fault, as it takes the whole cluster with it. `one_host`: it is a fault only where there is but one."""
 
     fault: str
     way: str
@@ -35,6 +35,7 @@ class Injector:
     plane: Mapping[str, str] = field(default_factory=dict)
     gpu: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     alone: bool = False
+    one_host: bool = False
 
     @property
     def name(self) -> str:
@@ -62,6 +63,7 @@ def injector(entry: Mapping[str, Any]) -> Injector:
         entry.get("plane", {}),
         {part: tuple(words) for part, words in entry.get("gpu", {}).items()},
         entry.get("alone", False),
+        entry.get("one_host", False),
     )
 
 
@@ -70,6 +72,12 @@ def injectors() -> Mapping[str, Injector]:
     """By name, in the order of layers and files."""
     paths = sorted(path for path in Path(__file__).parent.glob("*.yaml") if path.stem not in OTHERS)
     return {one.name: one for path in paths for one in read(path)}
+
+
+@cache
+def variants() -> Mapping[str, Injector]:
+    """Changes that are none of doctor's business, by name: `healthy/NAME`. Given and taken away as faults are."""
+    return {one.name: one for one in read(Path(__file__).parent / "healthy.yaml")}
 
 
 @cache
@@ -82,7 +90,7 @@ def uncarried() -> Mapping[str, Mapping[str, str]]:
 def find(name: str) -> Injector:
     """By FAULT or FAULT/WAY; a fault of several ways is made in the first. Raises LabError, which names those that are
     alike."""
-    there = injectors()
+    there = {**injectors(), **variants()}
     if name in there:
         return there[name]
     if ways := [one for one in there.values() if one.fault == name]:

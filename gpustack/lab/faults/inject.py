@@ -7,15 +7,11 @@ from gpustack.events import Event
 from gpustack.lab.faults import broken
 from gpustack.lab.faults.broken import Broken
 from gpustack.lab.faults.entries import Injector, find
+from gpustack.lab.faults.functions import ON_HOSTS, ON_PLANE
 from gpustack.lab.lab import Lab
 
 LIMIT = 300.0
 PLANE = "host1"
-# Fails at the first command that fails; await tries for a while.
-PRELUDE = r"""set -eu
-export KUBECONFIG=/etc/kubernetes/admin.conf LC_ALL=C
-await() { for n in $(seq 120); do ! "$@" >/dev/null 2>&1 || return 0; sleep 1; done; echo "never: $*" >&2; exit 1; }
-"""
 
 
 def give(made: Lab, name: str, host: str = "", *, wait: bool = True) -> list[Broken]:
@@ -69,7 +65,7 @@ def part(made: Lab, what: Injector, which: str, host: str) -> None:
 def run(made: Lab, what: Injector, where: str, script: str, *, node: str) -> None:
     hosts = {one.name: one.address for one in made.hosts}
     known = [f"NODE={node} ADDRESS={hosts[node]} PLANE={hosts[PLANE]} HOSTS='{' '.join(hosts.values())}'"]
-    whole = PRELUDE + "\n".join([*known, "export NODE ADDRESS PLANE HOSTS", script, ""])
+    whole = ON_HOSTS + ON_PLANE + "\n".join([*known, "export NODE ADDRESS PLANE HOSTS", script, ""])
     done = made.exec(where, ["sudo", "sh", "-s"], text=whole, limit=LIMIT)
     if done.returncode:
         said = (done.stderr or done.stdout).strip()[-600:]
