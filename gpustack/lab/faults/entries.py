@@ -1,9 +1,10 @@
-"""The faults that a lab can be given, read from the files beside this one, one for each layer.
+"""The faults that a lab can be given, read from the files beside this one, one for each layer or part of it.
 
 Of an entry, `fault` is the id of the doctor's catalogue, `way` tells two ways of one fault apart, `where` is worker,
 control-plane or every, `does` says what is done. `break`, `heal` and `shows` are scripts of sh, run there as root;
 `plane` holds the same for the control plane, run after those. `shows` ends well when the symptom is there. `gpu` are
-words for the host's first simulated GPU.
+words for the host's first simulated GPU. What scripts may call is in prelude.sh. With `decoy`, a name, in place of
+`fault` it is something harmless that looks like a fault, for every host.
 """
 
 from collections.abc import Mapping
@@ -19,13 +20,15 @@ Where = Literal["worker", "control-plane", "every"]
 PARTS = ("break", "heal", "shows")
 # Beside the injectors' files: what is not broken, and why; and what looks like a fault and is none.
 OTHERS = ("uncarried", "decoys", "healthy")
-KEYS = {"fault", "way", "where", "does", "gpu", "plane", "alone", "one_host", *PARTS}
+DECOY = "decoy"
+KEYS = {"fault", DECOY, "way", "where", "does", "gpu", "plane", "alone", "one_host", *PARTS}
 
 
 @dataclass(frozen=True)
 class Injector:
     """`host`, `plane`: scripts by part (break, heal, shows). `gpu`: words by part. `alone`: not to be made beside
-    another fault, as it takes the whole cluster with it. `one_host`: it is a fault only where there is but one."""
+    another fault, as it takes the whole cluster with it, or hides what else is wrong with its host. `one_host`: it is
+    a fault only where there is but one. A decoy is a way of the fault `decoy`."""
 
     fault: str
     way: str
@@ -54,10 +57,11 @@ def read(path: Path) -> list[Injector]:
 
 
 def injector(entry: Mapping[str, Any]) -> Injector:
+    decoy = entry.get(DECOY, "")
     return Injector(
-        entry["fault"],
-        entry.get("way", ""),
-        entry.get("where", "worker"),
+        DECOY if decoy else entry["fault"],
+        decoy or entry.get("way", ""),
+        entry.get("where", "every" if decoy else "worker"),
         entry["does"],
         {part: entry[part] for part in PARTS if part in entry},
         entry.get("plane", {}),
@@ -81,6 +85,12 @@ def variants() -> Mapping[str, Injector]:
 
 
 @cache
+def decoys() -> Mapping[str, Injector]:
+    """By name, decoy/WHAT."""
+    return {one.name: one for one in read(Path(__file__).parent / "decoys.yaml")}
+
+
+@cache
 def uncarried() -> Mapping[str, Mapping[str, str]]:
     """By layer, by fault: why no injector makes it though the catalogue calls it real or sim."""
     said: Mapping[str, Mapping[str, str]] = shipped_yaml(Path(__file__).parent / "uncarried.yaml")
@@ -90,10 +100,10 @@ def uncarried() -> Mapping[str, Mapping[str, str]]:
 def find(name: str) -> Injector:
     """By FAULT or FAULT/WAY; a fault of several ways is made in the first. Raises LabError, which names those that are
     alike."""
-    there = {**injectors(), **variants()}
+    there = {**injectors(), **decoys(), **variants()}
     if name in there:
         return there[name]
-    if ways := [one for one in there.values() if one.fault == name]:
+    if ways := [one for one in injectors().values() if one.fault == name]:
         return ways[0]
     from difflib import get_close_matches
 

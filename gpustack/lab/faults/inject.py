@@ -1,17 +1,19 @@
 """Gives a lab a fault, and takes it away."""
 
+import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 from gpustack.errors import LabError
 from gpustack.events import Event
 from gpustack.lab.faults import broken
 from gpustack.lab.faults.broken import Broken
-from gpustack.lab.faults.entries import Injector, find
-from gpustack.lab.faults.functions import ON_HOSTS, ON_PLANE
+from gpustack.lab.faults.entries import Injector, decoys, find
 from gpustack.lab.lab import Lab
 
 LIMIT = 300.0
 PLANE = "host1"
+FUNCTIONS = ("prelude.sh", "cluster.sh")
 
 
 def give(made: Lab, name: str, host: str = "", *, wait: bool = True) -> list[Broken]:
@@ -29,6 +31,13 @@ def give(made: Lab, name: str, host: str = "", *, wait: bool = True) -> list[Bro
     for one in new if wait else ():
         part(made, what, "shows", one.host)
     return new
+
+
+def disguise(made: Lab) -> list[Broken]:
+    """Gives every host what looks like a fault and is none, as far as it has that not yet. Raises LabError for a script
+    that fails."""
+    there = {one.injector for one in broken.read(made.record)}
+    return [one for name in decoys() if name not in there for one in give(made, name)]
 
 
 def heal(made: Lab, name: str = "") -> list[Broken]:
@@ -62,11 +71,20 @@ def part(made: Lab, what: Injector, which: str, host: str) -> None:
             run(made, what, where, script, node=host)
 
 
+def functions() -> str:
+    """Those of sh that scripts may call."""
+    return "\n".join(Path(__file__).with_name(name).read_text() for name in FUNCTIONS)
+
+
 def run(made: Lab, what: Injector, where: str, script: str, *, node: str) -> None:
     hosts = {one.name: one.address for one in made.hosts}
     known = [f"NODE={node} ADDRESS={hosts[node]} PLANE={hosts[PLANE]} HOSTS='{' '.join(hosts.values())}'"]
-    whole = ON_HOSTS + ON_PLANE + "\n".join([*known, "export NODE ADDRESS PLANE HOSTS", script, ""])
-    done = made.exec(where, ["sudo", "sh", "-s"], text=whole, limit=LIMIT)
+    whole = "\n".join([functions(), *known, "export NODE ADDRESS PLANE HOSTS", script, ""])
+    try:
+        done = made.exec(where, ["sudo", "sh", "-s"], text=whole, limit=LIMIT)
+    except subprocess.TimeoutExpired as error:
+        message, why = f"{what.name} was not done on {where}.", f"It did not end in {error.timeout:.0f} s."
+        raise LabError("lab-fault-failed", message, why, "gpustack lab heal") from error
     if done.returncode:
         said = (done.stderr or done.stdout).strip()[-600:]
         message = f"{what.name} could not be done on {where} (exit status {done.returncode})."

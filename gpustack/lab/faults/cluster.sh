@@ -1,10 +1,5 @@
-"""What the scripts of injectors may call: functions of sh, for hosts and for kubectl on the control plane."""
-
-# Fails at the first command that fails; await tries for a while.
-ON_HOSTS = r"""set -eu
-export KUBECONFIG=/etc/kubernetes/admin.conf LC_ALL=C
-await() { for n in $(seq 120); do ! "$@" >/dev/null 2>&1 || return 0; sleep 1; done; echo "never: $*" >&2; exit 1; }
-not() { ! "$@"; }
+#!/bin/sh
+# What more the scripts of injectors may call: for drivers on hosts, and for kubectl on the control plane.
 # A host without a driver, and with it again.
 undriven() {
   mkdir -p /run/driver
@@ -29,10 +24,11 @@ driven() {
   modprobe nvidia
   rm -r /run/driver
 }
-"""
-# For kubectl, on the control plane. `keep` writes an object down as it is, `back` makes it so again; `exporter` has the
-# GPU exporter of the node run a script in its own place.
-ON_PLANE = r"""gpus() { kubectl -n gpu-operator "$@"; }
+
+# `keep` writes an object down as it is, `back` makes it so again; `exporter` has the GPU exporter of the node run a
+# script in its own place.
+not() { ! "$@"; }
+gpus() { kubectl -n gpu-operator "$@"; }
 monitoring() { kubectl -n monitoring "$@"; }
 prometheus() {
   kubectl get --raw "/api/v1/namespaces/monitoring/services/http:monitoring-prometheus:http-web/proxy/api/v1/$1"
@@ -46,7 +42,7 @@ policy() { [ "$(kubectl get clusterpolicy cluster-policy -o 'jsonpath={.status.s
 adjust() { kubectl patch clusterpolicy cluster-policy --type=json --patch "$1" >/dev/null; }
 anew() { gpus delete pod -l "app=$1" --field-selector "spec.nodeName=$NODE" >/dev/null; }
 of_node() { gpus get pods -l "app=$1" --field-selector "spec.nodeName=$NODE" "$@"; }
-ready() {
+pod_ready() {
   gpus get pods -l "app=$1" --field-selector "spec.nodeName=$NODE" -o \
     'jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}' | grep -qx True
 }
@@ -162,7 +158,8 @@ drivers_on() {
   image=$(image)
   name=${image##*/}
   printf '[{"op": "replace", "path": "/spec/driver/enabled", "value": true},
-    {"op": "add", "path": "/spec/driver/manager", "value": {"repository": "%s", "image": "%s", "version": "%s"}}]' "${image%/*}" "${name%:*}" "${name#*:}"
+    {"op": "add", "path": "/spec/driver/manager", "value": {"repository": "%s", "image": "%s", "version": "%s"}}]' \
+    "${image%/*}" "${name%:*}" "${name#*:}"
 }
 revisions() { kubectl -n "$1" get secret -l "owner=helm,name=$2" -o name; }
 only_revisions() {
@@ -244,6 +241,5 @@ END
 healthy_exporter() {
   back -n gpu-operator daemonset nvidia-dcgm-exporter
   anew nvidia-dcgm-exporter
-  await ready nvidia-dcgm-exporter
+  await pod_ready nvidia-dcgm-exporter
 }
-"""
