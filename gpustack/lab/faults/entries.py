@@ -19,16 +19,16 @@ from gpustack.errors import LabError
 Where = Literal["worker", "control-plane", "every"]
 PARTS = ("break", "heal", "shows")
 # Beside the injectors' files: what is not broken, and why; and what looks like a fault and is none.
-OTHERS = ("uncarried", "decoys")
+OTHERS = ("uncarried", "decoys", "healthy")
 DECOY = "decoy"
-KEYS = {"fault", DECOY, "way", "where", "does", "gpu", "plane", "alone", *PARTS}
+KEYS = {"fault", DECOY, "way", "where", "does", "gpu", "plane", "alone", "one_host", *PARTS}
 
 
 @dataclass(frozen=True)
 class Injector:
     """`host`, `plane`: scripts by part (break, heal, shows). `gpu`: words by part. `alone`: not to be made beside
-    another fault, as it takes the whole cluster with it, or hides what else is wrong with its host. A decoy is a way of
-    the fault `decoy`."""
+    another fault, as it takes the whole cluster with it, or hides what else is wrong with its host. `one_host`: it is
+    a fault only where there is but one. A decoy is a way of the fault `decoy`."""
 
     fault: str
     way: str
@@ -38,6 +38,7 @@ class Injector:
     plane: Mapping[str, str] = field(default_factory=dict)
     gpu: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     alone: bool = False
+    one_host: bool = False
 
     @property
     def name(self) -> str:
@@ -66,6 +67,7 @@ def injector(entry: Mapping[str, Any]) -> Injector:
         entry.get("plane", {}),
         {part: tuple(words) for part, words in entry.get("gpu", {}).items()},
         entry.get("alone", False),
+        entry.get("one_host", False),
     )
 
 
@@ -74,6 +76,12 @@ def injectors() -> Mapping[str, Injector]:
     """By name, in the order of layers and files."""
     paths = sorted(path for path in Path(__file__).parent.glob("*.yaml") if path.stem not in OTHERS)
     return {one.name: one for path in paths for one in read(path)}
+
+
+@cache
+def variants() -> Mapping[str, Injector]:
+    """Changes that are none of doctor's business, by name: `healthy/NAME`. Given and taken away as faults are."""
+    return {one.name: one for one in read(Path(__file__).parent / "healthy.yaml")}
 
 
 @cache
@@ -92,7 +100,7 @@ def uncarried() -> Mapping[str, Mapping[str, str]]:
 def find(name: str) -> Injector:
     """By FAULT or FAULT/WAY; a fault of several ways is made in the first. Raises LabError, which names those that are
     alike."""
-    there = {**injectors(), **decoys()}
+    there = {**injectors(), **decoys(), **variants()}
     if name in there:
         return there[name]
     if ways := [one for one in injectors().values() if one.fault == name]:

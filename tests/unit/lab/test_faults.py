@@ -15,7 +15,7 @@ from gpustack.doctor.graph import graph
 from gpustack.errors import LabError
 from gpustack.lab import Lab
 from gpustack.lab.faults import broken, inject
-from gpustack.lab.faults.entries import Injector, decoys, find, injectors, uncarried
+from gpustack.lab.faults.entries import Injector, decoys, find, injectors, uncarried, variants
 from tests.unit.lab.records import record
 
 HOSTS = ("host1", "host2")
@@ -57,7 +57,7 @@ def words(made: Fake) -> list[tuple[str, str]]:
 
 def test_each_is_of_the_catalogue_and_can_be_undone() -> None:
     assert {one.fault for one in injectors().values()} <= set(graph().faults)
-    for one in (*injectors().values(), *decoys().values()):
+    for one in (*injectors().values(), *decoys().values(), *variants().values()):
         assert any("break" in part for part in (one.host, one.plane, one.gpu)), one.name
         assert any("heal" in part for part in (one.host, one.plane, one.gpu)), one.name
         assert one.does[0].islower(), one.name
@@ -98,8 +98,8 @@ def test_shellcheck(tmp_path: Path) -> None:
     program = shutil.which("shellcheck")
     assert program, "shellcheck comes with the development lock: make env"
     # What inject.run says before a script; then all scripts, each in a function, since the prelude is long to check.
-    whole = inject.PRELUDE.read_text() + "NODE='' ADDRESS='' PLANE='' HOSTS=''\nexport NODE ADDRESS PLANE HOSTS\n"
-    for one in (*injectors().values(), *decoys().values()):
+    whole = inject.functions() + "NODE='' ADDRESS='' PLANE='' HOSTS=''\nexport NODE ADDRESS PLANE HOSTS\n"
+    for one in (*injectors().values(), *decoys().values(), *variants().values()):
         for number, script in enumerate(scripts(one)):
             name = re.sub(r"\W", "_", one.name)
             whole += f"{name}_{number}() {{\n{script}\n}}\n"
