@@ -75,23 +75,16 @@ def part(made: Lab, what: Injector, which: str, host: str, *, beside: bool = Fal
             run(made, what, where, script, node=host, beside=beside)
 
 
-<<<<<<< HEAD
-def run(made: Lab, what: Injector, where: str, script: str, *, node: str, beside: bool) -> None:
-    hosts = {one.name: one.address for one in made.hosts}
-    known = f"NODE={node} ADDRESS={hosts[node]} PLANE={hosts[PLANE]} HOSTS='{' '.join(hosts.values())}'"
-    words = [known, f"BESIDE={'yes' if beside else ''}", "export NODE ADDRESS PLANE HOSTS"]
-    whole = "\n".join([PRELUDE.read_text(), *words, script, ""])
-=======
 def functions() -> str:
     """Those of sh that scripts may call."""
     return "\n".join(Path(__file__).with_name(name).read_text() for name in FUNCTIONS)
 
 
-def run(made: Lab, what: Injector, where: str, script: str, *, node: str) -> None:
+def run(made: Lab, what: Injector, where: str, script: str, *, node: str, beside: bool) -> None:
     hosts = {one.name: one.address for one in made.hosts}
-    known = [f"NODE={node} ADDRESS={hosts[node]} PLANE={hosts[PLANE]} HOSTS='{' '.join(hosts.values())}'"]
-    whole = "\n".join([functions(), *known, "export NODE ADDRESS PLANE HOSTS", script, ""])
->>>>>>> inj-gpu
+    known = f"NODE={node} ADDRESS={hosts[node]} PLANE={hosts[PLANE]} HOSTS='{' '.join(hosts.values())}'"
+    words = [known, f"BESIDE={'yes' if beside else ''}", "export NODE ADDRESS PLANE HOSTS"]
+    whole = "\n".join([functions(), *words, script, ""])
     try:
         done = made.exec(where, ["sudo", "sh", "-s"], text=whole, limit=LIMIT)
     except subprocess.TimeoutExpired as error:
