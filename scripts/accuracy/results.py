@@ -8,6 +8,7 @@ from pathlib import Path
 
 from platformdirs import user_state_path
 
+from gpustack.lab.faults.inject import functions
 from scripts.accuracy.cases import Case
 
 ROOT = Path(__file__).parents[2]
@@ -54,7 +55,7 @@ def write(kept: dict[str, Result]) -> None:
 
 def code(case: Case) -> str:
     """Sixteen hex digits of the rooms that judge, and of how it was made."""
-    return hashlib.sha256((rooms() + repr(case)).encode()).hexdigest()[:16]
+    return hashlib.sha256((rooms() + functions() + repr(case)).encode()).hexdigest()[:16]
 
 
 @cache

@@ -46,10 +46,14 @@ def heal(made: Lab, name: str = "") -> list[Broken]:
     left = broken.read(made.record)
     chosen = [one for one in left if not name or name in (one.injector, one.injector.partition("/")[0])]
     for one in reversed(chosen):
-        part(made, find(one.injector), "heal", one.host)
         left.remove(one)
+        part(made, find(one.injector), "heal", one.host, beside=any(not is_decoy(other) for other in left))
         broken.write(made.record, left)
     return chosen
+
+
+def is_decoy(one: Broken) -> bool:
+    return one.injector in decoys()
 
 
 def places(made: Lab, what: Injector, host: str) -> Sequence[str]:
@@ -61,14 +65,14 @@ def places(made: Lab, what: Injector, host: str) -> Sequence[str]:
     return [PLANE] if what.where == "control-plane" else [names[-1]]
 
 
-def part(made: Lab, what: Injector, which: str, host: str) -> None:
-    """On the host, then on the control plane."""
+def part(made: Lab, what: Injector, which: str, host: str, *, beside: bool = False) -> None:
+    """On the host, then on the control plane. `beside`: other faults are left in the lab."""
     if words := what.gpu.get(which):
         made.set_gpu(f"{host}:0", *words)
     for where, script in ((host, what.host.get(which)), (PLANE, what.plane.get(which))):
         if script:
             made.report(Event("step", where, f"{which} {what.name}"))
-            run(made, what, where, script, node=host)
+            run(made, what, where, script, node=host, beside=beside)
 
 
 def functions() -> str:
@@ -76,10 +80,11 @@ def functions() -> str:
     return "\n".join(Path(__file__).with_name(name).read_text() for name in FUNCTIONS)
 
 
-def run(made: Lab, what: Injector, where: str, script: str, *, node: str) -> None:
+def run(made: Lab, what: Injector, where: str, script: str, *, node: str, beside: bool) -> None:
     hosts = {one.name: one.address for one in made.hosts}
-    known = [f"NODE={node} ADDRESS={hosts[node]} PLANE={hosts[PLANE]} HOSTS='{' '.join(hosts.values())}'"]
-    whole = "\n".join([functions(), *known, "export NODE ADDRESS PLANE HOSTS", script, ""])
+    known = f"NODE={node} ADDRESS={hosts[node]} PLANE={hosts[PLANE]} HOSTS='{' '.join(hosts.values())}'"
+    words = [known, f"BESIDE={'yes' if beside else ''}", "export NODE ADDRESS PLANE HOSTS"]
+    whole = "\n".join([functions(), *words, script, ""])
     try:
         done = made.exec(where, ["sudo", "sh", "-s"], text=whole, limit=LIMIT)
     except subprocess.TimeoutExpired as error:

@@ -106,7 +106,7 @@ def test_shellcheck(tmp_path: Path) -> None:
     path = tmp_path / "all.sh"
     path.write_text(whole)
     # SC2317, SC2329: functions that nobody here calls.
-    words = [program, "--shell=dash", "--exclude=SC2317,SC2329", path]
+    words = [program, "--shell=dash", "--exclude=SC2317,SC2329", str(path)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout
 
@@ -149,6 +149,14 @@ def test_healed_from_the_last_on_or_by_name(made: Fake) -> None:
         "host2",
         "await crictl --runtime-endpoint unix:///run/containerd/containerd.sock version",
     )
+
+
+def test_one_of_two_is_healed_without_waiting_for_the_other(made: Fake) -> None:
+    inject.give(made, FAULT, wait=False)
+    inject.give(made, SECOND, wait=False)
+    made.ran.clear()
+    inject.heal(made)
+    assert ["BESIDE=yes" in text for _, text in made.ran] == [True, False]
 
 
 def test_what_failed_half_way_is_remembered(made: Fake) -> None:
