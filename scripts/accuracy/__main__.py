@@ -44,7 +44,9 @@ def play(made: lab.Lab, wanted: Sequence[cases.Case], kept: dict[str, results.Re
         results.write(kept)
         told_of = kept[case.name]
         mark = "exact" if told_of.exact else "NOT exact"
-        said = f"{number}/{len(wanted)} {case.name}: {mark}: {', '.join(told_of.found) or 'nothing'}"
+        found = ", ".join([*told_of.found, *(f"unexplained {one}" for one in told_of.unexplained)])
+        said = f"{number}/{len(wanted)} {case.name}: {mark}: {found or told_of.told or 'nothing'}"
+        said += "" if told_of.healed else ", restored"
         sys.stderr.write(f"{said} ({time.monotonic() - started:.0f} s)\n")
 
 

@@ -89,8 +89,12 @@ def healed(made: lab.Lab) -> bool:
 
 
 def play(made: lab.Lab, case: Case, code: str) -> Result:
-    for one in case.injectors:
-        inject.give(made, one.name)
+    try:
+        for one in case.injectors:
+            inject.give(made, one.name)
+    except LabError as error:
+        told = f"could not be made: {error.message} {error.why}"
+        return Result(case.name, list(case.faults), [], 0.0, told, 0, [], healed(made), "")
     said, seconds, recording = asked(made)
     roots = said["roots"]
     # What comes from the same act as a root is part of it; where that was broken on purpose, it was named.
