@@ -93,7 +93,9 @@ finish() {
   differing "$AT/before" "$AT/now" >"$AT/changed"
   mkdir -p "$AT/kept"
   cut -f 1 "$AT/before" | comm -12 - "$AT/changed" >"$AT/wanted"
-  tar -C "$AT/kept" --no-recursion --verbatim-files-from --files-from "$AT/wanted" -xpf "$AT/copies.tar"
+  # An empty list would mean everything.
+  [ ! -s "$AT/wanted" ] ||
+    tar -C "$AT/kept" --no-recursion --verbatim-files-from --files-from "$AT/wanted" -xpf "$AT/copies.tar"
   # What the fix left: of the changed paths alone.
   join -t "$TAB" "$AT/changed" "$AT/now" >"$AT/after"
   [ -z "$KINDS" ] || objects >"$AT/objects.after"
@@ -154,7 +156,8 @@ undo() {
     echo "removed /$path"
   done
   cut -f 1 "$AT/before" | comm -12 - "$AT/changed" >"$AT/wanted"
-  tar -C "$AT/kept" --no-recursion --verbatim-files-from --files-from "$AT/wanted" -cf - | tar -C "${ROOT:-/}" -xpf -
+  [ ! -s "$AT/wanted" ] ||
+    tar -C "$AT/kept" --no-recursion --verbatim-files-from --files-from "$AT/wanted" -cf - | tar -C "${ROOT:-/}" -xpf -
   sed 's#^#restored /#' "$AT/wanted"
   heard
   while read -r key value; do
