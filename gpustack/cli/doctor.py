@@ -25,7 +25,9 @@ def doctor(
     fix: Annotated[
         bool, typer.Option("--fix", help="Do what a machine may do: show it, ask, do it, ask the hosts again.")
     ] = False,
-    yes: Annotated[bool, typer.Option("-y", "--yes", help="Do not ask before what is safe.")] = False,
+    yes: Annotated[
+        bool, typer.Option("-y", "--yes", help="Do not ask before what is safe, or before an undo.")
+    ] = False,
     yes_to: Annotated[
         list[str] | None,
         typer.Option("--yes-to", metavar="ID", help="Do not ask before this one (repeat).", autocompletion=fault_ids),

@@ -58,8 +58,10 @@ objects() {
   for kind in $KINDS; do
     ! printf '%s\n' "$known" | grep -q "^$kind\(\.[a-z.0-9]*\)\?\$" || some="$some,$kind"
   done
-  timeout 100 kubectl get "${some#,}" --all-namespaces --output json | tr -d '\n'
+  timeout 100 kubectl get "${some#,}" --all-namespaces --output json >"$AT/list"
+  tr -d '\n' <"$AT/list"
   echo
+  rm "$AT/list"
 }
 
 # Paths whose lines are not the same in two states.
@@ -193,24 +195,27 @@ again() {
 }
 
 AT=$ALL/${ID:-}
-case $DO in
-  begin) begin ;;
-  finish) finish ;;
-  last) last ;;
-  undo) undo ;;
-  objects)
-    remembered
-    [ -z "$KINDS" ] || { cat "$AT/objects" "$AT/objects.after"; objects; }
-    ;;
-  replace)
-    [ -z "$REPLACE" ] || printf '%s' "$REPLACE" | timeout 100 kubectl replace -f -
-    [ -z "$CREATE" ] || printf '%s' "$CREATE" | timeout 100 kubectl create -f -
-    [ -z "$DELETE" ] || printf '%s' "$DELETE" | timeout 100 kubectl delete --ignore-not-found -f -
-    ;;
-  forget)
-    rm -rf "${AT:?}"
-    # Folders of ours that are empty now.
-    rmdir "$ALL" "${ALL%/*}" 2>/dev/null || :
-    ;;
-esac
+# The script itself comes on standard input, and no program may read of it.
+{
+  case $DO in
+    begin) begin ;;
+    finish) finish ;;
+    last) last ;;
+    undo) undo ;;
+    objects)
+      remembered
+      [ -z "$KINDS" ] || { cat "$AT/objects" "$AT/objects.after"; objects; }
+      ;;
+    replace)
+      [ -z "$REPLACE" ] || printf '%s' "$REPLACE" | timeout 100 kubectl replace -f -
+      [ -z "$CREATE" ] || printf '%s' "$CREATE" | timeout 100 kubectl create -f -
+      [ -z "$DELETE" ] || printf '%s' "$DELETE" | timeout 100 kubectl delete --ignore-not-found -f -
+      ;;
+    forget)
+      rm -rf "${AT:?}"
+      # Folders of ours that are empty now.
+      rmdir "$ALL" "${ALL%/*}" 2>/dev/null || :
+      ;;
+  esac
+} </dev/null
 echo 'done'
