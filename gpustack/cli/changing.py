@@ -1,5 +1,5 @@
-"""What `install` and `reset` have in common: they ask for a yes, hold the lock, play, stop when they are told to, and
-leave their evidence in a folder."""
+"""What `install`, `reset` and `doctor --fix` have in common: they ask for a yes, hold the lock, play, stop when they
+are told to, and leave their evidence in a folder."""
 
 import signal
 import sys
@@ -59,6 +59,17 @@ class Change:
         password = next((host.become_password for host in self.hosts.hosts if host.become_password), None)
         beside = sources(self.hosts, self.overlay(snapshot, more))
         return play(name, wanted, beside, self.private, self.record, become_password=password, cancelled=self.cancelled)
+
+    def preview(
+        self, name: str, wanted: Sequence[str], snapshot: "Snapshot", more: Mapping[str, Mapping[str, Any]]
+    ) -> list[str]:
+        """What the playbook would change in files, in Ansible's check mode."""
+        from gpustack.rollout.overlay import sources
+        from gpustack.rollout.preview import differences
+
+        password = next((host.become_password for host in self.hosts.hosts if host.become_password), None)
+        beside = sources(self.hosts, self.overlay(snapshot, more))
+        return differences(name, wanted, beside, self.private, self.record, password)
 
     def overlay(self, snapshot: "Snapshot", more: Mapping[str, Mapping[str, Any]]) -> Path:
         from gpustack.rollout.evidence import not_kept

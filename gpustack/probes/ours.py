@@ -49,7 +49,11 @@ FILES = {
         "/usr/local/lib/gpustack/firewall-metrics", "/etc/systemd/system/gpustack-firewall-metrics.service",
         "/etc/systemd/system/nftables.service.d/gpustack-metrics.conf",
     ),
-    "prereqs": ("/etc/modules-load.d/gpustack.conf", "/etc/sysctl.d/90-gpustack.conf"),
+    # The last ones are of `gpustack doctor --fix`.
+    "prereqs": (
+        "/etc/modules-load.d/gpustack.conf", "/etc/sysctl.d/90-gpustack.conf", "/etc/sysctl.d/zzz-gpustack.conf",
+        "/etc/NetworkManager/conf.d/gpustack.conf", "/etc/systemd/network/10-flannel.link", "/var/lib/gpustack/fixes",
+    ),
 }  # fmt: skip
 
 KINDS = {"file", "link", "route", "chains", "chain", "table", "rules", "source", "containers", "unit", "change", "line"}

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from gpustack.doctor.finding import Diagnosis
 from gpustack.proof.delivery import Delivery
 from gpustack.proof.prove import Proof
+from gpustack.remedy.fixed import Fixed
 from gpustack.rollout.plan import INTERRUPTED, Outcome, Plan
 from gpustack.rollout.reset import ResetOutcome
 
@@ -27,6 +28,12 @@ DIAGNOSED = {
     0: "healthy",
     1: "a root cause was found, or something differs from the spec",
     8: "undetermined: something is broken without a confirmed cause, or not all could be told",
+}
+# And of a fix; what it leaves is diagnosed.
+FIXED = DIAGNOSED | {
+    5: "a playbook failed, or the fix was stopped",
+    6: "a fix was tried, and asking again found no change; it was undone",
+    130: "interrupted",
 }
 # With several outcomes, the first of these that applies.
 PRECEDENCE = (70, 130, 2, 3, 4, 5, 6, 7, 9, 1, 8, 0)
@@ -80,6 +87,15 @@ def doctor_code(found: Diagnosis) -> int:
     """Of `doctor`. A host that could not be asked is a root."""
     codes = [1] if found.roots or found.drift else []
     return foremost([*codes, *([8] if found.unexplained or found.unknown else [])])
+
+
+def fix_code(done: Fixed) -> int:
+    """Of `doctor --fix`: what became of it, and then what is still found."""
+    endings = {one.ending for one in done.attempts}
+    codes = [130] if done.stopped == INTERRUPTED or "interrupted" in endings else []
+    codes += [5] if any(one.played and one.played.failures for one in done.attempts) else []
+    codes += [6] if "not-turned" in endings else [5] if done.stopped else []
+    return foremost([*codes, doctor_code(done.after)])
 
 
 def delivery_code(done: Delivery) -> int:

@@ -72,6 +72,8 @@ def finding(console: Console, found: Finding, clean: Clean, inventory: Inventory
 def remedy(console: Console, fault: Fault, inventory: Inventory, clean: Clean) -> None:
     part(console, f"fix ({fault.auto})", f"{fault.fix.do} ({fault.why})")
     typed(console, "\n".join(clean(here(line, inventory)) for line in fault.fix.commands), INDENT)
+    if fault.remedy:
+        typed(console, clean(here(f"gpustack doctor --fix {fault.id}", inventory)), INDENT)
 
 
 def rests(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: bool) -> None:

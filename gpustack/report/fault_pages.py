@@ -39,6 +39,8 @@ def of_fault(fault: Fault) -> Iterator[str]:
     yield f"\nWhat to do ({fault.auto}: {fault.why})"
     yield fill(fault.fix.do, WIDTH, initial_indent="  ", subsequent_indent="  ")
     yield from (f"    {line}" for line in fault.fix.commands)
+    if fault.remedy:
+        yield f"    gpustack doctor --fix {fault.id}"
     yield from listed("Sources", fault.sources)
     yield ""
 

@@ -16,7 +16,13 @@ from gpustack.rollout.removal import Removal
 from gpustack.rollout.reset import ResetOutcome
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
+
+    from gpustack.remedy.fixed import Fixed
+    from gpustack.remedy.offer import Offer
+    from gpustack.remedy.undo import Last, Undone
 
 exit_code = codes.exit_code
 outcome_code = codes.outcome_code
@@ -24,6 +30,7 @@ reset_code = codes.reset_code
 proof_code = codes.proof_code
 delivery_code = codes.delivery_code
 doctor_code = codes.doctor_code
+fix_code = codes.fix_code
 
 
 def plan(found: Plan, output: str, *, verbose: bool = False) -> None:
@@ -124,6 +131,40 @@ def changes(found: Diagnosis, changed: Sequence[Change], *, verbose: bool = Fals
     from gpustack.report import doctor_changes
 
     doctor_changes.changes(console(), found, changed, verbose=verbose)
+
+
+def offer(one: "Offer", differences: "Sequence[str]", inventory: Inventory) -> None:
+    """What a fix would do, before it is asked about."""
+    from gpustack.report import fix as human
+
+    human.offer(console(), one, differences, inventory)
+
+
+def fixed(done: "Fixed", output: str, *, evidence: str, verbose: bool = False) -> None:
+    """`evidence` is the run's folder, or empty."""
+    from gpustack.report import fix as human
+    from gpustack.report import fix_json
+
+    if output == "human":
+        return human.fixed(console(), done, evidence=evidence, verbose=verbose)
+    return put(fix_json.text(done, evidence))
+
+
+def last_fix(found: "Last", inventory: Inventory) -> None:
+    """What an undo would put back, before it is asked about."""
+    from gpustack.report import fix as human
+
+    human.last_fix(console(), found, inventory)
+
+
+def undone(done: "Undone", inventory: Inventory, output: str, *, evidence: str) -> None:
+    """`evidence` is the run's folder."""
+    from gpustack.report import fix as human
+    from gpustack.report import fix_json
+
+    if output == "human":
+        return human.undone(console(), done, inventory, evidence=evidence)
+    return put(fix_json.undone(done, inventory, evidence))
 
 
 def console() -> "Console":

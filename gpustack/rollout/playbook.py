@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 from gpustack.config.ansible_cfg import ansible_cfg
@@ -114,8 +115,8 @@ def play(
     become_password: str | None = None,
     cancelled: Callable[[], object] = lambda: None,
 ) -> Played:
-    """`name` is the playbook's: a step's id, or reset. `private` is a folder in memory, removed by the caller. Hosts
-    that fail are in the result; nothing is raised."""
+    """`name` is the playbook's: a step's id, reset, or remedy/KIND. `private` is a folder in memory, removed by the
+    caller. Hosts that fail are in the result; nothing is raised."""
     started = time.monotonic()
     tally = Tally(report, name)
     try:
@@ -159,8 +160,8 @@ def run(
     """What Ansible printed, and its exit status."""
     import ansible_runner
 
-    folder = private / f"play-{name}"
-    folder.mkdir(mode=0o700)
+    # One for each play: a fix previews a playbook and plays it, and may do so again for the next fault.
+    folder = Path(mkdtemp(prefix=f"play-{name.replace('/', '-')}-", dir=private))
     passwords: dict[str, Any] = {"passwords": {BECOME_PROMPT: become_password}} if become_password else {}
     with tethered("ansible-playbook", folder) as path:
         done = ansible_runner.run(

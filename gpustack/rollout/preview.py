@@ -1,7 +1,7 @@
 """`plan --diff`: the drifted playbooks in Ansible's check mode, for the differences they show. Nothing is judged by it:
 check mode cannot run command tasks, so what follows from one is not shown."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 from pathlib import Path
 from typing import Any
@@ -28,12 +28,19 @@ def preview(found: Plan, steps: tuple[Step, ...], report: Reporter) -> str:
             if not due:
                 continue
             hosts = list(dict.fromkeys(acting if where == CLUSTER else where for where in due))
-            tally = Tally(report, step.id)
-            run(step.id, hosts, overlay, Path(private), tally, " --check --diff", password)
-            for host, task, diff in tally.diffs:
-                lines += [f"\n{step.id} on {host}: {task}", *texts(diff)]
-            lines += [f"\n{step.id} on {bad.host}: check mode ends at: {bad.task}" for bad in tally.failures]
-    return "\n".join(lines) + "\n" if lines else ""
+            lines += ["", *differences(step.id, hosts, overlay, private, report, password)]
+    return "\n".join(lines) + "\n" if any(lines) else ""
+
+
+def differences(
+    name: str, hosts: Sequence[str], overlay: Sequence[str], private: Path, report: Reporter, password: str | None
+) -> list[str]:
+    """What a playbook would change, and where check mode had to stop."""
+    tally = Tally(report, name)
+    run(name, hosts, overlay, private, tally, " --check --diff", password)
+    told = [[f"{name} on {host}: {task}", *texts(diff)] for host, task, diff in tally.diffs]
+    told += [[f"{name} on {bad.host}: check mode ends at: {bad.task}"] for bad in tally.failures]
+    return [line for at, one in enumerate(told) for line in ([""] if at else []) + one]
 
 
 def texts(diff: Any) -> Iterator[str]:

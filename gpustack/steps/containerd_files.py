@@ -35,10 +35,15 @@ def configuration(here: View) -> Mismatch | None:
 
 def cri_disabled_elsewhere(here: View) -> Mismatch | None:
     """No other file of conf.d disables CRI."""
-    disabled = here[CONFIGURATION].disabled
-    files = [name for name, plugins in disabled.items() if name != "config.toml" and set(CRI) & set(plugins)]
+    files = disabling(here)
     hint = "take cri out of disabled_plugins there"
     return Mismatch("files that disable CRI", "none", said(files), "operator", hint=hint) if files else None
+
+
+def disabling(here: View) -> list[str]:
+    """Files of others, below /etc/containerd."""
+    disabled = here[CONFIGURATION].disabled
+    return [name for name, plugins in disabled.items() if name != "config.toml" and set(CRI) & set(plugins)]
 
 
 def drop_in(*, restrict_oom_score_adj: bool) -> dict[str, Any]:

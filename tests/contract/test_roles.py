@@ -11,7 +11,8 @@ import yaml
 from gpustack.config.shipped import playbooks
 from gpustack.probes.kubeadm import SIGNATURE
 
-ROLES = sorted(path for path in (playbooks() / "roles").iterdir() if path.is_dir())
+FOLDERS = (playbooks() / "roles", playbooks() / "remedy" / "roles")
+ROLES = sorted(path for folder in FOLDERS for path in folder.iterdir() if path.is_dir())
 every_role = pytest.mark.parametrize("role", ROLES, ids=lambda role: role.name)
 
 # Everything a task may say beside its module (ansible-core's playbook keywords for tasks, blocks and handlers).

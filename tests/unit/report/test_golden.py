@@ -18,6 +18,8 @@ from gpustack.report import (
     doctor,
     doctor_json,
     doctor_junit,
+    fix,
+    fix_json,
     human,
     json,
     junit,
@@ -30,7 +32,7 @@ from gpustack.report import (
 from gpustack.report.error import render
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Verification
-from tests.unit.report import diagnosed, invented, proven, removed
+from tests.unit.report import diagnosed, invented, mended, proven, removed
 from tests.unit.report.errors import ERRORS
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -97,6 +99,16 @@ RENDERINGS: dict[str, Callable[[], str]] = {
     "doctor-unexplained.txt": lambda: printed(lambda out: doctor.diagnosis(out, diagnosed.unexplained())),
     "doctor-unexplained.xml": lambda: doctor_junit.text(diagnosed.unexplained()),
     "doctor-together.txt": lambda: printed(lambda out: doctor.diagnosis(out, diagnosed.together())),
+    "fix-offer.txt": lambda: printed(
+        lambda out: fix.offer(out, mended.offer(mended.before()), mended.DIFFERENCES, mended.INVENTORY)
+    ),
+    "fix-good.txt": lambda: printed(lambda out: fix.fixed(out, mended.good(), evidence="runs/1")),
+    "fix-good.json": lambda: fix_json.text(mended.good(), "runs/1"),
+    "fix-mixed.txt": lambda: printed(lambda out: fix.fixed(out, mended.mixed(), evidence="runs/1")),
+    "fix-mixed.json": lambda: fix_json.text(mended.mixed(), "runs/1"),
+    "undo-shown.txt": lambda: printed(lambda out: fix.last_fix(out, mended.last(), mended.INVENTORY)),
+    "undo-good.txt": lambda: printed(lambda out: fix.undone(out, mended.undone(), mended.INVENTORY, evidence="runs/1")),
+    "undo-good.json": lambda: fix_json.undone(mended.undone(), mended.INVENTORY, "runs/1"),
     **{f"error-{error.reference}.txt": lambda error=error: render(error) for error in ERRORS},  # type: ignore[misc]
 }
 

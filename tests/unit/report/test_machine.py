@@ -9,11 +9,12 @@ from pydantic import TypeAdapter
 
 from gpustack.ask.probe import Answer
 from gpustack.proof.delivery import Delivery
-from gpustack.report import delivery, doctor_json, doctor_junit, json, junit, show
+from gpustack.report import delivery, doctor_json, doctor_junit, fix_json, json, junit, show
 from gpustack.report.doctor_shape import DoctorShape
+from gpustack.report.fix_json import FixedShape, UndoneShape
 from gpustack.report.schema import LookShape, OutcomeShape
 from gpustack.report.words import count, duration, places
-from tests.unit.report import diagnosed, invented, proven
+from tests.unit.report import diagnosed, invented, mended, proven
 from tests.unit.report.invented import SWAP, made, said
 
 
@@ -38,6 +39,13 @@ def test_a_diagnosis_has_the_published_shape() -> None:
         for verbose in (False, True):
             told = doctor_json.text(found(), verbose=verbose)
             TypeAdapter(DoctorShape).validate_json(told, extra="forbid")
+
+
+def test_a_fix_and_an_undo_have_the_published_shape() -> None:
+    for done in (mended.good(), mended.mixed()):
+        TypeAdapter(FixedShape).validate_json(fix_json.text(done, ""), extra="forbid")
+    told = fix_json.undone(mended.undone(), mended.INVENTORY, "runs/1")
+    TypeAdapter(UndoneShape).validate_json(told, extra="forbid")
 
 
 def test_a_diagnosis_for_ci_has_a_case_for_all_that_was_judged() -> None:

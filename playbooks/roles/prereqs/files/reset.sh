@@ -32,8 +32,8 @@ if [ -n "$kept" ]; then
   printf '%s\n' "$kept" | while read -r copy; do rm "$copy"; done
 fi
 
-if [ -e /etc/sysctl.d/90-gpustack.conf ]; then
-  drop /etc/sysctl.d/90-gpustack.conf
+if [ -e /etc/sysctl.d/90-gpustack.conf ] || [ -e /etc/sysctl.d/zzz-gpustack.conf ]; then
+  drop /etc/sysctl.d/90-gpustack.conf /etc/sysctl.d/zzz-gpustack.conf
   # What other files say counts again. A key that no file names keeps its value until the next boot.
   for tool in /usr/lib/systemd/systemd-sysctl /lib/systemd/systemd-sysctl; do
     [ -x "$tool" ] || continue
@@ -44,5 +44,10 @@ if [ -e /etc/sysctl.d/90-gpustack.conf ]; then
   done
 fi
 drop /etc/modules-load.d/gpustack.conf /etc/apt/apt.conf.d/99gpustack-proxy /etc/apt/auth.conf.d/gpustack-proxy.conf \
-  /etc/gpustack/proxy.env
+  /etc/gpustack/proxy.env /var/lib/gpustack/fixes
 drop_empty /etc/gpustack
+drop_empty /var/lib/gpustack
+# Files of remedies. One of the same name that somebody else wrote stays.
+for file in /etc/NetworkManager/conf.d/gpustack.conf /etc/systemd/network/10-flannel.link; do
+  ! head -n 1 "$file" 2>/dev/null | grep -q '^# Written by gpustack' || drop "$file"
+done

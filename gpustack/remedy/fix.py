@@ -1,0 +1,180 @@
+"""The fix: one root at a time, and after each the diagnosis anew.
+
+For every root, without exception: ask again whether it is still so → show what would be changed → a yes → copies of
+it → play → ask the same question again, then the first consequences → diagnose. What did not turn is undone, and that
+is the end: no second attempt, no next remedy.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from gpustack.ask.judge import Evidence
+from gpustack.ask.probe import Probe
+from gpustack.ask.snapshot import Snapshot
+from gpustack.doctor.diagnose import diagnose, questions
+from gpustack.doctor.finding import Diagnosis, Judged, Outcome
+from gpustack.events import Event, Reporter
+from gpustack.remedy.copies import CUSTOM, KINDS, Kept
+from gpustack.remedy.fixed import Attempt, Ending, Fixed
+from gpustack.remedy.offer import Offer, offers
+from gpustack.rollout.plan import Played
+
+PAUSE = 2.0
+# Seconds: until the same question has another answer, and until what it broke is gone.
+TURN, FADE = 150.0, 180.0
+
+Gather = Callable[[Sequence[Probe[Any]]], Snapshot]
+Agree = Callable[[Sequence[Offer]], bool]
+"""Shows nothing; asks one question about these."""
+
+
+class Keeping(Protocol):
+    """gpustack/remedy/copies.py, or what a test has in its place."""
+
+    def begin(self, id: str, fault: str, names: Sequence[str], keys: Iterable[str], kinds: Sequence[str]) -> None: ...
+    def finish(self, id: str, names: Sequence[str]) -> tuple[Kept, ...]: ...
+
+
+@dataclass
+class Fix:
+    """`wanted` are ids of faults, all roots when empty. `show` is given each offer with its snapshot before it is asked
+    about; `undo` takes back the fix of an id on hosts and says what it did; `cancelled` says why to stop."""
+
+    gather: Gather
+    play: Callable[[Offer, Snapshot], Played]
+    copies: Keeping
+    undo: Callable[[str, Sequence[str]], Sequence[str]]
+    show: Callable[[Offer, Snapshot], None]
+    agree: Agree
+    report: Reporter
+    wanted: Collection[str] = ()
+    cancelled: Callable[[], str] = lambda: ""
+    attempts: list[Attempt] = field(default_factory=list)
+    agreed: set[str] = field(default_factory=set)
+    stopped: str = ""
+
+    def run(self, before: Diagnosis) -> Fixed:
+        """Raises RolloutError where no copies can be made: then nothing was changed by this one."""
+        started, found = time.monotonic(), before
+        while not self.ended() and (due := self.due(found)):
+            one = due[0]
+            if one.fault.auto == "safe" and one.id not in self.agreed:
+                self.ask([other for other in due if other.fault.auto == "safe"], found)
+            elif one.fault.auto == "ask" and one.id not in self.agreed:
+                self.ask([one], found)
+            else:
+                found = self.one(one, found)
+        for left in offers(found):
+            if self.chosen(left) and left.why_not and not self.met(left.id):
+                self.attempts.append(Attempt(left, "not-for-a-machine", why=left.why_not))
+        return Fixed(before, tuple(self.attempts), found, time.monotonic() - started, self.cancelled() or self.stopped)
+
+    def ended(self) -> bool:
+        return bool(self.stopped or self.cancelled())
+
+    def due(self, found: Diagnosis) -> list[Offer]:
+        return [one for one in offers(found) if self.chosen(one) and not one.why_not and not self.met(one.id)]
+
+    def chosen(self, one: Offer) -> bool:
+        return not self.wanted or one.id in self.wanted
+
+    def met(self, id: str) -> bool:
+        """Each id is tried once."""
+        return any(one.offer.id == id for one in self.attempts)
+
+    def ask(self, some: Sequence[Offer], found: Diagnosis) -> None:
+        """Whether they are still so, then one question about those that are."""
+        now = self.renewed(found, some)
+        still = [one for one in some if self.confirmed(one, now)]
+        for one in some:
+            if one not in still:
+                self.end(one, "recovered")
+        for one in still:
+            self.show(one, now.snapshot)
+        if not still or self.cancelled():
+            return
+        if self.agree(still):
+            self.agreed |= {one.id for one in still}
+        else:
+            for one in still:
+                self.end(one, "declined")
+
+    def one(self, offer: Offer, found: Diagnosis) -> Diagnosis:
+        now = self.renewed(found, [offer])
+        if not self.confirmed(offer, now):
+            self.end(offer, "recovered")
+            return now
+        self.report(Event("step", offer.play, f"{offer.id} on {', '.join(offer.hosts)}"))
+        started, id = time.monotonic(), f"{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
+        kinds = (*KINDS, *CUSTOM) if offer.cluster else ()
+        self.copies.begin(id, offer.id, offer.hosts, offer.fault.remedy.sysctl if offer.fault.remedy else (), kinds)
+        played = self.play(offer, now.snapshot)
+        turned, now = self.turned(offer, now, 0.0 if played.failed else TURN)
+        kept = self.copies.finish(id, offer.hosts)
+        self.report(Event("done", offer.play, ""))
+        ending: Ending = "fixed" if turned else "interrupted" if self.cancelled() else "not-turned"
+        undone: Sequence[str] = ()
+        if ending == "not-turned":
+            self.stopped = f"{offer.id} did not turn"
+            undone = self.undo(id, offer.hosts)
+        lingers, now = self.faded(offer, now) if turned else ((), now)
+        why = "; ".join(f"{one.where}: {one.told or one.why}" for one in self.open(offer, now))
+        self.attempts.append(
+            Attempt(offer, ending, played, kept, tuple(undone), why, lingers, time.monotonic() - started)
+        )
+        return diagnose(self.gather(questions())) if not self.cancelled() else now
+
+    def renewed(self, found: Diagnosis, some: Sequence[Offer]) -> Diagnosis:
+        """With what these faults and their guards rest on asked anew."""
+        names = {seen.answer.probe for one in some for spot in one.finding.judged for seen in evidence(found, spot.id)}
+        probes = [probe for probe in questions() if probe.id in names]
+        return diagnose(found.snapshot.renewed(self.gather(probes)))
+
+    def confirmed(self, offer: Offer, now: Diagnosis) -> bool:
+        return any(outcome(now, one) == "confirmed" for one in offer.finding.judged)
+
+    def open(self, offer: Offer, now: Diagnosis) -> list[Judged]:
+        """What it rests on, at the places at which it is not known to be gone."""
+        return [now.judged.get(one.place, one) for one in offer.finding.judged if outcome(now, one) != "refuted"]
+
+    def turned(self, offer: Offer, now: Diagnosis, limit: float) -> tuple[bool, Diagnosis]:
+        """Asks the same question until every place says that it is gone; once at least."""
+        began = time.monotonic()
+        while True:
+            now = self.renewed(now, [offer])
+            left = self.open(offer, now)
+            waited = time.monotonic() - began
+            if not left or waited > limit or self.cancelled():
+                return not left, now
+            self.report(Event("waiting", offer.play, f"{left[0].where}: {left[0].told or left[0].why}", waited))
+            time.sleep(PAUSE)
+
+    def faded(self, offer: Offer, now: Diagnosis) -> tuple[tuple[str, ...], Diagnosis]:
+        """Waits for what it broke to be gone too; what stays is told by the next diagnosis."""
+        began = time.monotonic()
+        while offer.finding.breaks and not self.cancelled():
+            now = diagnose(self.gather(questions()))
+            left = [one for one in offer.finding.breaks if outcome(now, one) != "refuted"]
+            waited = time.monotonic() - began
+            if not left or waited > FADE:
+                return tuple(dict.fromkeys(one.id for one in left)), now
+            self.report(Event("waiting", offer.play, f"{left[0].where}: {left[0].id}", waited))
+            time.sleep(PAUSE)
+        return (), now
+
+    def end(self, offer: Offer, ending: Ending) -> None:
+        self.attempts.append(Attempt(offer, ending))
+
+
+def outcome(now: Diagnosis, one: Judged) -> Outcome:
+    """What it is now; what nobody judges any more cannot be told."""
+    found = now.judged.get(one.place)
+    return found.outcome if found else "unknown"
+
+
+def evidence(found: Diagnosis, id: str) -> Iterable[Evidence]:
+    """What an id and its guard rest on, at all places."""
+    return (seen for (name, _), one in found.judged.items() if name in (id, f"{id} guard") for seen in one.evidence)

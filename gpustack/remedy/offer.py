@@ -1,0 +1,122 @@
+"""What a machine may do about a root cause: which playbook, on which hosts, with which words; or why it may do nothing.
+
+A step is played as `install` plays it; every other remedy is one of playbooks/remedy/ with the catalogue's parameters.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from gpustack.ask.probe import CLUSTER
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.doctor.entry import Fault, Remedy
+from gpustack.doctor.finding import Diagnosis, Finding
+from gpustack.doctor.graph import graph
+from gpustack.remedy.words import STEPS_STOP, by_hand, interrupts
+from gpustack.rollout.overlay import host_facts
+from gpustack.rollout.plan import plan
+from gpustack.steps import STEPS
+from gpustack.steps.containerd_files import disabling
+
+PLAYBOOKS = ("unit", "rollout", "sysctl", "drop_in", "apt")
+VARIABLE, FILES = "gpustack_remedy", "gpustack_fix"
+# What install leaves to a person, because a file of somebody else's has to be changed; a fix shows it and asks first.
+AGREED = {"containerd-cri-disabled": "cri-disabled-elsewhere"}
+
+
+@dataclass(frozen=True)
+class Offer:
+    """`play` is the playbook, `hosts` where it runs; `more` are host variables, by host. `commands` say the same
+    by hand, `interrupts` what stands still meanwhile. Nothing may be done where `why_not` says something."""
+
+    finding: Finding
+    fault: Fault
+    play: str = ""
+    hosts: tuple[str, ...] = ()
+    more: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    commands: tuple[str, ...] = ()
+    interrupts: str = ""
+    cluster: bool = False
+    why_not: str = ""
+
+    @property
+    def id(self) -> str:
+        return self.finding.id
+
+
+def offers(found: Diagnosis) -> tuple[Offer, ...]:
+    """One for each root, in the order of the diagnosis."""
+    return tuple(offer(found.snapshot, root) for root in found.roots)
+
+
+def offer(snapshot: Snapshot, root: Finding) -> Offer:
+    fault = graph().faults[root.id]
+    if fault.auto == "no":
+        return Offer(root, fault, why_not=f"it is for a person: {fault.why}")
+    if fault.remedy is None:
+        return Offer(root, fault, why_not="there is no playbook for it; the commands above are for a person")
+    made = of_step(snapshot, root, fault) if fault.remedy.step else of_playbook(snapshot, root, fault, fault.remedy)
+    untold = [name for name in made.hosts if not (snapshot.reach[name].reached and host_facts(snapshot, name))]
+    if untold and not made.why_not:
+        return Offer(root, fault, why_not=f"too little is known of {', '.join(untold)} to change it")
+    return made
+
+
+def on_hosts(root: Finding) -> tuple[str, ...]:
+    return tuple(where for where in root.wheres if where != CLUSTER)
+
+
+def of_step(snapshot: Snapshot, root: Finding, fault: Fault) -> Offer:
+    assert fault.remedy is not None
+    (step,) = (one for one in STEPS if one.id == fault.remedy.step)
+    states = plan(snapshot, [step]).states
+    if step.scope == "cluster":
+        hosts: tuple[str, ...] = (View(snapshot, CLUSTER).acting,)
+    else:
+        # Of a fault of the cluster that a step of hosts mends: on those that differ.
+        hosts = on_hosts(root) or tuple(state.where for state in states if state.outcome == "broken")
+    wheres = {CLUSTER} if step.scope == "cluster" else set(hosts)
+    forbidden = [
+        f"{state.where}: {one.mismatch}"
+        for state in states
+        if state.where in wheres
+        for one in state.judgements
+        if one.mismatch and one.mismatch.cure != "install" and one.check != AGREED.get(fault.id)
+    ]
+    if forbidden:
+        return Offer(root, fault, why_not=f"step {step.id} would be refused: {'; '.join(forbidden)}")
+    if not hosts:
+        return Offer(root, fault, why_not=f"step {step.id} finds no host that differs")
+    return Offer(
+        root,
+        fault,
+        step.id,
+        hosts,
+        {name: {FILES: {"files": disabling(View(snapshot, name))}} for name in hosts if fault.id in AGREED},
+        (f"gpustack install --only {step.id}",),
+        STEPS_STOP.get(step.id, ""),
+        cluster=step.scope == "cluster",
+    )
+
+
+def of_playbook(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Remedy) -> Offer:
+    words: Any = getattr(remedy, remedy.kind)
+    variables = dict(words) if remedy.kind == "sysctl" else asdict(words)
+    hosts = on_hosts(root)
+    if remedy.rollout:
+        # Of the nodes concerned alone, where it is a fault of hosts.
+        facts = [host_facts(snapshot, name) for name in hosts]
+        variables["nodes"] = [found["name"] for found in facts if found]
+        hosts = (View(snapshot, CLUSTER).acting,)
+    return Offer(
+        root,
+        fault,
+        f"remedy/{remedy.kind}",
+        hosts,
+        {name: {VARIABLE: variables} for name in hosts},
+        tuple(by_hand(remedy, variables)),
+        interrupts(remedy),
+        cluster=remedy.rollout is not None,
+        why_not="" if hosts else "it says nothing of which host",
+    )

@@ -1,0 +1,76 @@
+"""A remedy in words: what it does, as somebody would type it, and what stands still meanwhile."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from gpustack.doctor.entry import Apt, DropIn, Remedy, Rollout
+
+PODS_RUN_ON = "pods run on"
+RESTARTS = {
+    "containerd": f"containerd restarts; {PODS_RUN_ON}, and none starts for some seconds",
+    "kubelet": f"the kubelet starts; {PODS_RUN_ON}",
+}
+# Of the steps that restart something, or may; the others interrupt nothing.
+STEPS_STOP = {
+    "firewall": "rules are loaded anew; connections stay",
+    "containerd": RESTARTS["containerd"],
+    "kubernetes": f"the kubelet may restart; {PODS_RUN_ON}",
+    "flannel": "pods of flannel are made anew; new pods wait for them",
+    "gpu-driver": "where another driver is loaded, pods with GPUs have to end first",
+    "gpu-operator": "operands whose settings differ are made anew; pods with GPUs run on",
+    "gpu-plugin": "the device plugin is made anew; new pods with GPUs wait for it",
+    "gpu-sharing": "the device plugin is made anew; new pods with GPUs wait for it",
+    "gpu-metrics": "the exporter may be made anew; its series pause",
+    "monitoring": "Prometheus and Grafana may be made anew; their series pause",
+    "workers": "a host joins; nothing else waits for it",
+}
+
+
+def interrupts(remedy: Remedy) -> str:
+    """Empty for nothing."""
+    if remedy.unit:
+        return RESTARTS.get(remedy.unit.name, "")
+    if remedy.rollout:
+        return f"pods of {remedy.rollout.namespace}/{remedy.rollout.name} are made anew"
+    if remedy.drop_in and remedy.drop_in.restart:
+        return f"pods of {remedy.drop_in.restart} are made anew"
+    return ""
+
+
+def by_hand(remedy: Remedy, variables: Mapping[str, Any]) -> Iterator[str]:
+    """Commands that come to the same. `variables` are those of the playbook."""
+    yield from (f"sysctl -w {key}={value}" for key, value in remedy.sysctl.items())
+    if unit := remedy.unit:
+        if unit.enabled:
+            yield f"systemctl enable {unit.name}"
+        yield f"systemctl {unit.state.removesuffix('ed')} {unit.name}"
+    if remedy.rollout:
+        yield renewed(remedy.rollout, variables["nodes"])
+    if remedy.drop_in:
+        yield from of_file(remedy.drop_in)
+    if remedy.apt:
+        yield from of_packages(remedy.apt)
+
+
+def renewed(workload: Rollout, nodes: Sequence[str]) -> str:
+    if not nodes:
+        return f"kubectl -n {workload.namespace} rollout restart {workload.kind}/{workload.name}"
+    return f"kubectl -n {workload.namespace} delete pod …    # of {workload.kind}/{workload.name} on {', '.join(nodes)}"
+
+
+def of_file(file: DropIn) -> Iterator[str]:
+    yield f"write {file.path}"
+    if file.reload:
+        yield f"systemctl reload {file.reload}"
+    if file.restart:
+        namespace, _, name = file.restart.partition("/")
+        yield f"kubectl -n {namespace} rollout restart daemonset/{name}"
+
+
+def of_packages(packages: Apt) -> Iterator[str]:
+    if packages.finish:
+        yield "dpkg --configure -a; apt-get --fix-broken install"
+    if packages.install:
+        yield f"apt-get install {' '.join(packages.install)}"
+    if packages.reinstall:
+        yield f"apt-get install --reinstall {' '.join(packages.reinstall)}"

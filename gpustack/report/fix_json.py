@@ -1,0 +1,149 @@
+"""A fix and an undo as one JSON document each. A field is only ever added within a version. Ids are those of the
+catalogue; `where` is a host or @cluster."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import cast
+
+from gpustack.config.inventory import Inventory
+from gpustack.doctor.entry import Auto
+from gpustack.remedy.copies import Kept
+from gpustack.remedy.fixed import Attempt, Ending, Fixed
+from gpustack.remedy.undo import Undone
+from gpustack.report.codes import FIXED, fix_code
+from gpustack.report.doctor_json import root
+from gpustack.report.doctor_shape import RootShape
+from gpustack.report.json import playbook
+from gpustack.report.schema import ExitCode, ExitShape, PlayedShape
+from gpustack.report.terminal import escaped
+from gpustack.report.words import Clean, cleaner, command
+
+FIX, UNDO = "gpustack/fix/v1", "gpustack/undo/v1"
+
+
+@dataclass(frozen=True)
+class KeptShape:
+    """What is another now on a host: paths, and units and kernel parameters as `name before -> after`."""
+
+    host: str
+    files: list[str]
+    units: list[str]
+    keys: list[str]
+
+
+@dataclass(frozen=True)
+class AttemptShape:
+    """`played` is null when nothing was played, `why` when there is no more to say. `undone` was put back as it did
+    not turn; `lingers` are consequences that still showed."""
+
+    id: str
+    wheres: list[str]
+    auto: Auto
+    ending: Ending
+    play: str | None
+    hosts: list[str]
+    commands: list[str]
+    interrupts: str | None
+    played: PlayedShape | None
+    kept: list[KeptShape]
+    undone: list[str]
+    lingers: list[str]
+    why: str | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class FixedShape:
+    """Of `doctor --fix`. `found` are the roots before, `roots` those after. `undo` is the command of the way back, or
+    null where nothing was changed."""
+
+    schema: str
+    exit: ExitShape
+    healthy: bool
+    seconds: float
+    found: list[str]
+    attempts: list[AttemptShape]
+    roots: list[RootShape]
+    unexplained: list[str]
+    stopped: str | None
+    evidence: str | None
+    undo: str | None
+
+
+@dataclass(frozen=True)
+class UndoneShape:
+    """Of `doctor --undo`: what was put back, in words."""
+
+    schema: str
+    exit: ExitShape
+    id: str
+    fault: str
+    hosts: list[str]
+    did: list[str]
+    seconds: float
+    evidence: str | None
+
+
+def text(done: Fixed, evidence: str) -> str:
+    inventory, code = done.after.snapshot.inventory, fix_code(done)
+    clean = cleaner(inventory)
+    stays = any(one.tried and one.ending != "not-turned" for one in done.attempts)
+    return written(
+        FixedShape(
+            schema=FIX,
+            exit=ExitShape(cast("ExitCode", code), FIXED[code]),
+            healthy=done.after.healthy,
+            seconds=round(done.seconds, 3),
+            found=[one.id for one in done.before.roots],
+            attempts=[attempt(one, clean) for one in done.attempts],
+            roots=[root(one, clean, inventory, verbose=False) for one in done.after.roots],
+            unexplained=[one.id for one in done.after.unexplained],
+            stopped=clean(done.stopped) or None,
+            evidence=evidence or None,
+            undo=clean(command("doctor --undo", inventory)) if stays else None,
+        )
+    )
+
+
+def attempt(one: Attempt, clean: Clean) -> AttemptShape:
+    return AttemptShape(
+        id=one.offer.id,
+        wheres=list(one.offer.finding.wheres),
+        auto=one.offer.fault.auto,
+        ending=one.ending,
+        play=one.offer.play or None,
+        hosts=list(one.offer.hosts),
+        commands=[clean(line) for line in one.offer.commands],
+        interrupts=one.offer.interrupts or None,
+        played=playbook(one.played, clean) if one.played else None,
+        kept=[kept(entry, clean) for entry in one.kept],
+        undone=[clean(line) for line in one.undone],
+        lingers=list(one.lingers),
+        why=clean(one.why) or None,
+        seconds=round(one.seconds, 3),
+    )
+
+
+def kept(one: Kept, clean: Clean) -> KeptShape:
+    files = [clean(f"/{path}") for path in one.files]
+    return KeptShape(one.host, files, [clean(text) for text in one.units], [clean(text) for text in one.keys])
+
+
+def undone(done: Undone, inventory: Inventory, evidence: str) -> str:
+    clean = cleaner(inventory)
+    return written(
+        UndoneShape(
+            schema=UNDO,
+            exit=ExitShape(0, "what the last fix changed is as it was"),
+            id=done.last.id,
+            fault=done.last.fault,
+            hosts=list(done.last.hosts),
+            did=[clean(line) for line in done.did],
+            seconds=round(done.seconds, 3),
+            evidence=evidence or None,
+        )
+    )
+
+
+def written(document: FixedShape | UndoneShape) -> str:
+    return escaped(json.dumps(asdict(document), indent=2, ensure_ascii=False)) + "\n"

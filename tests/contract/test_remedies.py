@@ -1,0 +1,92 @@
+"""Every remedy of the catalogue is a step, or one of five playbooks whose role declares just these parameters."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.config.shipped import playbooks
+from gpustack.doctor.entry import Fault
+from gpustack.doctor.finding import Finding, Judged
+from gpustack.doctor.graph import graph
+from gpustack.remedy.offer import FILES, PLAYBOOKS, VARIABLE, offer
+from gpustack.remedy.words import STEPS_STOP
+from gpustack.steps import STEPS
+from tests.unit.steps import recorded_hosts as hosts
+
+REMEDY = playbooks() / "remedy"
+MENDED = [fault for fault in graph().faults.values() if fault.remedy]
+every_playbook = pytest.mark.parametrize("name", PLAYBOOKS)
+TYPES: dict[str, type | tuple[type, ...]] = {"str": str, "path": str, "bool": bool, "list": (list, tuple), "dict": dict}
+
+
+def options(name: str) -> dict[str, Any]:
+    specs = yaml.safe_load((REMEDY / "roles" / name / "meta" / "argument_specs.yml").read_text())
+    found: dict[str, Any] = specs["argument_specs"]["main"]["options"]
+    return found
+
+
+def variables(name: str) -> dict[str, str]:
+    found: dict[str, str] = yaml.safe_load((REMEDY / "roles" / name / "vars" / "main.yml").read_text())
+    return found
+
+
+def test_there_are_five() -> None:
+    assert sorted(path.stem for path in REMEDY.glob("*.yml")) == sorted(PLAYBOOKS)
+    assert sorted(path.name for path in (REMEDY / "roles").iterdir()) == sorted(PLAYBOOKS)
+
+
+@every_playbook
+def test_a_playbook_is_one_play_with_its_role(name: str) -> None:
+    (play,) = yaml.safe_load((REMEDY / f"{name}.yml").read_text())
+    assert (play["roles"], play["become"], play["gather_facts"]) == ([name], True, False)
+    assert play["hosts"] == ("kube_control_plane" if name == "rollout" else "all")
+
+
+@every_playbook
+def test_what_is_declared_is_given(name: str) -> None:
+    assert all(option["required"] is True for option in options(name).values())
+    assert set(options(name)) <= set(variables(name))
+    assert VARIABLE in (REMEDY / "roles" / name / "vars" / "main.yml").read_text()
+
+
+@pytest.mark.parametrize("fault", MENDED, ids=lambda fault: fault.id)
+def test_a_remedy_is_a_step_or_fits_its_playbook(fault: Fault) -> None:
+    assert fault.remedy
+    if fault.remedy.step:
+        assert fault.remedy.step in {step.id for step in STEPS}
+        return
+    given = parameters(fault)
+    for option, about in options(fault.remedy.kind).items():
+        key = re.search(rf"{VARIABLE}\.(\w+)", variables(fault.remedy.kind)[option])
+        if key:
+            value = given[key[1]]
+            assert isinstance(value, TYPES[about["type"]]), option
+            assert value in about.get("choices", [value]), option
+
+
+def parameters(fault: Fault) -> dict[str, Any]:
+    """As the overlay would have them."""
+    root = Finding(fault.id, (Judged(fault.id, "h1", "confirmed"),), "certain")
+    made = offer(hosts.snapshot({}, {}), root)
+    assert made.play == f"remedy/{made.fault.remedy.kind if made.fault.remedy else ''}"
+    found: dict[str, Any] = next(iter(made.more.values()))[VARIABLE]
+    return found
+
+
+def test_what_stands_still_is_said_of_steps_that_there_are() -> None:
+    assert set(STEPS_STOP) <= {step.id for step in STEPS}
+
+
+def test_only_a_fix_gives_files_of_others() -> None:
+    texts = [path.read_text() for path in playbooks().rglob("*.yml")]
+    assert sum(FILES in text for text in texts) == 1
+
+
+@every_playbook
+def test_scripts_say_what_they_changed(name: str) -> None:
+    for path in sorted((REMEDY / "roles" / name).glob("files/*.sh")):
+        assert "changed: " in path.read_text() or path.name == "otherwise.sh"
+        assert path.read_text().startswith("#!/bin/sh\n"), Path(path).name

@@ -1,0 +1,146 @@
+"""Faults made on purpose are mended by `doctor --fix`, nothing else on the hosts is another afterwards, and `--undo`
+brings the fault back as it was. The tests share one lab, which each leaves healthy.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpustack import lab
+from gpustack.lab.faults import inject
+from tests.lab import witness
+from tests.lab.belongings import ANYHOW, differences, outline
+from tests.lab.conftest import Run
+from tests.lab.firewalls import root
+from tests.lab.monitored import kubectl
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
+HOSTS = ("host1", "host2")
+FIXES = r"(folder|file|[df]) /var/lib/gpustack(/|$)"
+# Ansible's own copy, beside the file.
+COPIES = r"file \S+\.\d+\.\d{4}-\d\d-\d\d@\d\d:\d\d:\d\d~ "
+CRI = "/etc/containerd/conf.d/00-docker.toml"
+SELECTOR = (
+    "-n",
+    "monitoring",
+    "get",
+    "prometheus",
+    "monitoring-prometheus",
+    "-o",
+    "jsonpath={.spec.serviceMonitorSelector}",
+)
+# Fault or fault/way, the words of agreement, and what of the host is the fix's own (the copies apart).
+SAFE = [
+    ("host-ip-forward-off/live", ("--yes",), {}),
+    (
+        "host-ip-forward-off/overridden",
+        ("--yes",),
+        {r"file /etc/sysctl\.d/zzz-gpustack\.conf ": "outlives the next boot"},
+    ),
+    ("containerd-cri-disabled", ("--yes",), {rf"file {CRI} ": "the file that turned it off", COPIES: "Ansible's copy"}),
+    ("mon-selector-nil-uses-helm-values", ("--yes",), {}),
+    (
+        "host-ufw-blocks-pods",
+        ("--yes-to", "host-ufw-blocks-pods"),
+        {r"file /etc/ufw/": "rules", r"ip6?tables .*(ufw|gpustack)": "rules", r"file .*gpustack-firewall": "rules"},
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def two(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
+    made = make_lab("fix", ["debian-12", "debian-13"], monitored=True, gpus="1")
+    gpustack("install", "-i", made.inventory, "--yes", "-q", limit=2400)
+    healthy(made, gpustack)
+    return made
+
+
+@pytest.fixture
+def healed(two: lab.Lab, gpustack: Run) -> Iterator[lab.Lab]:
+    yield two
+    inject.heal(two)
+    healthy(two, gpustack)
+    for host in HOSTS:
+        root(two, host, "rm -rf /var/lib/gpustack/fixes /etc/sysctl.d/zzz-gpustack.conf")
+
+
+def doctor(made: lab.Lab, gpustack: Run, *words: str, code: int | None = 0) -> Any:
+    done = gpustack("doctor", *words, "-i", made.inventory, "-q", "-o", "json", limit=1800, code=code)
+    return json.loads(done.stdout) if done.stdout else done.stderr
+
+
+def healthy(made: lab.Lab, gpustack: Run) -> None:
+    witness.until("doctor finds nothing", lambda: doctor(made, gpustack, code=None)["healthy"], limit=600)
+
+
+def outlines(made: lab.Lab) -> dict[str, set[str]]:
+    return {host: outline(made, host) for host in HOSTS}
+
+
+def selector(made: lab.Lab) -> str:
+    return kubectl(made, *SELECTOR)
+
+
+@pytest.mark.parametrize(("fault", "agreed", "named"), SAFE, ids=[fault for fault, _, _ in SAFE])
+def test_it_is_mended_nothing_else_is_changed_and_it_comes_back(
+    healed: lab.Lab, gpustack: Run, fault: str, agreed: tuple[str, ...], named: dict[str, str]
+) -> None:
+    id = fault.partition("/")[0]
+    inject.give(healed, fault)
+    broken, chosen = outlines(healed), selector(healed)
+    witness.until("doctor names it", lambda: id in roots(doctor(healed, gpustack, code=None)), limit=300)
+
+    refused = doctor(healed, gpustack, "--fix", id, code=5)
+    assert "fix-not-agreed" in refused
+    assert differing(broken, outlines(healed), {}) == []
+
+    told = doctor(healed, gpustack, "--fix", id, *agreed, code=None)
+    assert [(one["id"], one["ending"]) for one in told["attempts"]] == [(id, "fixed")], told
+    assert told["exit"]["code"] == 0, (told["roots"], told["unexplained"])
+    healthy(healed, gpustack)
+    assert differing(broken, outlines(healed), named) == []
+
+    undone = doctor(healed, gpustack, "--undo", "--yes")
+    assert undone["fault"] == id
+    assert differing(broken, outlines(healed), {r"ip6?tables ": "who made its chains anew"}) == []
+    assert json.loads(selector(healed) or "{}") == json.loads(chosen or "{}")
+    witness.until("doctor names it again", lambda: id in roots(doctor(healed, gpustack, code=None)), limit=300)
+
+
+def test_an_undo_refuses_where_somebody_worked_on(healed: lab.Lab, gpustack: Run) -> None:
+    inject.give(healed, "containerd-cri-disabled")
+    doctor(healed, gpustack, "--fix", "--yes", code=None)
+    host = healed.hosts[-1].name
+    root(healed, host, f"echo '# mine' >>{CRI}")
+    refused = doctor(healed, gpustack, "--undo", "--yes", code=5)
+    assert "undo-changed-since" in refused
+    assert "# mine" in root(healed, host, f"cat {CRI}")
+
+
+def test_two_at_once_are_mended_one_after_the_other(healed: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
+    for fault in ("host-ip-forward-off", "mon-selector-nil-uses-helm-values"):
+        inject.give(healed, fault)
+    told = doctor(healed, gpustack, "--fix", "--yes", code=None)
+    assert {one["id"] for one in told["attempts"] if one["ending"] == "fixed"} == {
+        "host-ip-forward-off",
+        "mon-selector-nil-uses-helm-values",
+    }
+    healthy(healed, gpustack)
+
+
+def roots(told: Any) -> list[str]:
+    return [one["id"] for one in told["roots"]]
+
+
+def differing(before: dict[str, set[str]], after: dict[str, set[str]], named: dict[str, str]) -> list[str]:
+    """Beside what time alone changes, what containers come and go with, and the copies."""
+    passing = {
+        r"sysctl ": "doctor's to judge", r"process ": "pods are made anew",
+        r"(mount|netns|link|route|unit) ": "of pods",
+        r"ip6?tables .*(KUBE-|CNI-|FLANNEL-)": "of Kubernetes",
+    }  # fmt: skip
+    allowed = {**ANYHOW, **passing, FIXES: "the copies", **named}
+    return [line for host in HOSTS for line in differences(before[host], after[host], allowed)]

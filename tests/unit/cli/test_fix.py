@@ -1,0 +1,207 @@
+"""`doctor --fix` and `--undo` as commands: what is refused, what is asked, what is held, what a program reads."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+from typer.testing import CliRunner, Result
+
+from gpustack.ask import gather as gathering
+from gpustack.ask.probe import Answer, Probe
+from gpustack.ask.snapshot import Snapshot
+from gpustack.cli import wiring
+from gpustack.cli.app import app
+from gpustack.config.host import Host
+from gpustack.errors import GpustackError
+from gpustack.remedy import copies as keeping
+from gpustack.remedy import fix as module
+from gpustack.remedy.copies import Kept
+from gpustack.report.fix_json import FixedShape, UndoneShape
+from gpustack.rollout import evidence, lock, playbook, preview
+from gpustack.rollout.plan import Played
+from tests.unit.remedy.mended import FORWARD, STOPPED
+from tests.unit.steps import recorded_hosts as hosts
+
+IP, CONTAINERD = "host-ip-forward-off", "containerd-not-running"
+
+
+class World:
+    """Hosts whose faults a play takes away; what was locked, played and copied is kept in order."""
+
+    def __init__(self, faults: dict[tuple[str, str], Answer]) -> None:
+        self.faults, self.said, self.stubborn = dict(faults), list[str](), False
+
+    def gather(self, inventory: Any, probes: Sequence[Probe[Any]], **_: Any) -> Snapshot:
+        whole, ids = hosts.snapshot(self.faults, {}), {probe.id for probe in probes}
+        return Snapshot(
+            whole.taken, whole.inventory, whole.reach, {key: a for key, a in whole.answers.items() if key[0] in ids}
+        )
+
+    def play(self, name: str, names: Sequence[str], *_: Any, **__: Any) -> Played:
+        assert self.said.count("held") > self.said.count("released"), "the lock is held while it plays"
+        self.said.append(f"play {name}")
+        self.faults = self.faults if self.stubborn else {}
+        return Played(name, tuple(names), tuple(names), (), (), 1.0, f"ansible-playbook {name}.yml")
+
+    def differences(self, name: str, *_: Any) -> list[str]:
+        return [f"{name} on h1: Ensure it", "-net.ipv4.ip_forward = 0", "+net.ipv4.ip_forward = 1"]
+
+    @contextmanager
+    def lock(self, host: Host, doing: str) -> Iterator[SimpleNamespace]:
+        self.said += [f"{host.name} {doing}", "held"]
+        yield SimpleNamespace(lost="")
+        self.said.append("released")
+
+    def begin(self, _: Any, id: str, fault: str, *__: Any) -> None:
+        self.said.append(f"copy {fault}")
+
+    def finish(self, _: Any, id: str, names: Sequence[str]) -> tuple[Kept, ...]:
+        return tuple(Kept(name, id, files=("etc/x",)) for name in names)
+
+    def last(self, _: Any, name: str) -> Kept | None:
+        return Kept(name, "20261122T063000.0Z", (f"fault {IP}", "hosts h1"), ("etc/x",)) if name == "h1" else None
+
+    def undo(self, _: Any, name: str, id: str) -> list[str]:
+        self.said.append("undo")
+        return ["restored /etc/x"]
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., World]:
+    def made(*faults: dict[tuple[str, str], Answer]) -> World:
+        found = World({key: answer for one in faults for key, answer in one.items()})
+        monkeypatch.setattr(wiring, "opened", lambda *_, **__: hosts.snapshot({}, {}).inventory)
+        monkeypatch.setattr(gathering, "gather", found.gather)
+        monkeypatch.setattr(playbook, "play", found.play)
+        monkeypatch.setattr(preview, "differences", found.differences)
+        monkeypatch.setattr(lock, "lock", found.lock)
+        number = count()
+        monkeypatch.setattr(evidence, "runs", lambda: tmp_path / f"runs-{next(number)}")
+        for name in ("begin", "finish", "last", "undo"):
+            monkeypatch.setattr(
+                keeping.Copies, name, lambda *words, name=name, **more: getattr(found, name)(*words, **more)
+            )
+        monkeypatch.setattr(keeping.Copies, "objects", lambda *_: [])
+        monkeypatch.setattr(keeping.Copies, "forget", lambda *_: found.said.append("forget"))
+        for name in ("PAUSE", "TURN", "FADE"):
+            monkeypatch.setattr(module, name, 0.0)
+        return found
+
+    return made
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, ["doctor", "-q", *words])
+
+
+def error(*words: str) -> GpustackError:
+    raised = run(*words).exception
+    assert isinstance(raised, GpustackError), raised
+    return raised
+
+
+@pytest.mark.parametrize(
+    ("words", "reference"),
+    [
+        (("--fix", "--from", "x.jsonl"), "fix-of-recording"),
+        (("--undo", "--from", "x.jsonl"), "fix-of-recording"),
+        (("--fix", "--undo"), "fix-words"),
+        ((IP,), "fix-words"),
+        (("--yes-to", IP), "fix-words"),
+        (("--fix", "-o", "junit"), "fix-words"),
+        (("--fix", "host-ip-forwrd-off"), "fix-unknown"),
+        (("--fix", "--yes-to", "nothing"), "fix-unknown"),
+    ],
+)
+def test_words_that_do_not_go_together(world: Callable[..., World], words: tuple[str, ...], reference: str) -> None:
+    made = world(FORWARD)
+    refused = error(*words)
+    assert (refused.reference, refused.code, made.said) == (reference, 2, [])
+
+
+def test_what_is_no_root_here_is_refused(world: Callable[..., World]) -> None:
+    made = world(FORWARD)
+    refused = error("--fix", "host-swap-on", "--yes")
+    assert (refused.reference, refused.code, made.said) == ("fix-not-a-root", 5, [])
+    assert "h1: " in refused.why
+
+
+def test_without_a_terminal_it_is_shown_and_nothing_is_changed(world: Callable[..., World]) -> None:
+    made = world(FORWARD)
+    result = run("--fix")
+    assert isinstance(result.exception, GpustackError)
+    assert (result.exception.reference, result.exception.code) == ("fix-not-agreed", 5)
+    assert "REMEDY  host-ip-forward-off  on h1" in result.stdout
+    assert "+net.ipv4.ip_forward = 1" in result.stdout
+    assert made.said == ["h1 doctor", "held", "released"]
+
+
+def test_yes_is_not_for_what_has_to_be_asked(world: Callable[..., World]) -> None:
+    made = world({("units.services", "h1"): STOPPED})
+    refused = error("--fix", "--yes")
+    assert (refused.reference, refused.hint) == ("fix-not-agreed", f"gpustack doctor --fix --yes-to {CONTAINERD}")
+    assert "play remedy/unit" not in made.said
+    assert run("--fix", "--yes-to", CONTAINERD).exit_code != 5
+    assert "play remedy/unit" in made.said
+
+
+@pytest.mark.parametrize(("said", "plays"), [("y\n", 1), ("n\n", 0), ("", 0)])
+def test_on_a_terminal_a_yes_is_asked_for(
+    world: Callable[..., World], monkeypatch: pytest.MonkeyPatch, said: str, plays: int
+) -> None:
+    class Terminal:
+        isatty = staticmethod(lambda: True)
+        readline = staticmethod(lambda: said)
+
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    made = world(FORWARD)
+    with pytest.raises((SystemExit, GpustackError)):
+        app(["doctor", "-q", "--fix"])
+    assert made.said.count("play remedy/sysctl") == plays
+
+
+def test_it_is_done_under_the_lock_and_written_down(world: Callable[..., World], tmp_path: Path) -> None:
+    made = world(FORWARD)
+    result = run("--fix", "--yes")
+    assert made.said == ["h1 doctor", "held", f"copy {IP}", "play remedy/sysctl", "released"]
+    assert "host-ip-forward-off on h1: fixed" in result.stdout
+    assert "the way back: gpustack doctor --undo -i hosts.yml" in result.stdout
+    (folder,) = (tmp_path / "runs-0").iterdir()
+    assert {"overlay.yml", "snapshot.jsonl", "fix.json", "events.jsonl"} <= {path.name for path in folder.iterdir()}
+
+
+def test_what_does_not_turn_is_6_and_undone(world: Callable[..., World]) -> None:
+    made = world(FORWARD)
+    made.stubborn = True
+    result = run("--fix", "--yes")
+    assert (result.exit_code, made.said[-3:]) == (6, ["undo", "forget", "released"])
+    assert "it did not turn; what was changed is as it was" in result.stdout
+
+
+def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
+    world(FORWARD)
+    result = run("--fix", "--yes", "-o", "json")
+    TypeAdapter(FixedShape).validate_json(result.stdout, extra="forbid")
+    told = json.loads(result.stdout)
+    assert (told["schema"], told["found"], told["exit"]["code"]) == ("gpustack/fix/v1", [IP], result.exit_code)
+    (attempt,) = told["attempts"]
+    assert (attempt["ending"], attempt["play"]) == ("fixed", "remedy/sysctl")
+    assert attempt["kept"] == [{"host": "h1", "files": ["/etc/x"], "units": [], "keys": []}]
+
+
+def test_the_last_fix_is_taken_back(world: Callable[..., World]) -> None:
+    made = world(FORWARD)
+    result = run("--undo", "--yes", "-o", "json")
+    assert result.exit_code == 0, result.exception
+    TypeAdapter(UndoneShape).validate_json(result.stdout, extra="forbid")
+    assert json.loads(result.stdout)["did"] == ["h1: restored /etc/x"]
+    assert made.said == ["h1 doctor", "held", "undo", "forget", "released"]
+    refused = error("--undo")
+    assert (refused.reference, made.said.count("undo")) == ("undo-not-agreed", 1)

@@ -1,0 +1,157 @@
+"""The fix protocol on recorded hosts: its order, one root at a time, and where it ends."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from gpustack.ask.snapshot import Snapshot
+from gpustack.errors import RolloutError
+from gpustack.remedy import fix as module
+from gpustack.remedy.offer import Offer
+from gpustack.report.codes import fix_code
+from gpustack.rollout.plan import INTERRUPTED, Played
+from tests.unit.remedy.mended import FORWARD, STOPPED, SWAP, World, endings
+
+IP, SWAP_ON, CONTAINERD = "host-ip-forward-off", "host-swap-on", "containerd-not-running"
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PAUSE", "TURN", "FADE"):
+        monkeypatch.setattr(module, name, 0.0)
+
+
+def test_the_order_is_ask_show_yes_copy_play_ask_keep_diagnose() -> None:
+    world = World(FORWARD)
+    done = world.fix()
+    assert world.said == [
+        "ask", f"show {IP}", "yes?", "ask", f"copy {IP} on h1", "play remedy/sysctl on h1", "ask", "keep", "ask",
+    ]  # fmt: skip
+    assert endings(done) == {IP: "fixed"}
+    assert done.attempts[0].kept[0].files == ("etc/x",)
+    assert (done.after.roots, done.stopped) == ((), "")
+
+
+def test_what_is_safe_is_asked_about_once_and_done_one_after_the_other() -> None:
+    world = World(FORWARD | SWAP)
+    done = world.fix()
+    assert world.agrees == [[SWAP_ON, IP]]
+    assert [text for text in world.acts if text.startswith("play")] == [
+        "play prereqs on h1",
+        "play remedy/sysctl on h1",
+    ]
+    assert set(endings(done).values()) == {"fixed"}
+
+
+def test_a_fault_of_a_step_is_mended_by_that_step_alone() -> None:
+    world = World(FORWARD | SWAP)
+    world.fix(SWAP_ON)
+    assert [text for text in world.acts if text.startswith("play")] == ["play prereqs on h1"]
+
+
+def test_ask_needs_its_own_yes() -> None:
+    world = World(FORWARD | {("units.services", "h1"): STOPPED})
+    done = world.fix()
+    assert [CONTAINERD] in world.agrees
+    assert all(CONTAINERD not in some or some == [CONTAINERD] for some in world.agrees)
+    assert endings(done)[CONTAINERD] == "fixed"
+
+
+def test_declined_changes_nothing() -> None:
+    world = World(FORWARD)
+    world.yes = False
+    done = world.fix()
+    assert world.acts == [f"show {IP}", "yes?"]
+    assert endings(done) == {IP: "declined"}
+    assert (done.tried, fix_code(done)) == ((), 1)
+
+
+def test_what_does_not_turn_is_undone_and_nothing_follows() -> None:
+    world = World(FORWARD | SWAP, stubborn=[SWAP_ON])
+    done = world.fix()
+    assert [text for text in world.acts if not text.startswith(("show", "yes"))] == [
+        f"copy {SWAP_ON} on h1", "play prereqs on h1", "keep", "undo",
+    ]  # fmt: skip
+    assert endings(done) == {SWAP_ON: "not-turned"}
+    assert done.attempts[0].undone == ("h1: restored /etc/x",)
+    assert "swap" in done.attempts[0].why
+    assert fix_code(done) == 6
+
+
+def test_a_play_that_fails_and_mends_nothing_is_undone_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "TURN", 1e9)
+    world = World(FORWARD, failing=[IP])
+    done = world.fix()
+    assert world.acts[-1] == "undo"
+    assert fix_code(done) == 5
+
+
+def test_what_is_gone_by_itself_is_left_alone() -> None:
+    world = World(FORWARD)
+    before = world.diagnosed()
+    world.faults = {}
+    done = module.Fix(world.gather, world.play, world, world.undo, world.show, world.agree, lambda _: None).run(before)
+    assert world.acts == []
+    assert endings(done) == {IP: "recovered"}
+
+
+def test_what_cannot_be_told_any_more_has_not_turned() -> None:
+    world = World(FORWARD)
+
+    def play(offer: Offer, snapshot: Snapshot) -> Played:
+        played = World.play(world, offer, snapshot)
+        world.faults = {key: replace(answer, rc=-1, out="", lost="it hung") for key, answer in FORWARD.items()}
+        return played
+
+    done = module.Fix(world.gather, play, world, world.undo, world.show, world.agree, lambda _: None).run(
+        world.diagnosed()
+    )
+    assert endings(done) == {IP: "not-turned"}
+    assert world.acts[-1] == "undo"
+
+
+def test_no_copies_no_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(FORWARD)
+
+    def full(*_: object) -> None:
+        raise RolloutError("fix-copies", "No space.")
+
+    monkeypatch.setattr(world, "begin", full)
+    with pytest.raises(RolloutError):
+        world.fix()
+    assert [text for text in world.acts if text.startswith("play")] == []
+
+
+def test_an_interrupt_keeps_what_was_begun_and_undoes_nothing() -> None:
+    world = World(FORWARD | SWAP, stubborn=[SWAP_ON])
+    real = world.play
+
+    def play(offer: Offer, snapshot: Snapshot) -> Played:
+        world.stop = INTERRUPTED
+        return real(offer, snapshot)
+
+    done = module.Fix(
+        world.gather, play, world, world.undo, world.show, world.agree, lambda _: None, cancelled=lambda: world.stop
+    ).run(world.diagnosed())
+    assert world.acts[-1] == "keep"
+    assert endings(done) == {SWAP_ON: "interrupted"}
+    assert fix_code(done) == 130
+
+
+def test_an_id_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be found again by the diagnosis after it."""
+    world = World(FORWARD)
+    before = world.faults
+    asked = world.gather
+
+    def gather(probes: Sequence[object]) -> Snapshot:
+        if len(probes) > 50:
+            world.faults = dict(before)
+        return asked(probes)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(world, "gather", gather)
+    done = world.fix()
+    assert world.acts.count("play remedy/sysctl on h1") == 1
+    assert [one.id for one in done.after.roots] == [IP]
+    assert fix_code(done) == 1

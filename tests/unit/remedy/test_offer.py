@@ -1,0 +1,80 @@
+"""What a machine may do about a root, on recorded hosts; and what it may not."""
+
+from dataclasses import replace
+
+from gpustack.ask.snapshot import Reach
+from gpustack.doctor.diagnose import diagnose
+from gpustack.doctor.finding import Diagnosis
+from gpustack.doctor.graph import graph
+from gpustack.remedy.offer import Offer, offers
+from tests.unit.remedy.mended import FORWARD, SWAP
+from tests.unit.report.diagnosed import INVENTORY, diagnosed
+from tests.unit.steps import recorded_hosts as hosts
+from tests.unit.steps.recorded_cluster import recorded
+
+
+def one(found: Diagnosis, id: str) -> Offer:
+    (offered,) = (offer for offer in offers(found) if offer.id == id)
+    return offered
+
+
+def test_a_playbook_gets_the_parameters_of_the_catalogue() -> None:
+    found = one(diagnose(hosts.snapshot(FORWARD, {})), "host-ip-forward-off")
+    assert (found.play, found.hosts, found.why_not) == ("remedy/sysctl", ("h1",), "")
+    assert found.more == {"h1": {"gpustack_remedy": {"net.ipv4.ip_forward": "1"}}}
+    assert found.commands == ("sysctl -w net.ipv4.ip_forward=1",)
+
+
+def test_a_step_is_played_on_the_hosts_concerned() -> None:
+    found = one(diagnose(hosts.snapshot(SWAP, {})), "host-swap-on")
+    assert (found.play, found.hosts, found.more) == ("prereqs", ("h1",), {})
+
+
+def test_containerd_gets_the_files_of_others_that_turn_cri_off() -> None:
+    disabling = recorded("containerd.configuration", "prepared-debian-12")
+    files = f'{disabling.out}== conf.d/00-docker.toml 1\ndisabled_plugins = ["cri"]\n'
+    silent = replace(recorded("containerd.runtime", "prepared-debian-12"), rc=1, out="")
+    changed = {
+        ("containerd.configuration", "h1"): replace(disabling, out=files),
+        ("containerd.runtime", "h1"): silent,
+    }
+    found = one(diagnose(hosts.snapshot(changed, {})), "containerd-cri-disabled")
+    assert (found.play, found.why_not) == ("containerd", "")
+    assert found.more == {"h1": {"gpustack_fix": {"files": ["conf.d/00-docker.toml"]}}}
+    assert "containerd restarts" in found.interrupts
+
+
+def test_what_install_refuses_is_refused_here() -> None:
+    older = recorded("packages.installed", "prepared-debian-12", ("2.3.7", "2.3.6"))
+    silent = replace(recorded("containerd.runtime", "prepared-debian-12"), rc=1, out="")
+    found = one(
+        diagnose(hosts.snapshot({("packages.installed", "h1"): older, ("containerd.runtime", "h1"): silent}, {})),
+        "containerd-cri-disabled",
+    )
+    assert "step containerd would be refused" in found.why_not
+
+
+def test_a_host_that_is_not_reached_and_what_is_for_a_person_are_left_alone() -> None:
+    reasons = {
+        found.id: found.why_not
+        for found in offers(diagnosed({"host-ssh-unreachable@gpu2": "!timeout"}, unreached="gpu2"))
+    }
+    assert reasons["host-ssh-unreachable"]
+    assert all(found.why_not for found in offers(diagnosed({"host-ip-forward-off@gpu2": "!0"}, unreached="gpu2")))
+
+
+def test_a_host_of_which_too_little_is_known_is_not_changed() -> None:
+    """These have no answers at all but one."""
+    (found,) = offers(diagnosed({"host-ip-forward-off@gpu1": "!0"}))
+    assert found.why_not == "too little is known of gpu1 to change it"
+    assert Reach("gpu1").reached
+    assert INVENTORY.hosts
+
+
+def test_every_remedy_has_words_for_people() -> None:
+    from gpustack.remedy.words import by_hand, interrupts
+
+    for fault in graph().faults.values():
+        if fault.remedy and not fault.remedy.step:
+            assert list(by_hand(fault.remedy, {"nodes": []})), fault.id
+            assert isinstance(interrupts(fault.remedy), str)
