@@ -1,5 +1,6 @@
 """`doctor`: the one root cause, with what it rests on and what mends it. It reads, and changes nothing."""
 
+import gc
 from typing import TYPE_CHECKING
 
 import typer
@@ -24,6 +25,9 @@ def doctor(
     from gpustack.cli import wiring
 
     if recording:
+        # A large recording becomes millions of values that all stay: looking for cycles in them again and again takes
+        # longer than judging them.
+        gc.disable()
         snapshot = wiring.recorded(recording, quiet=quiet)
     else:
         snapshot = asked(inventory, ask_password=become, quiet=quiet)
