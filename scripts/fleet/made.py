@@ -64,7 +64,11 @@ def base() -> Snapshot:
         for where in SYSTEMS if probe.where == "host" else (CLUSTER,):
             if (probe.id, where) not in answers and (answer := of_case(probe.id, where)):
                 answers[probe.id, where] = replace(answer, where=where)
-    return replace(world, answers={key: same_addresses(answer) for key, answer in answers.items()}, parsed={})
+    said = world.inventory.spec.model_dump(mode="json", by_alias=True)
+    wide = Spec.model_validate(said | {"kubernetes": said["kubernetes"] | {"pod_cidr": str(POD_RANGE)}})
+    inventory = Inventory(Path("hosts.yml"), world.inventory.hosts, wide, world.inventory.values)
+    answers = {key: same_addresses(answer) for key, answer in answers.items()}
+    return replace(world, inventory=inventory, answers=answers, parsed={})
 
 
 def of_case(probe: str, where: str) -> Answer | None:
@@ -147,7 +151,5 @@ def fleet(hosts: int) -> Snapshot:
     everyone = (K1, *workers)
     answers: Answers = {(answer.probe, answer.where): answer for answer in of_hosts(two, hosts)}
     answers |= {key: of_cluster(answer, hosts) for key, answer in two.answers.items() if key[1] == CLUSTER}
-    said = two.inventory.spec.model_dump(mode="json", by_alias=True)
-    spec = Spec.model_validate(said | {"kubernetes": said["kubernetes"] | {"pod_cidr": str(POD_RANGE)}})
-    inventory = Inventory(Path("hosts.yml"), everyone, spec, two.inventory.values)
+    inventory = replace(two.inventory, hosts=everyone)
     return Snapshot(two.taken, inventory, {host.name: Reach(host.name) for host in everyone}, answers, 60.0)
