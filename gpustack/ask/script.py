@@ -3,7 +3,8 @@
 Sent on stdin, never in argv (a script in argv is visible to all users and logged by sudo). Every probe runs under
 `timeout` with its stdin closed. What it prints travels as it is, between lines that begin with a random marker which no
 probe knows, so that a talkative dotfile or binary output cannot be mistaken for ours (read back in ask/answers.py).
-A shell and a `timeout` per probe is all that is started on the host, and nothing is written there.
+A shell and a `timeout` per probe is all that is started on the host, and nothing is written there. `timeout` leads a
+process group of its own, which is ended with the probe: what a probe leaves behind would talk into the next answer.
 """
 
 import shlex
@@ -19,8 +20,10 @@ p() {
   read -r up _ </proc/uptime
   printf '\n%s %s %s\n' "$M" "$1" "$up"
   printf '\n%s !%s\n' "$M" "$1" >&2
-  timeout -k 1 "$2" sh -c "$3" </dev/null
+  timeout -k 1 "$2" sh -c "$3" </dev/null &
+  wait "$!"
   r=$?
+  kill -s KILL -- "-$!" 2>/dev/null
   read -r up _ </proc/uptime
   printf '\n%s . %d %s\n' "$M" "$r" "$up"
 }

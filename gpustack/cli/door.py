@@ -17,7 +17,7 @@ def door() -> Iterator[None]:
     except GpustackError as error:
         from gpustack.report.error import render
 
-        sys.stderr.write(render(error))
+        sys.stderr.write(render(error) + notes(error))
         raise SystemExit(error.code) from error
     except KeyboardInterrupt as error:
         sys.stderr.write("\ninterrupted\n")
@@ -27,8 +27,13 @@ def door() -> Iterator[None]:
         from gpustack.ask.redact import plain, redact
 
         said = redact(plain(f"{type(error).__name__}: {error}"))
-        sys.stderr.write(f"gpustack met a bug of its own: {said}\nreport saved to {path}\n")
+        sys.stderr.write(f"gpustack met a bug of its own: {said}\nreport saved to {path}\n{notes(error)}")
         raise SystemExit(BUG) from error
+
+
+def notes(error: Exception) -> str:
+    """What was found out about it on the way."""
+    return "".join(getattr(error, "__notes__", ()))
 
 
 def saved(error: Exception) -> str:

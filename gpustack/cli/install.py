@@ -8,7 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from gpustack.cli import options
+from gpustack.cli.aftermath import aftermath, noted
 from gpustack.cli.changing import agreed, changing
+from gpustack.cli.door import INTERRUPTED
 from gpustack.errors import RolloutError, UsageError
 
 
@@ -104,7 +106,11 @@ def install(
         )
     outcome, folder = rolled_out(hosts, steps, names, before, report, force=force)
     show.outcome(outcome, output.value, verbose=verbose, evidence=str(folder))
-    raise typer.Exit(show.outcome_code(outcome))
+    code = show.outcome_code(outcome)
+    if code not in (0, INTERRUPTED):
+        failed = [failure.host for played in outcome.played for failure in played.failures]
+        sys.stderr.write(aftermath(hosts, folder, report, names, failed))
+    raise typer.Exit(code)
 
 
 def refuse(before: Any) -> None:
@@ -143,6 +149,7 @@ def rolled_out(
             force=force,
             cancelled=change.cancelled,
         )
-        outcome = rollout.run(before)
+        with noted(lambda: aftermath(hosts, change.folder, report, names), lambda: not change.stop.is_set()):
+            outcome = rollout.run(before)
     change.keep(outcome.verification.plan.snapshot)
     return outcome, change.folder

@@ -13,25 +13,32 @@ def known(incomplete: str) -> list[str]:
     return [name for name in injectors() if name.startswith(incomplete)]
 
 
-Fault = Annotated[str, typer.Argument(metavar="FAULT", help="As `gpustack lab faults` has it.", autocompletion=known)]
 Which = Annotated[str | None, typer.Argument(metavar="[FAULT]", help="Only this one; else all.", autocompletion=known)]
 
 
 def faults() -> None:
-    """What the lab can break: each fault, where, and what is done there."""
-    from gpustack.lab.faults.entries import injectors
+    """What the lab can break: each fault, where, and what is done there; what it cannot, and why."""
+    from gpustack.lab.faults.entries import injectors, uncarried
 
     width = max(map(len, injectors()))
     for name, one in injectors().items():
         typer.echo(f"{name:{width}}  {one.where:13}  {one.does}")
+    for layer in uncarried().values():
+        for fault, why in layer.items():
+            typer.echo(f"{fault:{width}}  {'not here':13}  {why}")
 
 
 def break_(
-    fault: Fault,
+    fault: Annotated[
+        str, typer.Argument(metavar="[FAULT]", help="As `gpustack lab faults` has it.", autocompletion=known)
+    ] = "",
     on: Annotated[str, typer.Option(metavar="HOST", help="On this host; by default where it tells most.")] = "",
     name: Name = None,
     *,
     quick: Annotated[bool, typer.Option("--quick", help="Do not wait until it shows.")] = False,
+    decoys: Annotated[
+        bool, typer.Option("--decoys", help="Instead: what looks like faults on all hosts, and is harmless.")
+    ] = False,
 ) -> None:
     """Break one thing of a lab, as it breaks in the field, and wait until it shows.
 
@@ -41,8 +48,10 @@ def break_(
     from gpustack.lab.faults import inject
     from gpustack.lab.faults.entries import find
 
+    if bool(fault) == decoys:
+        raise typer.BadParameter("Give either a fault, or --decoys.")
     made = lab.find(name)
-    for one in inject.give(made, fault, on, wait=not quick):
+    for one in inject.disguise(made) if decoys else inject.give(made, fault, on, wait=not quick):
         typer.echo(f"{one.host}: {one.injector}: {find(one.injector).does}")
 
 

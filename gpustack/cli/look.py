@@ -2,12 +2,16 @@
 
 import sys
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpustack.cli import options
+
+if TYPE_CHECKING:
+    from gpustack.ask.snapshot import Snapshot
 
 
 def names(incomplete: str) -> list[str]:
@@ -34,10 +38,26 @@ def explain(
     sys.stdout.write(pages.explain(name) if name else pages.contents())
 
 
+class Redact(StrEnum):
+    ADDRESSES = "addresses"
+
+
 def snapshot(
     inventory: options.InventoryOption = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Where to write it; `-` is stdout. Default: a new file here.")
+    ] = None,
+    redacted: Annotated[
+        Redact | None,
+        typer.Option(
+            "--redact", help="`addresses`: IP, MAC, host names and domains get pseudonyms; secrets always go."
+        ),
+    ] = None,
+    listed: Annotated[
+        bool, typer.Option("--list", help="Show what is in it, answer by answer; without --out, write nothing.")
+    ] = False,
+    recording: Annotated[
+        Path | None, typer.Option("--from", help="List a snapshot that is there, or write it again, redacted.")
     ] = None,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
@@ -47,14 +67,40 @@ def snapshot(
     from gpustack.cli import wiring
     from gpustack.doctor.diagnose import questions
 
-    report = wiring.progress(quiet=quiet)
-    taken = wiring.asked(wiring.opened(inventory, ask_password=become, quiet=quiet), report, questions())
+    if recording:
+        taken = wiring.recorded(recording, quiet=quiet)
+    else:
+        report = wiring.progress(quiet=quiet)
+        taken = wiring.asked(wiring.opened(inventory, ask_password=become, quiet=quiet), report, questions())
+    if redacted:
+        taken = disguised(taken)
+    if listed:
+        from gpustack.report import inside
+
+        sys.stdout.write(inside.text(taken))
     if out == Path("-"):
         sys.stdout.writelines(lines(taken))
+        return
+    if listed and not out:
         return
     path = out or Path(named(taken.inventory.spec.cluster_name, taken.taken))
     write(taken, path)
     sys.stdout.write(f"{path}\n")
+
+
+def disguised(taken: "Snapshot") -> "Snapshot":
+    """Says what stays, and where it would be judged otherwise than the real one."""
+    from gpustack.doctor.diagnose import diagnose, questions
+    from gpustack.rollout.disguise import disguise
+
+    other, given = disguise(taken, questions())
+    if given.kept:
+        sys.stderr.write(f"a word that gpustack itself uses stays: {', '.join(given.kept)}\n")
+    before, now = ([root.id for root in diagnose(one).roots] for one in (taken, other))
+    if before != now:
+        said = [", ".join(ids) or "no root cause" for ids in (before, now)]
+        sys.stderr.write(f"under pseudonyms it is judged otherwise: {said[1]} instead of {said[0]}\n")
+    return other
 
 
 def named(cluster: str, taken: datetime) -> str:

@@ -13,6 +13,13 @@ class Output(StrEnum):
     JUNIT = "junit"
 
 
+class DoctorOutput(StrEnum):
+    HUMAN = "human"
+    JSON = "json"
+    JUNIT = "junit"
+    HTML = "html"
+
+
 def step_ids(incomplete: str) -> list[str]:
     from gpustack.steps import STEPS
 
@@ -28,6 +35,10 @@ InventoryOption = Annotated[
     ),
 ]
 OutputOption = Annotated[Output, typer.Option("-o", "--output", help="How the result is written to stdout.")]
+DoctorOutputOption = Annotated[
+    DoctorOutput,
+    typer.Option("-o", "--output", help="How the result is written to stdout; `html` is one file for a ticket."),
+]
 QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="No progress; only the result and errors.")]
 VerboseOption = Annotated[
     bool, typer.Option("-v", "--verbose", help="Show what each judgement rests on: command and answer.")

@@ -9,9 +9,24 @@ from gpustack.config.inventory import Inventory
 from gpustack.doctor.entry import Fault
 from gpustack.doctor.finding import Diagnosis, Drift, Finding, Judged, Unexplained
 from gpustack.doctor.graph import graph
-from gpustack.report.doctor_words import because, cut, first, heading, here, missing, refusals, said, titles, tree
+from gpustack.report.doctor_words import (
+    because,
+    by_text,
+    calm,
+    cut,
+    first,
+    heading,
+    here,
+    missing,
+    next_command,
+    refusals,
+    said,
+    summed,
+    titles,
+    tree,
+)
 from gpustack.report.findings import say, typed, witness, wrapped
-from gpustack.report.words import Clean, cleaner, command, count, places
+from gpustack.report.words import Clean, cleaner, count, places
 
 INDENT = 13
 SHOWN = 4
@@ -22,8 +37,7 @@ def diagnosis(console: Console, found: Diagnosis, *, verbose: bool = False) -> N
     clean = cleaner(found.snapshot.inventory)
     say(console, heading(found))
     if found.healthy and not found.verdict.notes:
-        told = len(graph().faults) - found.unchecked
-        say(console, f"no fault found: {told} of {len(graph().faults)} faults can be told, and none is there", "green")
+        say(console, calm(found), "green")
         say(console, "healthy", "green")
         return
     for root in found.roots:
@@ -62,11 +76,9 @@ def remedy(console: Console, fault: Fault, inventory: Inventory, clean: Clean) -
 
 def rests(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: bool) -> None:
     """What was found, each once with its places; then the commands that said so."""
-    by_text: dict[str, list[Judged]] = {}
-    for one in judged:
-        by_text.setdefault(clean(str(one.told or one.why)), []).append(one)
-    for text, some in by_text.items():
-        where = f"{places([one.where for one in some])}: " if len(by_text) > 1 else ""
+    texts = by_text(judged, clean)
+    for text, some in texts.items():
+        where = f"{places([one.where for one in some])}: " if len(texts) > 1 else ""
         part(console, "evidence", f"{where}{text}")
         for seen in some[0].evidence:
             if verbose:
@@ -117,18 +129,13 @@ def differing(console: Console, drift: Sequence[Drift], clean: Clean) -> None:
 
 
 def closing(console: Console, found: Diagnosis, clean: Clean) -> None:
-    inventory = found.snapshot.inventory
     console.print()
     if lines := missing(found.unknown, clean):
         say(console, f"{count(len(found.unknown), 'check')} could not be told: {first(lines, 3)}", "yellow")
-    parts = [count(len(found.roots), "root cause")] if found.roots else []
-    parts += [f"{len(found.unexplained)} unexplained"] if found.unexplained else []
-    parts += [f"{count(len(found.drift), 'difference')} from the spec"] if found.drift else []
-    say(console, ", ".join(parts) or "no root cause found", "bold")
-    if found.roots:
-        typed(console, f"after the fix: {clean(command('doctor', inventory))}", 0)
-    elif found.drift:
-        typed(console, f"next: {clean(command('plan', inventory))}", 0)
+    say(console, summed(found), "bold")
+    when, then = next_command(found)
+    if then:
+        typed(console, f"{when}: {clean(then)}", 0)
 
 
 def head(console: Console, kind: str, id: str, wheres: Sequence[str], how: str, style: str) -> None:

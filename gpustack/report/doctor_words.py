@@ -21,6 +21,36 @@ def heading(found: Diagnosis) -> str:
     return f"{hosts}, {API[api.outcome if api else 'unknown']}, {count(facts, 'fact')}, {duration(snapshot.took)}"
 
 
+def calm(found: Diagnosis) -> str:
+    """Of a healthy cluster: what was looked for."""
+    known = len(graph().faults)
+    return f"no fault found: {known - found.unchecked} of {known} faults can be told, and none is there"
+
+
+def summed(found: Diagnosis) -> str:
+    """`2 root causes, 1 unexplained`"""
+    parts = [count(len(found.roots), "root cause")] if found.roots else []
+    parts += [f"{len(found.unexplained)} unexplained"] if found.unexplained else []
+    parts += [f"{count(len(found.drift), 'difference')} from the spec"] if found.drift else []
+    return ", ".join(parts) or "no root cause found"
+
+
+def next_command(found: Diagnosis) -> tuple[str, str]:
+    """What to type in the end, and when; empty where nothing is left to do."""
+    inventory = found.snapshot.inventory
+    if found.roots:
+        return "after the fix", command("doctor", inventory)
+    return ("next", command("plan", inventory)) if found.drift else ("", "")
+
+
+def by_text(judged: Iterable[Judged], clean: Clean) -> dict[str, list[Judged]]:
+    """What was found, each text once with all that said it."""
+    found: dict[str, list[Judged]] = {}
+    for one in judged:
+        found.setdefault(clean(str(one.told or one.why)), []).append(one)
+    return found
+
+
 def first(texts: Sequence[str], shown: int, where: str = "") -> str:
     """The first ones, and how many more there are."""
     more = len(texts) - shown
@@ -61,16 +91,21 @@ def missing(judged: Iterable[Judged], clean: Clean) -> list[str]:
 
 
 def said(seen: Evidence, clean: Clean, found: str, width: int) -> list[str]:
-    """`host $ command → what it said`: of a script its first line that asks, of an answer the line that tells."""
+    """`host $ command → what it said`, on two lines where one is too short."""
+    asked, told = asked_and_told(seen, clean, found)
+    if len(asked) + len(told) + 3 <= width:
+        return [f"{asked} → {told}"]
+    return [cut(asked, width), cut(f"  → {told}", width)]
+
+
+def asked_and_told(seen: Evidence, clean: Clean, found: str) -> tuple[str, str]:
+    """Of a script its first line that asks, of an answer the line that tells."""
     script = [line for line in seen.command.strip().splitlines() if line.strip()] or [""]
     shown = next((line for line in script if not line.startswith("echo '==")), script[0])
     asked = f"{place(seen.answer.where)} $ {shown}{' …' if len(script) > 1 else ''}"
     answered = telling(clean(seen.answer.lost or seen.answer.out or seen.answer.err), found)
     ended = f"(ended with {seen.answer.rc})" if seen.answer.rc and not seen.answer.lost else ""
-    told = f"→ {answered or ended or '(nothing)'}"
-    if len(asked) + len(told) + 1 <= width:
-        return [f"{asked} {told}"]
-    return [cut(asked, width), cut(f"  {told}", width)]
+    return asked, answered or ended or "(nothing)"
 
 
 def telling(text: str, found: str) -> str:

@@ -1,10 +1,12 @@
-"""A result to stdout, in the form asked for: `human`, `json` or `junit`."""
+"""A result to stdout, in the form asked for: `human`, `json`, `junit`, and `html` of a diagnosis."""
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.finding import Diagnosis
+from gpustack.doctor.watch import Change
 from gpustack.proof.delivery import Delivery
 from gpustack.proof.prove import Proof
 from gpustack.report import codes
@@ -108,9 +110,20 @@ def diagnosis(found: Diagnosis, output: str, *, verbose: bool = False) -> None:
         from gpustack.report import doctor as human
 
         return human.diagnosis(console(), found, verbose=verbose)
+    if output == "html":
+        from gpustack.report import doctor_html
+
+        return put(doctor_html.text(found, verbose=verbose))
     from gpustack.report import doctor_json, doctor_junit
 
     return put(doctor_json.text(found, verbose=verbose) if output == "json" else doctor_junit.text(found))
+
+
+def changes(found: Diagnosis, changed: Sequence[Change], *, verbose: bool = False) -> None:
+    """What a watched diagnosis says otherwise than the one before."""
+    from gpustack.report import doctor_changes
+
+    doctor_changes.changes(console(), found, changed, verbose=verbose)
 
 
 def console() -> "Console":

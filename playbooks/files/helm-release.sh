@@ -58,7 +58,8 @@ ensure_not_pending() {
   echo "changed: revision ${1##*.} of $NAME, which was broken off, is forgotten"
 }
 
-# Nothing to do where the release is this one and every object is as it made it.
+# Nothing to do where the release is this one and every object is as it made it. Asked in a name that owns nothing: in
+# Helm's own, what Helm adds to its manifests would be dropped, and every object would differ.
 holds() {
   labels=$(kube -n "$NAMESPACE" get secrets -l "owner=helm,name=$NAME,status=deployed" \
     -o 'jsonpath={range .items[*].metadata.labels}{.gpustack-digest} {.gpustack-revision} {.version}{end}')
@@ -66,7 +67,7 @@ holds() {
   set -- $labels
   [ "${1-}" = "$DIGEST" ] && [ "${2-}" = "${3-}" ] || return 1
   "$HELM" get manifest "$NAME" --namespace "$NAMESPACE" |
-    kube diff --server-side --force-conflicts --field-manager=helm -f - >/dev/null 2>&1
+    kube diff --server-side --force-conflicts --field-manager=gpustack-look -f - >/dev/null 2>&1
 }
 
 FRESH=$(mktemp -d)

@@ -1,6 +1,7 @@
 """`make accuracy`: how often `gpustack doctor` names exactly what was broken, on a lab that is converged and healthy.
 
-    python -m scripts.accuracy [--only FAULT …] [--pairs N --seed S] [--shard I/N] [--fresh] [--lab NAME] [--keep]
+    python -m scripts.accuracy [--only FAULT …] [--healthy] [--pairs N --seed S] [--shard I/N]
+        [--fresh] [--lab NAME] [--keep]
 
 Each case: heal, break, wait until it shows, take a snapshot, let doctor judge it, compare the set of roots with the set
 of what was broken, heal, and see that doctor calls it healthy; where it does not, the lab goes back to its snapshot.
@@ -19,35 +20,40 @@ from scripts.accuracy import cases, results, stage, table
 
 def main() -> int:
     told = arguments()
-    wanted = cases.chosen(only=told.only, pairs=told.pairs, seed=told.seed, shard=told.shard)
+    wanted = cases.chosen(only=told.only, pairs=told.pairs, seed=told.seed, shard=told.shard, calm=told.healthy)
     kept = results.read()
-    made = stage.ready(told.lab)
-    try:
-        play(made, wanted, kept, fresh=told.fresh)
-    finally:
-        if not told.keep:
-            made.kill()
+    for shape in dict.fromkeys(case.shape.name if case.shape else "" for case in wanted):
+        of_shape = [case for case in wanted if (case.shape.name if case.shape else "") == shape]
+        left = [case for case in of_shape if told.fresh or not results.kept_as(kept, case)]
+        if not left:
+            continue
+        made = stage.ready(f"{told.lab}-{shape}" if shape else told.lab, left[0].shape)
+        try:
+            play(made, left, kept)
+        finally:
+            if not told.keep:
+                made.kill()
     table.write([kept[case.name] for case in cases.all_of(told.pairs, told.seed) if case.name in kept])
     return 0 if all(kept[case.name].exact for case in wanted) else 1
 
 
-def play(made: lab.Lab, wanted: Sequence[cases.Case], kept: dict[str, results.Result], *, fresh: bool) -> None:
+def play(made: lab.Lab, wanted: Sequence[cases.Case], kept: dict[str, results.Result]) -> None:
     for number, case in enumerate(wanted, 1):
-        key = results.code(case)
-        if not fresh and case.name in kept and kept[case.name].code == key:
-            continue
         started = time.monotonic()
-        kept[case.name] = stage.play(made, case, key)
+        kept[case.name] = stage.play(made, case, results.code(case))
         results.write(kept)
         told_of = kept[case.name]
         mark = "exact" if told_of.exact else "NOT exact"
-        said = f"{number}/{len(wanted)} {case.name}: {mark}: {', '.join(told_of.found) or 'nothing'}"
+        found = ", ".join([*told_of.found, *(f"unexplained {one}" for one in told_of.unexplained)])
+        said = f"{number}/{len(wanted)} {case.name}: {mark}: {found or told_of.told or 'nothing'}"
+        said += "" if told_of.healed else ", restored"
         sys.stderr.write(f"{said} ({time.monotonic() - started:.0f} s)\n")
 
 
 def arguments() -> argparse.Namespace:
     asked = argparse.ArgumentParser(prog="python -m scripts.accuracy", description=(__doc__ or "").splitlines()[0])
     asked.add_argument("--only", action="append", default=[], metavar="FAULT", help="only these")
+    asked.add_argument("--healthy", action="store_true", help="what is no fault, instead of faults")
     asked.add_argument("--pairs", type=int, default=0, metavar="N", help="N random pairs instead of single faults")
     asked.add_argument("--seed", type=int, default=1, metavar="S", help="of the random pairs")
     asked.add_argument("--shard", default="1/1", metavar="I/N", help="only the I-th of N parts")

@@ -6,29 +6,44 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from gpustack.doctor.graph import graph
-from gpustack.lab.faults.entries import Injector, find, injectors
+from gpustack.lab.faults.entries import Injector, find, injectors, variants
+from scripts.accuracy.shapes import ONE_HOST, Shape, shapes
+
+HEALTHY = "healthy"
 
 
 @dataclass(frozen=True)
 class Case:
+    """`shape`: in a lab of its own. A variant that is healthy has no faults."""
+
     injectors: tuple[Injector, ...]
+    shape: Shape | None = None
 
     @property
     def name(self) -> str:
-        return " + ".join(one.name for one in self.injectors)
+        return " + ".join(one.name for one in self.injectors) or f"{HEALTHY}/{self.shape.name if self.shape else ''}"
 
     @property
     def faults(self) -> tuple[str, ...]:
-        return tuple(sorted({one.fault for one in self.injectors}))
+        return tuple(sorted({one.fault for one in self.injectors} - {HEALTHY}))
+
+
+def single(one: Injector) -> Case:
+    return Case((one,), shapes()[ONE_HOST] if one.one_host else None)
 
 
 def singles() -> list[Case]:
-    return [Case((one,)) for one in injectors().values()]
+    return [single(one) for one in injectors().values()]
+
+
+def healthy() -> list[Case]:
+    """Nothing is wrong with these: changes of the lab, and labs of other shapes."""
+    return [*(Case((one,)) for one in variants().values()), *(Case((), shape) for shape in shapes().values())]
 
 
 def paired(count: int, seed: int) -> list[Case]:
     """Pairs of different faults, neither of which takes the whole cluster along, nor is the other's cause."""
-    able = [one for one in injectors().values() if not one.alone]
+    able = [one for one in injectors().values() if not (one.alone or one.one_host)]
     together = [pair for pair in combinations(able, 2) if compatible(*pair)]
     drawn = random.Random(seed).sample(together, min(count, len(together)))  # noqa: S311 - to be drawn again
     return [Case(pair) for pair in drawn]
@@ -39,16 +54,24 @@ def compatible(one: Injector, other: Injector) -> bool:
 
 
 def all_of(pairs: int, seed: int) -> list[Case]:
-    return [*singles(), *(paired(pairs, seed) if pairs else ())]
+    return [*singles(), *healthy(), *(paired(pairs, seed) if pairs else ())]
 
 
-def chosen(*, only: Sequence[str], pairs: int, seed: int, shard: str) -> list[Case]:
+def chosen(*, only: Sequence[str], pairs: int, seed: int, shard: str, calm: bool = False) -> list[Case]:
     """Raises LabError for a fault that there is not."""
     if only:
-        found = [Case(tuple(find(part.strip()) for part in name.split("+"))) for name in only]
-        ways = [Case((one,)) for name in only for one in injectors().values() if one.fault == name]
+        found = [of_name(name) for name in only]
+        ways = [single(one) for name in only for one in injectors().values() if one.fault == name]
         found = list({case.name: case for case in [*found, *ways]}.values())
     else:
-        found = paired(pairs, seed) if pairs else singles()
+        found = healthy() if calm else paired(pairs, seed) if pairs else singles()
     index, _, count = shard.partition("/")
     return found[int(index) - 1 :: int(count)]
+
+
+def of_name(name: str) -> Case:
+    if case := next((one for one in healthy() if one.name == name), None):
+        return case
+    if "+" not in name:
+        return single(find(name))
+    return Case(tuple(find(part.strip()) for part in name.split("+")))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from platformdirs import user_state_path
 
+from gpustack.lab.faults.inject import functions
 from scripts.accuracy.cases import Case
 
 ROOT = Path(__file__).parents[2]
@@ -32,6 +33,8 @@ class Result:
 
     @property
     def exact(self) -> bool:
+        if not self.faults:
+            return not (self.found or self.unexplained)
         return sorted(self.found) == sorted(self.faults)
 
 
@@ -52,7 +55,7 @@ def write(kept: dict[str, Result]) -> None:
 
 def code(case: Case) -> str:
     """Sixteen hex digits of the rooms that judge, and of how it was made."""
-    return hashlib.sha256((rooms() + repr(case)).encode()).hexdigest()[:16]
+    return hashlib.sha256((rooms() + functions() + repr(case)).encode()).hexdigest()[:16]
 
 
 @cache
@@ -63,3 +66,8 @@ def rooms() -> str:
             if file.suffix in {".py", ".yaml"}:
                 found.update(file.read_bytes())
     return found.hexdigest()
+
+
+def kept_as(kept: dict[str, Result], case: Case) -> bool:
+    """Whether there is a result of it by this code."""
+    return case.name in kept and kept[case.name].code == code(case)

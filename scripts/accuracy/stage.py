@@ -13,6 +13,7 @@ from gpustack.lab.faults import broken, inject
 from scripts.accuracy import snapshots
 from scripts.accuracy.cases import Case
 from scripts.accuracy.results import Result
+from scripts.accuracy.shapes import Shape, prepare
 
 GPUSTACK = [sys.executable, "-m", "gpustack.cli.app"]
 SAVED = "healthy"
@@ -33,14 +34,17 @@ def typed(*words: str | Path, codes: tuple[int, ...] = (0,), limit: float = 1800
     return done.stdout
 
 
-def ready(name: str) -> lab.Lab:
+def ready(name: str, shape: Shape | None = None) -> lab.Lab:
     """The lab, healthy; it is made where it is not there."""
     try:
         made = lab.find(name)
     except LabError:
         bundle = typed("bundle", "build", "--quiet").strip()
-        typed("lab", "up", "--name", name, "--os", "debian-12,debian-13", "--gpus", "2", "--mirror", bundle)
+        words = shape.up if shape else ("--os", "debian-12,debian-13", "--gpus", "2")
+        typed("lab", "up", "--name", name, *words, "--mirror", bundle)
         made = lab.find(name)
+        if shape:
+            prepare(made, shape)
         typed("install", "-i", made.inventory, "--yes")
         if not calm(made):
             sys.exit("The cluster was installed, and doctor does not call it healthy: gpustack doctor -v")
@@ -85,14 +89,19 @@ def healed(made: lab.Lab) -> bool:
 
 
 def play(made: lab.Lab, case: Case, code: str) -> Result:
-    for one in case.injectors:
-        inject.give(made, one.name)
+    try:
+        for one in case.injectors:
+            inject.give(made, one.name)
+    except LabError as error:
+        told = f"could not be made: {error.message} {error.why}"
+        return Result(case.name, list(case.faults), [], 0.0, told, 0, [], healed(made), "")
     said, seconds, recording = asked(made)
     roots = said["roots"]
     # What comes from the same act as a root is part of it; where that was broken on purpose, it was named.
     beside = {one["id"] for root in roots for one in root["together"]} & set(case.faults)
     found = sorted({root["id"] for root in roots} | beside)
-    snapshots.keep(made, case, recording)
+    if case.faults:
+        snapshots.keep(made, case, recording)
     first = roots[0]["judged"][0] if roots and roots[0]["judged"] else {}
     told = f"{first['what']}: {first['found']}" if first else ""
     return Result(

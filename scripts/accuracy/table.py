@@ -16,9 +16,14 @@ asked once, when it shows.
 
 
 def write(found: Sequence[Result]) -> None:
-    singles = [one for one in found if " + " not in one.name]
+    healthy = [one for one in found if not one.faults]
+    singles = [one for one in found if one.faults and " + " not in one.name]
     pairs = [one for one in found if " + " in one.name]
-    text = HEAD + "".join(score(what, some) for what, some in (("Single faults", singles), ("Pairs", pairs)) if some)
+    text = HEAD + "".join(
+        score(what, some)
+        for what, some in (("Single faults", singles), ("Pairs", pairs), ("Healthy variants", healthy))
+        if some
+    )
     text += (
         "\n| fault | exact | roots found | seconds | folded | what the first rests on |\n|---|---|---|---|---|---|\n"
     )

@@ -1,21 +1,19 @@
 """Gives a lab a fault, and takes it away."""
 
+import subprocess
 from collections.abc import Sequence
+from pathlib import Path
 
 from gpustack.errors import LabError
 from gpustack.events import Event
 from gpustack.lab.faults import broken
 from gpustack.lab.faults.broken import Broken
-from gpustack.lab.faults.entries import Injector, find
+from gpustack.lab.faults.entries import Injector, decoys, find
 from gpustack.lab.lab import Lab
 
 LIMIT = 300.0
 PLANE = "host1"
-# Fails at the first command that fails; await tries for a while.
-PRELUDE = r"""set -eu
-export KUBECONFIG=/etc/kubernetes/admin.conf LC_ALL=C
-await() { for n in $(seq 120); do ! "$@" >/dev/null 2>&1 || return 0; sleep 1; done; echo "never: $*" >&2; exit 1; }
-"""
+FUNCTIONS = ("prelude.sh", "cluster.sh")
 
 
 def give(made: Lab, name: str, host: str = "", *, wait: bool = True) -> list[Broken]:
@@ -35,16 +33,27 @@ def give(made: Lab, name: str, host: str = "", *, wait: bool = True) -> list[Bro
     return new
 
 
+def disguise(made: Lab) -> list[Broken]:
+    """Gives every host what looks like a fault and is none, as far as it has that not yet. Raises LabError for a script
+    that fails."""
+    there = {one.injector for one in broken.read(made.record)}
+    return [one for name in decoys() if name not in there for one in give(made, name)]
+
+
 def heal(made: Lab, name: str = "") -> list[Broken]:
     """Takes away all faults, or those of one name, the last one first. Raises LabError for a script that fails; what
     was healed before stays healed, and is remembered as that."""
     left = broken.read(made.record)
     chosen = [one for one in left if not name or name in (one.injector, one.injector.partition("/")[0])]
     for one in reversed(chosen):
-        part(made, find(one.injector), "heal", one.host)
         left.remove(one)
+        part(made, find(one.injector), "heal", one.host, beside=any(not is_decoy(other) for other in left))
         broken.write(made.record, left)
     return chosen
+
+
+def is_decoy(one: Broken) -> bool:
+    return one.injector in decoys()
 
 
 def places(made: Lab, what: Injector, host: str) -> Sequence[str]:
@@ -56,21 +65,31 @@ def places(made: Lab, what: Injector, host: str) -> Sequence[str]:
     return [PLANE] if what.where == "control-plane" else [names[-1]]
 
 
-def part(made: Lab, what: Injector, which: str, host: str) -> None:
-    """On the host, then on the control plane."""
+def part(made: Lab, what: Injector, which: str, host: str, *, beside: bool = False) -> None:
+    """On the host, then on the control plane. `beside`: other faults are left in the lab."""
     if words := what.gpu.get(which):
         made.set_gpu(f"{host}:0", *words)
     for where, script in ((host, what.host.get(which)), (PLANE, what.plane.get(which))):
         if script:
             made.report(Event("step", where, f"{which} {what.name}"))
-            run(made, what, where, script, node=host)
+            run(made, what, where, script, node=host, beside=beside)
 
 
-def run(made: Lab, what: Injector, where: str, script: str, *, node: str) -> None:
+def functions() -> str:
+    """Those of sh that scripts may call."""
+    return "\n".join(Path(__file__).with_name(name).read_text() for name in FUNCTIONS)
+
+
+def run(made: Lab, what: Injector, where: str, script: str, *, node: str, beside: bool) -> None:
     hosts = {one.name: one.address for one in made.hosts}
-    known = [f"NODE={node} ADDRESS={hosts[node]} PLANE={hosts[PLANE]} HOSTS='{' '.join(hosts.values())}'"]
-    whole = PRELUDE + "\n".join([*known, "export NODE ADDRESS PLANE HOSTS", script, ""])
-    done = made.exec(where, ["sudo", "sh", "-s"], text=whole, limit=LIMIT)
+    known = f"NODE={node} ADDRESS={hosts[node]} PLANE={hosts[PLANE]} HOSTS='{' '.join(hosts.values())}'"
+    words = [known, f"BESIDE={'yes' if beside else ''}", "export NODE ADDRESS PLANE HOSTS"]
+    whole = "\n".join([functions(), *words, script, ""])
+    try:
+        done = made.exec(where, ["sudo", "sh", "-s"], text=whole, limit=LIMIT)
+    except subprocess.TimeoutExpired as error:
+        message, why = f"{what.name} was not done on {where}.", f"It did not end in {error.timeout:.0f} s."
+        raise LabError("lab-fault-failed", message, why, "gpustack lab heal") from error
     if done.returncode:
         said = (done.stderr or done.stdout).strip()[-600:]
         message = f"{what.name} could not be done on {where} (exit status {done.returncode})."

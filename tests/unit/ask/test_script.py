@@ -52,6 +52,12 @@ def test_a_probe_that_eats_stdin_does_not_eat_the_script() -> None:
     assert found["next"].out == "here\n"
 
 
+@pytest.mark.parametrize("how", ["(sleep 0.5; echo stray) &", "sh -c 'kill -9 $PPID; sleep 0.5; echo stray'; :"])
+def test_what_a_probe_left_behind_does_not_talk_into_the_next_answer(how: str) -> None:
+    found = asked(Probe("left", Shell(how), text), Probe("next", Shell("sleep 1; echo here"), text))
+    assert found["next"].out == "here\n"
+
+
 def test_more_than_is_kept_is_marked_cut_and_never_a_fact() -> None:
     probe = Probe("big", Shell(f"head -c {KEPT + 100} /dev/zero | tr '\\0' x"), text)
     found = asked(probe)["big"]

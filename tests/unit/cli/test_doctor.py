@@ -64,6 +64,13 @@ def test_junit(recording: str) -> None:
     assert result.exit_code == 1
 
 
+def test_html(recording: str) -> None:
+    result = runner.invoke(app, ["doctor", "--quiet", "-o", "html", "--from", recording])
+    assert result.stdout.startswith("<!DOCTYPE html>")
+    assert 'id="root-host-ip-forward-off"' in result.stdout
+    assert result.exit_code == 1
+
+
 def test_what_is_explained_has_an_address() -> None:
     assert runner.invoke(app, ["explain", "host-ip-forward-off"]).stdout.startswith("host-ip-forward-off: ")
     assert runner.invoke(app, ["explain", "st-node-notready"]).stdout.startswith("st-node-notready: ")

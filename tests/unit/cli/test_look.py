@@ -51,6 +51,37 @@ def test_snapshot_names_its_file_itself_or_writes_to_stdout(asked: Snapshot, tmp
     assert (tmp_path / name).read_text() == runner.invoke(app, ["snapshot", "--quiet", "--out", "-"]).stdout
 
 
+def test_list_shows_what_is_inside_and_writes_nothing(asked: Snapshot, tmp_path: Path) -> None:
+    said = runner.invoke(app, ["snapshot", "--quiet", "--list"]).stdout.splitlines()
+    assert {probe for probe, _ in asked.answers} <= {word for line in said[:-2] for word in line.split()}
+    assert len(said) == len(asked.answers) + 3
+    assert said[-1].startswith(f"{len(asked.answers)} answers of 2 hosts, ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_file_is_listed_and_redacted(asked: Snapshot, tmp_path: Path) -> None:
+    runner.invoke(app, ["snapshot", "--quiet", "--out", "s.jsonl"])
+    listed = runner.invoke(app, ["snapshot", "--quiet", "--list", "--from", "s.jsonl"])
+    assert "kube1" in listed.stdout
+    words = ["snapshot", "--quiet", "--from", "s.jsonl", "--redact", "addresses", "--out", "t.jsonl"]
+    result = runner.invoke(app, words)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "t.jsonl\n", "")
+    assert [host.name for host in read(tmp_path / "t.jsonl").inventory.hosts] == ["host01", "host02"]
+    assert "kube1" not in (tmp_path / "t.jsonl").read_text()
+
+
+def test_a_list_has_no_secret_and_no_escape(asked: Snapshot) -> None:
+    from dataclasses import replace
+
+    from gpustack.report import inside
+
+    answers = {
+        key: replace(one, out="\x1b]0;x\x07password: hunter2hunter2\n" * 9) for key, one in asked.answers.items()
+    }
+    said = inside.text(replace(asked, answers=answers))
+    assert ("hunter2" in said, "\x1b" in said, "REDACTED" in said) == (False, False, True)
+
+
 def test_a_recording_can_be_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a recording without any answer nothing can be told: that is neither 0 nor 1."""
     found = converged().snapshot

@@ -1,19 +1,31 @@
 """Faults of a lab: what is run where, what is remembered, and what is refused."""
 
+import re
+import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from gpustack.doctor.catalogue import LAYERS
 from gpustack.doctor.graph import graph
 from gpustack.errors import LabError
 from gpustack.lab import Lab
 from gpustack.lab.faults import broken, inject
-from gpustack.lab.faults.entries import find, injectors
+from gpustack.lab.faults.entries import Injector, decoys, find, injectors, uncarried, variants
 from tests.unit.lab.records import record
 
+HOSTS = ("host1", "host2")
+# Of facts about which faults are reported most, those of hosts and of Kubernetes itself.
+MOST = (
+    "containerd-cgroup-driver", "containerd-config-key-wrong-schema", "containerd-cri-disabled",
+    "controlplane-certs-expired", "host-apt-lock", "host-cloud-image-reject-rules", "host-ip-forward-off",
+    "host-resolv-stub-loop", "host-ufw-blocks-pods", "image-pull-rate-limited", "kube-proxy-down",
+    "kubeadm-stale-state", "kubelet-client-cert-expired", "node-ip-changed",
+)  # fmt: skip
 FAULT, SECOND = "host-ip-forward-off/live", "containerd-not-running"
 
 
@@ -45,11 +57,58 @@ def words(made: Fake) -> list[tuple[str, str]]:
 
 def test_each_is_of_the_catalogue_and_can_be_undone() -> None:
     assert {one.fault for one in injectors().values()} <= set(graph().faults)
-    for one in injectors().values():
+    for one in (*injectors().values(), *decoys().values(), *variants().values()):
         assert any("break" in part for part in (one.host, one.plane, one.gpu)), one.name
         assert any("heal" in part for part in (one.host, one.plane, one.gpu)), one.name
         assert one.does[0].islower(), one.name
         assert not one.does.endswith("."), one.name
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_each_fault_can_be_made_or_has_a_reason(layer: str) -> None:
+    there = {id for id, fault in graph().faults.items() if fault.layer == layer}
+    able = {id for id in there if graph().faults[id].fidelity in {"real", "sim"}}
+    made = {one.fault for one in injectors().values()} & there
+    reasons = uncarried()[layer]
+    assert sorted(made & set(reasons)) == []
+    assert sorted(able - made - set(reasons)) == []
+    assert sorted(set(reasons) - able) == []
+    assert all(reason.strip() for reason in reasons.values())
+
+
+def test_what_is_reported_most_is_made_in_two_ways() -> None:
+    ways = Counter(one.fault for one in injectors().values())
+    assert [fault for fault in MOST if ways[fault] < 2] == []
+
+
+def test_decoys_are_given_to_every_host_once_and_taken_away(made: Fake) -> None:
+    assert len(decoys()) >= 10
+    given = inject.disguise(made)
+    assert {(one.injector, one.host) for one in given} == {(name, host) for name in decoys() for host in HOSTS}
+    assert inject.disguise(made) == []
+    assert {one.injector for one in inject.heal(made, "decoy")} == set(decoys())
+    assert not set(decoys()) & set(injectors())
+
+
+def scripts(one: Injector) -> list[str]:
+    return [*one.host.values(), *one.plane.values()]
+
+
+def test_shellcheck(tmp_path: Path) -> None:
+    program = shutil.which("shellcheck")
+    assert program, "shellcheck comes with the development lock: make env"
+    # What inject.run says before a script; then all scripts, each in a function, since the prelude is long to check.
+    whole = inject.functions() + "NODE='' ADDRESS='' PLANE='' HOSTS=''\nexport NODE ADDRESS PLANE HOSTS\n"
+    for one in (*injectors().values(), *decoys().values(), *variants().values()):
+        for number, script in enumerate(scripts(one)):
+            name = re.sub(r"\W", "_", one.name)
+            whole += f"{name}_{number}() {{\n{script}\n}}\n"
+    path = tmp_path / "all.sh"
+    path.write_text(whole)
+    # SC2317, SC2329: functions that nobody here calls.
+    words = [program, "--shell=dash", "--exclude=SC2317,SC2329", str(path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout
 
 
 def test_it_is_made_on_a_worker_waited_for_and_undone(made: Fake) -> None:
@@ -90,6 +149,14 @@ def test_healed_from_the_last_on_or_by_name(made: Fake) -> None:
         "host2",
         "await crictl --runtime-endpoint unix:///run/containerd/containerd.sock version",
     )
+
+
+def test_one_of_two_is_healed_without_waiting_for_the_other(made: Fake) -> None:
+    inject.give(made, FAULT, wait=False)
+    inject.give(made, SECOND, wait=False)
+    made.ran.clear()
+    inject.heal(made)
+    assert ["BESIDE=yes" in text for _, text in made.ran] == [True, False]
 
 
 def test_what_failed_half_way_is_remembered(made: Fake) -> None:

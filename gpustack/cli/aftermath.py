@@ -1,0 +1,50 @@
+"""What an install that failed leaves behind for whoever looks into it: a snapshot of the hosts, and its diagnosis.
+
+It is an addition: whatever goes wrong here is said in a line and changes neither the error nor the exit status.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpustack.config.inventory import Inventory
+    from gpustack.events import Reporter
+
+NAME = "failure.jsonl"
+
+
+def aftermath(
+    hosts: "Inventory", folder: Path, report: "Reporter", limit: Sequence[str] = (), failed: Sequence[str] = ()
+) -> str:
+    """Asks the hosts (of `limit`, and the control plane) all that the doctor asks, those that failed first. No more
+    than are asked at once: so it takes no longer than the limit of one host (HOST_LIMIT of ask/reach.py)."""
+    from gpustack.ask.gather import AT_ONCE, gather
+    from gpustack.ask.recording import write
+    from gpustack.ask.redact import plain, redact
+    from gpustack.doctor.diagnose import diagnose, questions
+    from gpustack.report import doctor_brief
+
+    planes = [host.name for host in hosts.control_planes]
+    others = limit or [*planes, *(host.name for host in hosts.hosts)]
+    wanted = list(dict.fromkeys([*planes[:1], *failed, *others]))[:AT_ONCE]
+    try:
+        taken = gather(hosts, questions(), hosts=wanted, report=report)
+        write(taken, folder / NAME)
+        return doctor_brief.text(diagnose(taken), folder / NAME)
+    except KeyboardInterrupt:
+        return "\nno snapshot of the hosts: interrupted\n"
+    except Exception as error:  # noqa: BLE001 - the error that led here is the one to be told
+        return f"\nno snapshot of the hosts: {redact(plain(f'{type(error).__name__}: {error}'))}\n"
+
+
+@contextmanager
+def noted(made: Callable[[], str], wanted: Callable[[], bool]) -> Iterator[None]:
+    """An error that passes takes along what was made of it, unless that is not wanted (any more)."""
+    try:
+        yield
+    except Exception as error:
+        if wanted():
+            error.add_note(made())
+        raise

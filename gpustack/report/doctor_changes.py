@@ -1,0 +1,52 @@
+"""What changed since the diagnosis before, for whoever watches."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from gpustack.doctor.graph import graph
+from gpustack.doctor.watch import Change
+from gpustack.report.doctor import finding, unexplained
+from gpustack.report.doctor_words import summed
+from gpustack.report.words import Clean, cleaner, places
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from gpustack.doctor.finding import Diagnosis
+
+KINDS = {
+    "root": "root cause",
+    "unexplained": "unexplained",
+    "drift": "differs from the spec",
+    "unknown": "not all told",
+}
+STYLES = {"new": "red", "gone": "green", "changed": "yellow"}
+
+
+def changes(console: "Console", now: "Diagnosis", changed: Sequence[Change], *, verbose: bool = False) -> None:
+    """A line each; what is new is then told whole."""
+    inventory = now.snapshot.inventory
+    clean = cleaner(inventory)
+    console.print(Text(f"\n{now.snapshot.taken:%Y-%m-%d %H:%M:%S %Z}: {summed(now)}", "bold"), soft_wrap=True)
+    for one in changed:
+        console.print(Text.assemble("  ", (f"{one.turn:<9}", STYLES[one.turn]), said(one, clean)), soft_wrap=True)
+    new = {(one.line.kind, one.line.id) for one in changed if one.turn == "new"}
+    for root in now.roots:
+        if ("root", root.id) in new:
+            finding(console, root, clean, inventory, verbose=verbose)
+    for state in now.unexplained:
+        if ("unexplained", state.id) in new:
+            unexplained(console, state, clean, verbose=verbose)
+    if now.healthy:
+        console.print(Text("healthy", "green"))
+
+
+def said(change: Change, clean: Clean) -> str:
+    line = change.line
+    if line.kind == "unknown":
+        return f"{KINDS[line.kind]} on {places(line.wheres)}"
+    title = f": {graph()[line.id].title}" if line.id in graph() else ""
+    how = f" ({clean(line.how)})" if line.how else ""
+    return f"{KINDS[line.kind]} {line.id} on {places(line.wheres)}{title}{how}"

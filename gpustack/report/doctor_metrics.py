@@ -1,0 +1,98 @@
+"""A diagnosis in Prometheus' text format, for node-exporter's textfile collector.
+
+What is asked for by name is always there, so that a rule can tell *nothing found* from *nobody asked*. Labels are ids
+of the catalogue and hosts of the inventory, never what a host said; and there are at most SERIES of them.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from gpustack.doctor.finding import Diagnosis
+from gpustack.doctor.graph import graph
+from gpustack.errors import UsageError
+
+SERIES = 1_000
+"""Of each metric. `gpustack_doctor_findings` counts all."""
+READABLE = 0o644
+"""node-exporter is another user than ours."""
+
+Series = tuple[Mapping[str, str], float]
+
+
+def text(found: Diagnosis) -> str:
+    """`host` is a host of the inventory or @cluster."""
+    roots = [series(one.id, "fault", one.wheres, certainty=one.certainty) for one in found.roots]
+    together = [
+        series(one.id, "fault", (one.where,), certainty=root.certainty) for root in found.roots for one in root.together
+    ]
+    open_ones = [series(one.id, "state", one.wheres) for one in found.unexplained]
+    causes, bare = joined(*roots, *together), joined(*open_ones)
+    return "".join(
+        (
+            metric("finding", "A root cause that the doctor confirmed.", causes[:SERIES]),
+            metric("unexplained", "Something that is broken without a confirmed cause.", bare[:SERIES]),
+            metric("doctor_findings", "Root causes, each on each host.", single(len(causes))),
+            metric("doctor_drift", "Differences from the spec that are no fault.", single(len(found.drift))),
+            metric("doctor_unknown_checks", "Checks that could not be told.", single(len(found.unknown))),
+            metric("doctor_healthy", "1 if nothing is wrong and everything could be told.", single(found.healthy)),
+            metric("doctor_duration_seconds", "How long the asking took.", single(found.snapshot.took)),
+            metric(
+                "doctor_last_run_timestamp_seconds",
+                "When the hosts were asked.",
+                single(found.snapshot.taken.timestamp()),
+            ),
+        )
+    )
+
+
+def series(id: str, name: str, wheres: Iterable[str], **more: str) -> Iterator[Series]:
+    for where in wheres:
+        yield {name: id, "host": where, "layer": graph()[id].layer, **more}, 1
+
+
+def joined(*several: Iterable[Series]) -> list[Series]:
+    """Each once: Prometheus refuses a file that says a thing twice."""
+    found = {tuple(labels.items()): (labels, value) for some in several for labels, value in some}
+    return list(found.values())
+
+
+def single(value: float) -> list[Series]:
+    return [({}, value)]
+
+
+def metric(name: str, help: str, found: Iterable[Series]) -> str:  # noqa: A002 - the word of the format
+    lines = [f"# HELP gpustack_{name} {help}", f"# TYPE gpustack_{name} gauge"]
+    for labels, value in found:
+        said = ",".join(f'{label}="{escaped(text)}"' for label, text in labels.items())
+        lines.append(f"gpustack_{name}{{{said}}} {number(value)}" if said else f"gpustack_{name} {number(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def number(value: float) -> str:
+    return f"{value:.3f}".rstrip("0").rstrip(".")
+
+
+def escaped(label: str) -> str:
+    return label.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
+def write(found: Diagnosis, path: Path) -> None:
+    """In one piece or not at all: the collector may read at any moment, and takes only *.prom. Raises UsageError."""
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", dir=path.parent, prefix=f".{path.name}.", delete=False, encoding="utf-8"
+        ) as file:
+            try:
+                file.write(text(found))
+                file.flush()
+                os.fchmod(file.fileno(), READABLE)
+                os.fsync(file.fileno())
+                Path(file.name).replace(path)
+            except OSError:
+                Path(file.name).unlink(missing_ok=True)
+                raise
+    except OSError as error:
+        why = f"{error.strerror or error}: its folder has to be there, and yours to write to."
+        raise UsageError("metrics-not-written", f"{path} was not written.", why, f"ls -ld {path.parent}") from error

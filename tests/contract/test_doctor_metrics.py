@@ -1,0 +1,12 @@
+"""What the doctor writes for node-exporter is what Prometheus' own checker takes, and lints nothing in."""
+
+import pytest
+
+from gpustack.report.doctor_metrics import text
+from tests.contract.promtool import promtool
+from tests.unit.report import diagnosed
+
+
+@pytest.mark.parametrize("name", ["healthy", "ufw", "unexplained", "together"])
+def test_prometheus_takes_the_metrics(name: str) -> None:
+    promtool("check", "metrics", given=text(getattr(diagnosed, name)()))

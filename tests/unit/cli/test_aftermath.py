@@ -1,0 +1,158 @@
+"""An install that failed says what it found on the hosts, and is otherwise as it would be without that."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from gpustack.ask import gather as gathering
+from gpustack.ask.recording import read
+from gpustack.ask.snapshot import Snapshot
+from gpustack.cli import aftermath as after
+from gpustack.cli import install, wiring
+from gpustack.cli.app import app
+from gpustack.cli.door import door
+from gpustack.errors import LockedError, VerifyError
+from gpustack.rollout import evidence, lock
+from gpustack.rollout.rollout import Rollout
+from tests.unit.report import invented
+from tests.unit.steps import recorded_hosts
+from tests.unit.steps.recorded_cluster import recorded
+
+OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot:
+    """Hosts that forward nothing; whoever asks gets these answers."""
+    found = recorded_hosts.snapshot({("kernel.sysctls", "h1"): OFF}, {})
+    monkeypatch.setattr(wiring, "opened", lambda *_, **__: found.inventory)
+    monkeypatch.setattr(gathering, "gather", lambda *_, **__: found)
+    monkeypatch.setattr(evidence, "runs", lambda: tmp_path / "runs")
+    return found
+
+
+def ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, outcome: str, **changed: Any) -> Result:
+    done = replace(getattr(invented, outcome)(), **changed)
+    monkeypatch.setattr(install, "rolled_out", lambda *_, **__: (done, tmp_path))
+    return CliRunner().invoke(app, ["install", "--yes", "-q"])
+
+
+def test_the_snapshot_and_the_root_cause_stand_below(
+    broken: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    result = ended(monkeypatch, tmp_path, "failed")
+    path = tmp_path / "failure.jsonl"
+    assert result.exit_code == 5
+    assert f"snapshot of the hosts: {path}\n" in result.stderr
+    assert "  root cause host-ip-forward-off on h1 (certain): " in result.stderr
+    assert f"more:  gpustack doctor --from {path} -v\n" in result.stderr
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert dict(read(path).answers) == dict(broken.answers)
+
+
+def test_programs_get_their_document_alone(broken: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    result = ended(monkeypatch, tmp_path, "failed")
+    assert "snapshot of the hosts" not in result.stdout
+
+
+def test_a_good_install_and_an_interrupted_one_leave_none(
+    broken: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert ended(monkeypatch, tmp_path, "installed").exit_code == 0
+    assert ended(monkeypatch, tmp_path, "failed", stopped="interrupted").exit_code == 130
+    assert not (tmp_path / "failure.jsonl").exists()
+
+
+@pytest.mark.parametrize("raised", [OSError(28, "No space left on device"), ValueError("odd"), KeyboardInterrupt()])
+def test_what_goes_wrong_here_changes_no_exit_status(
+    broken: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, raised: BaseException
+) -> None:
+    from gpustack.ask import recording
+
+    def fails(*_: Any, **__: Any) -> None:
+        raise raised
+
+    monkeypatch.setattr(recording, "write", fails)
+    result = ended(monkeypatch, tmp_path, "failed")
+    assert result.exit_code == 5
+    assert "\nno snapshot of the hosts: " in result.stderr
+
+
+def test_no_more_hosts_than_are_asked_at_once(
+    broken: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """So the limit of one host is the limit of all; the one that failed is among them."""
+    asked: list[str] = []
+
+    def gather(*_: Any, hosts: list[str], **__: Any) -> Snapshot:
+        asked.extend(hosts)
+        return broken
+
+    monkeypatch.setattr(gathering, "gather", gather)
+    one = recorded_hosts.H2
+    many = replace(broken.inventory, hosts=(recorded_hosts.H1, *(replace(one, name=f"w{at}") for at in range(90))))
+    after.aftermath(many, tmp_path, print, failed=["w77"])
+    assert (len(asked), asked[:2]) == (32, ["h1", "w77"])
+    asked.clear()
+    after.aftermath(many, tmp_path, print, limit=["w3"])
+    assert asked == ["h1", "w3"]
+
+
+@pytest.fixture
+def raising(broken: Snapshot, monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], Result]:
+    @contextmanager
+    def held(*_: Any) -> Iterator[SimpleNamespace]:
+        yield SimpleNamespace(lost="")
+
+    def made(error: BaseException) -> Result:
+        def run(*_: Any) -> None:
+            raise error
+
+        monkeypatch.setattr(lock, "lock", held)
+        monkeypatch.setattr(Rollout, "run", run)
+        return CliRunner().invoke(app, ["install", "--yes", "-q"])
+
+    return made
+
+
+def test_an_error_takes_the_diagnosis_along(raising: Callable[[BaseException], Result]) -> None:
+    error = VerifyError("still-differs", "it broke", "why", "do")
+    result = raising(error)
+    assert result.exception is error
+    assert "root cause host-ip-forward-off" in "".join(error.__notes__)
+
+
+def test_an_interrupt_takes_nothing_along(raising: Callable[[BaseException], Result], tmp_path: Path) -> None:
+    raising(KeyboardInterrupt())
+    assert list(tmp_path.rglob("failure.jsonl")) == []
+
+
+def test_a_lock_that_is_not_got_is_no_failure_of_hosts(
+    broken: Snapshot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def taken(*_: Any) -> None:
+        raise LockedError("locked", "somebody else", "", "")
+
+    monkeypatch.setattr(lock, "lock", taken)
+    result = CliRunner().invoke(app, ["install", "--yes", "-q"])
+    assert isinstance(result.exception, LockedError)
+    assert not hasattr(result.exception, "__notes__")
+
+
+@pytest.mark.parametrize(("error", "code"), [(VerifyError("still-differs", "it broke"), 6), (ValueError("odd"), 70)])
+def test_the_door_prints_the_error_first_and_keeps_its_code(
+    error: Exception, code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    error.add_note("\nsnapshot of the hosts: x\n")
+    with pytest.raises(SystemExit) as caught, door():
+        raise error
+    said = capsys.readouterr().err
+    assert caught.value.code == code
+    assert said.index(str(error)) < said.index("snapshot of the hosts: x")

@@ -1,0 +1,117 @@
+"""Rounds: one after the other, only what changed, and the exit status of the last one."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gpustack.cli import doctor, watching
+from gpustack.cli.app import app
+from gpustack.cli.watching import Watcher, rounds
+from gpustack.doctor.finding import Diagnosis
+from gpustack.errors import UsageError
+from tests.unit.report.diagnosed import diagnosed, healthy, ufw
+
+OFF = {"host-ip-forward-off@gpu1": "!0"}
+
+
+def until(times: int) -> Callable[[float], None]:
+    """Waits nothing; the last time somebody presses Ctrl-C."""
+    waited: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == times:
+            raise KeyboardInterrupt
+
+    return wait
+
+
+def test_it_ends_with_the_code_of_the_last_round() -> None:
+    codes = iter([0, 8, 1])
+    assert rounds(60, lambda: next(codes), until(3)) == 1
+
+
+def test_a_round_that_was_broken_off_does_not_count() -> None:
+    codes: Iterator[int] = iter([1])
+
+    def made() -> int:
+        for code in codes:
+            return code
+        raise KeyboardInterrupt
+
+    assert rounds(60, made, until(9)) == 1
+
+
+def test_interrupted_in_the_first_round() -> None:
+    def made() -> int:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        rounds(60, made, until(9))
+
+
+def test_a_long_round_is_followed_at_once_and_never_overlapped(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 7.0, 7.0, 107.0])
+    waited: list[float] = []
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == 2:
+            raise KeyboardInterrupt
+
+    rounds(60, lambda: 0, wait)
+    assert waited == [53.0, 0.0]
+
+
+def shown(found: list[Diagnosis], capsys: pytest.CaptureFixture[str], output: str = "human") -> list[str]:
+    watcher = Watcher(output, verbose=False)
+    said = []
+    for one in found:
+        watcher.show(one)
+        said.append(capsys.readouterr().out)
+    return said
+
+
+def test_only_what_changed_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    first, same, worse, well = shown([healthy(), healthy(), diagnosed(OFF), healthy()], capsys)
+    assert first.endswith("healthy\n")
+    assert same == ""
+    assert "new      root cause host-ip-forward-off on gpu1" in worse
+    assert "ROOT CAUSE  host-ip-forward-off  on gpu1  (certain)" in worse
+    assert "gone     root cause host-ip-forward-off on gpu1" in well
+    assert well.endswith("healthy\n")
+
+
+def test_programs_get_whole_documents(capsys: pytest.CaptureFixture[str]) -> None:
+    first, same, other = shown([healthy(), healthy(), ufw()], capsys, "json")
+    assert first.startswith("{")
+    assert (same, other.startswith("{")) == ("", True)
+
+
+def test_a_watch_through_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Asked twice, then Ctrl-C; the metrics are those of the last round."""
+    from gpustack.doctor import diagnose
+
+    found = iter([healthy(), diagnosed(OFF)])
+    monkeypatch.setattr(doctor, "asking", lambda *_, **__: lambda: None)
+    monkeypatch.setattr(diagnose, "diagnose", lambda _: next(found))
+    monkeypatch.setattr(time, "sleep", lambda _: None)
+    monkeypatch.setattr(watching.rounds, "__defaults__", (until(2),))
+    path = tmp_path / "gpustack.prom"
+    result = runner_invoke("--watch", "--every", "5", "--metrics", str(path))
+    assert result == 1
+    assert 'fault="host-ip-forward-off"' in path.read_text()
+
+
+def runner_invoke(*words: str) -> int:
+    return CliRunner().invoke(app, ["doctor", "--quiet", *words]).exit_code
+
+
+def test_a_recording_is_not_watched() -> None:
+    result = CliRunner().invoke(app, ["doctor", "--watch", "--from", "s.jsonl"])
+    assert isinstance(result.exception, UsageError)
+    assert result.exception.reference == "watch-of-recording"

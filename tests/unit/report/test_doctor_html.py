@@ -1,0 +1,193 @@
+"""The page for a ticket: well-formed, nothing from elsewhere, stable addresses, no word of a host's becomes markup."""
+
+import time
+from dataclasses import replace
+from html.parser import HTMLParser
+from types import MappingProxyType
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpustack.ask.redact import harmless
+from gpustack.ask.snapshot import Reach
+from gpustack.doctor.finding import Diagnosis
+from gpustack.doctor.tells import confirmed
+from gpustack.report.doctor_html import text
+from tests.unit.report import diagnosed
+from tests.unit.report.invented import PASSWORD
+
+VOID = {"meta", "br", "link", "img", "input", "hr"}
+UFW = diagnosed.ufw()
+EVERY = ("healthy", "ufw", "unexplained", "together")
+
+
+class Page(HTMLParser):
+    """What a browser would make of it. Fails at a tag that is not closed where it should be."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.opened: list[str] = []
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.said: list[tuple[str, str]] = []
+        self.feed(page)
+        self.close()
+        assert self.opened == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self.opened.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.opened.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.said.append((self.opened[-1] if self.opened else "", data))
+
+    def of(self, name: str) -> list[str]:
+        return [value for attribute, value in self.attributes if attribute == name]
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(data for tag, data in self.said if tag != "style").split())
+
+
+def page(name: str) -> Page:
+    return Page(text(getattr(diagnosed, name)()))
+
+
+def hostile(said: str) -> Diagnosis:
+    """Every place where a host has a word: the answer, what was found, why it was not reached, why it is unknown."""
+    found, root = UFW, UFW.roots[0]
+    seen = root.judged[0].evidence[0]
+    told = replace(seen, answer=replace(seen.answer, out=said, err=said))
+    judged = (replace(root.judged[0], told=confirmed(said, said, said), evidence=(told,)),)
+    doubts = (replace(root.judged[0], outcome="unknown", told=None, why=said),)
+    roots = (replace(root, judged=judged, doubts=doubts, not_these=(*root.not_these, *judged)), *found.roots[1:])
+    reach = MappingProxyType({**found.snapshot.reach, "gpu2": Reach("gpu2", "host-ssh-unreachable", said, said)})
+    unknown = {
+        place: replace(one, why=said) if one.outcome == "unknown" else one for place, one in found.judged.items()
+    }
+    return replace(
+        found,
+        verdict=replace(found.verdict, roots=roots),
+        judged=unknown,
+        snapshot=replace(found.snapshot, reach=reach),
+    )
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_it_loads_nothing_and_runs_nothing(name: str) -> None:
+    found = page(name)
+    assert {"script", "link", "img", "iframe", "object", "base", "form"} & set(found.tags) == set()
+    assert [value for value in found.of("href") if not value.startswith("#")] == []
+    assert [one for one, _ in found.attributes if one.startswith("on") or one in ("src", "srcset", "style")] == []
+    style = "".join(data for tag, data in found.said if tag == "style")
+    assert "{" in style
+    assert not {"url(", "@import", "//"} & {word for word in ("url(", "@import", "//") if word in style}
+    assert "default-src 'none'" in " ".join(found.of("content"))
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_addresses_are_there_once_and_lead_somewhere(name: str) -> None:
+    found = page(name)
+    assert len(found.of("id")) == len(set(found.of("id")))
+    led = [value[1:] for value in found.of("href")]
+    led += [value.removeprefix("url(#").removesuffix(")") for value in found.of("marker-end")]
+    assert set(led) <= set(found.of("id"))
+
+
+def test_addresses_are_those_of_the_catalogue() -> None:
+    names = ["root-host-ufw-blocks-pods", "root-host-ssh-unreachable", "untold"]
+    assert [one for one in page("ufw").of("id") if not one.startswith(("short-", "chain-", "head-"))] == names
+    assert {"unexplained-st-node-notready", "differs"} <= set(page("unexplained").of("id"))
+    assert "root-containerd-cgroup-driver" in page("together").of("id")
+
+
+def test_healthy_is_three_calm_lines() -> None:
+    found = page("healthy")
+    said = found.text.partition("API reachable")[2].partition("Exit status 0")[0]
+    assert "no fault found: " in said
+    assert said.rstrip().endswith("healthy")
+    assert {"section", "svg", "details"} & set(found.tags) == set()
+
+
+def test_a_root_tells_all_that_a_ticket_needs() -> None:
+    said = page("ufw").text
+    for words in (
+        "2 root causes 3 hosts, API reachable, 1 fact, 4.2 s",
+        "ufw drops the traffic of pods on gpu1 host-ufw-blocks-pods certain",
+        "What it broke: 7 things",
+        "6 symptoms",
+        "dashboards show no data",
+        "expected as it should be , found tcp 6443 is stopped",
+        "gpu1 $ iptables -w 2 -S … → -P FORWARD DROP",
+        "kube-proxy-down (kube-proxy-down: 41 rules of services)",
+        "gpustack install --only firewall -i site/hosts.yml",
+        "3 checks need this host; they could hide another cause.",
+        "gpu2 was not reached (timeout): 3 checks of it could not be made.",
+        "after the fix: gpustack doctor -i site/hosts.yml",
+        "Taken 2026-11-20 12:00:00 UTC of 3 hosts",
+        "by gpustack 0.1.0",
+    ):
+        assert words in said
+    assert said.index("ufw drops") < said.index("Could not be told")
+
+
+def test_what_is_not_confirmed_is_not_drawn() -> None:
+    found = diagnosed.ufw()
+    drawn = {data.partition(":")[0] for tag, data in page("ufw").said if tag == "title"}
+    confirmed_ones = {id for (id, _), one in found.judged.items() if one.outcome == "confirmed"}
+    assert drawn - {"gpustack doctor", "6 symptoms"} == confirmed_ones - {"host-ssh-unreachable"}
+
+
+def test_verbose_unfolds_everything() -> None:
+    found = Page(text(diagnosed.ufw(), verbose=True))
+    assert found.tags.count("details") == [name for name, _ in found.attributes].count("open") > 0
+
+
+def test_no_secret_and_no_escape_is_left() -> None:
+    for name in EVERY:
+        assert PASSWORD not in text(getattr(diagnosed, name)())
+    said = text(hostile(f"\x1b]0;title\x07\x1b[31m\u202egnp.exe {PASSWORD}\r\x00 </script><script>alert(1)</script>"))
+    assert PASSWORD not in said
+    assert "<script" not in said
+    assert "&lt;/script&gt;" in said
+    assert [char for char in said if not harmless(char)] == []
+
+
+CALM = Page(text(hostile("calm")))
+
+
+@given(
+    st.text(max_size=80)
+    | st.sampled_from(["</pre>", "-->", "]]>", "<svg onload=x>", "{{ 7*7 }}", '" onclick="x', "&lt;"])
+)
+@settings(max_examples=150, deadline=None)
+def test_no_word_of_a_host_changes_the_page(said: str) -> None:
+    """Whatever is said, the tags and addresses are those of plain words."""
+    found = Page(text(hostile(f"a{said}")))
+    assert found.tags == CALM.tags
+    assert [(name, value) for name, value in found.attributes if name != "aria-label"] == [
+        (name, value) for name, value in CALM.attributes if name != "aria-label"
+    ]
+
+
+def test_a_hundred_megabytes_are_cut() -> None:
+    began = time.process_time()
+    said = text(hostile("spam <b> " * 11_000_000))
+    assert [len(said) < 60_000, "more was said" in said] == [True, True]
+    assert time.process_time() - began < 20
+
+
+def test_a_secret_at_the_cut_is_not_half_shown() -> None:
+    for ahead in (395, 1_995, 7_995, 31_995):
+        shown = text(hostile("x" * ahead + PASSWORD + "y" * 90_000))
+        assert (PASSWORD[:5] in shown) is False

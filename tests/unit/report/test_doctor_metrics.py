@@ -1,0 +1,111 @@
+"""A diagnosis as metrics: what is in them, how many, and how the file comes to be."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpustack.doctor.finding import Diagnosis, Judged
+from gpustack.errors import UsageError
+from gpustack.report import doctor_metrics
+from gpustack.report.doctor_metrics import text, write
+from tests.unit.report import diagnosed
+from tests.unit.report.invented import TAKEN
+
+
+def series(found: Diagnosis) -> dict[str, float]:
+    lines = [line for line in text(found).splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
+
+
+def test_healthy() -> None:
+    assert series(diagnosed.healthy()) == {
+        "gpustack_doctor_findings": 0,
+        "gpustack_doctor_drift": 0,
+        "gpustack_doctor_unknown_checks": 0,
+        "gpustack_doctor_healthy": 1,
+        "gpustack_doctor_duration_seconds": 4.2,
+        "gpustack_doctor_last_run_timestamp_seconds": TAKEN.timestamp(),
+    }
+
+
+def test_roots_and_what_could_not_be_told() -> None:
+    found = series(diagnosed.ufw())
+    ufw = 'gpustack_finding{fault="host-ufw-blocks-pods",host="gpu1",layer="host",certainty="certain"}'
+    assert (
+        found[ufw]
+        == found['gpustack_finding{fault="host-ssh-unreachable",host="gpu2",layer="host",certainty="certain"}']
+        == 1
+    )
+    assert (found["gpustack_doctor_findings"], found["gpustack_doctor_unknown_checks"]) == (2, 3)
+    assert found["gpustack_doctor_healthy"] == 0
+
+
+def test_what_cannot_be_told_is_not_healthy() -> None:
+    said = series(diagnosed.diagnosed({"host-ip-forward-off@cp1": "?cut"}))
+    assert (said["gpustack_doctor_findings"], said["gpustack_doctor_healthy"]) == (0, 0)
+
+
+def pair() -> Diagnosis:
+    """A fault on three hosts, and one of the same act on one of them."""
+    found = diagnosed.together()
+    other = Judged("op-nvidia-runtime-handler-missing", "gpu1", "confirmed")
+    roots = (replace(found.roots[0], together=(other,)),)
+    return replace(found, verdict=replace(found.verdict, roots=roots))
+
+
+def test_every_host_and_every_fault_of_one_act() -> None:
+    names = [name for name in series(pair()) if name.startswith("gpustack_finding")]
+    assert [name.partition('"')[2].partition('"')[0] for name in names] == [
+        *["containerd-cgroup-driver"] * 3,
+        "op-nvidia-runtime-handler-missing",
+    ]
+    open_ones = [name for name in series(diagnosed.unexplained()) if name.startswith("gpustack_unexplained")]
+    assert open_ones == ['gpustack_unexplained{state="st-node-notready",host="gpu1",layer="kubeadm"}']
+
+
+def test_series_are_bounded_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor_metrics, "SERIES", 2)
+    found = series(pair())
+    assert (sum(name.startswith("gpustack_finding") for name in found), found["gpustack_doctor_findings"]) == (2, 4)
+
+
+def test_a_name_cannot_end_its_label() -> None:
+    found = diagnosed.ufw()
+    root = found.roots[0]
+    odd = replace(root, judged=(replace(root.judged[0], where='a"} 1\nb\\'),))
+    said = text(replace(found, verdict=replace(found.verdict, roots=(odd,))))
+    assert 'host="a\\"} 1\\nb\\\\",' in said
+
+
+def test_the_file_is_whole_readable_and_alone(tmp_path: Path) -> None:
+    path = tmp_path / "gpustack.prom"
+    path.write_text("older")
+    before = os.umask(0o077)
+    try:
+        write(diagnosed.ufw(), path)
+    finally:
+        os.umask(before)
+    assert path.read_text() == text(diagnosed.ufw())
+    assert path.stat().st_mode & 0o777 == 0o644
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_disk_that_is_full_leaves_the_file_of_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "gpustack.prom"
+    path.write_text("older")
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(UsageError, match="was not written"):
+        write(diagnosed.ufw(), path)
+    assert [(one, one.read_text()) for one in tmp_path.iterdir()] == [(path, "older")]
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        write(diagnosed.ufw(), tmp_path / "none" / "gpustack.prom")
+    assert caught.value.reference == "metrics-not-written"

@@ -1,0 +1,177 @@
+"""A snapshot under pseudonyms: nothing of the old names is left, and it is judged as before."""
+
+import json
+import re
+import time
+from dataclasses import replace
+
+import pytest
+
+from gpustack.ask.addresses import Addresses
+from gpustack.ask.probe import Answer
+from gpustack.ask.pseudonyms import Pseudonyms
+from gpustack.ask.recording import lines
+from gpustack.ask.snapshot import Snapshot
+from gpustack.doctor.diagnose import diagnose, questions
+from gpustack.doctor.finding import Diagnosis
+from gpustack.rollout.disguise import disguise
+from gpustack.rollout.overlay import of_cluster
+from tests.unit.steps import recorded_cluster, recorded_gpus, recorded_hosts
+from tests.unit.steps.recorded_cluster import recorded
+
+OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
+SNAPSHOTS = {
+    "hosts": lambda: recorded_hosts.snapshot({("kernel.sysctls", "h1"): OFF}, {}),
+    "cluster": lambda: recorded_cluster.snapshot({}, {}, (recorded_cluster.K1, recorded_cluster.K2)),
+    "gpus": lambda: recorded_gpus.world({}),
+}
+
+
+def verdict(found: Diagnosis) -> dict[str, object]:
+    """With places by their number, as names differ."""
+    order = {host.name: at for at, host in enumerate(found.snapshot.inventory.hosts)}
+
+    def at(wheres: tuple[str, ...]) -> tuple[object, ...]:
+        return tuple(order.get(where, where) for where in wheres)
+
+    return {
+        "roots": [(one.id, at(one.wheres), one.certainty) for one in found.roots],
+        "unexplained": [(one.id, at(one.wheres)) for one in found.unexplained],
+        "drift": [(one.step, one.check, at(one.wheres)) for one in found.drift],
+        "judged": {(id, order.get(where, where)): one.outcome for (id, where), one in found.judged.items()},
+    }
+
+
+def text(snapshot: Snapshot) -> str:
+    return "".join(lines(snapshot))
+
+
+@pytest.mark.parametrize("name", SNAPSHOTS)
+def test_the_verdict_is_the_same(name: str) -> None:
+    snapshot = SNAPSHOTS[name]()
+    other, _ = disguise(snapshot, questions())
+    assert verdict(diagnose(other)) == verdict(diagnose(snapshot))
+
+
+def test_what_was_brought_with_an_address_in_it_is_still_what_would_be_brought() -> None:
+    """The operator's own values of a chart: the release carries their digest."""
+    found = recorded_cluster.snapshot({}, {}, (recorded_cluster.K1, recorded_cluster.K2))
+    values = {"monitoring": {"grafana": {"grafana.ini": {"server": {"domain": "10.9.8.7"}}}}}
+    valued = replace(found, inventory=replace(found.inventory, values=values), parsed={})
+    (before, now) = (of_cluster(one)["gpustack_releases"]["monitoring"]["digest"] for one in (found, valued))
+    answers = {key: replace(one, out=one.out.replace(before, now)) for key, one in found.answers.items()}
+    snapshot = replace(valued, answers=answers, parsed={})
+    other, _ = disguise(snapshot, questions())
+    assert now not in text(other)
+    assert verdict(diagnose(other)) == verdict(diagnose(snapshot))
+    assert ("monitoring", "released") not in {(one.step, one.check) for one in diagnose(other).drift}
+
+
+@pytest.mark.parametrize("name", SNAPSHOTS)
+def test_no_address_or_name_of_a_host_is_left(name: str) -> None:
+    snapshot = SNAPSHOTS[name]()
+    other, given = disguise(snapshot, questions())
+    said = text(other)
+    assert given.kept == ()
+    for host in snapshot.inventory.hosts:
+        assert not re.search(rf"(?<![A-Za-z0-9]){re.escape(host.name)}(?![A-Za-z0-9])", said)
+        assert host.address not in said
+    macs = {
+        mac for mac in re.findall(r"\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b", text(snapshot)) if not int(mac[:2], 16) & 1
+    }
+    assert [mac for mac in macs - {"00:00:00:00:00:00"} if mac in said] == []
+
+
+def planted(*said: str) -> Snapshot:
+    found = recorded_hosts.snapshot({}, {})
+    answers = {("planted", "h1"): Answer("planted", "h1", 0, "\n".join(said), "\n".join(said))}
+    hosts = tuple(replace(host, address=f"{host.name}.corp.acme.org") for host in found.inventory.hosts)
+    inventory = replace(found.inventory, hosts=hosts)
+    return Snapshot(found.taken, inventory, found.reach, {**found.answers, **answers}, found.took)
+
+
+def out(*said: str) -> list[str]:
+    other, _ = disguise(planted(*said), questions())
+    return other.answers["planted", other.inventory.hosts[0].name].out.splitlines()
+
+
+def test_the_same_is_the_same_everywhere() -> None:
+    one, two, three, text_ = out(
+        "10.9.8.7",
+        "x=10.9.8.7:6443,",
+        r"{\"a\":\"b\n10.9.8.7\"}",
+        "from 10.9.8.7/32 dev h1 mac 52:54:00:ab:cd:ef on h1.corp.acme.org",
+    )
+    assert one != "10.9.8.7"
+    assert (two, three) == (f"x={one}:6443,", rf"{{\"a\":\"b\n{one}\"}}")
+    assert text_.startswith(f"from {one}/32 dev host01 mac 02:")
+    assert text_.endswith(" on host01.domain1.example")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "127.0.0.1", "0.0.0.0/0", "::1", "::", "169.254.20.10", "224.0.0.22", "255.255.255.0", "10.96.0.1",
+        "10.244.3.7", "2.3.7-1~debian.12", "1.36.4", "12:34:56", "0000:65:00.0", "ff:ff:ff:ff:ff:ff",
+        "33:33:00:00:00:01", "1.3.6.1.5.5.7", "registry.k8s.io", "kubernetes.default.svc.cluster.local",
+        "node-exporter", "999.1.1.1",
+    ],
+)  # fmt: skip
+def test_what_says_nothing_of_a_site_stays(said: str) -> None:
+    assert out(said) == [said]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "10.9.8.7", "192.168.3.4", "172.16.0.9", "8.8.4.4", "2a00:1450:4001:82a::200e", "fe80::5054:ff:feab:cdef",
+        "fd12:3456:789a::1", "52:54:00:AB:CD:EF", "h1", "etcd-h1", "H1", "h2.corp.acme.org", "db-7.corp.acme.org",
+        "corp.acme.org",
+    ],
+)  # fmt: skip
+def test_what_says_something_goes(said: str) -> None:
+    assert said.lower() not in out(f"a {said}, b")[0].lower()
+
+
+def test_networks_keep_their_members() -> None:
+    from ipaddress import ip_address, ip_network
+
+    net, inside, outside, wide, six, of_six = out(
+        "192.168.7.0/24", "192.168.7.33", "192.168.9.33", "172.20.16.0/20", "2a00:1450::/32", "2a00:1450:4001::5"
+    )
+    assert ip_address(inside) in ip_network(net)
+    assert ip_address(outside) not in ip_network(net)
+    assert inside.endswith(".33")
+    assert ip_network(wide).is_private
+    assert ip_address(of_six) in ip_network(six)
+
+
+def test_pseudonyms_differ_from_file_to_file() -> None:
+    assert len({out("10.9.8.7")[0] for _ in range(4)}) > 1
+
+
+def test_a_name_that_is_a_word_of_ours_stays_and_is_told() -> None:
+    found = recorded_hosts.snapshot({}, {})
+    hosts = tuple(
+        replace(host, name="containerd" if host.name == "h2" else host.name) for host in found.inventory.hosts
+    )
+    odd = Snapshot(found.taken, replace(found.inventory, hosts=hosts), {}, {}, 0)
+    other, given = disguise(odd, questions())
+    assert given.kept == ("containerd",)
+    assert [host.name for host in other.inventory.hosts] == ["host01", "containerd"]
+
+
+def test_many_names_cost_little() -> None:
+    names = {f"gpu-node-{number}": f"host{number}" for number in range(5_000)}
+    given = Pseudonyms(Addresses(b"", ()), names, {}, ())
+    began = time.process_time()
+    said = given.text("pod on gpu-node-4321, of gpu-node-43, no gpu-node-99999\n" * 5_000)
+    assert said.startswith("pod on host4321, of host43, no gpu-node-99999\n")
+    assert time.process_time() - began < 5
+
+
+def test_secrets_are_gone_as_well() -> None:
+    other, _ = disguise(planted("password: hunter2hunter2", "curl http://u:s3cr3t99@10.9.8.7/"), questions())
+    said = text(other)
+    assert not {word for word in ("hunter2hunter2", "s3cr3t99", "10.9.8.7") if word in said}
+    assert all(json.loads(line) for line in said.splitlines())
