@@ -44,7 +44,8 @@ ALONE = re.compile(
 )
 COUNTS = re.compile(r'("(?:desired|current|updated)NumberScheduled":|"number(?:Available|Ready)":) ?2\b')
 
-# Each hundredth or so worker: what is broken there, by probe and words of its answer.
+# What is broken on a few workers, by probe and words of its answer. The first kind is a root; the file of containerd is
+# a difference from the spec; the flags of the link are, by themselves, no fault.
 BROKEN: Mapping[int, tuple[str, str, str]] = {
     100: ("kernel.sysctls", "net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"),
     250: ("flannel.links", "0x1003", "0x1002"),
