@@ -1,13 +1,12 @@
-"""Runs one check and says what it found: holds, broken or unknown. The only place that catches FactUnavailable."""
+"""Runs one check and says what it found: holds, broken or unknown. What was asked and cannot be read is unknown."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from gpustack.ask.probe import UNREADABLE, Answer, FactUnavailable, Probe
-from gpustack.ask.script import command
+from gpustack.ask.alike import Evidence, judged
+from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
-from gpustack.config.resolved import names
 
 Cure = Literal["install", "upgrade", "operator"]
 Outcome = Literal["holds", "broken", "unknown"]
@@ -34,16 +33,7 @@ class Mismatch:
 Check = Callable[[View], Mismatch | None]
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """A command and what it said."""
-
-    where: str
-    command: str
-    answer: Answer
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Judgement:
     """`check` is the function's name as an id; `why` is set when the outcome is unknown."""
 
@@ -52,7 +42,7 @@ class Judgement:
     outcome: Outcome
     mismatch: Mismatch | None = None
     why: str = ""
-    evidence: tuple[Evidence, ...] = ()
+    evidence: Sequence[Evidence] = ()
 
 
 def expect(
@@ -84,23 +74,14 @@ def said(value: Any) -> str:
 def judge(check: Check, here: View) -> Judgement:
     """One unknown hides no other: each check runs alone, on a view that notes only its own reading. A check that falls
     over what a host said cannot tell either; the other hosts are judged all the same."""
-    view = View(here.snapshot, here.where)
+    mismatch, seen = judged(f"{check.__module__}.{check.__qualname__}", check, here)
     name = check.__name__.replace("_", "-")
-    try:
-        mismatch = check(view)
-    except FactUnavailable as error:
-        return Judgement(name, here.where, "unknown", None, str(error), evidence(view))
-    except UNREADABLE as error:
-        why = f"the answers are of no known shape ({type(error).__name__}: {error})"
-        return Judgement(name, here.where, "unknown", None, why, evidence(view))
-    return Judgement(name, here.where, "broken" if mismatch else "holds", mismatch, "", evidence(view))
+    if isinstance(mismatch, Exception):
+        return Judgement(name, here.where, "unknown", None, unreadable(mismatch), seen)
+    return Judgement(name, here.where, "broken" if mismatch else "holds", mismatch, "", seen)
 
 
-def evidence(view: View) -> tuple[Evidence, ...]:
-    read: dict[tuple[str, str], tuple[Probe[Any], str]] = {
-        (probe.id, where): (probe, where) for probe, where in view.read
-    }
-    named = names(view.spec)
-    return tuple(
-        Evidence(where, command(probe, named), view.snapshot.answer(probe, where)) for probe, where in read.values()
-    )
+def unreadable(error: Exception) -> str:
+    if isinstance(error, FactUnavailable):
+        return str(error)
+    return f"the answers are of no known shape ({type(error).__name__}: {error})"

@@ -48,7 +48,7 @@ class Api:
     metadata: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What came back: exit status, output, error output; `where` a host or @cluster; `took` in seconds.
 

@@ -10,7 +10,9 @@ from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
+
+from pydantic_core import from_json
 
 from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer
 from gpustack.ask.redact import redact
@@ -25,6 +27,7 @@ SCHEMA = "gpustack/recording/v1"
 HOST_FIELDS = ("name", "address", "connection", "port", "user")
 Kind = TypeVar("Kind")
 DEFAULTS = {field.name: field.default for field in fields(Answer)}
+KINDS = get_type_hints(Answer)
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,8 @@ def stream(given: Iterable[str]) -> tuple[Header, Iterator[tuple[str, tuple[Answ
         raise ValueError(f"it is of schema {head['schema']}, this release reads {SCHEMA}")
     header = header_of(head)
     places = {CLUSTER, *(host.name for host in header.inventory.hosts)}
-    answers = (answer_of(line, places) for line in source)
+    texts: dict[str, str] = {}
+    answers = (answer_of(line, places, texts) for line in source)
     hosts = ((where, tuple(found)) for where, found in groupby(answers, key=lambda answer: answer.where))
     return header, hosts
 
@@ -119,16 +123,21 @@ def typed(value: Kind) -> Kind:
     return value
 
 
-def answer_of(line: str, places: Container[str]) -> Answer:
-    entry = json.loads(line, parse_constant=float_refused)
-    answer = typed(Answer(**entry | {"took": float(entry.get("took", 0.0))}))
+def answer_of(line: str, places: Container[str], texts: dict[str, str]) -> Answer:
+    """Of hundreds of thousands in a large recording: read and looked at the quick way. `texts` are those said before:
+    of many hosts most say the same, and it is kept once."""
+    entry = from_json(line, allow_inf_nan=False)
+    if not isinstance(entry, dict):
+        raise ValueError("an answer that is no mapping")
+    entry["took"] = float(entry.get("took", 0.0))
+    if odd := [key for key, value in entry.items() if type(value) is not KINDS.get(key)]:
+        raise ValueError(f"not of the right types: {odd}")
+    for name in ("probe", "where", "out"):
+        entry[name] = texts.setdefault(entry[name], entry[name])
+    answer = Answer(**entry)
     if answer.where not in places:
         raise ValueError(f"an answer of {answer.where}, which is no host of the recording")
     return answer
-
-
-def float_refused(name: str) -> float:
-    raise ValueError(f"{name} is no number")
 
 
 def values_of(said: Any) -> dict[str, dict[str, Any]]:

@@ -1,5 +1,6 @@
 """`doctor`: the one root cause, with what it rests on and what mends it. It changes something with --fix and --undo."""
 
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -126,4 +127,7 @@ def asking(inventory: Path | None, *, ask_password: bool, quiet: bool) -> "Calla
 def replaying(recording: Path, *, quiet: bool) -> "Callable[[], Snapshot]":
     from gpustack.cli import wiring
 
+    # A large recording becomes millions of values that all stay: looking for cycles in them again and again takes
+    # longer than judging them.
+    gc.disable()
     return lambda: wiring.recorded(recording, quiet=quiet)

@@ -39,7 +39,7 @@ class Inventory:
     def by_name(self) -> Mapping[str, Host]:
         return {host.name: host for host in self.hosts}
 
-    @property
+    @cached_property
     def control_planes(self) -> tuple[Host, ...]:
         return tuple(host for host in self.hosts if host.control_plane)
 

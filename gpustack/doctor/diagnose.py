@@ -1,10 +1,12 @@
 """Judges everything on what was answered, and makes a diagnosis of it. Asks nothing: a recording gives the same."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 
-from gpustack.ask.judge import Evidence, Judgement, evidence
-from gpustack.ask.probe import CLUSTER, UNREADABLE, FactUnavailable, Probe
+from gpustack.ask.alike import Evidence, Seen, judged
+from gpustack.ask.judge import Judgement, unreadable
+from gpustack.ask.probe import CLUSTER, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.doctor.entry import Fault
@@ -25,11 +27,11 @@ def questions() -> tuple[Probe[Any], ...]:
 def diagnose(snapshot: Snapshot) -> Diagnosis:
     known, asked = graph(), registry()
     compared = plan(snapshot, STEPS)
-    judged = {one.place: one for one in (*by_steps(known, compared), *by_tellers(known, asked, snapshot))}
+    told = {one.place: one for one in chain(by_steps(known, compared), by_tellers(known, asked, snapshot))}
     hosts = tuple(host.name for host in snapshot.inventory.hosts)
-    found = verdict(Ground(known, hosts, judged, blocks(asked, View(snapshot, CLUSTER))))
-    drift = tuple(drifted(compared, judged, quiet=bool(found.roots)))
-    return Diagnosis(snapshot, found, drift, judged, unchecked(known, asked))
+    found = verdict(Ground(known, hosts, told, blocks(asked, View(snapshot, CLUSTER))))
+    drift = tuple(drifted(compared, told, quiet=bool(found.roots)))
+    return Diagnosis(snapshot, found, drift, told, unchecked(known, asked))
 
 
 def unchecked(known: Graph, asked: Registry) -> int:
@@ -37,30 +39,29 @@ def unchecked(known: Graph, asked: Registry) -> int:
 
 
 def by_tellers(known: Graph, asked: Registry, snapshot: Snapshot) -> Iterator[Judged]:
+    everywhere = tuple(View(snapshot, host.name) for host in snapshot.inventory.hosts)
+    once = (View(snapshot, CLUSTER),)
     for teller in asked.tellers.values():
-        for where in wheres(known, teller.id, snapshot):
-            yield judge(teller, View(snapshot, where))
+        for here in once if of_cluster(known, teller.id) else everywhere:
+            yield judge(teller, here)
 
 
 def wheres(known: Graph, id: str, snapshot: Snapshot) -> tuple[str, ...]:
     """Where an id is judged: a guard with its fault, a condition on the host at one end of its edge."""
+    return (CLUSTER,) if of_cluster(known, id) else tuple(host.name for host in snapshot.inventory.hosts)
+
+
+def of_cluster(known: Graph, id: str) -> bool:
     ends = [name.removesuffix(" guard") for name in id.split(" -> ")]
-    if all(known[name].scope == "cluster" for name in ends):
-        return (CLUSTER,)
-    return tuple(host.name for host in snapshot.inventory.hosts)
+    return all(known[name].scope == "cluster" for name in ends)
 
 
 def judge(teller: Teller, here: View) -> Judged:
     """Each check runs alone; what it cannot read, or falls over, makes it unknown and no other."""
-    view = View(here.snapshot, here.where)
-    try:
-        told = teller.tell(view)
-    except FactUnavailable as error:
-        return Judged(teller.id, here.where, "unknown", None, str(error), evidence(view))
-    except UNREADABLE as error:
-        why = f"the answers are of no known shape ({type(error).__name__}: {error})"
-        return Judged(teller.id, here.where, "unknown", None, why, evidence(view))
-    return Judged(teller.id, here.where, "confirmed" if told.confirmed else "refuted", told, "", evidence(view))
+    told, seen = judged(teller.id, teller.tell, here)
+    if isinstance(told, Exception):
+        return Judged(teller.id, here.where, "unknown", None, unreadable(told), seen)
+    return Judged(teller.id, here.where, "confirmed" if told.confirmed else "refuted", told, "", seen)
 
 
 def by_steps(known: Graph, compared: Plan) -> Iterator[Judged]:
@@ -89,7 +90,9 @@ def of_step(id: str, state: StepState, found: Judgement) -> Judged:
     return Judged(id, state.where, "unknown", None, why, found.evidence)
 
 
-def read(seen: Iterable[Evidence]) -> set[tuple[str, str]]:
+def read(seen: Sequence[Evidence]) -> set[tuple[str, str]]:
+    if isinstance(seen, Seen):
+        return seen.asked
     return {(one.answer.probe, one.where) for one in seen}
 
 

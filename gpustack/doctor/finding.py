@@ -1,10 +1,11 @@
 """What a diagnosis is made of. All of it is values; report writes them down."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gpustack.ask.judge import Evidence, Mismatch
+from gpustack.ask.alike import Evidence
+from gpustack.ask.judge import Mismatch
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.tells import Told
 
@@ -14,7 +15,7 @@ Place = tuple[str, str]
 """(id, host or @cluster)"""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Judged:
     """One id at one place. `told` is None and `why` says what was missing where it is unknown."""
 
@@ -23,7 +24,7 @@ class Judged:
     outcome: Outcome
     told: Told | None = None
     why: str = ""
-    evidence: tuple[Evidence, ...] = ()
+    evidence: Sequence[Evidence] = ()
 
     @property
     def place(self) -> Place:
@@ -89,7 +90,7 @@ class Drift:
     check: str
     wheres: tuple[str, ...]
     mismatch: Mismatch
-    evidence: tuple[Evidence, ...] = ()
+    evidence: Sequence[Evidence] = ()
 
 
 @dataclass(frozen=True)

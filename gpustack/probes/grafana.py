@@ -108,7 +108,8 @@ DASHBOARDS = Probe(
     ),
     dashboards,
 )
-# The password stays on the host, and is in no argument.
+# The password stays on the host, and is in no argument. One that is refused is tried once: Grafana locks a user out for
+# five minutes after five failed logins (configure-grafana/#brute_force_login_protection_max_attempts).
 ASKED = Probe(
     "grafana.asked",
     Lines(r"""[ -r /etc/kubernetes/admin.conf ] || exit 0
@@ -119,12 +120,14 @@ at=$(of service "$RELEASE-grafana" -o 'jsonpath={.spec.clusterIP}:{.spec.ports[0
 login=$(of secret "$RELEASE-grafana" -o 'jsonpath={.data.admin-user} {.data.admin-password}') || exit
 case $at/$login in ?*:?*/?*' '?*) ;; *) exit 0 ;; esac
 user=$(printf %s "${login% *}" | base64 -d) password=$(printf %s "${login#* }" | base64 -d)
-quoted=$(printf '%s:%s' "$user" "$password" | sed 's/[\"]/\&/g')
+quoted=$(printf '%s:%s' "$user" "$password" | sed 's/["\\]/\\&/g')
 ask() { printf 'user = "%s"
 ' "$quoted" | curl -s --noproxy '*' -m 1 -K - "$@"; }
 status() { ask -o /dev/null -w '%{http_code}' "http://$at$1" || :; }
 query='/api/datasources/proxy/uid/prometheus/api/v1/query?query=count(DCGM_FI_DEV_GPU_TEMP)'
-is=$(status /api/org) health=$(status /api/datasources/uid/prometheus/health)
+is=$(status /api/org)
+[ "$is" = 200 ] || { echo "$is 0 no"; exit 0; }
+health=$(status /api/datasources/uid/prometheus/health)
 ask "http://$at$query" | grep -q '"value":' && samples=yes || samples=no
 echo "$is $health $samples"
 """),

@@ -57,6 +57,8 @@ class Filter:
 
 @dataclass(frozen=True)
 class Packet:
+    """One that stands for as many as `times`, of which no rule tells one from another."""
+
     source: str
     proto: str
     port: int
@@ -64,10 +66,11 @@ class Packet:
     target: str
     out: str = ""
     hook: Hook = "input"
+    times: int = 1
 
     @property
     def version(self) -> int:
-        return ip_address(self.source).version
+        return 6 if ":" in self.source else 4
 
     def __str__(self) -> str:
         if self.hook == "forward":
@@ -174,6 +177,11 @@ def inside(address: str, net: str) -> bool:
         ends = ip_address(first), ip_address(last)
         return ends[0].version == one.version and int(ends[0]) <= int(one) <= int(ends[1])
     return one in ip_network(net, strict=False)
+
+
+def networks(found: Filter) -> frozenset[str]:
+    """All that the rules name."""
+    return frozenset(net for rules in found.chains.values() for rule in rules for net in (*rule.sources, *rule.targets))
 
 
 def covers(ports: str, port: int) -> bool:

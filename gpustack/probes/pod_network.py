@@ -12,6 +12,7 @@ not be split (IP_MTU_DISCOVER, ip(7)) is as long as the link of the pod allows.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network
 
 from gpustack.ask.probe import Answer, Lines, Probe
@@ -37,7 +38,12 @@ class Peer:
     node: str
 
     def holds(self, target: str) -> bool:
-        return IPv4Address(target.partition(":")[0]) in IPv4Network(self.subnet)
+        return within(target.partition(":")[0], self.subnet)
+
+
+@lru_cache(maxsize=10_000)
+def within(address: str, subnet: str) -> bool:
+    return IPv4Address(address) in IPv4Network(subnet)
 
 
 @dataclass(frozen=True)

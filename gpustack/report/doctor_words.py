@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpustack.ask.judge import Evidence
+from gpustack.ask.alike import Evidence
 from gpustack.ask.probe import CLUSTER
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.finding import Branch, Diagnosis, Judged

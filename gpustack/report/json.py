@@ -4,7 +4,8 @@ import json
 from dataclasses import asdict
 from typing import cast
 
-from gpustack.ask.judge import Evidence, Judgement
+from gpustack.ask.alike import Evidence
+from gpustack.ask.judge import Judgement
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.config.host import Host
 from gpustack.report.codes import MEANINGS, exit_code, outcome_code

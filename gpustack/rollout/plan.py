@@ -134,9 +134,10 @@ def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -
     needs = {step.id: step.needs for step in steps}
     behind: dict[tuple[str, str], str] = {}
     for step in steps:
+        above = all_needs(step.id, needs)
         for where in places(step, snapshot.inventory, limit):
             found = state(step, View(snapshot, where))
-            needed = blocking(all_needs(step.id, needs), where, behind, snapshot.inventory)
+            needed = blocking(above, where, behind, snapshot.inventory)
             if found.outcome in ("broken", "unknown") and needed and reachable(snapshot, where):
                 outcome: Standing = "later" if found.outcome == "unknown" else "broken"
                 found = StepState(step.id, where, outcome, found.judgements, needed)

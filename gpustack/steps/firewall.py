@@ -44,7 +44,7 @@ from gpustack.probes.network import ADDRESS
 from gpustack.probes.packet_filter import Packet
 from gpustack.steps.firewall_guard import guard_is_kept, strangers_kept_out
 from gpustack.steps.firewall_ours import ours_are_loaded, ours_are_stored
-from gpustack.steps.firewall_packets import cure, forwarded, let_in, let_out, needed, own_address, stopped
+from gpustack.steps.firewall_packets import cure, forwarded, let_in, let_out, more, needed, own_address, stopped
 from gpustack.steps.step import Step
 
 
@@ -67,7 +67,7 @@ def all_pass(here: View, what: str, packets: Iterator[Packet]) -> Mismatch | Non
     shown = [(packet, reason) for packet, reason in found if not by_you or cure(here, reason) == "operator"]
     packet, reason = shown[0]
     hint = f"let in, now and at boot: {listed(needed(here), control_plane=True)}" if by_you else ""
-    said = f"{packet} is stopped by {reason}" + (f" (and {len(found) - 1} more)" if len(found) > 1 else "")
+    said = f"{packet} is stopped by {reason}{more(found)}"
     return Mismatch(what, "let through", said, "operator" if by_you else "install", hint=hint)
 
 

@@ -54,7 +54,8 @@ def state(here: View) -> str:
 
 def needed(here: View) -> frozenset[str]:
     """Whom it is to let in; nothing if the metrics listen on 127.0.0.1."""
-    return guarded(flows_here(here), control_plane=here.host.control_plane)
+    flowing, plane = flows_here(here), here.host.control_plane
+    return here.snapshot.shared("guarded", lambda: guarded(flowing, control_plane=plane), flowing)
 
 
 def there(here: View) -> bool:
@@ -86,8 +87,11 @@ def outside(interface: str) -> bool:
 
 def nobody(here: View) -> str:
     """An address that is in no network of this cluster."""
-    kubernetes = here.spec.kubernetes
-    taken = [kubernetes.pod_cidr, kubernetes.service_cidr]
-    taken += [IPv4Network(f"{address}/24", strict=False) for address in peers(here).values()]
-    free = (one for one in STRANGERS if not any(IPv4Address(one) in net for net in taken))
-    return next(free, STRANGERS[-1])
+    kubernetes, told = here.spec.kubernetes, peers(here)
+
+    def free() -> str:
+        taken = {kubernetes.pod_cidr, kubernetes.service_cidr}
+        taken |= {IPv4Network(f"{address}/24", strict=False) for address in told.values()}
+        return next((one for one in STRANGERS if not any(IPv4Address(one) in net for net in taken)), STRANGERS[-1])
+
+    return here.snapshot.shared("nobody", free, told)

@@ -1,6 +1,7 @@
 """The packets that a cluster depends on, who stops them on a host, and who could let them in."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from ipaddress import IPv4Address
 from typing import Any
 
 from gpustack.ask.judge import Cure
@@ -8,7 +9,7 @@ from gpustack.ask.view import View
 from gpustack.config.flows import flows, node_addresses, passes
 from gpustack.probes.firewall import FIREWALL, Firewall
 from gpustack.probes.network import ADDRESS
-from gpustack.probes.packet_filter import Base, Packet, Stop, own_passes, stop
+from gpustack.probes.packet_filter import Base, Packet, Stop, inside, networks, own_passes, stop
 
 # TEST-NET-1 (RFC 5737) and the discard port: nobody has a reason to let this in.
 STRANGER, DISCARD = "192.0.2.77", 9
@@ -28,22 +29,31 @@ def peers(here: View) -> dict[str, str]:
     """Node addresses by host, of those that told theirs. Without its own nothing can be said of a host."""
 
     def known(view: View) -> bool:
-        told = view.host.spec.gpustack_node_ip is not None or view.told(ADDRESS)
-        return view.where == here.where or (view.reached and told)
+        return view.reached and (view.host.spec.gpustack_node_ip is not None or view.told(ADDRESS))
 
-    views = (here.on(host.name) for host in here.hosts)
-    return {view.where: own_address(view) for view in views if known(view)}
+    def of_all() -> dict[str, str]:
+        views = (View(here.snapshot, host.name) for host in here.hosts)
+        return {view.where: own_address(view) for view in views if known(view)}
+
+    mine, told = own_address(here), here.snapshot.shared("addresses of nodes", of_all)
+    return told if told.get(here.where) == mine else {**told, here.where: mine}
 
 
 def needed(here: View) -> list[dict[str, Any]]:
     """The flows of this host."""
-    found = flows(here.spec, node_addresses(here.snapshot.inventory, peers(here)))
-    return [flow for flow in found if flow["roles"] == "all" or here.host.control_plane]
+    told, plane = peers(here), here.host.control_plane
+
+    def of_role() -> list[dict[str, Any]]:
+        found = flows(here.spec, node_addresses(here.snapshot.inventory, told))
+        return [flow for flow in found if flow["roles"] == "all" or plane]
+
+    return here.snapshot.shared(f"flows, control plane: {plane}", of_role, told)
 
 
 def wanted(here: View, manager: str) -> frozenset[str]:
     """What ours should let pass. ufw and firewalld open the loopback interface by themselves."""
-    found = passes(needed(here), control_plane=here.host.control_plane)
+    flowing, plane = needed(here), here.host.control_plane
+    found = here.snapshot.shared("passes", lambda: passes(flowing, control_plane=plane), flowing)
     return found - {"in lo", "out lo"} if manager in ("ufw", "firewalld") else found
 
 
@@ -83,20 +93,20 @@ def kept(found: Firewall, who: str) -> bool:
 
 
 def let_in(here: View) -> Iterator[Packet]:
-    """One packet for each flow to this host and each source, ranges of ports by their first."""
+    """One packet for each flow to this host and each kind of source, ranges of ports by their first."""
     found, mine = here[FIREWALL], own_address(here)
     outside, pod = found.interfaces.get(mine, ""), pods(here)
     flowing = needed(here)
     nodes = next(flow["addresses"] for flow in flowing if flow["sources"] == "nodes")
+    alike = kinds(here, nodes)
     for flow in (flow for flow in flowing if flow["to"] == "host"):
         if flow["sources"] == "self":
             yield Packet("127.0.0.1", "tcp", 2379, "lo", "127.0.0.1")
             continue
-        for source in nodes if flow["sources"] == "any" else flow["addresses"]:
-            address = pod if flow["sources"] == "pods" else source.split("/")[0]
+        for address, times in [(pod, 1)] if flow["sources"] == "pods" else alike:
             interface = BRIDGE if flow["sources"] == "pods" else "lo" if address == mine else outside
             for port in flow["ports"]:
-                yield Packet(address, flow["proto"], int(port.split("-")[0]), interface, mine)
+                yield Packet(address, flow["proto"], int(port.split("-")[0]), interface, mine, times=times)
 
 
 def let_out(here: View) -> Iterator[Packet]:
@@ -107,10 +117,33 @@ def let_out(here: View) -> Iterator[Packet]:
     for out in (BRIDGE, OVERLAY):
         yield Packet(mine, "tcp", 443, "", pod, out, "output")
     for flow in (flow for flow in needed(here) if flow["to"] == "nodes"):
-        for target in (net.split("/")[0] for net in flow["addresses"]):
+        for target, times in kinds(here, flow["addresses"]):
             for port in flow["ports"]:
                 out = "lo" if target == mine else outside
-                yield Packet(mine, flow["proto"], int(port.split("-")[0]), "", target, out, "output")
+                yield Packet(mine, flow["proto"], int(port.split("-")[0]), "", target, out, "output", times=times)
+
+
+def kinds(here: View, nodes: Sequence[str]) -> list[tuple[str, int]]:
+    """Addresses of nodes that no rule of this host tells apart, by the first of each kind and how many there are. The
+    host's own is a kind of its own: what it sends itself goes another way."""
+    mine, found = own_address(here), here[FIREWALL]
+    nets = networks(found.filter) | networks(found.legacy)
+
+    def of_all() -> list[list[str]]:
+        groups: dict[tuple[bool, ...], list[str]] = {}
+        for address in (net.split("/")[0] for net in nodes):
+            groups.setdefault(tuple(inside(address, net) for net in ordered), []).append(address)
+        return list(groups.values())
+
+    ordered = sorted(nets)
+    groups = here.snapshot.shared(f"kinds of addresses by {' '.join(ordered)}", of_all, nodes)
+    told = [(first, len(group) - (mine in group)) for group in groups if (first := one_of(group, mine))]
+    whole = told + [(mine, 1)] * any(mine in group for group in groups)
+    return sorted(whole, key=lambda kind: IPv4Address(kind[0]))
+
+
+def one_of(group: Sequence[str], mine: str) -> str:
+    return next((address for address in group if address != mine), "")
 
 
 def forwarded(here: View) -> Iterator[Packet]:
@@ -132,6 +165,12 @@ def stopped(found: Firewall, packets: Iterator[Packet]) -> list[tuple[Packet, St
     """Those that do not pass, and why; an older iptables beside the newer one is asked too."""
     by = ((packet, stop(found.filter, packet) or stop(found.legacy, packet)) for packet in packets)
     return [(packet, reason) for packet, reason in by if reason]
+
+
+def more(found: Sequence[tuple[Packet, Stop]]) -> str:
+    """Beside the first one."""
+    others = sum(packet.times for packet, _ in found) - 1
+    return f" (and {others} more)" if others > 0 else ""
 
 
 def cure(here: View, reason: Stop) -> Cure:

@@ -13,7 +13,7 @@ from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.probes.dcgm import COUNTERS as COUNTERS_FACT
-from gpustack.probes.dcgm import EXPORTER, MONITORS, SERIES, Monitor
+from gpustack.probes.dcgm import EXPORTER, MONITORS, SERIES, GpuSeries, Monitor
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import GPU_NODES
 from gpustack.probes.system import IDENTITY
@@ -65,9 +65,11 @@ def series(here: View) -> Mismatch | None:
     counts, wrong = expected(here), {}
     if not counts:
         return None
-    found = here[SERIES]
+    by_host: dict[str, list[GpuSeries]] = {}
+    for one in here[SERIES]:
+        by_host.setdefault(one.host, []).append(one)
     for host, node in gpu_nodes(here).items():
-        count, of_host = counts[host], [one for one in found if one.host == node.name]
+        count, of_host = counts[host], by_host.get(node.name, [])
         uuids = {one.uuid for one in of_host}
         jobs = {one.job for one in of_host}
         if len(uuids) != count:

@@ -8,7 +8,9 @@ from gpustack.probes.system import IDENTITY
 
 def own(here: View) -> Node | None:
     """A host is a node when its machine-id is the node's."""
-    return next((node for node in here[NODES] if node.machine_id == here[IDENTITY].machine_id), None)
+    nodes = here[NODES]
+    by_id = here.snapshot.shared("nodes by machine-id", lambda: {node.machine_id: node for node in reversed(nodes)})
+    return by_id.get(here[IDENTITY].machine_id)
 
 
 def address(here: View) -> Mismatch | None:

@@ -68,7 +68,7 @@ def python(here: View) -> Mismatch | None:
     ansible_python_interpreter names it, or on the host where gpustack itself runs)."""
     if here.host.python or here.host.connection == "local":
         return None
-    line = ".".join(metadata.version("ansible-core").split(".")[:2])
+    line = here.snapshot.shared("line of ansible-core", ansible_line)
     (low, high), found = HOST_PYTHONS[line], here[PYTHON]
     # Ansible tries the names it knows, newest first, then /usr/bin/python3 (INTERPRETER_PYTHON_FALLBACK).
     chosen = max((one for one in found.named if low <= one <= high), default=found.default)
@@ -78,6 +78,10 @@ def python(here: View) -> Mismatch | None:
     newer = "run gpustack itself on a newer Python (pipx install --python python3.13): its ansible-core knows this one"
     hint = newer if chosen and chosen > high else "apt-get install python3"
     return Mismatch("Python", expected, dotted(chosen) if chosen else "none", "operator", hint=hint)
+
+
+def ansible_line() -> str:
+    return ".".join(metadata.version("ansible-core").split(".")[:2])
 
 
 def dotted(version: tuple[int, int]) -> str:

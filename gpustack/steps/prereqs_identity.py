@@ -43,9 +43,16 @@ def unlike_others(
 ) -> Mismatch | None:
     """Compared with the hosts that told who they are: another one is compared when it does."""
     mine = key(here[probe])
-    views = [here.on(host.name) for host in here.hosts if host.name != here.where]
-    others = [view.where for view in views if view.reached and view.told(probe)]
-    twins = [name for name in others if mine and key(here.on(name)[probe]) == mine]
+
+    def of_all() -> dict[str | None, list[str]]:
+        found: dict[str | None, list[str]] = {}
+        for view in (View(here.snapshot, host.name) for host in here.hosts):
+            if view.reached and view.told(probe):
+                found.setdefault(key(view[probe]), []).append(view.where)
+        return found
+
+    alike = here.snapshot.shared(f"hosts by {what}", of_all)
+    twins = [name for name in alike.get(mine, ()) if mine and name != here.where]
     if not twins:
         return None
     return Mismatch(what, "one of its own", f"{mine}, as {said(twins)}", "operator", hint=hint)

@@ -31,8 +31,9 @@ INFOROM = 14
 
 def gpu_node(here: View) -> GpuNode | None:
     """The node that this host is."""
-    machine_id = here[IDENTITY].machine_id
-    return next((node for node in here[GPU_NODES] if node.machine_id == machine_id), None)
+    machine_id, nodes = here[IDENTITY].machine_id, here[GPU_NODES]
+    by_id = here.snapshot.shared("GPU nodes by machine-id", lambda: {one.machine_id: one for one in reversed(nodes)})
+    return by_id.get(machine_id)
 
 
 def module_packages(here: View) -> list[str]:

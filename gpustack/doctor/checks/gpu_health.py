@@ -6,6 +6,7 @@ from gpustack.ask.judge import said
 from gpustack.ask.view import View
 from gpustack.doctor.checks.gpu_driver import LOST, NO_GPU, gpu_node
 from gpustack.doctor.checks.monitoring_exporter import heard
+from gpustack.doctor.checks.of_node import on_node
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import GPU_NODES
@@ -26,7 +27,7 @@ DEMAND = "unsatisfied condition: cuda"
 def xids(here: View) -> set[int]:
     """Codes of this host's GPUs: of the kernel's log, of the device plugin's, and what DCGM read last."""
     node = gpu_node(here)
-    read = {int(one.value) for one in here[XIDS] if node and one.host == node.name}
+    read = {int(one.value) for one in on_node(here, XIDS, node.name if node else "", lambda one: one.host)}
     plugin = {int(match[1]) for one in heard(here, "xid") if (match := re.search(r"Xid=(\d+)", one.line))}
     return read | plugin | {code for _, code in here[KERNEL_WORDS].xids}
 
@@ -68,7 +69,8 @@ def row_remap(here: View) -> Told:
     if not here[GPU_DEVICES]:
         return refuted("rows of memory", NO_GPU)
     node = gpu_node(here)
-    found = [f"GPU {one.gpu}: {one.name}" for one in here[ROW_REMAP] if node and one.host == node.name]
+    mine = on_node(here, ROW_REMAP, node.name if node else "", lambda one: one.host)
+    found = [f"GPU {one.gpu}: {one.name}" for one in mine]
     return Told(bool(found), "rows of memory to replace", "none", said(found))
 
 
@@ -102,7 +104,8 @@ def too_old(here: View) -> Told:
     if not here[GPU_DEVICES]:
         return refuted("images' CUDA", NO_GPU)
     node = gpu_node(here)
-    pods = [pod for pod in (*here[PENDING], *here[GPU_PODS]) if node and pod.node == node.name]
+    name = node.name if node else ""
+    pods = (*on_node(here, PENDING, name), *on_node(here, GPU_PODS, name))
     found = [f"{pod}: {one.words}" for pod in pods for one in pod.containers if DEMAND in one.words]
     return Told(bool(found), "images' CUDA", "not newer than the driver's", found[0] if found else "no pod is refused")
 

@@ -8,6 +8,7 @@ from gpustack.ask.judge import said
 from gpustack.ask.view import View
 from gpustack.doctor.checks.gpu_driver import DRIVER_PODS, NO_GPU, gpu_node
 from gpustack.doctor.checks.monitoring_exporter import heard, own_pods
+from gpustack.doctor.checks.of_node import on_own_node
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.containerd import CONFIGURATION, DROP_IN, RUNTIME
 from gpustack.probes.gpu import GPU_DEVICES
@@ -35,8 +36,7 @@ MIXED = ((570, 124), (570, 158))
 
 def of_node(here: View, word: str) -> list[PodState]:
     """Pods of the GPU stack on this host's node whose name has the word."""
-    node = own(here)
-    return [pod for pod in here[GPU_PODS] if node and pod.node == node.name and word in pod.name]
+    return [pod for pod in on_own_node(here, GPU_PODS) if word in pod.name]
 
 
 @tells("op-nvidia-runtime-handler-missing", GPU_DEVICES, RUNTIME, RUNTIME_FILES, GPU_PODS, NODES, IDENTITY)
@@ -195,7 +195,7 @@ def cdi(here: View) -> Told:
     node = own(here)
     if not here[GPU_DEVICES] or node is None:
         return refuted("CDI devices", NO_GPU)
-    pods = [pod for pod in (*here[PENDING], *here[GPU_PODS]) if pod.node == node.name]
+    pods = (*on_own_node(here, PENDING), *on_own_node(here, GPU_PODS))
     found = [f"{pod}: {one.words}" for pod in pods for one in pod.containers if CDI in one.words]
     return Told(bool(found), "CDI devices that pods name", "known", found[0] if found else "no pod is refused")
 

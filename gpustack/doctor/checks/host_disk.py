@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from gpustack.ask.judge import said
 from gpustack.ask.view import View
+from gpustack.doctor.checks.of_node import on_own_node
 from gpustack.doctor.tells import Told, refuted, tells
 from gpustack.probes.disk import DISK
 from gpustack.probes.kube import NODES
@@ -40,8 +41,7 @@ def disk_fails(here: View) -> Told:
 
 def lately(here: View) -> list[Evicted]:
     """Evicted pods stay in the list for long after."""
-    node = own(here)
-    return [one for one in here[EVICTED] if node and one.node == node.name and here.taken - one.at < LATELY]
+    return [one for one in on_own_node(here, EVICTED) if here.taken - one.at < LATELY]
 
 
 @tells("st-evictions", EVICTED, NODES, IDENTITY)

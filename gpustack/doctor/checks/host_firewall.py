@@ -7,7 +7,7 @@ from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.firewall import FIREWALL
 from gpustack.probes.network import ADDRESS
 from gpustack.probes.packet_filter import Packet, Stop
-from gpustack.steps.firewall_packets import BRIDGE, forwarded, let_in, stopped
+from gpustack.steps.firewall_packets import BRIDGE, forwarded, let_in, more, stopped
 
 Stopped = list[tuple[Packet, Stop]]
 
@@ -27,8 +27,7 @@ def told(what: str, found: Stopped, else_found: str) -> Told:
     if not found:
         return refuted(what, else_found)
     packet, stop = found[0]
-    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    return confirmed(what, "let through", f"{packet} is stopped by {stop}{more}")
+    return confirmed(what, "let through", f"{packet} is stopped by {stop}{more(found)}")
 
 
 @tells("host-ufw-blocks-pods", FIREWALL, ADDRESS)

@@ -4,6 +4,7 @@ from gpustack.ask.judge import said
 from gpustack.ask.view import View
 from gpustack.config.versions import dcgm_fields
 from gpustack.doctor.checks.monitoring_stack import out_of_memory
+from gpustack.doctor.checks.of_node import on_own_node
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.dcgm import APP, COUNTERS
 from gpustack.probes.gpu_cluster import GPU_DAEMON_SETS
@@ -15,7 +16,6 @@ from gpustack.probes.scrape import BLANKS, TWICE
 from gpustack.probes.system import IDENTITY
 from gpustack.probes.workloads import MONITORING_DEPLOYMENTS
 from gpustack.steps.gpu_operator_values import COUNTERS_KEY
-from gpustack.steps.own_node import own
 
 EXPORTER = APP["app"]
 QUIET = "says nothing of it"
@@ -123,8 +123,7 @@ def odd_line(text: str) -> str:
 
 def own_pods(here: View, app: str) -> list[PodState]:
     """Pods of an app on this host's node; none where the host is no node."""
-    node = own(here)
-    return [pod for pod in here[GPU_PODS] if node and (pod.node, pod.app) == (node.name, app)]
+    return [pod for pod in on_own_node(here, GPU_PODS) if pod.app == app]
 
 
 @tells("mon-dcgm-exporter-oom", GPU_PODS, NODES, IDENTITY)

@@ -9,7 +9,7 @@ from gpustack.config.versions import dcgm_fields
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.applied import CONFIG_MAPS
 from gpustack.probes.dcgm import COUNTERS
-from gpustack.probes.grafana import ASKED, DASHBOARDS, DATA_SOURCES
+from gpustack.probes.grafana import ASKED, DASHBOARDS, DATA_SOURCES, Dashboard
 from gpustack.probes.proof import SERVICES
 from gpustack.probes.scrape import DCGM_NAMES, HOST_LABELS
 from gpustack.steps.dashboards import texts
@@ -74,15 +74,20 @@ def not_loaded(here: View) -> Told:
     there = here[CONFIG_MAPS] or {}
     names = {f"{here.spec.monitoring.namespace}/gpustack-dashboard-{name}" for name in texts()}
     bare = sorted(name for name in names & set(there) if LABEL not in there[name].fields)
-    cut = [f"{one.namespace}/{one.name}" for one in here[DASHBOARDS] if not one.valid]
+    cut = [f"{one.namespace}/{one.name}" for one in of_monitoring(here) if not one.valid]
     words = [f"without its label: {said(bare)}"] * bool(bare) + [f"no JSON: {said(cut)}"] * bool(cut)
     return Told(bool(words), "dashboards", "taken by Grafana", "; ".join(words) or "taken")
+
+
+def of_monitoring(here: View) -> list[Dashboard]:
+    """What somebody has in a namespace of their own is theirs, and no fault of the cluster's."""
+    return [one for one in here[DASHBOARDS] if one.namespace == here.spec.monitoring.namespace]
 
 
 def asked_for(here: View) -> dict[str, str]:
     """Metrics of DCGM's that dashboards name and Prometheus does not have, by name, with the dashboard."""
     known = here[DCGM_NAMES]
-    found = {metric: one.name for one in here[DASHBOARDS] for metric in one.metrics}
+    found = {metric: one.name for one in of_monitoring(here) for metric in one.metrics}
     return {metric: name for metric, name in found.items() if metric not in known} if known else {}
 
 
@@ -118,7 +123,7 @@ def label(here: View) -> Told:
     """How series name the host, beside how dashboards do."""
     series = here[HOST_LABELS]
     there = set(series)
-    wrong = {one.name: one.labels for one in here[DASHBOARDS] if one.labels and not there & set(one.labels)}
+    wrong = {one.name: one.labels for one in of_monitoring(here) if one.labels and not there & set(one.labels)}
     if not there or not wrong:
         return refuted("label of the host", f"series have {said(there)}")
     name, labels = next(iter(wrong.items()))

@@ -114,7 +114,7 @@ def sends_unmasked(here: View) -> Told:
 @tells("st-pod-net-broken -> mon-admission-webhook-down", MONITORING_PODS, NODES, IDENTITY)
 def operator_elsewhere(here: View) -> Told:
     """The API server calls the operator of Prometheus from its own host."""
-    nodes = (own(here.on(host.name)) for host in here.hosts if host.control_plane)
+    nodes = (own(here.on(host.name)) for host in here.snapshot.inventory.control_planes)
     planes = {node.name for node in nodes if node}
     found = here[MONITORING_PODS].get(OPERATOR, ())
     return Told(bool(set(found) - planes), "operator of Prometheus", "on a worker", said(found))

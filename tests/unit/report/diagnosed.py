@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from gpustack.ask.judge import Evidence, Mismatch
+from gpustack.ask.alike import Evidence
+from gpustack.ask.judge import Mismatch
 from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Reach, Snapshot, keyed
 from gpustack.config.host import CONTROL_PLANE, NODE, Host

@@ -56,6 +56,14 @@ def test_the_address_of_the_data_source(address: str, outcome: str) -> None:
     assert found.outcome == outcome, told(found)
 
 
+@pytest.mark.parametrize("id", [LOADED, "mon-dashboard-metric-name-wrong", "mon-dashboard-label-renamed"])
+def test_a_dashboard_in_a_namespace_of_its_owner_is_no_fault(id: str) -> None:
+    case = "no-json" if id == LOADED else "wrong-names"
+    answer = recorded("grafana.dashboards", case, ('"namespace": "monitoring"', '"namespace": "team"'))
+    found = asked(id, recorded_gpus.world({("grafana.dashboards", CLUSTER): answer}), CLUSTER)
+    assert found.outcome == "refuted", told(found)
+
+
 def test_a_dashboard_of_ours_without_its_label() -> None:
     answer = recorded_cluster.healthy()["applied.config-maps", CLUSTER]
     body = json.loads(answer.out)

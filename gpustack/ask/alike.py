@@ -1,0 +1,130 @@
+"""Judges alike hosts once. A check is pure: where every fact that it reads is the same object as on a host before, and
+it looks at nothing else of the host, it says the same. Of thousands of hosts most are alike.
+
+Facts are the same object where answers have the same text (Snapshot.known), so that finding one costs no comparing.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer, FactUnavailable, Probe
+from gpustack.ask.script import command
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.config.resolved import names
+
+SHARED = ("spec", "versions", "taken")
+"""What a check may look at beside facts, and that is the same on every host."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A command and what it said."""
+
+    where: str
+    command: str
+    answer: Answer
+
+
+class Seen(Sequence[Evidence]):
+    """The evidence of a judgement, made when somebody looks at it: of most nobody does."""
+
+    __slots__ = ("read", "snapshot", "where")
+
+    def __init__(self, snapshot: Snapshot, where: str, read: Sequence[Any]) -> None:
+        """`read` are probes, of this place, or pairs of probe and place."""
+        self.snapshot, self.where, self.read = snapshot, where, read
+
+    @property
+    def entries(self) -> tuple[Evidence, ...]:
+        named = names(self.snapshot.inventory.spec)
+        return tuple(
+            Evidence(where, command(probe, named), self.snapshot.answer(probe, where)) for probe, where in self.pairs()
+        )
+
+    def pairs(self) -> Iterator[tuple[Probe[Any], str]]:
+        """Each once, in the order of reading."""
+        pairs = (one if isinstance(one, tuple) else (one, self.where) for one in self.read)
+        yield from {(probe.id, where): (probe, where) for probe, where in pairs}.values()
+
+    @property
+    def asked(self) -> set[tuple[str, str]]:
+        """What it rests on: ids of probes, and from where each was read."""
+        return {(probe.id, where) for probe, where in self.pairs()}
+
+    @overload
+    def __getitem__(self, at: int) -> Evidence: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Evidence]: ...
+    def __getitem__(self, at: int | slice) -> Evidence | Sequence[Evidence]:
+        return self.entries[at]
+
+    def __iter__(self) -> Iterator[Evidence]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self.pairs())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self.entries == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(self.entries)
+
+
+@dataclass(slots=True)
+class Path:
+    """What is read next and, by the fact's identity, where that leads; or, without a probe, what was said in the end
+    and all that was read for it."""
+
+    probe: Probe[Any] | None = None
+    ways: dict[int, "Path"] = field(default_factory=dict)
+    said: Any = None
+    read: tuple[Probe[Any], ...] = ()
+
+
+class Watched:
+    """A View that notes whether more is looked at than facts of its own place and what all hosts share."""
+
+    __slots__ = ("personal", "view")
+
+    def __init__(self, view: View) -> None:
+        self.view, self.personal = view, False
+
+    def __getitem__(self, probe: Probe[Any]) -> Any:
+        return self.view[probe]
+
+    def __getattr__(self, name: str) -> Any:
+        self.personal = self.personal or name not in SHARED
+        return getattr(self.view, name)
+
+
+def judged(key: str, check: Callable[[Any], Any], here: View) -> tuple[Any, Seen]:
+    """What a check says, or the exception of UNREADABLE or FactUnavailable that it raised; and what it read. `key` is
+    the check's alone."""
+    snapshot, where = here.snapshot, here.where
+    paths: dict[str, Path] = snapshot.shared("judged alike", dict)
+    path = paths.get(key) if where != CLUSTER else None
+    while path is not None:
+        if path.probe is None:
+            return path.said, Seen(snapshot, where, path.read)
+        path = path.ways.get(id(snapshot.known(path.probe, where)))
+    view = View(snapshot, where)
+    watched = Watched(view)
+    try:
+        said = check(watched)
+    except (FactUnavailable, *UNREADABLE) as error:
+        return error, Seen(snapshot, where, view.read)
+    if where != CLUSTER and not watched.personal and view.read:
+        remember(paths.setdefault(key, Path()), view, said)
+    return said, Seen(snapshot, where, view.read)
+
+
+def remember(path: Path, view: View, said: Any) -> None:
+    """Along what was read, each fact once. A pure check reads the same next where it was told the same before."""
+    probes = tuple(dict.fromkeys(probe for probe, _ in view.read))
+    for probe in probes:
+        path.probe = probe
+        path = path.ways.setdefault(id(view.snapshot.known(probe, view.where)), Path())
+    path.said, path.read = said, probes

@@ -1,0 +1,1 @@
+"""A recording of a large cluster, made of recorded answers."""

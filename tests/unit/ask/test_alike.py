@@ -1,0 +1,82 @@
+"""Alike hosts are judged once, and each says what it would have said alone."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from gpustack.ask import alike
+from gpustack.ask.probe import Answer, FactUnavailable, Probe, Shell
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.doctor.diagnose import diagnose
+from scripts.fleet.made import fleet
+from tests.unit.steps import recorded_hosts as hosts
+
+
+class Personal(alike.Watched):
+    """As if every check looked at the host itself."""
+
+    __slots__ = ()
+
+    def __init__(self, view: View) -> None:
+        super().__init__(view)
+        self.personal = True
+
+
+def text(answer: Answer) -> str:
+    return answer.out
+
+
+NAME = Probe("made.name", Shell("true"), text)
+
+
+def snapshot(*said: str) -> Snapshot:
+    found = hosts.snapshot({}, {})
+    answers = {(NAME.id, host): Answer(NAME.id, host, 0, out) for host, out in zip(("h1", "h2"), said, strict=True)}
+    return replace(found, answers=answers)
+
+
+def judged(check: Callable[[View], object], made: Snapshot) -> list[object]:
+    return [alike.judged("check", check, View(made, host))[0] for host in ("h1", "h2")]
+
+
+@pytest.mark.parametrize(("said", "times"), [(("a", "a"), 1), (("a", "b"), 2)])
+def test_the_same_facts_are_judged_once(said: tuple[str, str], times: int) -> None:
+    asked: list[str] = []
+
+    def check(here: View) -> str:
+        asked.append(here[NAME])
+        return f"{here[NAME]}!"
+
+    assert judged(check, snapshot(*said)) == [f"{one}!" for one in said]
+    assert len(asked) == times
+
+
+def test_what_looks_at_the_host_itself_is_judged_there() -> None:
+    assert judged(lambda here: f"{here[NAME]} {here.where}", snapshot("a", "a")) == ["a h1", "a h2"]
+    assert judged(lambda here: here.host.address, snapshot("a", "a")) == ["10.77.1.11", "10.77.1.12"]
+
+
+def test_each_has_its_own_evidence() -> None:
+    made = snapshot("a", "a")
+    seen = [alike.judged("check", lambda here: here[NAME], View(made, host))[1] for host in ("h1", "h2")]
+    assert [[one.answer.where for one in evidence] for evidence in seen] == [["h1"], ["h2"]]
+    assert [evidence.asked for evidence in seen] == [{(NAME.id, "h1")}, {(NAME.id, "h2")}]
+
+
+def test_what_cannot_be_read_is_returned() -> None:
+    lost = replace(snapshot("a", "a"), answers={})
+    assert all(isinstance(one, FactUnavailable) for one in judged(lambda here: here[NAME], lost))
+
+
+def test_many_hosts_are_told_what_each_alone_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(made: Snapshot) -> dict[tuple[str, str], tuple[str, str]]:
+        return {place: (one.outcome, str(one.told or one.why)) for place, one in diagnose(made).judged.items()}
+
+    made = fleet(110)
+    quick = told(made)
+    monkeypatch.setattr(alike, "Watched", Personal)
+    assert quick == told(replace(made, parsed={}))
+    assert quick["host-ip-forward-off", "k100"][0] == "confirmed"
+    assert quick["host-ip-forward-off", "k99"][0] == "refuted"

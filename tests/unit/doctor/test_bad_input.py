@@ -1,0 +1,54 @@
+"""A healthy cluster of which too little was answered: what is not known is unknown, and never a fault or ok."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from random import Random
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.snapshot import Snapshot
+from gpustack.doctor.diagnose import diagnose
+from gpustack.report.codes import doctor_code
+from scripts.fleet.made import base
+
+YEAR = 365 * 24 * 3600
+REFUSALS = ("forbidden: User cannot list resource", "HTTP 500", "Operation timed out after 4000 milliseconds")
+
+
+@cache
+def healthy() -> Snapshot:
+    return base()
+
+
+def but(change: Callable[[Answer], Answer | None]) -> Snapshot:
+    found = {key: change(answer) for key, answer in healthy().answers.items()}
+    return replace(healthy(), answers={key: one for key, one in found.items() if one}, parsed={})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_half_of_the_answers_is_no_fault(seed: int) -> None:
+    random = Random(seed)
+    found = diagnose(but(lambda answer: answer if random.random() < 0.5 else None))
+    assert [one.id for one in found.roots] == []
+    assert not found.healthy
+    assert doctor_code(found) == 8
+
+
+@pytest.mark.parametrize("said", REFUSALS)
+def test_an_api_that_refuses_everything_is_no_fault_of_others(said: str) -> None:
+    of_api = but(lambda one: replace(one, rc=1, out="", err=said) if one.where == CLUSTER else one)
+    found = diagnose(of_api)
+    assert [one.id for one in found.roots] == []
+    assert {one.outcome for (_, where), one in found.judged.items() if where == CLUSTER} >= {"unknown"}
+
+
+def test_a_clock_off_by_a_year_is_that_alone() -> None:
+    def later(answer: Answer) -> Answer:
+        if (answer.probe, answer.where) != ("system.now", "k2"):
+            return answer
+        return replace(answer, out=f"{int(answer.out) + YEAR}\n")
+
+    found = diagnose(but(later))
+    assert [(one.id, one.wheres) for one in found.roots] == [("host-time-skew", ("k2",))]

@@ -1,0 +1,74 @@
+"""What people complain of, by name: each of its possible root causes is told from the others (complaints.yaml)."""
+
+import json
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.snapshot import Snapshot
+from gpustack.doctor.diagnose import diagnose
+from scripts.fleet.made import base, same_addresses
+from tests.unit.steps import recorded_gpus
+from tests.unit.steps.recorded_cluster import recorded
+
+COMPLAINTS = yaml.safe_load((Path(__file__).parent / "complaints.yaml").read_text())
+CAUSES = [(complaint, cause) for complaint, causes in COMPLAINTS.items() for cause in causes]
+
+
+@cache
+def healthy() -> Snapshot:
+    return base()
+
+
+def changed(said: dict[str, Any]) -> Answer:
+    probe, where = said["probe"], said["where"]
+    before = healthy().answers[probe, where]
+    if "words" in said:
+        out = before.out
+        for old, new in said["words"].items():
+            assert old in out, f"{probe} does not say {old}"
+            out = out.replace(old, new)
+        return replace(before, out=out)
+    of_nodes = probe == "gpu.nodes"
+    answer = recorded_gpus.here(probe, said["case"])[probe, CLUSTER] if of_nodes else recorded(probe, said["case"])
+    found = same_addresses(replace(answer, where=where))
+    return replace(found, out=merged(before.out, found.out, said["only"])) if "only" in said else found
+
+
+def merged(before: str, after: str, only: str) -> str:
+    """The list as it was, with the entries of the other one that hold `only`."""
+    more = [entry for entry in json.loads(after)["items"] if only in json.dumps(entry)]
+    assert more, only
+    return json.dumps({"items": [*json.loads(before)["items"], *more]})
+
+
+def world(cause: dict[str, Any]) -> Snapshot:
+    answers = {(answer.probe, answer.where): answer for answer in map(changed, cause.get("answers", ()))}
+    found = replace(healthy(), answers={**healthy().answers, **answers}, parsed={})
+    if not cause.get("alone"):
+        return found
+    planes = found.inventory.control_planes
+    return replace(
+        found,
+        inventory=replace(found.inventory, hosts=planes),
+        reach={host.name: found.reach[host.name] for host in planes},
+        answers={key: answer for key, answer in found.answers.items() if key[1] in (CLUSTER, planes[0].name)},
+    )
+
+
+def test_without_a_fault_there_is_none() -> None:
+    found = diagnose(healthy())
+    assert (found.roots, found.unexplained) == ((), ())
+
+
+@pytest.mark.parametrize(("complaint", "cause"), CAUSES, ids=[f"{one}: {cause['root']}" for one, cause in CAUSES])
+def test_exactly_its_root_is_named_and_others_are_ruled_out(complaint: str, cause: dict[str, Any]) -> None:
+    found = diagnose(world(cause))
+    assert [one.id for one in found.roots] == [cause["root"]], complaint
+    assert found.unexplained == ()
+    assert bool(found.roots[0].not_these) is not cause.get("nothing_else_told", False)
