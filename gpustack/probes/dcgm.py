@@ -25,7 +25,7 @@ class Monitor:
 @dataclass(frozen=True)
 class GpuSeries:
     """One GPU as Prometheus has it. `host` is the exporter's word for the node, `job` the scrape job; `pod` is the pod
-    that the kubelet gave it to, empty while it is free."""
+    that the kubelet gave it to, empty while it is free. `age`: seconds since it was scraped last."""
 
     uuid: str
     host: str
@@ -33,6 +33,7 @@ class GpuSeries:
     model: str
     job: str
     pod: str
+    age: float
 
 
 def counters(answer: Answer) -> dict[str, str]:
@@ -68,8 +69,10 @@ def series(answer: Answer) -> tuple[GpuSeries, ...]:
             labels.get("modelName", ""),
             labels.get("job", ""),
             labels.get("exported_pod", ""),
+            round(float(sample["value"][0]) - float(sample["value"][1]), 3),
         )
-        for labels in (sample["metric"] for sample in samples(answer))
+        for sample in samples(answer)
+        for labels in (sample["metric"],)
     )
 
 
@@ -93,6 +96,8 @@ MONITORS = Probe(
 # The temperature: every GPU has one, also without ECC, profiling or a process.
 SERIES = Probe(
     "dcgm.series",
-    instant("count by (UUID, Hostname, hostname, gpu, modelName, job, exported_pod) (DCGM_FI_DEV_GPU_TEMP)"),
+    instant(
+        "max by (UUID, Hostname, hostname, gpu, modelName, job, exported_pod) (timestamp(DCGM_FI_DEV_GPU_TEMP))",
+    ),
     series,
 )

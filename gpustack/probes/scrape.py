@@ -104,18 +104,22 @@ def targets(answer: Answer) -> tuple[Target, ...]:
 
 
 SOURCE = "UUID, job, instance"
+GONE = 120
+"""Seconds without a scrape, after which a job is one of before. Of a job that was taken from its configuration
+Prometheus marks no series as ended: each is answered with for five minutes
+(https://prometheus.io/docs/prometheus/latest/querying/basics)."""
 JOBS = Probe("scrape.jobs", instant("min by (job, namespace, service) (up)"), jobs)
 DOWN = Probe("scrape.down", instant("up == 0"), down)
 # Of each node its clock when it was scraped, beside Prometheus' own.
 CLOCKS = Probe(
     "scrape.clocks", instant("max by (instance) (abs(timestamp(node_time_seconds) - node_time_seconds)) > 5"), instances
 )
-# Of a GPU in parts (MIG) one source says several.
+# Of a GPU in parts (MIG) one source says several. One that is scraped no more can be asked for during five minutes.
 TWICE = Probe(
     "scrape.twice",
     instant(
         "max by (job, namespace, service) (DCGM_FI_DEV_GPU_TEMP and on (UUID) "
-        f"(count by (UUID) (count by ({SOURCE}) (DCGM_FI_DEV_GPU_TEMP)) > 1))"
+        f"(count by (UUID) (count by ({SOURCE}) (timestamp(DCGM_FI_DEV_GPU_TEMP) > time() - {GONE})) > 1))"
     ),
     jobs,
 )

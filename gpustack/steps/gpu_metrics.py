@@ -16,6 +16,7 @@ from gpustack.probes.dcgm import COUNTERS as COUNTERS_FACT
 from gpustack.probes.dcgm import EXPORTER, MONITORS, SERIES, GpuSeries, Monitor
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import GPU_NODES
+from gpustack.probes.scrape import GONE
 from gpustack.probes.system import IDENTITY
 from gpustack.steps.control_plane import control_planes
 from gpustack.steps.gpu_hosts import expected, gpu_nodes, on_hosts
@@ -61,7 +62,8 @@ def monitor(here: View) -> Mismatch | None:
 
 
 def series(here: View) -> Mismatch | None:
-    """Prometheus has a series of every GPU of every node, by its UUID, from one scrape job."""
+    """Prometheus has a series of every GPU of every node, by its UUID, from one scrape job. Those of a job that is
+    scraped no more can be asked for during five minutes."""
     counts, wrong = expected(here), {}
     if not counts:
         return None
@@ -71,7 +73,8 @@ def series(here: View) -> Mismatch | None:
     for host, node in gpu_nodes(here).items():
         count, of_host = counts[host], by_host.get(node.name, [])
         uuids = {one.uuid for one in of_host}
-        jobs = {one.job for one in of_host}
+        newest = min((one.age for one in of_host), default=0)
+        jobs = {one.job for one in of_host if one.age < newest + GONE}
         if len(uuids) != count:
             wrong[host] = f"{len(uuids)} of {count}"
         elif len(jobs) > 1:

@@ -52,7 +52,7 @@ add_package() {
 drop_package() {
     [ -e "/run/before-$1" ] || return 0
     dpkg-query -Wf '${Package}\n' | sort | comm -13 "/run/before-$1" - >"/run/since-$1"
-    xargs -r apt-get -qqy purge </dev/null -a "/run/since-$1" >/dev/null 2>&1
+    xargs -r -a "/run/since-$1" apt-get -qqy purge </dev/null >/dev/null 2>&1
     rm -f "/run/before-$1" "/run/since-$1"
 }
 

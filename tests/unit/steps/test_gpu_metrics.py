@@ -111,6 +111,18 @@ def test_a_gpu_that_is_scraped_twice() -> None:
     assert broken(STEP, here(SERIES, "scraped-twice")) == {"series": (f"k1: {words}; k2: {words}", "install")}
 
 
+@pytest.mark.parametrize(("since", "twice"), [(60, True), (180, False)])
+def test_what_a_job_left_that_is_scraped_no_more_counts_for_nothing(since: int, *, twice: bool) -> None:
+    """Prometheus answers with its series for five minutes more."""
+
+    def left(samples: list[Any]) -> None:
+        for sample in samples:
+            age = since if sample["metric"]["job"] == "dcgm" else 5
+            sample["value"][1] = str(sample["value"][0] - age)
+
+    assert ("series" in broken(STEP, edited(SERIES, left, "scraped-twice"))) == twice
+
+
 def test_a_gpu_that_is_given_to_pods_is_one_gpu() -> None:
     """With sharing there is a series for each pod."""
 
