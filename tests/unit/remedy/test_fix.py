@@ -7,6 +7,7 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
+from gpustack.doctor import diagnose as doctor
 from gpustack.doctor.finding import Diagnosis, Judged, Unexplained
 from gpustack.errors import RolloutError
 from gpustack.remedy import fix as module
@@ -163,7 +164,7 @@ def test_what_shows_only_when_more_is_answered_is_waited_for(monkeypatch: pytest
     """Prometheus could not be asked while the fault was there, and a target is down for a moment still."""
     monkeypatch.setattr(module, "FADE", 1e9)
     world, down = World(FORWARD), Judged("st-target-down", CLUSTER, "confirmed")
-    real, looks = module.diagnose, iter([True, True])
+    real, looks = doctor.diagnose, iter([True, True])
 
     def diagnose(snapshot: Snapshot) -> Diagnosis:
         found = real(snapshot)
