@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from gpustack.ask.judge import said
 from gpustack.ask.view import View
+from gpustack.doctor.checks.ours import namespaces
 from gpustack.doctor.tells import Told, refuted, tells
 from gpustack.probes.gpu_cluster import GPU_NODES
 from gpustack.probes.kube import NODES, Node
@@ -39,8 +40,7 @@ def known(here: View, why: str) -> bool:
 
 def platform(here: View) -> list[Waiting]:
     """Those that wait for a while."""
-    spec = here.spec
-    ours = {"kube-system", "kube-flannel", "local-path-storage", spec.monitoring.namespace, spec.gpu.namespace}
+    ours = namespaces(here)
     waiting = [one for one in here[WAITING] if one.namespace in ours and here.taken - one.since > A_WHILE]
     return [one for one in waiting if known(here, one.why)]
 
