@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from gpustack.ask.judge import Evidence
+from gpustack.ask.alike import Evidence
 from gpustack.ask.probe import Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose, questions
