@@ -120,12 +120,12 @@ class Fix:
         if ending == "not-turned":
             self.stopped = f"{offer.id} did not turn"
             undone = self.undo(id, offer.hosts)
-        lingers, now = self.faded(offer, now) if turned else ((), now)
         why = "; ".join(f"{one.where}: {one.told or one.why}" for one in self.open(offer, now))
+        lingers, now = self.faded(offer, found) if turned else ((), diagnose(self.gather(questions())))
         self.attempts.append(
             Attempt(offer, ending, played, kept, tuple(undone), why, lingers, time.monotonic() - started)
         )
-        return diagnose(self.gather(questions())) if not self.cancelled() else now
+        return now
 
     def renewed(self, found: Diagnosis, some: Sequence[Offer]) -> Diagnosis:
         """With what these faults and their guards rest on asked anew."""
@@ -152,18 +152,19 @@ class Fix:
             self.report(Event("waiting", offer.play, f"{left[0].where}: {left[0].told or left[0].why}", waited))
             time.sleep(PAUSE)
 
-    def faded(self, offer: Offer, now: Diagnosis) -> tuple[tuple[str, ...], Diagnosis]:
-        """Waits for what it broke to be gone too; what stays is told by the next diagnosis."""
+    def faded(self, offer: Offer, before: Diagnosis) -> tuple[tuple[str, ...], Diagnosis]:
+        """Waits for what it broke to be gone too, and for what shows only now that more is answered; what stays is told
+        by the next diagnosis."""
         began = time.monotonic()
-        while offer.finding.breaks and not self.cancelled():
+        while True:
             now = diagnose(self.gather(questions()))
             left = [one for one in offer.finding.breaks if outcome(now, one) != "refuted"]
+            left += [one.judged[0] for one in now.unexplained if outcome(before, one.judged[0]) != "confirmed"]
             waited = time.monotonic() - began
-            if not left or waited > FADE:
+            if not left or waited > FADE or self.cancelled():
                 return tuple(dict.fromkeys(one.id for one in left)), now
             self.report(Event("waiting", offer.play, f"{left[0].where}: {left[0].id}", waited))
             time.sleep(PAUSE)
-        return (), now
 
     def end(self, offer: Offer, ending: Ending) -> None:
         self.attempts.append(Attempt(offer, ending))

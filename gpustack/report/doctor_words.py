@@ -1,5 +1,7 @@
 """How a diagnosis is put into words: what every form of its report says the same way."""
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpustack.ask.alike import Evidence
@@ -10,6 +12,10 @@ from gpustack.doctor.graph import graph
 from gpustack.report.words import Clean, command, count, duration, place, places
 
 API = {"confirmed": "API down", "refuted": "API reachable", "unknown": "API not known"}
+NEGATED = re.compile(r"\bnot \S+")
+PARTS = re.compile(r"[\s=\"':,;]+")
+LONG, LEAD = 160, 20
+"""Characters of a line that is shown from its beginning; and before the word that a longer one is shown for."""
 
 
 def heading(found: Diagnosis) -> str:
@@ -109,10 +115,19 @@ def asked_and_told(seen: Evidence, clean: Clean, found: str) -> tuple[str, str]:
 
 
 def telling(text: str, found: str) -> str:
-    """The first line that has a word of what was found, else the first that is no heading of ours."""
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith("== ")]
-    words = [word for word in found.replace(",", " ").split() if any(char.isalnum() for char in word)]
-    return next((line for word in words for line in lines if word in line.split()), lines[0] if lines else "")
+    """The line with most of the words that were found, a long and rare one before others; else the first that is no
+    heading or comment. Of a long line, as JSON is, from shortly before the longest of these words on."""
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("== ", "# "))]
+    there_is = NEGATED.sub(" ", found)
+    words = {word.strip("(),;:") for word in there_is.split() if any(char.isalnum() for char in word)}
+    short = [(line, words & set(PARTS.split(line))) for line in lines if len(line) <= LONG]
+    often = Counter(word for _, there in short for word in there)
+    best, there = max(short, key=lambda one: sum(len(word) / often[word] for word in one[1]), default=("", set()))
+    if there or len(short) == len(lines):
+        return best
+    long = next((line for line in lines if any(word in line for word in words)), lines[0])
+    spot = long.find(max((word for word in words if word in long), key=len, default=""))
+    return f"…{long[spot - LEAD :]}" if len(long) > LONG and spot > LEAD else long
 
 
 def here(line: str, inventory: Inventory) -> str:

@@ -1,11 +1,13 @@
 """Recordings as fixtures: a healthy one of each lab, and of each fault only the answers that differ from it.
 
 The first line of a fixture is that of its recording, with the name of the healthy one in `base` and, in `gone`, which
-answers that one has and this has not.
+answers that one has and this has not. An output that is much like the healthy one is told by `lines` in place of `out`:
+[from, to, [what stands there now]], counted in the healthy one's lines; JSON has a line for each value.
 """
 
 import hashlib
 import json
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
@@ -25,16 +27,22 @@ def healthy(made: lab.Lab) -> Path:
 
 def keep_healthy(made: lab.Lab, recording: Path) -> None:
     FOLDER.mkdir(exist_ok=True)
-    healthy(made).write_text(recording.read_text())
+    head, _, rest = recording.read_text().partition("\n")
+    healthy(made).write_text(f"{json.dumps(nameless(json.loads(head)), ensure_ascii=False)}\n{rest}")
+
+
+def nameless(first: dict[str, Any]) -> dict[str, Any]:
+    """Without the path of whoever played it."""
+    return {**first, "source": "lab/inventory"}
 
 
 def keep(made: lab.Lab, case: Case, recording: Path) -> None:
     """What took how long is no difference."""
     base = healthy(made)
     known, now = answers(base), answers(recording)
-    first: dict[str, Any] = json.loads(recording.read_text().partition("\n")[0])
+    first: dict[str, Any] = nameless(json.loads(recording.read_text().partition("\n")[0]))
     first |= {"base": base.name, "gone": [list(key) for key in known if key not in now]}
-    different = [answer for key, answer in now.items() if known.get(key) != answer]
+    different = [shorter(answer, known.get(key)) for key, answer in now.items() if known.get(key) != answer]
     lines = [json.dumps(one, ensure_ascii=False) for one in (first, *different)]
     name = case.name.replace("/", "--").replace(" ", "")
     (FOLDER / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in lines))
@@ -50,6 +58,36 @@ def answers(recording: Path) -> dict[Key, dict[str, Any]]:
     return found
 
 
+def shorter(answer: dict[str, Any], known: dict[str, Any] | None) -> dict[str, Any]:
+    """By what is different, where that is shorter."""
+    if known is None:
+        return answer
+    was, now = pieces(known["out"]), pieces(answer["out"])
+    codes = SequenceMatcher(None, was, now).get_opcodes()
+    lines = [[start, end, now[i:j]] for tag, start, end, i, j in codes if tag != "equal"]
+    short = {**answer, "lines": lines}
+    del short["out"]
+    return min(answer, short, key=lambda one: len(json.dumps(one)))
+
+
+def longer(answer: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
+    """The answer that `shorter` made short."""
+    if "lines" not in answer:
+        return answer
+    out = pieces(known["out"])
+    for start, end, now in reversed(answer["lines"]):
+        out[start:end] = now
+    return {**{key: said for key, said in answer.items() if key != "lines"}, "out": "\n".join(out)}
+
+
+def pieces(out: str) -> list[str]:
+    try:
+        said = json.loads(out)
+    except ValueError:
+        said = None
+    return (json.dumps(said, indent=0, ensure_ascii=False) if isinstance(said, dict | list) else out).split("\n")
+
+
 def whole(fixture: Path) -> str:
     """The recording that a fixture stands for."""
     head, _, rest = fixture.read_text().partition("\n")
@@ -59,5 +97,6 @@ def whole(fixture: Path) -> str:
         merged.pop(tuple(key), None)
     for line in rest.splitlines():
         said = json.loads(line)
-        merged[said["probe"], said["where"]] = said
+        key = said["probe"], said["where"]
+        merged[key] = longer(said, merged.get(key, {}))
     return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in (first, *merged.values()))

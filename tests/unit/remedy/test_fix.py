@@ -5,7 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
+from gpustack.doctor import diagnose as doctor
+from gpustack.doctor.finding import Diagnosis, Judged, Unexplained
 from gpustack.errors import RolloutError
 from gpustack.remedy import fix as module
 from gpustack.remedy.offer import Offer
@@ -155,3 +158,22 @@ def test_an_id_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert world.acts.count("play remedy/sysctl on h1") == 1
     assert [one.id for one in done.after.roots] == [IP]
     assert fix_code(done) == 1
+
+
+def test_what_shows_only_when_more_is_answered_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prometheus could not be asked while the fault was there, and a target is down for a moment still."""
+    monkeypatch.setattr(module, "FADE", 1e9)
+    world, down = World(FORWARD), Judged("st-target-down", CLUSTER, "confirmed")
+    real, looks = doctor.diagnose, iter([True, True])
+
+    def diagnose(snapshot: Snapshot) -> Diagnosis:
+        found = real(snapshot)
+        if not any(text == "keep" for text in world.said) or not next(looks, False):
+            return found
+        shows = (Unexplained(down.id, (down,), (), (), (), ""),)
+        return replace(found, verdict=replace(found.verdict, unexplained=shows))
+
+    monkeypatch.setattr(module, "diagnose", diagnose)
+    done = world.fix()
+    assert next(looks, None) is None
+    assert (done.after.unexplained, done.attempts[0].lingers) == ((), ())
