@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer, FactUnavailable, Probe
 from gpustack.ask.script import command
-from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.snapshot import NOT_YET, Snapshot
 from gpustack.ask.view import View
 from gpustack.config.resolved import names
 
@@ -73,15 +73,23 @@ class Seen(Sequence[Evidence]):
         return hash(self.entries)
 
 
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a check says, or the exception of UNREADABLE or FactUnavailable that it raised, and what it read: probes, or
+    pairs of probe and another place. Alike hosts have the same object, which speaks of none of them."""
+
+    said: Any
+    read: Sequence[Any]
+
+
 @dataclass(slots=True)
 class Path:
-    """What is read next and, by the fact's identity, where that leads; or, without a probe, what was said in the end
-    and all that was read for it."""
+    """What is read next and, by the fact's identity, where that leads; or, without a probe, what was heard in the
+    end."""
 
     probe: Probe[Any] | None = None
     ways: dict[int, "Path"] = field(default_factory=dict)
-    said: Any = None
-    read: tuple[Probe[Any], ...] = ()
+    heard: Heard | None = None
 
 
 class Watched:
@@ -101,30 +109,38 @@ class Watched:
 
 
 def judged(key: str, check: Callable[[Any], Any], here: View) -> tuple[Any, Seen]:
-    """What a check says, or the exception of UNREADABLE or FactUnavailable that it raised; and what it read. `key` is
-    the check's alone."""
-    snapshot, where = here.snapshot, here.where
+    """What `hear` hears, and the evidence of it here."""
+    heard = hear(key, check, here.snapshot, here.where)
+    return heard.said, Seen(here.snapshot, here.where, heard.read)
+
+
+def hear(key: str, check: Callable[[Any], Any], snapshot: Snapshot, where: str) -> Heard:
+    """Runs a check, unless it is known what it says to these facts. `key` is the check's alone."""
     paths: dict[str, Path] = snapshot.shared("judged alike", dict)
     path = paths.get(key) if where != CLUSTER else None
+    facts = snapshot.facts(where)
     while path is not None:
-        if path.probe is None:
-            return path.said, Seen(snapshot, where, path.read)
-        path = path.ways.get(id(snapshot.known(path.probe, where)))
+        if path.heard:
+            return path.heard
+        assert path.probe
+        fact = facts.get(path.probe.id, NOT_YET)
+        path = path.ways.get(id(snapshot.known(path.probe, where) if fact is NOT_YET else fact))
     view = View(snapshot, where)
     watched = Watched(view)
     try:
         said = check(watched)
     except (FactUnavailable, *UNREADABLE) as error:
-        return error, Seen(snapshot, where, view.read)
+        # Its traceback would keep all that the check had in hand.
+        said = error.with_traceback(None)
+    heard = Heard(said, tuple(one[0] if one[1] == where else one for one in view.read))
     if where != CLUSTER and not watched.personal and view.read:
-        remember(paths.setdefault(key, Path()), view, said)
-    return said, Seen(snapshot, where, view.read)
+        remember(paths.setdefault(key, Path()), view, heard)
+    return heard
 
 
-def remember(path: Path, view: View, said: Any) -> None:
+def remember(path: Path, view: View, heard: Heard) -> None:
     """Along what was read, each fact once. A pure check reads the same next where it was told the same before."""
-    probes = tuple(dict.fromkeys(probe for probe, _ in view.read))
-    for probe in probes:
+    for probe in {probe.id: probe for probe in heard.read}.values():
         path.probe = probe
         path = path.ways.setdefault(id(view.snapshot.known(probe, view.where)), Path())
-    path.said, path.read = said, probes
+    path.heard = heard

@@ -1,20 +1,20 @@
 """Judges everything on what was answered, and makes a diagnosis of it. Asks nothing: a recording gives the same."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Any
 
-from gpustack.ask.alike import Evidence, Seen, judged
-from gpustack.ask.judge import Judgement, unreadable
+from gpustack.ask.alike import Evidence, Heard, Seen, hear
+from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.doctor import changed
 from gpustack.doctor.entry import Fault
-from gpustack.doctor.finding import Diagnosis, Drift, Judged, Place
+from gpustack.doctor.finding import Diagnosis, Drift, Judged, Judgements, having
 from gpustack.doctor.graph import Graph, graph
 from gpustack.doctor.ground import Ground
-from gpustack.doctor.tells import Registry, Teller, blocks, confirmed, refuted, registry
+from gpustack.doctor.lots import Lots
+from gpustack.doctor.tells import Registry, blocks, confirmed, refuted, registry
 from gpustack.doctor.verdict import verdict
 from gpustack.rollout.plan import Plan, StepState, plan
 from gpustack.steps import PROBES, STEPS
@@ -28,7 +28,7 @@ def questions() -> tuple[Probe[Any], ...]:
 def diagnose(snapshot: Snapshot) -> Diagnosis:
     known, asked = graph(), registry()
     compared = plan(snapshot, STEPS)
-    told = {one.place: one for one in chain(by_steps(known, compared), by_tellers(known, asked, snapshot))}
+    told = Lots(snapshot, {one.place: one for one in by_steps(known, compared)}, by_tellers(known, asked, snapshot))
     hosts = tuple(host.name for host in snapshot.inventory.hosts)
     found = verdict(Ground(known, hosts, told, blocks(asked, View(snapshot, CLUSTER))))
     drift = tuple(drifted(compared, told, quiet=bool(found.roots)))
@@ -39,12 +39,12 @@ def unchecked(known: Graph, asked: Registry) -> int:
     return sum(id not in asked.tellers and not fault.told_by for id, fault in known.faults.items())
 
 
-def by_tellers(known: Graph, asked: Registry, snapshot: Snapshot) -> Iterator[Judged]:
-    everywhere = tuple(View(snapshot, host.name) for host in snapshot.inventory.hosts)
-    once = (View(snapshot, CLUSTER),)
-    for teller in asked.tellers.values():
-        for here in once if of_cluster(known, teller.id) else everywhere:
-            yield judge(teller, here)
+def by_tellers(known: Graph, asked: Registry, snapshot: Snapshot) -> dict[str, dict[str, Heard]]:
+    """Each check runs alone; what it cannot read, or falls over, makes it unknown and no other."""
+    return {
+        id: {where: hear(id, teller.tell, snapshot, where) for where in wheres(known, id, snapshot)}
+        for id, teller in asked.tellers.items()
+    }
 
 
 def wheres(known: Graph, id: str, snapshot: Snapshot) -> tuple[str, ...]:
@@ -55,14 +55,6 @@ def wheres(known: Graph, id: str, snapshot: Snapshot) -> tuple[str, ...]:
 def of_cluster(known: Graph, id: str) -> bool:
     ends = [name.removesuffix(" guard") for name in id.split(" -> ")]
     return all(known[name].scope == "cluster" for name in ends)
-
-
-def judge(teller: Teller, here: View) -> Judged:
-    """Each check runs alone; what it cannot read, or falls over, makes it unknown and no other."""
-    told, seen = judged(teller.id, teller.tell, here)
-    if isinstance(told, Exception):
-        return Judged(teller.id, here.where, "unknown", None, unreadable(told), seen)
-    return Judged(teller.id, here.where, "confirmed" if told.confirmed else "refuted", told, "", seen)
 
 
 def by_steps(known: Graph, compared: Plan) -> Iterator[Judged]:
@@ -97,12 +89,12 @@ def read(seen: Sequence[Evidence]) -> set[tuple[str, str]]:
     return {(one.answer.probe, one.where) for one in seen}
 
 
-def drifted(compared: Plan, judged: dict[Place, Judged], *, quiet: bool) -> Iterable[Drift]:
+def drifted(compared: Plan, judged: Judgements, *, quiet: bool) -> Iterable[Drift]:
     """What differs from the spec and confirms no fault. What stands behind another drifted step is that one's
     consequence, and what rests on the same answers as something confirmed is that over again. With a root (`quiet`)
     what comes right by itself is the root's."""
     found: dict[tuple[str, str, str], Drift] = {}
-    told = {key for one in judged.values() if one.outcome == "confirmed" for key in read(one.evidence)}
+    told = {key for one in having(judged, "confirmed") for key in read(one.evidence)}
     for state in compared.states:
         for one in state.judgements:
             mismatch = one.mismatch

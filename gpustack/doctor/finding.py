@@ -1,8 +1,8 @@
 """What a diagnosis is made of. All of it is values; report writes them down."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 from gpustack.ask.alike import Evidence
 from gpustack.ask.judge import Mismatch
@@ -32,6 +32,24 @@ class Judged:
 
 
 Judgements = Mapping[Place, Judged]
+
+
+@runtime_checkable
+class Counted(Protocol):
+    """Judgements that know where there is an outcome without making a Judged of each."""
+
+    def spots(self, *outcomes: Outcome) -> Iterator[Place]: ...
+
+
+def spots(judged: Judgements, *outcomes: Outcome) -> Iterator[Place]:
+    """Where one of these came out."""
+    if isinstance(judged, Counted):
+        return judged.spots(*outcomes)
+    return (place for place, one in judged.items() if one.outcome in outcomes)
+
+
+def having(judged: Judgements, *outcomes: Outcome) -> Iterator[Judged]:
+    return (judged[place] for place in spots(judged, *outcomes))
 
 
 @dataclass(frozen=True)
@@ -122,7 +140,7 @@ class Diagnosis:
 
     @property
     def unknown(self) -> tuple[Judged, ...]:
-        return tuple(one for one in self.judged.values() if one.outcome == "unknown")
+        return tuple(having(self.judged, "unknown"))
 
     @property
     def healthy(self) -> bool:

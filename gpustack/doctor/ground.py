@@ -9,7 +9,7 @@ from typing import Literal
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.doctor.entry import Edge
-from gpustack.doctor.finding import Judgements, Outcome, Place
+from gpustack.doctor.finding import Judgements, Outcome, Place, spots
 from gpustack.doctor.graph import Graph
 from gpustack.doctor.tells import Blocks, guard_of
 
@@ -36,8 +36,8 @@ class Ground:
     def having(self, outcome: Outcome) -> Reach:
         """The places of faults and states with this outcome."""
         found: Reach = {id: set() for id in self.graph.order}
-        for (id, where), one in self.judged.items():
-            if one.outcome == outcome and id in found:
+        for id, where in spots(self.judged, outcome):
+            if id in found:
                 found[id].add(where)
         return found
 

@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from gpustack.doctor.chain import chain
-from gpustack.doctor.finding import Finding, Judged, Place, Unexplained, Verdict
+from gpustack.doctor.finding import Finding, Judged, Place, Unexplained, Verdict, spots
 from gpustack.doctor.ground import HOLDS, MAY_HOLD, Ground, Reach
 
 UNMANAGED = "st-host-unmanaged"
@@ -106,7 +106,8 @@ def judged(ground: Ground, reach: Mapping[str, Collection[str]]) -> tuple[Judged
 
 
 def in_order(ground: Ground, wheres: Collection[str]) -> list[str]:
-    return [where for where in (*ground.hosts, "@cluster") if where in wheres]
+    # Of most ids none: of those the hosts are not gone through.
+    return [where for where in (*ground.hosts, "@cluster") if where in wheres] if wheres else []
 
 
 def unknown(ground: Ground, reach: Reach) -> tuple[Judged, ...]:
@@ -135,8 +136,7 @@ def ruled_out(ground: Ground, sources: Reach, symptoms: Reach) -> tuple[Judged, 
 def hidden(ground: Ground, id: str, wheres: Collection[str]) -> int:
     if not any(edge.effect == UNMANAGED for edge in ground.graph.below[id]):
         return 0
-    unknown_ones = (place for place, one in ground.judged.items() if one.outcome == "unknown")
-    return sum(where in wheres and name in ground.graph for name, where in unknown_ones)
+    return sum(where in wheres and name in ground.graph for name, where in spots(ground.judged, "unknown"))
 
 
 def grouped(ground: Ground, findings: list[Finding]) -> list[Finding]:

@@ -92,7 +92,9 @@ def peer(word: str, subnet: str, via: str, link: str, mac: str, node: str) -> Pe
     return Peer(subnet, ipv4(via), link, mac.removeprefix("-"), ipv4(node) if node != "-" else "")
 
 
+@lru_cache(maxsize=4096)
 def way(line: str) -> Way:
+    """Many pods of many hosts are asked the same."""
     kind, target, result = line.split(" ")
     if kind not in KINDS or result not in RESULTS:
         raise ValueError(line)

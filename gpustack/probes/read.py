@@ -1,6 +1,7 @@
 """Strict readings of texts that a host printed: what only looks like a number or a document is refused."""
 
 import re
+from functools import lru_cache
 from ipaddress import IPv4Address
 from typing import Any
 
@@ -16,6 +17,7 @@ def number(text: str) -> int:
     return int(text)
 
 
+@lru_cache(maxsize=4096)
 def ipv4(text: str) -> str:
     """Raises ValueError."""
     return str(IPv4Address(text))

@@ -41,4 +41,5 @@ def sandbox_fails(here: View) -> Told:
 @tells("st-sandbox-fails -> st-no-metrics", NODES, IDENTITY, MONITORING_PODS)
 def prometheus_is_here(here: View) -> Told:
     node, found = own(here), here[MONITORING_PODS].get(PROMETHEUS, ())
-    return Told(node is not None and node.name in found, "Prometheus", "on this node", said(found))
+    shown = here.snapshot.shared("nodes of Prometheus", lambda: said(found))
+    return Told(node is not None and node.name in found, "Prometheus", "on this node", shown)

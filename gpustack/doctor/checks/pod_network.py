@@ -117,4 +117,8 @@ def operator_elsewhere(here: View) -> Told:
     nodes = (own(here.on(host.name)) for host in here.snapshot.inventory.control_planes)
     planes = {node.name for node in nodes if node}
     found = here[MONITORING_PODS].get(OPERATOR, ())
-    return Told(bool(set(found) - planes), "operator of Prometheus", "on a worker", said(found))
+    # The same seen from every host, and of as many pods as somebody started.
+    return here.snapshot.shared(
+        "operator elsewhere",
+        lambda: Told(bool(set(found) - planes), "operator of Prometheus", "on a worker", said(found)),
+    )

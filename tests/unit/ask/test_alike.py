@@ -70,6 +70,17 @@ def test_what_cannot_be_read_is_returned() -> None:
     assert all(isinstance(one, FactUnavailable) for one in judged(lambda here: here[NAME], lost))
 
 
+def test_what_cannot_be_read_is_judged_once_too() -> None:
+    asked: list[str] = []
+
+    def check(here: View) -> int:
+        asked.append(here[NAME])
+        return int(here[NAME])
+
+    assert [type(one) for one in judged(check, snapshot("a", "a"))] == [ValueError, ValueError]
+    assert asked == ["a"]
+
+
 def test_many_hosts_are_told_what_each_alone_is(monkeypatch: pytest.MonkeyPatch) -> None:
     def told(made: Snapshot) -> dict[tuple[str, str], tuple[str, str]]:
         return {place: (one.outcome, str(one.told or one.why)) for place, one in diagnose(made).judged.items()}
