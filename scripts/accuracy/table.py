@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from statistics import median
 
+from gpustack.lab.faults.entries import injectors, uncarried
 from scripts.accuracy.results import ROOT, Result
 
 HEAD = """# Accuracy
@@ -16,18 +17,22 @@ asked once, when it shows.
 
 
 def write(found: Sequence[Result]) -> None:
-    healthy = [one for one in found if not one.faults]
-    singles = [one for one in found if one.faults and " + " not in one.name]
-    pairs = [one for one in found if " + " in one.name]
+    """A result without its code is one that could not be made."""
+    played = [one for one in found if one.code]
+    healthy = [one for one in played if not one.faults]
+    singles = [one for one in played if one.faults and " + " not in one.name]
+    pairs = [one for one in played if " + " in one.name]
     text = HEAD + "".join(
         score(what, some)
         for what, some in (("Single faults", singles), ("Pairs", pairs), ("Healthy variants", healthy))
         if some
     )
-    text += (
-        "\n| fault | exact | roots found | seconds | folded | what the first rests on |\n|---|---|---|---|---|---|\n"
-    )
-    text += "".join(row(one) for one in found)
+    left = [name for name in injectors() if name not in {one.name for one in singles}]
+    text += f"- Not played yet: {', '.join(f'`{name}`' for name in left)}.\n" if left else ""
+    text += "\n| fault | exact | roots found | unexplained | seconds | folded | what the first rests on |\n"
+    text += "|---|---|---|---|---|---|---|\n" + "".join(row(one) for one in played)
+    text += "\n## What the lab cannot make\n\n| fault | why |\n|---|---|\n"
+    text += "".join(f"| `{fault}` | {why} |\n" for layer in uncarried().values() for fault, why in layer.items())
     (ROOT / "docs" / "accuracy.md").write_text(text)
 
 
@@ -40,6 +45,7 @@ def score(what: str, found: Sequence[Result]) -> str:
 
 
 def row(one: Result) -> str:
-    found = ", ".join(f"`{id}`" for id in one.found) or "none"
+    found, bare = (", ".join(f"`{id}`" for id in ids) or "none" for ids in (one.found, one.unexplained))
     told = one.told.replace("|", "\\|").replace("\n", " ")[:120]
-    return f"| `{one.name}` | {'yes' if one.exact else 'no'} | {found} | {one.seconds} | {one.folded} | {told} |\n"
+    cells = (f"`{one.name}`", "yes" if one.exact else "no", found, bare, one.seconds, one.folded, told)
+    return f"| {' | '.join(map(str, cells))} |\n"
