@@ -8,6 +8,7 @@ from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
+from gpustack.doctor import changed
 from gpustack.doctor.entry import Fault
 from gpustack.doctor.finding import Diagnosis, Drift, Judged, Judgements, having
 from gpustack.doctor.graph import Graph, graph
@@ -20,8 +21,8 @@ from gpustack.steps import PROBES, STEPS
 
 
 def questions() -> tuple[Probe[Any], ...]:
-    """All that the steps and the doctor's own checks read."""
-    return tuple({probe.id: probe for probe in (*PROBES, *registry().probes)}.values())
+    """All that the steps and the doctor's own checks read, and what tells of changes."""
+    return tuple({probe.id: probe for probe in (*PROBES, *registry().probes, *changed.PROBES)}.values())
 
 
 def diagnose(snapshot: Snapshot) -> Diagnosis:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from json import loads
 
 from gpustack.ask.probe import Answer, Api, Probe
+from gpustack.probes.kube import entries
 from gpustack.probes.monitoring import instant, samples
 
 
@@ -37,6 +38,26 @@ class Target:
 
     node: str
     error: str
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """An object that the Prometheus operator does not take, and its words for why."""
+
+    kind: str
+    namespace: str
+    name: str
+    why: str
+
+
+def left_out(answer: Answer) -> tuple[LeftOut, ...]:
+    """Each once. Raises ValueError for what is no list of events."""
+    found = {}
+    for entry in entries(answer):
+        regards = entry["involvedObject"]
+        place = str(regards["kind"]), str(regards["namespace"]), str(regards["name"])
+        found[place] = LeftOut(*place, str(entry["message"])[:300])
+    return tuple(found[place] for place in sorted(found))
 
 
 def jobs(answer: Answer) -> tuple[Job, ...]:
@@ -135,6 +156,16 @@ REJECTED = Probe(
     "scrape.rejected",
     instant('sum by (resource) (prometheus_operator_managed_resources{state="rejected"}) > 0'),
     resources,
+)
+# Which ones, the operator says in events alone, and says it again with each look at them (prometheus-operator
+# pkg/prometheus/resource_selector.go); the API keeps an event for an hour.
+LEFT_OUT = Probe(
+    "scrape.left-out",
+    Api(
+        "/api/v1/events?fieldSelector=reason%3DInvalidConfiguration&limit=2000",
+        ("involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "message"),
+    ),
+    left_out,
 )
 DCGM_NAMES = Probe("scrape.dcgm-names", instant('count by (__name__) ({__name__=~"DCGM_.+"})'), named)
 HOST_LABELS = Probe(

@@ -60,8 +60,12 @@ def system(answer: Answer) -> System:
 
 
 def hostname(answer: Answer) -> str:
-    """The name that kubeadm gives the node: the host's, in lower case."""
-    return one_word(answer).lower()
+    """The name that kubeadm gives the node: the host's, in lower case. Raises ValueError for what hostnamectl would not
+    take in any case (systemd: ASCII)."""
+    name = one_word(answer)
+    if not name.isascii():
+        raise ValueError(name)
+    return name.lower()
 
 
 def identity(answer: Answer) -> Identity:

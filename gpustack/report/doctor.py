@@ -6,9 +6,11 @@ from rich.console import Console
 from rich.text import Text
 
 from gpustack.config.inventory import Inventory
+from gpustack.doctor.changed import changed
 from gpustack.doctor.entry import Fault
 from gpustack.doctor.finding import Diagnosis, Drift, Finding, Judged, Unexplained
 from gpustack.doctor.graph import graph
+from gpustack.doctor.peers import peers
 from gpustack.report.doctor_words import (
     because,
     by_text,
@@ -17,6 +19,7 @@ from gpustack.report.doctor_words import (
     first,
     heading,
     here,
+    lately,
     missing,
     next_command,
     refusals,
@@ -24,6 +27,7 @@ from gpustack.report.doctor_words import (
     summed,
     titles,
     tree,
+    well,
 )
 from gpustack.report.findings import say, typed, witness, wrapped
 from gpustack.report.words import Clean, cleaner, count, places
@@ -41,7 +45,7 @@ def diagnosis(console: Console, found: Diagnosis, *, verbose: bool = False) -> N
         say(console, "healthy", "green")
         return
     for root in found.roots:
-        finding(console, root, clean, found.snapshot.inventory, verbose=verbose)
+        finding(console, root, clean, found, verbose=verbose)
     for one in found.unexplained:
         unexplained(console, one, clean, verbose=verbose)
     for note in found.verdict.notes:
@@ -51,7 +55,7 @@ def diagnosis(console: Console, found: Diagnosis, *, verbose: bool = False) -> N
     closing(console, found, clean)
 
 
-def finding(console: Console, found: Finding, clean: Clean, inventory: Inventory, *, verbose: bool) -> None:
+def finding(console: Console, found: Finding, clean: Clean, of: Diagnosis, *, verbose: bool) -> None:
     fault = graph().faults[found.id]
     head(console, "ROOT CAUSE", found.id, found.wheres, found.certainty, "bold red")
     paragraph(console, fault.cause)
@@ -60,12 +64,14 @@ def finding(console: Console, found: Finding, clean: Clean, inventory: Inventory
     if found.hides:
         paragraph(console, f"{count(found.hides, 'check')} need this host; they could hide another cause.")
     rests(console, found.judged, clean, verbose=verbose)
+    listed(console, "changed", lately(changed(found, of.snapshot), clean), verbose=verbose)
+    listed(console, "peers", well(peers(found, of.judged), clean), verbose=verbose)
     ruled_out(console, found.not_these, clean, verbose=verbose)
     broke(console, found, verbose=verbose)
     if found.doubts:
         names = list(dict.fromkeys(one.id for one in found.doubts))
         part(console, "unsure", f"{first(names, SHOWN)} could not be told: {because(found.doubts, clean)}", "yellow")
-    remedy(console, fault, inventory, clean)
+    remedy(console, fault, of.snapshot.inventory, clean)
     part(console, "more", f"gpustack explain {found.id}", "cyan")
 
 
@@ -95,6 +101,11 @@ def ruled_out(console: Console, judged: Sequence[Judged], clean: Clean, *, verbo
     if judged:
         texts = [clean(text) for text in refusals(judged)]
         part(console, "not these", first(texts, len(texts) if verbose else SHOWN))
+
+
+def listed(console: Console, name: str, texts: Sequence[str], *, verbose: bool) -> None:
+    if texts:
+        part(console, name, first(texts, len(texts) if verbose else SHOWN, "" if verbose else ", -v", "; "))
 
 
 def broke(console: Console, found: Finding, *, verbose: bool) -> None:

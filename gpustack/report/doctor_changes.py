@@ -27,15 +27,14 @@ STYLES = {"new": "red", "gone": "green", "changed": "yellow"}
 
 def changes(console: "Console", now: "Diagnosis", changed: Sequence[Change], *, verbose: bool = False) -> None:
     """A line each; what is new is then told whole."""
-    inventory = now.snapshot.inventory
-    clean = cleaner(inventory)
+    clean = cleaner(now.snapshot.inventory)
     console.print(Text(f"\n{now.snapshot.taken:%Y-%m-%d %H:%M:%S %Z}: {summed(now)}", "bold"), soft_wrap=True)
     for one in changed:
         console.print(Text.assemble("  ", (f"{one.turn:<9}", STYLES[one.turn]), said(one, clean)), soft_wrap=True)
     new = {(one.line.kind, one.line.id) for one in changed if one.turn == "new"}
     for root in now.roots:
         if ("root", root.id) in new:
-            finding(console, root, clean, inventory, verbose=verbose)
+            finding(console, root, clean, now, verbose=verbose)
     for state in now.unexplained:
         if ("unexplained", state.id) in new:
             unexplained(console, state, clean, verbose=verbose)

@@ -15,8 +15,10 @@ from markupsafe import Markup, escape
 
 from gpustack.ask.alike import Evidence
 from gpustack.ask.snapshot import Reach
+from gpustack.doctor.changed import changed
 from gpustack.doctor.finding import Diagnosis, Judged
 from gpustack.doctor.graph import graph
+from gpustack.doctor.peers import peers
 from gpustack.report import chain_drawing, doctor_words
 from gpustack.report.codes import DIAGNOSED, doctor_code
 from gpustack.report.words import Clean, cleaner, count, place, places
@@ -56,8 +58,10 @@ def environment() -> Environment:
     )
     made.globals |= {name: getattr(doctor_words, name) for name in ("heading", "calm", "summed", "next_command")}
     made.globals |= {"graph": graph(), "folded": chain_drawing.folded, "unfolded": chain_drawing.unfolded}
-    made.globals |= {"asked_and_told": asked_and_told}
-    made.filters |= {name: getattr(doctor_words, name) for name in ("titles", "refusals", "here", "because")}
+    made.globals |= {"asked_and_told": asked_and_told, "changed": changed, "peers": peers}
+    made.filters |= {
+        name: getattr(doctor_words, name) for name in ("titles", "refusals", "here", "because", "lately", "well")
+    }
     made.filters |= {"places": places, "place": place, "count": count, "excerpt": excerpt}
     made.filters |= {"by_text": doctor_words.by_text, "missing": doctor_words.missing}
     return made

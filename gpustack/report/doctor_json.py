@@ -5,17 +5,20 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import cast
 
-from gpustack.config.inventory import Inventory
+from gpustack.doctor.changed import changed
 from gpustack.doctor.finding import Branch, Diagnosis, Drift, Finding, Judged, Outcome, Unexplained, spots
 from gpustack.doctor.graph import graph
+from gpustack.doctor.peers import peers
 from gpustack.report.codes import DIAGNOSED, doctor_code
 from gpustack.report.doctor_shape import (
     DOCTOR,
     BranchShape,
+    ChangeShape,
     DoctorShape,
     DriftShape,
     FixShape,
     JudgedShape,
+    PeersShape,
     RootShape,
     UnexplainedShape,
 )
@@ -39,7 +42,7 @@ def text(found: Diagnosis, *, verbose: bool = False) -> str:
         questions=len(snapshot.answers),
         inventory=str(snapshot.inventory.source) if snapshot.inventory.source else None,
         hosts=[host_of(snapshot, host, clean) for host in snapshot.inventory.hosts],
-        roots=[root(one, clean, snapshot.inventory, verbose=verbose) for one in found.roots],
+        roots=[root(one, clean, found, verbose=verbose) for one in found.roots],
         unexplained=[unexplained(one, clean, verbose=verbose) for one in found.unexplained],
         notes=judged(found.verdict.notes, clean),
         drift=[drift(one, clean) for one in found.drift],
@@ -66,8 +69,9 @@ def judged(found: Iterable[Judged], clean: Clean, *, evidence: bool = False) -> 
     ]
 
 
-def root(found: Finding, clean: Clean, inventory: Inventory, *, verbose: bool) -> RootShape:
+def root(found: Finding, clean: Clean, of: Diagnosis, *, verbose: bool) -> RootShape:
     fault = graph().faults[found.id]
+    inventory = of.snapshot.inventory
     step, commands = fault.remedy.step if fault.remedy else "", fault.fix.commands
     return RootShape(
         id=found.id,
@@ -79,6 +83,8 @@ def root(found: Finding, clean: Clean, inventory: Inventory, *, verbose: bool) -
         judged=judged(found.judged, clean, evidence=True),
         together=judged(found.together, clean, evidence=True),
         common=found.common or None,
+        changed=[ChangeShape(one.where, one.ago, clean(one.what)) for one in changed(found, of.snapshot)],
+        peers=[PeersShape(list(one.hosts), clean(one.found)) for one in peers(found, of.judged)],
         not_these=judged(found.not_these, clean, evidence=verbose),
         breaks=judged(found.breaks, clean, evidence=verbose),
         caused=judged(found.caused, clean, evidence=verbose),

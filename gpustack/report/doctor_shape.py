@@ -47,9 +47,27 @@ class BranchShape:
 
 
 @dataclass(frozen=True)
+class ChangeShape:
+    """`seconds_ago`: before the host was asked, by its own clock."""
+
+    where: str
+    seconds_ago: int
+    what: str
+
+
+@dataclass(frozen=True)
+class PeersShape:
+    """Hosts where the same check found `found`, and all is well with that."""
+
+    hosts: list[str]
+    found: str
+
+
+@dataclass(frozen=True)
 class RootShape:
     """`together` are roots of the same act, in words `common`; `caused` is the part of `breaks` that are faults of
-    their own, probably its doing. `hides` checks need its host."""
+    their own, probably its doing. `hides` checks need its host. `changed` is what became different lately on its
+    first ten hosts, `peers` are hosts that are well."""
 
     id: str
     layer: str
@@ -60,6 +78,8 @@ class RootShape:
     judged: list[JudgedShape]
     together: list[JudgedShape]
     common: str | None
+    changed: list[ChangeShape]
+    peers: list[PeersShape]
     not_these: list[JudgedShape]
     breaks: list[JudgedShape]
     caused: list[JudgedShape]

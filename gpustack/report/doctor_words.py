@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpustack.ask.alike import Evidence
 from gpustack.ask.probe import CLUSTER
 from gpustack.config.inventory import Inventory
+from gpustack.doctor.changed import Change
 from gpustack.doctor.finding import Branch, Diagnosis, Judged
 from gpustack.doctor.graph import graph
+from gpustack.doctor.peers import Peers
 from gpustack.report.words import Clean, command, count, duration, place, places
 
 API = {"confirmed": "API down", "refuted": "API reachable", "unknown": "API not known"}
@@ -57,10 +59,10 @@ def by_text(judged: Iterable[Judged], clean: Clean) -> dict[str, list[Judged]]:
     return found
 
 
-def first(texts: Sequence[str], shown: int, where: str = "") -> str:
+def first(texts: Sequence[str], shown: int, where: str = "", between: str = ", ") -> str:
     """The first ones, and how many more there are."""
     more = len(texts) - shown
-    return ", ".join(texts[:shown]) + (f"  (+{more}{where})" if more > 0 else "")
+    return between.join(texts[:shown]) + (f"  (+{more}{where})" if more > 0 else "")
 
 
 def titles(judged: Iterable[Judged]) -> list[str]:
@@ -80,6 +82,20 @@ def refusals(judged: Iterable[Judged]) -> list[str]:
     """`id (the value that refuted it)`, each once: those of several hosts by the first."""
     by_id = {one.id: one for one in reversed(list(judged))}
     return [f"{one.id} ({one.told})" for one in reversed(by_id.values())]
+
+
+def lately(changes: Iterable[Change], clean: Clean) -> list[str]:
+    """`/etc/… written (host2, 2 min earlier)`; of hours the minutes do."""
+    return [f"{clean(one.what)} ({one.where}, {duration(rounded(one.ago))} earlier)" for one in changes]
+
+
+def rounded(seconds: int) -> int:
+    return seconds if seconds < 600 else round(seconds / 60) * 60
+
+
+def well(peers: Iterable[Peers], clean: Clean) -> list[str]:
+    """`host2, host3: 1`"""
+    return [f"{places(one.hosts)}: {clean(one.found)}" for one in peers]
 
 
 def because(judged: Iterable[Judged], clean: Clean) -> str:

@@ -96,7 +96,7 @@ def text(done: Fixed, evidence: str) -> str:
             seconds=round(done.seconds, 3),
             found=[one.id for one in done.before.roots],
             attempts=[attempt(one, clean) for one in done.attempts],
-            roots=[root(one, clean, inventory, verbose=False) for one in done.after.roots],
+            roots=[root(one, clean, done.after, verbose=False) for one in done.after.roots],
             unexplained=[one.id for one in done.after.unexplained],
             stopped=clean(done.stopped) or None,
             evidence=evidence or None,

@@ -24,7 +24,9 @@ def test_a_healthy_cluster_has_no_finding(path: Path) -> None:
 def test_exactly_what_was_broken_is_named(path: Path, tmp_path: Path) -> None:
     recording = tmp_path / "recording.jsonl"
     recording.write_text(whole(path))
-    found = diagnose(read(recording)).verdict.roots
+    verdict = diagnose(read(recording)).verdict
+    found = verdict.roots
     wanted = {part.partition("--")[0] for part in path.stem.split("+")}
     beside = {one.id for root in found for one in root.together} & wanted
     assert {one.id for one in found} | beside == wanted
+    assert [one.id for one in verdict.unexplained] == []

@@ -1,12 +1,24 @@
 """Layer `cni`: pods whose sandbox cannot be made, as the kubelet of their node says it."""
 
+import re
+
 from gpustack.ask.judge import said
 from gpustack.ask.view import View
+from gpustack.doctor.checks.ours import namespaces
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.kube import NODES
 from gpustack.probes.pods import MONITORING_PODS, PENDING, PROMETHEUS, SANDBOX_FAILURES
 from gpustack.probes.system import IDENTITY
 from gpustack.steps.own_node import own
+
+# containerd, internal/cri/config: a RuntimeClass of somebody's that this containerd does not have.
+HANDLER = re.compile(r'no runtime for \\?"([^"\\]+)\\?" is configured')
+
+
+def strange(words: str) -> bool:
+    """Whether it is for a runtime that nobody brings but the pod's own author."""
+    found = HANDLER.search(words)
+    return found is not None and not found[1].startswith(("nvidia", "runc"))
 
 
 @tells("st-sandbox-fails", NODES, IDENTITY, PENDING, SANDBOX_FAILURES)
@@ -17,7 +29,8 @@ def sandbox_fails(here: View) -> Told:
         return refuted(what, "the host is no node")
     failed = here[SANDBOX_FAILURES]
     waiting = (pod for pod in here[PENDING] if not pod.begun)
-    found = [pod for pod in waiting if pod.node == node.name and pod.uid in failed]
+    here_too = (pod for pod in waiting if pod.node == node.name and pod.uid in failed)
+    found = [pod for pod in here_too if pod.namespace in namespaces(here) or not strange(failed[pod.uid])]
     if not found:
         return refuted(what, "no pod of the node waits for one")
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""

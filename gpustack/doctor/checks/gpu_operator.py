@@ -27,7 +27,7 @@ from gpustack.steps.own_node import own
 TOOLKIT = "nvidia-container-toolkit-daemonset"
 NFD = "node-feature-discovery"
 FOLDER = "/etc/containerd/"
-CDI = "unresolvable CDI devices"
+CDI = re.compile(r"unresolvable CDI devices [^ ]*nvidia\.com/")
 PULLS = ("ErrImagePull", "ImagePullBackOff")
 GONE = re.compile(r"not found|manifest unknown")
 MIXED = ((570, 124), (570, 158))
@@ -191,12 +191,12 @@ def mixed(here: View) -> Told:
 
 @tells("op-cdi-unresolvable", GPU_DEVICES, PENDING, GPU_PODS, NODES, IDENTITY)
 def cdi(here: View) -> Told:
-    """By containerd's words for pods of this node."""
+    """By containerd's words for pods of this node. Devices of other vendors are others'."""
     node = own(here)
     if not here[GPU_DEVICES] or node is None:
         return refuted("CDI devices", NO_GPU)
     pods = (*on_own_node(here, PENDING), *on_own_node(here, GPU_PODS))
-    found = [f"{pod}: {one.words}" for pod in pods for one in pod.containers if CDI in one.words]
+    found = [f"{pod}: {one.words}" for pod in pods for one in pod.containers if CDI.search(one.words)]
     return Told(bool(found), "CDI devices that pods name", "known", found[0] if found else "no pod is refused")
 
 

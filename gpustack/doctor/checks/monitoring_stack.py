@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from gpustack.ask.judge import said
 from gpustack.ask.view import View
+from gpustack.doctor.checks.ours import namespaces
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.admission import MUTATING, VALIDATING, Webhook
 from gpustack.probes.monitoring import GROUP
@@ -49,8 +50,9 @@ def port_of_a_host(here: View) -> Told:
 
 @tells("mon-node-exporter-port-other-pod", PENDING)
 def port_of_a_pod(here: View) -> Told:
-    """A node exporter waits for a port that another pod of the node has."""
-    waiting = [pod for pod in here[PENDING] if "node-exporter" in f"{pod.app} {pod.name}"]
+    """Our node exporter waits for a port that another pod of the node has. A user's own may find ours there."""
+    ours = [pod for pod in here[PENDING] if pod.namespace in namespaces(here)]
+    waiting = [pod for pod in ours if "node-exporter" in f"{pod.app} {pod.name}"]
     found = [f"{pod}: {pod.unscheduled}" for pod in waiting if "free ports" in pod.unscheduled]
     return Told(bool(found), "node exporters", "scheduled", said(found[:3]) if found else "none waits for a port")
 

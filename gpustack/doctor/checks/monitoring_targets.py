@@ -1,12 +1,16 @@
 """Faults of the layer `monitoring` between the GPU exporter's Service and Prometheus: monitor, labels, port, rights."""
 
+from collections import Counter
+
 from gpustack.ask.judge import said
+from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
+from gpustack.doctor.checks.ours import namespaces
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.dcgm import APP, MONITORS
 from gpustack.probes.prometheus_rights import ACCOUNTS, BINDINGS, CLUSTER_BINDINGS, CLUSTER_ROLES, ROLES, may
 from gpustack.probes.proof import SERVICES, Service
-from gpustack.probes.scrape import REJECTED
+from gpustack.probes.scrape import LEFT_OUT, REJECTED
 from gpustack.probes.service_monitors import SERVICE_MONITORS, ServiceMonitor
 
 MONITOR = "monitor of the GPU exporter"
@@ -109,8 +113,22 @@ def rights(here: View) -> Told:
     return Told(bool(missing), what, "services, pods, endpoints", f"not {said(missing)}" if missing else "all it needs")
 
 
-@tells("mon-operator-rejected-object", REJECTED)
+@tells("mon-operator-rejected-object", REJECTED, LEFT_OUT)
 def rejected(here: View) -> Told:
-    """By the operator's own count."""
-    found = [f"{count:g} {kind}" for kind, count in here[REJECTED].items()]
-    return Told(bool(found), "left out by the Prometheus operator", "nothing", said(found))
+    """By the operator's own count, and by its events for which ones these are: a user's own are the user's. An event
+    outlives what it tells of, and its time can be over before."""
+    what, counts = "left out by the Prometheus operator", here[REJECTED]
+    if not counts:
+        return refuted(what, "nothing")
+    ours, named = namespaces(here), [one for one in here[LEFT_OUT] if one.kind in counts]
+    others = Counter(one.kind for one in named if one.namespace not in ours)
+    mine = [one for one in named if one.namespace in ours and counts[one.kind] > others[one.kind]]
+    if mine:
+        words = said([f"{one.kind} {one.namespace}/{one.name}" for one in mine])
+        return confirmed(what, "nothing of ours", f"{words}: {mine[0].why}")
+    unnamed = [f"{count - others[kind]:g} {kind}" for kind, count in counts.items() if count > others[kind]]
+    unclear = {one.kind for one in named if one.namespace in ours}
+    if unnamed or unclear:
+        why = "are left out, and no event says which" if unnamed else "of ours were left out, and may be still"
+        raise FactUnavailable(f"{said(unnamed or unclear)} {why}")
+    return refuted(what, f"nothing of ours; {said([f'{one.namespace}/{one.name}' for one in named])}")

@@ -3,6 +3,7 @@
 import re
 
 from gpustack.ask.view import View
+from gpustack.doctor.checks.ours import namespaces
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.kube import NODES
 from gpustack.probes.pods import PENDING, Pending, Waiting
@@ -25,9 +26,7 @@ def pulls(here: View) -> list[Pull]:
 
 
 def ours(here: View, pull: Pull) -> bool:
-    spec = here.spec
-    brought = {"kube-system", "kube-flannel", "local-path-storage", spec.monitoring.namespace, spec.gpu.namespace}
-    return pull[0].namespace in brought
+    return pull[0].namespace in namespaces(here)
 
 
 def limited(pull: Pull) -> bool:

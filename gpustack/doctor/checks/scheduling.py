@@ -5,11 +5,14 @@ from datetime import timedelta
 
 from gpustack.ask.judge import said
 from gpustack.ask.view import View
+from gpustack.doctor.checks.ours import namespaces
 from gpustack.doctor.tells import Told, refuted, tells
+from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import GPU_NODES
 from gpustack.probes.kube import NODES, Node
 from gpustack.probes.pods_waiting import GPU, WAITING, Waiting
 from gpustack.probes.system import IDENTITY
+from gpustack.steps.gpu_hosts import expected, silent
 from gpustack.steps.own_node import own
 from gpustack.steps.taint import TAINT
 
@@ -39,8 +42,7 @@ def known(here: View, why: str) -> bool:
 
 def platform(here: View) -> list[Waiting]:
     """Those that wait for a while."""
-    spec = here.spec
-    ours = {"kube-system", "kube-flannel", "local-path-storage", spec.monitoring.namespace, spec.gpu.namespace}
+    ours = namespaces(here)
     waiting = [one for one in here[WAITING] if one.namespace in ours and here.taken - one.since > A_WHILE]
     return [one for one in waiting if known(here, one.why)]
 
@@ -76,13 +78,16 @@ def in_use(here: View) -> Told:
     return Told(bool(lacking) and total > 0, "GPUs on offer", "some, all in use", f"{total}, short is {said(lacking)}")
 
 
-@tells("st-gpu-pods-pending", WAITING, GPU_NODES)
+@tells("st-gpu-pods-pending", WAITING, GPU_NODES, GPU_DEVICES, IDENTITY)
 def gpu_pods_pending(here: View) -> Told:
-    """While no GPU is on offer. Where all are in use, who waits is only late."""
+    """While no GPU is on offer. Where all are in use, who waits is only late; where no host has one, who asks for one
+    is told so by the scheduler."""
     found = [one for one in here[WAITING] if one.gpu and f"Insufficient {GPU}" in one.why]
     total = sum(node.allocatable for node in here[GPU_NODES])
     if total:
         return refuted("GPU pods without a node", f"{total} GPUs are on offer")
+    if found and not silent(here) and not expected(here):
+        return refuted("GPU pods without a node", "no host has a GPU")
     return Told(bool(found), "GPU pods without a node", "none", shown(found))
 
 

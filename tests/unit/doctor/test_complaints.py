@@ -17,27 +17,35 @@ from tests.unit.steps import recorded_gpus
 from tests.unit.steps.recorded_cluster import recorded
 
 COMPLAINTS = yaml.safe_load((Path(__file__).parent / "complaints.yaml").read_text())
+HOSTS = ("k1", "k2")
 CAUSES = [(complaint, cause) for complaint, causes in COMPLAINTS.items() for cause in causes]
 
 
 @cache
 def healthy() -> Snapshot:
-    return base()
+    """With what kubeadm leaves on a host that belongs to the cluster."""
+    made = base()
+    joined = [same_addresses(replace(recorded("leftovers.kubernetes", "worker-of-ours"), where=one)) for one in HOSTS]
+    return replace(made, answers={**made.answers, **{(one.probe, one.where): one for one in joined}}, parsed={})
 
 
 def changed(said: dict[str, Any]) -> Answer:
     probe, where = said["probe"], said["where"]
-    before = healthy().answers[probe, where]
-    if "words" in said:
-        out = before.out
-        for old, new in said["words"].items():
-            assert old in out, f"{probe} does not say {old}"
-            out = out.replace(old, new)
-        return replace(before, out=out)
+    before = healthy().answers.get((probe, where), Answer(probe, where, 0, ""))
+    if "case" not in said:
+        return worded(before, said["words"])
     of_nodes = probe == "gpu.nodes"
     answer = recorded_gpus.here(probe, said["case"])[probe, CLUSTER] if of_nodes else recorded(probe, said["case"])
-    found = same_addresses(replace(answer, where=where))
+    found = worded(same_addresses(replace(answer, where=where)), said.get("words", {}))
     return replace(found, out=merged(before.out, found.out, said["only"])) if "only" in said else found
+
+
+def worded(answer: Answer, words: dict[str, str]) -> Answer:
+    out = answer.out
+    for old, new in words.items():
+        assert old in out, f"{answer.probe} does not say {old}"
+        out = out.replace(old, new)
+    return replace(answer, out=out)
 
 
 def merged(before: str, after: str, only: str) -> str:
@@ -71,4 +79,5 @@ def test_exactly_its_root_is_named_and_others_are_ruled_out(complaint: str, caus
     found = diagnose(world(cause))
     assert [one.id for one in found.roots] == [cause["root"]], complaint
     assert found.unexplained == ()
+    assert set(cause.get("breaks", ())) <= {one.id for one in found.roots[0].breaks}
     assert bool(found.roots[0].not_these) is not cause.get("nothing_else_told", False)

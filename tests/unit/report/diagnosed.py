@@ -33,6 +33,16 @@ INVENTORY = Inventory(
     Spec(),
 )
 RULES = Answer("firewall.live", "gpu1", 0, "== ufw\nyes\n-P FORWARD DROP\n", took=0.2)
+# What the host says of the last day: a secret in a file's name is not shown.
+LATELY = (
+    Answer("changes.packages", "gpu1", 0, "5400 install ufw\n300 upgrade cmake\n"),
+    Answer(
+        "changes.files",
+        "gpu1",
+        0,
+        f"== now\n1795240000\n== booted\n@1795237377\n== files\n1795239880.1 /etc/ufw/{PASSWORD}.rules\n",
+    ),
+)
 UFW = Evidence("gpu1", "echo '== ufw'; sed -n 's/^ENABLED=//p' /etc/ufw/ufw.conf\niptables -w 2 -S", RULES)
 STOPPED = f"tcp 6443 is stopped by the policy of chain ip filter FORWARD \x1b[31m{PASSWORD}"
 DIFFERS = Mismatch("containerd.io", "2.3.7", "2.3.6", "upgrade")
@@ -58,7 +68,7 @@ def diagnosed(said: Mapping[str, str], drift: tuple[Drift, ...] = (), unreached:
     known = judged(said)
     joins: dict[str, Blocks] = {"plane-to-hosts": [(("cp1",), HOSTS)], "every-host": [(HOSTS, HOSTS)]}
     reach = {name: Reach(name, *(("host-ssh-unreachable", "timeout") if name == unreached else ())) for name in HOSTS}
-    snapshot = Snapshot(TAKEN, INVENTORY, MappingProxyType(reach), keyed([RULES]), 4.2)
+    snapshot = Snapshot(TAKEN, INVENTORY, MappingProxyType(reach), keyed([RULES, *LATELY]), 4.2)
     found = verdict(Ground(graph(), HOSTS, known, joins))
     return Diagnosis(snapshot, found, drift, known, 42)
 
@@ -72,6 +82,7 @@ def ufw() -> Diagnosis:
     return diagnosed(
         {
             "host-ufw-blocks-pods@gpu1": f"!{STOPPED}",
+            "host-ufw-blocks-pods@cp1": "lets all of it through",
             "forward-policy-drop@gpu1": "!DROP",
             "st-api-from-pods-timeout@gpu1 + st-dns-broken@@cluster + op-operator-api-timeout@@cluster": "!timeout",
             "st-target-down@@cluster + st-no-metrics@@cluster + st-dashboard-nodata@@cluster": "!nothing",

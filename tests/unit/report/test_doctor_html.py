@@ -122,13 +122,15 @@ def test_healthy_is_three_calm_lines() -> None:
 def test_a_root_tells_all_that_a_ticket_needs() -> None:
     said = page("ufw").text
     for words in (
-        "2 root causes 3 hosts, API reachable, 1 fact, 4.2 s",
+        "2 root causes 3 hosts, API reachable, 3 facts, 4.2 s",
         "ufw drops the traffic of pods on gpu1 host-ufw-blocks-pods certain",
         "What it broke: 7 things",
         "6 symptoms",
         "dashboards show no data",
         "expected as it should be , found tcp 6443 is stopped",
         "gpu1 $ iptables -w 2 -S … → -P FORWARD DROP",
+        "Changed lately /etc/ufw/REDACTED.rules written (gpu1, 2 min earlier) booted (gpu1, 44 min earlier)",
+        "Peers cp1: host-ufw-blocks-pods: lets all of it through",
         "kube-proxy-down (kube-proxy-down: 41 rules of services)",
         "gpustack install --only firewall -i site/hosts.yml",
         "3 checks need this host; they could hide another cause.",

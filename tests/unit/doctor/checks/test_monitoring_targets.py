@@ -6,6 +6,7 @@ from gpustack.ask.probe import CLUSTER
 from tests.unit.doctor.checks.asking import asked, in_cluster, told
 from tests.unit.steps import recorded_gpus
 
+REJECTED = "mon-operator-rejected-object"
 CHAIN = ("mon-servicemonitor-disabled", "mon-servicemonitor-label-mismatch", "mon-servicemonitor-port-name")
 
 
@@ -54,6 +55,25 @@ def test_rights_of_prometheus_are_those_that_the_api_has() -> None:
 
 
 def test_objects_that_the_operator_left_out() -> None:
-    assert told(in_cluster("mon-operator-rejected-object")) == ("refuted", "nothing")
-    rejected = in_cluster("mon-operator-rejected-object", scrape__rejected="one")
-    assert told(rejected) == ("confirmed", "1 ServiceMonitor")
+    assert told(in_cluster(REJECTED)) == ("refuted", "nothing")
+    outcome, found = told(in_cluster(REJECTED, scrape__rejected="one", scrape__left_out="ours"))
+    assert outcome == "confirmed"
+    assert found.startswith('ServiceMonitor monitoring/shop: "monitoring/shop" was rejected')
+
+
+@pytest.mark.parametrize(
+    ("count", "events", "outcome", "words"),
+    [
+        ("one", "of-a-user", "refuted", "nothing of ours; shop/shop"),
+        ("two", "both", "confirmed", "ServiceMonitor monitoring/own: "),
+        ("one", "both", "unknown", "ServiceMonitor of ours were left out, and may be still"),
+        ("one", "none", "unknown", "1 ServiceMonitor are left out, and no event says which"),
+        ("two", "of-a-user", "unknown", "1 ServiceMonitor are left out, and no event says which"),
+        ("two-hosts", "ours", "refuted", "nothing"),
+    ],
+)
+def test_a_users_own_object_that_the_operator_left_out_is_no_fault(
+    count: str, events: str, outcome: str, words: str
+) -> None:
+    found = told(in_cluster(REJECTED, scrape__rejected=count, scrape__left_out=events))
+    assert (found[0], found[1][: len(words)]) == (outcome, words)

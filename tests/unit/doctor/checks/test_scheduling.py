@@ -10,6 +10,7 @@ from tests.unit.steps import recorded_cluster as cluster
 from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
 
 NO_GPU = said("gpu.nodes", '{"items":[]}')
+A_GPU = said("gpu.devices", "0000:17:00.0 0x2330\n")
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = CLUSTER) -> tuple[str, str]:
@@ -31,9 +32,16 @@ def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = CLUSTE
 )
 def test_pods_without_a_node(case: str, pending: str, short: str, guard: str, gpu: str) -> None:
     """What users ask for is theirs; their GPU pods only show that no GPU is on offer."""
-    answers = {("kube.waiting", CLUSTER): recorded("kube.waiting", case)}
+    answers = {("kube.waiting", CLUSTER): recorded("kube.waiting", case), ("gpu.devices", "k2"): A_GPU}
     ids = ("st-pods-pending", "insufficient-resources", "insufficient-resources guard", "st-gpu-pods-pending")
     assert tuple(here(id, answers)[0] for id in ids) == (pending, short, guard, gpu)
+
+
+def test_a_gpu_pod_where_no_host_has_a_gpu_is_its_authors() -> None:
+    waits = {("kube.waiting", CLUSTER): recorded("kube.waiting", "of-a-user")}
+    id = "st-gpu-pods-pending"
+    assert here(id, waits) == ("refuted", "no host has a GPU")
+    assert here(id, waits | {("gpu.devices", "k2"): said("gpu.devices", "odd\n")})[0] == "confirmed"
 
 
 def test_gpus_that_are_all_in_use() -> None:

@@ -1,0 +1,10 @@
+"""Which objects of the cluster are the platform's: in other namespaces they are a user's own, and no fault of ours."""
+
+from gpustack.ask.view import View
+
+
+def namespaces(here: View) -> frozenset[str]:
+    spec = here.spec
+    return frozenset(
+        {"kube-system", "kube-flannel", "local-path-storage", spec.monitoring.namespace, spec.gpu.namespace}
+    )

@@ -1,0 +1,30 @@
+"""How the hosts of a root differ from others: what the same check said where it refuted. Most faults of a cluster are a
+difference between hosts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpustack.ask.probe import CLUSTER
+from gpustack.doctor.finding import Finding, Judged, Place
+
+
+@dataclass(frozen=True)
+class Peers:
+    """Hosts that are well, in the order of the inventory, and what was found on all of them."""
+
+    hosts: tuple[str, ...]
+    found: str
+
+
+def peers(root: Finding, judged: Mapping[Place, Judged]) -> tuple[Peers, ...]:
+    """What most say comes first. None of a root of the cluster, and none where no host refutes it."""
+    first = root.judged[0]
+    if first.where == CLUSTER:
+        return ()
+    by_words: dict[str, list[str]] = {}
+    for one in judged.values():
+        if one.id == root.id and one.outcome == "refuted" and one.told:
+            same = first.told is not None and first.told.what == one.told.what
+            by_words.setdefault(one.told.found if same else str(one.told), []).append(one.where)
+    found = [Peers(tuple(hosts), words) for words, hosts in by_words.items()]
+    return tuple(sorted(found, key=lambda one: -len(one.hosts)))

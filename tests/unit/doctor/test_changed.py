@@ -1,0 +1,75 @@
+"""What became different lately on a broken host: only what touches the fault, each with its time, nothing made up."""
+
+from dataclasses import replace
+
+import pytest
+
+from gpustack.ask.probe import Answer
+from gpustack.doctor.changed import changed
+from gpustack.doctor.diagnose import diagnose
+from gpustack.doctor.finding import Diagnosis
+from tests.unit.steps import recorded_hosts as hosts
+from tests.unit.steps.recorded_cluster import recorded
+
+OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
+SILENT = Answer("containerd.runtime", "h1", 1, "")
+UPGRADED, WRITTEN = recorded("changes.packages", "upgraded"), recorded("changes.files", "drop-in")
+DROP_IN = ("h1", 120, "/etc/containerd/conf.d/00-docker.toml written, after containerd had started")
+
+
+def broken(*answers: Answer) -> Diagnosis:
+    return diagnose(hosts.snapshot({(one.probe, "h1"): one for one in answers}, {}))
+
+
+def told(found: Diagnosis) -> list[tuple[str, int, str]]:
+    (root,) = found.roots
+    return [(one.where, one.ago, one.what) for one in changed(root, found.snapshot)]
+
+
+def started(at: int) -> Answer:
+    one = recorded("units.services", "prepared-debian-12")
+    before, _, after = one.out.partition("Id=containerd.service")
+    unit, end, rest = after.partition("\n\n")
+    lines = [f"ActiveEnterTimestamp=@{at}" if "ActiveEnter" in line else line for line in unit.splitlines()]
+    return replace(one, out=f"{before}Id=containerd.service" + "\n".join(lines) + end + rest)
+
+
+def test_what_touches_the_fault_is_told_with_its_time_and_nothing_else() -> None:
+    found = broken(SILENT, UPGRADED, WRITTEN, started(1795239800))
+    assert found.roots[0].id == "containerd-cri-disabled"
+    assert told(found) == [
+        DROP_IN,
+        ("h1", 200, "containerd started"),
+        ("h1", 1240, "apt: upgrade containerd.io, runc"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("at", "what"),
+    [(1795239990, "/etc/containerd/conf.d/00-docker.toml written"), (1795000000, DROP_IN[2])],
+)
+def test_whether_the_daemon_runs_with_the_file_is_told_by_both_times(at: int, what: str) -> None:
+    lines = told(broken(SILENT, WRITTEN, started(at)))
+    assert ("h1", 120, what) in lines
+    assert any("containerd started" in line for _, _, line in lines) is (at > 1795239000)
+
+
+def test_a_boot_touches_what_does_not_outlive_it() -> None:
+    assert told(broken(OFF, UPGRADED, WRITTEN)) == [("h1", 2623, "booted")]
+    long_ago = recorded("changes.files", "quiet")
+    assert told(broken(OFF, long_ago)) == []
+
+
+def test_what_cannot_be_told_is_no_change() -> None:
+    garbage = [recorded(probe, "garbage") for probe in ("changes.files", "changes.packages")]
+    assert told(broken(OFF, *garbage)) == []
+    assert told(broken(OFF)) == []
+
+
+def test_a_certificate_that_ended_is_told_where_certificates_are_looked_at() -> None:
+    found = broken(recorded("kubelet.certificate", "embedded-and-ended"), WRITTEN, OFF)
+    lines = {root.id: [one.what for one in changed(root, found.snapshot)] for root in found.roots}
+    assert "booted" in lines["host-ip-forward-off"]
+    assert not any("ended" in line for line in lines["host-ip-forward-off"])
+    other = next(lines[id] for id in lines if id != "host-ip-forward-off")
+    assert any("ended" in line for line in other)

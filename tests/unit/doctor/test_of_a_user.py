@@ -1,0 +1,93 @@
+"""What is a user's own is no finding: a healthy cluster with their objects in it (of_a_user.yaml) is as healthy."""
+
+import json
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.snapshot import Snapshot
+from gpustack.doctor.diagnose import diagnose
+from gpustack.doctor.finding import Diagnosis
+from scripts.fleet.made import base
+
+OWN = yaml.safe_load((Path(__file__).parent / "of_a_user.yaml").read_text())
+NODES = ("kube.nodes", CLUSTER)
+
+
+@cache
+def healthy() -> Snapshot:
+    return base()
+
+
+def but(*answers: Answer) -> Snapshot:
+    changed = {(one.probe, one.where): one for one in answers}
+    return replace(healthy(), answers={**healthy().answers, **changed}, parsed={})
+
+
+def longer(probe: str, entries: list[Any]) -> Answer:
+    """A list of objects or of samples with more entries."""
+    before = healthy().answers.get((probe, CLUSTER), Answer(probe, CLUSTER, 0, '{"items": []}'))
+    said = json.loads(before.out)
+    (said["items"] if "items" in said else said["data"]["result"]).extend(entries)
+    return replace(before, out=json.dumps(said))
+
+
+def worded(place: str, words: dict[str, str]) -> Answer:
+    probe, _, where = place.partition("@")
+    found = healthy().answers[probe, where or CLUSTER]
+    for old, new in words.items():
+        assert old in found.out, f"{probe} does not say {old}"
+        found = replace(found, out=found.out.replace(old, new))
+    return found
+
+
+def noded(fields: dict[str, Any]) -> Answer:
+    """The worker's node with other fields in its spec."""
+    said = json.loads(healthy().answers[NODES].out)
+    (node,) = (one for one in said["items"] if one["metadata"]["name"] == "k2")
+    node["spec"] |= fields["spec"]
+    return replace(healthy().answers[NODES], out=json.dumps(said))
+
+
+def world(said: dict[str, Any]) -> Snapshot:
+    answers = [longer(probe, entries) for probe, entries in said.get("more", {}).items()]
+    answers += [worded(place, words) for place, words in said.get("words", {}).items()]
+    return but(*answers, *([noded(said["node"])] if "node" in said else []))
+
+
+def told(found: Diagnosis) -> dict[str, set[Any]]:
+    return {
+        "roots": {one.id for one in found.roots},
+        "unexplained": {one.id for one in found.unexplained},
+        "notes": {one.id for one in found.verdict.notes},
+        "drift": {(one.step, one.check) for one in found.drift},
+        "unknown": {one.place for one in found.unknown},
+    }
+
+
+@pytest.mark.parametrize("own", OWN)
+def test_a_users_own_is_no_finding(own: str) -> None:
+    assert told(diagnose(world(OWN[own]))) == told(diagnose(healthy()))
+
+
+def ours(text: str) -> str:
+    return text.replace('"shop"', '"monitoring"')
+
+
+@pytest.mark.parametrize(
+    ("own", "found"),
+    [
+        ("a typing mistake in an image", "image-registry-down-or-not-found"),
+        ("a node-exporter of theirs that finds the port taken", "mon-node-exporter-port-other-pod"),
+        ("a monitor of theirs that the operator leaves out", "mon-operator-rejected-object"),
+    ],
+)
+def test_the_same_in_a_namespace_of_ours_is_one(own: str, found: str) -> None:
+    """So that the entries say what they should."""
+    said = json.loads(ours(json.dumps(OWN[own])))
+    assert {one.id for one in diagnose(world(said)).roots} == {found}
