@@ -10,11 +10,11 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
-from gpustack.ask.view import View
-from gpustack.doctor.diagnose import judge, wheres
+from gpustack.doctor.diagnose import wheres
 from gpustack.doctor.finding import Judged
 from gpustack.doctor.graph import graph
 from gpustack.doctor.tells import registry
+from tests.unit.doctor.checks.asking import asked
 from tests.unit.hostile.worlds import places
 
 TELLERS = registry().tellers
@@ -27,11 +27,7 @@ def worlds() -> list[Snapshot]:
 
 
 def told(id: str) -> list[tuple[Snapshot, Judged]]:
-    return [
-        (snapshot, judge(TELLERS[id], View(snapshot, where)))
-        for snapshot in worlds()
-        for where in wheres(graph(), id, snapshot)
-    ]
+    return [(snapshot, asked(id, snapshot, where)) for snapshot in worlds() for where in wheres(graph(), id, snapshot)]
 
 
 @every_check
@@ -54,7 +50,7 @@ def test_it_cannot_tell_without_an_answer_that_it_read(id: str) -> None:
         for seen in (seen for seen in one.evidence if one.where in (seen.where, CLUSTER)):
             lost = {key: answer for key, answer in snapshot.answers.items() if answer is not seen.answer}
             less = replace(snapshot, answers=lost, parsed={})
-            assert judge(TELLERS[id], View(less, one.where)).outcome == "unknown", seen.answer.probe
+            assert asked(id, less, one.where).outcome == "unknown", seen.answer.probe
 
 
 @every_check

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 
 from gpustack.ask.snapshot import Snapshot
-from gpustack.ask.view import View
-from gpustack.doctor.diagnose import diagnose, judge, wheres
+from gpustack.doctor.diagnose import by_tellers, diagnose
 from gpustack.doctor.finding import Judged
 from gpustack.doctor.graph import graph
+from gpustack.doctor.lots import Lots
 from gpustack.doctor.tells import registry
 from tests.unit.hostile.answers import ALL, GARBAGE, spoiled
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
@@ -29,9 +29,7 @@ def worlds() -> list[Snapshot]:
 
 
 def told(snapshot: Snapshot) -> dict[tuple[str, str], Judged]:
-    tellers = registry().tellers.values()
-    found = [judge(one, View(snapshot, where)) for one in tellers for where in wheres(graph(), one.id, snapshot)]
-    return {one.place: one for one in found}
+    return dict(Lots(snapshot, {}, by_tellers(graph(), registry(), snapshot)))
 
 
 def read(found: Judged) -> set[Asked]:

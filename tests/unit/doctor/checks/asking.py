@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+from gpustack.ask.alike import hear
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
-from gpustack.ask.view import View
-from gpustack.doctor.diagnose import judge
 from gpustack.doctor.finding import Judged
+from gpustack.doctor.lots import Lots
 from gpustack.doctor.tells import registry
 from tests.unit.probes.test_cases import known
 from tests.unit.steps import recorded_gpus
@@ -21,7 +21,8 @@ RUNTIME = {"containerd.runtime": "with-nvidia", "gpu.runtime-files": "of-the-ope
 
 
 def asked(id: str, snapshot: Snapshot, where: str = "h1") -> Judged:
-    return judge(registry().tellers[id], View(snapshot, where))
+    heard = hear(id, registry().tellers[id].tell, snapshot, where)
+    return Lots(snapshot, {}, {id: {where: heard}})[id, where]
 
 
 def on_host(id: str, answers: Mapping[str, Answer], **world: Any) -> Judged:
