@@ -4,7 +4,7 @@ it looks at nothing else of the host, it says the same. Of thousands of hosts mo
 Facts are the same object where answers have the same text (Snapshot.known), so that finding one costs no comparing.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
@@ -108,15 +108,15 @@ class Watched:
         return getattr(self.view, name)
 
 
-def judged(key: str, check: Callable[[Any], Any], here: View) -> tuple[Any, Seen]:
+def judged(key: Hashable, check: Callable[[Any], Any], here: View) -> tuple[Any, Seen]:
     """What `hear` hears, and the evidence of it here."""
     heard = hear(key, check, here.snapshot, here.where)
     return heard.said, Seen(here.snapshot, here.where, heard.read)
 
 
-def hear(key: str, check: Callable[[Any], Any], snapshot: Snapshot, where: str) -> Heard:
+def hear(key: Hashable, check: Callable[[Any], Any], snapshot: Snapshot, where: str) -> Heard:
     """Runs a check, unless it is known what it says to these facts. `key` is the check's alone."""
-    paths: dict[str, Path] = snapshot.shared("judged alike", dict)
+    paths: dict[Hashable, Path] = snapshot.shared("judged alike", dict)
     path = paths.get(key) if where != CLUSTER else None
     facts = snapshot.facts(where)
     while path is not None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from gpustack.ask import alike
+from gpustack.ask.judge import Mismatch, judge
 from gpustack.ask.probe import Answer, FactUnavailable, Probe, Shell
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
@@ -91,3 +92,19 @@ def test_many_hosts_are_told_what_each_alone_is(monkeypatch: pytest.MonkeyPatch)
     assert quick == told(replace(made, parsed={}))
     assert quick["host-ip-forward-off", "k100"][0] == "confirmed"
     assert quick["host-ip-forward-off", "k99"][0] == "refuted"
+
+
+def test_checks_of_one_name_are_not_taken_for_each_other() -> None:
+    """Those that a function makes share their name."""
+
+    def made(word: str) -> Callable[[View], Mismatch]:
+        def check(here: View) -> Mismatch:
+            return Mismatch(word, "other", here[NAME])
+
+        return check
+
+    here = View(snapshot("a", "a"), "h1")
+    assert [str(judge(made(word), here).mismatch) for word in ("one", "two")] == [
+        "one: expected other, found a",
+        "two: expected other, found a",
+    ]

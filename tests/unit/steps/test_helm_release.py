@@ -25,7 +25,7 @@ case " $* " in
   *metadata.labels.version*) awk '{ print $5 }' "$WORLD/releases" ;;
   *"get secrets"*) cat "$WORLD/releases" ;;
   *"delete secret"*) sed -i '$d' "$WORLD/releases" ;;
-  *diff*field-manager=helm*) cat >/dev/null; [ ! -e "$WORLD/drifted" ] ;;
+  *diff*field-manager=gpustack-look*) cat >/dev/null; [ ! -e "$WORLD/drifted" ] ;;
   *diff*field-manager=gpustack*) [ -e "$WORLD/defined" ] ;;
   *apply*) : >"$WORLD/defined" ;;
 esac
