@@ -131,7 +131,7 @@ def test_hosts_as_testinfra_sees_them(installed: lab.Lab) -> None:
 
 
 def state_of(installed: lab.Lab) -> dict[str, str]:
-    """What a run that changes nothing leaves as it is: unit starts, file times, rules in their order, tokens."""
+    """What a run that changes nothing leaves as it is: unit starts, file times, rules in their order, tokens, what runs."""
     script = (
         "systemctl show -p Id,ActiveEnterTimestampMonotonic,ExecMainPID containerd kubelet systemd-networkd ssh;"
         "journalctl -q -o cat _PID=1 --grep='Reloading' | wc -l;"
@@ -139,7 +139,7 @@ def state_of(installed: lab.Lab) -> dict[str, str]:
         "! -name '*.lock' -printf '%p %T@ %m %u\\n' | sort;"
         "iptables-save -t filter | grep -E '^-A (INPUT|FORWARD|GPUSTACK)'; nft list tables;"
         "[ ! -f /etc/kubernetes/admin.conf ] || kubeadm token list --kubeconfig /etc/kubernetes/admin.conf;"
-        "crictl ps -a -o json | grep -c createdAt"
+        "for space in kube-system kube-flannel; do crictl ps -q --label io.kubernetes.pod.namespace=$space | sort; done"
     )
     return {name: witness.host(installed, name).check_output(script) for name in ("host1", "host2")}
 
