@@ -131,7 +131,7 @@ def test_hosts_as_testinfra_sees_them(installed: lab.Lab) -> None:
 
 
 def state_of(installed: lab.Lab) -> dict[str, str]:
-    """What a run that changes nothing leaves as it is: unit starts, file times, rules in their order, tokens, what runs."""
+    """What a run that changes nothing leaves as it is: unit starts, file times, rules in order, tokens, what runs."""
     script = (
         "systemctl show -p Id,ActiveEnterTimestampMonotonic,ExecMainPID containerd kubelet systemd-networkd ssh;"
         "journalctl -q -o cat _PID=1 --grep='Reloading' | wc -l;"
