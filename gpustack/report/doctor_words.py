@@ -15,7 +15,7 @@ from gpustack.report.words import Clean, command, count, duration, place, places
 
 API = {"confirmed": "API down", "refuted": "API reachable", "unknown": "API not known"}
 NEGATED = re.compile(r"\bnot \S+")
-PARTS = re.compile(r"[\s=\"':,;]+")
+PARTS = re.compile(r"[\s=\"':,;()]+")
 LONG, LEAD = 160, 20
 """Characters of a line that is shown from its beginning; and before the word that a longer one is shown for."""
 
@@ -135,7 +135,7 @@ def telling(text: str, found: str) -> str:
     heading or comment. Of a long line, as JSON is, from shortly before the longest of these words on."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("== ", "# "))]
     there_is = NEGATED.sub(" ", found)
-    words = {word.strip("(),;:") for word in there_is.split() if any(char.isalnum() for char in word)}
+    words = {word for word in PARTS.split(there_is) if len(word) > 2}
     short = [(line, words & set(PARTS.split(line))) for line in lines if len(line) <= LONG]
     often = Counter(word for _, there in short for word in there)
     best, there = max(short, key=lambda one: sum(len(word) / often[word] for word in one[1]), default=("", set()))
