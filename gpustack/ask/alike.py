@@ -4,7 +4,7 @@ it looks at nothing else of the host, it says the same. Of thousands of hosts mo
 Facts are the same object where answers have the same text (Snapshot.known), so that finding one costs no comparing.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
@@ -108,16 +108,16 @@ class Watched:
         return getattr(self.view, name)
 
 
-def judged(key: Hashable, check: Callable[[Any], Any], here: View) -> tuple[Any, Seen]:
+def judged(check: Callable[[Any], Any], here: View) -> tuple[Any, Seen]:
     """What `hear` hears, and the evidence of it here."""
-    heard = hear(key, check, here.snapshot, here.where)
+    heard = hear(check, here.snapshot, here.where)
     return heard.said, Seen(here.snapshot, here.where, heard.read)
 
 
-def hear(key: Hashable, check: Callable[[Any], Any], snapshot: Snapshot, where: str) -> Heard:
-    """Runs a check, unless it is known what it says to these facts. `key` is the check's alone."""
-    paths: dict[Hashable, Path] = snapshot.shared("judged alike", dict)
-    path = paths.get(key) if where != CLUSTER else None
+def hear(check: Callable[[Any], Any], snapshot: Snapshot, where: str) -> Heard:
+    """Runs a check, unless it is known what it says to these facts."""
+    paths: dict[Callable[[Any], Any], Path] = snapshot.shared("judged alike", dict)
+    path = paths.get(check) if where != CLUSTER else None
     facts = snapshot.facts(where)
     while path is not None:
         if path.heard:
@@ -134,7 +134,7 @@ def hear(key: Hashable, check: Callable[[Any], Any], snapshot: Snapshot, where: 
         said = error.with_traceback(None)
     heard = Heard(said, tuple(one[0] if one[1] == where else one for one in view.read))
     if where != CLUSTER and not watched.personal and view.read:
-        remember(paths.setdefault(key, Path()), view, heard)
+        remember(paths.setdefault(check, Path()), view, heard)
     return heard
 
 

@@ -74,7 +74,7 @@ def said(value: Any) -> str:
 def judge(check: Check, here: View) -> Judgement:
     """One unknown hides no other: each check runs alone, on a view that notes only its own reading. A check that falls
     over what a host said cannot tell either; the other hosts are judged all the same."""
-    mismatch, seen = judged(check, check, here)
+    mismatch, seen = judged(check, here)
     name = check.__name__.replace("_", "-")
     if isinstance(mismatch, Exception):
         return Judgement(name, here.where, "unknown", None, unreadable(mismatch), seen)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options
-from gpustack.cli.fix import fault_ids
+from gpustack.cli.fix import asked, fault_ids
 from gpustack.cli.fix import fix as fixed
 from gpustack.cli.fix import undo as taken_back
 from gpustack.errors import UsageError
@@ -118,10 +118,7 @@ def asking(inventory: Path | None, *, ask_password: bool, quiet: bool) -> "Calla
     from gpustack.cli import wiring
 
     hosts = wiring.opened(inventory, ask_password=ask_password, quiet=quiet)
-    from gpustack.ask.gather import gather
-    from gpustack.doctor.diagnose import questions
-
-    return lambda: gather(hosts, questions(), report=wiring.progress(quiet=quiet))
+    return lambda: asked(hosts, wiring.progress(quiet=quiet))
 
 
 def replaying(recording: Path, *, quiet: bool) -> "Callable[[], Snapshot]":

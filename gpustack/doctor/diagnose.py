@@ -42,7 +42,7 @@ def unchecked(known: Graph, asked: Registry) -> int:
 def by_tellers(known: Graph, asked: Registry, snapshot: Snapshot) -> dict[str, dict[str, Heard]]:
     """Each check runs alone; what it cannot read, or falls over, makes it unknown and no other."""
     return {
-        id: {where: hear(id, teller.tell, snapshot, where) for where in wheres(known, id, snapshot)}
+        id: {where: hear(teller.tell, snapshot, where) for where in wheres(known, id, snapshot)}
         for id, teller in asked.tellers.items()
     }
 

@@ -39,7 +39,7 @@ def snapshot(*said: str) -> Snapshot:
 
 
 def judged(check: Callable[[View], object], made: Snapshot) -> list[object]:
-    return [alike.judged("check", check, View(made, host))[0] for host in ("h1", "h2")]
+    return [alike.judged(check, View(made, host))[0] for host in ("h1", "h2")]
 
 
 @pytest.mark.parametrize(("said", "times"), [(("a", "a"), 1), (("a", "b"), 2)])
@@ -61,7 +61,11 @@ def test_what_looks_at_the_host_itself_is_judged_there() -> None:
 
 def test_each_has_its_own_evidence() -> None:
     made = snapshot("a", "a")
-    seen = [alike.judged("check", lambda here: here[NAME], View(made, host))[1] for host in ("h1", "h2")]
+
+    def check(here: View) -> str:
+        return here[NAME]
+
+    seen = [alike.judged(check, View(made, host))[1] for host in ("h1", "h2")]
     assert [[one.answer.where for one in evidence] for evidence in seen] == [["h1"], ["h2"]]
     assert [evidence.asked for evidence in seen] == [{(NAME.id, "h1")}, {(NAME.id, "h2")}]
 

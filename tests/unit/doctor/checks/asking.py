@@ -21,7 +21,7 @@ RUNTIME = {"containerd.runtime": "with-nvidia", "gpu.runtime-files": "of-the-ope
 
 
 def asked(id: str, snapshot: Snapshot, where: str = "h1") -> Judged:
-    heard = hear(id, registry().tellers[id].tell, snapshot, where)
+    heard = hear(registry().tellers[id].tell, snapshot, where)
     return Lots(snapshot, {}, {id: {where: heard}})[id, where]
 
 
