@@ -4,7 +4,7 @@ it looks at nothing else of the host, it says the same. Of thousands of hosts mo
 Facts are the same object where answers have the same text (Snapshot.known), so that finding one costs no comparing.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
@@ -73,7 +73,7 @@ class Seen(Sequence[Evidence]):
         return hash(self.entries)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Heard:
     """What a check says, or the exception of UNREADABLE or FactUnavailable that it raised, and what it read: probes, or
     pairs of probe and another place. Alike hosts have the same object, which speaks of none of them."""
@@ -84,10 +84,11 @@ class Heard:
 
 @dataclass(slots=True)
 class Path:
-    """What is read next and, by the fact's identity, where that leads; or, without a probe, what was heard in the
-    end."""
+    """What is read next (`id` is the probe's) and, by the fact's identity, where that leads; or, without a probe, what
+    was heard in the end."""
 
     probe: Probe[Any] | None = None
+    id: str = ""
     ways: dict[int, "Path"] = field(default_factory=dict)
     heard: Heard | None = None
 
@@ -108,23 +109,30 @@ class Watched:
         return getattr(self.view, name)
 
 
-def judged(check: Callable[[Any], Any], here: View) -> tuple[Any, Seen]:
-    """What `hear` hears, and the evidence of it here."""
-    heard = hear(check, here.snapshot, here.where)
-    return heard.said, Seen(here.snapshot, here.where, heard.read)
+def everywhere(check: Callable[[Any], Any], snapshot: Snapshot, wheres: Iterable[str]) -> dict[str, Heard]:
+    """By place. A check is run unless it is known what it says to these facts. Of thousands of hosts this is done for
+    hundreds of checks, so that the way along what is known is short."""
+    root = paths(snapshot).setdefault(check, Path())
+    found: dict[str, Heard] = {}
+    for where in wheres:
+        path, facts = root if where != CLUSTER else NOWHERE, snapshot.facts(where)
+        while path.probe is not None:
+            fact = facts.get(path.id, NOT_YET)
+            path = path.ways.get(id(snapshot.known(path.probe, where) if fact is NOT_YET else fact), NOWHERE)
+        found[where] = path.heard or hear(check, snapshot, where)
+    return found
+
+
+NOWHERE = Path()
+
+
+def paths(snapshot: Snapshot) -> dict[Callable[[Any], Any], Path]:
+    found: dict[Callable[[Any], Any], Path] = snapshot.shared("judged alike", dict)
+    return found
 
 
 def hear(check: Callable[[Any], Any], snapshot: Snapshot, where: str) -> Heard:
-    """Runs a check, unless it is known what it says to these facts."""
-    paths: dict[Callable[[Any], Any], Path] = snapshot.shared("judged alike", dict)
-    path = paths.get(check) if where != CLUSTER else None
-    facts = snapshot.facts(where)
-    while path is not None:
-        if path.heard:
-            return path.heard
-        assert path.probe
-        fact = facts.get(path.probe.id, NOT_YET)
-        path = path.ways.get(id(snapshot.known(path.probe, where) if fact is NOT_YET else fact))
+    """Runs a check, and remembers what it says to these facts if that is all that it looked at."""
     view = View(snapshot, where)
     watched = Watched(view)
     try:
@@ -134,13 +142,13 @@ def hear(check: Callable[[Any], Any], snapshot: Snapshot, where: str) -> Heard:
         said = error.with_traceback(None)
     heard = Heard(said, tuple(one[0] if one[1] == where else one for one in view.read))
     if where != CLUSTER and not watched.personal and view.read:
-        remember(paths.setdefault(check, Path()), view, heard)
+        remember(paths(snapshot)[check], view, heard)
     return heard
 
 
 def remember(path: Path, view: View, heard: Heard) -> None:
     """Along what was read, each fact once. A pure check reads the same next where it was told the same before."""
     for probe in {probe.id: probe for probe in heard.read}.values():
-        path.probe = probe
+        path.probe, path.id = probe, probe.id
         path = path.ways.setdefault(id(view.snapshot.known(probe, view.where)), Path())
     path.heard = heard

@@ -1,11 +1,12 @@
 """Runs one check and says what it found: holds, broken or unknown. What was asked and cannot be read is unknown."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
-from gpustack.ask.alike import Evidence, judged
+from gpustack.ask.alike import Evidence, Seen, everywhere
 from gpustack.ask.probe import FactUnavailable
+from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 
 Cure = Literal["install", "upgrade", "operator"]
@@ -72,13 +73,23 @@ def said(value: Any) -> str:
 
 
 def judge(check: Check, here: View) -> Judgement:
-    """One unknown hides no other: each check runs alone, on a view that notes only its own reading. A check that falls
-    over what a host said cannot tell either; the other hosts are judged all the same."""
-    mismatch, seen = judged(check, here)
+    return judge_at(check, here.snapshot, (here.where,))[here.where]
+
+
+def judge_at(check: Check, snapshot: Snapshot, wheres: Iterable[str]) -> dict[str, Judgement]:
+    """By place. One unknown hides no other: each check runs alone, on a view that notes only its own reading. A check
+    that falls over what a host said cannot tell either; the other hosts are judged all the same."""
     name = check.__name__.replace("_", "-")
-    if isinstance(mismatch, Exception):
-        return Judgement(name, here.where, "unknown", None, unreadable(mismatch), seen)
-    return Judgement(name, here.where, "broken" if mismatch else "holds", mismatch, "", seen)
+    return {
+        where: judgement(name, heard.said, Seen(snapshot, where, heard.read))
+        for where, heard in everywhere(check, snapshot, wheres).items()
+    }
+
+
+def judgement(name: str, said: Mismatch | Exception | None, seen: Seen) -> Judgement:
+    if isinstance(said, Exception):
+        return Judgement(name, seen.where, "unknown", None, unreadable(said), seen)
+    return Judgement(name, seen.where, "broken" if said else "holds", said, "", seen)
 
 
 def unreadable(error: Exception) -> str:

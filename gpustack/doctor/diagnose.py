@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from gpustack.ask.alike import Evidence, Heard, Seen, hear
+from gpustack.ask.alike import Evidence, Heard, Seen, everywhere
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Probe
 from gpustack.ask.snapshot import Snapshot
@@ -41,10 +41,7 @@ def unchecked(known: Graph, asked: Registry) -> int:
 
 def by_tellers(known: Graph, asked: Registry, snapshot: Snapshot) -> dict[str, dict[str, Heard]]:
     """Each check runs alone; what it cannot read, or falls over, makes it unknown and no other."""
-    return {
-        id: {where: hear(teller.tell, snapshot, where) for where in wheres(known, id, snapshot)}
-        for id, teller in asked.tellers.items()
-    }
+    return {id: everywhere(teller.tell, snapshot, wheres(known, id, snapshot)) for id, teller in asked.tellers.items()}
 
 
 def wheres(known: Graph, id: str, snapshot: Snapshot) -> tuple[str, ...]:

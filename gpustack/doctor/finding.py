@@ -38,14 +38,14 @@ Judgements = Mapping[Place, Judged]
 class Counted(Protocol):
     """Judgements that know where there is an outcome without making a Judged of each."""
 
-    def spots(self, *outcomes: Outcome) -> Iterator[Place]: ...
+    def spots(self, *outcomes: Outcome, id: str = "") -> Iterator[Place]: ...
 
 
-def spots(judged: Judgements, *outcomes: Outcome) -> Iterator[Place]:
-    """Where one of these came out."""
+def spots(judged: Judgements, *outcomes: Outcome, id: str = "") -> Iterator[Place]:
+    """Where one of these came out, of all ids or of one."""
     if isinstance(judged, Counted):
-        return judged.spots(*outcomes)
-    return (place for place, one in judged.items() if one.outcome in outcomes)
+        return judged.spots(*outcomes, id=id)
+    return (place for place, one in judged.items() if one.outcome in outcomes and id in ("", one.id))
 
 
 def having(judged: Judgements, *outcomes: Outcome) -> Iterator[Judged]:

@@ -38,13 +38,20 @@ class Lots(Mapping[Place, Judged]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def spots(self, *outcomes: Outcome) -> Iterator[Place]:
-        """Where one of these came out."""
-        yield from (place for place, one in self.first.items() if one.outcome in outcomes)
-        for id, row in self.rows.items():
+    def spots(self, *outcomes: Outcome, id: str = "") -> Iterator[Place]:
+        """Where one of these came out, of all ids or of one."""
+        for place, one in self.first.items():
+            if one.outcome in outcomes and id in ("", place[0]):
+                yield place
+        for name, row in self.rows.items() if not id else [(id, self.rows.get(id, {}))]:
+            # What alike hosts say is one object: looked at once.
+            fits: dict[Heard, bool] = {}
             for where, heard in row.items():
-                if outcome(heard.said) in outcomes and (id, where) not in self.first:
-                    yield id, where
+                fit = fits.get(heard)
+                if fit is None:
+                    fit = fits[heard] = outcome(heard.said) in outcomes
+                if fit and (name, where) not in self.first:
+                    yield name, where
 
     def made(self, id: str, where: str, heard: Heard) -> Judged:
         seen = Seen(self.snapshot, where, heard.read)

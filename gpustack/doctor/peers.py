@@ -1,11 +1,10 @@
 """How the hosts of a root differ from others: what the same check said where it refuted. Most faults of a cluster are a
 difference between hosts."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import CLUSTER
-from gpustack.doctor.finding import Finding, Judged, Place
+from gpustack.doctor.finding import Finding, Judgements, spots
 
 
 @dataclass(frozen=True)
@@ -16,14 +15,14 @@ class Peers:
     found: str
 
 
-def peers(root: Finding, judged: Mapping[Place, Judged]) -> tuple[Peers, ...]:
+def peers(root: Finding, judged: Judgements) -> tuple[Peers, ...]:
     """What most say comes first. None of a root of the cluster, and none where no host refutes it."""
     first = root.judged[0]
     if first.where == CLUSTER:
         return ()
     by_words: dict[str, list[str]] = {}
-    for one in judged.values():
-        if one.id == root.id and one.outcome == "refuted" and one.told:
+    for one in (judged[place] for place in spots(judged, "refuted", id=root.id)):
+        if one.told:
             same = first.told is not None and first.told.what == one.told.what
             by_words.setdefault(one.told.found if same else str(one.told), []).append(one.where)
     found = [Peers(tuple(hosts), words) for words, hosts in by_words.items()]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gpustack.ask.judge import Judgement, Mismatch, judge
+from gpustack.ask.judge import Judgement, Mismatch, judge_at
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
@@ -120,31 +120,40 @@ def places(step: Step, inventory: Inventory, limit: Sequence[str] = ()) -> Itera
     yield from (host.name for host in hosts if not limit or host.name in limit)
 
 
+def states(step: Step, snapshot: Snapshot, wheres: Sequence[str]) -> list[StepState]:
+    """In the order of the places."""
+    rows = [judge_at(check, snapshot, wheres) for check in step.checks]
+    return [standing(step.id, where, tuple(row[where] for row in rows)) for where in wheres]
+
+
 def state(step: Step, here: View) -> StepState:
-    found = tuple(judge(check, here) for check in step.checks)
+    return states(step, here.snapshot, (here.where,))[0]
+
+
+def standing(step: str, where: str, found: tuple[Judgement, ...]) -> StepState:
     outcomes = {judgement.outcome for judgement in found}
     outcome: Standing = "broken" if "broken" in outcomes else "unknown" if "unknown" in outcomes else "holds"
-    return StepState(step.id, here.where, outcome, found)
+    return StepState(step, where, outcome, found)
 
 
 def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -> Plan:
     """Judges every step everywhere. Unknown behind a drifted need is `later`, and will be judged when it is reached."""
-    states: list[StepState] = []
+    judged: list[StepState] = []
     steps = tuple(steps)
     needs = {step.id: step.needs for step in steps}
     behind: dict[tuple[str, str], str] = {}
     for step in steps:
         above = all_needs(step.id, needs)
-        for where in places(step, snapshot.inventory, limit):
-            found = state(step, View(snapshot, where))
+        for alone in states(step, snapshot, tuple(places(step, snapshot.inventory, limit))):
+            found, where = alone, alone.where
             needed = blocking(above, where, behind, snapshot.inventory)
             if found.outcome in ("broken", "unknown") and needed and reachable(snapshot, where):
                 outcome: Standing = "later" if found.outcome == "unknown" else "broken"
                 found = StepState(step.id, where, outcome, found.judgements, needed)
             if found.outcome in ("broken", "later"):
                 behind[step.id, where] = step.id
-            states.append(found)
-    return Plan(snapshot, tuple(states))
+            judged.append(found)
+    return Plan(snapshot, tuple(judged))
 
 
 def all_needs(step: str, needs: Mapping[str, tuple[str, ...]]) -> list[str]:

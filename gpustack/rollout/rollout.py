@@ -14,7 +14,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
 from gpustack.events import Event, Reporter
-from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification, plan, state
+from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification, plan, states
 from gpustack.steps.step import Step
 
 PAUSE = 1.0
@@ -144,7 +144,7 @@ class Rollout:
         until, started = time.monotonic() + step.settle, time.monotonic()
         wheres = [found.where for found in due if self.still(found.where)]
         while True:
-            now = [state(step, View(snapshot, where)) for where in wheres]
+            now = states(step, snapshot, wheres)
             open_ones = [found for found in now if found.outcome != "holds"]
             if not open_ones or time.monotonic() > until or patience.over(open_ones) or self.cancelled():
                 break

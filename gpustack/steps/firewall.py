@@ -33,33 +33,32 @@ Settings: `firewall.manage` (false: say what is stopped and change nothing), `fl
 `kubernetes.pod_cidr`, `kubernetes.metrics_bind`. Sources: kubernetes.io "Ports and Protocols"; flannel "Firewalls".
 """
 
-from collections.abc import Iterator
-from itertools import chain, product
+from collections.abc import Sequence
+from itertools import product
 
 from gpustack.ask.judge import Mismatch
 from gpustack.ask.view import View
 from gpustack.config.flows import listed
 from gpustack.probes.firewall import FIREWALL, STORED_RULES
 from gpustack.probes.network import ADDRESS
-from gpustack.probes.packet_filter import Packet
+from gpustack.probes.packet_filter import Packet, Stop
 from gpustack.steps.firewall_guard import guard_is_kept, strangers_kept_out
 from gpustack.steps.firewall_ours import ours_are_loaded, ours_are_stored
-from gpustack.steps.firewall_packets import cure, forwarded, let_in, let_out, more, needed, own_address, stopped
+from gpustack.steps.firewall_packets import cure, forwarded, let_out, more, needed, own_address, shut_out, stopped
 from gpustack.steps.step import Step
 
 
 def flows_pass(here: View) -> Mismatch | None:
     """The running kernel lets in what the cluster sends to this host, and out what this host sends to the cluster."""
-    return all_pass(here, "traffic of the cluster", chain(let_in(here), let_out(here)))
+    return all_pass(here, "traffic of the cluster", [*shut_out(here), *stopped(here[FIREWALL], let_out(here))])
 
 
 def pods_are_forwarded(here: View) -> Mismatch | None:
     """The running kernel forwards what pods send and what is sent to them."""
-    return all_pass(here, "traffic of pods", forwarded(here))
+    return all_pass(here, "traffic of pods", stopped(here[FIREWALL], forwarded(here)))
 
 
-def all_pass(here: View, what: str, packets: Iterator[Packet]) -> Mismatch | None:
-    found = stopped(here[FIREWALL], packets)
+def all_pass(here: View, what: str, found: Sequence[tuple[Packet, Stop]]) -> Mismatch | None:
     if not found:
         return None
     cures = {cure(here, reason) for _, reason in found}

@@ -1,6 +1,6 @@
 """The packets that a cluster depends on, who stops them on a host, and who could let them in."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import IPv4Address
 from typing import Any
 
@@ -129,10 +129,11 @@ def kinds(here: View, nodes: Sequence[str]) -> list[tuple[str, int]]:
     mine, found = own_address(here), here[FIREWALL]
     nets = networks(found.filter) | networks(found.legacy)
 
-    def of_all() -> list[list[str]]:
-        groups: dict[tuple[bool, ...], list[str]] = {}
+    def of_all() -> list[dict[str, None]]:
+        # Sets in order: looked into on behalf of each of them.
+        groups: dict[tuple[bool, ...], dict[str, None]] = {}
         for address in (net.split("/")[0] for net in nodes):
-            groups.setdefault(tuple(inside(address, net) for net in ordered), []).append(address)
+            groups.setdefault(tuple(inside(address, net) for net in ordered), {})[address] = None
         return list(groups.values())
 
     ordered = sorted(nets)
@@ -142,7 +143,7 @@ def kinds(here: View, nodes: Sequence[str]) -> list[tuple[str, int]]:
     return sorted(whole, key=lambda kind: IPv4Address(kind[0]))
 
 
-def one_of(group: Sequence[str], mine: str) -> str:
+def one_of(group: Iterable[str], mine: str) -> str:
     return next((address for address in group if address != mine), "")
 
 
@@ -165,6 +166,12 @@ def stopped(found: Firewall, packets: Iterator[Packet]) -> list[tuple[Packet, St
     """Those that do not pass, and why; an older iptables beside the newer one is asked too."""
     by = ((packet, stop(found.filter, packet) or stop(found.legacy, packet)) for packet in packets)
     return [(packet, reason) for packet, reason in by if reason]
+
+
+def shut_out(here: View) -> list[tuple[Packet, Stop]]:
+    """What of `let_in` does not pass. Several checks ask, of rules that may be hundreds."""
+    found = here[FIREWALL]
+    return here.snapshot.shared(f"shut out of {own_address(here)}", lambda: stopped(found, let_in(here)), found)
 
 
 def more(found: Sequence[tuple[Packet, Stop]]) -> str:

@@ -14,7 +14,7 @@ from gpustack.probes.network import ADDRESS
 from gpustack.probes.packet_filter import Packet, Stop
 from gpustack.probes.pod_network import WAYS
 from gpustack.probes.system import IDENTITY
-from gpustack.steps.firewall_packets import let_in, own_address, peers, stopped
+from gpustack.steps.firewall_packets import own_address, peers, shut_out
 from gpustack.steps.own_node import own
 
 
@@ -79,8 +79,7 @@ def addresses(here: View) -> Mapping[str, str]:
 
 def at_port(here: View) -> list[tuple[Packet, Stop]]:
     port = here.spec.flannel.port
-    packets = (packet for packet in let_in(here) if (packet.proto, packet.port) == ("udp", port))
-    return stopped(here[FIREWALL], packets)
+    return [(packet, stop) for packet, stop in shut_out(here) if (packet.proto, packet.port) == ("udp", port)]
 
 
 def otherwise(here: View) -> Iterator[str]:

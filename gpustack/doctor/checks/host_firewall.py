@@ -7,7 +7,7 @@ from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.firewall import FIREWALL
 from gpustack.probes.network import ADDRESS
 from gpustack.probes.packet_filter import Packet, Stop
-from gpustack.steps.firewall_packets import BRIDGE, forwarded, let_in, more, stopped
+from gpustack.steps.firewall_packets import BRIDGE, forwarded, let_in, more, shut_out, stopped
 
 Stopped = list[tuple[Packet, Stop]]
 
@@ -17,10 +17,15 @@ def of_pods(here: View) -> Iterable[Packet]:
     return (*(packet for packet in let_in(here) if packet.interface == BRIDGE), *forwarded(here))
 
 
-def by(here: View, owner: str, packets: Iterable[Packet]) -> Stopped:
+def pods_shut_out(here: View) -> Stopped:
+    """What of `of_pods` does not pass."""
+    entering = [(packet, stop) for packet, stop in shut_out(here) if packet.interface == BRIDGE]
+    return [*entering, *stopped(here[FIREWALL], forwarded(here))]
+
+
+def by(here: View, owner: str, found: Stopped) -> Stopped:
     """Those that rules of this owner stop."""
-    found = here[FIREWALL]
-    return [(packet, stop) for packet, stop in stopped(found, iter(packets)) if found.owner(stop.base) == owner]
+    return [(packet, stop) for packet, stop in found if here[FIREWALL].owner(stop.base) == owner]
 
 
 def told(what: str, found: Stopped, else_found: str) -> Told:
@@ -35,7 +40,7 @@ def ufw_blocks_pods(here: View) -> Told:
     """The rules that the kernel has, not those that ufw lists."""
     if not here[FIREWALL].ufw:
         return refuted("ufw", "off")
-    return told("traffic of pods", by(here, "ufw", of_pods(here)), "ufw lets it through")
+    return told("traffic of pods", by(here, "ufw", pods_shut_out(here)), "ufw lets it through")
 
 
 @tells("host-firewalld-active", FIREWALL, ADDRESS)
@@ -43,13 +48,13 @@ def firewalld_blocks(here: View) -> Told:
     """It blocks pods, or what nodes send."""
     if not here[FIREWALL].firewalld:
         return refuted("firewalld", "off")
-    packets = (*of_pods(here), *let_in(here))
-    return told("traffic of the cluster", by(here, "firewalld", packets), "firewalld lets it through")
+    found = [*pods_shut_out(here), *shut_out(here)]
+    return told("traffic of the cluster", by(here, "firewalld", found), "firewalld lets it through")
 
 
 @tells("host-cloud-image-reject-rules", FIREWALL, ADDRESS)
 def reject_rules(here: View) -> Told:
     """A rule that rejects, in chains that no manager looks after."""
-    found = by(here, "iptables", (*of_pods(here), *let_in(here)))
+    found = by(here, "iptables", [*pods_shut_out(here), *shut_out(here)])
     rejected = [(packet, stop) for packet, stop in found if stop.path and "REJECT" in stop.path[-1].text]
     return told("traffic of the cluster", rejected, "no rule rejects it")

@@ -39,7 +39,7 @@ def snapshot(*said: str) -> Snapshot:
 
 
 def judged(check: Callable[[View], object], made: Snapshot) -> list[object]:
-    return [alike.judged(check, View(made, host))[0] for host in ("h1", "h2")]
+    return [heard.said for heard in alike.everywhere(check, made, ("h1", "h2")).values()]
 
 
 @pytest.mark.parametrize(("said", "times"), [(("a", "a"), 1), (("a", "b"), 2)])
@@ -65,7 +65,8 @@ def test_each_has_its_own_evidence() -> None:
     def check(here: View) -> str:
         return here[NAME]
 
-    seen = [alike.judged(check, View(made, host))[1] for host in ("h1", "h2")]
+    heard = alike.everywhere(check, made, ("h1", "h2"))
+    seen = [alike.Seen(made, host, one.read) for host, one in heard.items()]
     assert [[one.answer.where for one in evidence] for evidence in seen] == [["h1"], ["h2"]]
     assert [evidence.asked for evidence in seen] == [{(NAME.id, "h1")}, {(NAME.id, "h2")}]
 

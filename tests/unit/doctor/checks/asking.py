@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gpustack.ask.alike import hear
+from gpustack.ask.alike import everywhere
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.finding import Judged
@@ -21,8 +21,7 @@ RUNTIME = {"containerd.runtime": "with-nvidia", "gpu.runtime-files": "of-the-ope
 
 
 def asked(id: str, snapshot: Snapshot, where: str = "h1") -> Judged:
-    heard = hear(registry().tellers[id].tell, snapshot, where)
-    return Lots(snapshot, {}, {id: {where: heard}})[id, where]
+    return Lots(snapshot, {}, {id: everywhere(registry().tellers[id].tell, snapshot, (where,))})[id, where]
 
 
 def on_host(id: str, answers: Mapping[str, Answer], **world: Any) -> Judged:
