@@ -3,9 +3,10 @@
 A break is made by a shell script on a lab host (`break`), by other settings of the inventory (`spec`, `vars`) or by an
 inventory of fewer hosts (`hosts`). `found` is part of what the check then says, or one of several between ` | `;
 `along` are the checks that cannot but differ too, `maybe` those that may by then, `unknown` those that then cannot be
-told (patterns). `cure` is what the check must say: `install` mends it, with the playbook of this step on this host
-alone, and `proof` is a script that succeeds then; else install refuses, `hint` is part of what the check advises, and
-`heal` puts the host right. With cure install `heal` takes away what is left of the break and is not ours.
+told (patterns), `veiled` those that perhaps cannot. `cure` is what the check must say: `install` mends it, with the
+playbook of this step on this host alone, and `proof` is a script that succeeds then; else install refuses, `hint` is
+part of what the check advises, and `heal` puts the host right. With cure install `heal` takes away what is left of the
+break and is not ours.
 
 What cannot be broken on a lab host has a `reason` and names the `unit` test that breaks it by a constructed answer.
 """
@@ -41,6 +42,7 @@ class Break:
     along: tuple[str, ...] = ()
     maybe: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
+    veiled: tuple[str, ...] = ()
     cure: str = "install"
     hint: str = ""
     proof: str = ""
@@ -70,11 +72,11 @@ class Break:
         return self.alone or bool(self.spec or self.vars or self.hosts)
 
     def cannot_tell(self, one: str) -> bool:
-        return any(fnmatchcase(one, pattern) for pattern in self.unknown)
+        return any(fnmatchcase(one, pattern) for pattern in (*self.unknown, *self.veiled))
 
     def touches(self) -> set[tuple[str, str]]:
         """(step, place) of all that it breaks or hides."""
-        whole = (*self.named, *self.unknown)
+        whole = (*self.named, *self.unknown, *self.veiled)
         return {(one.split("/")[0], one.rsplit("@", 1)[1]) for one in whole}
 
 
@@ -87,7 +89,7 @@ def read(step: str) -> Iterator[Break]:
     path = HERE / f"{step}.yaml"
     for raw in yaml.safe_load(path.read_text()) if path.exists() else ():
         said = {"script" if key == "break" else key: value for key, value in raw.items()}
-        lists = {key: tuple(said[key]) for key in ("along", "maybe", "unknown", "hosts") if key in said}
+        lists = {key: tuple(said[key]) for key in ("along", "maybe", "unknown", "veiled", "hosts") if key in said}
         yield Break(step, **(said | lists))
 
 
