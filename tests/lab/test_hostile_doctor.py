@@ -1,0 +1,162 @@
+"""Doctor on hosts that lie, rave, hang, die in the middle, have no python3, or talk: it says what it knows, what it
+cannot tell is unknown, and nothing of theirs reaches the terminal. host1 beside it is judged as ever."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack import lab
+from gpustack.doctor.diagnose import questions
+from tests.lab.conftest import Run
+from tests.lab.hostile import ALONE, HOSTILE, PROGRAMS, as_root, calling, harmlessly, put, talk
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
+Place = tuple[str, str]
+Judged = dict[Place, dict[str, Any]]
+PASSWORD = "correct horse battery"
+# The shell reads /proc/sys itself, and a lab's kernel has no AppArmor: no program is asked for what these look at.
+NO_PROGRAM = {"kernel.sysctls", "kernel.modules"}
+
+
+@pytest.fixture(scope="module")
+def two(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
+    return make_lab("hostile-doctor", ["debian-12", "debian-13"], served=False)
+
+
+@pytest.fixture(scope="module")
+def before(two: lab.Lab, gpustack: Run) -> Judged:
+    return judged(gpustack, two.inventory)[1]
+
+
+@pytest.fixture
+def spoil(two: lab.Lab) -> Iterator[Callable[..., None]]:
+    yield lambda names, script: put(two, names, script)
+    put(two, (), "")
+
+
+def judged(gpustack: Run, inventory: Path) -> tuple[dict[str, Any], Judged]:
+    """The whole document, and every fault and state at every place. No cluster is there: it is not healthy."""
+    said = gpustack("doctor", "-i", inventory, "-o", "json", "-v", code=None, limit=120)
+    assert said.returncode in (1, 8), said.stderr
+    harmlessly(said)
+    document = json.loads(said.stdout)
+    return document, {(one["id"], one["where"]): one for one in document["judged"]}
+
+
+def answers(one: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """Without the error output: what a killed program's child still says may stand in another one's."""
+    return {seen["probe"]: tuple(seen[key] for key in ("rc", "out", "cut", "lost")) for seen in one["evidence"]}
+
+
+def spoiled(now: Judged, before: Judged, names: tuple[str, ...]) -> set[str]:
+    """Probes of host2 that call one of these programs and were answered otherwise than before. Fails where something is
+    ruled out by such an answer, or host1 is judged otherwise."""
+    asked = calling(questions(), names) - NO_PROGRAM
+    found: set[str] = set()
+    for (id, where), one in now.items():
+        if where == "host1" and (id, where) in before:
+            assert one["outcome"] == before[id, where]["outcome"], (id, one)
+        if where == "host2":
+            was = answers(before[id, where]) if (id, where) in before else {}
+            other = {probe for probe, said in answers(one).items() if probe in asked and said != was.get(probe)}
+            assert not (other and one["outcome"] == "refuted"), (id, one, was)
+            found |= other
+    return found
+
+
+@pytest.mark.parametrize("how", HOSTILE)
+def test_nothing_is_ruled_out_by_a_hostile_answer(
+    two: lab.Lab, before: Judged, spoil: Callable[..., None], gpustack: Run, how: str
+) -> None:
+    spoil(PROGRAMS, HOSTILE[how])
+    document, now = judged(gpustack, two.inventory)
+    found = spoiled(now, before, PROGRAMS)
+    print(f"hostile answers: {len(found)} ({how}): {', '.join(sorted(found))}")
+    assert len(found) > 8
+    assert not document["healthy"]
+    for output in ("human", "html", "junit"):
+        harmlessly(gpustack("doctor", "-i", two.inventory, "-o", output, code=None))
+
+
+@pytest.mark.parametrize("how", ALONE)
+def test_nothing_is_ruled_out_by_one_hostile_program(
+    two: lab.Lab, before: Judged, spoil: Callable[..., None], gpustack: Run, how: str
+) -> None:
+    name, script = ALONE[how]
+    spoil((name,), script)
+    assert spoiled(judged(gpustack, two.inventory)[1], before, (name,))
+
+
+def test_a_host_that_dies_in_the_middle(
+    two: lab.Lab, before: Judged, spoil: Callable[..., None], gpustack: Run
+) -> None:
+    """Its sshd and all that it started is killed by the first question that asks for a package."""
+    spoil(("dpkg-query",), "pkill -9 -f sshd-session; pkill -9 sshd; kill -9 -1")
+    _, now = judged(gpustack, two.inventory)
+    unknown = {id for (id, where), one in now.items() if where == "host2" and one["outcome"] == "unknown"}
+    more = {id for id in unknown if before.get((id, "host2"), {"outcome": "unknown"})["outcome"] != "unknown"}
+    assert len(more) > 10
+    assert {(id, "host1"): one["outcome"] for (id, where), one in now.items() if where == "host1"} == {
+        (id, "host1"): one["outcome"] for (id, where), one in before.items() if where == "host1"
+    }
+
+
+def test_a_host_without_python(two: lab.Lab, before: Judged, gpustack: Run) -> None:
+    """Its step says so; the doctor asks without python3 and is told the same as before, but for what is about it."""
+    as_root(two, "host2", "mkdir /root/pythons; mv /usr/bin/python3* /root/pythons")
+    try:
+        now = judged(gpustack, two.inventory)[1]
+        verified = json.loads(gpustack("verify", "-i", two.inventory, "-o", "json", code=None).stdout)
+    finally:
+        as_root(two, "host2", "mv /root/pythons/* /usr/bin; rmdir /root/pythons")
+    lost = {
+        place
+        for place, one in now.items()
+        if one["outcome"] == "unknown" and before.get(place, one)["outcome"] != "unknown"
+    }
+    assert lost == set()
+    checks = [
+        (state["where"], found["check"])
+        for state in verified["states"]
+        for found in state["checks"]
+        if found["outcome"] == "broken"
+    ]
+    assert ("host2", "python") in checks
+
+
+def test_a_password_for_sudo(two: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
+    """Without one doctor names that of host2 alone, and hides nothing of host1."""
+    as_root(
+        two,
+        "host2",
+        f"""useradd -m -s /bin/bash asked 2>/dev/null; echo 'asked:{PASSWORD}' | chpasswd
+        echo 'asked ALL=(ALL) ALL' >/etc/sudoers.d/asked
+        install -d -m 700 -o asked ~asked/.ssh && install -o asked ~ops/.ssh/authorized_keys ~asked/.ssh""",
+    )
+    folder = tmp_path / "inventory"
+    shutil.copytree(two.inventory, folder)
+    hosts = yaml.safe_load((folder / "hosts.yml").read_text())
+    hosts["all"]["children"]["kube_node"]["hosts"]["host2"] |= {"ansible_user": "asked"}
+    (folder / "hosts.yml").write_text(yaml.safe_dump(hosts))
+    document, now = judged(gpustack, folder)
+    said = {host["name"]: host for host in document["hosts"]}
+    assert (said["host1"]["reached"], said["host2"]["reference"]) == (True, "host-sudo-password")
+    assert [root["id"] for root in document["roots"] if root["wheres"] == ["host2"]] == ["host-sudo-password"]
+    assert {one["outcome"] for (id, where), one in now.items() if where == "host2" and id != "host-sudo-password"} <= {
+        "unknown",
+        "confirmed",
+    }
+
+
+def test_a_login_that_talks_changes_nothing(two: lab.Lab, before: Judged, gpustack: Run) -> None:
+    """The last one: the hosts stay like that."""
+    talk(two)
+    now = judged(gpustack, two.inventory)[1]
+    assert {place: one["outcome"] for place, one in now.items()} == {
+        place: one["outcome"] for place, one in before.items()
+    }
