@@ -145,8 +145,11 @@ def break_and_mend(world: World, batch: Sequence[Break]) -> None:
         world.everywhere([(one.host, one.heal) for one in batch])
         assert done.returncode == 0
         return
-    assert (played, done.returncode) == ([], 5), f"{done.returncode}, played {played}"
+    beside = sorted(play for one in batch for play in one.beside)
+    assert (sorted(f"{step}@{host}" for step, host in played), done.returncode) == (beside, 5), done.stdout
     world.everywhere([(one.host, one.heal) for one in batch])
+    if beside:
+        world.gpustack("install", "-i", world.inventory, "--yes", limit=900)
     witness.until("all is right again", lambda: converged(world), limit=120)
 
 

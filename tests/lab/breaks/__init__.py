@@ -6,7 +6,7 @@ inventory of fewer hosts (`hosts`). `found` is part of what the check then says,
 told (patterns), `veiled` those that perhaps cannot. `cure` is what the check must say: `install` mends it, with the
 playbook of this step on this host alone, and `proof` is a script that succeeds then; else install refuses, `hint` is
 part of what the check advises, and `heal` puts the host right. With cure install `heal` takes away what is left of the
-break and is not ours.
+break and is not ours. `beside` are plays (STEP@HOST) that install does although it refuses this one.
 
 What cannot be broken on a lab host has a `reason` and names the `unit` test that breaks it by a constructed answer.
 """
@@ -45,6 +45,7 @@ class Break:
     veiled: tuple[str, ...] = ()
     cure: str = "install"
     hint: str = ""
+    beside: tuple[str, ...] = ()
     proof: str = ""
     heal: str = ""
     alone: bool = False
@@ -89,7 +90,9 @@ def read(step: str) -> Iterator[Break]:
     path = HERE / f"{step}.yaml"
     for raw in yaml.safe_load(path.read_text()) if path.exists() else ():
         said = {"script" if key == "break" else key: value for key, value in raw.items()}
-        lists = {key: tuple(said[key]) for key in ("along", "maybe", "unknown", "veiled", "hosts") if key in said}
+        lists = {
+            key: tuple(said[key]) for key in ("along", "maybe", "unknown", "veiled", "beside", "hosts") if key in said
+        }
         yield Break(step, **(said | lists))
 
 
