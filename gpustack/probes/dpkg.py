@@ -141,7 +141,7 @@ for file in sources.list sources.list.d/*.list; do
     if (match($0, /signed-by=[^] ]+/)) key = substr($0, RSTART + 10, RLENGTH - 10)
     sub(/\[[^]]*\] */, "")
     print file "|" $2 "|" $3 "|" key "|yes"
-  }' "$file"
+  }' "$file" || exit
 done
 for file in sources.list.d/*.sources; do
   [ ! -e "$file" ] || awk -v file="$file" 'BEGIN { RS = ""; FS = "\n" } {
@@ -154,10 +154,13 @@ for file in sources.list.d/*.sources; do
       if ($i ~ /^Enabled:/) on = value
     }
     if (uri != "") print file "|" uri "|" suite "|" key "|" on
-  }' "$file"
+  }' "$file" || exit
 done
 echo '== keys'
-grep -hosE '(signed-by=|^Signed-By: *)/[^] ,]+' sources.list sources.list.d/*.list sources.list.d/*.sources |
+named=$(for file in sources.list sources.list.d/*.list sources.list.d/*.sources; do
+  [ ! -e "$file" ] || grep -oE '(signed-by=|^Signed-By: *)/[^] ,]+' "$file" || [ $? -eq 1 ] || exit
+done) || exit
+[ -z "$named" ] || printf '%s\n' "$named" |
   sed 's,^[^/]*,,' | sort -u | while read -r key; do
     echo "key $(stat -Lc %s "$key" 2>/dev/null || echo -) $key"
     gpg --homedir /nonexistent --no-options --no-keyring --trust-model always --batch --with-colons --show-keys \

@@ -52,8 +52,10 @@ SLOW = Probe(
 [ -e /etc/kubernetes/manifests/etcd.yaml ] || {{ echo "0 0 $memory"; exit 0; }}
 id=$(crictl --runtime-endpoint {SOCKET} ps -a -q --name '^etcd$' | head -n 1)
 [ -n "$id" ] || exit
-times=$(crictl --runtime-endpoint {SOCKET} logs --since 5m "$id" 2>&1 | grep -c 'slow fdatasync')
-pulls=$(journalctl -u containerd --since -5min -o cat --no-pager 2>/dev/null | grep -c 'msg="PullImage')
+said=$(crictl --runtime-endpoint {SOCKET} logs --since 5m "$id" 2>&1) || exit
+times=$(printf '%s\n' "$said" | grep -c 'slow fdatasync')
+said=$(journalctl -u containerd --since -5min -o cat --no-pager 2>/dev/null) || exit
+pulls=$(printf '%s\n' "$said" | grep -c 'msg="PullImage')
 echo "$times $pulls $memory" """),
     slow,
 )

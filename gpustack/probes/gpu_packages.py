@@ -12,7 +12,12 @@ from gpustack.probes.packages import Package, Repositories, stored, stored_scrip
 
 NO_GPU = "no GPU"
 # Any function of NVIDIA's will do; whether it is a GPU is asked by gpu.devices.
-ONLY_WITH_GPU = f"""grep -qsx 0x10de /sys/bus/pci/devices/*/vendor || {{ echo '{NO_GPU}'; exit 0; }}
+ONLY_WITH_GPU = f"""gpus=
+for file in /sys/bus/pci/devices/*/vendor; do
+  read -r vendor 2>/dev/null <"$file" || continue
+  [ "$vendor" != 0x10de ] || gpus=some
+done
+[ -n "$gpus" ] || {{ echo '{NO_GPU}'; exit 0; }}
 """
 PATTERNS = ("nvidia-*", "libnvidia-*", "libcuda1", "cuda-drivers*", "linux-image-*", "linux-headers-*")
 BLACKLIST = "Unattended-Upgrade::Package-Blacklist"

@@ -45,10 +45,16 @@ done
 echo '== named'
 for dir in /etc /run /usr/local/lib /usr/lib; do
   cat "$dir"/modules-load.d/*.conf 2>/dev/null
-done | grep -vE '^ *([#;]|$)'
-[ ! -e /etc/modules ] || grep -vE '^ *([#;]|$)' /etc/modules
+done | grep -vE '^ *([#;]|$)' || [ $? -eq 1 ] || exit
+[ ! -e /etc/modules ] || grep -vE '^ *([#;]|$)' /etc/modules || [ $? -eq 1 ] || exit
 echo '== builtin'
-! grep -qs '/overlay\.ko' "/lib/modules/$release/modules.builtin" || echo overlay
-! grep -qs '/br_netfilter\.ko' "/lib/modules/$release/modules.builtin" || echo br_netfilter"""),
+list=/lib/modules/$release/modules.builtin
+for name in overlay br_netfilter; do
+  if [ -e "$list" ]; then
+    grep -q "/$name\.ko" "$list"
+    case $? in 0) echo "$name" ;; 1) ;; *) exit 1 ;; esac
+  fi
+done
+exit 0"""),
     boot,
 )

@@ -29,6 +29,7 @@ NAMESERVERS = Probe(
 file=${file:-/etc/resolv.conf}
 [ -r "$file" ] || exit
 echo "== $file"
-awk '$1 == "nameserver" {print $2}' "$file" | head -n 20"""),
+servers=$(awk '$1 == "nameserver" && n++ < 20 {print $2}' "$file") || exit
+[ -z "$servers" ] || echo "$servers" """),
     nameservers,
 )

@@ -23,9 +23,12 @@ class Tried:
 
 
 def tried(line: str) -> Tried:
-    """`place status seconds words`: without a connection it took no time to connect."""
+    """`place status seconds words`: without a connection it took no time to connect. curl gives microseconds: fewer
+    digits are a line that was cut."""
     place, ended, seconds, *why = line.split(" ", 3)
     whole, _, rest = seconds.partition(".")
+    if len(rest) != 6:
+        raise ValueError(seconds)
     return Tried(place, number(ended), number(whole) > 0 or number(rest) > 0, why[0] if why else "")
 
 

@@ -54,14 +54,21 @@ PROXY = Probe(
 echo '== health'
 curl -s -o /dev/null --noproxy '*' -m 2 http://127.0.0.1:10256/healthz
 echo $?
+saved() {
+  said=$("$1" -t "$2" 2>/dev/null) || exit
+  case $said in '' | *'# Completed on '*) ;; *) exit 1 ;; esac
+  echo "$said"
+}
 echo '== legacy'
-for table in nat filter; do
-  ! grep -qsx "$table" /proc/net/ip_tables_names || iptables-legacy-save -t "$table"
-done | count
+rules=$(for table in nat filter; do
+  ! grep -qsx "$table" /proc/net/ip_tables_names || saved iptables-legacy-save "$table"
+done) || exit
+echo "$rules" | count
 echo '== nft'
-for table in nat filter; do
-  ! command -v iptables-nft-save >/dev/null || iptables-nft-save -t "$table" 2>/dev/null
-done | count
+rules=$(for table in nat filter; do
+  ! command -v iptables-nft-save >/dev/null || saved iptables-nft-save "$table"
+done) || exit
+echo "$rules" | count
 echo '== table'
 if nft list table ip kube-proxy >/dev/null 2>&1; then echo yes; else echo no; fi"""),
     proxy,
