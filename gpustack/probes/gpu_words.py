@@ -101,7 +101,8 @@ for folder in "$GPU_NAMESPACE"_*/*/; do
   pod=${{folder#*_}} container=${{folder%/}}
   said=$({{ head -c 16384 "$file"; echo; tail -c 16384 "$file"; }} | tr -cd '\11\12\40-\176' | grep -E '{ALL}') ||
     [ $? -eq 1 ] || exit
-  [ -z "$said" ] || printf '%s\n' "$said" | tail -n 4 | cut -c 1-500 | sed "s|^|${{pod%%_*}} ${{container##*/}} |" || exit
+  [ -z "$said" ] || printf '%s\n' "$said" | tail -n 4 | cut -c 1-500 |
+    sed "s|^|${{pod%%_*}} ${{container##*/}} |" || exit
 done
 exit 0"""
     ),
