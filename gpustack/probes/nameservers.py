@@ -1,6 +1,7 @@
 """Which name servers a host's pods are given: those of the file that the kubelet is told to read."""
 
 from dataclasses import dataclass
+from ipaddress import ip_address
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.sections import sections
@@ -17,9 +18,9 @@ class Nameservers:
 def nameservers(answer: Answer) -> Nameservers:
     """Raises ValueError for anything but one file."""
     ((file, lines),) = sections(answer.out)
-    if not file.startswith("/") or any(len(line.split()) != 1 for line in lines):
+    if not file.startswith("/"):
         raise ValueError(answer.out[:200])
-    return Nameservers(file, tuple(lines))
+    return Nameservers(file, tuple(str(ip_address(line)) for line in lines))
 
 
 # Its default is resolv.conf(5)'s own file; kubeadm names that of systemd-resolved where that runs.
@@ -29,7 +30,6 @@ NAMESERVERS = Probe(
 file=${file:-/etc/resolv.conf}
 [ -r "$file" ] || exit
 echo "== $file"
-servers=$(awk '$1 == "nameserver" && n++ < 20 {print $2}' "$file") || exit
-[ -z "$servers" ] || echo "$servers" """),
+awk '$1 == "nameserver" && n++ < 20 {print $2}' "$file" """),
     nameservers,
 )

@@ -70,6 +70,12 @@ rules=$(for table in nat filter; do
 done) || exit
 echo "$rules" | count
 echo '== table'
-if nft list table ip kube-proxy >/dev/null 2>&1; then echo yes; else echo no; fi"""),
+command -v nft >/dev/null || { echo no; exit 0; }
+said=$(nft list table ip kube-proxy 2>/dev/null)
+case "$? $said" in
+  '0 table ip kube-proxy'*'}') echo yes ;;
+  '1 ') echo no ;;
+  *) exit 1 ;;
+esac"""),
     proxy,
 )

@@ -55,5 +55,16 @@ def test_a_daemon_with_other_settings_is_started_anew(tools: Path, old: str, new
     assert line.startswith("restart: ")
 
 
+def test_a_setting_of_another_runtime_is_not_that_of_pods(tools: Path) -> None:
+    """With NVIDIA's container toolkit there are four runtimes, and three of them may say what the fourth does not."""
+    answer = json.loads(recorded("containerd.runtime", "prepared-debian-12").out)
+    runtimes = answer["config"]["containerd"]["runtimes"]
+    runtimes["nvidia"] = json.loads(json.dumps(runtimes["runc"]))
+    assert said(tools, json.dumps(answer)) == []
+    runtimes["runc"]["options"]["SystemdCgroup"] = False
+    (line,) = said(tools, json.dumps(answer))
+    assert "SystemdCgroup" in line
+
+
 def test_a_daemon_that_does_not_answer_is_started_anew(tools: Path) -> None:
     assert {line.split(":")[0] for line in said(tools, "")} == {"restart"}

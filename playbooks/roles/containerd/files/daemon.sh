@@ -16,7 +16,14 @@ for file in /etc/containerd/config.toml /etc/containerd/conf.d/*.toml /etc/gpust
   [ -e "$file" ] || continue
   [ "$(stat -c %Y "$file")" -le "${started#@}" ] || echo "restart: $file is newer than the running containerd"
 done
-told=$(crictl --runtime-endpoint unix:///run/containerd/containerd.sock info | tr -d '[:space:]')
-for ours in '"SystemdCgroup":true' '"binDirs":["/opt/cni/bin"]' "\"restrictOOMScoreAdj\":$RESTRICT"; do
-  case $told in *"$ours"*) ;; *) echo "restart: the running containerd does not say $ours" ;; esac
+# Of its runtimes that one which pods get that ask for none: others, as those of NVIDIA, have settings of their own.
+told=$(crictl --runtime-endpoint unix:///run/containerd/containerd.sock info | python3 -c '
+import json, sys
+config = json.load(sys.stdin)["config"]
+print("SystemdCgroup", config["containerd"]["runtimes"]["runc"]["options"].get("SystemdCgroup"))
+cni = config["cni"]
+print("binDirs", *(cni.get("binDirs") or [cni["binDir"]]))
+print("restrictOOMScoreAdj", str(config["restrictOOMScoreAdj"]).lower())') || told=
+for ours in "SystemdCgroup True" "binDirs /opt/cni/bin" "restrictOOMScoreAdj $RESTRICT"; do
+  printf '%s\n' "$told" | grep -qxF "$ours" || echo "restart: the running containerd does not say $ours"
 done

@@ -17,12 +17,12 @@ def here(id: str, answers: Mapping[tuple[str, str], Answer]) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("out", "outcome"),
     [
-        ("https://pkgs.k8s.io/ 0 0.012 \n", "refuted"),
+        ("https://pkgs.k8s.io/ 0 0.012000 \n", "refuted"),
         ("https://pkgs.k8s.io/ 6 0.000000 Could not resolve host: pkgs.k8s.io\n", "confirmed"),
         ("https://pkgs.k8s.io/ 28 0.000000 Connection timed out after 4001 milliseconds\n", "confirmed"),
         ("http://10.0.0.1:80 7 0.000000 Failed to connect to 10.0.0.1 port 80: No route to host\n", "confirmed"),
         ("http://10.0.0.1:80 7 0.000000 Failed to connect to 10.0.0.1 port 80: Connection refused\n", "refuted"),
-        ("http://10.0.0.1:80 28 0.004 Operation timed out after 4001 milliseconds\n", "refuted"),
+        ("http://10.0.0.1:80 28 0.004000 Operation timed out after 4001 milliseconds\n", "refuted"),
         ("curl\n", "unknown"),
     ],
 )

@@ -60,8 +60,8 @@ DOWN = {("kube.readyz", CLUSTER): Answer("kube.readyz", CLUSTER, 7, "", "curl: (
 @pytest.mark.parametrize(
     ("api", "service", "readyz", "endpoint", "address"),
     [
-        ("0 0.001 ", "0 0.001 ", {}, "refuted", "refuted"),
-        ("0 0.001 ", LATE, {}, "refuted", "confirmed"),
+        ("0 0.001000 ", "0 0.001000 ", {}, "refuted", "refuted"),
+        ("0 0.001000 ", LATE, {}, "refuted", "confirmed"),
         (LATE, LATE, {}, "confirmed", "unknown"),
         (REFUSED, REFUSED, {}, "confirmed", "unknown"),
         (REFUSED, REFUSED, DOWN, "refuted", "unknown"),
