@@ -137,20 +137,20 @@ def break_and_mend(world: World, batch: Sequence[Break]) -> None:
     named_exactly(json.loads(world.gpustack("plan", "-i", inventory, "-o", "json", code=1).stdout), batch)
     done = world.gpustack("install", "-i", inventory, "--yes", "-o", "json", limit=900, code=None)
     outcome = json.loads(done.stdout) if done.stdout else {"played": []}
-    played = [(one["step"], host) for one in outcome["played"] for host in one["hosts"]]
+    played = sorted(f"{one['step']}@{host}" for one in outcome["played"] for host in one["hosts"])
+    beside = [play for one in batch for play in one.beside]
     if batch[0].cure == "install":
-        assert sorted(played) == sorted((one.step, one.host) for one in batch), f"played {played}"
+        assert played == sorted([*beside, *(f"{one.step}@{one.host}" for one in batch)])
         assert outcome["converged"], told(checks(outcome["verification"], "broken"), set())
         world.everywhere([(one.host, one.proof) for one in batch])
-        world.everywhere([(one.host, one.heal) for one in batch])
         assert done.returncode == 0
-        return
-    beside = sorted(play for one in batch for play in one.beside)
-    assert (sorted(f"{step}@{host}" for step, host in played), done.returncode) == (beside, 5), done.stdout
+    else:
+        assert (played, done.returncode) == (sorted(beside), 5)
     world.everywhere([(one.host, one.heal) for one in batch])
     if beside:
         world.gpustack("install", "-i", world.inventory, "--yes", limit=900)
-    witness.until("all is right again", lambda: converged(world), limit=120)
+    if batch[0].cure != "install":
+        witness.until("all is right again", lambda: converged(world), limit=120)
 
 
 def converged(world: World) -> bool:

@@ -6,7 +6,7 @@ inventory of fewer hosts (`hosts`). `found` is part of what the check then says,
 told (patterns), `veiled` those that perhaps cannot. `cure` is what the check must say: `install` mends it, with the
 playbook of this step on this host alone, and `proof` is a script that succeeds then; else install refuses, `hint` is
 part of what the check advises, and `heal` puts the host right. With cure install `heal` takes away what is left of the
-break and is not ours. `beside` are plays (STEP@HOST) that install does although it refuses this one.
+break and is not ours. `beside` are plays (STEP@HOST) that install does besides.
 
 What cannot be broken on a lab host has a `reason` and names the `unit` test that breaks it by a constructed answer.
 """
