@@ -20,7 +20,7 @@ from gpustack.probes.scrape import GONE
 from gpustack.probes.system import IDENTITY
 from gpustack.steps.control_plane import control_planes
 from gpustack.steps.gpu_hosts import expected, gpu_nodes, on_hosts
-from gpustack.steps.gpu_operator_values import COUNTERS, counters
+from gpustack.steps.gpu_operator_values import COUNTERS, counters, seconds
 from gpustack.steps.step import Step
 
 OURS = "gpustack-dcgm"
@@ -62,17 +62,18 @@ def monitor(here: View) -> Mismatch | None:
 
 
 def series(here: View) -> Mismatch | None:
-    """Prometheus has a series of every GPU of every node, by its UUID, from one scrape job. Those of a job that is
-    scraped no more can be asked for during five minutes."""
+    """Prometheus has a series of every GPU of every node, by its UUID, from one scrape job, and a fresh one: those of a
+    job that is scraped no more can be asked for during five minutes."""
     counts, wrong = expected(here), {}
     if not counts:
         return None
+    fresh = max(GONE, 3 * seconds(here.spec.gpu.metrics.interval))
     by_host: dict[str, list[GpuSeries]] = {}
     for one in here[SERIES]:
         by_host.setdefault(one.host, []).append(one)
     for host, node in gpu_nodes(here).items():
         count, of_host = counts[host], by_host.get(node.name, [])
-        uuids = {one.uuid for one in of_host}
+        uuids = {one.uuid for one in of_host if one.age < fresh}
         newest = min((one.age for one in of_host), default=0)
         jobs = {one.job for one in of_host if one.age < newest + GONE}
         if len(uuids) != count:

@@ -123,6 +123,17 @@ def test_what_a_job_left_that_is_scraped_no_more_counts_for_nothing(since: int, 
     assert ("series" in broken(STEP, edited(SERIES, left, "scraped-twice"))) == twice
 
 
+@pytest.mark.parametrize(("interval", "outcome"), [("15s", ("k1: 0 of 2; k2: 0 of 2", "install")), ("1m", None)])
+def test_samples_that_are_minutes_old_are_none(interval: str, outcome: Any) -> None:
+    """As many as three scrapes, or two minutes."""
+
+    def old(samples: list[Any]) -> None:
+        for sample in samples:
+            sample["value"][1] = str(sample["value"][0] - 150)
+
+    assert broken(STEP, edited(SERIES, old), spec={"gpu": {"metrics": {"interval": interval}}}).get("series") == outcome
+
+
 def test_a_gpu_that_is_given_to_pods_is_one_gpu() -> None:
     """With sharing there is a series for each pod."""
 
