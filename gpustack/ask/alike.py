@@ -84,11 +84,10 @@ class Heard:
 
 @dataclass(slots=True)
 class Path:
-    """What is read next (`id` is the probe's) and, by the fact's identity, where that leads; or, without a probe, what
-    was heard in the end."""
+    """What is read next and, by the fact's identity, where that leads; or, without a probe, what was heard in the
+    end."""
 
     probe: Probe[Any] | None = None
-    id: str = ""
     ways: dict[int, "Path"] = field(default_factory=dict)
     heard: Heard | None = None
 
@@ -112,27 +111,23 @@ class Watched:
 def everywhere(check: Callable[[Any], Any], snapshot: Snapshot, wheres: Iterable[str]) -> dict[str, Heard]:
     """By place. A check is run unless it is known what it says to these facts. Of thousands of hosts this is done for
     hundreds of checks, so that the way along what is known is short."""
-    root = paths(snapshot).setdefault(check, Path())
+    paths: dict[Callable[[Any], Any], Path] = snapshot.shared("judged alike", dict)
+    root = paths.setdefault(check, Path())
     found: dict[str, Heard] = {}
     for where in wheres:
         path, facts = root if where != CLUSTER else NOWHERE, snapshot.facts(where)
         while path.probe is not None:
-            fact = facts.get(path.id, NOT_YET)
+            fact = facts.get(path.probe.id, NOT_YET)
             path = path.ways.get(id(snapshot.known(path.probe, where) if fact is NOT_YET else fact), NOWHERE)
-        found[where] = path.heard or hear(check, snapshot, where)
+        found[where] = path.heard or hear(check, snapshot, where, root)
     return found
 
 
 NOWHERE = Path()
 
 
-def paths(snapshot: Snapshot) -> dict[Callable[[Any], Any], Path]:
-    found: dict[Callable[[Any], Any], Path] = snapshot.shared("judged alike", dict)
-    return found
-
-
-def hear(check: Callable[[Any], Any], snapshot: Snapshot, where: str) -> Heard:
-    """Runs a check, and remembers what it says to these facts if that is all that it looked at."""
+def hear(check: Callable[[Any], Any], snapshot: Snapshot, where: str, root: Path) -> Heard:
+    """Runs a check, and remembers from `root` on what it says to these facts if that is all that it looked at."""
     view = View(snapshot, where)
     watched = Watched(view)
     try:
@@ -142,13 +137,13 @@ def hear(check: Callable[[Any], Any], snapshot: Snapshot, where: str) -> Heard:
         said = error.with_traceback(None)
     heard = Heard(said, tuple(one[0] if one[1] == where else one for one in view.read))
     if where != CLUSTER and not watched.personal and view.read:
-        remember(paths(snapshot)[check], view, heard)
+        remember(root, view, heard)
     return heard
 
 
 def remember(path: Path, view: View, heard: Heard) -> None:
     """Along what was read, each fact once. A pure check reads the same next where it was told the same before."""
     for probe in {probe.id: probe for probe in heard.read}.values():
-        path.probe, path.id = probe, probe.id
+        path.probe = probe
         path = path.ways.setdefault(id(view.snapshot.known(probe, view.where)), Path())
     path.heard = heard

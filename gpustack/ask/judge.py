@@ -72,11 +72,7 @@ def said(value: Any) -> str:
     return str(value)
 
 
-def judge(check: Check, here: View) -> Judgement:
-    return judge_at(check, here.snapshot, (here.where,))[here.where]
-
-
-def judge_at(check: Check, snapshot: Snapshot, wheres: Iterable[str]) -> dict[str, Judgement]:
+def judge(check: Check, snapshot: Snapshot, wheres: Iterable[str]) -> dict[str, Judgement]:
     """By place. One unknown hides no other: each check runs alone, on a view that notes only its own reading. A check
     that falls over what a host said cannot tell either; the other hosts are judged all the same."""
     name = check.__name__.replace("_", "-")

@@ -48,8 +48,8 @@ def spots(judged: Judgements, *outcomes: Outcome, id: str = "") -> Iterator[Plac
     return (place for place, one in judged.items() if one.outcome in outcomes and id in ("", one.id))
 
 
-def having(judged: Judgements, *outcomes: Outcome) -> Iterator[Judged]:
-    return (judged[place] for place in spots(judged, *outcomes))
+def having(judged: Judgements, *outcomes: Outcome, id: str = "") -> Iterator[Judged]:
+    return (judged[place] for place in spots(judged, *outcomes, id=id))
 
 
 @dataclass(frozen=True)

@@ -43,14 +43,12 @@ class Lots(Mapping[Place, Judged]):
         for place, one in self.first.items():
             if one.outcome in outcomes and id in ("", place[0]):
                 yield place
-        for name, row in self.rows.items() if not id else [(id, self.rows.get(id, {}))]:
+        for name in [id] if id else self.rows:
+            row = self.rows.get(name, {})
             # What alike hosts say is one object: looked at once.
-            fits: dict[Heard, bool] = {}
+            fits = {heard for heard in set(row.values()) if outcome(heard.said) in outcomes}
             for where, heard in row.items():
-                fit = fits.get(heard)
-                if fit is None:
-                    fit = fits[heard] = outcome(heard.said) in outcomes
-                if fit and (name, where) not in self.first:
+                if heard in fits and (name, where) not in self.first:
                     yield name, where
 
     def made(self, id: str, where: str, heard: Heard) -> Judged:

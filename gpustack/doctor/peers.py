@@ -4,7 +4,7 @@ difference between hosts."""
 from dataclasses import dataclass
 
 from gpustack.ask.probe import CLUSTER
-from gpustack.doctor.finding import Finding, Judgements, spots
+from gpustack.doctor.finding import Finding, Judgements, having
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ def peers(root: Finding, judged: Judgements) -> tuple[Peers, ...]:
     if first.where == CLUSTER:
         return ()
     by_words: dict[str, list[str]] = {}
-    for one in (judged[place] for place in spots(judged, "refuted", id=root.id)):
+    for one in having(judged, "refuted", id=root.id):
         if one.told:
             same = first.told is not None and first.told.what == one.told.what
             by_words.setdefault(one.told.found if same else str(one.told), []).append(one.where)

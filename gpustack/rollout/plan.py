@@ -1,13 +1,12 @@
 """Compares what was asked with what should be: the state of every step at every place, in the order of STEPS."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from gpustack.ask.judge import Judgement, Mismatch, judge_at
+from gpustack.ask.judge import Judgement, Mismatch, judge
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
-from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
 from gpustack.steps.step import Step
 
@@ -122,12 +121,8 @@ def places(step: Step, inventory: Inventory, limit: Sequence[str] = ()) -> Itera
 
 def states(step: Step, snapshot: Snapshot, wheres: Sequence[str]) -> list[StepState]:
     """In the order of the places."""
-    rows = [judge_at(check, snapshot, wheres) for check in step.checks]
+    rows = [judge(check, snapshot, wheres) for check in step.checks]
     return [standing(step.id, where, tuple(row[where] for row in rows)) for where in wheres]
-
-
-def state(step: Step, here: View) -> StepState:
-    return states(step, here.snapshot, (here.where,))[0]
 
 
 def standing(step: str, where: str, found: tuple[Judgement, ...]) -> StepState:
@@ -145,15 +140,17 @@ def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -
     for step in steps:
         above = all_needs(step.id, needs)
         for alone in states(step, snapshot, tuple(places(step, snapshot.inventory, limit))):
-            found, where = alone, alone.where
-            needed = blocking(above, where, behind, snapshot.inventory)
-            if found.outcome in ("broken", "unknown") and needed and reachable(snapshot, where):
-                outcome: Standing = "later" if found.outcome == "unknown" else "broken"
-                found = StepState(step.id, where, outcome, found.judgements, needed)
+            needed = blocking(above, alone.where, behind, snapshot.inventory)
+            waits = alone.outcome in ("broken", "unknown") and needed and reachable(snapshot, alone.where)
+            found = after(alone, needed) if waits else alone
             if found.outcome in ("broken", "later"):
-                behind[step.id, where] = step.id
+                behind[step.id, found.where] = step.id
             judged.append(found)
     return Plan(snapshot, tuple(judged))
+
+
+def after(found: StepState, need: str) -> StepState:
+    return replace(found, outcome="later" if found.outcome == "unknown" else "broken", after=need)
 
 
 def all_needs(step: str, needs: Mapping[str, tuple[str, ...]]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpustack import lab
 from gpustack.ask.redact import harmless
+from tests.lab.firewalls import root
 
 PROGRAMS = (
     "awk", "cat", "crictl", "curl", "df", "dpkg-query", "getent", "gpg", "grep", "ip", "iptables", "kubectl", "nft",
@@ -63,18 +64,13 @@ systemctl reload ssh
 
 def put(made: lab.Lab, names: Iterable[str], script: str) -> None:
     """On host2. Without names they are gone."""
-    as_root(made, "host2", PREPARE.replace("NAMES", " ".join(names)).replace("SCRIPT", script))
+    root(made, "host2", PREPARE.replace("NAMES", " ".join(names)).replace("SCRIPT", script), limit=30)
 
 
 def talk(made: lab.Lab) -> None:
     """A dotfile with escapes on both streams and an environment in German, a banner, a lecture of sudo's."""
     for name in ("host1", "host2"):
-        as_root(made, name, TALKING)
-
-
-def as_root(made: lab.Lab, host: str, text: str) -> None:
-    done = made.exec(host, ["sudo", "/bin/sh", "-s"], text=text, limit=30)
-    assert done.returncode == 0, done.stderr
+        root(made, name, TALKING, limit=30)
 
 
 def harmlessly(said: Any) -> None:
@@ -87,3 +83,8 @@ def calling(probes: Iterable[Any], names: Collection[str]) -> set[str]:
     """The probes whose scripts call one of these programs. Everything runs in a shell, and under timeout."""
     called = re.compile(rf"(?<![\w/-])({'|'.join(names)})(?![\w-])")
     return {probe.id for probe in probes if called.search(f"sh timeout {getattr(probe.ask, 'text', '')}")}
+
+
+def answers(judged: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """Without the error output: what a killed program's child still says may stand in another one's."""
+    return {seen["probe"]: tuple(seen[key] for key in ("rc", "out", "cut", "lost")) for seen in judged["evidence"]}

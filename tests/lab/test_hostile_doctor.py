@@ -12,13 +12,15 @@ import yaml
 
 from gpustack import lab
 from gpustack.doctor.diagnose import questions
+from tests.lab.breaking import checks
 from tests.lab.conftest import Run
-from tests.lab.hostile import ALONE, HOSTILE, PROGRAMS, as_root, calling, harmlessly, put, talk
+from tests.lab.firewalls import root
+from tests.lab.hostile import ALONE, HOSTILE, PROGRAMS, answers, calling, harmlessly, put, talk
+from tests.lab.logins import ASKED, add_user_with_password
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 Place = tuple[str, str]
 Judged = dict[Place, dict[str, Any]]
-PASSWORD = "correct horse battery"
 # The shell reads /proc/sys itself, and a lab's kernel has no AppArmor: no program is asked for what these look at. The
 # space of a disk and of the memory are others each time.
 NO_PROGRAM = {"kernel.sysctls", "kernel.modules", "storage.disk", "etcd.slow"}
@@ -49,11 +51,6 @@ def judged(gpustack: Run, inventory: Path) -> tuple[dict[str, Any], Judged]:
     harmlessly(said)
     document = json.loads(said.stdout)
     return document, {(one["id"], one["where"]): one for one in document["judged"]}
-
-
-def answers(one: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
-    """Without the error output: what a killed program's child still says may stand in another one's."""
-    return {seen["probe"]: tuple(seen[key] for key in ("rc", "out", "cut", "lost")) for seen in one["evidence"]}
 
 
 def spoiled(now: Judged, before: Judged, names: tuple[str, ...]) -> set[str]:
@@ -105,40 +102,28 @@ def test_nothing_is_ruled_out_by_one_hostile_program(
 
 def test_a_host_without_python(two: lab.Lab, before: Judged, gpustack: Run) -> None:
     """Its step says so; the doctor asks without python3 and is told the same as before, but for what is about it."""
-    as_root(two, "host2", "mkdir /root/pythons; mv /usr/bin/python3* /root/pythons")
+    root(two, "host2", "mkdir /root/pythons; mv /usr/bin/python3* /root/pythons")
     try:
         now = judged(gpustack, two.inventory)[1]
         verified = json.loads(gpustack("verify", "-i", two.inventory, "-o", "json", code=None).stdout)
     finally:
-        as_root(two, "host2", "mv /root/pythons/* /usr/bin; rmdir /root/pythons")
+        root(two, "host2", "mv /root/pythons/* /usr/bin; rmdir /root/pythons")
     lost = {
         place
         for place, one in now.items()
         if one["outcome"] == "unknown" and before.get(place, one)["outcome"] != "unknown"
     }
     assert lost == set()
-    checks = [
-        (state["where"], found["check"])
-        for state in verified["states"]
-        for found in state["checks"]
-        if found["outcome"] == "broken"
-    ]
-    assert ("host2", "python") in checks
+    assert "prereqs/python@host2" in checks(verified, "broken")
 
 
 def test_a_password_for_sudo(two: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
     """Without one doctor names that of host2 alone, and hides nothing of host1."""
-    as_root(
-        two,
-        "host2",
-        f"""useradd -m -s /bin/bash asked 2>/dev/null; echo 'asked:{PASSWORD}' | chpasswd
-        echo 'asked ALL=(ALL) ALL' >/etc/sudoers.d/asked
-        install -d -m 700 -o asked ~asked/.ssh && install -o asked ~ops/.ssh/authorized_keys ~asked/.ssh""",
-    )
+    add_user_with_password(two, "host2")
     folder = tmp_path / "inventory"
     shutil.copytree(two.inventory, folder)
     hosts = yaml.safe_load((folder / "hosts.yml").read_text())
-    hosts["all"]["children"]["kube_node"]["hosts"]["host2"] |= {"ansible_user": "asked"}
+    hosts["all"]["children"]["kube_node"]["hosts"]["host2"] |= {"ansible_user": ASKED}
     (folder / "hosts.yml").write_text(yaml.safe_dump(hosts))
     document, now = judged(gpustack, folder)
     said = {host["name"]: host for host in document["hosts"]}
@@ -161,8 +146,8 @@ def test_a_login_that_talks_changes_nothing(two: lab.Lab, before: Judged, gpusta
 def test_a_host_that_dies_in_the_middle(
     two: lab.Lab, before: Judged, spoil: Callable[..., None], gpustack: Run
 ) -> None:
-    """Its sshd and all that it started is killed by the first question that asks for a package. The last
-    one: OpenSSH may then refuse this machine for a while (PerSourcePenalties)."""
+    """Its sshd and all that it started is killed by the first question that asks for a package. The last one:
+    OpenSSH may then refuse this machine for a while (PerSourcePenalties)."""
     spoil(("dpkg-query",), "pkill -9 -f sshd-session; pkill -9 sshd; kill -9 -1")
     _, now = judged(gpustack, two.inventory)
     unknown = {id for (id, where), one in now.items() if where == "host2" and one["outcome"] == "unknown"}

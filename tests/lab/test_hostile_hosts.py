@@ -13,7 +13,7 @@ from gpustack.config.inventory import load
 from gpustack.rollout.lock import lock
 from gpustack.steps import PROBES
 from tests.lab.conftest import Run
-from tests.lab.hostile import ALONE, HOSTILE, PROGRAMS, calling, harmlessly, put, talk
+from tests.lab.hostile import ALONE, HOSTILE, PROGRAMS, answers, calling, harmlessly, put, talk
 
 pytestmark = pytest.mark.lab
 Check = tuple[str, str, str]
@@ -47,11 +47,6 @@ def judged(gpustack: Run, made: lab.Lab, *words: str) -> dict[Check, dict[str, A
     harmlessly(said)
     states = json.loads(said.stdout)["states"]
     return {(state["step"], state["where"], check["check"]): check for state in states for check in state["checks"]}
-
-
-def answers(check: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
-    """Without the error output: what a killed program's child still says may stand in another one's."""
-    return {seen["probe"]: tuple(seen[key] for key in ("rc", "out", "cut", "lost")) for seen in check["evidence"]}
 
 
 def spoiled(now: dict[Check, dict[str, Any]], before: dict[Check, dict[str, Any]], names: tuple[str, ...]) -> set[str]:

@@ -11,22 +11,16 @@ import yaml
 from gpustack import lab
 from tests.lab import witness
 from tests.lab.conftest import GPUSTACK, Run
+from tests.lab.logins import ASKED, PASSWORD, add_user, add_user_with_password
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
-PASSWORD = "correct horse battery"
 
 
 @pytest.fixture(scope="module")
 def one(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
     made = make_lab("wrong", ["debian-12"])
-    host = witness.host(made, "host1")
-    host.check_output("useradd -m -s /bin/bash plain && useradd -m -s /bin/bash asked")
-    host.check_output(f"echo 'asked:{PASSWORD}' | chpasswd && echo 'asked ALL=(ALL) ALL' >/etc/sudoers.d/asked")
-    for user in ("plain", "asked"):
-        folder = f"/home/{user}/.ssh"
-        host.check_output(
-            f"install -d -m 700 -o {user} {folder} && install -o {user} ~ops/.ssh/authorized_keys {folder}"
-        )
+    add_user(made, "host1", "plain")
+    add_user_with_password(made, "host1")
     return made
 
 
@@ -88,7 +82,7 @@ def test_a_user_who_may_not_become_root(inventory: Callable[..., Path], gpustack
 
 
 def test_the_sudo_password_is_asked_for_and_shown_nowhere(inventory: Callable[..., Path]) -> None:
-    path = inventory(ansible_user="asked")
+    path = inventory(ansible_user=ASKED)
     words = [*GPUSTACK, "install", "-K", "--only", "prereqs", "--yes", "-i", str(path)]
     child = pexpect.spawn(words[0], words[1:], timeout=300, encoding="utf-8")
     child.expect("sudo password: ")

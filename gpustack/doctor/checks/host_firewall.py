@@ -1,24 +1,17 @@
 """Faults of the layer `host` that its packet filter tells: which packet of the cluster whose rule stops."""
 
-from collections.abc import Iterable
-
 from gpustack.ask.view import View
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.firewall import FIREWALL
 from gpustack.probes.network import ADDRESS
 from gpustack.probes.packet_filter import Packet, Stop
-from gpustack.steps.firewall_packets import BRIDGE, forwarded, let_in, more, shut_out, stopped
+from gpustack.steps.firewall_packets import BRIDGE, forwarded, more, shut_out, stopped
 
 Stopped = list[tuple[Packet, Stop]]
 
 
-def of_pods(here: View) -> Iterable[Packet]:
-    """What pods send to this host and through it."""
-    return (*(packet for packet in let_in(here) if packet.interface == BRIDGE), *forwarded(here))
-
-
 def pods_shut_out(here: View) -> Stopped:
-    """What of `of_pods` does not pass."""
+    """What pods send to this host and through it, and does not pass."""
     entering = [(packet, stop) for packet, stop in shut_out(here) if packet.interface == BRIDGE]
     return [*entering, *stopped(here[FIREWALL], forwarded(here))]
 

@@ -6,12 +6,13 @@ from dataclasses import replace
 import pytest
 
 from gpustack.ask import alike
-from gpustack.ask.judge import Mismatch, judge
+from gpustack.ask.judge import Mismatch
 from gpustack.ask.probe import Answer, FactUnavailable, Probe, Shell
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.doctor.diagnose import diagnose
 from scripts.fleet.made import fleet
+from tests.unit.judging import judge
 from tests.unit.steps import recorded_hosts as hosts
 
 

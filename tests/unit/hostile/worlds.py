@@ -7,9 +7,10 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.host import HostSpec
-from gpustack.rollout.plan import StepState, state
+from gpustack.rollout.plan import StepState
 from gpustack.steps import STEPS
 from gpustack.steps.step import Step
+from tests.unit.judging import state
 from tests.unit.steps import recorded_cluster, recorded_gpus, recorded_hosts, test_gpu_plugin, test_gpu_runtime
 from tests.unit.steps.recorded_cluster import ABSENT, ACTIVE, K1, recorded
 

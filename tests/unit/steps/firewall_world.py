@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gpustack.ask.judge import Judgement, judge
+from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
@@ -14,6 +14,7 @@ from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.steps.firewall import STEP
+from tests.unit.judging import judge
 
 CASES = Path(__file__).parents[2] / "cases"
 PLANE, WORKER = "10.77.1.11", "10.77.1.12"

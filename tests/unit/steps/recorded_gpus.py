@@ -13,9 +13,9 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.host import Host, HostSpec
-from gpustack.rollout.plan import state
 from gpustack.steps.gpu_operator_values import counters, release
 from gpustack.steps.step import Step
+from tests.unit.judging import state
 from tests.unit.steps import recorded_cluster
 from tests.unit.steps.recorded_cluster import K1, K2, Answers, recorded, said
 

@@ -10,7 +10,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
-from gpustack.ask.judge import Judgement, judge
+from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
@@ -18,6 +18,7 @@ from gpustack.config.host import CONTROL_PLANE, NODE, Host, HostSpec
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.steps.step import Step
+from tests.unit.judging import judge
 from tests.unit.steps.recorded_cluster import CASES, recorded, said
 
 __all__ = ["H1", "H2", "SPEC", "broken", "judged", "recorded", "said", "snapshot"]

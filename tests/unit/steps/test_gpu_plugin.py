@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gpustack.ask.judge import judge
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
@@ -18,6 +17,7 @@ from gpustack.steps import gpu_plugin
 from gpustack.steps.gpu_operator import host_stack
 from gpustack.steps.gpu_plugin import PROBES, STEP
 from gpustack.steps.gpu_plugin_objects import all_objects, objects
+from tests.unit.judging import judge
 from tests.unit.steps.recorded_cluster import K1, K2, SPEC, TAKEN, said
 
 HOST: dict[str, Any] = {"stack": "host"}

@@ -2,11 +2,12 @@
 
 import pytest
 
-from gpustack.ask.judge import Check, judge
+from gpustack.ask.judge import Check
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.steps import containerd, gpu_driver, kubernetes, prereqs
 from gpustack.steps.step import Step
+from tests.unit.judging import judge
 from tests.unit.steps.recorded_hosts import broken, snapshot
 
 STEPS = (prereqs.STEP, containerd.STEP, kubernetes.STEP, gpu_driver.STEP)

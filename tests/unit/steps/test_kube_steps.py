@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from gpustack.ask.judge import Check, judge
+from gpustack.ask.judge import Check
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.steps import alerts, control_plane, dashboards, flannel, helm, monitoring, storage, taint, workers
 from gpustack.steps.step import Step
+from tests.unit.judging import judge
 from tests.unit.steps.recorded_cluster import K1, K2, recorded, snapshot, states
 
 STEPS = (control_plane.STEP, flannel.STEP, workers.STEP)

@@ -1,0 +1,28 @@
+"""Other users of lab hosts than `ops`, with its key: one who may nothing, and one whom sudo asks for a password."""
+
+from gpustack import lab
+from tests.lab.firewalls import root
+
+PASSWORD = "correct horse battery"
+ASKED = "asked"
+
+
+def add_user(made: lab.Lab, host: str, name: str) -> None:
+    folder = f"/home/{name}/.ssh"
+    root(
+        made,
+        host,
+        f"""set -e
+useradd -m -s /bin/bash {name}
+install -d -m 700 -o {name} {folder}
+install -o {name} ~ops/.ssh/authorized_keys {folder}""",
+        limit=30,
+    )
+
+
+def add_user_with_password(made: lab.Lab, host: str) -> None:
+    """ASKED, with PASSWORD."""
+    add_user(made, host, ASKED)
+    root(
+        made, host, f"echo '{ASKED}:{PASSWORD}' | chpasswd && echo '{ASKED} ALL=(ALL) ALL' >/etc/sudoers.d/{ASKED}", 30
+    )
