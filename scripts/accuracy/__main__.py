@@ -33,7 +33,7 @@ def main() -> int:
         finally:
             if not told.keep:
                 made.kill()
-    table.write([kept[case.name] for case in cases.all_of(told.pairs, told.seed) if case.name in kept])
+    table.write([kept[name] for name in cases.order(kept)])
     return 0 if all(kept[case.name].exact for case in wanted) else 1
 
 

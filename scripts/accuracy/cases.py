@@ -1,7 +1,7 @@
 """What is played: each way of each fault that the lab can make, or random pairs of them."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -10,6 +10,7 @@ from gpustack.lab.faults.entries import Injector, find, injectors, variants
 from scripts.accuracy.shapes import ONE_HOST, Shape, shapes
 
 HEALTHY = "healthy"
+PAIR = " + "
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        return " + ".join(one.name for one in self.injectors) or f"{HEALTHY}/{self.shape.name if self.shape else ''}"
+        return PAIR.join(one.name for one in self.injectors) or f"{HEALTHY}/{self.shape.name if self.shape else ''}"
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -53,8 +54,12 @@ def compatible(one: Injector, other: Injector) -> bool:
     return other.fault not in {one.fault, *graph().descendants(one.fault), *graph().ancestors(one.fault)}
 
 
-def all_of(pairs: int, seed: int) -> list[Case]:
-    return [*singles(), *healthy(), *(paired(pairs, seed) if pairs else ())]
+def order(names: Collection[str]) -> list[str]:
+    """Those that there still are: single faults, what is healthy, pairs."""
+    alone = [case.name for case in (*singles(), *healthy())]
+    there = {one.name for one in injectors().values()}
+    pairs = [name for name in names if PAIR in name and there.issuperset(name.split(PAIR))]
+    return [name for name in (*alone, *pairs) if name in names]
 
 
 def chosen(*, only: Sequence[str], pairs: int, seed: int, shard: str, calm: bool = False) -> list[Case]:
@@ -72,6 +77,6 @@ def chosen(*, only: Sequence[str], pairs: int, seed: int, shard: str, calm: bool
 def of_name(name: str) -> Case:
     if case := next((one for one in healthy() if one.name == name), None):
         return case
-    if "+" not in name:
+    if PAIR not in name:
         return single(find(name))
-    return Case(tuple(find(part.strip()) for part in name.split("+")))
+    return Case(tuple(find(part) for part in name.split(PAIR)))

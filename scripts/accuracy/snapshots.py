@@ -1,8 +1,9 @@
 """Recordings as fixtures: a healthy one of each lab, and of each fault only the answers that differ from it.
 
-The first line of a fixture is that of its recording, with the name of the healthy one in `base` and, in `gone`, which
-answers that one has and this has not. An output that is much like the healthy one is told by `lines` in place of `out`:
-[from, to, [what stands there now]], counted in the healthy one's lines; JSON has a line for each value.
+The first line of a fixture is what that of its recording has otherwise than the healthy one's, with the name of the
+healthy one in `base` and, in `gone`, which answers that one has and this has not. An output that is much like the
+healthy one is told by `lines` in place of `out`: [from, to, [what stands there now]], counted in the healthy one's
+lines; JSON has a line for each value.
 """
 
 import hashlib
@@ -40,12 +41,18 @@ def keep(made: lab.Lab, case: Case, recording: Path) -> None:
     """What took how long is no difference."""
     base = healthy(made)
     known, now = answers(base), answers(recording)
-    first: dict[str, Any] = nameless(json.loads(recording.read_text().partition("\n")[0]))
+    was = heading(base)
+    first = {key: said for key, said in nameless(heading(recording)).items() if was.get(key) != said}
     first |= {"base": base.name, "gone": [list(key) for key in known if key not in now]}
     different = [shorter(answer, known.get(key)) for key, answer in now.items() if known.get(key) != answer]
     lines = [json.dumps(one, ensure_ascii=False) for one in (first, *different)]
     name = case.name.replace("/", "--").replace(" ", "")
     (FOLDER / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in lines))
+
+
+def heading(recording: Path) -> dict[str, Any]:
+    first: dict[str, Any] = json.loads(recording.read_text().partition("\n")[0])
+    return first
 
 
 def answers(recording: Path) -> dict[Key, dict[str, Any]]:
@@ -92,7 +99,8 @@ def whole(fixture: Path) -> str:
     """The recording that a fixture stands for."""
     head, _, rest = fixture.read_text().partition("\n")
     first = json.loads(head)
-    merged = answers(fixture.parent / first.pop("base"))
+    base = fixture.parent / first.pop("base")
+    first, merged = heading(base) | first, answers(base)
     for key in first.pop("gone"):
         merged.pop(tuple(key), None)
     for line in rest.splitlines():

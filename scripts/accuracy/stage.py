@@ -1,4 +1,4 @@
-"""The lab of a run: brought up, installed, saved; broken, asked, healed."""
+"""The lab of a run: brought up, installed, saved; broken, asked, healed. Its hosts carry the decoys all the time."""
 
 import json
 import subprocess
@@ -18,6 +18,7 @@ from scripts.accuracy.shapes import Shape, prepare
 GPUSTACK = [sys.executable, "-m", "gpustack.cli.app"]
 SAVED = "healthy"
 CALM = 300.0
+FORGET = "kubectl --kubeconfig /etc/kubernetes/admin.conf delete events --all --all-namespaces >/dev/null"
 
 
 def typed(*words: str | Path, codes: tuple[int, ...] = (0,), limit: float = 1800) -> str:
@@ -75,20 +76,37 @@ def calm(made: lab.Lab) -> bool:
 
 
 def healed(made: lab.Lab) -> bool:
-    """Whether undoing everything was enough. Where it was not, the lab is what it was when it was saved."""
+    """Whether undoing everything but the decoys was enough. Where it was not, the lab is what it was when it was
+    saved."""
     try:
-        inject.heal(made)
+        for one in reversed(wrong(made)):
+            inject.heal(made, one.injector)
+        inject.disguise(made)
     except LabError as error:
         sys.stderr.write(f"{error.message} {error.why}\n")
-    if not broken.read(made.record) and calm(made):
+    if not wrong(made) and calm(made):
         return True
     made.restore(SAVED)
+    inject.disguise(made)
     if not calm(made):
         sys.exit("The saved lab is not healthy any more: gpustack doctor -v")
     return False
 
 
+def wrong(made: lab.Lab) -> list[broken.Broken]:
+    """What is broken, but for the decoys."""
+    return [one for one in broken.read(made.record) if not inject.is_decoy(one)]
+
+
+def forget(made: lab.Lab) -> None:
+    """Events of what was broken and healed before are no part of the next case."""
+    done = made.exec("host1", ["sudo", "sh", "-c", FORGET], limit=60)
+    if done.returncode:
+        sys.stderr.write(f"events of earlier cases are left: {done.stderr.strip()}\n")
+
+
 def play(made: lab.Lab, case: Case, code: str) -> Result:
+    forget(made)
     try:
         for one in case.injectors:
             inject.give(made, one.name)

@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from statistics import median
 
 from gpustack.lab.faults.entries import injectors, uncarried
+from scripts.accuracy.cases import PAIR
 from scripts.accuracy.results import ROOT, Result
 
 HEAD = """# Accuracy
 
 How often `gpustack doctor` names exactly what was broken: the set of roots has to be the set of injected faults,
 nothing missing and nothing extra. Written by `make accuracy`, on a lab of two hosts (Debian 12 and 13) with
-simulated GPUs and monitoring; each fault is made as it is made in the field (`gpustack lab faults`), and doctor is
-asked once, when it shows.
+simulated GPUs and monitoring, that carry what looks like a fault and is none (`gpustack lab break --decoys`); each
+fault is made as it is made in the field (`gpustack lab faults`), and doctor is asked once, when it shows.
 
 """
 
@@ -20,8 +21,8 @@ def write(found: Sequence[Result]) -> None:
     """A result without its code is one that could not be made."""
     played = [one for one in found if one.code]
     healthy = [one for one in played if not one.faults]
-    singles = [one for one in played if one.faults and " + " not in one.name]
-    pairs = [one for one in played if " + " in one.name]
+    singles = [one for one in played if one.faults and PAIR not in one.name]
+    pairs = [one for one in played if PAIR in one.name]
     text = HEAD + "".join(
         score(what, some)
         for what, some in (("Single faults", singles), ("Pairs", pairs), ("Healthy variants", healthy))
