@@ -1,7 +1,7 @@
 """`make accuracy`: how often `gpustack doctor` names exactly what was broken, on a lab that is converged and healthy.
 
     python -m scripts.accuracy [--only FAULT …] [--healthy] [--pairs N --seed S] [--shard I/N]
-        [--fresh] [--lab NAME] [--keep]
+        [--fix] [--fresh] [--lab NAME] [--keep]
 
 Each case: heal, break, wait until it shows, take a snapshot, let doctor judge it, compare the set of roots with the set
 of what was broken, heal, and see that doctor calls it healthy; where it does not, the lab goes back to its snapshot.
@@ -24,12 +24,12 @@ def main() -> int:
     kept = results.read()
     for shape in dict.fromkeys(case.shape.name if case.shape else "" for case in wanted):
         of_shape = [case for case in wanted if (case.shape.name if case.shape else "") == shape]
-        left = [case for case in of_shape if told.fresh or not results.kept_as(kept, case)]
+        left = [case for case in of_shape if told.fresh or not results.kept_as(kept, case, fix=told.fix)]
         if not left:
             continue
         made = stage.ready(f"{told.lab}-{shape}" if shape else told.lab, left[0].shape)
         try:
-            play(made, left, kept)
+            play(made, left, kept, fix=told.fix)
         finally:
             if not told.keep:
                 made.kill()
@@ -37,15 +37,16 @@ def main() -> int:
     return 0 if all(kept[case.name].exact for case in wanted) else 1
 
 
-def play(made: lab.Lab, wanted: Sequence[cases.Case], kept: dict[str, results.Result]) -> None:
+def play(made: lab.Lab, wanted: Sequence[cases.Case], kept: dict[str, results.Result], *, fix: bool) -> None:
     for number, case in enumerate(wanted, 1):
         started = time.monotonic()
-        kept[case.name] = stage.play(made, case, results.code(case))
+        kept[case.name] = stage.play(made, case, results.code(case), fix=fix)
         results.write(kept)
         told_of = kept[case.name]
         mark = "exact" if told_of.exact else "NOT exact"
         found = ", ".join([*told_of.found, *(f"unexplained {one}" for one in told_of.unexplained)])
         said = f"{number}/{len(wanted)} {case.name}: {mark}: {found or told_of.told or 'nothing'}"
+        said += f", --fix: {told_of.fixed}" if told_of.fixed else ""
         said += "" if told_of.healed else ", restored"
         sys.stderr.write(f"{said} ({time.monotonic() - started:.0f} s)\n")
 
@@ -57,6 +58,7 @@ def arguments() -> argparse.Namespace:
     asked.add_argument("--pairs", type=int, default=0, metavar="N", help="N random pairs instead of single faults")
     asked.add_argument("--seed", type=int, default=1, metavar="S", help="of the random pairs")
     asked.add_argument("--shard", default="1/1", metavar="I/N", help="only the I-th of N parts")
+    asked.add_argument("--fix", action="store_true", help="let doctor mend what it named, as far as it may")
     asked.add_argument("--fresh", action="store_true", help="also what has a result by this code")
     asked.add_argument("--lab", default="accuracy", metavar="NAME", help="name of the lab; it is made where it is not")
     asked.add_argument("--keep", action="store_true", help="leave the lab up")

@@ -15,11 +15,15 @@ ROOT = Path(__file__).parents[2]
 # What a verdict comes from; a change of anything else repeats nothing.
 ROOMS = ("gpustack/ask", "gpustack/doctor", "gpustack/probes", "gpustack/steps")
 
+# Of `fixed`: no machine may mend it.
+PERSON = "for a person"
+
 
 @dataclass(frozen=True)
 class Result:
     """`faults` were made, `found` are the ids of all roots; `seconds` to ask and judge; `told` what the first root
-    rests on; `folded` how much it explains; `unexplained` ids; `healed`: whether undoing it left a healthy cluster."""
+    rests on; `folded` how much it explains; `unexplained` ids; `healed`: whether undoing it left a healthy cluster;
+    `fixed`: how `doctor --fix` ended, where it was asked."""
 
     name: str
     faults: list[str]
@@ -30,6 +34,7 @@ class Result:
     unexplained: list[str]
     healed: bool
     code: str
+    fixed: str = ""
 
     @property
     def exact(self) -> bool:
@@ -68,6 +73,7 @@ def rooms() -> str:
     return found.hexdigest()
 
 
-def kept_as(kept: dict[str, Result], case: Case) -> bool:
+def kept_as(kept: dict[str, Result], case: Case, *, fix: bool) -> bool:
     """Whether there is a result of it by this code."""
-    return case.name in kept and kept[case.name].code == code(case)
+    there = kept.get(case.name)
+    return there is not None and there.code == code(case) and bool(there.fixed or not fix)

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from gpustack import lab
+from gpustack.doctor.graph import graph
 from gpustack.errors import LabError
 from gpustack.lab.faults import broken, inject
 from scripts.accuracy import snapshots
 from scripts.accuracy.cases import Case
-from scripts.accuracy.results import Result
+from scripts.accuracy.results import PERSON, Result
 from scripts.accuracy.shapes import Shape, prepare
 
 GPUSTACK = [sys.executable, "-m", "gpustack.cli.app"]
@@ -105,7 +106,23 @@ def forget(made: lab.Lab) -> None:
         sys.stderr.write(f"events of earlier cases are left: {done.stderr.strip()}\n")
 
 
-def play(made: lab.Lab, case: Case, code: str) -> Result:
+def mended(made: lab.Lab, fault: str) -> str:
+    """How `doctor --fix` ended with the fault, and whether doctor calls the lab healthy after it."""
+    known = graph().faults[fault]
+    if known.auto == "no" or known.remedy is None:
+        return PERSON
+    words = ("--fix", fault, "--yes", "--yes-to", fault)
+    said = typed("doctor", *words, "-i", made.inventory, "-q", "-o", "json", codes=tuple(range(10)))
+    if not said:
+        return "not begun"
+    (tried,) = json.loads(said)["attempts"] or [{"ending": "no root", "why": ""}]
+    if tried["ending"] != "fixed":
+        return f"{tried['ending']}: {tried['why']}"
+    return "fixed" if calm(made) else "fixed, and not healthy"
+
+
+def play(made: lab.Lab, case: Case, code: str, *, fix: bool = False) -> Result:
+    """`fix`: where doctor named exactly the one fault, it is asked to mend it too."""
     forget(made)
     try:
         for one in case.injectors:
@@ -122,6 +139,7 @@ def play(made: lab.Lab, case: Case, code: str) -> Result:
         snapshots.keep(made, case, recording)
     first = roots[0]["judged"][0] if roots and roots[0]["judged"] else {}
     told = f"{first['what']}: {first['found']}" if first else ""
+    fixed = mended(made, found[0]) if fix and len(found) == 1 and found == list(case.faults) else ""
     return Result(
         case.name,
         list(case.faults),
@@ -132,4 +150,5 @@ def play(made: lab.Lab, case: Case, code: str) -> Result:
         [one["id"] for one in said["unexplained"]],
         healed(made),
         code,
+        fixed,
     )

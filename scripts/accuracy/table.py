@@ -5,7 +5,7 @@ from statistics import median
 
 from gpustack.lab.faults.entries import injectors, uncarried
 from scripts.accuracy.cases import PAIR
-from scripts.accuracy.results import ROOT, Result
+from scripts.accuracy.results import PERSON, ROOT, Result
 
 HEAD = """# Accuracy
 
@@ -28,10 +28,13 @@ def write(found: Sequence[Result]) -> None:
         for what, some in (("Single faults", singles), ("Pairs", pairs), ("Healthy variants", healthy))
         if some
     )
+    asked = [one for one in played if one.fixed not in ("", PERSON)]
+    mended = sum(one.fixed == "fixed" for one in asked)
+    text += f"- `doctor --fix`: {mended} of {len(asked)} mended, and doctor healthy after it.\n" if asked else ""
     left = [name for name in injectors() if name not in {one.name for one in singles}]
     text += f"- Not played yet: {', '.join(f'`{name}`' for name in left)}.\n" if left else ""
-    text += "\n| fault | exact | roots found | unexplained | seconds | folded | what the first rests on |\n"
-    text += "|---|---|---|---|---|---|---|\n" + "".join(row(one) for one in played)
+    text += "\n| fault | exact | roots found | unexplained | seconds | folded | `--fix` | what the first rests on |\n"
+    text += "|---|---|---|---|---|---|---|---|\n" + "".join(row(one) for one in played)
     text += "\n## What the lab cannot make\n\n| fault | why |\n|---|---|\n"
     text += "".join(f"| `{fault}` | {why} |\n" for layer in uncarried().values() for fault, why in layer.items())
     (ROOT / "docs" / "accuracy.md").write_text(text)
@@ -48,5 +51,5 @@ def score(what: str, found: Sequence[Result]) -> str:
 def row(one: Result) -> str:
     found, bare = (", ".join(f"`{id}`" for id in ids) or "none" for ids in (one.found, one.unexplained))
     told = one.told.replace("|", "\\|").replace("\n", " ")[:120]
-    cells = (f"`{one.name}`", "yes" if one.exact else "no", found, bare, one.seconds, one.folded, told)
+    cells = (f"`{one.name}`", "yes" if one.exact else "no", found, bare, one.seconds, one.folded, one.fixed, told)
     return f"| {' | '.join(map(str, cells))} |\n"
