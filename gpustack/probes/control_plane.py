@@ -11,7 +11,11 @@ from gpustack.probes.kubeadm import COMPONENTS
 from gpustack.probes.read import ipv4, number
 
 FLAG = re.compile(r"--(advertise-address|listen-(?:peer|client)-urls)=(\S+)")
+WORDS = re.compile(rf"({'|'.join(COMPONENTS)}) (?:(runs)|(silent)|said (\S.*))")
 SUM = re.compile(r"[0-9a-f]{64}")
+# How Kubernetes' components and etcd name a flag or a file of theirs that they cannot use. Others of their last words
+# speak of what they depend on.
+REFUSALS = "unknown (shorthand )?flag|flag provided but not defined|invalid argument|no such file or directory"
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,16 @@ def newest(now: int, found: list[tuple[int, int, bool]]) -> Started:
     return Started(attempt, runs, now - at, at - found[-2][0] if len(found) > 1 else None)
 
 
+def last_words(answer: Answer) -> Mapping[str, str]:
+    """Of components that have to run and do not, what they said of their settings before they ended, or the kubelet of
+    their manifest; empty where that was nothing. Raises ValueError for another shape."""
+    *lines, end = answer.out.splitlines() or [""]
+    found = [WORDS.fullmatch(line) for line in lines]
+    if end != "end" or None in found:
+        raise ValueError(answer.out)
+    return {one[1]: one[4] or "" for one in found if one and not one[2]}
+
+
 def authorities(answer: Answer) -> Authorities:
     """Lines `own SUM`, `root SUM` (`root -` without a file), `join SUM`."""
     own, join = "", ""
@@ -140,6 +154,29 @@ STARTED = Probe(
     Lines(rf"""date +%s
 crictl --runtime-endpoint {SOCKET} ps -a -o json --name '^({"|".join(COMPONENTS)})$' && echo"""),
     started,
+)
+# In a log of the CRI the words come after time, stream and tag. The kubelet looks at its manifests every 20 seconds.
+LAST_WORDS = Probe(
+    "kubeadm.last-words",
+    Lines(rf"""cd /etc/kubernetes/manifests 2>/dev/null || {{ echo end; exit 0; }}
+for name in {" ".join(COMPONENTS)}; do
+  [ -e "$name.yaml" ] || continue
+  pgrep -f "^$name " >/dev/null
+  case $? in
+  0) echo "$name runs"; continue ;;
+  1) ;;
+  *) exit 1 ;;
+  esac
+  said=$(journalctl -u kubelet --since=-2min -o cat --no-pager |
+    grep -F 'Could not process manifest file' | grep -F "/$name.yaml" | tail -n 1)
+  log=$(find /var/log/pods -path "*/kube-system_$name-*/$name/*.log" -printf '%T@ %p\n' 2>/dev/null |
+    sort -n | tail -n 1 | cut -d ' ' -f 2-)
+  [ -n "$said" ] || [ -z "$log" ] || said=$(tail -n 200 "$log" | cut -d ' ' -f 4- |
+    grep -E '{REFUSALS}' | tail -n 1)
+  if [ -n "$said" ]; then echo "$name said $said" | cut -c 1-400; else echo "$name silent"; fi
+done
+echo end"""),
+    last_words,
 )
 # As kubeadm computes caCertHashes: SHA-256 of the public key in DER.
 AUTHORITIES = Probe(

@@ -1,6 +1,8 @@
 """Control plane: what kubeadm made on the host, and the kubelet that runs it."""
 
+from collections.abc import Collection
 from datetime import timedelta
+from pathlib import Path
 
 from gpustack.ask.judge import Check, Cure, Mismatch, expect
 from gpustack.ask.view import View
@@ -11,11 +13,14 @@ from gpustack.probes.kubeadm import (
     CONTROL_PLANE,
     FILES,
     KUBELET_CONF,
+    MANIFESTS,
     ROOTS,
     UNFINISHED,
 )
 from gpustack.probes.units import UNITS
 from gpustack.steps.other_cluster import reset_of
+
+SETTINGS = "/etc/kubernetes/gpustack-kubeadm.yaml"
 
 
 def cure(here: View) -> Cure:
@@ -37,9 +42,26 @@ def initialised(here: View) -> Mismatch | None:
         return None
     if len(lacking) == len(CONTROL_PLANE) + 1 and files.lacks(BOOTSTRAP):
         return Mismatch("control plane", "initialised", "nothing")
+    if set(lacking) <= set(MANIFESTS):
+        return stopped(lacking)
     found = f"parts of another cluster or of a broken one, without {', '.join(lacking)}"
     hint = f"{reset_of(here)}    # removes what is left of the cluster that was on it"
     return Mismatch("control plane", "initialised", found, cure="operator", hint=hint)
+
+
+def stopped(lacking: Collection[str]) -> Mismatch:
+    """All that makes it this cluster's control plane is there: never one to reset."""
+    phases = " && ".join(f"kubeadm init phase {phase(path)} --config {SETTINGS}" for path in lacking)
+    hint = f"{phases}    # writes it anew; if it was moved away, move it back instead"
+    found = f"no {', '.join(lacking)}"
+    return Mismatch(
+        "control plane", "initialised", found, "operator", fault="control-plane-manifest-missing", hint=hint
+    )
+
+
+def phase(manifest: str) -> str:
+    name = Path(manifest).stem
+    return "etcd local" if name == "etcd" else f"control-plane {name.removeprefix('kube-')}"
 
 
 def kubelet(here: View) -> Mismatch | None:
@@ -52,7 +74,7 @@ def certificates(here: View) -> Mismatch | None:
     """No certificate of the control plane ends within 30 days."""
     soon, known = here.taken + timedelta(days=30), here[CERTIFICATES]
     if not known and not here[FILES].lacks(ADMIN):
-        hint = "kubeadm init phase certs apiserver --config /etc/kubernetes/gpustack-kubeadm.yaml"
+        hint = f"kubeadm init phase certs apiserver --config {SETTINGS}"
         return Mismatch("certificates", "those of a control plane", "none", cure="operator", hint=hint)
     ending = {found.subject: found.expires for found in known if found.expires < soon}
     if not ending:

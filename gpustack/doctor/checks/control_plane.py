@@ -3,9 +3,10 @@
 from ipaddress import IPv4Network, ip_network
 
 from gpustack.ask.judge import said
+from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
-from gpustack.probes.control_plane import API_PROXY, MADE_FOR, STARTED
+from gpustack.probes.control_plane import API_PROXY, LAST_WORDS, MADE_FOR, STARTED
 from gpustack.probes.kubeadm import CERTIFICATES
 from gpustack.probes.network import ADDRESSES
 
@@ -25,6 +26,17 @@ def certificates(here: View) -> Told:
     ended = [f"{one.subject} on {one.expires:%Y-%m-%d}" for one in known if one.expires < here.taken]
     now = f"until {min(one.expires for one in known):%Y-%m-%d}" if known else "none here"
     return Told(bool(ended), "certificates", "valid", f"ended: {said(ended)}" if ended else now)
+
+
+@tells("control-plane-settings-refused", LAST_WORDS)
+def settings_refused(here: View) -> Told:
+    """One that does not run and says nothing of its settings may have been stopped by anything."""
+    found, what = here[LAST_WORDS], "settings of the control plane"
+    if refused := [f"{name}: {words}" for name, words in found.items() if words]:
+        return confirmed(what, "accepted", said(refused))
+    if found:
+        raise FactUnavailable(f"{said(found)} does not run, and does not say why")
+    return refuted(what, "accepted")
 
 
 @tells("node-ip-changed", MADE_FOR, ADDRESSES)

@@ -46,6 +46,16 @@ def test_half_a_control_plane_is_never_reset(lost: str) -> None:
     assert lost.split()[1] in found
 
 
+@pytest.mark.parametrize(("name", "phase"), [("etcd", "etcd local"), ("kube-apiserver", "control-plane apiserver")])
+def test_a_component_that_was_stopped_is_no_cluster_to_reset(name: str, phase: str) -> None:
+    gone = files((f"600 /etc/kubernetes/manifests/{name}.yaml\n", ""))
+    one = judged(STEP, gone)["initialised"].mismatch
+    assert one
+    assert one.fault == "control-plane-manifest-missing"
+    assert f"kubeadm init phase {phase} " in one.hint
+    assert "reset" not in one.hint
+
+
 def test_a_worker_of_another_cluster_is_not_made_a_control_plane() -> None:
     assert broken(STEP, {(FILES, "k1"): recorded(FILES, "worker")})["initialised"][1] == "operator"
 

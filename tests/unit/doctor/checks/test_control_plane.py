@@ -59,6 +59,29 @@ def test_what_goes_past_the_proxy(out: str, outcome: str) -> None:
     assert here("no-proxy-missing-cluster-cidrs", answers)[0] == outcome
 
 
+RUN = "etcd runs\nkube-controller-manager runs\nkube-scheduler runs\n"
+
+
+@pytest.mark.parametrize(
+    ("out", "outcome"),
+    [
+        ("end\n", "refuted"),
+        (f"{RUN}kube-apiserver runs\nend\n", "refuted"),
+        (f"{RUN}kube-apiserver silent\nend\n", "unknown"),
+        (f"{RUN}kube-apiserver said Error: unknown flag: --no-such-flag\nend\n", "confirmed"),
+        (f"{RUN}kube-apiserver runs\n", "unknown"),
+        (f"{RUN}kube-apiserver said \nend\n", "unknown"),
+        ("kubelet runs\nend\n", "unknown"),
+        ("", "unknown"),
+    ],
+)
+def test_settings_that_are_refused(out: str, outcome: str) -> None:
+    assert (
+        here("control-plane-settings-refused", {("kubeadm.last-words", "k1"): said("kubeadm.last-words", out)})[0]
+        == outcome
+    )
+
+
 def pods(*times: tuple[int, int]) -> dict[tuple[str, str], Answer]:
     now = 1795237200
     found = [
