@@ -1,5 +1,6 @@
 """gpustack, installed on a host from our wheel, makes that host a verified one-node cluster without an inventory."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from testinfra.host import Host
 
 from gpustack import lab
 from tests.lab import witness
@@ -15,6 +17,8 @@ pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
 VENV = "/opt/gpustack"
+METRICS = "/var/lib/node_exporter/gpustack.prom"
+WATCHING = (ROOT / "docs" / "watching.md").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +74,26 @@ def test_the_host_itself_becomes_a_cluster(
         "kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes -o jsonpath='{.items[*].spec.taints}'"
     )
     assert not taints.strip()
+    a_timer_asks_the_doctor(host)
+
+
+def a_timer_asks_the_doctor(host: Host) -> None:
+    """The units of docs/watching.md, for a host without an inventory."""
+    for name, text in re.findall(r"# (/etc/systemd/system/\S+)\n(.*?)(?=\n# /etc|\n```)", WATCHING, re.DOTALL):
+        unit = text.replace("User=operator\n", "").replace(
+            "/usr/local/bin/gpustack doctor -q -i /home/operator/mycluster", f"{VENV}/bin/gpustack doctor -q"
+        )
+        host.check_output(f"cat >{name} <<'EOF'\n{unit}\nEOF")
+    host.check_output("mkdir -p /var/lib/node_exporter && systemctl daemon-reload")
+    host.check_output("systemctl enable -q --now gpustack-doctor.timer && systemctl start gpustack-doctor.service")
+    assert host.check_output("systemctl show -P Result gpustack-doctor.service") == "success"
+    assert host.check_output("systemctl is-active gpustack-doctor.timer") == "active"
+    told = host.check_output(f"cat {METRICS}").splitlines()
+    assert "gpustack_doctor_findings 0" in told
+    host.check_output("sysctl -qw net.ipv4.ip_forward=0 && systemctl start gpustack-doctor.service")
+    assert host.check_output("systemctl show -P Result gpustack-doctor.service") == "success"
+    assert 'gpustack_finding{fault="host-ip-forward-off",' in host.check_output(f"cat {METRICS}")
+    host.check_output("sysctl -qw net.ipv4.ip_forward=1")
 
 
 def carry(made: lab.Lab, source: Path, target: str) -> None:

@@ -77,7 +77,9 @@ def changes(told: Any) -> list[tuple[str, str, str]]:
 def test_exactly_the_tasks_that_own_a_value_change_it(world: World, values: list[Owned]) -> None:
     world.everywhere([(value.host, value.flip) for value in values])
     inventory = world.other_inventory({}, {}, values[0].hosts) if values[0].hosts else world.inventory
-    done = world.gpustack("install", "-i", inventory, "--force", "--yes", "-o", "json", limit=900)
+    # In an inventory of one host the other node is a stranger to the firewall: there only the step itself is played.
+    words = ("--only", values[0].role) if values[0].hosts else ()
+    done = world.gpustack("install", "-i", inventory, "--force", *words, "--yes", "-o", "json", limit=900)
     told = json.loads(done.stdout)
     assert sorted(changes(told)) == sorted(one for value in values for one in value.changed)
     assert told["converged"]
