@@ -45,31 +45,42 @@ def ways(answer: Answer) -> Mapping[str, Tried]:
     return found
 
 
+# Prints `status seconds words`. That nobody listens is told by the verbose lines alone.
+TRY = r"""try() {
+  said=$(curl -skv -o /dev/null -m 4 -w '%{stderr}@ %{time_connect} %{errormsg}\n' "$@" 2>&1)
+  ended=$?
+  words=$(printf '%s\n' "$said" | sed -n 's/^@ //p')
+  case $said in *'Connection refused'*) words="$words: Connection refused" ;; esac
+  echo "$ended $words"
+}
+"""
 # Any HTTP status will do. Through the proxy of the spec, as our own downloads go.
 SOURCE = Probe(
     "reach.source",
-    Lines(r"""url=${MIRROR:-https://pkgs.k8s.io/}
+    Lines(
+        TRY
+        + r"""url=${MIRROR:-https://pkgs.k8s.io/}
 file=/etc/gpustack/proxy.env
 if [ -r "$file" ]; then
   said() { sed -n "s/^$1=//p" "$file" | tr -d '"'; }
   http_proxy=$(said HTTP_PROXY) https_proxy=$(said HTTPS_PROXY) no_proxy=$(said NO_PROXY)
   export http_proxy https_proxy no_proxy
 fi
-said=$(curl -sk -o /dev/null -m 4 -w '%{time_connect} %{errormsg}' "$url")
-echo "$url $? $said" """),
+echo "$url $(try "$url")" """
+    ),
     source,
 )
 # The first address of the service network is the API's own service (kubernetes.default).
 WAYS = Probe(
     "reach.api",
-    Lines(r"""ask() {
-  said=$(curl -sk -o /dev/null --noproxy '*' -m 4 -w '%{time_connect} %{errormsg}' "https://$2/livez")
-  echo "$1 $2 $? $said"
-}
+    Lines(
+        TRY
+        + r"""ask() { echo "$1 $2 $(try --noproxy '*' "https://$2/livez")"; }
 net=${SERVICE_CIDR%/*}
 ask api "$API" &
 ask service "${net%.*}.$((${net##*.} + 1)):443" &
-wait"""),
+wait"""
+    ),
     ways,
     limit=6,
 )

@@ -89,11 +89,13 @@ def covered(net: IPv4Network, past: tuple[str, ...]) -> bool:
 
 @tells("st-controlplane-flapping", STARTED)
 def flapping(here: View) -> Told:
-    """Started twice again at least, a short while ago, and what was before did not last either."""
+    """Started twice again at least, a short while ago, and what was before did not last either. One that runs twice as
+    long as that has settled: the controller-manager and the scheduler end themselves while the API is away."""
     found = {
         name: f"start {one.attempt + 1} {one.age} s ago, the one before lasted {one.lived} s"
         for name, one in here[STARTED].items()
-        if one.attempt > 1 and one.age < LATELY and one.lived is not None and one.lived < LATELY
+        if one.attempt > 1 and one.lived is not None and max(one.age, one.lived) < LATELY
+        if not (one.running and one.age > 2 * one.lived)
     }
     now = said([f"{name}: {words}" for name, words in found.items()])
     return Told(bool(found), "static pods", "stay", now if found else "stay")

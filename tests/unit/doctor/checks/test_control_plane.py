@@ -82,13 +82,13 @@ def test_settings_that_are_refused(out: str, outcome: str) -> None:
     )
 
 
-def pods(*times: tuple[int, int]) -> dict[tuple[str, str], Answer]:
+def pods(*times: tuple[int, int], running: bool = False) -> dict[tuple[str, str], Answer]:
     now = 1795237200
     found = [
         {
             "metadata": {"name": "kube-apiserver", "attempt": attempt},
             "createdAt": f"{now - age}000000000",
-            "state": "CONTAINER_EXITED",
+            "state": "CONTAINER_RUNNING" if running and (attempt, age) == times[-1] else "CONTAINER_EXITED",
         }
         for attempt, age in times
     ]
@@ -108,6 +108,11 @@ def pods(*times: tuple[int, int]) -> dict[tuple[str, str], Answer]:
 def test_a_control_plane_that_goes_round(times: tuple[tuple[int, int], ...], outcome: str) -> None:
     """One restart is none of it, nor are those of long ago."""
     assert here("st-controlplane-flapping", pods(*times), CLUSTER)[0] == outcome
+
+
+def test_what_outlived_the_start_before_has_settled() -> None:
+    assert here("st-controlplane-flapping", pods((3, 300), (4, 90), running=True), CLUSTER)[0] == "confirmed"
+    assert here("st-controlplane-flapping", pods((3, 270), (4, 181), running=True), CLUSTER)[0] == "refuted"
 
 
 def test_etcd() -> None:
