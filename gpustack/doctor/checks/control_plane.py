@@ -6,13 +6,15 @@ from gpustack.ask.judge import said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
-from gpustack.probes.control_plane import API_PROXY, LAST_WORDS, MADE_FOR, STARTED
+from gpustack.probes.control_plane import API_PROXY, LAST_WORDS, MADE_FOR, STARTED, Started
 from gpustack.probes.kubeadm import CERTIFICATES
 from gpustack.probes.network import ADDRESSES
 
 ANY = "0.0.0.0"  # noqa: S104 - what a program listens on that listens everywhere
 # Seconds. What lasted shorter and started twice already is going round.
 LATELY = 600
+# Within which those that need the API server are back after it is: the kubelet starts again after 5 minutes at most.
+BACK = 300
 
 
 def local(here: View) -> set[str]:
@@ -89,13 +91,21 @@ def covered(net: IPv4Network, past: tuple[str, ...]) -> bool:
 
 @tells("st-controlplane-flapping", STARTED)
 def flapping(here: View) -> Told:
-    """Started twice again at least, a short while ago, and what was before did not last either. One that runs twice as
-    long as that has settled: the controller-manager and the scheduler end themselves while the API is away."""
+    """Started twice again at least, a short while ago, and what was before did not last either."""
     found = {
         name: f"start {one.attempt + 1} {one.age} s ago, the one before lasted {one.lived} s"
         for name, one in here[STARTED].items()
         if one.attempt > 1 and one.lived is not None and max(one.age, one.lived) < LATELY
-        if not (one.running and one.age > 2 * one.lived)
+        if not settled(name, one, here[STARTED].get("kube-apiserver"))
     }
     now = said([f"{name}: {words}" for name, words in found.items()])
     return Told(bool(found), "static pods", "stay", now if found else "stay")
+
+
+def settled(name: str, one: Started, api: Started | None) -> bool:
+    """It runs for twice as long as the start before did; or it ends itself while there is no API, and came back with
+    the API server."""
+    if not one.running:
+        return False
+    leads = name in ("kube-controller-manager", "kube-scheduler")
+    return one.age > 2 * (one.lived or 0) or bool(leads and api and api.running and one.age > api.age - BACK)

@@ -82,15 +82,20 @@ def test_settings_that_are_refused(out: str, outcome: str) -> None:
     )
 
 
-def pods(*times: tuple[int, int], running: bool = False) -> dict[tuple[str, str], Answer]:
+def pods(
+    *times: tuple[int, int], name: str = "kube-apiserver", running: bool = False, api: int | None = None
+) -> dict[tuple[str, str], Answer]:
     now = 1795237200
     found = [
         {
-            "metadata": {"name": "kube-apiserver", "attempt": attempt},
+            "metadata": {"name": one, "attempt": attempt},
             "createdAt": f"{now - age}000000000",
-            "state": "CONTAINER_RUNNING" if running and (attempt, age) == times[-1] else "CONTAINER_EXITED",
+            "state": "CONTAINER_RUNNING" if runs else "CONTAINER_EXITED",
         }
-        for attempt, age in times
+        for one, attempt, age, runs in [
+            *((name, attempt, age, running and (attempt, age) == times[-1]) for attempt, age in times),
+            *([("kube-apiserver", 0, api, True)] if api is not None else []),
+        ]
     ]
     return {("kubeadm.static-pods", "k1"): said("kubeadm.static-pods", f"{now}\n{json.dumps({'containers': found})}\n")}
 
@@ -113,6 +118,12 @@ def test_a_control_plane_that_goes_round(times: tuple[tuple[int, int], ...], out
 def test_what_outlived_the_start_before_has_settled() -> None:
     assert here("st-controlplane-flapping", pods((3, 300), (4, 90), running=True), CLUSTER)[0] == "confirmed"
     assert here("st-controlplane-flapping", pods((3, 270), (4, 181), running=True), CLUSTER)[0] == "refuted"
+
+
+@pytest.mark.parametrize(("api", "outcome"), [(100, "refuted"), (9000, "confirmed"), (None, "confirmed")])
+def test_what_came_back_with_the_api_server_does_not_go_round(api: int | None, outcome: str) -> None:
+    found = pods((2, 300), (3, 90), name="kube-scheduler", running=True, api=api)
+    assert here("st-controlplane-flapping", found, CLUSTER)[0] == outcome
 
 
 def test_etcd() -> None:
