@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 # What a verdict comes from; a change of anything else repeats nothing.
 ROOMS = ("gpustack/ask", "gpustack/doctor", "gpustack/probes", "gpustack/steps")
 
-# Of `fixed`: no machine may mend it.
-PERSON = "for a person"
+# Of `fixed`: no machine may mend it; none can in a lab.
+PERSON, STAYS = "for a person", "not in a lab"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from gpustack.errors import LabError
 from gpustack.lab.faults import broken, inject
 from scripts.accuracy import snapshots
 from scripts.accuracy.cases import Case
-from scripts.accuracy.results import PERSON, Result
+from scripts.accuracy.results import PERSON, STAYS, Result
 from scripts.accuracy.shapes import Shape, prepare
 
 GPUSTACK = [sys.executable, "-m", "gpustack.cli.app"]
@@ -110,9 +110,12 @@ def forget(made: lab.Lab) -> None:
         sys.stderr.write(f"events of earlier cases are left: {done.stderr.strip()}\n")
 
 
-def mended(made: lab.Lab, fault: str) -> str:
-    """How `doctor --fix` ended with the fault, and whether doctor calls the lab healthy after it."""
+def mended(made: lab.Lab, case: Case) -> str:
+    """How `doctor --fix` ended with the one fault, and whether doctor calls the lab healthy after it."""
+    (fault,) = case.faults
     known = graph().faults[fault]
+    if any(one.stays for one in case.injectors):
+        return STAYS
     if known.auto == "no" or known.remedy is None:
         return PERSON
     words = ("--fix", fault, "--yes", "--yes-to", fault)
@@ -143,7 +146,7 @@ def play(made: lab.Lab, case: Case, code: str, *, fix: bool = False) -> Result:
         snapshots.keep(made, case, recording)
     first = roots[0]["judged"][0] if roots and roots[0]["judged"] else {}
     told = f"{first['what']}: {first['found']}" if first else ""
-    fixed = mended(made, found[0]) if fix and len(found) == 1 and found == list(case.faults) else ""
+    fixed = mended(made, case) if fix and len(found) == 1 and found == list(case.faults) else ""
     return Result(
         case.name,
         list(case.faults),

@@ -5,7 +5,7 @@ from statistics import median
 
 from gpustack.lab.faults.entries import injectors, uncarried
 from scripts.accuracy.cases import PAIR
-from scripts.accuracy.results import PERSON, ROOT, Result
+from scripts.accuracy.results import PERSON, ROOT, STAYS, Result
 
 HEAD = """# Accuracy
 
@@ -28,7 +28,7 @@ def write(found: Sequence[Result]) -> None:
         for what, some in (("Single faults", singles), ("Pairs", pairs), ("Healthy variants", healthy))
         if some
     )
-    asked = [one for one in played if one.fixed not in ("", PERSON)]
+    asked = [one for one in played if one.fixed not in ("", PERSON, STAYS)]
     mended = sum(one.fixed == "fixed" for one in asked)
     text += f"- `doctor --fix`: {mended} of {len(asked)} mended, and doctor healthy after it.\n" if asked else ""
     left = [name for name in injectors() if name not in {one.name for one in singles}]

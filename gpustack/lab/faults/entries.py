@@ -21,14 +21,14 @@ PARTS = ("break", "heal", "shows")
 # Beside the injectors' files: what is not broken, and why; and what looks like a fault and is none.
 OTHERS = ("uncarried", "decoys", "healthy")
 DECOY = "decoy"
-KEYS = {"fault", DECOY, "way", "where", "does", "gpu", "plane", "alone", "one_host", *PARTS}
+KEYS = {"fault", DECOY, "way", "where", "does", "gpu", "plane", "alone", "one_host", "stays", *PARTS}
 
 
 @dataclass(frozen=True)
 class Injector:
     """`host`, `plane`: scripts by part (break, heal, shows). `gpu`: words by part. `alone`: not to be made beside
     another fault, as it takes the whole cluster with it, or hides what else is wrong with its host. `one_host`: it is
-    a fault only where there is but one. A decoy is a way of the fault `decoy`."""
+    a fault only where there is but one. `stays`: no remedy turns it in a lab, only `heal`. A decoy is a way of the fault `decoy`."""
 
     fault: str
     way: str
@@ -39,6 +39,7 @@ class Injector:
     gpu: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     alone: bool = False
     one_host: bool = False
+    stays: bool = False
 
     @property
     def name(self) -> str:
@@ -68,6 +69,7 @@ def injector(entry: Mapping[str, Any]) -> Injector:
         {part: tuple(words) for part, words in entry.get("gpu", {}).items()},
         entry.get("alone", False),
         entry.get("one_host", False),
+        entry.get("stays", False),
     )
 
 

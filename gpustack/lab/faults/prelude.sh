@@ -22,6 +22,18 @@ sys.exit(runc["options"].get("SystemdCgroup") is not True)'
 }
 own_cgroups() { cri version && ! systemd_cgroups; }
 
+# NVIDIA's toolkit repeats the settings of runc in its drop-in, as the last of its tables; those would win.
+TOOLKIT=/etc/containerd/conf.d/99-nvidia.toml
+take_runc_from_toolkit() {
+    [ -e "$TOOLKIT" ] || return 0
+    cp -p "$TOOLKIT" /run/99-nvidia.toml
+    sed -i '/^ *\[plugins.*runtimes\.runc\]/,$d' "$TOOLKIT"
+}
+give_runc_to_toolkit() {
+    [ ! -e /run/99-nvidia.toml ] || cp -p /run/99-nvidia.toml "$TOOLKIT"
+    rm -f /run/99-nvidia.toml
+}
+
 # On the control plane: the API answers, and the node of the fault is Ready.
 ready() {
     kubectl --request-timeout=5s get --raw /readyz &&
