@@ -28,7 +28,8 @@ KEYS = {"fault", DECOY, "way", "where", "does", "gpu", "plane", "alone", "one_ho
 class Injector:
     """`host`, `plane`: scripts by part (break, heal, shows). `gpu`: words by part. `alone`: not to be made beside
     another fault, as it takes the whole cluster with it, or hides what else is wrong with its host. `one_host`: it is
-    a fault only where there is but one. `stays`: no remedy turns it in a lab, only `heal`. A decoy is a way of the fault `decoy`."""
+    a fault only where there is but one. `stays`: no remedy turns it in a lab, only `heal`. A decoy is a way of the
+    fault `decoy`."""
 
     fault: str
     way: str
