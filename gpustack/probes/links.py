@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.sections import exactly
 
+# What a manager says of a link that it leaves alone: networkctl(1), nmcli(1).
+ALONE = ("unmanaged", "connected (externally)", "linger")
+
 
 def managed(answer: Answer) -> Mapping[str, Mapping[str, str]]:
     """By manager that runs here, what it says of cni0 and flannel.*: `unmanaged`, `configured`, … (networkctl(1)), or
@@ -14,6 +17,11 @@ def managed(answer: Answer) -> Mapping[str, Mapping[str, str]]:
         "systemd-networkd": dict(line.split(" ") for line in networkd),
         "NetworkManager": dict(line.split(":", 1) for line in manager),
     }
+
+
+def taken(found: Mapping[str, Mapping[str, str]]) -> list[tuple[str, str, str]]:
+    """(manager, link, state) of those that a manager does not leave alone."""
+    return [(one, link, state) for one, links in found.items() for link, state in links.items() if state not in ALONE]
 
 
 MANAGED = Probe(

@@ -3,16 +3,17 @@
 A step is played as `install` plays it; every other remedy is one of playbooks/remedy/ with the catalogue's parameters.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from gpustack.ask.probe import CLUSTER
+from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.doctor.entry import Fault, Remedy
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import graph
+from gpustack.probes.links import MANAGED, taken
 from gpustack.remedy.words import STEPS_STOP, by_hand, interrupts
 from gpustack.rollout.overlay import host_facts
 from gpustack.rollout.plan import plan
@@ -118,5 +119,19 @@ def of_playbook(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Remedy)
         tuple(by_hand(remedy, variables)),
         interrupts(remedy),
         cluster=remedy.rollout is not None,
-        why_not="" if hosts else "it says nothing of which host",
+        why_not=unread(snapshot, hosts, remedy) if hosts else "it says nothing of which host",
     )
+
+
+def unread(snapshot: Snapshot, hosts: Sequence[str], remedy: Remedy) -> str:
+    """Of a file for a daemon that manages links: why it would change nothing."""
+    reader = remedy.drop_in.reload if remedy.drop_in else ""
+    try:
+        others = [name for name in hosts if reader and reader not in managers(snapshot, name)]
+    except FactUnavailable as error:
+        return str(error)
+    return f"the file is for {reader}, which took no link of {', '.join(others)}" if others else ""
+
+
+def managers(snapshot: Snapshot, host: str) -> set[str]:
+    return {manager for manager, _, _ in taken(View(snapshot, host)[MANAGED])}

@@ -13,7 +13,7 @@ from gpustack.probes.leftovers import LEFTOVERS
 from gpustack.probes.packages import PACKAGES
 from gpustack.probes.units import UNITS
 
-HELD = ("containerd.io", "kubelet")
+PACKAGE = "containerd.io"
 
 
 def major(here: View) -> int:
@@ -97,8 +97,10 @@ def other_runtimes(here: View) -> Told:
 @tells("containerd-needrestart-or-upgrade-restart", PACKAGES, UPGRADES)
 def upgraded_below_pods(here: View) -> Told:
     """Not held, and apt did upgrade it. Without an upgrade it is drift, and without either all is well."""
-    loose = [name for name in HELD if (found := here[PACKAGES][name]) and not found.held]
-    done = [one for one in here[UPGRADES] if set(one.packages) & set(loose)]
+    what, found = "upgrades by apt", here[PACKAGES][PACKAGE]
+    if found is None or found.held:
+        return refuted(what, f"{PACKAGE} is {'held' if found else 'not installed'}")
+    done = [one for one in here[UPGRADES] if PACKAGE in one.packages]
     if not done:
-        return refuted("upgrades by apt", f"none of what is not held ({said(loose)})" if loose else "held")
-    return confirmed("upgrades by apt", "held back", f"{said(done[-1].packages)} on {done[-1].when}, not held")
+        return refuted(what, f"none of {PACKAGE}, which is not held")
+    return confirmed(what, f"{PACKAGE} held back", f"upgraded on {done[-1].when}, and not held")

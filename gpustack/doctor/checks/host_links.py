@@ -5,13 +5,10 @@ from ipaddress import ip_address
 from gpustack.ask.judge import said
 from gpustack.ask.view import View
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
-from gpustack.probes.links import MANAGED
+from gpustack.probes.links import MANAGED, taken
 from gpustack.probes.reach import SOURCE
 from gpustack.probes.resolver import FORWARDS, RESOLVER
 from gpustack.probes.service_rules import PROXY
-
-# What a manager says of a link that it leaves alone: networkctl(1), nmcli(1).
-ALONE = ("unmanaged", "connected (externally)", "linger")
 
 
 @tells("host-no-egress", SOURCE)
@@ -26,13 +23,8 @@ def no_egress(here: View) -> Told:
 
 @tells("host-networkmanager-owns-cni", MANAGED)
 def manager_owns_links(here: View) -> Told:
-    taken = [
-        f"{link} by {manager} ({state})"
-        for manager, links in here[MANAGED].items()
-        for link, state in links.items()
-        if state not in ALONE
-    ]
-    return Told(bool(taken), "links of pods", "managed by nobody", said(taken) if taken else "managed by nobody")
+    found = [f"{link} by {manager} ({state})" for manager, link, state in taken(here[MANAGED])]
+    return Told(bool(found), "links of pods", "managed by nobody", said(found) if found else "managed by nobody")
 
 
 @tells("host-iptables-legacy-nft-mix", PROXY)

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from gpustack.ask.snapshot import Reach
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis
@@ -9,6 +11,7 @@ from gpustack.doctor.graph import graph
 from gpustack.remedy.offer import Offer, offers
 from tests.unit.remedy.mended import FORWARD, SWAP
 from tests.unit.report.diagnosed import INVENTORY, diagnosed
+from tests.unit.steps import recorded_cluster as cluster
 from tests.unit.steps import recorded_hosts as hosts
 from tests.unit.steps.recorded_cluster import recorded
 
@@ -23,6 +26,19 @@ def test_a_playbook_gets_the_parameters_of_the_catalogue() -> None:
     assert (found.play, found.hosts, found.why_not) == ("remedy/sysctl", ("h1",), "")
     assert found.more == {"h1": {"gpustack_remedy": {"net.ipv4.ip_forward": "1"}}}
     assert found.commands == ("sysctl -w net.ipv4.ip_forward=1",)
+
+
+@pytest.mark.parametrize(
+    ("out", "why"),
+    [
+        ("== systemd-networkd\ncni0 configuring\n== NetworkManager\n", "NetworkManager, which took no link of k1"),
+        ("== systemd-networkd\n== NetworkManager\ncni0:disconnected\n", ""),
+    ],
+)
+def test_a_file_is_written_where_somebody_reads_it(out: str, why: str) -> None:
+    links = {("network.managed", "k1"): cluster.said("network.managed", out)}
+    snapshot = cluster.snapshot(links, {}, (cluster.K1, cluster.K2))
+    assert one(diagnose(snapshot), "host-networkmanager-owns-cni").why_not.endswith(why)
 
 
 def test_a_step_is_played_on_the_hosts_concerned() -> None:
