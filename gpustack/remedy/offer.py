@@ -72,6 +72,8 @@ def of_step(snapshot: Snapshot, root: Finding, fault: Fault) -> Offer:
     assert fault.remedy is not None
     (step,) = (one for one in STEPS if one.id == fault.remedy.step)
     states = plan(snapshot, [step]).states
+    if not states:
+        return Offer(root, fault, why_not=f"this cluster has no step {step.id}")
     if step.scope == "cluster":
         hosts: tuple[str, ...] = (View(snapshot, CLUSTER).acting,)
     else:

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Reach
 from gpustack.doctor.diagnose import diagnose
-from gpustack.doctor.finding import Diagnosis
+from gpustack.doctor.finding import Diagnosis, Finding, Judged
 from gpustack.doctor.graph import graph
-from gpustack.remedy.offer import Offer, offers
+from gpustack.remedy.offer import Offer, offer, offers
 from tests.unit.remedy.mended import FORWARD, SWAP
 from tests.unit.report.diagnosed import INVENTORY, diagnosed
 from tests.unit.steps import recorded_cluster as cluster
@@ -39,6 +40,13 @@ def test_a_file_is_written_where_somebody_reads_it(out: str, why: str) -> None:
     links = {("network.managed", "k1"): cluster.said("network.managed", out)}
     snapshot = cluster.snapshot(links, {}, (cluster.K1, cluster.K2))
     assert one(diagnose(snapshot), "host-networkmanager-owns-cni").why_not.endswith(why)
+
+
+def test_a_step_that_a_cluster_does_not_have_mends_nothing() -> None:
+    """Of several hosts none loses the taint of the control plane."""
+    id = "control-plane-taint-single-node"
+    root = Finding(id, (Judged(id, CLUSTER, "confirmed"),), "certain")
+    assert "no step taint" in offer(cluster.snapshot({}, {}, (cluster.K1, cluster.K2)), root).why_not
 
 
 def test_a_step_is_played_on_the_hosts_concerned() -> None:
