@@ -19,7 +19,8 @@ PATTERNS = {
     "engine-version": "API version mismatch|connection to the host engine is not valid",
     "engine-away": "connect to remote hostengine|Error connecting to nv-hostengine",
     "counters": "[Cc]ould not find DCGM field|malformed CSV record",
-    "no-nvml": "ERROR_LIBRARY_NOT_FOUND|No devices found. Waiting indefinitely|Incompatible strategy detected auto",
+    "no-nvml": "ERROR_LIBRARY_NOT_FOUND|No devices found. Waiting indefinitely|Incompatible strategy detected auto|"
+    "only supported on NVML-based systems",
     "no-headers": "Could not resolve Linux kernel version|Unable to locate package linux-headers",
     "no-mirror": "Temporary failure resolving|Could not connect to .*(http|:80|:443)|Failed to fetch http",
     "cuda": "Failed to allocate device vector",
