@@ -91,13 +91,15 @@ def of_step(snapshot: Snapshot, root: Finding, fault: Fault) -> Offer:
         return Offer(root, fault, why_not=f"step {step.id} would be refused: {'; '.join(forbidden)}")
     if not hosts:
         return Offer(root, fault, why_not=f"step {step.id} finds no host that differs")
+    # What no check of the step sees, it brings back all the same.
+    force = "" if any(state.outcome == "broken" for state in states if state.where in wheres) else " --force"
     return Offer(
         root,
         fault,
         step.id,
         hosts,
         {name: {FILES: {"files": disabling(View(snapshot, name))}} for name in hosts if fault.id in AGREED},
-        (f"gpustack install --only {step.id}",),
+        (f"gpustack install --only {step.id}{force}",),
         STEPS_STOP.get(step.id, ""),
         cluster=step.scope == "cluster",
     )
