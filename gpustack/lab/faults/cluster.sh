@@ -137,7 +137,7 @@ relabelled() {
   done
   rm "$(kept node "$NODE")"
 }
-unpulled() { of_node nvidia-driver-daemonset -o yaml | grep -q 'not found'; }
+unpulled() { of_node nvidia-driver-daemonset -o json | grep -q ': not found'; }
 driver_pods() {
   kubectl create -f - >/dev/null <<END
 apiVersion: apps/v1
