@@ -41,7 +41,11 @@ image() { gpus get deployment gpu-operator -o 'jsonpath={.spec.template.spec.con
 policy() { [ "$(kubectl get clusterpolicy cluster-policy -o 'jsonpath={.status.state}')" = "$1" ]; }
 adjust() { kubectl patch clusterpolicy cluster-policy --type=json --patch "$1" >/dev/null; }
 anew() { gpus delete pod -l "app=$1" --field-selector "spec.nodeName=$NODE" >/dev/null; }
-of_node() { gpus get pods -l "app=$1" --field-selector "spec.nodeName=$NODE" "$@"; }
+of_node() {
+  app=$1
+  shift
+  gpus get pods -l "app=$app" --field-selector "spec.nodeName=$NODE" "$@"
+}
 pod_ready() {
   gpus get pods -l "app=$1" --field-selector "spec.nodeName=$NODE" -o \
     'jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}' | grep -qx True
