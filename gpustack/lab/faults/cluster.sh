@@ -199,7 +199,7 @@ second_exporter() {
   kubectl create -f - >/dev/null <<END
 apiVersion: apps/v1
 kind: $1
-metadata: {name: $2, namespace: observability}
+metadata: {name: $2, namespace: $4}
 spec:
   selector: {matchLabels: {app: $2}}
   template:
