@@ -124,6 +124,8 @@ def targets(answer: Answer) -> tuple[Target, ...]:
     )
 
 
+LAST = "timestamp(DCGM_FI_DEV_GPU_TEMP)"
+FIRST = f"min_over_time({LAST}[5m:15s])"
 SOURCE = "UUID, job, instance"
 GONE = 120
 """Seconds without a scrape, after which a job is one of before. Of a job that was taken from its configuration
@@ -135,12 +137,14 @@ DOWN = Probe("scrape.down", instant("up == 0"), down)
 CLOCKS = Probe(
     "scrape.clocks", instant("max by (instance) (abs(timestamp(node_time_seconds) - node_time_seconds)) > 5"), instances
 )
-# Of a GPU in parts (MIG) one source says several. One that is scraped no more can be asked for during five minutes.
+# Of a GPU in parts (MIG) one source says several. An exporter that was made anew is another source after the first:
+# only where their times overlap is their sum longer than the time from the first sample to the last.
 TWICE = Probe(
     "scrape.twice",
     instant(
-        "max by (job, namespace, service) (DCGM_FI_DEV_GPU_TEMP and on (UUID) "
-        f"(count by (UUID) (count by ({SOURCE}) (timestamp(DCGM_FI_DEV_GPU_TEMP) > time() - {GONE})) > 1))"
+        "max by (job, namespace, service) (DCGM_FI_DEV_GPU_TEMP and on (UUID) ("
+        f"sum by (UUID) (max by ({SOURCE}) ({LAST} > time() - {GONE}) - min by ({SOURCE}) ({FIRST})) "
+        f"> max by (UUID) ({LAST}) - min by (UUID) ({FIRST})))"
     ),
     jobs,
 )
