@@ -10,6 +10,7 @@ from gpustack.probes.kubeadm import (
     ADMIN,
     BOOTSTRAP,
     CERTIFICATES,
+    CONFIG,
     CONTROL_PLANE,
     FILES,
     KUBELET_CONF,
@@ -19,8 +20,6 @@ from gpustack.probes.kubeadm import (
 )
 from gpustack.probes.units import UNITS
 from gpustack.steps.other_cluster import reset_of
-
-SETTINGS = "/etc/kubernetes/gpustack-kubeadm.yaml"
 
 
 def cure(here: View) -> Cure:
@@ -51,7 +50,7 @@ def initialised(here: View) -> Mismatch | None:
 
 def stopped(lacking: Collection[str]) -> Mismatch:
     """All that makes it this cluster's control plane is there: never one to reset."""
-    phases = " && ".join(f"kubeadm init phase {phase(path)} --config {SETTINGS}" for path in lacking)
+    phases = " && ".join(f"kubeadm init phase {phase(path)} --config {CONFIG}" for path in lacking)
     hint = f"{phases}    # writes it anew; if it was moved away, move it back instead"
     found = f"no {', '.join(lacking)}"
     return Mismatch(
@@ -74,7 +73,7 @@ def certificates(here: View) -> Mismatch | None:
     """No certificate of the control plane ends within 30 days."""
     soon, known = here.taken + timedelta(days=30), here[CERTIFICATES]
     if not known and not here[FILES].lacks(ADMIN):
-        hint = f"kubeadm init phase certs apiserver --config {SETTINGS}"
+        hint = f"kubeadm init phase certs apiserver --config {CONFIG}"
         return Mismatch("certificates", "those of a control plane", "none", cure="operator", hint=hint)
     ending = {found.subject: found.expires for found in known if found.expires < soon}
     if not ending:
