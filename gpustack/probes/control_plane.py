@@ -1,6 +1,5 @@
 """The static pods of a control plane: the addresses they were made for, their proxy, how often they start, their CA."""
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from gpustack.probes.containerd import SOCKET
 from gpustack.probes.kubeadm import COMPONENTS
 from gpustack.probes.read import ipv4, number
 
+CONTAINER = re.compile(r"name (\S+)\nattempt ([0-9]+)\nstate (CONTAINER_[A-Z]+)\ncreatedAt ([0-9]+)[0-9]{9}\n")
 FLAG = re.compile(r"--(advertise-address|listen-(?:peer|client)-urls)=(\S+)")
 WORDS = re.compile(rf"({'|'.join(COMPONENTS)}) (?:(runs)|(silent)|said (\S.*))")
 SUM = re.compile(r"[0-9a-f]{64}")
@@ -80,13 +80,14 @@ def api_proxy(answer: Answer) -> ApiProxy | None:
 
 
 def started(answer: Answer) -> Mapping[str, Started]:
-    """By component; crictl gives nanoseconds of the epoch. Raises ValueError or KeyError for another shape."""
-    first, rest = answer.out.split("\n", 1)
+    """By component; crictl gives nanoseconds of the epoch. Raises ValueError for another shape."""
+    first, _, rest = answer.out.partition("\n")
     now = number(first)
+    if CONTAINER.sub("", rest):
+        raise ValueError(answer.out)
     by_name: dict[str, list[tuple[int, int, bool]]] = {}
-    for one in json.loads(rest)["containers"]:
-        at, runs = number(one["createdAt"][:-9]), one["state"] == "CONTAINER_RUNNING"
-        by_name.setdefault(one["metadata"]["name"], []).append((at, int(one["metadata"]["attempt"]), runs))
+    for name, attempt, state, at in CONTAINER.findall(rest):
+        by_name.setdefault(name, []).append((int(at), int(attempt), state == "CONTAINER_RUNNING"))
     if not set(by_name) <= set(COMPONENTS):
         raise ValueError(sorted(by_name))
     return {name: newest(now, sorted(found)) for name, found in by_name.items()}
@@ -149,10 +150,13 @@ tr '\0' '\n' <"/proc/$pid/environ" | sed -nE 's/^(NO_PROXY|no_proxy)=(.*)/past \
 exit 0"""),
     api_proxy,
 )
+# crictl has no template for its list, and of its JSON this is all that is read.
 STARTED = Probe(
     "kubeadm.static-pods",
     Lines(rf"""date +%s
-crictl --runtime-endpoint {SOCKET} ps -a -o json --name '^({"|".join(COMPONENTS)})$' && echo"""),
+found=$(crictl --runtime-endpoint {SOCKET} ps -a -o json --name '^({"|".join(COMPONENTS)})$') || exit
+echo "$found" | sed -nE 's/^ {{6}}"(state|createdAt)": "([^"]*)",?$/\1 \2/p
+  s/^ {{8}}"(name|attempt)": "?([^",]*)"?,?$/\1 \2/p'"""),
     started,
 )
 # In a log of the CRI the words come after time, stream and tag. The kubelet looks at its manifests every 20 seconds.

@@ -87,17 +87,14 @@ def pods(
 ) -> dict[tuple[str, str], Answer]:
     now = 1795237200
     found = [
-        {
-            "metadata": {"name": one, "attempt": attempt},
-            "createdAt": f"{now - age}000000000",
-            "state": "CONTAINER_RUNNING" if runs else "CONTAINER_EXITED",
-        }
+        f"name {one}\nattempt {attempt}\nstate CONTAINER_{'RUNNING' if runs else 'EXITED'}\n"
+        f"createdAt {now - age}000000000\n"
         for one, attempt, age, runs in [
             *((name, attempt, age, running and (attempt, age) == times[-1]) for attempt, age in times),
             *([("kube-apiserver", 0, api, True)] if api is not None else []),
         ]
     ]
-    return {("kubeadm.static-pods", "k1"): said("kubeadm.static-pods", f"{now}\n{json.dumps({'containers': found})}\n")}
+    return {("kubeadm.static-pods", "k1"): said("kubeadm.static-pods", f"{now}\n{''.join(found)}")}
 
 
 @pytest.mark.parametrize(
