@@ -22,6 +22,10 @@ sys.exit(runc["options"].get("SystemdCgroup") is not True)'
 }
 own_cgroups() { cri version && ! systemd_cgroups; }
 
+# containerd brings a file of an older version up to date, tables of 1.x too; in one of its own version they count for
+# nothing.
+newest_schema() { containerd config default | sed -n 's/^version = //p'; }
+
 # NVIDIA's toolkit repeats the settings of runc in its drop-in, as the last of its tables; those would win.
 TOOLKIT=/etc/containerd/conf.d/99-nvidia.toml
 take_runc_from_toolkit() {
