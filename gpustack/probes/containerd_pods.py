@@ -91,6 +91,7 @@ echo '== status'
 printf '%s\n' "$info" | sed -n '/^  "status": {{/,$p'"""),
     network,
 )
+# No other image is pulled while a sandbox is made. Older releases say that they failed to get it, 2.3 to pull it.
 SANDBOX = Probe(
     "containerd.sandbox",
     Lines(rf"""[ -S {ADDRESS} ] || exit
@@ -101,7 +102,7 @@ echo '== others'
 crictl --image-endpoint {SOCKET} images | awk 'NR > 1 && $1 !~ /</ {{print $1}}' | sort -u | head -n 100
 echo '== failed'
 journalctl -u containerd --since -15min -o cat --no-pager 2>/dev/null |
-  grep -F 'failed to get sandbox image' | tail -n 1 | cut -c1-500 | sed 's/^/| /'
+  grep -E 'RunPodSandbox.*failed to (get sandbox|pull) image' | tail -n 1 | cut -c1-500 | sed 's/^/| /'
 exit 0"""),
     sandbox,
 )
