@@ -25,7 +25,7 @@ TABLES = {
 @dataclass(frozen=True)
 class Tables:
     """Of one file. `version` is what it says of itself, 1 where it says nothing. The others are the versions whose
-    tables have it: `cri` anything at all, `systemd` a runtime with systemd cgroups (`misspelt`: by another spelling),
+    tables have it: `cri` anything at all, `systemd` runc with systemd cgroups (`misspelt`: by another spelling),
     `nvidia` a runtime of that name. `paths` and `mirrors`: a config_path, the older table of mirrors."""
 
     version: int
@@ -54,7 +54,8 @@ def of_file(said: Mapping[str, Any]) -> Tables:
     plugins = {TABLES[name]: table for name, table in said.get("plugins", {}).items() if name in TABLES}
     parts = [(TABLES[name], table) for name, table in said.get("plugins", {}).items() if name in TABLES and table]
     runtimes = [(version, name, body) for version, table in parts for name, body in runtimes_of(table)]
-    options = [(version, key, value) for version, _, body in runtimes for key, value in body.get("options", {}).items()]
+    runc = [(version, body.get("options", {})) for version, name, body in runtimes if name == "runc"]
+    options = [(version, key, value) for version, said in runc for key, value in said.items()]
     cgroups = [(version, key) for version, key, value in options if key.lower() == "systemdcgroup" and value is True]
     registries = [table.get("registry", {}) for _, table in parts]
     return Tables(

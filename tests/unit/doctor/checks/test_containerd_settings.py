@@ -45,6 +45,12 @@ def test_a_key_in_a_table_that_is_not_read(text: str, outcome: str) -> None:
     assert on_host("containerd-config-key-wrong-schema", answers).outcome == outcome
 
 
+def test_another_runtime_of_the_right_table_is_not_runc() -> None:
+    nvidia = table(4, V3).replace("runtimes.runc", "runtimes.nvidia")
+    answers = files(table(4, V2), nvidia) | {"containerd.runtime": CGROUPFS}
+    assert on_host("containerd-config-key-wrong-schema", answers).outcome == "confirmed"
+
+
 def test_a_table_too_many_does_no_harm() -> None:
     assert on_host("containerd-config-key-wrong-schema", files(table(3, V2), table(3, V3))).outcome == "refuted"
     later = files(table(3, V2), time=1795239000) | {"containerd.runtime": CGROUPFS}
