@@ -50,12 +50,14 @@ class Rollout:
 
 @dataclass(frozen=True)
 class DropIn:
-    """A file of ours. Then the unit `reload` is reloaded, or the DaemonSet `restart` (namespace/name) restarts."""
+    """A file of ours. Then the unit `reload` is reloaded, or the DaemonSet `restart` (namespace/name) restarts. What it
+    is about may be another unit's matter on some hosts: `otherwise` is the file for that one."""
 
     path: str
     lines: tuple[str, ...]
     reload: str = ""
     restart: str = ""
+    otherwise: "DropIn | None" = None
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 A step is played as `install` plays it; every other remedy is one of playbooks/remedy/ with the catalogue's parameters.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.doctor.entry import Fault, Remedy
+from gpustack.doctor.entry import DropIn, Fault, Remedy
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import graph
 from gpustack.probes.links import MANAGED, taken
@@ -22,6 +22,8 @@ from gpustack.steps.containerd_files import disabling
 
 PLAYBOOKS = ("unit", "rollout", "sysctl", "drop_in", "apt")
 VARIABLE, FILES = "gpustack_remedy", "gpustack_fix"
+FILE = ("path", "lines", "reload", "restart")
+UNKNOWN_WHERE = "it says nothing of which host"
 # What install leaves to a person, because a file of somebody else's has to be changed; a fix shows it and asks first.
 AGREED = {"containerd-cri-disabled": "cri-disabled-elsewhere"}
 
@@ -106,6 +108,8 @@ def of_step(snapshot: Snapshot, root: Finding, fault: Fault) -> Offer:
 
 
 def of_playbook(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Remedy) -> Offer:
+    if remedy.drop_in:
+        return of_file(snapshot, root, fault, remedy.drop_in)
     words: Any = getattr(remedy, remedy.kind)
     variables = dict(words) if remedy.kind == "sysctl" else asdict(words)
     hosts = on_hosts(root)
@@ -123,19 +127,41 @@ def of_playbook(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Remedy)
         tuple(by_hand(remedy, variables)),
         interrupts(remedy),
         cluster=remedy.rollout is not None,
-        why_not=unread(snapshot, hosts, remedy) if hosts else "it says nothing of which host",
+        why_not="" if hosts else UNKNOWN_WHERE,
     )
 
 
-def unread(snapshot: Snapshot, hosts: Sequence[str], remedy: Remedy) -> str:
-    """Of a file for a daemon that manages links: why it would change nothing."""
-    reader = remedy.drop_in.reload if remedy.drop_in else ""
-    try:
-        others = [name for name in hosts if reader and reader not in managers(snapshot, name)]
-    except FactUnavailable as error:
-        return str(error)
-    return f"the file is for {reader}, which took no link of {', '.join(others)}" if others else ""
+def of_file(snapshot: Snapshot, root: Finding, fault: Fault, file: DropIn) -> Offer:
+    """On each host the file of those that are for this remedy which somebody reads there."""
+    hosts = on_hosts(root)
+    read, why_not = {}, "" if hosts else UNKNOWN_WHERE
+    for name in hosts:
+        try:
+            read[name] = read_there(snapshot, name, file)
+        except FactUnavailable as error:
+            why_not = str(error)
+    if others := [name for name, one in read.items() if one is None]:
+        why_not = f"nobody who took a link of {', '.join(others)} reads such a file"
+    files = {name: read.get(name) or file for name in hosts}
+    remedies = [Remedy(drop_in=one) for one in dict.fromkeys(files.values())]
+    return Offer(
+        root,
+        fault,
+        "remedy/drop_in",
+        hosts,
+        {name: {VARIABLE: {key: asdict(one)[key] for key in FILE}} for name, one in files.items()},
+        tuple(line for one in remedies for line in by_hand(one, {})),
+        next(filter(None, map(interrupts, remedies)), ""),
+        why_not=why_not,
+    )
 
 
-def managers(snapshot: Snapshot, host: str) -> set[str]:
-    return {manager for manager, _, _ in taken(View(snapshot, host)[MANAGED])}
+def read_there(snapshot: Snapshot, host: str, file: DropIn) -> DropIn | None:
+    """A file that no unit has to reload is read by whoever restarts. Raises FactUnavailable."""
+    if not file.reload:
+        return file
+    managers = {manager for manager, _, _ in taken(View(snapshot, host)[MANAGED])}
+    there: DropIn | None = file
+    while there and there.reload not in managers:
+        there = there.otherwise
+    return there

@@ -30,16 +30,22 @@ def test_a_playbook_gets_the_parameters_of_the_catalogue() -> None:
 
 
 @pytest.mark.parametrize(
-    ("out", "why"),
+    ("networkd", "manager", "reads", "why"),
     [
-        ("== systemd-networkd\ncni0 configuring\n== NetworkManager\n", "NetworkManager, which took no link of k1"),
-        ("== systemd-networkd\n== NetworkManager\ncni0:disconnected\n", ""),
+        ("cni0 configuring", "cni0:unmanaged", "systemd-networkd", ""),
+        ("cni0 unmanaged", "cni0:disconnected", "NetworkManager", ""),
+        ("", "", "NetworkManager", "nobody who took a link of h1"),
     ],
 )
-def test_a_file_is_written_where_somebody_reads_it(out: str, why: str) -> None:
-    links = {("network.managed", "k1"): cluster.said("network.managed", out)}
-    snapshot = cluster.snapshot(links, {}, (cluster.K1, cluster.K2))
-    assert one(diagnose(snapshot), "host-networkmanager-owns-cni").why_not.endswith(why)
+def test_a_file_is_written_where_somebody_reads_it(networkd: str, manager: str, reads: str, why: str) -> None:
+    out = "".join(f"{line}\n" for line in ("== systemd-networkd", networkd, "== NetworkManager", manager) if line)
+    links = {("network.managed", "h1"): cluster.said("network.managed", out)}
+    id = "host-networkmanager-owns-cni"
+    found = offer(hosts.snapshot(links, {}), Finding(id, (Judged(id, "h1", "confirmed"),), "certain"))
+    assert found.why_not[: len(why)] == why
+    assert bool(found.why_not) == bool(why)
+    assert found.more["h1"]["gpustack_remedy"]["reload"] == reads
+    assert found.commands[-1] == f"systemctl reload {reads}"
 
 
 def test_a_step_that_a_cluster_does_not_have_mends_nothing() -> None:
