@@ -33,6 +33,7 @@ def main() -> int:
         finally:
             if not told.keep:
                 made.kill()
+    kept = results.read() | kept
     table.write([kept[name] for name in cases.order(kept)])
     return 0 if all(kept[case.name].exact for case in wanted) else 1
 
@@ -41,7 +42,7 @@ def play(made: lab.Lab, wanted: Sequence[cases.Case], kept: dict[str, results.Re
     for number, case in enumerate(wanted, 1):
         started = time.monotonic()
         kept[case.name] = stage.play(made, case, results.code(case), fix=fix)
-        results.write(kept)
+        results.put(kept[case.name])
         told_of = kept[case.name]
         mark = "exact" if told_of.exact else "NOT exact"
         found = ", ".join([*told_of.found, *(f"unexplained {one}" for one in told_of.unexplained)])

@@ -51,7 +51,9 @@ def read() -> dict[str, Result]:
     return {one["name"]: Result(**one) for one in json.loads(path().read_text())} if path().exists() else {}
 
 
-def write(kept: dict[str, Result]) -> None:
+def put(result: Result) -> None:
+    """Beside what another run, on another lab, has put there meanwhile."""
+    kept = read() | {result.name: result}
     fresh = path().with_suffix(".new")
     fresh.parent.mkdir(parents=True, exist_ok=True)
     fresh.write_text(json.dumps([asdict(one) for one in kept.values()], indent=1))
