@@ -70,7 +70,7 @@ def exporters(answer: Answer) -> tuple[ExporterPod, ...]:
 
 
 def exporter(name: str, spec: Any) -> ExporterPod:
-    container = next(one for one in spec["containers"] if "dcgm" in one["name"])
+    container, *_ = (one for one in spec["containers"] if "dcgm" in one["name"])
     env = {one["name"]: one.get("value", "") for one in container.get("env", ())}
     mounts = {one["mountPath"].rstrip("/") for one in container.get("volumeMounts", ())}
     maps = [one["configMap"].get("name", "") for one in spec.get("volumes", ()) if "configMap" in one]

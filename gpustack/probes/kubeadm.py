@@ -19,6 +19,7 @@ CONFIG = "/etc/kubernetes/gpustack-kubeadm.yaml"
 UNFINISHED = f"{CONFIG}.unfinished"
 JOIN = "/run/gpustack-join.yaml"
 ROOTS = "/root/.kube/config"
+MODE, SERVER = re.compile(r"([0-7]{3,4}) (/.+)"), re.compile(r"(/[^:]+): *server: *(\S+)")
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 MANIFESTS = tuple(f"/etc/kubernetes/manifests/{name}.yaml" for name in COMPONENTS)
 CONTROL_PLANE = (ADMIN, CA_KEY, *MANIFESTS)
@@ -58,12 +59,12 @@ def files(answer: Answer) -> Files:
     modes: dict[str, str] = {}
     servers: dict[str, str] = {}
     for line in answer.out.splitlines():
-        if line[0].isdigit():
-            mode, path = line.split(" ", 1)
-            modes[path] = mode
+        if found := MODE.fullmatch(line):
+            modes[found[2]] = found[1]
+        elif found := SERVER.fullmatch(line):
+            servers[found[1]] = found[2]
         else:
-            path, _, address = line.split(":", 2)
-            servers[path] = address.strip()
+            raise ValueError(line)
     return Files(modes, servers)
 
 
