@@ -1,5 +1,6 @@
 """States of the layer `kubeadm`: the API, the kubelets and the nodes, as they say it themselves."""
 
+from gpustack.ask.judge import said
 from gpustack.ask.view import View
 from gpustack.doctor.tells import Told, refuted, tells
 from gpustack.probes.kube import NODES, READYZ
@@ -26,6 +27,17 @@ def kubelet_down(here: View) -> Told:
         return refuted("kubelet.service", "the host belongs to no cluster yet")
     found = here[HEALTH]
     return Told(found != "ok", "health of the kubelet", "ok", found)
+
+
+@tells("node-not-in-inventory", NODES, IDENTITY)
+def strangers(here: View) -> Told:
+    """What is no host that could be asked may be one that could not: then it cannot be told."""
+    views = [here.on(host.name) for host in here.hosts]
+    known = {view[IDENTITY].machine_id for view in views if view.told(IDENTITY)}
+    if any(node.machine_id not in known for node in here[NODES]):
+        known = {view[IDENTITY].machine_id for view in views}
+    others = [node.name for node in here[NODES] if node.machine_id not in known]
+    return Told(bool(others), "nodes", "hosts of the inventory", said(others) if others else "hosts of the inventory")
 
 
 @tells("st-node-notready", NODES, IDENTITY)

@@ -15,13 +15,12 @@ WITHOUT_A_WAY = {
     "st-node-notready": {"etcd-slow-disk", "host-ssh-unreachable"},
     "st-sandbox-fails": {"op-cdi-unresolvable", "op-nvidia-runtime-handler-missing", "st-driver-not-ready"},
     "st-flannel-crash": {"st-api-from-pods-timeout"},
-    "st-image-pull-fails": {"op-driver-image-not-published", "op-image-tag-removed"},
     "st-pod-net-broken": {"cni0-stale-address"},
     "st-dns-broken": {"st-node-notready", "st-pods-pending"},
     "st-controlplane-flapping": {"node-ip-changed"},
     "st-gpu-operands-init": {
-        "gpu-none-on-node", "op-clusterpolicy-missing-or-duplicate", "op-device-plugin-config-missing",
-        "op-device-plugin-no-nvml", "op-nodes-not-labelled",
+        "gpu-none-on-node", "op-clusterpolicy-missing-or-duplicate", "op-device-plugin-no-nvml",
+        "op-nodes-not-labelled",
     },
 }  # fmt: skip
 

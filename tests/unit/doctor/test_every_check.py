@@ -32,7 +32,8 @@ def told(id: str) -> list[tuple[Snapshot, Judged]]:
 
 @every_check
 def test_no_fault_is_confirmed_where_all_steps_hold(id: str) -> None:
-    if id in graph().faults:
+    """What is noted is none: some of these inventories have one host of two."""
+    if id in graph().faults and graph().faults[id].role != "info":
         assert [one for _, one in told(id) if one.outcome == "confirmed"] == []
 
 

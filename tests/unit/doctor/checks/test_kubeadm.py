@@ -50,3 +50,12 @@ def test_a_node_that_is_not_ready_says_why() -> None:
     assert found
     stranger = {("system.identity", "k1"): said("system.identity", "0123456789abcdef0123456789abcdef\n\n")}
     assert told(here("st-node-notready", "k1", stranger)) == ("refuted", "the host is no node")
+
+
+def test_a_node_that_no_host_is() -> None:
+    """Where one host could not be asked it may be that one."""
+    one = asked("node-not-in-inventory", cluster.snapshot({}, {}, (K1,)), CLUSTER)
+    assert (one.outcome, one.told and one.told.found) == ("confirmed", "k2")
+    assert asked("node-not-in-inventory", cluster.snapshot({}, {}, (K1, K2)), CLUSTER).outcome == "refuted"
+    lost = {("system.identity", "k2"): Answer("system.identity", "k2", -1, "", lost="k2 was not reached")}
+    assert asked("node-not-in-inventory", cluster.snapshot(lost, {}, (K1, K2)), CLUSTER).outcome == "unknown"
