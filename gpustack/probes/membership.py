@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.containerd import SOCKET
+from gpustack.probes.kubeadm import CONFIG, UNFINISHED
 from gpustack.probes.sections import named, sections
 
 YES = {"yes": True, "no": False}
@@ -39,13 +41,13 @@ def membership(answer: Answer) -> Membership:
 
 MEMBERSHIP = Probe(
     "ours.membership",
-    Lines(r"""echo '== cluster'
+    Lines(rf"""echo '== cluster'
 sed -n 's/^current-context: .*@//p' /etc/kubernetes/admin.conf 2>/dev/null
 echo '== node'
 openssl x509 -noout -subject -in /var/lib/kubelet/pki/kubelet-client-current.pem 2>/dev/null
 echo '== made'
 made=no
-for file in /etc/kubernetes/gpustack-kubeadm.yaml /etc/kubernetes/gpustack-kubeadm.yaml.unfinished; do
+for file in {CONFIG} {UNFINISHED}; do
   [ ! -e "$file" ] || made=yes
 done
 echo $made
@@ -53,9 +55,8 @@ echo '== etcd'
 if [ -e /var/lib/etcd/member ]; then echo yes; else echo no; fi
 echo '== pods'
 if command -v crictl >/dev/null && systemctl -q is-active containerd; then
-  socket=unix:///run/containerd/containerd.sock
-  if found=$(timeout 3 crictl --runtime-endpoint "$socket" pods --state Ready 2>/dev/null); then
-    printf '%s\n' "$found" | awk -F '   *' 'NR > 1 {print $5 "/" $4}'
+  if found=$(timeout 3 crictl --runtime-endpoint {SOCKET} pods --state Ready 2>/dev/null); then
+    printf '%s\n' "$found" | awk -F '   *' 'NR > 1 {{print $5 "/" $4}}'
   elif [ -n "$(ls /run/containerd/io.containerd.runtime.v2.task/k8s.io 2>/dev/null)" ]; then
     echo unknown
   fi

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.config.egress import PATHS
+from gpustack.probes.kubeadm import CONFIG, UNFINISHED
 
 KUBECONFIGS = ("admin", "super-admin", "kubelet", "controller-manager", "scheduler")
 FILES = {
@@ -32,7 +33,7 @@ FILES = {
     ),
     "control-plane": (
         *(f"/etc/kubernetes/{name}.conf" for name in KUBECONFIGS), "/etc/kubernetes/pki", "/etc/kubernetes/tmp",
-        "/etc/kubernetes/gpustack-kubeadm.yaml", "/etc/kubernetes/gpustack-kubeadm.yaml.unfinished",
+        CONFIG, UNFINISHED,
         "/var/lib/etcd/member", "/var/log/pods", "/var/log/containers",
     ),
     "kubernetes": (

@@ -19,7 +19,7 @@ from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import kubernetes_version_of
 from gpustack.probes.kube import DEPLOYMENTS, NODES, READYZ, VERSION
-from gpustack.probes.kubeadm import CERTIFICATES, FILES, JOIN_TOKEN, LISTENING, SETTINGS
+from gpustack.probes.kubeadm import CERTIFICATES, CONFIG, FILES, JOIN_TOKEN, LISTENING, SETTINGS
 from gpustack.probes.system import IDENTITY
 from gpustack.probes.units import UNITS
 from gpustack.steps import control_plane_host, control_plane_settings
@@ -54,7 +54,7 @@ def node(here: View) -> Mismatch | None:
 
 def dns(here: View) -> Mismatch | None:
     """CoreDNS is deployed (whether it runs is a question of the pod network, asked later)."""
-    hint = "kubeadm init phase addon coredns --config /etc/kubernetes/gpustack-kubeadm.yaml"
+    hint = f"kubeadm init phase addon coredns --config {CONFIG}"
     return expect("CoreDNS", "deployed", "deployed" if "coredns" in here[DEPLOYMENTS] else "", cure(here), hint=hint)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from gpustack.ask.judge import Check, Mismatch, expect, said
 from gpustack.ask.view import View
 from gpustack.config.endpoint import endpoint_of
-from gpustack.probes.kubeadm import CERTIFICATES, LISTENING, SETTINGS
+from gpustack.probes.kubeadm import CERTIFICATES, CONFIG, LISTENING, SETTINGS
 from gpustack.steps.control_plane_host import cure
 
 BORN = "settled when the cluster was made: correct gpustack.kubernetes in the inventory, or make the cluster anew"
@@ -19,8 +19,8 @@ PROXIES = (
     "kubectl -n kube-system rollout restart daemonset kube-proxy"
 )
 NAMES = (
-    "add them to apiServer.certSANs of /etc/kubernetes/gpustack-kubeadm.yaml, move pki/apiserver.{crt,key} away, then: "
-    "kubeadm init phase certs apiserver --config /etc/kubernetes/gpustack-kubeadm.yaml"
+    f"add them to apiServer.certSANs of {CONFIG}, move pki/apiserver.{{crt,key}} away, then: "
+    f"kubeadm init phase certs apiserver --config {CONFIG}"
 )
 BINDS = "change the addresses in /etc/kubernetes/manifests and in ConfigMap kube-system/kube-proxy"
 METRICS = {2381: "etcd", 10249: "kube-proxy", 10257: "kube-controller-manager", 10259: "kube-scheduler"}
