@@ -12,11 +12,13 @@ CLOCKS = ("systemd-timesyncd", "chrony", "ntpsec", "ntp", "openntpd")
 
 @dataclass(frozen=True)
 class Unit:
-    """`file` is the unit file's state (enabled, masked, …), `since` when it became active, in seconds of the epoch."""
+    """`file` is the unit file's state (enabled, masked, …), `since` when it became active, in seconds of the epoch.
+    `moving`: it is just being started or stopped, and not waiting to be started once more after it failed."""
 
     active: bool
     file: str
     since: int | None
+    moving: bool = False
 
 
 def units(answer: Answer) -> Mapping[str, Unit | None]:
@@ -25,7 +27,10 @@ def units(answer: Answer) -> Mapping[str, Unit | None]:
     for block in answer.out.strip().split("\n\n"):
         said = dict(line.split("=", 1) for line in block.splitlines())
         stamp = said["ActiveEnterTimestamp"].removeprefix("@")
-        unit = Unit(said["ActiveState"] == "active", said["UnitFileState"], number(stamp) if stamp else None)
+        state = said["ActiveState"]
+        # Recordings of before have no SubState.
+        moving = state in ("activating", "deactivating") and said.get("SubState") not in (None, "auto-restart")
+        unit = Unit(state == "active", said["UnitFileState"], number(stamp) if stamp else None, moving)
         found[said["Id"].removesuffix(".service")] = None if said["LoadState"] == "not-found" else unit
     return found
 
@@ -38,7 +43,7 @@ def clock(answer: Answer) -> bool:
 UNITS = Probe(
     "units.services",
     Lines(
-        "systemctl show --timestamp=unix -p Id,LoadState,ActiveState,UnitFileState,ActiveEnterTimestamp"
+        "systemctl show --timestamp=unix -p Id,LoadState,ActiveState,SubState,UnitFileState,ActiveEnterTimestamp"
         f" containerd kubelet {' '.join(CLOCKS)}"
     ),
     units,

@@ -1,12 +1,14 @@
 """Faults of the layer `containerd`: what the running daemon serves, and what its files turn off."""
 
 from gpustack.ask.judge import said
+from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.containerd import CONFIGURATION, RUNTIME
 from gpustack.probes.units import UNITS
 
 CRI = {"cri", "io.containerd.grpc.v1.cri"}
+MOVING = "containerd is just being started or stopped"
 
 
 def disabling(here: View) -> list[str]:
@@ -32,12 +34,16 @@ def not_running(here: View) -> Told:
     unit = here[UNITS].get("containerd")
     if unit is None:
         return refuted("containerd.service", "not installed")
+    if unit.moving:
+        raise FactUnavailable(MOVING)
     return Told(
         not unit.active, "containerd.service", "active", "active" if unit.active else f"not active, {unit.file}"
     )
 
 
-@tells("st-runtime-down", RUNTIME)
+@tells("st-runtime-down", RUNTIME, UNITS)
 def runtime_down(here: View) -> Told:
     found = here[RUNTIME] is not None
+    if not found and (unit := here[UNITS].get("containerd")) and unit.moving:
+        raise FactUnavailable(MOVING)
     return Told(not found, "CRI v1", "answers", "answers" if found else "does not answer")

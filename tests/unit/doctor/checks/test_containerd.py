@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from tests.unit.doctor.checks.asking import on_host, told
 from tests.unit.steps.recorded_cluster import recorded, said
 
@@ -28,3 +30,12 @@ def test_containerd_that_does_not_run_is_another_fault_and_not_applicable_withou
     assert told(on_host("containerd-cri-disabled", answers)) == ("refuted", "not active")
     gone = replace(stopped, out=first.replace("LoadState=loaded", "LoadState=not-found") + "\n\n" + rest)
     assert told(on_host("containerd-not-running", {"units.services": gone})) == ("refuted", "not installed")
+
+
+@pytest.mark.parametrize(("sub", "outcome"), [("start", "unknown"), ("auto-restart", "confirmed")])
+def test_a_daemon_that_is_just_being_started_is_not_judged(sub: str, outcome: str) -> None:
+    """It is, where it was started because it fails."""
+    state = ("ActiveState=active", f"ActiveState=activating\nSubState={sub}")
+    answers = {"units.services": recorded("units.services", "prepared-debian-12", state), "containerd.runtime": SILENT}
+    assert on_host("containerd-not-running", answers).outcome == outcome
+    assert on_host("st-runtime-down", answers).outcome == outcome
