@@ -199,6 +199,16 @@ sub ask {
 $do eq 'plan' ? plan() : ask();
 """
 
+# In its nftables mode kube-proxy writes the pods of a service into the service's chain, and one chain for each of those
+# that a client is to come back to.
+ENDPOINTS = r"""
+$1 == "chain" { service = ""
+  if (sub(/^service-[^-]*-/, "", $2)) service = $2
+  else if (sub(/^endpoint-[^-]*-/, "", $2)) {
+    split($2, is, "__"); split(is[2], at, "/"); print is[1], at[1] ":" at[2] } }
+service != "" && / dnat ip to / { while (match($0, /[0-9.]+ \. [0-9]+/)) {
+  to = substr($0, RSTART, RLENGTH); $0 = substr($0, RSTART + RLENGTH); sub(/ \. /, ":", to); print service, to } }
+"""
 # Of a host that runs no pod, and of one without Flannel, the host's own part is all there is. A namespace whose link is
 # gone (its pod ended) has no address that is up, and is passed over; so is one that goes while it is asked.
 SCRIPT = r"""command -v perl >/dev/null || exit 127
@@ -218,8 +228,7 @@ know() {
   echo '== nat'
   timeout 2 iptables -w 1 -t nat -S 2>/dev/null |
     sed -n 's/.*--comment "\{0,1\}\([^ "]*\)"\{0,1\} .*--to-destination \([0-9.]*:[0-9]*\).*/\1 \2/p'
-  timeout 2 nft list table ip kube-proxy 2>/dev/null |
-    sed -n 's|.*chain endpoint-[^-]*-\([^ ]*\)__\([0-9.]*\)/\([0-9]*\) {$|\1 \2:\3|p'
+  timeout 2 nft list table ip kube-proxy 2>/dev/null | awk 'ENDPOINTS'
 }
 plan=$(know | perl -e "$code" plan "$api:${API##*:}" "$POD_CIDR" "$SERVICE_CIDR") || exit
 echo '== known'
@@ -240,6 +249,6 @@ done
 mtu=$(sed -n 's/^FLANNEL_MTU=//p' /run/flannel/subnet.env 2>/dev/null)
 asked host /proc/1/ns/net "${mtu:-1450}"
 wait
-""".replace("PROGRAM", PROGRAM.strip())
+""".replace("PROGRAM", PROGRAM.strip()).replace("ENDPOINTS", ENDPOINTS.strip())
 
 WAYS = Probe("pod-network.ways", Lines(SCRIPT), ways, limit=8)
