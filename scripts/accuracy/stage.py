@@ -24,6 +24,12 @@ for name in $(kubectl get namespaces -o jsonpath='{.items[*].metadata.name}'); d
   kubectl delete --raw "/api/v1/namespaces/$name/events" >/dev/null || exit
 done
 """
+# Pods that failed for a fault that is healed would be started again in minutes.
+WAKE = """export KUBECONFIG=/etc/kubernetes/admin.conf
+kubectl get pods -A --no-headers | awk '$4 ~ /CrashLoopBackOff$/ {print $1, $2}' | while read -r namespace pod; do
+  kubectl -n "$namespace" delete pod --wait=false "$pod" >/dev/null
+done
+"""
 
 
 def typed(*words: str | Path, codes: tuple[int, ...] = (0,), limit: float = 1800) -> str:
@@ -87,6 +93,7 @@ def healed(made: lab.Lab) -> bool:
         for one in reversed(wrong(made)):
             inject.heal(made, one.injector)
         inject.disguise(made)
+        made.exec("host1", ["sudo", "sh", "-s"], text=WAKE, limit=60)
     except LabError as error:
         sys.stderr.write(f"{error.message} {error.why}\n")
     if not wrong(made) and calm(made):
