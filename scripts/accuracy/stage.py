@@ -82,6 +82,7 @@ def calm(made: lab.Lab) -> bool:
     while time.monotonic() < until:
         if asked(made)[0]["healthy"]:
             return True
+        made.exec("host1", ["sudo", "sh", "-s"], text=WAKE, limit=60)
         time.sleep(5)
     return False
 
@@ -93,7 +94,6 @@ def healed(made: lab.Lab) -> bool:
         for one in reversed(wrong(made)):
             inject.heal(made, one.injector)
         inject.disguise(made)
-        made.exec("host1", ["sudo", "sh", "-s"], text=WAKE, limit=60)
     except LabError as error:
         sys.stderr.write(f"{error.message} {error.why}\n")
     if not wrong(made) and calm(made):
