@@ -33,6 +33,9 @@ class Container:
 
     @property
     def words(self) -> str:
+        """Of what is ready by now, nothing: after a reboot a container may fail once, before what it needs is there."""
+        if self.ready:
+            return ""
         return " ".join(filter(None, (self.message, self.last_message)))
 
 

@@ -108,3 +108,8 @@ def test_the_roots_are_these_and_nothing_is_left_over(where: str, cases: dict[st
     assert {one.id for one in found.roots} == roots
     assert [one.id for one in found.verdict.unexplained] == []
     assert [f"{one.step}/{one.check}" for one in found.drift if one.step != "prereqs"] == []
+
+
+def test_what_a_container_failed_for_before_it_ran_is_over() -> None:
+    seen = told(in_cluster("op-cdi-unresolvable", "k2", gpu__pods="after-reboot"))
+    assert seen == ("refuted", "no pod is refused")
