@@ -12,7 +12,7 @@ TABLE = yaml.safe_load((Path(__file__).parent / "discriminators.yaml").read_text
 # pattern before the graph knows of them: an edge that is added leaves this list.
 WITHOUT_A_WAY = {
     "st-api-from-pods-timeout": {"bridge-nf-call-off", "cni0-stale-address", "join-endpoint-unreachable"},
-    "st-node-notready": {"etcd-slow-disk", "host-ssh-unreachable"},
+    "st-node-notready": {"host-ssh-unreachable"},
     "st-sandbox-fails": {"op-cdi-unresolvable", "op-nvidia-runtime-handler-missing", "st-driver-not-ready"},
     "st-flannel-crash": {"st-api-from-pods-timeout"},
     "st-pod-net-broken": {"cni0-stale-address"},
