@@ -5,8 +5,8 @@
 
 Each case: heal, break, wait until it shows, take a snapshot, let doctor judge it, compare the set of roots with the set
 of what was broken, heal, and see that doctor calls it healthy; where it does not, the lab goes back to its snapshot.
-Results are kept with the code that they were made by, and only what changed runs again. The table is written to
-docs/accuracy.md, what each fault makes different in the answers to tests/snapshots/.
+Results are kept in docs/accuracy.jsonl with the code that they were made by, and only what changed runs again. The
+table is written to docs/accuracy.md, what each fault makes different in the answers to tests/snapshots/.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""What was found, kept with the code that found it."""
+"""What was found, kept with the code that found it in docs/accuracy.jsonl: a line for each case, by name."""
 
 import hashlib
 import json
@@ -6,12 +6,11 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-from platformdirs import user_state_path
-
 from gpustack.lab.faults.inject import functions
 from scripts.accuracy.cases import Case
 
 ROOT = Path(__file__).parents[2]
+KEPT = ROOT / "docs" / "accuracy.jsonl"
 # What a verdict comes from; a change of anything else repeats nothing.
 ROOMS = ("gpustack/ask", "gpustack/doctor", "gpustack/probes", "gpustack/steps")
 
@@ -43,21 +42,17 @@ class Result:
         return sorted(self.found) == sorted(self.faults)
 
 
-def path() -> Path:
-    return user_state_path("gpustack") / "accuracy.json"
-
-
 def read() -> dict[str, Result]:
-    return {one["name"]: Result(**one) for one in json.loads(path().read_text())} if path().exists() else {}
+    said = [json.loads(line) for line in KEPT.read_text().splitlines()] if KEPT.exists() else []
+    return {one["name"]: Result(**one) for one in said}
 
 
 def put(result: Result) -> None:
     """Beside what another run, on another lab, has put there meanwhile."""
     kept = read() | {result.name: result}
-    fresh = path().with_suffix(".new")
-    fresh.parent.mkdir(parents=True, exist_ok=True)
-    fresh.write_text(json.dumps([asdict(one) for one in kept.values()], indent=1))
-    fresh.replace(path())
+    fresh = KEPT.with_suffix(".new")
+    fresh.write_text("".join(json.dumps(asdict(kept[name]), ensure_ascii=False) + "\n" for name in sorted(kept)))
+    fresh.replace(KEPT)
 
 
 def code(case: Case) -> str:

@@ -7,6 +7,7 @@ from gpustack.lab.faults.entries import injectors, uncarried
 from scripts.accuracy.cases import PAIR
 from scripts.accuracy.results import PERSON, ROOT, STAYS, Result
 
+TABLE = ROOT / "docs" / "accuracy.md"
 HEAD = """# Accuracy
 
 How often `gpustack doctor` names exactly what was broken: the set of roots has to be the set of injected faults,
@@ -18,26 +19,30 @@ fault is made as it is made in the field (`gpustack lab faults`), and doctor is 
 
 
 def write(found: Sequence[Result]) -> None:
+    TABLE.write_text(text(found))
+
+
+def text(found: Sequence[Result]) -> str:
     """A result without its code is one that could not be made."""
     played = [one for one in found if one.code]
     healthy = [one for one in played if not one.faults]
     singles = [one for one in played if one.faults and PAIR not in one.name]
     pairs = [one for one in played if PAIR in one.name]
-    text = HEAD + "".join(
+    said = HEAD + "".join(
         score(what, some)
         for what, some in (("Single faults", singles), ("Pairs", pairs), ("Healthy variants", healthy))
         if some
     )
     asked = [one for one in played if one.fixed not in ("", PERSON, STAYS)]
     mended = sum(one.fixed == "fixed" for one in asked)
-    text += f"- `doctor --fix`: {mended} of {len(asked)} mended, and doctor healthy after it.\n" if asked else ""
+    said += f"- `doctor --fix`: {mended} of {len(asked)} mended, and doctor healthy after it.\n" if asked else ""
     left = [name for name in injectors() if name not in {one.name for one in singles}]
-    text += f"- Not played yet: {', '.join(f'`{name}`' for name in left)}.\n" if left else ""
-    text += "\n| fault | exact | roots found | unexplained | seconds | folded | `--fix` | what the first rests on |\n"
-    text += "|---|---|---|---|---|---|---|---|\n" + "".join(row(one) for one in played)
-    text += "\n## What the lab cannot make\n\n| fault | why |\n|---|---|\n"
-    text += "".join(f"| `{fault}` | {why} |\n" for layer in uncarried().values() for fault, why in layer.items())
-    (ROOT / "docs" / "accuracy.md").write_text(text)
+    said += f"- Not played yet: {', '.join(f'`{name}`' for name in left)}.\n" if left else ""
+    said += "\n| fault | exact | roots found | unexplained | seconds | folded | `--fix` | what the first rests on |\n"
+    said += "|---|---|---|---|---|---|---|---|\n" + "".join(row(one) for one in played)
+    said += "\n## What the lab cannot make\n\n| fault | why |\n|---|---|\n"
+    said += "".join(f"| `{fault}` | {why} |\n" for layer in uncarried().values() for fault, why in layer.items())
+    return said
 
 
 def score(what: str, found: Sequence[Result]) -> str:
@@ -50,6 +55,6 @@ def score(what: str, found: Sequence[Result]) -> str:
 
 def row(one: Result) -> str:
     found, bare = (", ".join(f"`{id}`" for id in ids) or "none" for ids in (one.found, one.unexplained))
-    told = one.told.replace("|", "\\|").replace("\n", " ")[:120]
+    told = one.told.replace("|", "\\|").replace("\n", " ")[:120].rstrip()
     cells = (f"`{one.name}`", "yes" if one.exact else "no", found, bare, one.seconds, one.folded, one.fixed, told)
     return f"| {' | '.join(map(str, cells))} |\n"
