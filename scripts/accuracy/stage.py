@@ -130,6 +130,8 @@ def mended(made: lab.Lab, case: Case) -> str:
     if not said:
         return "not begun"
     (tried,) = json.loads(said)["attempts"] or [{"ending": "no root", "why": ""}]
+    if tried["ending"] == "not-for-a-machine":
+        return PERSON
     if tried["ending"] != "fixed":
         return f"{tried['ending']}: {tried['why']}"
     return "fixed" if calm(made) else "fixed, and not healthy"
