@@ -53,7 +53,8 @@ def custom(entry: Mapping[str, Any]) -> Custom:
     spec = entry.get("spec")
     narrow = [] if spec is None else [name for name in SELECTORS if spec.get(name) != {}]
     by_type = {found["type"]: found for found in conditions}
-    said = {kind: by_type.get(kind, {}).get("status", "") == "True" for kind in ("Available", "Reconciled")}
+    # What keeps it from being made comes first: that it is not available may be a consequence.
+    said = {kind: by_type.get(kind, {}).get("status", "") == "True" for kind in ("Reconciled", "Available")}
     why = next((by_type[kind].get("message", "") for kind, holds in said.items() if not holds and kind in by_type), "")
     return Custom(said["Available"], said["Reconciled"], why, tuple(narrow))
 

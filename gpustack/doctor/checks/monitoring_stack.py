@@ -1,5 +1,6 @@
 """Faults of the layer `monitoring` in its own parts: ports, volumes, memory, webhooks, a second operator."""
 
+import re
 from collections.abc import Iterable
 
 from gpustack.ask.judge import said
@@ -7,7 +8,7 @@ from gpustack.ask.view import View
 from gpustack.doctor.checks.ours import namespaces
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.admission import MUTATING, VALIDATING, Webhook
-from gpustack.probes.monitoring import GROUP
+from gpustack.probes.monitoring import GROUP, PROMETHEUSES
 from gpustack.probes.network import LISTENERS, PROGRAMS
 from gpustack.probes.pod_states import MONITORING_PODS, PENDING, Container, PodState
 from gpustack.probes.prometheus_rights import OPERATORS
@@ -19,6 +20,8 @@ OUT_OF_MEMORY = "OOMKilled"
 LATELY = 3600
 """Seconds for which a run that ended counts: a container that has run since then is well."""
 LOCAL_PATH = "rancher.io/local-path"
+# Of the condition Reconciled, prometheus-operator pkg/k8sutil.
+NO_CLASS = re.compile(r'storage class "([^"]+)" does not exist')
 
 
 def out_of_memory(here: View, pods: Iterable[PodState], container: str = "") -> str:
@@ -57,9 +60,10 @@ def port_of_a_pod(here: View) -> Told:
     return Told(bool(found), "node exporters", "scheduled", said(found[:3]) if found else "none waits for a port")
 
 
-@tells("mon-prometheus-pvc-pending", CLAIMS, CLASSES, PROVISIONER)
+@tells("mon-prometheus-pvc-pending", CLAIMS, CLASSES, PROVISIONER, PROMETHEUSES)
 def claim_pending(here: View) -> Told:
-    """A claim that waits for its first consumer alone is none."""
+    """A claim that waits for its first consumer alone is none. For a class that there is not, the operator makes no
+    claim at all."""
     classes = {one.name: one for one in here[CLASSES]}
     default = next((one.name for one in classes.values() if one.default), None)
     provisioner = here[PROVISIONER].get("local-path-provisioner")
@@ -72,6 +76,9 @@ def claim_pending(here: View) -> Told:
             found.append(f"{claim.name}: no {f'class {name}' if name else 'default class'}")
         elif classes[name].provisioner == LOCAL_PATH and (provisioner is None or not provisioner.ready):
             found.append(f"{claim.name}: the provisioner of {name} does not run")
+    if not found:
+        made = (here[PROMETHEUSES] or {}).items()
+        found = [f"{name}: no class {refused[1]}" for name, one in made if (refused := NO_CLASS.search(one.why))]
     return Told(bool(found), "volumes of the monitoring", "served", said(found) if found else "none waits in vain")
 
 

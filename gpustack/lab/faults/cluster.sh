@@ -34,6 +34,10 @@ prometheus() {
   kubectl get --raw "/api/v1/namespaces/monitoring/services/http:monitoring-prometheus:http-web/proxy/api/v1/$1"
 }
 found() { prometheus "query?query=$1" | grep -q '"value"'; }
+volume() {
+  monitoring patch prometheus monitoring-prometheus --type=merge --patch '{"spec": {"storage": {
+    "volumeClaimTemplate": {"spec": {'"$1"'"resources": {"requests": {"storage": "20Gi"}}}}}}}' >/dev/null
+}
 scraped() { prometheus "targets?state=active&scrapePool=serviceMonitor/$1/0" | grep -q scrapeUrl; }
 offers() { [ "$(kubectl get node "$NODE" -o 'jsonpath={.status.allocatable.nvidia\.com/gpu}')" = "$1" ]; }
 # One that is on the nodes, with a shell in it.

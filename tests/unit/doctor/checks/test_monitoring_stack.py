@@ -33,6 +33,8 @@ def test_a_port_that_a_program_of_the_host_has() -> None:
         ("mon-prometheus-pvc-pending", {"monitoring__claims": "first-consumer"}, "refuted", "none waits in vain"),
         ("mon-prometheus-pvc-pending", {"monitoring__claims": "first-consumer", "storage__provisioner": "none"},
          "confirmed", "the provisioner of local-path does not run"),
+        ("mon-prometheus-pvc-pending", {"monitoring__prometheuses": "no-such-class"},
+         "confirmed", "monitoring-prometheus: no class fast-ssd"),
         ("mon-prometheus-oom", {"monitoring__pods": "out-of-memory"}, "confirmed", "OOMKilled"),
         ("mon-prometheus-oom", {"monitoring__pods": "ended-long-ago"}, "refuted", "not killed for its memory"),
         ("mon-prometheus-oom", {"monitoring__pods": "no-list"}, "unknown", ""),
