@@ -59,7 +59,7 @@ api() {
 }
 """.replace("LIMIT", str(READ_LIMIT)).replace("TOLD", TOLD)
 
-
+ADMIN = "--kubeconfig /etc/kubernetes/admin.conf"
 METADATA = 'header = "Accept: application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"'
 # As kubectl says it.
 ABSENT = "the server could not find the requested resource"
@@ -88,7 +88,7 @@ def filled(path: str, exported: Mapping[str, str]) -> str:
 
 def typed(path: str) -> str:
     """The same read as a person types it on the control plane."""
-    return f"kubectl --kubeconfig /etc/kubernetes/admin.conf get --raw {shlex.quote(path)}"
+    return f"kubectl {ADMIN} get --raw {shlex.quote(path)}"
 
 
 def refusal(status: str, said: str, body: str) -> str:

@@ -5,20 +5,20 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from gpustack.config.inventory import Inventory
+from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.changed import changed
-from gpustack.doctor.entry import Fault
 from gpustack.doctor.finding import Diagnosis, Drift, Finding, Judged, Unexplained
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
+from gpustack.report.doctor_commands import offered
 from gpustack.report.doctor_words import (
+    SHOWN,
     because,
     by_text,
     calm,
     cut,
     first,
     heading,
-    here,
     lately,
     missing,
     next_command,
@@ -33,7 +33,6 @@ from gpustack.report.findings import say, typed, witness, wrapped
 from gpustack.report.words import Clean, cleaner, count, places
 
 INDENT = 13
-SHOWN = 4
 """Of what a finding broke and what it is not; all with -v."""
 
 
@@ -71,15 +70,14 @@ def finding(console: Console, found: Finding, clean: Clean, of: Diagnosis, *, ve
     if found.doubts:
         names = list(dict.fromkeys(one.id for one in found.doubts))
         part(console, "unsure", f"{first(names, SHOWN)} could not be told: {because(found.doubts, clean)}", "yellow")
-    remedy(console, fault, of.snapshot.inventory, clean)
+    remedy(console, found, of.snapshot, clean)
     part(console, "more", f"gpustack explain {found.id}", "cyan")
 
 
-def remedy(console: Console, fault: Fault, inventory: Inventory, clean: Clean) -> None:
+def remedy(console: Console, found: Finding, snapshot: Snapshot, clean: Clean) -> None:
+    fault = graph().faults[found.id]
     part(console, f"fix ({fault.auto})", f"{fault.fix.do} ({fault.why})")
-    typed(console, "\n".join(clean(here(line, inventory)) for line in fault.fix.commands), INDENT)
-    if fault.remedy:
-        typed(console, clean(here(f"gpustack doctor --fix {fault.id}", inventory)), INDENT)
+    typed(console, "\n".join(map(clean, offered(found, snapshot))), INDENT)
 
 
 def rests(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: bool) -> None:

@@ -10,6 +10,7 @@ from gpustack.doctor.finding import Branch, Diagnosis, Drift, Finding, Judged, O
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
 from gpustack.report.codes import DIAGNOSED, doctor_code
+from gpustack.report.doctor_commands import repairs
 from gpustack.report.doctor_shape import (
     DOCTOR,
     BranchShape,
@@ -22,7 +23,6 @@ from gpustack.report.doctor_shape import (
     RootShape,
     UnexplainedShape,
 )
-from gpustack.report.doctor_words import here
 from gpustack.report.json import host_of, seen
 from gpustack.report.schema import ExitCode, ExitShape
 from gpustack.report.terminal import escaped
@@ -71,8 +71,7 @@ def judged(found: Iterable[Judged], clean: Clean, *, evidence: bool = False) -> 
 
 def root(found: Finding, clean: Clean, of: Diagnosis, *, verbose: bool) -> RootShape:
     fault = graph().faults[found.id]
-    inventory = of.snapshot.inventory
-    step, commands = fault.remedy.step if fault.remedy else "", fault.fix.commands
+    step = fault.remedy.step if fault.remedy else ""
     return RootShape(
         id=found.id,
         layer=fault.layer,
@@ -92,7 +91,7 @@ def root(found: Finding, clean: Clean, of: Diagnosis, *, verbose: bool) -> RootS
         chain=branch(found.chain) if found.chain else None,
         hides=found.hides,
         fix=FixShape(
-            fault.auto, fault.why, fault.fix.do, [clean(here(line, inventory)) for line in commands], step or None
+            fault.auto, fault.why, fault.fix.do, [clean(line) for line in repairs(found, of.snapshot)], step or None
         ),
         explain=f"gpustack explain {found.id}",
     )

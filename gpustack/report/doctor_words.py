@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpustack.ask.alike import Evidence
+from gpustack.ask.api import ADMIN
 from gpustack.ask.probe import CLUSTER
-from gpustack.config.inventory import Inventory
 from gpustack.doctor.changed import Change
 from gpustack.doctor.finding import Branch, Diagnosis, Judged
 from gpustack.doctor.graph import graph
@@ -15,7 +15,10 @@ from gpustack.report.words import Clean, command, count, duration, place, places
 
 API = {"confirmed": "API down", "refuted": "API reachable", "unknown": "API not known"}
 NEGATED = re.compile(r"\bnot \S+")
+WORD = re.compile(r"\w")
 PARTS = re.compile(r"[\s=\"':,;()]+")
+SHOWN = 4
+"""Of a list, where the rest is told on request."""
 LONG, LEAD = 160, 20
 """Characters of a line that is shown from its beginning; and before the word that a longer one is shown for."""
 
@@ -124,6 +127,7 @@ def asked_and_told(seen: Evidence, clean: Clean, found: str) -> tuple[str, str]:
     """Of a script its first line that asks, of an answer the line that tells."""
     script = [line for line in seen.command.strip().splitlines() if line.strip()] or [""]
     shown = next((line for line in script if not line.startswith("echo '==")), script[0])
+    shown = shown.replace(f" {ADMIN}", "")
     asked = f"{place(seen.answer.where)} $ {shown}{' …' if len(script) > 1 else ''}"
     answered = telling(clean(seen.answer.lost or seen.answer.out or seen.answer.err), found)
     ended = f"(ended with {seen.answer.rc})" if seen.answer.rc and not seen.answer.lost else ""
@@ -134,6 +138,8 @@ def telling(text: str, found: str) -> str:
     """The line with most of the words that were found, a long and rare one before others; else the first that is no
     heading or comment. Of a long line, as JSON is, from shortly before the longest of these words on."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("== ", "# "))]
+    # Of JSON in lines, not its brackets.
+    lines = [line for line in lines if WORD.search(line)] or lines
     there_is = NEGATED.sub(" ", found)
     words = {word for word in PARTS.split(there_is) if len(word) > 2}
     short = [(line, words & set(PARTS.split(line))) for line in lines if len(line) <= LONG]
@@ -144,14 +150,6 @@ def telling(text: str, found: str) -> str:
     long = next((line for line in lines if any(word in line for word in words)), lines[0])
     spot = long.find(max((word for word in words if word in long), key=len, default=""))
     return f"…{long[spot - LEAD :]}" if len(long) > LONG and spot > LEAD else long
-
-
-def here(line: str, inventory: Inventory) -> str:
-    """A command of the catalogue, on the same hosts."""
-    verb, _, rest = line.removeprefix("gpustack ").partition(" ")
-    if not line.startswith("gpustack ") or verb == "explain":
-        return line
-    return command(f"{verb} {rest}".strip(), inventory)
 
 
 def cut(text: str, width: int) -> str:

@@ -33,7 +33,7 @@ def content(here: View) -> Told:
     """Its own reason, and no host has a GPU. Where one has, the node is not labelled, which is another fault."""
     found = [one.reason for one in here[CLUSTER_POLICIES] or () if one.reason in NOTHING_TO_DO]
     if not found:
-        return refuted("reason of the ClusterPolicy", said([one.reason for one in here[CLUSTER_POLICIES] or ()]))
+        return refuted("reason of the ClusterPolicy", said({one.reason or "none" for one in here[CLUSTER_POLICIES] or ()}))
     with_gpus = [host.name for host in here.hosts if here.on(host.name)[GPU_DEVICES]]
     if with_gpus:
         return refuted("hosts with GPUs", said(with_gpus))
@@ -71,7 +71,7 @@ def plugin_config(here: View) -> Told:
             return confirmed(what, f"ConfigMap {one.plugin_config}", "no such ConfigMap")
         if one.plugin_config and one.plugin_default and one.plugin_default not in maps[one.plugin_config]:
             return confirmed(what, f"key {one.plugin_default}", f"{said(maps[one.plugin_config])}")
-    return refuted(what, said([one.plugin_config or "none is named" for one in here[SETTINGS] or ()]))
+    return refuted(what, said({one.plugin_config or "none is named" for one in here[SETTINGS] or ()}))
 
 
 @tells("op-operator-oom", GPU_PODS)

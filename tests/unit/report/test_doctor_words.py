@@ -17,6 +17,8 @@ LIST = json.dumps({"items": [{"name": f"other-{number}"} for number in range(40)
         ("ActiveState=active\nUnitFileState=enabled", "not active, enabled", "UnitFileState=enabled"),
         ("== live\n-A INPUT -j a\n-P FORWARD DROP", "stopped by the policy of FORWARD", "-P FORWARD DROP"),
         ("# Written by us\nx = 1", "none", "x = 1"),
+        ('{\n  "status": {\n  }\n}', "nothing", '"status": {'),
+        ("{\n}", "nothing", "{"),
         ("", "none", ""),
         ("== live\n", "none", ""),
     ],

@@ -1,0 +1,38 @@
+"""Commands name the host and the node that they are for, where there is one."""
+
+from gpustack.ask.probe import CLUSTER
+from gpustack.ask.snapshot import Snapshot
+from gpustack.doctor.finding import Finding, Judged
+from gpustack.report.doctor_commands import offered, repairs
+from tests.unit.steps import recorded_cluster, recorded_gpus
+
+TOOLKIT, UNREACHED, POLICY = "op-nvidia-runtime-handler-missing", "host-ssh-unreachable", "op-crd-stale"
+
+
+def found(id: str, *wheres: str) -> Finding:
+    return Finding(id, tuple(Judged(id, where, "confirmed") for where in wheres), "certain")
+
+
+def of(id: str, *wheres: str, snapshot: Snapshot | None = None) -> str:
+    return "\n".join(repairs(found(id, *wheres), snapshot or recorded_gpus.world()))
+
+
+def test_one_host_is_named_as_one_logs_in_and_its_node_as_kubernetes_knows_it() -> None:
+    assert "ssh -v 10.78.0.12 true" in of(UNREACHED, "k2")
+    assert "spec.nodeName=k2" in of(TOOLKIT, "k2")
+
+
+def test_of_several_hosts_each_command_is_one_of_its_own() -> None:
+    assert "ssh -v HOST true" in of(UNREACHED, "k1", "k2")
+    assert "spec.nodeName=NODE" in of(TOOLKIT, "k1", "k2")
+
+
+def test_a_node_that_is_not_known_is_not_guessed() -> None:
+    dead = recorded_gpus.world({("kube.nodes", CLUSTER): recorded_cluster.recorded("kube.nodes", "refused")})
+    assert "spec.nodeName=NODE" in of(TOOLKIT, "k2", snapshot=dead)
+
+
+def test_the_command_that_has_it_done_is_there_where_a_machine_may() -> None:
+    snapshot = recorded_gpus.world()
+    assert any("doctor --fix" in line for line in offered(found(POLICY, CLUSTER), snapshot))
+    assert not any("doctor --fix" in line for line in offered(found(UNREACHED, "k2"), snapshot))
