@@ -31,9 +31,10 @@ def runs(here: View) -> bool:
 @tells("op-no-gpu-nodes-false-ready", CLUSTER_POLICIES, GPU_DEVICES)
 def content(here: View) -> Told:
     """Its own reason, and no host has a GPU. Where one has, the node is not labelled, which is another fault."""
-    found = [one.reason for one in here[CLUSTER_POLICIES] or () if one.reason in NOTHING_TO_DO]
+    reasons = [one.reason for one in here[CLUSTER_POLICIES] or ()]
+    found = [reason for reason in reasons if reason in NOTHING_TO_DO]
     if not found:
-        return refuted("reason of the ClusterPolicy", said({one.reason or "none" for one in here[CLUSTER_POLICIES] or ()}))
+        return refuted("reason of the ClusterPolicy", said({reason or "none" for reason in reasons}))
     with_gpus = [host.name for host in here.hosts if here.on(host.name)[GPU_DEVICES]]
     if with_gpus:
         return refuted("hosts with GPUs", said(with_gpus))
