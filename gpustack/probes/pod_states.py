@@ -20,7 +20,8 @@ APP = ("app", "app.kubernetes.io/name")
 @dataclass(frozen=True)
 class Container:
     """`why` is the reason for which it waits or ended (empty while it runs), `last` that of its run before; `message`
-    and `last_message` are the kubelet's words for these. `ended` is when that last run did."""
+    and `last_message` are the kubelet's words for these. `ended` is when that last run did, `started` since
+    when it runs now."""
 
     name: str
     init: bool
@@ -30,6 +31,7 @@ class Container:
     last: str
     last_message: str
     ended: datetime | None
+    started: datetime | None = None
 
     @property
     def words(self) -> str:
@@ -88,6 +90,7 @@ def containers(status: Any) -> Iterator[Container]:
             state, last = one.get("state", {}), one.get("lastState", {}).get("terminated", {})
             held = state.get("waiting") or state.get("terminated") or {}
             ended = last.get("finishedAt") or state.get("terminated", {}).get("finishedAt")
+            started = state.get("running", {}).get("startedAt")
             yield Container(
                 one["name"],
                 init,
@@ -97,6 +100,7 @@ def containers(status: Any) -> Iterator[Container]:
                 last.get("reason", ""),
                 str(last.get("message", ""))[:LONGEST],
                 datetime.fromisoformat(ended) if ended else None,
+                datetime.fromisoformat(started) if started else None,
             )
 
 

@@ -19,6 +19,9 @@ from gpustack.steps.gpu_operator_values import COUNTERS_KEY
 
 EXPORTER = APP["app"]
 QUIET = "says nothing of it"
+STARTS, CLOCKS = 60, 10
+"""Seconds in which an exporter becomes ready (its first readiness probe comes after 45: NVIDIA/dcgm-exporter
+deployment/values.yaml), and by which clocks may differ."""
 
 
 def heard(here: View, what: str) -> list[Said]:
@@ -134,11 +137,18 @@ def exporter_oom(here: View) -> Told:
 
 @tells("st-dcgm-down", GPU_PODS, NODES, IDENTITY)
 def dcgm_down(here: View) -> Told:
-    """A node without a pod of it is another fault."""
+    """A node without a pod of it is another fault. One that was started just now, for the first time, is none yet."""
     pods = own_pods(here, EXPORTER)
-    down = [pod.name for pod in pods if not pod.ready]
+    down = [pod.name for pod in pods if not pod.ready and not starting(here, pod)]
     fine = "ready" if pods else "no pod of it here"
     return Told(bool(down), "GPU exporter", "ready", f"not ready: {said(down)}" if down else fine)
+
+
+def starting(here: View, pod: PodState) -> bool:
+    """All that is not ready runs, has not ended before, and had no time to become ready."""
+    waited = [one for one in pod.containers if not one.ready and not one.init]
+    ages = [(here.taken - one.started).total_seconds() for one in waited if one.started and not one.last]
+    return bool(waited) and len(ages) == len(waited) and all(-CLOCKS < age < STARTS for age in ages)
 
 
 @tells("st-dcgm-down -> st-target-missing", GPU_PODS, NODES, IDENTITY)
