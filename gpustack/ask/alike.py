@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer, FactUnavailable, Probe
 from gpustack.ask.script import command
-from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.snapshot import NOT_YET, Snapshot
 from gpustack.ask.view import View
 from gpustack.config.resolved import names
 
@@ -124,7 +124,6 @@ def everywhere(check: Callable[[Any], Any], snapshot: Snapshot, wheres: Iterable
 
 
 NOWHERE = Path()
-NOT_YET = object()
 
 
 def hear(check: Callable[[Any], Any], snapshot: Snapshot, where: str, root: Path) -> Heard:

@@ -10,6 +10,7 @@ from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable, Probe
 from gpustack.config.inventory import Inventory
 
 Fact = TypeVar("Fact")
+NOT_YET = object()
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,10 @@ class Snapshot:
 
     def known(self, probe: Probe[Fact], host: str) -> Fact | FactUnavailable:
         """Parsed once and remembered; the same object for the same text, whoever said it."""
-        try:
-            found = self.parsed[host][probe.id]
-        except KeyError:
-            found = self.facts(host)[probe.id] = self.read(probe, self.answer(probe, host))
+        facts = self.facts(host)
+        found = facts.get(probe.id, NOT_YET)
+        if found is NOT_YET:
+            found = facts[probe.id] = self.read(probe, self.answer(probe, host))
         return found  # type: ignore[no-any-return]
 
     def facts(self, host: str) -> dict[str, Any]:

@@ -28,8 +28,8 @@ def test(hint: Any) -> Test:
     if hint is Any:
         return lambda value: True
     if kind in (Union, UnionType):
-        first, *others = (test(one) for one in inner)
-        return lambda value: first(value) or any(one(value) for one in others)
+        ones = [test(one) for one in inner]
+        return lambda value: any(one(value) for one in ones)
     if kind is Literal:
         return lambda value: any(value == one and type(value) is type(one) for one in inner)
     if kind is not None:
@@ -46,21 +46,10 @@ def test(hint: Any) -> Test:
 
 
 def of_fields(hint: type) -> Test:
-    parts: list[tuple[Callable[[Any], Any], Test]] = []
-
-    def every(value: Any) -> bool:
-        if not isinstance(value, hint):
-            return False
-        if not parts:
-            # Made when first needed: a dataclass may have parts of its own kind.
-            hints = get_type_hints(hint)
-            parts.extend((attrgetter(field.name), test(hints[field.name])) for field in fields(hint))
-        for read, of in parts:  # noqa: SIM110 - a generator for each of them takes longer than looking
-            if not of(read(value)):
-                return False
-        return True
-
-    return every
+    hints = get_type_hints(hint)
+    # Made when first needed: a dataclass may have parts of its own kind.
+    parts = [(attrgetter(field.name), hints[field.name]) for field in fields(hint)]
+    return lambda value: isinstance(value, hint) and all(test(of)(read(value)) for read, of in parts)
 
 
 def held(kind: Any, inner: tuple[Any, ...]) -> Test:

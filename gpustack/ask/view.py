@@ -14,7 +14,7 @@ from gpustack.config.versions import VersionSet, version_set
 Fact = TypeVar("Fact")
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True)
 class View:
     """`where` is a host's name or @cluster. `read` collects (probe, where) in the order of reading."""
 
