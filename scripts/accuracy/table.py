@@ -1,10 +1,10 @@
 """docs/accuracy.md: the score, then each case."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 from gpustack.lab.faults.entries import injectors, uncarried
-from scripts.accuracy.cases import PAIR
+from scripts.accuracy.cases import PAIR, order
 from scripts.accuracy.results import PERSON, ROOT, STAYS, Result
 
 TABLE = ROOT / "docs" / "accuracy.md"
@@ -18,13 +18,13 @@ fault is made as it is made in the field (`gpustack lab faults`), and doctor is 
 """
 
 
-def write(found: Sequence[Result]) -> None:
-    TABLE.write_text(text(found))
+def write(kept: Mapping[str, Result]) -> None:
+    TABLE.write_text(text(kept))
 
 
-def text(found: Sequence[Result]) -> str:
+def text(kept: Mapping[str, Result]) -> str:
     """A result without its code is one that could not be made."""
-    played = [one for one in found if one.code]
+    played = [kept[name] for name in order(kept) if kept[name].code]
     healthy = [one for one in played if not one.faults]
     singles = [one for one in played if one.faults and PAIR not in one.name]
     pairs = [one for one in played if PAIR in one.name]

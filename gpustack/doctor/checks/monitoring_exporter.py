@@ -11,7 +11,7 @@ from gpustack.probes.gpu_cluster import GPU_DAEMON_SETS
 from gpustack.probes.gpu_settings import EXPORTERS, GPU_CONFIG_MAPS, SETTINGS
 from gpustack.probes.gpu_words import LOGS, Said
 from gpustack.probes.kube import NODES
-from gpustack.probes.pod_states import GPU_PODS, PodState
+from gpustack.probes.pod_states import GPU_PODS, Container, PodState
 from gpustack.probes.scrape import BLANKS, TWICE
 from gpustack.probes.system import IDENTITY
 from gpustack.probes.workloads import MONITORING_DEPLOYMENTS
@@ -21,7 +21,7 @@ EXPORTER = APP["app"]
 QUIET = "says nothing of it"
 STARTS, CLOCKS = 60, 10
 """Seconds in which an exporter becomes ready (its first readiness probe comes after 45: NVIDIA/dcgm-exporter
-deployment/values.yaml), and by which clocks may differ."""
+deployment/templates/daemonset.yaml), and by which clocks may differ."""
 
 
 def heard(here: View, what: str) -> list[Said]:
@@ -147,8 +147,13 @@ def dcgm_down(here: View) -> Told:
 def starting(here: View, pod: PodState) -> bool:
     """All that is not ready runs, has not ended before, and had no time to become ready."""
     waited = [one for one in pod.containers if not one.ready and not one.init]
-    ages = [(here.taken - one.started).total_seconds() for one in waited if one.started and not one.last]
-    return bool(waited) and len(ages) == len(waited) and all(-CLOCKS < age < STARTS for age in ages)
+    return bool(waited) and all(young(here, one) for one in waited)
+
+
+def young(here: View, one: Container) -> bool:
+    if one.started is None or one.last:
+        return False
+    return -CLOCKS < (here.taken - one.started).total_seconds() < STARTS
 
 
 @tells("st-dcgm-down -> st-target-missing", GPU_PODS, NODES, IDENTITY)

@@ -20,7 +20,7 @@ OUT_OF_MEMORY = "OOMKilled"
 LATELY = 3600
 """Seconds for which a run that ended counts: a container that has run since then is well."""
 LOCAL_PATH = "rancher.io/local-path"
-# Of the condition Reconciled, prometheus-operator pkg/k8sutil.
+# Of the condition Reconciled: prometheus-operator pkg/operator, CheckStorageClass.
 NO_CLASS = re.compile(r'storage class "([^"]+)" does not exist')
 
 
