@@ -8,6 +8,7 @@ from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.finding import Finding
 from gpustack.doctor.graph import graph
+from gpustack.remedy.offer import offer
 from gpustack.report.words import command
 from gpustack.steps.own_node import own
 
@@ -24,8 +25,8 @@ def repairs(found: Finding, snapshot: Snapshot) -> list[str]:
 
 
 def offered(found: Finding, snapshot: Snapshot) -> list[str]:
-    """And the one that has it done."""
-    fix = [f"gpustack doctor --fix {found.id}"] if graph().faults[found.id].remedy else []
+    """And the one that has it done, where a machine may and can."""
+    fix = [] if offer(snapshot, found).why_not else [f"gpustack doctor --fix {found.id}"]
     return [*repairs(found, snapshot), *(here(line, snapshot.inventory) for line in fix)]
 
 

@@ -1,6 +1,7 @@
 """Diagnoses that never were, on the real catalogue: what was judged is invented, the verdict is the engine's."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -17,6 +18,7 @@ from gpustack.doctor.ground import Ground
 from gpustack.doctor.tells import Blocks, confirmed, refuted
 from gpustack.doctor.verdict import verdict
 from tests.unit.report.invented import PASSWORD, TAKEN
+from tests.unit.steps.recorded_cluster import recorded
 
 HOSTS = ("cp1", "gpu1", "gpu2")
 INVENTORY = Inventory(
@@ -43,6 +45,8 @@ LATELY = (
         f"== now\n1795240000\n== booted\n@1795237377\n== files\n1795239880.1 /etc/ufw/{PASSWORD}.rules\n",
     ),
 )
+# What has to be known of a host before a machine may change it.
+KNOWN = ("system.os", "system.hostname", "network.address")
 UFW = Evidence("gpu1", "echo '== ufw'; sed -n 's/^ENABLED=//p' /etc/ufw/ufw.conf\niptables -w 2 -S", RULES)
 STOPPED = f"tcp 6443 is stopped by the policy of chain ip filter FORWARD \x1b[31m{PASSWORD}"
 DIFFERS = Mismatch("containerd.io", "2.3.7", "2.3.6", "upgrade")
@@ -68,7 +72,13 @@ def diagnosed(said: Mapping[str, str], drift: tuple[Drift, ...] = (), unreached:
     known = judged(said)
     joins: dict[str, Blocks] = {"plane-to-hosts": [(("cp1",), HOSTS)], "every-host": [(HOSTS, HOSTS)]}
     reach = {name: Reach(name, *(("host-ssh-unreachable", "timeout") if name == unreached else ())) for name in HOSTS}
-    snapshot = Snapshot(TAKEN, INVENTORY, MappingProxyType(reach), keyed([RULES, *LATELY]), 4.2)
+    who = [
+        replace(recorded(probe, "prepared-debian-12"), where=name)
+        for probe in KNOWN
+        for name in HOSTS
+        if name != unreached
+    ]
+    snapshot = Snapshot(TAKEN, INVENTORY, MappingProxyType(reach), keyed([RULES, *LATELY, *who]), 4.2)
     found = verdict(Ground(graph(), HOSTS, known, joins))
     return Diagnosis(snapshot, found, drift, known, 42)
 

@@ -4,9 +4,11 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.finding import Finding, Judged
 from gpustack.report.doctor_commands import offered, repairs
-from tests.unit.steps import recorded_cluster, recorded_gpus
+from tests.unit.steps import recorded_gpus
+from tests.unit.steps.recorded_cluster import recorded
 
-TOOLKIT, UNREACHED, POLICY = "op-nvidia-runtime-handler-missing", "host-ssh-unreachable", "op-crd-stale"
+TOOLKIT, UNREACHED, FORWARD = "op-nvidia-runtime-handler-missing", "host-ssh-unreachable", "host-ip-forward-off"
+OF_OPERATOR = "op-crd-stale"
 
 
 def found(id: str, *wheres: str) -> Finding:
@@ -28,11 +30,18 @@ def test_of_several_hosts_each_command_is_one_of_its_own() -> None:
 
 
 def test_a_node_that_is_not_known_is_not_guessed() -> None:
-    dead = recorded_gpus.world({("kube.nodes", CLUSTER): recorded_cluster.recorded("kube.nodes", "refused")})
+    dead = recorded_gpus.world({("kube.nodes", CLUSTER): recorded("kube.nodes", "refused")})
     assert "spec.nodeName=NODE" in of(TOOLKIT, "k2", snapshot=dead)
 
 
 def test_the_command_that_has_it_done_is_there_where_a_machine_may() -> None:
-    snapshot = recorded_gpus.world()
-    assert any("doctor --fix" in line for line in offered(found(POLICY, CLUSTER), snapshot))
+    who = {(probe, "k2"): recorded(probe, "prepared-debian-12") for probe in ("system.os", "system.hostname", "network.address")}
+    snapshot = recorded_gpus.world(who)
+    assert any("doctor --fix" in line for line in offered(found(FORWARD, "k2"), snapshot))
     assert not any("doctor --fix" in line for line in offered(found(UNREACHED, "k2"), snapshot))
+
+
+def test_it_is_not_where_this_cluster_has_no_such_step() -> None:
+    """A device plugin of the host's own stack is none of the operator's."""
+    snapshot = recorded_gpus.world(spec={"gpu": {"stack": "host"}})
+    assert not any("doctor --fix" in line for line in offered(found(OF_OPERATOR, CLUSTER), snapshot))
