@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any, Literal
 
 from gpustack.probes.packet_filter import Base, Filter, Hook, Rule, asked, readable
@@ -22,7 +23,7 @@ def read(lines: Iterable[str], table: str = "ip filter") -> tuple[list[Base], di
     bases: list[Base] = []
     chains: dict[str, list[Rule]] = {}
     for line in lines:
-        words = shlex.split(line)
+        words = split(line)
         if words[:1] == ["-P"]:
             _, name, policy = words
             chains[f"{table} {name}"] = []
@@ -36,6 +37,12 @@ def read(lines: Iterable[str], table: str = "ip filter") -> tuple[list[Base], di
         elif words:
             raise ValueError(f"not a line of iptables -S: {line}")
     return bases, chains
+
+
+@lru_cache(maxsize=4096)
+def split(line: str) -> list[str]:
+    """Many hosts have the same lines."""
+    return shlex.split(line)
 
 
 def rule(words: list[str], text: str) -> Rule:

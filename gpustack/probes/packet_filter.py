@@ -7,7 +7,7 @@ match that is not modelled here is passed over, as it would be by a packet that 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, cached_property
 from ipaddress import ip_address, ip_network
 from typing import Literal
 
@@ -53,6 +53,12 @@ class Base:
 class Filter:
     bases: tuple[Base, ...]
     chains: Mapping[str, tuple[Rule, ...]]
+
+    @cached_property
+    def stops(self) -> bool:
+        """Whether it could stop any packet. That of most hosts could not, and of those no packet has to be followed."""
+        rules = (rule for rules in self.chains.values() for rule in rules)
+        return any(base.policy == "drop" for base in self.bases) or any(rule.verdict == "drop" for rule in rules)
 
 
 @dataclass(frozen=True)
@@ -111,7 +117,7 @@ def asked(bases: Sequence[Base], chains: Mapping[str, Sequence[Rule]]) -> Filter
 
 def stop(found: Filter, packet: Packet) -> Stop | None:
     """The first base chain that does not let the packet pass."""
-    for base in found.bases:
+    for base in found.bases if found.stops else ():
         asked = base.hook == packet.hook and base.version in (0, packet.version)
         if asked and (stopped := at(found, base, packet)):
             return stopped

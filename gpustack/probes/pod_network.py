@@ -85,6 +85,7 @@ def ways(answer: Answer) -> Ways:
     return Ways("" if own == "-" else own, tuple(peer(*words) for words in peers), host, pods)
 
 
+@lru_cache(maxsize=4096)
 def peer(word: str, subnet: str, via: str, link: str, mac: str, node: str) -> Peer:
     if word != "peer" or not SUBNET.fullmatch(subnet) or not MAC.fullmatch(mac):
         raise ValueError(f"{word} {subnet} {mac}")

@@ -164,6 +164,8 @@ def pods(here: View) -> str:
 
 def stopped(found: Firewall, packets: Iterator[Packet]) -> list[tuple[Packet, Stop]]:
     """Those that do not pass, and why; an older iptables beside the newer one is asked too."""
+    if not (found.filter.stops or found.legacy.stops):
+        return []
     by = ((packet, stop(found.filter, packet) or stop(found.legacy, packet)) for packet in packets)
     return [(packet, reason) for packet, reason in by if reason]
 

@@ -52,7 +52,8 @@ def unlike_others(
         return found
 
     alike = here.snapshot.shared(f"hosts by {what}", of_all)
-    twins = [name for name in alike.get(mine, ()) if mine and name != here.where]
+    # Thousands may have none: no list of these is gone through for each of them.
+    twins = [name for name in alike.get(mine, ()) if name != here.where] if mine else []
     if not twins:
         return None
     return Mismatch(what, "one of its own", f"{mine}, as {said(twins)}", "operator", hint=hint)

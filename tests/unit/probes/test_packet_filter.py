@@ -243,3 +243,15 @@ def test_a_chain_that_nobody_jumps_to_is_not_asked() -> None:
     lines = ["-N OWN", "-A OWN -j ACCEPT"]
     assert list(rules(*lines).chains) == []
     assert list(rules(*lines, "-A INPUT -j OWN").chains) == ["ip filter INPUT", "ip filter OWN"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "stops"),
+    [
+        (["-P INPUT ACCEPT", "-A INPUT -j OWN", "-N OWN", "-A OWN -j ACCEPT"], False),
+        (["-P INPUT ACCEPT", "-A INPUT -j OWN", "-N OWN", "-A OWN -s 10.0.0.1/32 -j REJECT"], True),
+        (["-P INPUT ACCEPT", "-P FORWARD DROP"], True),
+    ],
+)
+def test_only_a_rule_or_a_policy_that_drops_stops_a_packet(lines: list[str], stops: bool) -> None:
+    assert iptables.parse(lines).stops is stops
