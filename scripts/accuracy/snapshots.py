@@ -1,9 +1,10 @@
-"""Recordings as fixtures: a healthy one of each lab, and of each fault only the answers that differ from it.
+"""Recordings as fixtures: a healthy one of each lab, and of each fault only the answers that say something else.
 
-The first line of a fixture is what that of its recording has otherwise than the healthy one's, with the name of the
-healthy one in `base` and, in `gone`, which answers that one has and this has not. An output that is much like the
-healthy one is told by `lines` in place of `out`: [from, to, [what stands there now]], counted in the healthy one's
-lines; JSON has a line for each value.
+An answer from which the same fact is read as from the healthy one's is left out: verdicts come from facts alone. The
+first line of a fixture is what that of its recording has otherwise than the healthy one's, with the name of the healthy
+one in `base` and, in `gone`, which answers that one has and this has not. An output that is much like the healthy one
+is told by `lines` in place of `out`: [from, to, [what stands there now]], counted in the healthy one's lines; JSON has
+a line for each value.
 """
 
 import hashlib
@@ -13,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from gpustack import lab
+from gpustack.ask.probe import Answer, FactUnavailable, Probe
+from gpustack.doctor.diagnose import questions
 from scripts.accuracy.cases import Case
 from scripts.accuracy.results import ROOT
 
@@ -39,15 +42,32 @@ def nameless(first: dict[str, Any]) -> dict[str, Any]:
 
 def keep(made: lab.Lab, case: Case, recording: Path) -> None:
     """What took how long is no difference."""
-    base = healthy(made)
+    name = case.name.replace("/", "--").replace(" ", "")
+    (FOLDER / f"{name}.jsonl").write_text(shrunk(healthy(made), recording))
+
+
+def shrunk(base: Path, recording: Path) -> str:
+    """The fixture."""
     known, now = answers(base), answers(recording)
     was = heading(base)
     first = {key: said for key, said in nameless(heading(recording)).items() if was.get(key) != said}
     first |= {"base": base.name, "gone": [list(key) for key in known if key not in now]}
-    different = [shorter(answer, known.get(key)) for key, answer in now.items() if known.get(key) != answer]
-    lines = [json.dumps(one, ensure_ascii=False) for one in (first, *different)]
-    name = case.name.replace("/", "--").replace(" ", "")
-    (FOLDER / f"{name}.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    asked = {probe.id: probe for probe in questions()}
+    different = [
+        shorter(answer, known.get(key))
+        for key, answer in now.items()
+        if key not in known or not alike(asked.get(key[0]), answer, known[key])
+    ]
+    return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in (first, *different))
+
+
+def alike(probe: Probe[Any] | None, answer: dict[str, Any], known: dict[str, Any]) -> bool:
+    if answer == known or probe is None:
+        return answer == known
+    try:
+        return bool(probe.fact(Answer(**answer)) == probe.fact(Answer(**known)))
+    except FactUnavailable:
+        return False
 
 
 def heading(recording: Path) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.accuracy.snapshots import longer, pieces, shorter
+from gpustack.probes.system import OS
+from scripts.accuracy.snapshots import alike, longer, pieces, shorter
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -31,3 +32,12 @@ def test_one_line_of_many_is_told_alone() -> None:
     short = shorter(answer(was.replace("50", "fifty")), answer(was))
     assert short["lines"] == [[50, 51, ["fifty"]]]
     assert "out" not in short
+
+
+def test_an_answer_that_says_the_same_is_left_out() -> None:
+    out = "x86_64\nID=debian\nVERSION_ID=13\nVERSION_CODENAME=trixie\n\n"
+    known = {"probe": OS.id, "where": "h", "rc": 0, "out": out}
+    assert alike(OS, {**known, "out": out.replace("ID=", "LOGO=swirl\nID=", 1)}, known)
+    assert not alike(OS, {**known, "out": out.replace("13", "12")}, known)
+    assert not alike(OS, {**known, "rc": 1}, known)
+    assert not alike(None, {**known, "err": "of a probe that there is not any more"}, known)

@@ -35,7 +35,10 @@ def test_a_node_that_is_not_known_is_not_guessed() -> None:
 
 
 def test_the_command_that_has_it_done_is_there_where_a_machine_may() -> None:
-    who = {(probe, "k2"): recorded(probe, "prepared-debian-12") for probe in ("system.os", "system.hostname", "network.address")}
+    who = {
+        (probe, "k2"): recorded(probe, "prepared-debian-12")
+        for probe in ("system.os", "system.hostname", "network.address")
+    }
     snapshot = recorded_gpus.world(who)
     assert any("doctor --fix" in line for line in offered(found(FORWARD, "k2"), snapshot))
     assert not any("doctor --fix" in line for line in offered(found(UNREACHED, "k2"), snapshot))
