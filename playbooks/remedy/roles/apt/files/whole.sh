@@ -1,6 +1,7 @@
 #!/bin/sh
 # Ends what dpkg was broken off in (FINISH is yes), installs INSTALL and unpacks REINSTALL anew, in the version that is
-# there. Says `changed: …` for what it did. Ends with 75 while another process has a lock of apt: the task tries again.
+# there, and held where it was. Says `changed: …` for what it did. Ends with 75 while another process has a lock of apt:
+# the task tries again.
 set -eu
 export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 LC_ALL=C
 
@@ -29,7 +30,9 @@ for package in $INSTALL; do
 done
 for package in $REINSTALL; do
   version=$(dpkg-query -Wf '${Version}' "$package")
-  # Held packages are ours: it is the same version again.
+  held=$(apt-mark showhold "$package")
+  # It is the same version again; apt forgets by this that the package was held.
   apt_get --allow-change-held-packages --reinstall install "$package=$version"
+  [ -z "$held" ] || run apt-mark -qq hold "$package"
   echo "changed: unpacked $package $version again"
 done
