@@ -108,12 +108,17 @@ journalctl -u containerd --since -15min -o cat --no-pager 2>/dev/null |
 exit 0"""),
     sandbox,
 )
+# Of `time="…" level=… msg="StopPodSandbox for \"ID\" …`. What ended when the kubelet asked again is not stuck: a shim
+# cannot stop a container while the toolkit's own pod has taken its runtime away.
+STUCK_NOW = r"""
+  /unable to signal init|failed to kill container|failed to stop container/ {said[$5] = $0; at[$5] = NR}
+  / returns successfully/ {delete said[$5]}
+  END {for (id in said) if (last < at[id]) last = at[id]
+    for (id in said) if (at[id] == last) print "| " substr(said[id], 1, 400)}"""
 STUCK = Probe(
     "containerd.stuck",
-    Lines(r"""command -v journalctl >/dev/null || exit
-journalctl -u containerd --since -15min -o cat --no-pager 2>/dev/null |
-  grep -E 'unable to signal init|failed to kill container|failed to stop container' | tail -n 1 | cut -c1-400 |
-  sed 's/^/| /'
+    Lines(rf"""command -v journalctl >/dev/null || exit
+journalctl -u containerd --since -15min -o cat --no-pager 2>/dev/null | awk -F '"' '{STUCK_NOW}'
 exit 0"""),
     stuck,
 )
