@@ -26,6 +26,9 @@ FILE = ("path", "lines", "reload", "restart")
 UNKNOWN_WHERE = "it says nothing of which host"
 # What install leaves to a person, because a file of somebody else's has to be changed; a fix shows it and asks first.
 AGREED = {"containerd-cri-disabled": "cri-disabled-elsewhere"}
+# Checks of that step which look at the files.
+FILES_OF = ("configuration", "cri-disabled-elsewhere")
+ITS_OWN = "the plugin failed to load, and the setting that containerd complains of is for a person to correct"
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,9 @@ def of_step(snapshot: Snapshot, root: Finding, fault: Fault) -> Offer:
         return Offer(root, fault, why_not=f"step {step.id} would be refused: {'; '.join(forbidden)}")
     if not hosts:
         return Offer(root, fault, why_not=f"step {step.id} finds no host that differs")
+    differing = {state.where for state in states for one in state.judgements if one.mismatch and one.check in FILES_OF}
+    if fault.id in AGREED and (others := [name for name in hosts if name not in differing]):
+        return Offer(root, fault, why_not=f"no file turns it off on {', '.join(others)}: {ITS_OWN}")
     # What no check of the step sees, it brings back all the same.
     force = "" if any(state.outcome == "broken" for state in states if state.where in wheres) else " --force"
     return Offer(

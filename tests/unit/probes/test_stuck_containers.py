@@ -1,4 +1,4 @@
-"""What containerd says of containers that do not end, in the words of 2.3.7: after lines that were recorded."""
+"""What containerd says of containers that do not end, in the words of 2.3.7: shortened from lines that were recorded."""
 
 import subprocess
 
@@ -9,7 +9,7 @@ from gpustack.probes.containerd_pods import STUCK_NOW
 ONE, OTHER = "2b3d07c4c3351e07", "23fcdfa4a9684bdb"
 FAILED = (
     f'time="2026-11-23T00:45:00.020326846Z" level=error msg="StopPodSandbox for \\"{ONE}\\" failed" error="rpc '
-    f'error: code = Unknown desc = failed to stop container \\"{OTHER}\\": failed to kill container \\"{OTHER}\\": gone"'
+    f'error: code = Unknown desc = failed to stop container \\"{OTHER}\\": failed to kill container \\"{OTHER}\\": no"'
 )
 ENDED = f'time="2026-11-23T00:46:24.727528844Z" level=info msg="StopPodSandbox for \\"{ONE}\\" returns successfully"'
 REFUSED = (

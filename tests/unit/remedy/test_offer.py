@@ -74,6 +74,13 @@ def test_containerd_gets_the_files_of_others_that_turn_cri_off() -> None:
     assert "containerd restarts" in found.interrupts
 
 
+def test_a_plugin_that_no_file_turns_off_is_for_a_person() -> None:
+    """It failed to load because of a setting, of which the step knows nothing."""
+    silent = replace(recorded("containerd.runtime", "prepared-debian-12"), rc=1, out="")
+    found = one(diagnose(hosts.snapshot({("containerd.runtime", "h1"): silent}, {})), "containerd-cri-disabled")
+    assert found.why_not.startswith("no file turns it off on h1: ")
+
+
 def test_what_install_refuses_is_refused_here() -> None:
     older = recorded("packages.installed", "prepared-debian-12", ("2.3.7", "2.3.6"))
     silent = replace(recorded("containerd.runtime", "prepared-debian-12"), rc=1, out="")
@@ -94,8 +101,8 @@ def test_a_host_that_is_not_reached_and_what_is_for_a_person_are_left_alone() ->
 
 
 def test_a_host_of_which_too_little_is_known_is_not_changed() -> None:
-    """These have no answers at all but one."""
-    (found,) = offers(diagnosed({"host-ip-forward-off@gpu1": "!0"}))
+    told = diagnosed({"host-ip-forward-off@gpu1": "!0"})
+    (found,) = offers(replace(told, snapshot=replace(told.snapshot, answers={}, parsed={})))
     assert found.why_not == "too little is known of gpu1 to change it"
     assert Reach("gpu1").reached
     assert INVENTORY.hosts
