@@ -1,4 +1,4 @@
-"""What containerd says of containers that do not end, in the words of 2.3.7: shortened from lines that were recorded."""
+"""What containerd says of containers that do not end, in words recorded of 2.3.7, shortened."""
 
 import subprocess
 
