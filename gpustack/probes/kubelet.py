@@ -1,10 +1,11 @@
-"""The kubelet's own word about its health. Whether its unit runs is among `units.services`."""
+"""The kubelet's own word about its health and its cgroups. Whether its unit runs is among `units.services`."""
 
-from typing import Literal
+from typing import Literal, get_args
 
-from gpustack.ask.probe import Answer, Probe, Shell
+from gpustack.ask.probe import Answer, Lines, Probe, Shell
 
 Health = Literal["ok", "failing", "silent"]
+Driver = Literal["", "systemd", "cgroupfs"]
 
 
 def health(answer: Answer) -> Health:
@@ -22,4 +23,26 @@ def health(answer: Answer) -> Health:
 # connect, 22 an HTTP error, 28 too late, 52 and 56 an answer that was broken off.
 HEALTH = Probe(
     "kubelet.health", Shell("curl -sSf -m 2 http://127.0.0.1:10248/healthz"), health, ends=(0, 7, 22, 28, 52, 56)
+)
+
+
+def driver(answer: Answer) -> Driver:
+    """Empty where it does not run, or has not said. Raises ValueError for another word."""
+    found = answer.out.strip()
+    if found not in get_args(Driver):
+        raise ValueError(found)
+    return found  # type: ignore[return-value]
+
+
+# KEP-4033: since 1.34 it asks the runtime at its own start, and never again. What it said then is at the beginning of
+# its log; a kubelet that has run for long may have said more than the journal keeps.
+CGROUPS = Probe(
+    "kubelet.cgroups",
+    Lines(r"""command -v journalctl >/dev/null || exit
+started=$(systemctl show -p InvocationID --value kubelet.service)
+[ -n "$started" ] || exit 0
+journalctl "_SYSTEMD_INVOCATION_ID=$started" -o cat --no-pager 2>/dev/null | head -n 2000 |
+  sed -n 's/.*"Using cgroup driver setting received from the CRI runtime" cgroupDriver="\([a-z]*\)".*/\1/p' | head -n 1
+exit 0"""),
+    driver,
 )

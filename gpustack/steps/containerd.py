@@ -3,8 +3,8 @@
 What it does: adds the apt repositories of containerd and of Kubernetes, their keys trusted only by fingerprint;
 installs and holds containerd.io and cri-tools; writes /etc/containerd/conf.d/gpustack.toml, lets config.toml import it
 and takes CRI out of its disabled_plugins; with a mirror in the spec, points containerd at it for docker.io, ghcr.io,
-nvcr.io, quay.io and registry.k8s.io, without any public fallback. It restarts containerd when its files changed.
-Containers go on running through that.
+nvcr.io, quay.io and registry.k8s.io, without any public fallback. It restarts containerd when its files changed,
+and a kubelet that took another cgroup driver from it. Containers go on running through that.
 
 What it never does: it touches no other key of config.toml, no other file in conf.d and no hosts.toml of yours, and it
 never moves an installed containerd to another version.
@@ -21,6 +21,7 @@ from gpustack.ask.view import View
 from gpustack.config.resolved import containerd_version_of
 from gpustack.probes.containerd import CONFIGURATION, MIRRORS, RUNTIME
 from gpustack.probes.egress import DAEMONS, EGRESS
+from gpustack.probes.kubelet import CGROUPS
 from gpustack.probes.packages import DOCKER, FOREIGN_RUNTIMES, PACKAGES, REPOSITORIES
 from gpustack.probes.system import OS
 from gpustack.probes.units import UNITS
@@ -69,7 +70,7 @@ STEP = Step(
     "containerd",
     scope="host",
     needs=("prereqs",),
-    probes=(PACKAGES, REPOSITORIES, OS, UNITS, CONFIGURATION, RUNTIME, MIRRORS, EGRESS, DAEMONS),
+    probes=(PACKAGES, REPOSITORIES, OS, UNITS, CONFIGURATION, RUNTIME, CGROUPS, MIRRORS, EGRESS, DAEMONS),
     checks=(
         other_runtimes, repository, version, crictl, held, *containerd_files.CHECKS, *containerd_running.CHECKS,
     ),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from gpustack.ask.judge import Mismatch, expect, said
 from gpustack.ask.view import View
 from gpustack.probes.containerd import CONFIGURATION, RUNTIME
+from gpustack.probes.kubelet import CGROUPS
 from gpustack.probes.units import UNITS
 from gpustack.steps.egress_files import daemon_mismatch
 
@@ -24,11 +25,15 @@ def cri(here: View) -> Mismatch | None:
 
 
 def cgroups(here: View) -> Mismatch | None:
-    """The running daemon leaves cgroups to systemd."""
+    """The running daemon leaves cgroups to systemd, and so does the kubelet: it asks the daemon when it starts, and
+    keeps to that when the daemon says otherwise later."""
     what, found = "cgroup driver of the running daemon", here[RUNTIME]
     if found is None:
         return Mismatch(what, "systemd", SILENT)
     driver = "systemd" if found.systemd_cgroup else "cgroupfs"
+    if driver == "systemd" and here[CGROUPS] == "cgroupfs":
+        taken = "cgroupfs, as containerd said when the kubelet started"
+        return Mismatch("cgroup driver of the running kubelet", "systemd", taken, fault="containerd-cgroup-driver")
     return expect(what, "systemd", driver, fault="containerd-cgroup-driver")
 
 

@@ -67,6 +67,7 @@ def changing() -> set[tuple[str, str]]:
         "ansible.builtin.stat",
         "ansible.builtin.assert",
         "ansible.builtin.include_tasks",
+        "ansible.builtin.meta",
     }
     return {
         (role.name, task["name"])

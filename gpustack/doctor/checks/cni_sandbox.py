@@ -43,3 +43,12 @@ def prometheus_is_here(here: View) -> Told:
     node, found = own(here), here[MONITORING_PODS].get(PROMETHEUS, ())
     shown = here.snapshot.shared("nodes of Prometheus", lambda: said(found))
     return Told(node is not None and node.name in found, "Prometheus", "on this node", shown)
+
+
+@tells("containerd-cgroup-driver -> kube-proxy-down", NODES, IDENTITY, PENDING, SANDBOX_FAILURES)
+def proxy_waits(here: View) -> Told:
+    """It came after the runtime could not make sandboxes any more. One that ran before goes on."""
+    node, failed = own(here), here[SANDBOX_FAILURES]
+    waiting = [pod for pod in here[PENDING] if node and pod.node == node.name and not pod.begun and pod.uid in failed]
+    found = any((pod.namespace, pod.name[:11]) == ("kube-system", "kube-proxy-") for pod in waiting)
+    return Told(found, "sandbox of kube-proxy", "waited for", "waited for" if found else "made")

@@ -21,6 +21,11 @@ runc = json.load(sys.stdin)["config"]["containerd"]["runtimes"]["runc"]
 sys.exit(runc["options"].get("SystemdCgroup") is not True)'
 }
 own_cgroups() { cri version && ! systemd_cgroups; }
+# A kubelet that was started meanwhile has taken the other driver, and keeps to it.
+systemd_again() {
+    await systemd_cgroups
+    systemctl try-restart kubelet
+}
 
 # containerd brings a file of an older version up to date, tables of 1.x too; in one of its own version they count for
 # nothing.

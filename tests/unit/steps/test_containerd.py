@@ -102,6 +102,16 @@ def test_the_cgroup_driver_names_its_fault() -> None:
     assert mismatch.fault == "containerd-cgroup-driver"
 
 
+def test_a_kubelet_that_took_another_driver_names_the_same_fault() -> None:
+    """It was started while containerd said so; containerd has been put right since."""
+    answers = {("kubelet.cgroups", "h1"): recorded("kubelet.cgroups", "cgroupfs")}
+    mismatch = judged(STEP, answers)["cgroups"].mismatch
+    assert mismatch
+    assert (mismatch.what, mismatch.fault) == ("cgroup driver of the running kubelet", "containerd-cgroup-driver")
+    agrees = {("kubelet.cgroups", "h1"): recorded("kubelet.cgroups", "two-hosts")}
+    assert judged(STEP, agrees)["cgroups"].mismatch is None
+
+
 def test_a_daemon_older_than_its_files() -> None:
     out = recorded(CONFIGURATION, "prepared-debian-12").out
     newer = re.sub(r"(?m)^(== config.toml) \d+$", r"\1 2000000000", out)

@@ -173,3 +173,12 @@ def test_pods_without_a_sandbox() -> None:
     assert here("st-sandbox-fails", waiting, failed, where="k1").outcome == "refuted"
     assert here("st-sandbox-fails", recorded("pods.starting", "control-plane"), failed).outcome == "refuted"
     assert here("st-sandbox-fails", waiting, recorded("pods.sandbox-failures", "none")).outcome == "refuted"
+
+
+def test_kube_proxy_waits_for_its_sandbox() -> None:
+    id, failed = "containerd-cgroup-driver -> kube-proxy-down", recorded("pods.sandbox-failures", "no-subnet-file")
+    waiting = recorded("pods.starting", "waiting", ("coredns-1", "kube-proxy-1"))
+    proxy = replace(failed, out=failed.out.replace("uid-coredns-1", "uid-kube-proxy-1"))
+    assert here(id, waiting, proxy).outcome == "confirmed"
+    assert here(id, waiting, proxy, where="k1").outcome == "refuted"
+    assert here(id, recorded("pods.starting", "waiting"), failed).outcome == "refuted"
