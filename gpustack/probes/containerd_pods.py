@@ -111,7 +111,7 @@ exit 0"""),
 # Of `time="…" level=… msg="StopPodSandbox for \"ID\" …`. What ended when the kubelet asked again is not stuck: a shim
 # cannot stop a container while the toolkit's own pod has taken its runtime away.
 STUCK_NOW = r"""
-  /unable to signal init|failed to kill container|failed to stop container/ {said[$5] = $0; at[$5] = NR}
+  /unable to signal init|failed to kill container|failed to stop (sandbox )?container/ {said[$5] = $0; at[$5] = NR}
   / returns successfully/ {delete said[$5]}
   END {for (id in said) if (last < at[id]) last = at[id]
     for (id in said) if (at[id] == last) print "| " substr(said[id], 1, 400)}"""
