@@ -1,6 +1,7 @@
 """Faults of the layer `containerd` that keep pods from starting or ending, as the running daemon says them."""
 
 from gpustack.ask.judge import said
+from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.containerd_pods import NETWORK, SANDBOX, STUCK, registry
@@ -13,8 +14,10 @@ NOTICED = 30
 def network_not_noticed(here: View) -> Told:
     """It says that there is no file, and there is one for a while."""
     found, what = here[NETWORK], "network of the running daemon"
-    if found.ready or found.newest is None or found.newest < NOTICED or "no network config found" not in found.why:
+    if found.ready or found.newest is None or "no network config found" not in found.why:
         return refuted(what, "ready" if found.ready else found.why or "not ready")
+    if found.newest < NOTICED:
+        raise FactUnavailable(f"the newest file of the network is {found.newest} s old; it may be noticed yet")
     return confirmed(what, "ready", f"{found.why}, while there is a file for {found.newest} s")
 
 

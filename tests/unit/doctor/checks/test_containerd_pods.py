@@ -13,7 +13,7 @@ MISSING = "cni config load failed: no network config found in /etc/cni/net.d: cn
     [
         ("", 900, "refuted"),
         (MISSING, 900, "confirmed"),
-        (MISSING, 5, "refuted"),
+        (MISSING, 5, "unknown"),
         (MISSING, None, "refuted"),
         ("cni plugin returned an error", 900, "refuted"),
     ],
