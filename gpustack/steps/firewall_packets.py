@@ -190,6 +190,9 @@ def cure(here: View, reason: Stop) -> Cure:
     ours = here.spec.firewall.manage and reason.base in found.filter.bases and found.owner(reason.base) == who
     if not ours or not kept(found, who):
         return "operator"
+    # ufw asks its rules in the order in which they were made, and what names a source was meant.
+    if who in (*KEPT_BY_UNIT, "ufw") and not reason.general:
+        return "operator"
     if who in KEPT_BY_UNIT:
-        return "install" if reason.general else "operator"
+        return "install"
     return "operator" if wanted(here, who) <= loaded(found) else "install"
