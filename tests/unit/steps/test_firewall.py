@@ -38,6 +38,17 @@ def test_before_and_after(who: str, release: str) -> None:
     assert outcomes(after) == {}
 
 
+def test_what_a_rule_of_ufw_denies_by_name_is_the_operators() -> None:
+    """Ours would be asked after it."""
+    before = recorded("ufw-debian-12-before").answers["firewall.live", "host1"]
+    denied = "-A ufw-user-input -s 10.244.0.0/16 -j DROP\n"
+    rules = before.out.replace("-A INPUT ", f"{denied}-A INPUT ", 1)
+    stored = recorded("ufw-debian-12-before").answers["firewall.stored", "host1"]
+    found = outcomes(world(replace(before, out=rules), stored))
+    assert rules != before.out
+    assert found["flows-pass"] == "operator"
+
+
 @every_release
 def test_without_a_firewall_strangers_are_kept_out_and_no_more(release: str) -> None:
     found, after = recorded(f"none-{release}"), recorded(f"guarded-{release}")
