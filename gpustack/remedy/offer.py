@@ -3,7 +3,7 @@
 A step is played as `install` plays it; every other remedy is one of playbooks/remedy/ with the catalogue's parameters.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from gpustack.doctor.graph import graph
 from gpustack.probes.links import MANAGED, taken
 from gpustack.remedy.words import STEPS_STOP, by_hand, interrupts
 from gpustack.rollout.overlay import host_facts
-from gpustack.rollout.plan import plan
+from gpustack.rollout.plan import StepState, plan
 from gpustack.steps import STEPS
 from gpustack.steps.containerd_files import disabling
 
@@ -96,8 +96,7 @@ def of_step(snapshot: Snapshot, root: Finding, fault: Fault) -> Offer:
         return Offer(root, fault, why_not=f"step {step.id} would be refused: {'; '.join(forbidden)}")
     if not hosts:
         return Offer(root, fault, why_not=f"step {step.id} finds no host that differs")
-    differing = {state.where for state in states for one in state.judgements if one.mismatch and one.check in FILES_OF}
-    if fault.id in AGREED and (others := [name for name in hosts if name not in differing]):
+    if fault.id in AGREED and (others := untouched(states, hosts)):
         return Offer(root, fault, why_not=f"no file turns it off on {', '.join(others)}: {ITS_OWN}")
     # What no check of the step sees, it brings back all the same.
     force = "" if any(state.outcome == "broken" for state in states if state.where in wheres) else " --force"
@@ -111,6 +110,12 @@ def of_step(snapshot: Snapshot, root: Finding, fault: Fault) -> Offer:
         STEPS_STOP.get(step.id, ""),
         cluster=step.scope == "cluster",
     )
+
+
+def untouched(states: Iterable[StepState], hosts: Iterable[str]) -> list[str]:
+    """The hosts on which the step would change no file."""
+    differing = {state.where for state in states for one in state.judgements if one.mismatch and one.check in FILES_OF}
+    return [name for name in hosts if name not in differing]
 
 
 def of_playbook(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Remedy) -> Offer:
