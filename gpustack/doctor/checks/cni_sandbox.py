@@ -6,8 +6,8 @@ from gpustack.ask.judge import said
 from gpustack.ask.view import View
 from gpustack.doctor.checks.ours import namespaces
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
-from gpustack.probes.kube import NODES
-from gpustack.probes.pods import MONITORING_PODS, PENDING, PROMETHEUS, SANDBOX_FAILURES
+from gpustack.probes.kube import NODES, Node
+from gpustack.probes.pods import MONITORING_PODS, PENDING, PROMETHEUS, SANDBOX_FAILURES, Pending
 from gpustack.probes.system import IDENTITY
 from gpustack.steps.own_node import own
 
@@ -21,6 +21,12 @@ def strange(words: str) -> bool:
     return found is not None and not found[1].startswith(("nvidia", "runc"))
 
 
+def without_sandbox(here: View, node: Node | None) -> list[Pending]:
+    """Pods of the node that still wait, and whose sandbox could not be made."""
+    waiting, failed = here[PENDING], here[SANDBOX_FAILURES]
+    return [pod for pod in waiting if node and pod.node == node.name and not pod.begun and pod.uid in failed]
+
+
 @tells("st-sandbox-fails", NODES, IDENTITY, PENDING, SANDBOX_FAILURES)
 def sandbox_fails(here: View) -> Told:
     """Of pods that still wait: events stay for an hour after all is well again."""
@@ -28,8 +34,7 @@ def sandbox_fails(here: View) -> Told:
     if node is None:
         return refuted(what, "the host is no node")
     failed = here[SANDBOX_FAILURES]
-    waiting = (pod for pod in here[PENDING] if not pod.begun)
-    here_too = (pod for pod in waiting if pod.node == node.name and pod.uid in failed)
+    here_too = without_sandbox(here, node)
     found = [pod for pod in here_too if pod.namespace in namespaces(here) or not strange(failed[pod.uid])]
     if not found:
         return refuted(what, "no pod of the node waits for one")
@@ -48,7 +53,6 @@ def prometheus_is_here(here: View) -> Told:
 @tells("containerd-cgroup-driver -> kube-proxy-down", NODES, IDENTITY, PENDING, SANDBOX_FAILURES)
 def proxy_waits(here: View) -> Told:
     """It came after the runtime could not make sandboxes any more. One that ran before goes on."""
-    node, failed = own(here), here[SANDBOX_FAILURES]
-    waiting = [pod for pod in here[PENDING] if node and pod.node == node.name and not pod.begun and pod.uid in failed]
-    found = any((pod.namespace, pod.name[:11]) == ("kube-system", "kube-proxy-") for pod in waiting)
+    waiting = without_sandbox(here, own(here))
+    found = any(pod.namespace == "kube-system" and pod.name.startswith("kube-proxy-") for pod in waiting)
     return Told(found, "sandbox of kube-proxy", "waited for", "waited for" if found else "made")
