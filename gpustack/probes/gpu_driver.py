@@ -5,6 +5,7 @@ A host without a display controller of NVIDIA's is asked nothing: it says so, an
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +16,11 @@ from gpustack.probes.read import number
 VERSION = re.compile(r"\d{3}\.\d{2,3}(?:\.\d{2})?(?![.\d])")
 LIBRARY = re.compile(r"libnvidia-ml\.so\.(\d{3}\.\d{2,3}(?:\.\d{2})?)")
 BUS = re.compile(r"[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
+# By driver a yes is 1 or Yes.
+ROWS = re.compile(
+    r"([0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]), *(?P<pending>0|1|No|Yes), *(?P<failure>0|1|No|Yes)"
+)
+YES = ("1", "Yes")
 WORDS = ("nouveau-loaded", "nouveau-blacklisted", "secure-boot", "key-enrolled", "uninstaller")
 PERSISTENCE = ("none", "active", "inactive")
 
@@ -38,12 +44,14 @@ class GpuDriver:
 @dataclass(frozen=True)
 class Smi:
     """How nvidia-smi ended. `rc` is -1 unless it did; `gpus` are the PCI addresses it shows; `said` the first line that
-    is none of these."""
+    is none of these. `rows`: GPUs with rows of memory to replace, each as `ADDRESS: pending` (until a reset) or
+    `ADDRESS: failure` (none is left to take their place); None where nvidia-smi does not tell."""
 
     state: Literal["absent", "hangs", "ended"]
     rc: int = -1
     gpus: tuple[str, ...] = ()
     said: str = ""
+    rows: tuple[str, ...] | None = None
 
 
 def gpu_driver(answer: Answer) -> GpuDriver:
@@ -76,9 +84,21 @@ def smi(answer: Answer) -> Smi:
     word, _, rc = last.partition(" ")
     if word != "rc":
         raise ValueError(last[:80])
-    gpus = tuple(line.strip().lower()[4:] for line in lines if BUS.fullmatch(line.strip()))
-    others = [line.strip() for line in lines if not BUS.fullmatch(line.strip())]
-    return Smi("ended", number(rc), gpus, others[0][:120] if others else "")
+    end = lines.index("rows") if "rows" in lines else len(lines)
+    shown, remapped = [line.strip() for line in lines[:end]], lines[end + 1 :]
+    gpus = tuple(line.lower()[4:] for line in shown if BUS.fullmatch(line))
+    others = [line for line in shown if not BUS.fullmatch(line)]
+    return Smi("ended", number(rc), gpus, others[0][:120] if others else "", rows(remapped))
+
+
+def rows(lines: Sequence[str]) -> tuple[str, ...] | None:
+    """Lines `ADDRESS, pending, failure`. GPUs before Ampere replace pages, not rows, and say [N/A]."""
+    found = [ROWS.fullmatch(line.strip()) for line in lines]
+    told = [match for match in found if match]
+    if not told or len(told) < len(found):
+        return None
+    words = ((match[1].lower()[4:], kind) for match in told for kind in ("pending", "failure") if match[kind] in YES)
+    return tuple(f"{address}: {kind}" for address, kind in words)
 
 
 # The first line of the file in /proc names module, platform and version. The firmware's variable has four bytes of
@@ -126,19 +146,25 @@ GPU_SMI = Probe(
     Lines(
         ONLY_WITH_GPU
         + r"""command -v nvidia-smi >/dev/null || { echo absent; exit 0; }
-timeout -s KILL 3 nvidia-smi --query-gpu=pci.bus_id --format=csv,noheader 2>&1 &
-looks=0
-while [ -e "/proc/$!" ] && [ "$looks" -lt 35 ]; do
-  read -r _ _ state _ <"/proc/$!/stat" || break
-  [ "$state" != Z ] || break
-  sleep 0.1
-  looks=$((looks + 1))
-done 2>/dev/null
-echo
-[ "$looks" -lt 35 ] || { echo hangs; exit 0; }
-wait "$!"
+ask() {
+  timeout -s KILL 3 nvidia-smi "$1" --format=csv,noheader 2>&1 &
+  looks=0
+  while [ -e "/proc/$!" ] && [ "$looks" -lt 35 ]; do
+    read -r _ _ state _ <"/proc/$!/stat" || break
+    [ "$state" != Z ] || break
+    sleep 0.1
+    looks=$((looks + 1))
+  done 2>/dev/null
+  echo
+  [ "$looks" -lt 35 ] || return 124
+  wait "$!"
+}
+ask --query-gpu=pci.bus_id
 rc=$?
-case $rc in 124 | 137) echo hangs ;; *) echo "rc $rc" ;; esac"""
+case $rc in 124 | 137) echo hangs; exit 0 ;; esac
+[ "$rc" != 0 ] || { echo rows; ask --query-remapped-rows=gpu_bus_id,remapped_rows.pending,remapped_rows.failure; }
+printf 'rc %s\n' "$rc" """
     ),
     smi,
+    limit=8,
 )

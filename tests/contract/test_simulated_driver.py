@@ -117,6 +117,13 @@ def test_a_query(compiled: Path, root: Path) -> None:
     assert bare.stdout == "0, 71.00, Disabled\n1, 71.00, Disabled\n"
 
 
+def test_a_query_of_rows(compiled: Path, root: Path) -> None:
+    hardware.change(root, [1], ["remap_pending=1"])
+    fields = "gpu_bus_id,remapped_rows.pending,remapped_rows.failure"
+    said = smi(compiled, root, f"--query-remapped-rows={fields}", "--format=csv,noheader")
+    assert said.stdout == "00000000:17:00.0, 0, 0\n00000000:1F:00.0, 1, 0\n"
+
+
 def test_no_mig_is_not_disabled_mig(compiled: Path, tmp_path: Path) -> None:
     hardware.fit(tmp_path, "lab", "host1", 1, "T4")
     said = smi(compiled, tmp_path, "--query-gpu=mig.mode.current,ecc.mode.current", "--format=csv,noheader")

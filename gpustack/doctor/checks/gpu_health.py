@@ -64,10 +64,14 @@ def critical(here: View) -> Told:
     return confirmed("Xids", "none", f"{said(codes)}; {missing(here)} GPUs cannot be allocated")
 
 
-@tells("gpu-ecc-row-remap-pending", GPU_DEVICES, GPU_NODES, IDENTITY, ROW_REMAP)
+@tells("gpu-ecc-row-remap-pending", GPU_DEVICES, GPU_SMI, GPU_NODES, IDENTITY, ROW_REMAP)
 def row_remap(here: View) -> Told:
+    """By the driver of the host; by what DCGM reads where that is in a container, or does not tell."""
     if not here[GPU_DEVICES]:
         return refuted("rows of memory", NO_GPU)
+    rows = here[GPU_SMI].rows
+    if rows is not None:
+        return Told(bool(rows), "rows of memory to replace", "none", said(rows))
     node = gpu_node(here)
     mine = on_node(here, ROW_REMAP, node.name if node else "", lambda one: one.host)
     found = [f"GPU {one.gpu}: {one.name}" for one in mine]

@@ -1,4 +1,4 @@
-/* nvidia-smi of the simulated driver: the table, -L and --query-gpu, with the failures and exit codes of the real one. */
+/* nvidia-smi of the simulated driver: the table, -L and queries, with the failures and exit codes of the real one. */
 #define _POSIX_C_SOURCE 200809L
 #include "smi.h"
 
@@ -114,6 +114,7 @@ static void help(void)
          "          --version             Print version information and exit.\n"
          "    -L,   --list-gpus           Display a list of GPUs connected to the system.\n"
          "          --query-gpu=          Information about GPU.\n"
+         "          --query-remapped-rows= Information about remapped rows.\n"
          "          --format=             csv, with noheader and nounits.\n"
          "    -pm,  --persistence-mode=   Accepted and on already.");
 }
@@ -153,6 +154,8 @@ int main(int argc, char **argv)
         }
         if (value(argv[i], "--query-gpu="))
             query = value(argv[i], "--query-gpu=");
+        else if (value(argv[i], "--query-remapped-rows="))
+            query = value(argv[i], "--query-remapped-rows=");
         else if (value(argv[i], "--format="))
             format = value(argv[i], "--format=");
         else {

@@ -1,4 +1,4 @@
-/* `nvidia-smi --query-gpu=… --format=csv`. */
+/* `nvidia-smi --query-gpu=… --format=csv`, and --query-remapped-rows=, which has fields of its own beside. */
 #define _POSIX_C_SOURCE 200809L
 #include "smi.h"
 
@@ -155,6 +155,20 @@ READING(mig)
     return mode(refused, on, into, size);
 }
 
+static nvml_return remapped(nvml_device device, unsigned which, char *into, size_t size)
+{
+    unsigned rows[4] = {0};
+    nvml_return refused = nvml.DeviceGetRemappedRows(device, &rows[0], &rows[1], &rows[2], &rows[3]);
+
+    snprintf(into, size, "%u", rows[which]);
+    return refused;
+}
+
+READING(rows_corrected) { IGNORE(index); return remapped(device, 0, into, size); }
+READING(rows_uncorrected) { IGNORE(index); return remapped(device, 1, into, size); }
+READING(rows_pending) { IGNORE(index); return remapped(device, 2, into, size); }
+READING(rows_failure) { IGNORE(index); return remapped(device, 3, into, size); }
+
 static const struct field {
     const char *name, *unit;
     reading *read;
@@ -168,6 +182,8 @@ static const struct field {
     {"clocks.sm", "MHz", sm_clock}, {"clocks.current.sm", "MHz", sm_clock}, {"clocks.mem", "MHz", memory_clock},
     {"ecc.mode.current", "", ecc}, {"ecc.errors.corrected.volatile.total", "", corrected},
     {"ecc.errors.uncorrected.volatile.total", "", uncorrected}, {"mig.mode.current", "", mig},
+    {"remapped_rows.correctable", "", rows_corrected}, {"remapped_rows.uncorrectable", "", rows_uncorrected},
+    {"remapped_rows.pending", "", rows_pending}, {"remapped_rows.failure", "", rows_failure},
 };
 
 static const struct field *field_named(const char *wanted)

@@ -5,6 +5,7 @@ import pytest
 from tests.unit.doctor.checks.asking import in_cluster, told
 
 CRITICAL, LOST = "gpu-xid-critical", "gpu-fell-off-bus"
+ROWS = "gpu-ecc-row-remap-pending"
 
 
 @pytest.mark.parametrize(
@@ -20,7 +21,10 @@ CRITICAL, LOST = "gpu-xid-critical", "gpu-fell-off-bus"
         (LOST, {"gpu__kernel_words": "xids", "gpu__nodes": "nothing-allocatable"}, "confirmed", "Xid 79"),
         (LOST, {"gpu__smi": "fallen-off"}, "confirmed", ""),
         (LOST, {"gpu__kernel_words": "odd"}, "unknown", ""),
-        ("gpu-ecc-row-remap-pending", {"scrape__row_remap": "pending"}, "confirmed", "ROW_REMAP_PENDING"),
+        (ROWS, {"scrape__row_remap": "pending"}, "confirmed", "ROW_REMAP_PENDING"),
+        (ROWS, {"gpu__smi": "rows-pending", "scrape__row_remap": "error"}, "confirmed", "0000:1f:00.0: pending"),
+        (ROWS, {"gpu__smi": "rows-not-told", "scrape__row_remap": "error"}, "unknown", ""),
+        (ROWS, {"gpu__smi": "rows-not-told", "scrape__row_remap": "pending"}, "confirmed", "ROW_REMAP_PENDING"),
         ("gpu-fabricmanager-down", {"gpu__plugin_files": "fabric-down"}, "confirmed", "failed"),
         ("gpu-fabricmanager-down", {"gpu__plugin_files": "no-gpu"}, "refuted", "no NVSwitch here"),
         ("gpu-fabricmanager-down", {"gpu__plugin_files": "odd"}, "unknown", ""),
