@@ -16,5 +16,10 @@ labels=$(kube get "$KIND" "$NAME" --output 'jsonpath={.spec.selector.matchLabels
 [ -n "$labels" ] || exit 1
 for node in $NODES; do
   said=$(kube delete pod --selector "$labels" --field-selector "spec.nodeName=$node" --wait=false --output name)
-  [ -z "$said" ] || echo "changed: $said on $node"
+  if [ -n "$said" ]; then
+    echo "changed: $said on $node"
+  else
+    echo "$KIND $NAMESPACE/$NAME has no pod on $node that could be made anew: its nodeSelector, affinity or tolerations leave that node out" >&2
+    exit 1
+  fi
 done
