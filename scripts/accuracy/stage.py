@@ -33,6 +33,10 @@ done
 
 
 def typed(*words: str | Path, codes: tuple[int, ...] = (0,), limit: float = 1800) -> str:
+    return ended(*words, codes=codes, limit=limit).stdout
+
+
+def ended(*words: str | Path, codes: tuple[int, ...], limit: float) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         [*GPUSTACK, *map(str, words)],
         capture_output=True,
@@ -43,7 +47,7 @@ def typed(*words: str | Path, codes: tuple[int, ...] = (0,), limit: float = 1800
     )
     if done.returncode not in codes:
         sys.exit(f"gpustack {' '.join(map(str, words))} ended with {done.returncode}\n{done.stderr}{done.stdout}")
-    return done.stdout
+    return done
 
 
 def ready(name: str, shape: Shape | None = None) -> lab.Lab:
@@ -126,10 +130,10 @@ def mended(made: lab.Lab, case: Case) -> str:
     if known.auto == "no" or known.remedy is None:
         return PERSON
     words = ("--fix", fault, "--yes", "--yes-to", fault)
-    said = typed("doctor", *words, "-i", made.inventory, "-q", "-o", "json", codes=tuple(range(10)))
-    if not said:
-        return "not begun"
-    (tried,) = json.loads(said)["attempts"] or [{"ending": "no root", "why": ""}]
+    done = ended("doctor", *words, "-i", made.inventory, "-q", "-o", "json", codes=tuple(range(10)), limit=1800)
+    if not done.stdout:
+        return f"not begun: {' '.join(done.stderr.split())}"
+    (tried,) = json.loads(done.stdout)["attempts"] or [{"ending": "no root", "why": ""}]
     if tried["ending"] == "not-for-a-machine":
         return PERSON
     if tried["ending"] != "fixed":
