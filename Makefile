@@ -15,6 +15,7 @@ SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!
 
 help:
 	@echo "make demo      two throw-away hosts with simulated GPUs become a proven cluster (first time 45 minutes, then 10)"
+	@echo "               KEEP=yes leaves them, to break something and ask the doctor"
 	@echo "make test      unit, contract and replay tests, one complete install (first time 45 minutes, then under 20)"
 	@echo "make lab-test  everything that needs lab hosts (CONTRIBUTING.md says how long)"
 	@echo "make lint      ruff, mypy, import-linter, yamllint, ansible-lint, shellcheck (2 minutes)"
@@ -34,7 +35,7 @@ $(ENV): requirements/dev.txt requirements/uv.txt requirements/debian.txt pyproje
 demo:
 	@echo "make demo: about 45 minutes the first time (30 of them compile the bundle), then about 10" >&2
 	@$(MAKE) --no-print-directory env go
-	@scripts/demo
+	@scripts/demo $(if $(KEEP),--keep)
 
 test:
 	@echo "make test: about 45 minutes the first time (30 of them compile the bundle), then under 20" >&2
