@@ -1,13 +1,14 @@
 """Puts the rooms together for a command: inventory, hosts, reporter, evidence, the two callables ask and play."""
 
 import importlib
+import os
 import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpustack.config.listing import begin, chosen
+from gpustack.config.listing import NAMED, begin, chosen
 from gpustack.errors import UnreachableError, UsageError
 from gpustack.events import Reporter, silent
 
@@ -23,8 +24,9 @@ MEANWHILE = ("gpustack.config.inventory", "gpustack.ask.gather", "gpustack.steps
 
 
 def inventory_path(option: Path | None) -> Path | None:
-    """`-i lab` is short for the inventory of the running lab; a file of that name wins."""
-    if option is not None and str(option) == "lab" and not option.exists():
+    """`lab`, after -i or in GPUSTACK_INVENTORY, is short for the inventory of the running lab; a file of that name
+    wins."""
+    if str(option or os.environ.get(NAMED, "")) == "lab" and not Path("lab").exists():
         from gpustack.lab.inventory import inventory_path as lab_inventory
 
         return lab_inventory(None)

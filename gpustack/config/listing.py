@@ -18,6 +18,8 @@ from gpustack.config.ansible_cfg import ansible_cfg
 from gpustack.errors import ConfigError
 
 READ_LIMIT = 60
+NAMED = "GPUSTACK_INVENTORY"
+"""The variable that names an inventory where no option does."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Listing:
 
 def chosen(option: Path | None, env: Mapping[str, str] = os.environ) -> Path | None:
     """The inventory in force, or None for the local host. Raises ConfigError when the named one does not exist."""
-    said = str(option) if option else env.get("GPUSTACK_INVENTORY", "") or ansible_cfg(env).inventory
+    said = str(option) if option else env.get(NAMED, "") or ansible_cfg(env).inventory
     if not said:
         return None
     path = Path(said).expanduser()
