@@ -111,6 +111,7 @@ class Probe(Generic[Fact]):
 
 
 def unexpected(answer: Answer) -> str:
-    said = (answer.err or answer.out).strip().splitlines()
-    shown = f": {said[0][:120]}" if said else ""
+    """With the first line of the error output, else of the output; names of sections say nothing."""
+    said = [line.strip() for line in (answer.err or answer.out).splitlines() if not line.startswith("== ")]
+    shown = next((f": {line[:120]}" for line in said if line), "")
     return f"unexpected answer (rc {answer.rc}){shown}"

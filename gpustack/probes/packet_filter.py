@@ -98,7 +98,9 @@ class Stop:
 
     def __str__(self) -> str:
         if not self.path:
-            return f"the policy of chain {self.base.chain}"
+            # As iptables writes it where the chain is of iptables, so that the line can be found.
+            drop = "DROP" if self.base.chain.rsplit(" ", 1)[-1].isupper() else "drop"
+            return f"the policy {drop} of chain {self.base.chain}"
         return f"chain {self.base.chain}: {' > '.join(rule.text for rule in self.path)}"
 
 

@@ -9,8 +9,8 @@ from typing import Literal
 
 from gpustack.doctor.finding import Branch, Finding
 from gpustack.doctor.graph import graph
-from gpustack.report.doctor_words import cut, titled
-from gpustack.report.words import count
+from gpustack.report.doctor_words import titled
+from gpustack.report.words import count, cut
 
 Kind = Literal["root", "together", "fault", "state", "folded"]
 

@@ -16,21 +16,20 @@ from gpustack.report.doctor_words import (
     because,
     by_text,
     calm,
-    cut,
     first,
     heading,
     lately,
     missing,
     next_command,
     refusals,
-    said,
     summed,
     titles,
     tree,
     well,
 )
+from gpustack.report.evidence import said
 from gpustack.report.findings import say, typed, witness, wrapped
-from gpustack.report.words import Clean, cleaner, count, places
+from gpustack.report.words import Clean, cleaner, count, cut, places
 
 INDENT = 13
 """Of what a finding broke and what it is not; all with -v."""

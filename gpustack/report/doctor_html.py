@@ -19,11 +19,11 @@ from gpustack.doctor.changed import changed
 from gpustack.doctor.finding import Diagnosis, Judged
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
-from gpustack.report import chain_drawing, doctor_words
+from gpustack.report import chain_drawing, doctor_words, evidence
 from gpustack.report.codes import DIAGNOSED, doctor_code
 from gpustack.report.doctor_commands import offered
 from gpustack.report.doctor_words import SHOWN
-from gpustack.report.words import Clean, cleaner, count, place, places
+from gpustack.report.words import Clean, cleaner, count, cut, place, places
 
 # Characters of a text that are shown, of one that stands in one line, and of an answer, with its lines. More is read
 # than shown: what was cut in the middle of a secret is not recognised as one, and stands behind what is shown.
@@ -79,8 +79,8 @@ def finalized(context: Context, value: Any) -> Any:
 
 
 def asked_and_told(seen: Evidence, one: Judged, clean: Clean) -> tuple[str, str]:
-    asked, told = doctor_words.asked_and_told(seen, clean, one.told.found[:LINE] if one.told else "")
-    return doctor_words.cut(asked, LINE), doctor_words.cut(told, LINE)
+    asked, told = evidence.asked_and_told(seen, clean, one.told.found[:LINE] if one.told else "")
+    return cut(asked, LINE), cut(told, LINE)
 
 
 def excerpt(seen: Evidence, clean: Clean) -> Markup:

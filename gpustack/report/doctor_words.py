@@ -1,26 +1,19 @@
 """How a diagnosis is put into words: what every form of its report says the same way."""
 
-import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpustack.ask.alike import Evidence
-from gpustack.ask.api import ADMIN
 from gpustack.ask.probe import CLUSTER
 from gpustack.doctor.changed import Change
 from gpustack.doctor.finding import Branch, Diagnosis, Judged
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import Peers
-from gpustack.report.words import Clean, command, count, duration, place, places
+from gpustack.report.words import Clean, command, count, cut, duration, places
 
 API = {"confirmed": "API down", "refuted": "API reachable", "unknown": "API not known"}
-NEGATED = re.compile(r"\bnot \S+")
-WORD = re.compile(r"\w")
-PARTS = re.compile(r"[\s=\"':,;()]+")
 SHOWN = 4
 """Of a list, where the rest is told on request."""
-LONG, LEAD = 160, 20
-"""Characters of a line that is shown from its beginning; and before the word that a longer one is shown for."""
+REASON = 90
+"""Characters of why something could not be told."""
 
 
 def heading(found: Diagnosis) -> str:
@@ -107,53 +100,12 @@ def because(judged: Iterable[Judged], clean: Clean) -> str:
 
 
 def missing(judged: Iterable[Judged], clean: Clean) -> list[str]:
-    """What could not be told, by its reason, the most frequent first."""
+    """What could not be told, by its reason, the most frequent first. All of a reason is in the JSON."""
     counted: dict[str, int] = {}
     for one in judged:
-        why = clean(one.why)
+        why = cut(clean(one.why), REASON)
         counted[why] = counted.get(why, 0) + 1
     return [f"{why} ({number})" for why, number in sorted(counted.items(), key=lambda pair: -pair[1])]
-
-
-def said(seen: Evidence, clean: Clean, found: str, width: int) -> list[str]:
-    """`host $ command → what it said`, on two lines where one is too short."""
-    asked, told = asked_and_told(seen, clean, found)
-    if len(asked) + len(told) + 3 <= width:
-        return [f"{asked} → {told}"]
-    return [cut(asked, width), cut(f"  → {told}", width)]
-
-
-def asked_and_told(seen: Evidence, clean: Clean, found: str) -> tuple[str, str]:
-    """Of a script its first line that asks, of an answer the line that tells."""
-    script = [line for line in seen.command.strip().splitlines() if line.strip()] or [""]
-    shown = next((line for line in script if not line.startswith("echo '==")), script[0])
-    shown = shown.replace(f" {ADMIN}", "")
-    asked = f"{place(seen.answer.where)} $ {shown}{' …' if len(script) > 1 else ''}"
-    answered = telling(clean(seen.answer.lost or seen.answer.out or seen.answer.err), found)
-    ended = f"(ended with {seen.answer.rc})" if seen.answer.rc and not seen.answer.lost else ""
-    return asked, answered or ended or "(nothing)"
-
-
-def telling(text: str, found: str) -> str:
-    """The line with most of the words that were found, a long and rare one before others; else the first that is no
-    heading or comment. Of a long line, as JSON is, from shortly before the longest of these words on."""
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("== ", "# "))]
-    # Of JSON in lines, not its brackets.
-    lines = [line for line in lines if WORD.search(line)] or lines
-    there_is = NEGATED.sub(" ", found)
-    words = {word for word in PARTS.split(there_is) if len(word) > 2}
-    short = [(line, words & set(PARTS.split(line))) for line in lines if len(line) <= LONG]
-    often = Counter(word for _, there in short for word in there)
-    best, there = max(short, key=lambda one: sum(len(word) / often[word] for word in one[1]), default=("", set()))
-    if there or len(short) == len(lines):
-        return best
-    long = next((line for line in lines if any(word in line for word in words)), lines[0])
-    spot = long.find(max((word for word in words if word in long), key=len, default=""))
-    return f"…{long[spot - LEAD :]}" if len(long) > LONG and spot > LEAD else long
-
-
-def cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def tree(branch: Branch, depth: int = 0) -> Iterator[str]:

@@ -63,3 +63,7 @@ def facts(found: "Plan") -> str:
 def cleaner(inventory: "Inventory") -> Clean:
     secrets = [host.become_password for host in inventory.hosts if host.become_password]
     return lambda text: redact(plain(text), secrets)
+
+
+def cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"

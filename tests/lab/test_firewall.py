@@ -168,7 +168,7 @@ def test_what_nobody_known_loads_is_refused_with_what_has_to_pass(who: str, bare
     before = everywhere(bare, firewalls.KEPT), everywhere(bare, firewalls.NUMBERED)
     refused = gpustack("install", "-i", bare.inventory, "--only", "firewall", "--yes", code=5).stderr
     assert "operator-needed" in refused
-    assert "the policy of chain inet beside input" in refused
+    assert "the policy drop of chain inet beside input" in refused
     assert "udp 8472 from " in refused
     assert (everywhere(bare, firewalls.KEPT), everywhere(bare, firewalls.NUMBERED)) == before
     everywhere(bare, "nft delete table inet beside")

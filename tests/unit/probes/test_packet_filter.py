@@ -63,7 +63,7 @@ def test_the_first_verdict_counts() -> None:
     accept = "-A INPUT -s 10.0.0.2/32 -p tcp -m tcp --dport 10250 -j ACCEPT"
     assert why(rules(accept, "-A INPUT -j DROP"), PEER) == ""
     assert why(rules("-A INPUT -j DROP", accept), PEER) != ""
-    assert why(rules(accept, policy="DROP"), STRANGER) == "the policy of chain ip filter INPUT"
+    assert why(rules(accept, policy="DROP"), STRANGER) == "the policy DROP of chain ip filter INPUT"
 
 
 def test_chains_are_walked_and_returned_from() -> None:
@@ -93,10 +93,10 @@ def test_a_reject_in_forward_is_found_and_its_policy_is_not_one() -> None:
 @pytest.mark.parametrize(
     ("lines", "reason"),
     [
-        (["-P OUTPUT DROP"], "the policy of chain ip filter OUTPUT"),
+        (["-P OUTPUT DROP"], "the policy DROP of chain ip filter OUTPUT"),
         (["-P OUTPUT ACCEPT", "-A OUTPUT -d 10.0.0.0/24 -j REJECT"], "-A OUTPUT -d 10.0.0.0/24 -j REJECT"),
         (["-P OUTPUT DROP", "-A OUTPUT -o eth0 -p tcp -m tcp --dport 10250 -j ACCEPT"], ""),
-        (["-P OUTPUT DROP", "-A OUTPUT -o lo -j ACCEPT"], "the policy of chain ip filter OUTPUT"),
+        (["-P OUTPUT DROP", "-A OUTPUT -o lo -j ACCEPT"], "the policy DROP of chain ip filter OUTPUT"),
         (["-P OUTPUT ACCEPT", "-A OUTPUT -m addrtype --dst-type LOCAL -j DROP"], ""),
         (["-P OUTPUT ACCEPT", "-A INPUT -j DROP"], ""),
     ],
@@ -196,7 +196,7 @@ def test_nft_and_ipv6(family: str, left: object, right: object, stops: bool) -> 
 def test_iptables_of_each_version_asks_its_own_packets() -> None:
     lines = ["-P INPUT DROP", "-A INPUT -s 2001:db8::/32 -p tcp -m tcp --dport 22 -j ACCEPT"]
     found = iptables.parse(lines, "ip6")
-    assert why(found, PEER6) == "the policy of chain ip6 filter INPUT"
+    assert why(found, PEER6) == "the policy DROP of chain ip6 filter INPUT"
     assert why(found, PEER) == ""
     assert why(rules(policy="DROP"), PEER6) == ""
 

@@ -34,7 +34,7 @@ INVENTORY = Inventory(
     ),
     Spec(),
 )
-RULES = Answer("firewall.live", "gpu1", 0, "== ufw\nyes\n-P FORWARD DROP\n", took=0.2)
+RULES = Answer("firewall.live", "gpu1", 0, "== ufw\nyes\n== iptables\n-P FORWARD DROP\n", took=0.2)
 # What the host says of the last day: a secret in a file's name is not shown.
 LATELY = (
     Answer("changes.packages", "gpu1", 0, "5400 install ufw\n300 upgrade cmake\n"),
@@ -47,8 +47,10 @@ LATELY = (
 )
 # What has to be known of a host before a machine may change it.
 KNOWN = ("system.os", "system.hostname", "network.address")
-UFW = Evidence("gpu1", "echo '== ufw'; sed -n 's/^ENABLED=//p' /etc/ufw/ufw.conf\niptables -w 2 -S", RULES)
-STOPPED = f"tcp 6443 is stopped by the policy of chain ip filter FORWARD \x1b[31m{PASSWORD}"
+UFW = Evidence(
+    "gpu1", "echo '== ufw'; sed -n 's/^ENABLED=//p' /etc/ufw/ufw.conf\necho '== iptables'; iptables -w 2 -S", RULES
+)
+STOPPED = f"tcp 6443 is stopped by the policy DROP of chain ip filter FORWARD \x1b[31m{PASSWORD}"
 DIFFERS = Mismatch("containerd.io", "2.3.7", "2.3.6", "upgrade")
 
 

@@ -118,7 +118,7 @@ def test_rules_that_nobody_known_loads_are_for_the_operator() -> None:
     assert outcomes(found) == {"flows-pass": "operator"}
     said = told(found)["flows-pass"].mismatch
     assert said
-    assert "the policy of chain ip filter INPUT" in said.found
+    assert "the policy DROP of chain ip filter INPUT" in said.found
     assert f"udp 8472 from {PLANE}/32, {WORKER}/32" in said.hint
     assert "tcp 6443 from any" in said.hint
 

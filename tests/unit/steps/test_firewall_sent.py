@@ -11,7 +11,7 @@ def test_an_output_policy_that_nobody_known_loads_is_for_the_operator() -> None:
     assert outcomes(found) == {"flows-pass": "operator"}
     said = told(found)["flows-pass"].mismatch
     assert said
-    assert "tcp 2379 to 127.0.0.1 is stopped by the policy of chain ip filter OUTPUT" in said.found
+    assert "tcp 2379 to 127.0.0.1 is stopped by the policy DROP of chain ip filter OUTPUT" in said.found
     assert f"sent udp 8472,30000-32767 to {PLANE}/32, {WORKER}/32" in said.hint.replace(
         "30000-32767,8472", "8472,30000-32767"
     )

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from gpustack.report.doctor_words import LEAD, LONG, telling
+from gpustack.report.evidence import LEAD, LONG, asking, telling
 
 UNIT = "Id=kubelet.service\nLoadState=loaded\nActiveState=inactive\nUnitFileState=disabled"
 LIST = json.dumps({"items": [{"name": f"other-{number}"} for number in range(40)] + [{"name": "mine"}]})
@@ -16,6 +16,7 @@ LIST = json.dumps({"items": [{"name": f"other-{number}"} for number in range(40)
         (UNIT, "inactive, disabled", "ActiveState=inactive"),
         ("ActiveState=active\nUnitFileState=enabled", "not active, enabled", "UnitFileState=enabled"),
         ("== live\n-A INPUT -j a\n-P FORWARD DROP", "stopped by the policy of FORWARD", "-P FORWARD DROP"),
+        ("== a.toml\nplugins = []\n== b.toml\nplugins = [1]", "plugins in b.toml", "plugins = [1]"),
         ("# Written by us\nx = 1", "none", "x = 1"),
         ('{\n  "status": {\n  }\n}', "nothing", '"status": {'),
         ("{\n}", "nothing", "{"),
@@ -24,11 +25,36 @@ LIST = json.dumps({"items": [{"name": f"other-{number}"} for number in range(40)
     ],
 )
 def test_the_line_that_tells(text: str, found: str, line: str) -> None:
-    assert telling(text, found) == line
+    assert telling(text, found).text == line
 
 
 def test_of_a_long_line_the_place_that_tells() -> None:
-    shown = telling(LIST, "mine wants another")
+    shown = telling(LIST, "mine wants another").text
     assert len(LIST) > LONG
     assert shown.startswith("…")
     assert shown.index("mine") == LEAD + 1
+
+
+SCRIPT = r"""cd /etc || exit
+echo '== units'
+systemctl show -p Id one.service
+if rules=$(iptables -w 2 -S 2>/dev/null); then
+  echo '== rules'; echo "$rules" | awk '!/KUBE-/'
+fi
+echo '== links'; ip -4 -o addr show || exit
+echo "== file $file"; cat "$file"
+"""
+
+
+@pytest.mark.parametrize(
+    ("heading", "asks"),
+    [
+        ("units", "systemctl show -p Id one.service"),
+        ("rules", "iptables -w 2 -S"),
+        ("links", "ip -4 -o addr show"),
+        ("file a", ""),
+        ("", ""),
+    ],
+)
+def test_of_a_script_what_asks_under_a_heading(heading: str, asks: str) -> None:
+    assert asking(SCRIPT.splitlines(), heading) == asks
