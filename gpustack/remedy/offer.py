@@ -3,7 +3,7 @@
 A step is played as `install` plays it; every other remedy is one of playbooks/remedy/ with the catalogue's parameters.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -85,14 +85,7 @@ def of_step(snapshot: Snapshot, root: Finding, fault: Fault) -> Offer:
         # Of a fault of the cluster that a step of hosts mends: on those that differ.
         hosts = on_hosts(root) or tuple(state.where for state in states if state.outcome == "broken")
     wheres = {CLUSTER} if step.scope == "cluster" else set(hosts)
-    forbidden = [
-        f"{state.where}: {one.mismatch}"
-        for state in states
-        if state.where in wheres
-        for one in state.judgements
-        if one.mismatch and one.mismatch.cure != "install" and one.check != AGREED.get(fault.id)
-    ]
-    if forbidden:
+    if forbidden := refused(states, wheres, AGREED.get(fault.id)):
         return Offer(root, fault, why_not=f"step {step.id} would be refused: {'; '.join(forbidden)}")
     if not hosts:
         return Offer(root, fault, why_not=f"step {step.id} finds no host that differs")
@@ -110,6 +103,17 @@ def of_step(snapshot: Snapshot, root: Finding, fault: Fault) -> Offer:
         STEPS_STOP.get(step.id, ""),
         cluster=step.scope == "cluster",
     )
+
+
+def refused(states: Iterable[StepState], wheres: Collection[str], agreed: str | None = None) -> list[str]:
+    """What `install` leaves to a person, but for the check `agreed`."""
+    return [
+        f"{state.where}: {one.mismatch}"
+        for state in states
+        if state.where in wheres
+        for one in state.judgements
+        if one.mismatch and one.mismatch.cure != "install" and one.check != agreed
+    ]
 
 
 def untouched(states: Iterable[StepState], hosts: Iterable[str]) -> list[str]:

@@ -8,16 +8,20 @@ from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.finding import Finding
 from gpustack.doctor.graph import graph
-from gpustack.remedy.offer import offer
+from gpustack.remedy.offer import offer, refused
 from gpustack.report.words import command
+from gpustack.rollout.plan import plan
+from gpustack.steps import STEPS
 from gpustack.steps.own_node import own
 
 NAMES = re.compile(r"\b(HOST|NODE)\b")
+INSTALL = re.compile(r"gpustack install --only (?P<steps>[\w,-]+)$")
 
 
 def repairs(found: Finding, snapshot: Snapshot) -> list[str]:
     """Those of the catalogue. What was found on several hosts keeps HOST and NODE: each is a command of its own."""
-    lines = [here(line, snapshot.inventory) for line in graph().faults[found.id].fix.commands]
+    commands = (may(line, found, snapshot) for line in graph().faults[found.id].fix.commands)
+    lines = [here(line, snapshot.inventory) for line in commands if line]
     if found.wheres == (CLUSTER,) or len(found.wheres) > 1:
         return lines
     names = named(View(snapshot, found.wheres[0]))
@@ -28,6 +32,20 @@ def offered(found: Finding, snapshot: Snapshot) -> list[str]:
     """And the one that has it done, where a machine may and can."""
     fix = [] if offer(snapshot, found).why_not else [f"gpustack doctor --fix {found.id}"]
     return [*repairs(found, snapshot), *(here(line, snapshot.inventory) for line in fix)]
+
+
+def may(line: str, found: Finding, snapshot: Snapshot) -> str:
+    """A command of the catalogue, if it is one of `install` as it would do something: with --force where its checks
+    see no difference. Empty where the cluster has no such step, or the step is refused there."""
+    if not (asked := INSTALL.match(line)):
+        return line
+    steps = [step for step in STEPS if step.id in asked["steps"].split(",")]
+    # Of a fault of the cluster that a step of hosts mends: on all of them.
+    hosts = {where for where in found.wheres if where != CLUSTER} or {host.name for host in snapshot.inventory.hosts}
+    states = [one for one in plan(snapshot, steps).states if one.where in {*hosts, CLUSTER}]
+    if not states or refused(states, {one.where for one in states}):
+        return ""
+    return line if any(one.outcome != "holds" for one in states) else f"{line} --force"
 
 
 def named(of: View) -> dict[str, str]:

@@ -47,8 +47,7 @@ class Tally:
             self.report(Event("task", self.step, task))
         elif kind == "runner_on_ok":
             self.ok.add(host)
-            if data.get("res", {}).get("diff"):
-                self.diffs.append((host, task, data["res"]["diff"]))
+            self.diffs += [(host, task, diff) for diff in shown(data.get("res", {}))]
             if data.get("res", {}).get("changed"):
                 self.changed[host] = self.changed.get(host, 0) + 1
                 self.report(Event("changed", host, task, float(data.get("duration") or 0)))
@@ -71,6 +70,12 @@ class Tally:
         tasks = self.hidden.get(host, [])
         for task in tasks if len(tasks) == count else [f"one of: {', '.join(tasks)}"] * count:
             self.report(Event("changed", host, task))
+
+
+def shown(result: dict[str, Any]) -> list[Any]:
+    """The differences of what changed; of a loop those of its rounds. What stays as it is has one without lines."""
+    rounds = [one for one in result.get("results", []) if isinstance(one, dict)] or [result]
+    return [one["diff"] for one in rounds if one.get("changed") and one.get("diff")]
 
 
 def said(data: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from tests.unit.steps import recorded_gpus
 from tests.unit.steps.recorded_cluster import recorded
 
 TOOLKIT, UNREACHED, FORWARD = "op-nvidia-runtime-handler-missing", "host-ssh-unreachable", "host-ip-forward-off"
-OF_OPERATOR = "op-crd-stale"
+OF_OPERATOR, DISABLED = "op-crd-stale", "containerd-cri-disabled"
 
 
 def found(id: str, *wheres: str) -> Finding:
@@ -48,3 +48,20 @@ def test_it_is_not_where_this_cluster_has_no_such_step() -> None:
     """A device plugin of the host's own stack is none of the operator's."""
     snapshot = recorded_gpus.world(spec={"gpu": {"stack": "host"}})
     assert not any("doctor --fix" in line for line in offered(found(OF_OPERATOR, CLUSTER), snapshot))
+
+
+def containerd(case: str) -> Snapshot:
+    configuration = "containerd.configuration"
+    return recorded_gpus.world({(configuration, "k2"): recorded(configuration, case)})
+
+
+def test_install_is_told_as_it_would_do_something() -> None:
+    """With --force where its checks see no difference; not at all where it would refuse, as with somebody's file."""
+    assert "gpustack install --only monitoring --force" in of("mon-crd-stale", CLUSTER)
+    assert "--force" not in of(DISABLED, "k2", snapshot=containerd("prepared-debian-12"))
+    assert not any("install" in line for line in repairs(found(DISABLED, "k2"), containerd("nvidia-toolkit")))
+
+
+def test_a_step_that_this_cluster_has_not_is_not_told() -> None:
+    snapshot = recorded_gpus.world(spec={"gpu": {"stack": "host"}})
+    assert not any("gpu-operator" in line for line in repairs(found(OF_OPERATOR, CLUSTER), snapshot))

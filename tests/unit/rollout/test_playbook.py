@@ -86,3 +86,14 @@ def test_a_failure_that_is_kept_secret_says_so() -> None:
     data = {"host": "h1", "task": "t", "res": {"censored": "hidden"}}
     tally.hear({"event": "runner_on_failed", "event_data": data})
     assert "kept secret" in tally.failures[0].message
+
+
+def test_the_differences_of_a_loop_are_those_of_its_rounds() -> None:
+    """As ansible-core 2.19 tells them in check mode: also of what stays as it is, with no line in it."""
+    tally = Tally(lambda event: None, "containerd")
+    diff = {"before_header": "/etc/x", "before": "a\n", "after_header": "/etc/x", "after": "z\n"}
+    rounds = [{"changed": True, "diff": diff, "item": "a"}, {"changed": False, "item": "q"}]
+    same = {"changed": False, "diff": {"before": {"path": "/etc/x"}, "after": {"path": "/etc/x"}}}
+    for task, result in (("loop", {"changed": True, "results": rounds}), ("same", same)):
+        tally.hear({"event": "runner_on_ok", "event_data": {"host": "h1", "task": task, "res": result}})
+    assert tally.diffs == [("h1", "loop", diff)]
