@@ -14,7 +14,7 @@ from gpustack.doctor.entry import DropIn, Fault, Remedy
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import graph
 from gpustack.probes.links import MANAGED, taken
-from gpustack.remedy.words import STEPS_STOP, by_hand, interrupts
+from gpustack.remedy.words import STEPS_STOP, by_hand, interrupts, of_edits
 from gpustack.rollout.overlay import host_facts
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps import STEPS
@@ -93,13 +93,15 @@ def of_step(snapshot: Snapshot, root: Finding, fault: Fault) -> Offer:
         return Offer(root, fault, why_not=f"no file turns it off on {', '.join(others)}: {ITS_OWN}")
     # What no check of the step sees, it brings back all the same.
     force = "" if any(state.outcome == "broken" for state in states if state.where in wheres) else " --force"
+    agreed = {name: disabling(View(snapshot, name)) for name in hosts if fault.id in AGREED}
+    edited = {file for files in agreed.values() for file in files}
     return Offer(
         root,
         fault,
         step.id,
         hosts,
-        {name: {FILES: {"files": disabling(View(snapshot, name))}} for name in hosts if fault.id in AGREED},
-        (f"gpustack install --only {step.id}{force}",),
+        {name: {FILES: {"files": files}} for name, files in agreed.items()},
+        tuple(of_edits(edited)) if edited else (f"gpustack install --only {step.id}{force}",),
         STEPS_STOP.get(step.id, ""),
         cluster=step.scope == "cluster",
     )

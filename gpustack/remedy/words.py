@@ -1,6 +1,6 @@
 """A remedy in words: what it does, as somebody would type it, and what stands still meanwhile."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gpustack.doctor.entry import Apt, DropIn, Remedy, Rollout
@@ -50,6 +50,12 @@ def by_hand(remedy: Remedy, variables: Mapping[str, Any]) -> Iterator[str]:
         yield from of_file(remedy.drop_in)
     if remedy.apt:
         yield from of_packages(remedy.apt)
+
+
+def of_edits(files: Iterable[str]) -> Iterator[str]:
+    """Where `install` would leave somebody else's files as they are; these lie below /etc/containerd."""
+    yield from (f"sudoedit /etc/containerd/{file}" for file in sorted(files))
+    yield "systemctl restart containerd"
 
 
 def renewed(workload: Rollout, nodes: Sequence[str]) -> str:

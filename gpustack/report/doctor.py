@@ -27,7 +27,7 @@ from gpustack.report.doctor_words import (
     tree,
     well,
 )
-from gpustack.report.evidence import said
+from gpustack.report.evidence import deciding, said
 from gpustack.report.findings import say, typed, witness, wrapped
 from gpustack.report.words import Clean, cleaner, count, cut, places
 
@@ -85,13 +85,13 @@ def rests(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: 
     for text, some in texts.items():
         where = f"{places([one.where for one in some])}: " if len(texts) > 1 else ""
         part(console, "evidence", f"{where}{text}")
-        for seen in some[0].evidence:
-            if verbose:
+        if verbose:
+            for seen in some[0].evidence:
                 witness(console, seen, clean)
-            else:
-                told = some[0].told
-                shown = said(seen, clean, told.found if told else "", console.width - INDENT)
-                typed(console, "\n".join(shown), INDENT, "dim")
+            continue
+        told = clean(some[0].told.found) if some[0].told else ""
+        for seen in deciding(some[0].evidence, clean, told):
+            typed(console, "\n".join(said(seen, clean, told, console.width - INDENT)), INDENT, "dim")
 
 
 def ruled_out(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: bool) -> None:

@@ -35,6 +35,20 @@ class Line:
     def short(self) -> bool:
         return len(self.text) <= LONG
 
+    @property
+    def words(self) -> set[str]:
+        return {*PARTS.split(self.text), *PARTS.split(self.heading)}
+
+
+def deciding(asked: Sequence[Evidence], clean: Clean, found: str) -> Sequence[Evidence]:
+    """Of the answers that a finding rests on those that failed or have a word of it; all of them where none has."""
+
+    def decides(seen: Evidence) -> bool:
+        failed = bool(seen.answer.rc or seen.answer.lost)
+        return failed or any(words(found) & line.words for line in lines(clean(seen.answer.out)))
+
+    return [seen for seen in asked if decides(seen)] or asked
+
 
 def said(seen: Evidence, clean: Clean, found: str, width: int) -> list[str]:
     """`host $ command → what it said`, on two lines where one is too short."""
@@ -83,16 +97,21 @@ def telling(text: str, found: str) -> Line:
     there = lines(text)
     # Of JSON in lines, not its brackets.
     there = [line for line in there if WORD.search(line.text)] or there
-    words = {word for word in PARTS.split(NEGATED.sub(" ", found)) if len(word) > 2}
-    short = [(line, words & {*PARTS.split(line.text), *PARTS.split(line.heading)}) for line in there if line.short]
+    sought = words(found)
+    short = [(line, sought & line.words) for line in there if line.short]
     often = Counter(word for _, said in short for word in said)
     best, has = max(short, key=lambda one: sum(len(word) / often[word] for word in one[1]), default=(Line(), set()))
     if has or len(short) == len(there):
         return best
-    long = next((line for line in there if any(word in line.text for word in words)), there[0])
-    spot = long.text.find(max((word for word in words if word in long.text), key=len, default=""))
+    long = next((line for line in there if any(word in line.text for word in sought)), there[0])
+    spot = long.text.find(max((word for word in sought if word in long.text), key=len, default=""))
     begun = f"…{long.text[spot - LEAD :]}" if not long.short and spot > LEAD else long.text
     return Line(begun, long.heading)
+
+
+def words(found: str) -> set[str]:
+    """That can be sought in an answer: not short ones, and not what was found missing."""
+    return {word for word in PARTS.split(NEGATED.sub(" ", found)) if len(word) > 2}
 
 
 def lines(text: str) -> list[Line]:

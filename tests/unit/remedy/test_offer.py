@@ -72,6 +72,7 @@ def test_containerd_gets_the_files_of_others_that_turn_cri_off() -> None:
     assert (found.play, found.why_not) == ("containerd", "")
     assert found.more == {"h1": {"gpustack_fix": {"files": ["conf.d/00-docker.toml"]}}}
     assert "containerd restarts" in found.interrupts
+    assert found.commands == ("sudoedit /etc/containerd/conf.d/00-docker.toml", "systemctl restart containerd")
 
 
 def test_a_plugin_that_no_file_turns_off_is_for_a_person() -> None:

@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-from gpustack.report.evidence import LEAD, LONG, asking, telling
+from gpustack.ask.alike import Evidence
+from gpustack.ask.probe import Answer
+from gpustack.report.evidence import LEAD, LONG, asking, deciding, telling
 
 UNIT = "Id=kubelet.service\nLoadState=loaded\nActiveState=inactive\nUnitFileState=disabled"
 LIST = json.dumps({"items": [{"name": f"other-{number}"} for number in range(40)] + [{"name": "mine"}]})
@@ -58,3 +60,19 @@ echo "== file $file"; cat "$file"
 )
 def test_of_a_script_what_asks_under_a_heading(heading: str, asks: str) -> None:
     assert asking(SCRIPT.splitlines(), heading) == asks
+
+
+def test_what_says_nothing_of_the_finding_is_not_shown() -> None:
+    """But what failed is, and everything where nothing has a word of it."""
+    said = {
+        "route": Answer("network.route", "h1", 0, "192.0.2.1 via 10.77.0.1 dev eth0"),
+        "rules": Answer("network.filters", "h1", 0, "== live\n-P FORWARD DROP"),
+        "refused": Answer("containerd.runtime", "h1", 1, "", "connection refused"),
+    }
+    asked = [Evidence("h1", name, answer) for name, answer in said.items()]
+
+    def shown(found: str) -> list[str]:
+        return [seen.command for seen in deciding(asked, str, found)]
+
+    assert shown("stopped by the policy DROP of FORWARD") == ["rules", "refused"]
+    assert [seen.command for seen in deciding(asked[:2], str, "none")] == ["route", "rules"]
