@@ -20,11 +20,12 @@ SHARED = ("spec", "versions", "taken")
 
 @dataclass(frozen=True)
 class Evidence:
-    """A command and what it said."""
+    """A command and what it said; `like` is what a person would type to see the same, where the command is a script."""
 
     where: str
     command: str
     answer: Answer
+    like: str = ""
 
 
 class Seen(Sequence[Evidence]):
@@ -40,7 +41,8 @@ class Seen(Sequence[Evidence]):
     def entries(self) -> tuple[Evidence, ...]:
         named = names(self.snapshot.inventory.spec)
         return tuple(
-            Evidence(where, command(probe, named), self.snapshot.answer(probe, where)) for probe, where in self.pairs()
+            Evidence(where, command(probe, named), self.snapshot.answer(probe, where), probe.like)
+            for probe, where in self.pairs()
         )
 
     def pairs(self) -> Iterator[tuple[Probe[Any], str]]:

@@ -69,13 +69,14 @@ class Answer:
 class Probe(Generic[Fact]):
     """`limit` in seconds. `ends` are the exit statuses with which the question was answered; with any other one the
     parser is not called. It may raise what UNREADABLE names, and must return what it is annotated with: else the fact
-    is unavailable."""
+    is unavailable. Where the question is a script, `like` is what a person would type to see the same."""
 
     id: str
     ask: Shell | Api
     parse: Callable[[Answer], Fact]
     limit: int = 5
     ends: tuple[int, ...] = (0,)
+    like: str = ""
 
     @property
     def where(self) -> Where:

@@ -39,4 +39,5 @@ awk '/^Start-Date:/ {{ when = $2 " " $3 }}
   if (found != "") print when found
 }}' /var/log/apt/history.log | tail -n 5"""),
     upgrades,
+    like="cat /var/log/apt/history.log",
 )

@@ -66,6 +66,7 @@ for folder in {" ".join(FOLDERS)}; do
   done
 done"""),
     programs,
+    like="file /opt/cni/bin/*",
 )
 FORWARDING = Probe(
     "cni.forwarding",
@@ -91,4 +92,5 @@ else
   echo missing
 fi"""),
     vxlan,
+    like="lsmod | grep vxlan",
 )

@@ -73,6 +73,7 @@ RUNTIME = Probe(
     Shell(f"[ -S {SOCKET.removeprefix('unix://')} ] || exit 1\ncrictl --runtime-endpoint {SOCKET} info"),
     runtime,
     ends=(0, 1),
+    like="crictl info",
 )
 
 
@@ -116,6 +117,7 @@ for file in config.toml conf.d/*.toml; do
   [ ! -e "$file" ] || { echo "== $file $(stat -Lc %Y "$file")"; cat "$file"; echo; }
 done"""),
     configuration,
+    like="cat /etc/containerd/config.toml /etc/containerd/conf.d/*.toml",
 )
 # What is said as Authorization never leaves the host, in foreign files neither.
 MIRRORS = Probe(
@@ -136,6 +138,7 @@ for file in */hosts.toml; do
   echo
 done"""),
     mirrors,
+    like="cat /etc/containerd/certs.d/*/hosts.toml",
 )
 
 

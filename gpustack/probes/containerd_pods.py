@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.containerd import SOCKET
+from gpustack.probes.log_words import spoken
 from gpustack.probes.read import number
 from gpustack.probes.sections import exactly
 
@@ -49,7 +50,7 @@ def sandbox(answer: Answer) -> Sandbox:
     (image,), there, others, failed = exactly(answer.out, "image", "there", "others", "failed")
     if not IMAGE.fullmatch(image) or not all(IMAGE.fullmatch(name) for name in others):
         raise ValueError(image)
-    said = failed[0].removeprefix("| ") if failed else ""
+    said = spoken(failed[0].removeprefix("| ")) if failed else ""
     return Sandbox(image, bool(there), frozenset(registry(name) for name in others), said)
 
 
@@ -64,7 +65,7 @@ def stuck(answer: Answer) -> str:
     lines = answer.out.splitlines()
     if len(lines) > 1 or not all(line.startswith("| ") for line in lines):
         raise ValueError(answer.out)
-    return lines[0].removeprefix("| ") if lines else ""
+    return spoken(lines[0].removeprefix("| ")) if lines else ""
 
 
 def runtimes(answer: Answer) -> tuple[str, ...]:
@@ -90,6 +91,7 @@ printf '%s\n' "$info" | sed -n 's/^  "lastCNILoadStatus": \(".*"\),$/\1/p'
 echo '== status'
 printf '%s\n' "$info" | sed -n '/^  "status": {{/,$p'"""),
     network,
+    like="crictl info; ls -l /etc/cni/net.d",
 )
 # Of one image only `inspecti` tells: `crictl images NAME` of 1.36 lists them all.
 # No other image is pulled while a sandbox is made. Older releases say that they failed to get it, 2.3 to pull it.
@@ -107,6 +109,7 @@ journalctl -u containerd --since -15min -o cat --no-pager 2>/dev/null |
   grep -E 'RunPodSandbox.*failed to (get sandbox|pull) image' | tail -n 1 | cut -c1-500 | sed 's/^/| /'
 exit 0"""),
     sandbox,
+    like="containerd config dump | grep sandbox; crictl images",
 )
 # Of `time="…" level=… msg="StopPodSandbox for \"ID\" …`. What ended when the kubelet asked again is not stuck: a shim
 # cannot stop a container while the toolkit's own pod has taken its runtime away.
@@ -121,6 +124,7 @@ STUCK = Probe(
 journalctl -u containerd --since -15min -o cat --no-pager 2>/dev/null | awk -F '"' '{STUCK_NOW}'
 exit 0"""),
     stuck,
+    like="journalctl -u containerd --since -15min",
 )
 # Of /proc/net/unix: flag 00010000 is a socket that accepts connections.
 RUNTIMES = Probe(
@@ -130,4 +134,5 @@ RUNTIMES = Probe(
 awk '$4 == "00010000" && $NF ~ /^(\/var)?\/run\/(crio\/crio|cri-dockerd)\.sock$/ {print $NF}' /proc/net/unix"""
     ),
     runtimes,
+    like="ss -xl | grep -E 'crio|cri-dockerd'",
 )

@@ -73,4 +73,6 @@ def runtimes_of(table: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, An
     yield from table.get("containerd", {}).get("runtimes", {}).items()
 
 
-CONFIGURED = Probe("containerd.tables", CONFIGURATION.ask, tables)
+CONFIGURED = Probe(
+    "containerd.tables", CONFIGURATION.ask, tables, like="cat /etc/containerd/config.toml /etc/containerd/conf.d/*.toml"
+)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.containerd import SOCKET
 from gpustack.probes.kubeadm import COMPONENTS
+from gpustack.probes.log_words import spoken
 from gpustack.probes.read import ipv4, number
 
 CONTAINER = re.compile(r"name (\S+)\nattempt ([0-9]+)\nstate (CONTAINER_[A-Z]+)\ncreatedAt ([0-9]+)[0-9]{9}\n")
@@ -105,7 +106,7 @@ def last_words(answer: Answer) -> Mapping[str, str]:
     found = [WORDS.fullmatch(line) for line in lines]
     if end != "end" or None in found:
         raise ValueError(answer.out)
-    return {one[1]: one[4] or "" for one in found if one and not one[2]}
+    return {one[1]: spoken(one[4] or "") for one in found if one and not one[2]}
 
 
 def authorities(answer: Answer) -> Authorities:
@@ -138,6 +139,7 @@ for file in kube-apiserver.yaml etcd.yaml; do
 done
 exit 0"""),
     made_for,
+    like="grep -E 'advertise-address|listen-' /etc/kubernetes/manifests/*.yaml",
 )
 # Of a proxy nothing is printed, since its address can have a login; what goes past it has none.
 API_PROXY = Probe(
@@ -149,6 +151,7 @@ tr '\0' '\n' <"/proc/$pid/environ" | grep -qiE '^https?_proxy=.' && echo proxy
 tr '\0' '\n' <"/proc/$pid/environ" | sed -nE 's/^(NO_PROXY|no_proxy)=(.*)/past \2/p'
 exit 0"""),
     api_proxy,
+    like="tr '\\0' '\\n' </proc/$(pgrep -x kube-apiserver)/environ",
 )
 # crictl has no template for its list, and of its JSON this is all that is read.
 STARTED = Probe(
@@ -158,6 +161,7 @@ found=$(crictl --runtime-endpoint {SOCKET} ps -a -o json --name '^({"|".join(COM
 echo "$found" | sed -nE 's/^ {{6}}"(state|createdAt)": "([^"]*)",?$/\1 \2/p
   s/^ {{8}}"(name|attempt)": "?([^",]*)"?,?$/\1 \2/p'"""),
     started,
+    like="crictl ps -a",
 )
 # In a log of the CRI the words come after time, stream and tag. The kubelet looks at its manifests every 20 seconds.
 LAST_WORDS = Probe(
@@ -181,6 +185,7 @@ for name in {" ".join(COMPONENTS)}; do
 done
 echo end"""),
     last_words,
+    like="crictl ps -a; journalctl -u kubelet | grep manifest",
 )
 # As kubeadm computes caCertHashes: SHA-256 of the public key in DER.
 AUTHORITIES = Probe(
@@ -201,4 +206,5 @@ fi
 sed -nE 's/.*sha256:([0-9a-f]{64}).*/join \1/p' /run/gpustack-join.yaml 2>/dev/null | head -n 1
 exit 0"""),
     authorities,
+    like="openssl x509 -pubkey -noout -in /etc/kubernetes/pki/ca.crt | openssl pkey -pubin -outform der | sha256sum",
 )

@@ -73,4 +73,5 @@ journalctl -k -b -n 3000 -o cat --no-pager 2>/dev/null |
   tail -n 3 | cut -c1-200 | sed 's/^/| /'
 exit 0"""),
     disk,
+    like="df -k /var/lib/kubelet /var/lib/containerd /var/log; findmnt",
 )

@@ -128,6 +128,7 @@ find /var/lib/dpkg/updates -name '[0-9]*' | wc -l
 echo '== unfinished'
 dpkg-query -Wf '${db:Status-Abbrev}|${Package}\n' | grep -E '^[a-z]([UFH]|.R)' | head -n 20 || :"""),
     dpkg,
+    like="ls /var/lib/dpkg/updates; fuser -v /var/lib/dpkg/lock*",
 )
 # These options keep gpg from making a directory and a trust database of its own.
 SOURCES = Probe(
@@ -168,4 +169,5 @@ done) || exit
   done
 exit 0"""),
     sources,
+    like="cat /etc/apt/sources.list /etc/apt/sources.list.d/*",
 )

@@ -68,4 +68,5 @@ DAEMONS = Probe(
   echo "$unit $is"
 done"""),
     daemons,
+    like="systemctl show -p Environment containerd kubelet",
 )

@@ -45,6 +45,7 @@ HEALTH = Probe(
 place=$(sed -nE 's/.*--listen-metrics-urls=([^, ]+).*/\1/p' "$file" | sed 's/0\.0\.0\.0/127.0.0.1/')
 curl -s --noproxy '*' -m 4 "$place/health" && echo"""),
     health,
+    like="curl http://127.0.0.1:2381/health",
 )
 SLOW = Probe(
     "etcd.slow",
@@ -58,4 +59,5 @@ said=$(journalctl -u containerd --since -5min -o cat --no-pager 2>/dev/null) || 
 pulls=$(printf '%s\n' "$said" | grep -c 'msg="PullImage')
 echo "$times $pulls $memory" """),
     slow,
+    like="crictl logs --since 5m ETCD | grep -c 'slow fdatasync'",
 )

@@ -148,7 +148,7 @@ FLANNEL_DAEMON_SET = Probe(
 NET_CONF = Probe(
     "flannel.net-conf", Api("/api/v1/namespaces/kube-flannel/configmaps", ("metadata.name", "data")), net_conf
 )
-FLANNELD = Probe("flannel.host", Lines(SCRIPT), flanneld)
+FLANNELD = Probe("flannel.host", Lines(SCRIPT), flanneld, like="cat /run/flannel/subnet.env")
 ANNOUNCED = Probe(
     "flannel.announced",
     Api(
@@ -166,4 +166,5 @@ LINKS = Probe(
   read -r mac <"$link/address" && read -r flags <"$link/flags" && echo "${link##*/} $mac $flags"
 done"""),
     links,
+    like="ip -d link show type vxlan",
 )

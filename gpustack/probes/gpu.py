@@ -41,4 +41,4 @@ done
 exit 0
 """
 
-GPU_DEVICES = Probe("gpu.devices", Lines(SCRIPT), devices)
+GPU_DEVICES = Probe("gpu.devices", Lines(SCRIPT), devices, like="lspci -n -d 10de:")

@@ -138,6 +138,7 @@ case $unit in
 esac"""
     ),
     gpu_driver,
+    like="cat /proc/driver/nvidia/version; modinfo nvidia",
 )
 # A process that the driver does not let go cannot be killed, and would be waited for for ever. So it runs beside the
 # shell, which goes on without it; `timeout` ends one that can be ended.
@@ -167,4 +168,5 @@ printf 'rc %s\n' "$rc" """
     ),
     smi,
     limit=8,
+    like="nvidia-smi",
 )

@@ -115,11 +115,13 @@ GPU_PACKAGES = Probe(
     ),
     gpu_packages,
     ends=(0, 1),
+    like="dpkg -l | grep -i nvidia",
 )
 GPU_REPOSITORY = Probe(
     "gpu.repository",
     Lines(ONLY_WITH_GPU + stored_script("nvidia", r"developer\.download\.nvidia\.com/compute/cuda")),
     gpu_repository,
+    like="cat /etc/apt/sources.list.d/*.sources",
 )
 # Headers are where DKMS looks for them.
 GPU_KERNELS = Probe(
@@ -138,5 +140,11 @@ for image in /boot/vmlinuz-*; do
 done"""
     ),
     gpu_kernels,
+    like="dkms status; ls /lib/modules",
 )
-GPU_GUARD = Probe("gpu.guard", Lines(f"{ONLY_WITH_GPU}echo '== guard'\napt-config dump {BLACKLIST}"), gpu_guard)
+GPU_GUARD = Probe(
+    "gpu.guard",
+    Lines(f"{ONLY_WITH_GPU}echo '== guard'\napt-config dump {BLACKLIST}"),
+    gpu_guard,
+    like="apt-config dump Unattended-Upgrade::Package-Blacklist",
+)

@@ -94,6 +94,7 @@ done
 exit 0"""
     ),
     plugin_files,
+    like="systemctl status nvidia-fabricmanager; ls /run/nvidia/validations",
 )
 WATCHERS = Probe(
     "gpu.watchers",
@@ -104,4 +105,5 @@ used=$(find /proc/[0-9]*/fd -lname anon_inode:inotify -user root 2>/dev/null | w
 echo "$used $limit" """
     ),
     watchers,
+    like="sysctl fs.inotify.max_user_instances",
 )

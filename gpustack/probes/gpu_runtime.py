@@ -63,6 +63,7 @@ TOOLKIT_REPOSITORY = Probe(
         )
     ),
     toolkit_repository,
+    like="cat /etc/apt/sources.list.d/*.sources",
 )
 RUNTIME_FILES = Probe(
     "gpu.runtime-files",
@@ -81,4 +82,5 @@ for file in /etc/cdi/nvidia.yaml /var/run/cdi/nvidia.yaml; do
 done"""
     ),
     runtime_files,
+    like="cat /etc/containerd/conf.d/*.toml; ls /etc/cdi /var/run/cdi",
 )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.gpu_packages import NO_GPU, ONLY_WITH_GPU
+from gpustack.probes.log_words import spoken
 from gpustack.probes.read import number
 
 XID = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)\): (\d{1,4})\b")
@@ -62,7 +63,7 @@ def logs(answer: Answer) -> tuple[Said, ...]:
         what = next((name for name, pattern in PATTERNS.items() if re.search(pattern, line)), None)
         if what is None:
             raise ValueError(text[:80])
-        found.append(Said(pod, container, what, line.strip()[:300]))
+        found.append(Said(pod, container, what, spoken(line.strip())[:300]))
     return tuple(dict.fromkeys(found))
 
 
@@ -108,6 +109,7 @@ done
 exit 0"""
     ),
     logs,
+    like="tail /var/log/pods/gpu-operator_*/*/*.log",
 )
 KERNEL_WORDS = Probe(
     "gpu.kernel-words",
@@ -120,4 +122,5 @@ printf '%s\n' "$said" | tr -cd '\11\12\40-\176' |
 exit 0"""
     ),
     kernel_words,
+    like="journalctl -k | grep NVRM",
 )

@@ -132,4 +132,5 @@ ask "http://$at$query" | grep -q '"value":' && samples=yes || samples=no
 echo "$is $health $samples"
 """),
     asked,
+    like="curl -u USER:PASSWORD http://GRAFANA/api/org",
 )

@@ -141,6 +141,7 @@ RUNNING_HELMS = Probe(
     Lines('found=$(grep -lsx helm /proc/[0-9]*/comm) || [ $? -lt 3 ] || exit; echo "$found" | grep -c .'),
     running,
     ends=(0, 1),
+    like="pgrep -x helm",
 )
 # Only the head of what has not been fetched yet; through the proxy of the spec, as the step fetches it.
 CHARTS = Probe(

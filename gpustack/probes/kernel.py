@@ -113,6 +113,7 @@ echo '== boot'
 echo '== apparmor'
 [ ! -e /sys/module/apparmor/parameters/enabled ] || cat /sys/module/apparmor/parameters/enabled"""),
     modules,
+    like="lsmod; cat /etc/modules-load.d/*",
 )
 SYSCTL = Probe(
     "kernel.sysctls",
@@ -130,6 +131,7 @@ done
 echo '== ufw'
 [ ! -e /etc/ufw/ufw.conf ] || ! grep -qi '^ENABLED=yes' /etc/ufw/ufw.conf || { cat /etc/ufw/sysctl.conf && echo; }"""),
     sysctls,
+    like="sysctl -a; systemd-analyze cat-config sysctl.d",
 )
 SWAP = Probe(
     "kernel.swap",

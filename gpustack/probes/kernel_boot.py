@@ -57,4 +57,5 @@ for name in overlay br_netfilter; do
 done
 exit 0"""),
     boot,
+    like="uname -r; ls /lib/modules",
 )

@@ -53,6 +53,7 @@ find /proc/[0-9]*/fd -lname anon_inode:inotify 2>/dev/null | wc -l
 wait "$over"
 if timeout 0.4 tail -n 0 -f --pid="$over" /etc/passwd 2>&1 | grep -q inotify; then echo 1; else echo 0; fi"""),
     inotify,
+    like="sysctl fs.inotify.max_user_instances",
 )
 DENIALS = Probe(
     "kernel.denials",
@@ -61,4 +62,5 @@ journalctl -k -b -n 3000 -o short-unix --no-pager |
   grep 'apparmor="DENIED" operation="signal".* profile="[^"]*".* peer="' | tail -n 5 | cut -c1-600
 exit 0"""),
     denials,
+    like="journalctl -k -b | grep -i denied",
 )

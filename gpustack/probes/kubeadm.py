@@ -139,7 +139,12 @@ cat /etc/kubernetes/pki/*.crt /etc/kubernetes/pki/etcd/*.crt |
   grep -E '^ *(Not After|Subject|DNS|IP Address) ?:'
 """
 
-FILES = Probe("kubeadm.files", Lines(FILES_SCRIPT), files)
+FILES = Probe(
+    "kubeadm.files",
+    Lines(FILES_SCRIPT),
+    files,
+    like="ls -l /etc/kubernetes /etc/kubernetes/manifests /etc/kubernetes/pki",
+)
 SETTINGS = Probe(
     "kubeadm.settings", Api("/api/v1/namespaces/kube-system/configmaps", ("metadata.name", "data")), settings
 )
@@ -148,7 +153,9 @@ JOIN_TOKEN = Probe(
     Api("/api/v1/namespaces/kube-public/configmaps", ("metadata.name", f"data.{SIGNATURE}")),
     join_token,
 )
-CERTIFICATES = Probe("kubeadm.certificates", Lines(CERTIFICATES_SCRIPT), certificates)
+CERTIFICATES = Probe(
+    "kubeadm.certificates", Lines(CERTIFICATES_SCRIPT), certificates, like="kubeadm certs check-expiration"
+)
 # etcd's metrics, kube-proxy's, the controller-manager and the scheduler.
 LISTENING = Probe(
     "kubeadm.listening",

@@ -45,4 +45,5 @@ journalctl "_SYSTEMD_INVOCATION_ID=$started" -o cat --no-pager 2>/dev/null | hea
   sed -n 's/.*"Using cgroup driver setting received from the CRI runtime" cgroupDriver="\([a-z]*\)".*/\1/p' | head -n 1
 exit 0"""),
     driver,
+    like="journalctl -u kubelet | grep 'cgroup driver'",
 )

@@ -73,6 +73,7 @@ flag=$(echo "$said" | sed -nE 's/.*unknown flag: (--[a-zA-Z0-9-]+).*/\1/p')
 echo '== config'
 if [ -e /var/lib/kubelet/config.yaml ]; then echo yes; else echo no; fi"""),
     start,
+    like="systemctl status kubelet; journalctl -u kubelet",
 )
 # The certificate alone is printed: the file of the kubelet's key holds both.
 SHOWN = Probe(
@@ -89,4 +90,5 @@ else
   openssl x509 -noout -enddate -in "$path"
 fi"""),
     shown,
+    like="openssl x509 -noout -enddate -in /var/lib/kubelet/pki/kubelet-client-current.pem",
 )

@@ -47,6 +47,7 @@ for file in /etc/kubernetes/kubelet.conf /etc/kubernetes/admin.conf; do
   [ ! -e "$file" ] || awk '$1 == "server:" {{print $2}}' "$file"
 done"""),
     leftovers,
+    like="ls -d /etc/rancher /var/lib/rancher /var/snap/microk8s; cat /etc/kubernetes/*.conf",
 )
 
 

@@ -36,4 +36,5 @@ if systemctl -q is-active NetworkManager; then
 fi
 exit 0"""),
     managed,
+    like="networkctl list; nmcli device",
 )

@@ -32,4 +32,5 @@ file=${file:-/etc/resolv.conf}
 echo "== $file"
 awk '$1 == "nameserver" && n++ < 20 {print $2}' "$file" """),
     nameservers,
+    like="grep resolvConf /var/lib/kubelet/config.yaml; cat /etc/resolv.conf",
 )

@@ -107,11 +107,13 @@ $1 !~ /^[0-9.]+(\/[0-9]+)?$/ { next }
   if (link ~ /^(cni|flannel)/ || !(within(net, pods) || within(net, services))) next
   if (via == "-" || hops++ < 50) print net, link, via }'"""),
     routes,
+    like="ip -4 route",
 )
 BRIDGE = Probe(
     "network.bridge",
     Lines("[ ! -e /sys/class/net/cni0 ] || ip -4 -o address show dev cni0 | awk '{print $4}'"),
     bridge,
+    like="ip -4 address show dev cni0",
 )
 PROGRAMS = Probe(
     "network.programs",
@@ -128,4 +130,5 @@ printf '%s\n' "$found" | sed -n 's/^[^ ]* *[0-9]* *[0-9]* *[^ ]*:\([0-9]*\) .*pi
   done | sort -u
 exit 0"""),
     programs,
+    like="ss -Hltnp",
 )

@@ -124,9 +124,11 @@ PACKAGES = Probe(
     Lines("dpkg-query -Wf '${Package} ${db:Status-Want} ${db:Status-Status} ${Version}\\n' " + " ".join(ASKED)),
     packages,
     ends=(0, 1),
+    like="dpkg -l; apt-mark showhold",
 )
 REPOSITORIES = Probe(
     "packages.repositories",
     Lines(stored_script("containerd kubernetes", r"pkgs\.k8s\.io|download\.docker\.com")),
     repositories,
+    like="cat /etc/apt/sources.list.d/*.sources",
 )

@@ -252,4 +252,6 @@ asked host /proc/1/ns/net "${mtu:-1450}"
 wait
 """.replace("PROGRAM", PROGRAM.strip()).replace("ENDPOINTS", ENDPOINTS.strip())
 
-WAYS = Probe("pod-network.ways", Lines(SCRIPT), ways, limit=8)
+WAYS = Probe(
+    "pod-network.ways", Lines(SCRIPT), ways, limit=8, like="nsenter --net=/run/netns/POD ping -M do -s 1400 PEER"
+)

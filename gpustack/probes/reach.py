@@ -69,6 +69,7 @@ fi
 echo "$url $(try "$url")" """
     ),
     source,
+    like="curl -v SOURCE",
 )
 # The first address of the service network is the API's own service (kubernetes.default).
 WAYS = Probe(
@@ -83,4 +84,5 @@ wait"""
     ),
     ways,
     limit=6,
+    like="curl -kv https://CONTROL-PLANE:6443",
 )

@@ -46,6 +46,7 @@ file=${file:-/etc/resolv.conf}
 echo "file $file"
 [ ! -e "$file" ] || awk '$1 == "nameserver" {print $1, $2}' "$file" """),
     resolver,
+    like="grep resolvConf /var/lib/kubelet/config.yaml; cat /etc/resolv.conf",
 )
 FORWARDS = Probe(
     "resolver.forwards",

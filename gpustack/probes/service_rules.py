@@ -78,4 +78,5 @@ case "$? $said" in
   *) exit 1 ;;
 esac"""),
     proxy,
+    like="curl http://127.0.0.1:10256/healthz; iptables-save | grep KUBE-",
 )

@@ -114,6 +114,7 @@ read -r machine </etc/machine-id
 [ ! -r /sys/class/dmi/id/product_uuid ] || read -r uuid </sys/class/dmi/id/product_uuid
 printf '%s\n%s\n' "$machine" "$uuid" """),
     identity,
+    like="cat /etc/machine-id /sys/class/dmi/id/product_uuid",
 )
 CAPACITY = Probe(
     "system.capacity",

@@ -13,7 +13,7 @@ CLOCKS = ("systemd-timesyncd", "chrony", "ntpsec", "ntp", "openntpd")
 @dataclass(frozen=True)
 class Unit:
     """`file` is the unit file's state (enabled, masked, …), `since` when it became active, in seconds of the epoch.
-    `moving`: it is just being started or stopped, and not waiting to be started once more after it failed."""
+    `moving`: it is just being started or stopped, and not once more after it failed."""
 
     active: bool
     file: str
@@ -28,8 +28,9 @@ def units(answer: Answer) -> Mapping[str, Unit | None]:
         said = dict(line.split("=", 1) for line in block.splitlines())
         stamp = said["ActiveEnterTimestamp"].removeprefix("@")
         state = said["ActiveState"]
-        # Recordings of before have no SubState.
-        moving = state in ("activating", "deactivating") and said.get("SubState") not in (None, "auto-restart")
+        # systemd counts anew when somebody else starts it (src/core/service.c). Recordings of before have neither.
+        again = said.get("SubState") in (None, "auto-restart") or said.get("NRestarts", "0") != "0"
+        moving = state in ("activating", "deactivating") and not again
         unit = Unit(state == "active", said["UnitFileState"], number(stamp) if stamp else None, moving)
         found[said["Id"].removesuffix(".service")] = None if said["LoadState"] == "not-found" else unit
     return found
@@ -43,10 +44,12 @@ def clock(answer: Answer) -> bool:
 UNITS = Probe(
     "units.services",
     Lines(
-        "systemctl show --timestamp=unix -p Id,LoadState,ActiveState,SubState,UnitFileState,ActiveEnterTimestamp"
+        "systemctl show --timestamp=unix"
+        " -p Id,LoadState,ActiveState,SubState,NRestarts,UnitFileState,ActiveEnterTimestamp"
         f" containerd kubelet {' '.join(CLOCKS)}"
     ),
     units,
+    like="systemctl status containerd kubelet",
 )
 # timesyncd keeps this file from its first success on (systemd-timesyncd.service(8)); asking timedated starts a service.
 CLOCK = Probe(
@@ -57,4 +60,5 @@ else
   timedatectl show -p NTPSynchronized --value
 fi"""),
     clock,
+    like="timedatectl",
 )

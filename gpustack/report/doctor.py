@@ -27,7 +27,7 @@ from gpustack.report.doctor_words import (
     tree,
     well,
 )
-from gpustack.report.evidence import deciding, said
+from gpustack.report.evidence import deciding, said, sought
 from gpustack.report.findings import say, typed, witness, wrapped
 from gpustack.report.words import Clean, cleaner, count, cut, places
 
@@ -89,9 +89,10 @@ def rests(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: 
             for seen in some[0].evidence:
                 witness(console, seen, clean)
             continue
-        told = clean(some[0].told.found) if some[0].told else ""
-        for seen in deciding(some[0].evidence, clean, told):
-            typed(console, "\n".join(said(seen, clean, told, console.width - INDENT)), INDENT, "dim")
+        found = sought(some[0].told, clean)
+        shown = (said(seen, clean, found, console.width - INDENT) for seen in deciding(some[0].evidence, clean, found))
+        for lines in dict.fromkeys("\n".join(one) for one in shown):
+            typed(console, lines, INDENT, "dim")
 
 
 def ruled_out(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: bool) -> None:

@@ -15,13 +15,16 @@ from gpustack.steps import STEPS
 from gpustack.steps.own_node import own
 
 NAMES = re.compile(r"\b(HOST|NODE)\b")
+ASIDE = "    # "
+LIMIT = re.compile(r"\bLIMIT\b")
 INSTALL = re.compile(r"gpustack install --only (?P<steps>[\w,-]+)$")
 
 
 def repairs(found: Finding, snapshot: Snapshot) -> list[str]:
     """Those of the catalogue. What was found on several hosts keeps HOST and NODE: each is a command of its own."""
     commands = (may(line, found, snapshot) for line in graph().faults[found.id].fix.commands)
-    lines = [here(line, snapshot.inventory) for line in commands if line]
+    among = ",".join(where for where in found.wheres if where != CLUSTER)
+    lines = [LIMIT.sub(among, here(line, snapshot.inventory)) for line in commands if line]
     if found.wheres == (CLUSTER,) or len(found.wheres) > 1:
         return lines
     names = named(View(snapshot, found.wheres[0]))
@@ -63,4 +66,5 @@ def here(line: str, inventory: Inventory) -> str:
     verb, _, rest = line.removeprefix("gpustack ").partition(" ")
     if not line.startswith("gpustack ") or verb == "explain":
         return line
-    return command(f"{verb} {rest}".strip(), inventory)
+    words, gap, aside = rest.partition(ASIDE)
+    return f"{command(f'{verb} {words}'.strip(), inventory)}{gap}{aside}"

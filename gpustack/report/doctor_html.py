@@ -79,7 +79,7 @@ def finalized(context: Context, value: Any) -> Any:
 
 
 def asked_and_told(seen: Evidence, one: Judged, clean: Clean) -> tuple[str, str]:
-    asked, told = evidence.asked_and_told(seen, clean, one.told.found[:LINE] if one.told else "")
+    asked, told = evidence.asked_and_told(seen, clean, evidence.sought(one.told, clean, LINE))
     return cut(asked, LINE), cut(told, LINE)
 
 

@@ -1,56 +1,40 @@
 """A piece of evidence in words: the command that asked, and the line of its answer that tells."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gpustack.ask.alike import Evidence
 from gpustack.ask.api import ADMIN
+from gpustack.doctor.tells import Told
+from gpustack.report.telling import HEADING, NUMBERED, Line, Sought, telling
 from gpustack.report.words import Clean, cut, place
 
-NEGATED = re.compile(r"\bnot \S+")
-WORD = re.compile(r"\w")
-PARTS = re.compile(r"[\s=\"':,;()]+")
-HEADING = "== "
 # What a line of a script says to the shell beside its command.
 AROUND = re.compile(r"^(if|!|\{) | (2>/dev/null|\|\| exit.*|;;|; (then|do|\})).*$")
 # What a script looks at before it asks, and its headings.
-ASIDE = re.compile(r"\[ |command -v |test |set |.*'== ")
+ASIDE = re.compile(r"\[ |command -v |test |set |cd |.*'== ")
 KEPT = re.compile(r"""^(?:echo|printf '%s\\n') "\$(\w+)\"""")
-# When it was, of a line of a log: the report says when it asked.
-STAMP = re.compile(r'^time="[^"]*" (?=level=)')
-LONG, LEAD = 160, 20
-"""Characters of a line that is shown from its beginning; and before the word that a longer one is shown for."""
 
 
-@dataclass(frozen=True)
-class Line:
-    """Of an answer, with the heading that it stands under: empty where nothing was said, or there is none."""
-
-    text: str = ""
-    heading: str = ""
-
-    @property
-    def short(self) -> bool:
-        return len(self.text) <= LONG
-
-    @property
-    def words(self) -> set[str]:
-        return {*PARTS.split(self.text), *PARTS.split(self.heading)}
+def sought(told: Told | None, clean: Clean, length: int | None = None) -> Sought:
+    """What its evidence is to tell; of each text at most `length` characters."""
+    if not told:
+        return Sought("")
+    return Sought(clean(told.found[:length]), clean(f"{told.expected[:length]} {told.what[:length]}"))
 
 
-def deciding(asked: Sequence[Evidence], clean: Clean, found: str) -> Sequence[Evidence]:
-    """Of the answers that a finding rests on those that failed or have a word of it; all of them where none has."""
+def deciding(asked: Sequence[Evidence], clean: Clean, found: Sought) -> Sequence[Evidence]:
+    """Of the answers that a finding rests on those that failed, or have about as much of it as another one; where
+    none has a word of it, of what it should have been."""
+    shares = [found.share(clean(seen.answer.out)) for seen in asked]
+    of = 0 if any(share[0] for share in shares) else 1
+    enough = max((share[of] for share in shares), default=0) / 3
+    failed = [bool(seen.answer.lost or (seen.answer.rc and not seen.answer.out)) for seen in asked]
+    some = [seen for seen, share, bad in zip(asked, shares, failed, strict=True) if bad or 0 < share[of] >= enough]
+    return some or asked
 
-    def decides(seen: Evidence) -> bool:
-        failed = bool(seen.answer.rc or seen.answer.lost)
-        return failed or any(words(found) & line.words for line in lines(clean(seen.answer.out)))
 
-    return [seen for seen in asked if decides(seen)] or asked
-
-
-def said(seen: Evidence, clean: Clean, found: str, width: int) -> list[str]:
+def said(seen: Evidence, clean: Clean, found: Sought, width: int) -> list[str]:
     """`host $ command → what it said`, on two lines where one is too short."""
     asked, told = asked_and_told(seen, clean, found)
     if len(asked) + len(told) + 3 <= width:
@@ -58,16 +42,21 @@ def said(seen: Evidence, clean: Clean, found: str, width: int) -> list[str]:
     return [cut(asked, width), cut(f"  → {told}", width)]
 
 
-def asked_and_told(seen: Evidence, clean: Clean, found: str) -> tuple[str, str]:
-    """Of an answer the line that tells, of a script the line that asked for it."""
-    script = [line for line in seen.command.strip().splitlines() if line.strip()] or [""]
+def asked_and_told(seen: Evidence, clean: Clean, found: Sought) -> tuple[str, str]:
+    """Of an answer the line that tells; of a script what a person would type instead, or the line that asked."""
     told = telling(clean(seen.answer.lost or seen.answer.out or seen.answer.err), found)
+    asked = f"{place(seen.answer.where)} $ {seen.like or in_script(seen.command, told)}"
+    ended = f"(ended with {seen.answer.rc})" if seen.answer.rc and not seen.answer.lost else ""
+    # Of several questions in one, which it was.
+    of = f"{NUMBERED.sub('', told.heading)}: " if seen.like and told.heading else ""
+    return asked, f"{of}{told.text}" if told.text else ended or "(nothing)"
+
+
+def in_script(command: str, told: Line) -> str:
+    script = [line for line in command.strip().splitlines() if line.strip()] or [""]
     plain = (line for line in script if not ASIDE.match(line))
     shown = asking(script, told.heading) or next(plain, script[0])
-    shown = shown.replace(f" {ADMIN}", "")
-    asked = f"{place(seen.answer.where)} $ {shown}{' …' if len(script) > 1 else ''}"
-    ended = f"(ended with {seen.answer.rc})" if seen.answer.rc and not seen.answer.lost else ""
-    return asked, told.text or ended or "(nothing)"
+    return f"{shown.replace(f' {ADMIN}', '')}{' …' if len(script) > 1 else ''}"
 
 
 def asking(script: Sequence[str], heading: str) -> str:
@@ -88,38 +77,3 @@ def kept(script: Sequence[str], name: str) -> Iterator[str]:
     """What was asked into a variable of the shell, the last first."""
     into = re.compile(rf"\b{name}=\$\((.+?)\)")
     yield from (found[1] for line in reversed(script) if (found := into.search(line)))
-
-
-def telling(text: str, found: str) -> Line:
-    """The line with most of the words that were found, a long and rare one before others, those of its heading with
-    them; else the first that is no heading or comment. Of a long line, as JSON is, from shortly before the longest of
-    these words on."""
-    there = lines(text)
-    # Of JSON in lines, not its brackets.
-    there = [line for line in there if WORD.search(line.text)] or there
-    sought = words(found)
-    short = [(line, sought & line.words) for line in there if line.short]
-    often = Counter(word for _, said in short for word in said)
-    best, has = max(short, key=lambda one: sum(len(word) / often[word] for word in one[1]), default=(Line(), set()))
-    if has or len(short) == len(there):
-        return best
-    long = next((line for line in there if any(word in line.text for word in sought)), there[0])
-    spot = long.text.find(max((word for word in sought if word in long.text), key=len, default=""))
-    begun = f"…{long.text[spot - LEAD :]}" if not long.short and spot > LEAD else long.text
-    return Line(begun, long.heading)
-
-
-def words(found: str) -> set[str]:
-    """That can be sought in an answer: not short ones, and not what was found missing."""
-    return {word for word in PARTS.split(NEGATED.sub(" ", found)) if len(word) > 2}
-
-
-def lines(text: str) -> list[Line]:
-    """Without headings and comments."""
-    found, heading = [], ""
-    for line in text.splitlines():
-        if line.startswith(HEADING):
-            heading = line.removeprefix(HEADING)
-        elif line.strip() and not line.startswith("# "):
-            found.append(Line(STAMP.sub("", line.strip()), heading))
-    return found

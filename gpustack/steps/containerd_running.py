@@ -30,7 +30,7 @@ def cgroups(here: View) -> Mismatch | None:
     what, found = "cgroup driver of the running daemon", here[RUNTIME]
     if found is None:
         return Mismatch(what, "systemd", SILENT)
-    driver = "systemd" if found.systemd_cgroup else "cgroupfs"
+    driver = "systemd" if found.systemd_cgroup else "cgroupfs: runc's SystemdCgroup is false"
     if driver == "systemd" and here[CGROUPS] == "cgroupfs":
         taken = "cgroupfs, as containerd said when the kubelet started"
         return Mismatch("cgroup driver of the running kubelet", "systemd", taken, fault="containerd-cgroup-driver")

@@ -10,6 +10,7 @@ from gpustack.lab.faults.entries import Injector, find, injectors, variants
 from scripts.accuracy.shapes import ONE_HOST, Shape, shapes
 
 HEALTHY = "healthy"
+STOPPED = "containerd-not-running"
 PAIR = " + "
 
 
@@ -52,7 +53,14 @@ def paired(count: int, seed: int) -> list[Case]:
 
 
 def compatible(one: Injector, other: Injector) -> bool:
+    """A containerd whose files it cannot read can be given nothing else that starts it anew."""
+    if STOPPED in (one.fault, other.fault) and all(it.fault == STOPPED or restarts(it) for it in (one, other)):
+        return False
     return other.fault not in {one.fault, *graph().descendants(one.fault), *graph().ancestors(one.fault)}
+
+
+def restarts(one: Injector) -> bool:
+    return any("restart containerd" in script for script in one.host.values())
 
 
 def order(names: Collection[str]) -> list[str]:

@@ -25,8 +25,9 @@ def selector(here: View) -> Told:
     if taken := [one.name for one in ours if any(takes(prometheus, one) for prometheus in watching)]:
         return refuted(WHAT, f"{said(taken)} is taken")
     here[PROMETHEUSES]  # the step monitoring says of the same that a selector leaves something out
-    wanted = said([f"{prometheus.name} wants {asked(prometheus.monitors)}" for prometheus in watching])
-    return confirmed(WHAT, "taken by Prometheus", f"{wanted}; {said([one.name for one in ours])} does not have that")
+    wanted = said([f"{prometheus.name} wants {asked(prometheus)}" for prometheus in watching])
+    there = said([f"{one.name} in {one.namespace}" for one in ours])
+    return confirmed(WHAT, "taken by Prometheus", f"{wanted}; {there} is not among them")
 
 
 def takes(prometheus: Watching, monitor: ServiceMonitor) -> bool:
@@ -48,8 +49,17 @@ def matches(selector: Selector | None, monitor: ServiceMonitor) -> bool:
     return selector.labels.items() <= monitor.labels.items()
 
 
-def asked(selector: Selector | None) -> str:
-    return "nothing" if selector is None else labels(sorted(selector.labels.items())) or "all"
+def asked(prometheus: Watching) -> str:
+    if prometheus.monitors is None:
+        return "no monitors"
+    found = ["monitors"]
+    if wanted := labels(sorted(prometheus.monitors.labels.items())):
+        found += ["with", wanted]
+    if prometheus.namespaces is None:
+        found += ["of the namespace", prometheus.namespace]
+    elif spaces := labels(sorted(prometheus.namespaces.labels.items())):
+        found += ["of namespaces with", spaces]
+    return " ".join(found)
 
 
 def labels(pairs: Sequence[tuple[str, str]]) -> str:

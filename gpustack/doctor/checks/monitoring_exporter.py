@@ -83,7 +83,7 @@ def blanks(here: View) -> Told:
 @tells("mon-duplicate-metrics", TWICE)
 def duplicates(here: View) -> Told:
     """A GPU in parts (MIG) has several series of one source; that is none."""
-    found = [f"{one.namespace}/{one.service or one.job}" for one in here[TWICE]]
+    found = [f"{one.namespace}/{one.service or one.job} (job {one.job})" for one in here[TWICE]]
     return Told(bool(found), "sources of a GPU's metrics", "one", said(found) if found else "one for each GPU")
 
 

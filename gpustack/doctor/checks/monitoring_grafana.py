@@ -26,10 +26,10 @@ def password(here: View) -> Told:
     """Grafana is asked with its Secret's own words."""
     found = here[ASKED]
     if found is None:
-        return refuted("login of Grafana's Secret", "no Grafana")
+        return refuted("login that Grafana's Secret has", "no Grafana")
     if not found.login:
         raise FactUnavailable("Grafana does not answer")
-    return Told(found.login == 401, "login of Grafana's Secret", "accepted", f"HTTP {found.login}")
+    return Told(found.login == 401, "login that Grafana's Secret has", "accepted", f"HTTP {found.login}")
 
 
 @tells("mon-grafana-datasource-wrong", DATA_SOURCES, SERVICES)

@@ -1,41 +1,12 @@
-"""Which line of an answer is shown as evidence."""
-
-import json
+"""Which answers of a finding are shown as evidence, and as which command."""
 
 import pytest
 
 from gpustack.ask.alike import Evidence
 from gpustack.ask.probe import Answer
-from gpustack.report.evidence import LEAD, LONG, asking, deciding, telling
-
-UNIT = "Id=kubelet.service\nLoadState=loaded\nActiveState=inactive\nUnitFileState=disabled"
-LIST = json.dumps({"items": [{"name": f"other-{number}"} for number in range(40)] + [{"name": "mine"}]})
-
-
-@pytest.mark.parametrize(
-    ("text", "found", "line"),
-    [
-        (UNIT, "inactive, disabled", "ActiveState=inactive"),
-        ("ActiveState=active\nUnitFileState=enabled", "not active, enabled", "UnitFileState=enabled"),
-        ("== live\n-A INPUT -j a\n-P FORWARD DROP", "stopped by the policy of FORWARD", "-P FORWARD DROP"),
-        ("== a.toml\nplugins = []\n== b.toml\nplugins = [1]", "plugins in b.toml", "plugins = [1]"),
-        ("# Written by us\nx = 1", "none", "x = 1"),
-        ('{\n  "status": {\n  }\n}', "nothing", '"status": {'),
-        ("{\n}", "nothing", "{"),
-        ("", "none", ""),
-        ("== live\n", "none", ""),
-    ],
-)
-def test_the_line_that_tells(text: str, found: str, line: str) -> None:
-    assert telling(text, found).text == line
-
-
-def test_of_a_long_line_the_place_that_tells() -> None:
-    shown = telling(LIST, "mine wants another").text
-    assert len(LIST) > LONG
-    assert shown.startswith("…")
-    assert shown.index("mine") == LEAD + 1
-
+from gpustack.doctor.tells import Told
+from gpustack.report.evidence import asked_and_told, asking, deciding, sought
+from gpustack.report.telling import Sought
 
 SCRIPT = r"""cd /etc || exit
 echo '== units'
@@ -72,7 +43,17 @@ def test_what_says_nothing_of_the_finding_is_not_shown() -> None:
     asked = [Evidence("h1", name, answer) for name, answer in said.items()]
 
     def shown(found: str) -> list[str]:
-        return [seen.command for seen in deciding(asked, str, found)]
+        return [seen.command for seen in deciding(asked, str, Sought(found, "let through by eth0"))]
 
     assert shown("stopped by the policy DROP of FORWARD") == ["rules", "refused"]
-    assert [seen.command for seen in deciding(asked[:2], str, "none")] == ["route", "rules"]
+    assert shown("none") == ["route", "refused"]
+    assert [seen.command for seen in deciding(asked[:2], str, Sought("none"))] == ["route", "rules"]
+
+
+def test_a_script_is_shown_as_what_a_person_would_type() -> None:
+    """With the name of the part of its answer that tells; a file without when it was written."""
+    answer = Answer("containerd.configuration", "h1", 0, "== conf.d/a.toml 1795320974\ndisabled_plugins = ['cri']\n")
+    found = sought(Told(True, "CRI", "answers", "turned off by disabled_plugins"), str)
+    seen = Evidence("h1", "cd /etc/containerd\nfor file in *; do", answer, "cat /etc/containerd/conf.d/*")
+    shown = ("h1 $ cat /etc/containerd/conf.d/*", "conf.d/a.toml: disabled_plugins = ['cri']")
+    assert asked_and_told(seen, str, found) == shown

@@ -32,7 +32,15 @@ def test_containerd_that_does_not_run_is_another_fault_and_not_applicable_withou
     assert told(on_host("containerd-not-running", {"units.services": gone})) == ("refuted", "not installed")
 
 
-@pytest.mark.parametrize(("sub", "outcome"), [("start", "unknown"), ("auto-restart", "confirmed")])
+@pytest.mark.parametrize(
+    ("sub", "outcome"),
+    [
+        ("start", "unknown"),
+        ("start\nNRestarts=0", "unknown"),
+        ("start\nNRestarts=3", "confirmed"),
+        ("auto-restart", "confirmed"),
+    ],
+)
 def test_a_daemon_that_is_just_being_started_is_not_judged(sub: str, outcome: str) -> None:
     """It is, where it was started because it fails."""
     state = ("ActiveState=active", f"ActiveState=activating\nSubState={sub}")
