@@ -6,13 +6,15 @@ from collections.abc import Iterator, Sequence
 from gpustack.ask.alike import Evidence
 from gpustack.ask.api import ADMIN
 from gpustack.doctor.tells import Told
-from gpustack.report.telling import HEADING, NUMBERED, Line, Sought, telling
+from gpustack.report.answer_lines import HEADING, Line
+from gpustack.report.telling import NUMBERED, Sought, telling
 from gpustack.report.words import Clean, cut, place
 
 # What a line of a script says to the shell beside its command.
 AROUND = re.compile(r"^(if|!|\{) | (2>/dev/null|\|\| exit.*|;;|; (then|do|\})).*$")
 # What a script looks at before it asks, and its headings.
 ASIDE = re.compile(r"\[ |command -v |test |set |cd |.*'== ")
+VARIABLES = re.compile(r'( "\$\w+")+$')
 KEPT = re.compile(r"""^(?:echo|printf '%s\\n') "\$(\w+)\"""")
 
 
@@ -56,7 +58,8 @@ def in_script(command: str, told: Line) -> str:
     script = [line for line in command.strip().splitlines() if line.strip()] or [""]
     plain = (line for line in script if not ASIDE.match(line))
     shown = asking(script, told.heading) or next(plain, script[0])
-    return f"{shown.replace(f' {ADMIN}', '')}{' …' if len(script) > 1 else ''}"
+    typed = VARIABLES.sub("", shown.replace(f" {ADMIN}", ""))
+    return f"{typed}{' …' if len(script) > 1 else ''}"
 
 
 def asking(script: Sequence[str], heading: str) -> str:

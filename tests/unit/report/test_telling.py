@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from gpustack.report.telling import LARGE, LEAD, LONG, Sought, telling
+from gpustack.report.answer_lines import LARGE
+from gpustack.report.telling import LEAD, LONG, Sought, telling
 
 UNIT = "Id=kubelet.service\nLoadState=loaded\nActiveState=inactive\nUnitFileState=disabled"
 LIVE = "== live\nnet/ipv4/ip_forward 0\n== boot\nnet.ipv4.ip_forward = 1"
@@ -38,13 +39,27 @@ CRI_LOG = "exporter 2026-11-22T20:58:55.050887647Z stderr F Not collecting DCP m
         (f"== a\n{NODES}", "1.37.0", "host2 …a.b.kubeletVersion: v1.37.0"),
         ('{"items": []}', "none", "items: []"),
         (CRI_LOG, "Not collecting", "exporter Not collecting DCP metrics"),
+        (
+            '{"a.b": {"runc": {"Cgroup": false}, "nvidia": {"Cgroup": true}}}',
+            "runc's Cgroup is false",
+            "…b.runc.Cgroup: false",
+        ),
+        ("avg(DCGM_FI_DEV_X)\nwho", "who", "who"),
+        ("other-config", "no such thing", "(nothing of time-slicing-config)"),
         ("{ no JSON\nb c", "words", "{ no JSON"),
         ("", "none", ""),
         ("== live\n", "none", ""),
     ],
 )
 def test_the_line_that_tells(text: str, found: str, line: str) -> None:
-    assert telling(text, Sought(found)).text == line
+    assert telling(text, Sought(found, "ConfigMap time-slicing-config")).text == line
+
+
+def test_names_in_what_should_be_count_as_words() -> None:
+    assert (
+        telling("left out\navg(DCGM_FI_DEV_X)", Sought("none of it", "DCGM_FI_DEV_X of a GPU")).text
+        == "avg(DCGM_FI_DEV_X)"
+    )
 
 
 def test_where_no_line_has_a_word_of_it_it_is_the_nearest_to_what_it_should_be() -> None:
