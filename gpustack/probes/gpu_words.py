@@ -83,16 +83,18 @@ def last(lines: list[str]) -> str:
     return lines[-1].strip()[:300] if lines else ""
 
 
-# A container's runs are files 0.log, 1.log, …; the newest is the present one, or the last that failed.
 REFUSED = "Loading of .*module.* rejected|Key was rejected by service"
 ADAPTER = "RmInitAdapter failed|Cannot initialize GSP firmware"
 ALL = "|".join(PATTERNS.values())
+# A container's runs are files 0.log, 1.log, …; the newest is the present one, or the last that failed. Where no block
+# is free, nothing is logged any more: that no log says something is no answer.
 LOGS = Probe(
     "gpu.logs",
     Lines(
         ONLY_WITH_GPU
         + rf"""echo '== logs'
 cd /var/log/pods 2>/dev/null || exit 0
+heard=
 for folder in "$GPU_NAMESPACE"_*/*/; do
   [ -d "$folder" ] || continue
   file=
@@ -103,10 +105,13 @@ for folder in "$GPU_NAMESPACE"_*/*/; do
   pod=${{folder#*_}} container=${{folder%/}}
   said=$({{ head -c 16384 "$file"; echo; tail -c 16384 "$file"; }} | tr -cd '\11\12\40-\176' | grep -E '{ALL}') ||
     [ $? -eq 1 ] || exit
+  [ -z "$said" ] || heard=yes
   [ -z "$said" ] || printf '%s\n' "$said" | tail -n 4 | cut -c 1-500 |
     sed "s|^|${{pod%%_*}} ${{container##*/}} |" || exit
 done
-exit 0"""
+[ -n "$heard" ] || [ "$(stat -f -c %f .)" -gt 15 ] && exit 0
+echo 'the disk of /var/log is full: no log says anything' >&2
+exit 1"""
     ),
     logs,
     like="tail /var/log/pods/gpu-operator_*/*/*.log",

@@ -35,15 +35,18 @@ def driver(answer: Answer) -> Driver:
 
 
 # KEP-4033: since 1.34 it asks the runtime at its own start, and never again. What it said then is at the beginning of
-# its log; a kubelet that has run for long may have said more than the journal keeps.
+# its log; a kubelet that has run for long may have said more than the journal keeps, one of a full disk left no word.
 CGROUPS = Probe(
     "kubelet.cgroups",
     Lines(r"""command -v journalctl >/dev/null || exit
 started=$(systemctl show -p InvocationID --value kubelet.service)
 [ -n "$started" ] || exit 0
-journalctl "_SYSTEMD_INVOCATION_ID=$started" -o cat --no-pager 2>/dev/null | head -n 2000 |
-  sed -n 's/.*"Using cgroup driver setting received from the CRI runtime" cgroupDriver="\([a-z]*\)".*/\1/p' | head -n 1
-exit 0"""),
+said=$(journalctl "_SYSTEMD_INVOCATION_ID=$started" -o cat --no-pager 2>/dev/null | head -n 2000 |
+  sed -n 's/.*"Using cgroup driver setting received from the CRI runtime" cgroupDriver="\([a-z]*\)".*/\1/p' | head -n 1)
+[ -z "$said" ] || echo "$said"
+[ -z "$said" ] && [ -d /var/log/journal ] && [ "$(stat -f -c %f /var/log/journal)" -le 15 ] || exit 0
+echo 'the disk of the journal is full: it does not have the start of the kubelet' >&2
+exit 1"""),
     driver,
     like="journalctl -u kubelet | grep 'cgroup driver'",
 )
