@@ -5,10 +5,12 @@ from collections.abc import Iterable
 from fnmatch import fnmatch
 
 from gpustack.ask.judge import said
+from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.checks.gpu_driver import DRIVER_PODS, NO_GPU, gpu_node
 from gpustack.doctor.checks.monitoring_exporter import heard, own_pods
 from gpustack.doctor.checks.of_node import on_own_node
+from gpustack.doctor.checks.starting import new
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.containerd import CONFIGURATION, DROP_IN, RUNTIME
 from gpustack.probes.gpu import GPU_DEVICES
@@ -157,13 +159,16 @@ def no_nvml(here: View) -> Told:
 
 @tells("op-kubelet-restart-lost-devices", PLUGIN_FILES, GPU_PODS, GPU_NODES, NODES, IDENTITY)
 def lost_devices(here: View) -> Told:
-    """The plugin's pod runs, and its socket is older than the kubelet's or gone: the kubelet was started since."""
+    """The plugin's pod runs, and its socket is older than the kubelet's or gone: the kubelet was started since. A pod
+    that was made anew just now has not made its own yet."""
     files, node = here[PLUGIN_FILES], gpu_node(here)
     running = [pod for pod in of_node(here, "device-plugin") if pod.ready and "mps" not in pod.name]
     if files is None or node is None or not running:
         return refuted("device plugin", "no pod of it runs here")
     stale = not files.plugin or files.plugin < files.kubelet
     lost = stale and node.allocatable == 0 and not any(node.slices.values())
+    if lost and all(new(here, pod) for pod in running):
+        raise FactUnavailable("the device plugin was started just now")
     found = "not since the kubelet was started" if stale else "registered"
     return Told(lost, f"device plugin {running[0].name}", "registered with the kubelet", found)
 

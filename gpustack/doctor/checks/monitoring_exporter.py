@@ -5,13 +5,14 @@ from gpustack.ask.view import View
 from gpustack.config.versions import dcgm_fields
 from gpustack.doctor.checks.monitoring_stack import out_of_memory
 from gpustack.doctor.checks.of_node import on_own_node
+from gpustack.doctor.checks.starting import starting
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.dcgm import APP, COUNTERS
 from gpustack.probes.gpu_cluster import GPU_DAEMON_SETS
 from gpustack.probes.gpu_settings import EXPORTERS, GPU_CONFIG_MAPS, SETTINGS
 from gpustack.probes.gpu_words import LOGS, Said
 from gpustack.probes.kube import NODES
-from gpustack.probes.pod_states import GPU_PODS, Container, PodState
+from gpustack.probes.pod_states import GPU_PODS, PodState
 from gpustack.probes.scrape import BLANKS, TWICE
 from gpustack.probes.system import IDENTITY
 from gpustack.probes.workloads import MONITORING_DEPLOYMENTS
@@ -19,9 +20,6 @@ from gpustack.steps.gpu_operator_values import COUNTERS_KEY
 
 EXPORTER = APP["app"]
 QUIET = "says nothing of it"
-STARTS, CLOCKS = 60, 10
-"""Seconds in which an exporter becomes ready (its first readiness probe comes after 45: NVIDIA/dcgm-exporter
-deployment/templates/daemonset.yaml), and by which clocks may differ."""
 
 
 def heard(here: View, what: str) -> list[Said]:
@@ -142,18 +140,6 @@ def dcgm_down(here: View) -> Told:
     down = [pod.name for pod in pods if not pod.ready and not starting(here, pod)]
     fine = "ready" if pods else "no pod of it here"
     return Told(bool(down), "GPU exporter", "ready", f"not ready: {said(down)}" if down else fine)
-
-
-def starting(here: View, pod: PodState) -> bool:
-    """All that is not ready runs, has not ended before, and had no time to become ready."""
-    waited = [one for one in pod.containers if not one.ready and not one.init]
-    return bool(waited) and all(young(here, one) for one in waited)
-
-
-def young(here: View, one: Container) -> bool:
-    if one.started is None or one.last:
-        return False
-    return -CLOCKS < (here.taken - one.started).total_seconds() < STARTS
 
 
 @tells("st-dcgm-down -> st-target-missing", GPU_PODS, NODES, IDENTITY)

@@ -85,7 +85,10 @@ def test_foreign_files_are_no_drift() -> None:
 @pytest.mark.parametrize(
     ("edits", "found"),
     [
-        ((('"SystemdCgroup": true', '"SystemdCgroup": false'),), {"cgroups": ("cgroupfs", "install")}),
+        (
+            (('"SystemdCgroup": true', '"SystemdCgroup": false'),),
+            {"cgroups": ("cgroupfs: runc's SystemdCgroup is false", "install")},
+        ),
         ((('        "/opt/cni/bin"', '        "/usr/lib/cni"'),), {"settings": ("/usr/lib/cni", "install")}),
         ((('"restrictOOMScoreAdj": true', '"restrictOOMScoreAdj": false'),), {"settings": ("no", "install")}),
     ],

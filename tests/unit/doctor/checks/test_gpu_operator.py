@@ -1,10 +1,13 @@
 """The GPU operator: on a node, and in the cluster."""
 
+import re
+from dataclasses import replace
+
 import pytest
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.doctor.diagnose import diagnose
-from tests.unit.doctor.checks.asking import in_cluster, told, world
+from tests.unit.doctor.checks.asking import asked, in_cluster, told, world
 
 HANDLER = "op-nvidia-runtime-handler-missing"
 WITHOUT = {"containerd__runtime": "prepared-debian-12"}
@@ -113,3 +116,15 @@ def test_the_roots_are_these_and_nothing_is_left_over(where: str, cases: dict[st
 def test_what_a_container_failed_for_before_it_ran_is_over() -> None:
     seen = told(in_cluster("op-cdi-unresolvable", "k2", gpu__pods="after-reboot"))
     assert seen == ("refuted", "no pod is refused")
+
+
+@pytest.mark.parametrize(
+    ("since", "outcome"), [("2026-11-21T04:59:58Z", "unknown"), ("2026-11-21T04:58:00Z", "confirmed")]
+)
+def test_a_device_plugin_that_was_started_just_now_has_lost_nothing(since: str, outcome: str) -> None:
+    seen = world("k1", gpu__plugin_files="no-socket", gpu__nodes="nothing-allocatable")
+    pods = seen.answers["gpu.pods", CLUSTER]
+    started = re.sub(r'(?<="running":\{"startedAt":")[^"]*', since, pods.out)
+    assert started != pods.out
+    seen.answers["gpu.pods", CLUSTER] = replace(pods, out=started)
+    assert told(asked("op-kubelet-restart-lost-devices", seen, "k1"))[0] == outcome

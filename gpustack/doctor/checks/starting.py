@@ -1,0 +1,26 @@
+"""Containers that had no time yet to become what they are to be."""
+
+from gpustack.ask.view import View
+from gpustack.probes.pod_states import Container, PodState
+
+STARTS, CLOCKS = 60, 10
+"""Seconds in which an exporter becomes ready (its first readiness probe comes after 45: NVIDIA/dcgm-exporter
+deployment/templates/daemonset.yaml) and the device plugin is registered, and by which clocks may differ."""
+
+
+def starting(here: View, pod: PodState) -> bool:
+    """All that is not ready runs, has not ended before, and had no time to become ready."""
+    waited = [one for one in pod.containers if not one.ready and not one.init]
+    return bool(waited) and all(young(here, one) for one in waited)
+
+
+def new(here: View, pod: PodState) -> bool:
+    """All of it was started just now, for the first time; ready or not."""
+    running = [one for one in pod.containers if not one.init]
+    return bool(running) and all(young(here, one) for one in running)
+
+
+def young(here: View, one: Container) -> bool:
+    if one.started is None or one.last:
+        return False
+    return -CLOCKS < (here.taken - one.started).total_seconds() < STARTS
