@@ -126,5 +126,5 @@ def test_a_device_plugin_that_was_started_just_now_has_lost_nothing(since: str, 
     pods = seen.answers["gpu.pods", CLUSTER]
     started = re.sub(r'(?<="running":\{"startedAt":")[^"]*', since, pods.out)
     assert started != pods.out
-    seen.answers["gpu.pods", CLUSTER] = replace(pods, out=started)
-    assert told(asked("op-kubelet-restart-lost-devices", seen, "k1"))[0] == outcome
+    later = replace(seen, answers={**seen.answers, ("gpu.pods", CLUSTER): replace(pods, out=started)})
+    assert told(asked("op-kubelet-restart-lost-devices", later, "k1"))[0] == outcome
