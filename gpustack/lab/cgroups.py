@@ -73,6 +73,7 @@ def kill(*groups: str, limit: float = 20.0) -> None:
     """SIGKILL everything in the groups until nothing is left. Raises LabError after `limit` seconds."""
     deadline = time.monotonic() + limit
     while left := [pid for group in groups for pid in processes(group)]:
+        thaw(*groups)
         for pid in left:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -88,6 +89,18 @@ def kill(*groups: str, limit: float = 20.0) -> None:
                 f"ps -o pid,stat,wchan,cmd {pids}",
             )
         time.sleep(0.02)
+
+
+def thaw(*groups: str) -> None:
+    """Lets everything in the groups run again that is frozen. On v1 runc freezes a container while it writes its list
+    of devices; one that was ended meanwhile leaves it so, and what is frozen there no signal ends."""
+    for top in (top for group in groups for top in directories(group)):
+        for state in (below / "freezer.state" for below in _tree(top)):
+            try:
+                if state.read_text().strip() != "THAWED":
+                    state.write_text("THAWED")
+            except OSError:
+                continue  # of another hierarchy, or removed while it was read
 
 
 def remove(group: str) -> None:

@@ -72,3 +72,13 @@ def test_remove_takes_all_and_empty_leaves_what_the_runner_sits_in(tree: Path) -
     cgroups.remove("g")
     assert not tree.exists()
     cgroups.remove("g")
+
+
+def test_what_is_frozen_is_thawed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    states = {"FROZEN": tmp_path / "a" / "b", "FREEZING": tmp_path / "c", "THAWED": tmp_path / "d"}
+    for state, place in states.items():
+        place.mkdir(parents=True)
+        (place / "freezer.state").write_text(f"{state}\n")
+    monkeypatch.setattr(cgroups, "directories", lambda _: [tmp_path])
+    cgroups.thaw("g")
+    assert {(place / "freezer.state").read_text().strip() for place in states.values()} == {"THAWED"}
