@@ -18,7 +18,14 @@ def pods_shut_out(here: View) -> Stopped:
 
 def by(here: View, owner: str, found: Stopped) -> Stopped:
     """Those that rules of this owner stop."""
-    return [(packet, stop) for packet, stop in found if here[FIREWALL].owner(stop.base) == owner]
+    return [(packet, stop) for packet, stop in found if of(here, stop) == owner]
+
+
+def of(here: View, stop: Stop) -> str:
+    """A rule that somebody put beside the chains of ufw is not ufw's; the policy is."""
+    owner = here[FIREWALL].owner(stop.base)
+    beside = owner == "ufw" and stop.path and not any("ufw-" in rule.text for rule in stop.path)
+    return "iptables" if beside else owner
 
 
 def told(what: str, found: Stopped, else_found: str) -> Told:

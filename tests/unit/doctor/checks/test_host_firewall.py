@@ -27,3 +27,18 @@ def test_a_rule_that_rejects_is_told_by_its_text() -> None:
     assert "-A INPUT -j REJECT" in told(found)[1]
     dropped = packets.world(packets.live(rules.replace("REJECT", "DROP")))
     assert told(asked("host-cloud-image-reject-rules", dropped, "host1")) == ("refuted", "no rule rejects it")
+
+
+def test_a_rule_beside_the_chains_of_ufw_is_not_ufws() -> None:
+    """As an image has it whose owner turned ufw on later: each is a fault of its own."""
+    chains = packets.OPEN + "-N ufw-user-input\n-A INPUT -j ufw-user-input\n"
+    beside = "-A INPUT -j REJECT\n"
+    denied = "-A ufw-user-input -s 10.244.0.0/16 -i cni0 -j DROP\n"
+    for rules, faults in (
+        (beside, {"host-cloud-image-reject-rules"}),
+        (denied, {"host-ufw-blocks-pods"}),
+        (beside + denied, {"host-cloud-image-reject-rules", "host-ufw-blocks-pods"}),
+    ):
+        here = packets.world(packets.live(chains + rules).replace("== ufw\n", "== ufw\nyes\n"))
+        both = ("host-cloud-image-reject-rules", "host-ufw-blocks-pods")
+        assert {id for id in both if asked(id, here, "host1").outcome == "confirmed"} == faults
