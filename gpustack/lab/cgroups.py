@@ -8,13 +8,17 @@ so the runner sits in `runner` and systemd-nspawn in `host`, beside each other.
 
 import os
 import signal
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from gpustack.errors import LabError
 from gpustack.lab.commands import attempt
 
 ROOT = Path("/sys/fs/cgroup")
+MOMENT = 5.0
 
 
 def systemd_manages() -> bool:
@@ -101,6 +105,24 @@ def thaw(*groups: str) -> None:
                     state.write_text("THAWED")
             except OSError:
                 continue  # of another hierarchy, or removed while it was read
+
+
+@contextmanager
+def thawing(*groups: str) -> Iterator[None]:
+    """Thaws meanwhile what stays frozen: runc itself needs a moment for what it does to a frozen container."""
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(MOMENT):
+            thaw(*groups)
+
+    beside = threading.Thread(target=look, daemon=True)
+    beside.start()
+    try:
+        yield
+    finally:
+        over.set()
+        beside.join()
 
 
 def remove(group: str) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 from gpustack import lab
 from gpustack.doctor.graph import graph
 from gpustack.errors import LabError
-from gpustack.lab import cgroups
 from gpustack.lab.faults import broken, inject
 from scripts.accuracy import snapshots
 from scripts.accuracy.cases import Case
@@ -96,7 +95,6 @@ def healed(made: lab.Lab) -> bool:
     """Whether undoing everything but the decoys was enough. Where it was not, the lab is what it was when it was
     saved."""
     try:
-        cgroups.thaw(*(made.record.group(host.name) for host in made.record.hosts))
         for one in reversed(wrong(made)):
             inject.heal(made, one.injector)
         inject.disguise(made)

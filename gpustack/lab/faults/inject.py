@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gpustack.errors import LabError
 from gpustack.events import Event
+from gpustack.lab import cgroups
 from gpustack.lab.faults import broken
 from gpustack.lab.faults.broken import Broken
 from gpustack.lab.faults.entries import Injector, decoys, find
@@ -69,10 +70,11 @@ def part(made: Lab, what: Injector, which: str, host: str, *, beside: bool = Fal
     """On the host, then on the control plane. `beside`: other faults are left in the lab."""
     if words := what.gpu.get(which):
         made.set_gpu(f"{host}:0", *words)
-    for where, script in ((host, what.host.get(which)), (PLANE, what.plane.get(which))):
-        if script:
-            made.report(Event("step", where, f"{which} {what.name}"))
-            run(made, what, where, script, node=host, beside=beside)
+    with cgroups.thawing(*(made.record.group(one.name) for one in made.hosts)):
+        for where, script in ((host, what.host.get(which)), (PLANE, what.plane.get(which))):
+            if script:
+                made.report(Event("step", where, f"{which} {what.name}"))
+                run(made, what, where, script, node=host, beside=beside)
 
 
 def functions() -> str:

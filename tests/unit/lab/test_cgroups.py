@@ -1,3 +1,4 @@
+import time
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,14 @@ def test_what_is_frozen_is_thawed(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setattr(cgroups, "directories", lambda _: [tmp_path])
     cgroups.thaw("g")
     assert {(place / "freezer.state").read_text().strip() for place in states.values()} == {"THAWED"}
+
+
+def test_what_stays_frozen_is_thawed_meanwhile(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "freezer.state").write_text("FROZEN\n")
+    monkeypatch.setattr(cgroups, "directories", lambda _: [tmp_path])
+    monkeypatch.setattr(cgroups, "MOMENT", 0.01)
+    with cgroups.thawing("g"):
+        end = time.monotonic() + 10
+        while (tmp_path / "freezer.state").read_text() != "THAWED":
+            assert time.monotonic() < end
+            time.sleep(0.01)
