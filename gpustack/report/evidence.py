@@ -51,7 +51,8 @@ def asked_and_told(seen: Evidence, clean: Clean, found: Sought) -> tuple[str, st
     ended = f"(ended with {seen.answer.rc})" if seen.answer.rc and not seen.answer.lost else ""
     # Of several questions in one, which it was.
     of = f"{NUMBERED.sub('', told.heading)}: " if seen.like and told.heading else ""
-    return asked, f"{of}{told.text}" if told.text else ended or "(nothing)"
+    # Once more: of JSON it has what was escaped there.
+    return asked, clean(f"{of}{told.text}") if told.text else ended or "(nothing)"
 
 
 def in_script(command: str, told: Line) -> str:

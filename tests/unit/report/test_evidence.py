@@ -7,6 +7,8 @@ from gpustack.ask.probe import Answer
 from gpustack.doctor.tells import Told
 from gpustack.report.evidence import asked_and_told, asking, deciding, sought
 from gpustack.report.telling import Sought
+from gpustack.report.words import cleaner
+from tests.unit.steps import recorded_hosts
 
 SCRIPT = r"""cd /etc || exit
 echo '== units'
@@ -57,3 +59,11 @@ def test_a_script_is_shown_as_what_a_person_would_type() -> None:
     seen = Evidence("h1", "cd /etc/containerd\nfor file in *; do", answer, "cat /etc/containerd/conf.d/*")
     shown = ("h1 $ cat /etc/containerd/conf.d/*", "conf.d/a.toml: disabled_plugins = ['cri']")
     assert asked_and_told(seen, str, found) == shown
+
+
+def test_what_json_escapes_is_cleaned_too() -> None:
+    answer = Answer("kube.nodes", "h1", 0, '{"said": "\\u001b[2Jpassw\\u006frd: hunter2", "b": 1}')
+    clean = cleaner(recorded_hosts.snapshot({}, {}).inventory)
+    _, told = asked_and_told(Evidence("h1", "kubectl get nodes", answer), clean, Sought("hunter2"))
+    assert "\x1b" not in told
+    assert "hunter2" not in told
