@@ -11,6 +11,7 @@ from gpustack import lab
 from gpustack.doctor.graph import graph
 from gpustack.errors import LabError
 from gpustack.lab.faults import broken, inject
+from gpustack.lab.faults.entries import find
 from scripts.accuracy import snapshots
 from scripts.accuracy.cases import Case
 from scripts.accuracy.results import PERSON, STAYS, Result
@@ -24,12 +25,23 @@ for name in $(kubectl get namespaces -o jsonpath='{.items[*].metadata.name}'); d
   kubectl delete --raw "/api/v1/namespaces/$name/events" >/dev/null || exit
 done
 """
-# Pods that failed for a fault that is healed would be started again in minutes.
+# Pods that failed for a fault that is healed would be started again in minutes. What waits for a mark of the operator's
+# validator waits for ever, if that had made it before the toolkit was made anew.
 WAKE = """export KUBECONFIG=/etc/kubernetes/admin.conf
 kubectl get pods -A --no-headers | awk '$4 ~ /CrashLoopBackOff$/ {print $1, $2}' | while read -r namespace pod; do
   kubectl -n "$namespace" delete pod --wait=false "$pod" >/dev/null
 done
+! kubectl -n gpu-operator get pods --no-headers 2>/dev/null | grep -q Init: ||
+  kubectl -n gpu-operator delete pod --wait=false -l app=nvidia-operator-validator >/dev/null
 """
+ROLLED_OUT = """export KUBECONFIG=/etc/kubernetes/admin.conf
+kubectl get daemonsets,deployments -A --no-headers -o custom-columns=:.metadata.namespace,:.kind,:.metadata.name |
+  while read -r namespace kind name; do
+    kubectl -n "$namespace" rollout status --timeout=1s "$kind/$name" >/dev/null || exit
+  done
+"""
+REACTS = 10.0
+"""Seconds, until the GPU operator does what its policy says."""
 
 
 def typed(*words: str | Path, codes: tuple[int, ...] = (0,), limit: float = 1800) -> str:
@@ -84,22 +96,30 @@ def asked(made: lab.Lab) -> tuple[dict[str, Any], float, Path]:
 def calm(made: lab.Lab) -> bool:
     until = time.monotonic() + CALM
     while time.monotonic() < until:
-        if asked(made)[0]["healthy"]:
+        if asked(made)[0]["healthy"] and settled(made):
             return True
         made.exec("host1", ["sudo", "sh", "-s"], text=WAKE, limit=60)
         time.sleep(5)
     return False
 
 
+def settled(made: lab.Lab) -> bool:
+    """What a controller makes anew is there again: the next fault would meet it half way."""
+    return not made.exec("host1", ["sudo", "sh", "-s"], text=ROLLED_OUT, limit=60).returncode
+
+
 def healed(made: lab.Lab) -> bool:
     """Whether undoing everything but the decoys was enough. Where it was not, the lab is what it was when it was
     saved."""
+    touched = any("clusterpolicy" in script for one in wrong(made) for script in find(one.injector).plane.values())
     try:
         for one in reversed(wrong(made)):
             inject.heal(made, one.injector)
         inject.disguise(made)
     except LabError as error:
         sys.stderr.write(f"{error.message} {error.why}\n")
+    # The operator comes to what changed a few seconds later.
+    time.sleep(REACTS if touched else 0)
     if not wrong(made) and calm(made):
         return True
     made.restore(SAVED)
