@@ -10,6 +10,7 @@ from gpustack.lab.faults.entries import Injector, find, injectors, variants
 from scripts.accuracy.shapes import ONE_HOST, Shape, shapes
 
 HEALTHY = "healthy"
+PASSED_BY = {"host-ufw-blocks-pods/deny", "host-cloud-image-reject-rules/image"}
 STOPPED = "containerd-not-running"
 PAIR = " + "
 
@@ -53,7 +54,10 @@ def paired(count: int, seed: int) -> list[Case]:
 
 
 def compatible(one: Injector, other: Injector) -> bool:
-    """A containerd whose files it cannot read can be given nothing else that starts it anew."""
+    """A containerd whose files it cannot read can be given nothing else that starts it anew. A ufw that lets in what is
+    not denied accepts new connections before the rules behind its own are reached: those then stop nothing."""
+    if {one.name, other.name} == PASSED_BY:
+        return False
     if STOPPED in (one.fault, other.fault) and all(it.fault == STOPPED or restarts(it) for it in (one, other)):
         return False
     return other.fault not in {one.fault, *graph().descendants(one.fault), *graph().ancestors(one.fault)}
