@@ -10,7 +10,7 @@ from gpustack.doctor.changed import changed
 from gpustack.doctor.finding import Diagnosis, Drift, Finding, Judged, Unexplained
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
-from gpustack.report.doctor_commands import offered
+from gpustack.report.doctor_commands import by_hand, offered
 from gpustack.report.doctor_words import (
     SHOWN,
     because,
@@ -56,6 +56,7 @@ def diagnosis(console: Console, found: Diagnosis, *, verbose: bool = False) -> N
 def finding(console: Console, found: Finding, clean: Clean, of: Diagnosis, *, verbose: bool) -> None:
     fault = graph().faults[found.id]
     head(console, "ROOT CAUSE", found.id, found.wheres, found.certainty, "bold red")
+    paragraph(console, fault.title, "bold")
     paragraph(console, fault.cause)
     for other in {one.id: one for one in found.together}.values():
         paragraph(console, f"together with {other.id} ({graph()[other.id].title}): {found.common}")
@@ -77,6 +78,8 @@ def remedy(console: Console, found: Finding, snapshot: Snapshot, clean: Clean) -
     fault = graph().faults[found.id]
     part(console, f"fix ({fault.auto})", f"{fault.fix.do} ({fault.why})")
     typed(console, "\n".join(map(clean, offered(found, snapshot))), INDENT)
+    for why in by_hand(found, snapshot):
+        part(console, "left to you", clean(why), "yellow")
 
 
 def rests(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: bool) -> None:
@@ -155,9 +158,9 @@ def head(console: Console, kind: str, id: str, wheres: Sequence[str], how: str, 
     console.print(line, soft_wrap=True)
 
 
-def paragraph(console: Console, text: str) -> None:
+def paragraph(console: Console, text: str, style: str = "") -> None:
     for line in wrapped(text, max(console.width - 2, 40)):
-        console.print(Text(f"  {line}"), soft_wrap=True)
+        console.print(Text(f"  {line}", style), soft_wrap=True)
 
 
 def part(console: Console, name: str, text: str, style: str = "") -> None:

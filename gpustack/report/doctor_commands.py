@@ -1,16 +1,18 @@
 """The commands that mend a root, with the names of where it was found."""
 
 import re
+from collections.abc import Collection, Iterable
 
+from gpustack.ask.judge import Mismatch
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.finding import Finding
 from gpustack.doctor.graph import graph
-from gpustack.remedy.offer import offer, refused
+from gpustack.remedy.offer import ITS_OWN, offer
 from gpustack.report.words import command
-from gpustack.rollout.plan import plan
+from gpustack.rollout.plan import StepState, plan
 from gpustack.steps import STEPS
 from gpustack.steps.own_node import own
 
@@ -39,16 +41,34 @@ def offered(found: Finding, snapshot: Snapshot) -> list[str]:
 
 def may(line: str, found: Finding, snapshot: Snapshot) -> str:
     """A command of the catalogue, if it is one of `install` as it would do something: with --force where its checks
-    see no difference. Empty where the cluster has no such step, or the step is refused there."""
+    see no difference. Empty where the cluster has no such step, or the step is refused there or mends it not."""
     if not (asked := INSTALL.match(line)):
         return line
-    steps = [step for step in STEPS if step.id in asked["steps"].split(",")]
-    # Of a fault of the cluster that a step of hosts mends: on all of them.
-    hosts = {where for where in found.wheres if where != CLUSTER} or {host.name for host in snapshot.inventory.hosts}
-    states = [one for one in plan(snapshot, steps).states if one.where in {*hosts, CLUSTER}]
-    if not states or refused(states, {one.where for one in states}):
+    states = there(asked["steps"].split(","), found, snapshot)
+    if not states or left(states) or offer(snapshot, found).why_not.endswith(ITS_OWN):
         return ""
     return line if any(one.outcome != "holds" for one in states) else f"{line} --force"
+
+
+def there(ids: Collection[str], found: Finding, snapshot: Snapshot) -> list[StepState]:
+    """How steps stand where a fault is; of one of the cluster that a step of hosts mends, on all of them."""
+    hosts = {where for where in found.wheres if where != CLUSTER} or {host.name for host in snapshot.inventory.hosts}
+    steps = [step for step in STEPS if step.id in ids]
+    return [one for one in plan(snapshot, steps).states if one.where in {*hosts, CLUSTER}]
+
+
+def left(states: Iterable[StepState]) -> list[Mismatch]:
+    """What `install` leaves to a person."""
+    return [one for state in states for one in state.mismatches if one.cure != "install"]
+
+
+def by_hand(found: Finding, snapshot: Snapshot) -> list[str]:
+    """Of the steps that the catalogue names and that would be refused, why, and what to do instead."""
+    commands = graph().faults[found.id].fix.commands
+    ids = {id for line in commands if (asked := INSTALL.match(line)) for id in asked["steps"].split(",")}
+    return list(
+        dict.fromkeys(f"{one}{f'; {one.hint}' if one.hint else ''}" for one in left(there(ids, found, snapshot)))
+    )
 
 
 def named(of: View) -> dict[str, str]:
@@ -63,8 +83,7 @@ def named(of: View) -> dict[str, str]:
 
 def here(line: str, inventory: Inventory) -> str:
     """A command of the catalogue, on the same hosts."""
-    verb, _, rest = line.removeprefix("gpustack ").partition(" ")
-    if not line.startswith("gpustack ") or verb == "explain":
+    typed, gap, aside = line.partition(ASIDE)
+    if not typed.startswith("gpustack ") or typed.startswith("gpustack explain "):
         return line
-    words, gap, aside = rest.partition(ASIDE)
-    return f"{command(f'{verb} {words}'.strip(), inventory)}{gap}{aside}"
+    return f"{command(typed.removeprefix('gpustack '), inventory)}{gap}{aside}"

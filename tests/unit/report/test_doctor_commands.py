@@ -1,9 +1,12 @@
 """Commands name the host and the node that they are for, where there is one."""
 
+import re
+from pathlib import Path
+
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.finding import Finding, Judged
-from gpustack.report.doctor_commands import offered, repairs
+from gpustack.report.doctor_commands import by_hand, here, offered, repairs
 from tests.unit.steps import recorded_gpus
 from tests.unit.steps.recorded_cluster import recorded
 
@@ -65,3 +68,24 @@ def test_install_is_told_as_it_would_do_something() -> None:
 def test_a_step_that_this_cluster_has_not_is_not_told() -> None:
     snapshot = recorded_gpus.world(spec={"gpu": {"stack": "host"}})
     assert not any("gpu-operator" in line for line in repairs(found(OF_OPERATOR, CLUSTER), snapshot))
+
+
+def test_a_remark_stays_behind_the_inventory() -> None:
+    """Else a command is typed without it, and goes to another cluster."""
+    inventory = recorded_gpus.world().inventory
+    assert (
+        here("gpustack reset    # only an empty one", inventory) == "gpustack reset -i hosts.yml    # only an empty one"
+    )
+    assert here("gpustack install --only a    # b", inventory) == "gpustack install --only a -i hosts.yml    # b"
+
+
+def test_why_install_leaves_it_to_a_person_is_said() -> None:
+    (why,) = by_hand(found(DISABLED, "k2"), containerd("nvidia-toolkit"))
+    assert "conf.d/site.toml" in why
+    assert by_hand(found(DISABLED, "k2"), containerd("prepared-debian-12")) == []
+
+
+def test_no_command_of_the_catalogue_is_cut_by_a_comment_of_yaml() -> None:
+    for path in sorted(Path("gpustack/doctor/catalogue").glob("*.yaml")):
+        cut = [line for line in path.read_text().splitlines() if re.match(r"^ +- [^'\"].* #", line)]
+        assert cut == [], path.name
