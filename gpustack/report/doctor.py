@@ -33,6 +33,8 @@ from gpustack.report.words import Clean, cleaner, count, cut, places
 
 INDENT = 13
 """Of what a finding broke and what it is not; all with -v."""
+ASIDE = 400
+"""Characters of what a person has to do instead of `install`; all of it says `plan`."""
 
 
 def diagnosis(console: Console, found: Diagnosis, *, verbose: bool = False) -> None:
@@ -79,7 +81,7 @@ def remedy(console: Console, found: Finding, snapshot: Snapshot, clean: Clean) -
     part(console, f"fix ({fault.auto})", f"{fault.fix.do} ({fault.why})")
     typed(console, "\n".join(map(clean, offered(found, snapshot))), INDENT)
     for why in by_hand(found, snapshot):
-        part(console, "left to you", clean(why), "yellow")
+        part(console, "by hand", cut(clean(why), ASIDE), "yellow")
 
 
 def rests(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: bool) -> None:
