@@ -10,6 +10,7 @@ from typing import Any
 HEADING = "== "
 PARTS = re.compile(r"[\s=\"':,;()]+")
 NUMBER = re.compile(r"\d\d+")
+MINOR = re.compile(r"(\d+\.\d+)\.\d+")
 VERSION = re.compile(r"^v(?=\d)")
 # Of a line of a log when it was, and who wrote it down: the report says when it asked.
 STAMP = re.compile(r'^time="[^"]*" (?=level=)|\b\d{4}-\d\d-\d\dT\S+ std(out|err) [FP] ')
@@ -34,9 +35,12 @@ class Line:
 
 
 def words(text: str) -> set[str]:
-    """Those that are worth seeking: with the last part of each path, versions without their v, no short ones."""
+    """Those that are worth seeking: with the last part of each path, versions without their v and without the last
+    number, keys of sysctl as it writes them, no short ones."""
     whole = {VERSION.sub("", word) for word in PARTS.split(text) if len(word) > 2 or NUMBER.fullmatch(word)}
-    return whole | {last for word in whole if len(last := word.rsplit("/", 1)[-1]) > 2}
+    parts = {last for word in whole if len(last := word.rsplit("/", 1)[-1]) > 2}
+    minors = {found[1] for word in whole if (found := MINOR.fullmatch(word))}
+    return whole | parts | minors | {word.replace("/", ".") for word in whole if word.startswith("net/")}
 
 
 def lines(text: str) -> list[Line]:

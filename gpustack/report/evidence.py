@@ -7,7 +7,7 @@ from gpustack.ask.alike import Evidence
 from gpustack.ask.api import ADMIN
 from gpustack.doctor.tells import Told
 from gpustack.report.answer_lines import HEADING, Line
-from gpustack.report.telling import NUMBERED, Sought, telling
+from gpustack.report.telling import LONG, NUMBERED, Sought, telling
 from gpustack.report.words import Clean, cut, place
 
 # What a line of a script says to the shell beside its command.
@@ -38,15 +38,15 @@ def deciding(asked: Sequence[Evidence], clean: Clean, found: Sought) -> Sequence
 
 def said(seen: Evidence, clean: Clean, found: Sought, width: int) -> list[str]:
     """`host $ command → what it said`, on two lines where one is too short."""
-    asked, told = asked_and_told(seen, clean, found)
+    asked, told = asked_and_told(seen, clean, found, width - 4)
     if len(asked) + len(told) + 3 <= width:
         return [f"{asked} → {told}"]
     return [cut(asked, width), cut(f"  → {told}", width)]
 
 
-def asked_and_told(seen: Evidence, clean: Clean, found: Sought) -> tuple[str, str]:
+def asked_and_told(seen: Evidence, clean: Clean, found: Sought, room: int = LONG) -> tuple[str, str]:
     """Of an answer the line that tells; of a script what a person would type instead, or the line that asked."""
-    told = telling(clean(seen.answer.lost or seen.answer.out or seen.answer.err), found)
+    told = telling(clean(seen.answer.lost or seen.answer.out or seen.answer.err), found, room)
     asked = f"{place(seen.answer.where)} $ {seen.like or in_script(seen.command, told)}"
     ended = f"(ended with {seen.answer.rc})" if seen.answer.rc and not seen.answer.lost else ""
     # Of several questions in one, which it was.

@@ -34,8 +34,8 @@ COMMON = frozenset(
         "with",
     )
 )
-LONG, LEAD = 160, 20
-"""Characters of a line that is shown from its beginning; and before the word that a longer one is shown for."""
+LONG, LEAD = 160, 30
+"""Characters of a line that is shown whole; and before the word that a longer one is shown for."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Sought:
         return max(map(self.hits, there), default=0), max(map(self.near, there), default=0)
 
 
-def telling(text: str, sought: Sought) -> Line:
+def telling(text: str, sought: Sought, room: int = LONG) -> Line:
     """The line with most of the words, rare ones before others, those of its heading with them; else the first that is
     no heading or comment. Where something is not there, that nothing speaks of it."""
     there = lines(text)
@@ -87,13 +87,13 @@ def telling(text: str, sought: Sought) -> Line:
         return sum(len(word) / often[word] ** 0.5 for word in sought.words & line.words), sought.near(line)
 
     best = max(there, key=score, default=Line())
-    return Line(around(best.text, sought, often), best.heading)
+    return Line(around(best.text, sought, often, room), best.heading)
 
 
-def around(text: str, sought: Sought, often: Counter[str]) -> str:
-    """Of a long line what stands around the rarest of the words."""
-    if len(text) <= LONG:
+def around(text: str, sought: Sought, often: Counter[str], room: int) -> str:
+    """Of a line that is longer than there is room what stands around the rarest of the words."""
+    if len(text) <= room:
         return text
     there = sorted(sought.words & words(text), key=lambda word: (often[word], -len(word)))
     spot = text.find(there[0]) if there else 0
-    return f"…{text[spot - LEAD :]}" if spot > LONG else text
+    return f"…{text[spot - LEAD :]}" if spot > LEAD and spot + len(there[0]) > room else text

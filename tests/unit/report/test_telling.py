@@ -45,6 +45,8 @@ CRI_LOG = "exporter 2026-11-22T20:58:55.050887647Z stderr F Not collecting DCP m
             "…b.runc.Cgroup: false",
         ),
         ("avg(DCGM_FI_DEV_X)\nwho", "who", "who"),
+        ("a 0.93.0\nb 0.80.2", "0.80", "b 0.80.2"),
+        ("== live\nnet/a/b 0\n== boot\nnet.a.b = 1", "net.a.b = 0", "net/a/b 0"),
         ("other-config", "no such thing", "(nothing of time-slicing-config)"),
         ("{ no JSON\nb c", "words", "{ no JSON"),
         ("", "none", ""),
