@@ -28,17 +28,19 @@ def cri_disabled(here: View) -> Told:
     return confirmed("CRI v1 of the running containerd", "answers", f"does not answer: {why}")
 
 
-@tells("containerd-not-running", UNITS)
+@tells("containerd-not-running", UNITS, CONFIGURATION)
 def not_running(here: View) -> Told:
-    """Not applicable where it is not installed."""
+    """Not applicable where it is not installed. A file that it cannot read is why."""
     unit = here[UNITS].get("containerd")
     if unit is None:
         return refuted("containerd.service", "not installed")
     if unit.moving:
         raise FactUnavailable(MOVING)
-    return Told(
-        not unit.active, "containerd.service", "active", "active" if unit.active else f"not active, {unit.file}"
-    )
+    if unit.active:
+        return refuted("containerd.service", "active")
+    broken = here[CONFIGURATION].broken if here.told(CONFIGURATION) else {}
+    why = f"; no TOML: {said([f'{name}: {wrong}' for name, wrong in broken.items()])}" if broken else ""
+    return confirmed("containerd.service", "active", f"not active, {unit.file}{why}")
 
 
 @tells("st-runtime-down", RUNTIME, UNITS)

@@ -47,3 +47,10 @@ def test_a_daemon_that_is_just_being_started_is_not_judged(sub: str, outcome: st
     answers = {"units.services": recorded("units.services", "prepared-debian-12", state), "containerd.runtime": SILENT}
     assert on_host("containerd-not-running", answers).outcome == outcome
     assert on_host("st-runtime-down", answers).outcome == outcome
+
+
+def test_a_file_that_containerd_cannot_read_is_why_it_does_not_run() -> None:
+    stopped = recorded("units.services", "prepared-debian-12", ("ActiveState=active", "ActiveState=failed"))
+    broken = recorded("containerd.configuration", "broken")
+    found = on_host("containerd-not-running", {"units.services": stopped, "containerd.configuration": broken})
+    assert told(found)[1].startswith("not active, enabled; no TOML: config.toml: Invalid value")
