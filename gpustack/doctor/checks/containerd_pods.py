@@ -18,7 +18,7 @@ def network_not_noticed(here: View) -> Told:
         return refuted(what, "ready" if found.ready else found.why or "not ready")
     if found.newest < NOTICED:
         raise FactUnavailable(f"the newest file of the network is {found.newest} s old; it may be noticed yet")
-    return confirmed(what, "ready", f"{found.why}, while there is a file for {found.newest} s")
+    return confirmed(what, "ready", f"{found.why}, and there has been a file for {found.newest} s")
 
 
 @tells("containerd-sandbox-image-unpullable", SANDBOX)

@@ -52,7 +52,7 @@ def key_of_another_schema(here: View) -> Told:
     if why := unread(here):
         return refuted("settings of containerd", why)
     found = list(passed_over(here))
-    return Told(bool(found), "settings of containerd", "in force", f"read past: {said(found)}" if found else "in force")
+    return Told(bool(found), "settings of containerd", "in force", f"ignored: {said(found)}" if found else "in force")
 
 
 @tells("containerd-dropin-replaces-cri-table", RUNTIME, CONFIGURED, CONFIGURATION, PACKAGES, UNITS)

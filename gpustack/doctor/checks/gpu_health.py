@@ -61,7 +61,7 @@ def critical(here: View) -> Told:
     codes = sorted(xids(here) - OF_PROGRAMS - {OFF_THE_BUS})
     if not codes or missing(here) <= 0:
         return refuted("Xids", f"{said(codes)}; all GPUs are healthy" if codes else "none that counts")
-    return confirmed("Xids", "none", f"{said(codes)}; {missing(here)} GPUs cannot be allocated")
+    return confirmed("Xids", "none", f"{said(codes)}; GPUs that cannot be allocated: {missing(here)}")
 
 
 @tells("gpu-ecc-row-remap-pending", GPU_DEVICES, GPU_SMI, GPU_NODES, IDENTITY, ROW_REMAP)

@@ -31,7 +31,7 @@ def dpkg_interrupted(here: View) -> Told:
         return refuted(what, "no dpkg")
     if found.holders:
         return refuted(what, f"going on: {found.holders[0].process} holds {found.holders[0].file}")
-    broken = [*([f"{found.updates} records of it"] if found.updates else []), *found.unfinished]
+    broken = [*([f"unfinished records: {found.updates}"] if found.updates else []), *found.unfinished]
     return Told(bool(broken), what, "finished", said(broken) if broken else "finished")
 
 

@@ -12,8 +12,8 @@ ROWS = "gpu-ecc-row-remap-pending"
     ("id", "cases", "outcome", "found"),
     [
         (CRITICAL, {"scrape__xids": "critical"}, "refuted", "all GPUs are healthy"),
-        (CRITICAL, {"scrape__xids": "critical", "gpu__nodes": "nothing-allocatable"}, "confirmed", "48; 2 GPUs"),
-        (CRITICAL, {"gpu__logs": "xid", "gpu__nodes": "nothing-allocatable"}, "confirmed", "48; 2 GPUs"),
+        (CRITICAL, {"scrape__xids": "critical", "gpu__nodes": "nothing-allocatable"}, "confirmed", "allocated: 2"),
+        (CRITICAL, {"gpu__logs": "xid", "gpu__nodes": "nothing-allocatable"}, "confirmed", "allocated: 2"),
         (CRITICAL, {"scrape__xids": "lost", "gpu__nodes": "nothing-allocatable"}, "refuted", "none that counts"),
         (CRITICAL, {"scrape__xids": "error"}, "unknown", ""),
         (LOST, {"scrape__xids": "lost"}, "refuted", "reached"),
