@@ -109,13 +109,8 @@ def of_step(snapshot: Snapshot, root: Finding, fault: Fault) -> Offer:
 
 def refused(states: Iterable[StepState], wheres: Collection[str], agreed: str | None = None) -> list[str]:
     """What `install` leaves to a person, but for the check `agreed`."""
-    return [
-        f"{state.where}: {one.mismatch}"
-        for state in states
-        if state.where in wheres
-        for one in state.judgements
-        if one.mismatch and one.mismatch.cure != "install" and one.check != agreed
-    ]
+    there = [state for state in states if state.where in wheres]
+    return [f"{state.where}: {one}" for state in there for check, one in state.left if check != agreed]
 
 
 def untouched(states: Iterable[StepState], hosts: Iterable[str]) -> list[str]:

@@ -58,8 +58,7 @@ def there(ids: Collection[str], found: Finding, snapshot: Snapshot) -> list[Step
 
 
 def left(states: Iterable[StepState]) -> list[Mismatch]:
-    """What `install` leaves to a person."""
-    return [one for state in states for one in state.mismatches if one.cure != "install"]
+    return [one for state in states for _, one in state.left]
 
 
 def by_hand(found: Finding, snapshot: Snapshot) -> list[str]:

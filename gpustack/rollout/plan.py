@@ -29,6 +29,12 @@ class StepState:
     def mismatches(self) -> tuple[Mismatch, ...]:
         return tuple(found.mismatch for found in self.judgements if found.mismatch)
 
+    @property
+    def left(self) -> tuple[tuple[str, Mismatch], ...]:
+        """By check, what `install` leaves to a person."""
+        told = ((found.check, found.mismatch) for found in self.judgements)
+        return tuple((check, one) for check, one in told if one and one.cure != "install")
+
 
 @dataclass(frozen=True)
 class Plan:
