@@ -17,6 +17,8 @@ CLUSTER = "@cluster"
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 # No program that is asked prints these: NUL, escapes, what turns the direction of writing, and what str.splitlines()
 # takes for the end of a line but POSIX does not. A text that has them is not read as it was meant.
+HEADING = "== "
+"""What a part of an answer begins with that has several; its name follows."""
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|\r(?!\n)")
 
 
@@ -113,6 +115,6 @@ class Probe(Generic[Fact]):
 
 def unexpected(answer: Answer) -> str:
     """With the first line of the error output, else of the output; names of sections say nothing."""
-    said = [line.strip() for line in (answer.err or answer.out).splitlines() if not line.startswith("== ")]
+    said = [line.strip() for line in (answer.err or answer.out).splitlines() if not line.startswith(HEADING)]
     shown = next((f": {line[:120]}" for line in said if line), "")
     return f"unexpected answer (rc {answer.rc}){shown}"

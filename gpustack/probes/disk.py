@@ -45,6 +45,11 @@ def share(part: str, whole: str) -> int:
     return min(100, 100 * number(part) // number(whole)) if number(whole) else 100
 
 
+def writable(folder: str) -> str:
+    """A test of sh: the file system of a folder has free blocks left, with those that are kept for root."""
+    return f'[ "$(stat -f -c %f {folder})" -gt 15 ]'
+
+
 DISK = Probe(
     "storage.disk",
     Lines(r"""echo '== room'

@@ -3,6 +3,7 @@
 from typing import Literal, get_args
 
 from gpustack.ask.probe import Answer, Lines, Probe, Shell
+from gpustack.probes.disk import writable
 
 Health = Literal["ok", "failing", "silent"]
 Driver = Literal["", "systemd", "cgroupfs"]
@@ -38,13 +39,13 @@ def driver(answer: Answer) -> Driver:
 # its log; a kubelet that has run for long may have said more than the journal keeps, one of a full disk left no word.
 CGROUPS = Probe(
     "kubelet.cgroups",
-    Lines(r"""command -v journalctl >/dev/null || exit
+    Lines(rf"""command -v journalctl >/dev/null || exit
 started=$(systemctl show -p InvocationID --value kubelet.service)
 [ -n "$started" ] || exit 0
 said=$(journalctl "_SYSTEMD_INVOCATION_ID=$started" -o cat --no-pager 2>/dev/null | head -n 2000 |
   sed -n 's/.*"Using cgroup driver setting received from the CRI runtime" cgroupDriver="\([a-z]*\)".*/\1/p' | head -n 1)
 [ -z "$said" ] || echo "$said"
-[ -z "$said" ] && [ -d /var/log/journal ] && [ "$(stat -f -c %f /var/log/journal)" -le 15 ] || exit 0
+[ -n "$said" ] || [ ! -d /var/log/journal ] || {writable("/var/log/journal")} && exit 0
 echo 'the disk of the journal is full: it does not have the start of the kubelet' >&2
 exit 1"""),
     driver,

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-HEADING = "== "
+from gpustack.ask.probe import HEADING
+
 PARTS = re.compile(r"[\s=\"':,;()]+")
 NUMBER = re.compile(r"\d\d+")
 MINOR = re.compile(r"(\d+\.\d+)\.\d+")

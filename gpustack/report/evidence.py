@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 
 from gpustack.ask.alike import Evidence
 from gpustack.ask.api import ADMIN
+from gpustack.ask.probe import HEADING
 from gpustack.doctor.tells import Told
-from gpustack.report.answer_lines import HEADING, Line
+from gpustack.report.answer_lines import Line
 from gpustack.report.telling import LONG, NUMBERED, Sought, telling
 from gpustack.report.words import Clean, cut, place
 
