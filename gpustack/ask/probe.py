@@ -9,7 +9,11 @@ from gpustack.ask.typed import fits, returned
 
 Fact = TypeVar("Fact")
 Where = Literal["host", "cluster"]
+Row = tuple[str, tuple[str, ...]]
+"""What the values of a line are, for those below a heading (empty without one)."""
 CLUSTER = "@cluster"
+HEADING = "== "
+"""What a part of an answer begins with that has several; its name follows."""
 
 # What a pure function may raise for what it was given. It can only be the answer's doing (or the parser's, which then
 # does not know this shape): it costs this one fact and never the whole run. JSON and YAML nested a thousand deep are a
@@ -17,8 +21,6 @@ CLUSTER = "@cluster"
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 # No program that is asked prints these: NUL, escapes, what turns the direction of writing, and what str.splitlines()
 # takes for the end of a line but POSIX does not. A text that has them is not read as it was meant.
-HEADING = "== "
-"""What a part of an answer begins with that has several; its name follows."""
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|\r(?!\n)")
 
 
@@ -71,7 +73,8 @@ class Answer:
 class Probe(Generic[Fact]):
     """`limit` in seconds. `ends` are the exit statuses with which the question was answered; with any other one the
     parser is not called. It may raise what UNREADABLE names, and must return what it is annotated with: else the fact
-    is unavailable. Where the question is a script, `like` is what a person would type to see the same."""
+    is unavailable. Where the question is a script, `like` is what a person would type to see the same, and `rows` name
+    the values of its lines that are nothing but values."""
 
     id: str
     ask: Shell | Api
@@ -79,6 +82,7 @@ class Probe(Generic[Fact]):
     limit: int = 5
     ends: tuple[int, ...] = (0,)
     like: str = ""
+    rows: tuple[Row, ...] = ()
 
     @property
     def where(self) -> Where:

@@ -24,12 +24,16 @@ from gpustack.ask.view import View
 @dataclass(frozen=True)
 class Told:
     """`confirmed`: it is so; else `found` is the value that refutes it. The words are as in a Mismatch. Where only one
-    of both can be meant, `confirmed()` and `refuted()` make it."""
+    of both can be meant, `confirmed()` and `refuted()` make it. `quote` are words of the line of an answer that says
+    it, all of them on it, where those of `found` would not lead there; `by` the id of the probe that it rests on
+    alone."""
 
     confirmed: bool
     what: str
     expected: str
     found: str
+    quote: str = ""
+    by: str = ""
 
     def __str__(self) -> str:
         if self.confirmed and self.expected:
@@ -37,8 +41,8 @@ class Told:
         return f"{self.what}: {self.found}"
 
 
-def confirmed(what: str, expected: str, found: str) -> Told:
-    return Told(True, what, expected, found)  # noqa: FBT003 - this is its name
+def confirmed(what: str, expected: str, found: str, quote: str = "", *, by: str = "") -> Told:
+    return Told(True, what, expected, found, quote, by)  # noqa: FBT003 - this is its name
 
 
 def refuted(what: str, found: str) -> Told:

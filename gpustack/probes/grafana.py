@@ -133,4 +133,5 @@ echo "$is $health $samples"
 """),
     asked,
     like="curl -u USER:PASSWORD http://GRAFANA/api/org",
+    rows=(("", ("HTTP", "data source: HTTP", "samples:")),),
 )

@@ -2,12 +2,12 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from gpustack.ask.probe import HEADING
+from gpustack.ask.probe import HEADING, Row
 
 PARTS = re.compile(r"[\s=\"':,;()]+")
 NUMBER = re.compile(r"\d\d+")
@@ -42,6 +42,15 @@ def words(text: str) -> set[str]:
     parts = {last for word in whole if len(last := word.rsplit("/", 1)[-1]) > 2}
     minors = {found[1] for word in whole if (found := MINOR.fullmatch(word))}
     return whole | parts | minors | {word.replace("/", ".") for word in whole if word.startswith("net/")}
+
+
+def row(line: Line, rows: Sequence[Row]) -> Line:
+    """Bare values with what each of them is, where that is known."""
+    said = line.text.split()
+    for heading, names in rows:
+        if heading == line.heading and len(said) == len(names):
+            return replace(line, text=", ".join(f"{name} {value}" for name, value in zip(names, said, strict=True)))
+    return line
 
 
 def lines(text: str) -> list[Line]:

@@ -7,7 +7,7 @@ from gpustack.ask.alike import Evidence
 from gpustack.ask.api import ADMIN
 from gpustack.ask.probe import HEADING
 from gpustack.doctor.tells import Told
-from gpustack.report.answer_lines import Line
+from gpustack.report.answer_lines import Line, lines, row
 from gpustack.report.telling import LONG, NUMBERED, Sought, telling
 from gpustack.report.words import Clean, cut, place
 
@@ -23,12 +23,17 @@ def sought(told: Told | None, clean: Clean, length: int | None = None) -> Sought
     """What its evidence is to tell; of each text at most `length` characters."""
     if not told:
         return Sought("")
-    return Sought(clean(told.found[:length]), clean(f"{told.expected[:length]} {told.what[:length]}"))
+    wished = clean(f"{told.expected[:length]} {told.what[:length]}")
+    return Sought(clean(told.found[:length]), wished, clean(told.quote), told.by)
 
 
 def deciding(asked: Sequence[Evidence], clean: Clean, found: Sought) -> Sequence[Evidence]:
-    """Of the answers that a finding rests on those that failed, or have about as much of it as another one; where
-    none has a word of it, of what it should have been."""
+    """Of the answers that a finding rests on the one that it names or quotes; else those that failed, or have about as
+    much of it as another one; where none has a word of it, of what it should have been."""
+    if named := [seen for seen in asked if seen.answer.probe == found.by]:
+        return named
+    if quoting := [seen for seen in asked if found.quoted(lines(clean(seen.answer.out)))]:
+        return quoting
     shares = [found.share(clean(seen.answer.out)) for seen in asked]
     of = 0 if any(share[0] for share in shares) else 1
     enough = max((share[of] for share in shares), default=0) / 3
@@ -47,7 +52,7 @@ def said(seen: Evidence, clean: Clean, found: Sought, width: int) -> list[str]:
 
 def asked_and_told(seen: Evidence, clean: Clean, found: Sought, room: int = LONG) -> tuple[str, str]:
     """Of an answer the line that tells; of a script what a person would type instead, or the line that asked."""
-    told = telling(clean(seen.answer.lost or seen.answer.out or seen.answer.err), found, room)
+    told = row(telling(clean(seen.answer.lost or seen.answer.out or seen.answer.err), found, room), seen.rows)
     asked = f"{place(seen.answer.where)} $ {seen.like or in_script(seen.command, told)}"
     ended = f"(ended with {seen.answer.rc})" if seen.answer.rc and not seen.answer.lost else ""
     # Of several questions in one, which it was.

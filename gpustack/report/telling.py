@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,11 +41,14 @@ LONG, LEAD = 160, 30
 
 @dataclass(frozen=True)
 class Sought:
-    """What is looked for: the words of what was found, and names in what it should have been; next, parts of words,
-    those of what it should have been too."""
+    """What is looked for: a line with all parts of the quote, where there is one; the words of what was found, and
+    names in what it should have been; next, parts of words, those of what it should have been too. `by` is the id of
+    the probe that said it, where it was one alone."""
 
     found: str
     wished: str = ""
+    quote: str = ""
+    by: str = ""
 
     @cached_property
     def words(self) -> set[str]:
@@ -64,6 +68,11 @@ class Sought:
         named = len(heading) if heading in self.found else 0
         return named + sum(len(word) for word in self.others if word in said)
 
+    def quoted(self, there: Sequence[Line]) -> Line | None:
+        parts = self.quote.split()
+        fits = (line for line in there if all(part in f"{line.heading} {line.text}" for part in parts))
+        return next(fits, None) if parts else None
+
     def share(self, text: str) -> tuple[int, int]:
         """The most that a line of a text has."""
         there = lines(text)
@@ -74,6 +83,10 @@ def telling(text: str, sought: Sought, room: int = LONG) -> Line:
     """The line with most of the words, rare ones before others, those of its heading with them; else the first that is
     no heading or comment. Where something is not there, that nothing speaks of it."""
     there = lines(text)
+    if line := sought.quoted(there):
+        return Line(around(line.text, sought, Counter(), room), line.heading)
+    if sought.quote and text.strip():
+        return Line(f"(no line with {', '.join(sought.quote.split())})")
     if sought.found == "nothing" and text.strip():
         return Line("(nothing of it)")
     gone = ABSENT.search(sought.found) or (sought.found.startswith("no such ") and DASHED.search(sought.wished))
@@ -94,6 +107,7 @@ def around(text: str, sought: Sought, often: Counter[str], room: int) -> str:
     """Of a line that is longer than there is room what stands around the rarest of the words."""
     if len(text) <= room:
         return text
-    there = sorted(sought.words & words(text), key=lambda word: (often[word], -len(word)))
+    quoted = sought.quote.split()[-1:]
+    there = quoted or sorted(sought.words & words(text), key=lambda word: (often[word], -len(word)))
     spot = text.find(there[0]) if there else 0
     return f"…{text[spot - LEAD :]}" if spot > LEAD and spot + len(there[0]) > room else text

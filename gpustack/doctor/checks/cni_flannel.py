@@ -37,7 +37,13 @@ def podcidr_unassigned(here: View) -> Told:
     node = own(here)
     if node is None:
         return refuted("node", "the host is no node")
-    return Told(not node.pod_cidr, f"podCIDR of node {node.name}", "a part of the range of pods", said(node.pod_cidr))
+    return Told(
+        not node.pod_cidr,
+        f"podCIDR of node {node.name}",
+        "a part of the range of pods",
+        said(node.pod_cidr),
+        quote=f"{node.name} spec.podCIDR",
+    )
 
 
 @tells("flannel-subnet-env-missing", FLANNELD)
@@ -46,7 +52,9 @@ def subnet_env_missing(here: View) -> Told:
     found = here[FLANNELD]
     if not found.conflist:
         return refuted("/run/flannel/subnet.env", "Flannel has not been here yet")
-    return Told(not found.network, "/run/flannel/subnet.env", "there", found.subnet or "it is not there")
+    return Told(
+        not found.network, "/run/flannel/subnet.env", "there", found.subnet or "it is not there", quote="FLANNEL_SUBNET"
+    )
 
 
 @tells("flannel-subnet-env-missing guard", FLANNELD)

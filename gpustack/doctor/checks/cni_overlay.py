@@ -48,7 +48,12 @@ def wrong_interface(here: View) -> Told:
         return refuted(what, f"{node.address}, the node's")
     same = [name for name, one in here[ANNOUNCED].items() if one.address == announced.address]
     if len(same) > 1:
-        return confirmed(what, f"one of its own, such as {node.address}", f"{announced.address}, that of {said(same)}")
+        return confirmed(
+            what,
+            f"one of its own, such as {node.address}",
+            f"{announced.address}, that of {said(same)}",
+            f"public-ip: {announced.address}",
+        )
     found = heard(here[WAYS])
     if set(found.values()) == {"nothing"}:
         return confirmed(what, f"one that is reached, such as {node.address}", f"{announced.address}: {words(found)}")

@@ -26,8 +26,9 @@ def certificates(here: View) -> Told:
     """By the clock of the machine that asks."""
     known = here[CERTIFICATES]
     ended = [f"{one.subject} on {one.expires:%Y-%m-%d}" for one in known if one.expires < here.taken]
+    first = f"Not After : {min(one.expires for one in known):%b %e %H:%M:%S %Y}" if known else ""
     now = f"until {min(one.expires for one in known):%Y-%m-%d}" if known else "none here"
-    return Told(bool(ended), "certificates", "valid", f"ended: {said(ended)}" if ended else now)
+    return Told(bool(ended), "certificates", "valid", f"ended: {said(ended)}" if ended else now, quote=first)
 
 
 @tells("control-plane-settings-refused", LAST_WORDS)

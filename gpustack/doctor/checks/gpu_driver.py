@@ -71,10 +71,10 @@ def headers(here: View) -> Told:
     running = here[GPU_KERNELS].running
     what = f"headers of the kernel {running.release}"
     if module_packages(here) and not running.headers and not running.module:
-        return confirmed(what, "there", "nothing, and no module was built for it")
+        return confirmed(what, "there", "nothing, and no module was built for it", by=GPU_KERNELS.id)
     words = heard(here, "no-headers")
     if words and any(not pod.ready for pod in own_pods(here, DRIVER_PODS)):
-        return confirmed(what, "there", words[0].line)
+        return confirmed(what, "there", words[0].line, by=LOGS.id)
     return refuted(what, "there" if running.headers else "nobody needs them")
 
 
@@ -112,7 +112,7 @@ def conflict(here: View) -> Told:
     node, library = gpu_node(here), here[GPU_DRIVER].library
     if not library or (node and node.labels.get("nvidia.com/gpu.deploy.driver") == PREINSTALLED):
         return refuted(what, "the operator leaves the host's alone" if library else "the operator's alone")
-    return confirmed(what, "one", f"{library} of the host, and the operator's")
+    return confirmed(what, "one", f"{library} of the host, and the operator's", "driver.enabled: true")
 
 
 @tells("gpu-leftover-driver-packages", GPU_DEVICES, GPU_PACKAGES, GPU_DRIVER)
@@ -124,7 +124,8 @@ def leftovers(here: View) -> Told:
     there = {name: one.version for name, one in here[GPU_PACKAGES].items() if BRANCHED.fullmatch(name)}
     branches = {match[1] for version in there.values() if (match := VERSION.match(version))}
     words = sorted(branches) + ["that of the .run installer"] * here[GPU_DRIVER].uninstaller
-    return Told(len(words) > 1, what, "one", said(words))
+    odd = next((f"{name} {version}" for name, version in there.items() if version.startswith(words[0])), "")
+    return Told(len(words) > 1, what, "one", said(words), quote=odd)
 
 
 @tells("gpu-inforom-corrupt", GPU_DEVICES, GPU_SMI)

@@ -97,9 +97,16 @@ def none_there(here: View) -> Told:
     node, said_so = gpu_node(here), []
     if node and (node.capacity or node.labels.get(PRESENT) == "true"):
         said_so.append(f"node {node.name} offers them")
+    offer = f"{node.name} .nvidia.com/gpu" if said_so and node else ""
     if here.host.spec.gpustack_mig or here.host.spec.gpustack_sharing:
         said_so.append("the inventory shares them")
-    return Told(bool(said_so), "GPUs of the bus", "some", f"0, and {said(said_so)}" if said_so else "0, none expected")
+    return Told(
+        bool(said_so),
+        "GPUs of the bus",
+        "some",
+        f"0, and {said(said_so)}" if said_so else "0, none expected",
+        quote=offer,
+    )
 
 
 @tells("gpu-driver-too-old-for-cuda", GPU_DEVICES, GPU_NODES, IDENTITY, PENDING, GPU_PODS)

@@ -50,7 +50,7 @@ def handler(here: View) -> Told:
         return refuted(what, "containerd does not answer" if here[GPU_DEVICES] else NO_GPU)
     if not own_pods(here, TOOLKIT) and not here[RUNTIME_FILES].drop_in:
         return refuted(what, "nobody brings it here")
-    return Told(not running.nvidia, what, "there", said(running.nvidia))
+    return Told(not running.nvidia, what, "there", said(running.nvidia), by=RUNTIME.id)
 
 
 @tells("op-nvidia-runtime-handler-missing guard", RUNTIME_FILES, GPU_PODS, NODES, IDENTITY)
@@ -77,7 +77,7 @@ def toolkit_file(here: View) -> Told:
     if not broken or here[RUNTIME]:
         return refuted("files of the toolkit", "containerd answers" if broken else "can be read")
     file, why = next(iter(broken.items()))
-    return confirmed(f"{FOLDER}{file}", "readable for containerd", why)
+    return confirmed(f"{FOLDER}{file}", "readable for containerd", why, by=CONFIGURATION.id)
 
 
 @tells("op-nodes-not-labelled", GPU_DEVICES, SETTINGS, GPU_NODES, IDENTITY)
@@ -87,7 +87,7 @@ def not_labelled(here: View) -> Told:
     if not here[GPU_DEVICES] or not here[SETTINGS] or node is None:
         return refuted("label of the node", "nothing to label" if here[SETTINGS] else "no operator")
     found = [name for name in node.labels if "10de" in name and name.endswith(".present")]
-    return Told(not found, f"NFD's label of {node.name}", "…pci-10de.present", said(found))
+    return Told(not found, f"NFD's label of {node.name}", "…pci-10de.present", said(found), by=GPU_NODES.id)
 
 
 @tells("op-nodes-not-labelled guard", GPU_PODS, NODES, IDENTITY)
@@ -113,7 +113,11 @@ def tainted(here: View) -> Told:
         and not {"", taint.rpartition(":")[0].partition("=")[0]} & tolerated
     ]
     return Told(
-        bool(found), f"taints of {node.name}", "tolerated by the operator", said(found) if found else "tolerated"
+        bool(found),
+        f"taints of {node.name}",
+        "tolerated by the operator",
+        said(found) if found else "tolerated",
+        quote=f"{node.name} spec.taints",
     )
 
 
@@ -170,7 +174,13 @@ def lost_devices(here: View) -> Told:
     if lost and all(new(here, pod) for pod in running):
         raise FactUnavailable("the device plugin was started just now")
     found = "not since the kubelet was started" if stale else "registered"
-    return Told(lost, f"device plugin {running[0].name}", "registered with the kubelet", found)
+    return Told(
+        lost,
+        f"device plugin {running[0].name}",
+        "registered with the kubelet",
+        found,
+        quote=f"{node.name} allocatable.nvidia.com/gpu",
+    )
 
 
 @tells("op-kubelet-restart-lost-devices guard", WATCHERS)

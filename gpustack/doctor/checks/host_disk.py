@@ -5,7 +5,7 @@ from datetime import timedelta
 from gpustack.ask.judge import said
 from gpustack.ask.view import View
 from gpustack.doctor.checks.of_node import on_own_node
-from gpustack.doctor.tells import Told, refuted, tells
+from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.disk import DISK
 from gpustack.probes.kube import NODES
 from gpustack.probes.pods_waiting import EVICTED, PRESSURES, Evicted
@@ -23,7 +23,8 @@ def disk_pressure(here: View) -> Told:
     rooms, what = here[DISK].rooms, "free space and inodes"
     least = said([f"{path} {room.space} % and {room.inodes} %" for path, room in rooms.items()])
     if any(room.space < FULL[0] or room.inodes < FULL[1] for room in rooms.values()):
-        return Told(True, what, f"at least {FULL[0]} % and {FULL[1]} %", least)  # noqa: FBT003
+        tightest = min(rooms, key=lambda path: min(rooms[path].space, rooms[path].inodes))
+        return confirmed(what, f"at least {FULL[0]} % and {FULL[1]} %", least, f"room {tightest}")
     if all(room.space >= AMPLE[0] and room.inodes >= AMPLE[1] for room in rooms.values()):
         return refuted(what, least)
     node = own(here)
@@ -36,7 +37,8 @@ def disk_fails(here: View) -> Told:
     """Paths that Kubernetes writes to, and the devices below them; another disk that fails is not this fault."""
     found = here[DISK]
     wrong = [*(f"{path} is read-only" for path in found.readonly), *found.errors]
-    return Told(bool(wrong), "disk of the node", "written without errors", said(wrong) if wrong else "no errors")
+    line = f"mounts {found.readonly[0]} ro" if found.readonly else ""
+    return Told(bool(wrong), "disk of the node", "written without errors", said(wrong) if wrong else "no errors", line)
 
 
 def lately(here: View) -> list[Evicted]:

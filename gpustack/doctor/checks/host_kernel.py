@@ -34,4 +34,6 @@ def bridge_nf_call_off(here: View) -> Told:
 def br_netfilter_missing(here: View) -> Told:
     """By its effect: a kernel that has it built in loads no module."""
     found = "br_netfilter" in here[MODULES].working
-    return Told(not found, "br_netfilter", "working", "working" if found else "not working")
+    return Told(
+        not found, "br_netfilter", "working", "working" if found else "not working", quote="working br_netfilter"
+    )

@@ -2,7 +2,7 @@
 
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
-from gpustack.doctor.tells import Told, refuted, tells
+from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.kube import READYZ
 from gpustack.probes.kubeadm import FILES, MANIFESTS
 from gpustack.probes.kubelet import HEALTH
@@ -18,20 +18,29 @@ def kube_proxy_down(here: View) -> Told:
     if not here[LEFTOVERS].servers:
         return refuted(what, "the host belongs to no cluster yet")
     if lost := flushed(found, here.spec.kube_proxy.mode):
-        return Told(True, "rules of kube-proxy", "in the kernel", lost)  # noqa: FBT003
+        return confirmed("rules of kube-proxy", "in the kernel", lost, within(found, here.spec.kube_proxy.mode))
     if not found.listening and (here[HEALTH] != "ok" or not here[READYZ].ready):
         raise FactUnavailable("the kubelet or the API, which start it, are down")
-    return Told(not found.listening, what, "answers", "answers" if found.listening else "nothing listens on port 10256")
+    if found.listening:
+        return refuted(what, "answers")
+    return confirmed(what, "answers", "nothing listens on port 10256", "health 7")
 
 
 def flushed(found: Proxy, mode: str) -> str:
     """What is missing of its rules; empty for nothing. Rules outlive kube-proxy, so that it may have gone first."""
     if mode == "nftables":
         return "" if found.table else "no table kube-proxy"
-    rules = found.nft if found.nft.all >= found.legacy.all else found.legacy
+    rules = found.nft if within(found, mode) == "nft" else found.legacy
     if not rules.services:
         return "no rule in KUBE-SERVICES"
     return "" if rules.jumps > 1 else f"{rules.jumps} of 2 jumps into KUBE-SERVICES"
+
+
+def within(found: Proxy, mode: str) -> str:
+    """What the part of the answer is called that has its rules."""
+    if mode == "nftables":
+        return "table"
+    return "nft" if found.nft.all >= found.legacy.all else "legacy"
 
 
 @tells("st-service-ip-broken", WAYS)

@@ -35,11 +35,13 @@ def stale_state(here: View) -> Told:
     """An attempt that was broken off while no API server runs here, or a CA that is not the cluster's."""
     what, left = "what kubeadm left", remains(here)
     if left and not any((one.protocol, one.port) == ("tcp", 6443) for one in here[LISTENERS]):
-        return confirmed(what, "a member of this cluster, or nothing", left)
+        return confirmed(what, "a member of this cluster, or nothing", left, by=FILES.id)
     if not here.host.control_plane and here[AUTHORITIES].own:
         plane = here.on(here.acting)[AUTHORITIES].own
         if plane and plane != here[AUTHORITIES].own:
-            return confirmed(what, "a member of this cluster, or nothing", "the CA of another cluster")
+            return confirmed(
+                what, "a member of this cluster, or nothing", "the CA of another cluster", by=AUTHORITIES.id
+            )
     return refuted(what, "nothing that was broken off")
 
 
@@ -101,7 +103,7 @@ def kubeconfig(here: View) -> Told:
         return confirmed(what, "that of this cluster", "none")
     if not found.root or not found.own or found.own in found.root:
         return refuted(what, "that of this cluster" if found.root else "names its CA elsewhere")
-    return confirmed(what, "that of this cluster", "with the CA of another one")
+    return confirmed(what, "that of this cluster", "with the CA of another one", by=AUTHORITIES.id)
 
 
 @tells("api-version-skew", VERSION, PACKAGES, NODES, IDENTITY)

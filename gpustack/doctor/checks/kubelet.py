@@ -19,7 +19,7 @@ def no_config_yet(here: View) -> Told:
     found, what = here[START], "configuration of the kubelet"
     if found is None or found.configured:
         return refuted(what, "not installed" if found is None else "there")
-    return confirmed(what, f"that of the cluster of {len(here[NODES])} nodes", "none")
+    return confirmed(what, f"that of the cluster of {len(here[NODES])} nodes", "none", by=START.id)
 
 
 @tells("kubelet-no-config-yet guard", NODES)
@@ -51,7 +51,7 @@ def unknown_flag(here: View) -> Told:
     if here[HEALTH] == "ok":
         return refuted("flags of the kubelet", "the kubelet runs")
     where = f" (in {', '.join(found.files)})" if found.files else ""
-    return confirmed("flags of the kubelet", "known to it", f"{found.unknown_flag}{where}")
+    return confirmed("flags of the kubelet", "known to it", f"{found.unknown_flag}{where}", found.unknown_flag)
 
 
 def stopped(here: View) -> Told:
@@ -82,7 +82,7 @@ def client_certificate(here: View) -> Told:
     if found is None:
         return refuted("certificate of the kubelet", "the host has no credentials")
     now = f"until {found.ends:%Y-%m-%d %H:%M} UTC ({found.place})"
-    return Told(found.ends < here.taken, "certificate of the kubelet", "valid", now)
+    return Told(found.ends < here.taken, "certificate of the kubelet", "valid", now, quote="notAfter=")
 
 
 @tells("st-kubelet-down -> st-target-down", TARGETS)

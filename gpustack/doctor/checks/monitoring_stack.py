@@ -110,7 +110,9 @@ def webhook_down(here: View) -> Told:
     """Only one without whose answer objects are refused."""
     found = deserted(here) + [f"{one.name}: no certificate" for one in hooks(here) if not one.signed]
     fine = "answers" if hooks(here) else "there is none"
-    return Told(bool(found), "webhooks of the monitoring", "answer", said(found) if found else fine)
+    down = f"{here.spec.monitoring.release}-operator" in said(found)
+    by = MONITORING_DEPLOYMENTS.id if down else ""
+    return Told(bool(found), "webhooks of the monitoring", "answer", said(found) if found else fine, by=by)
 
 
 @tells("mon-admission-webhook-down guard", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)

@@ -51,7 +51,7 @@ def disabled(here: View) -> Told:
         return refuted(MONITOR, why)
     if found := meant(here):
         return refuted(MONITOR, said([one.name for one in found]))
-    return confirmed(MONITOR, "there", said([one.name for one in here[MONITORS] or ()]))
+    return confirmed(MONITOR, "there", said([one.name for one in here[MONITORS] or ()]), by=SERVICE_MONITORS.id)
 
 
 @tells("mon-servicemonitor-label-mismatch", SERVICE_MONITORS, SERVICES, MONITORS)
@@ -67,7 +67,7 @@ def label_mismatch(here: View) -> Told:
     wanted = [f"{one.name} wants {pairs(one)} in {said(one.spaces or [one.namespace])}" for one in found]
     here[MONITORS]  # the step gpu-metrics says of the same that one is missing
     there = said([f"{one.namespace}/{one.name}" for one in services])
-    return confirmed(MONITOR, "finds the Service", f"{said(wanted)}; {there} is not that")
+    return confirmed(MONITOR, "finds the Service", f"{said(wanted)}; {there} is not that", by=SERVICE_MONITORS.id)
 
 
 def pairs(monitor: ServiceMonitor) -> str:
@@ -86,7 +86,9 @@ def port_name(here: View) -> Told:
     if good:
         return refuted(MONITOR, f"{said(good)} names a port of the Service")
     monitor, service = couples[0]
-    return confirmed(f"port that {monitor.name} names", said(list(service.ports)), said(list(monitor.ports)))
+    return confirmed(
+        f"port that {monitor.name} names", said(list(service.ports)), said(list(monitor.ports)), by=SERVICE_MONITORS.id
+    )
 
 
 WATCHED = (("", "services"), ("", "pods"))
@@ -110,7 +112,10 @@ def rights(here: View) -> Told:
             may_not.append("endpoints")
         missing += [f"{kind} in {space}" for kind in may_not]
     what = f"what {account} may list"
-    return Told(bool(missing), what, "services, pods, endpoints", f"not {said(missing)}" if missing else "all it needs")
+    if not missing:
+        return refuted(what, "all it needs")
+    bound_as = account.rpartition("/")[2]
+    return confirmed(what, "services, pods, endpoints", f"not {said(missing)}", bound_as, by=CLUSTER_BINDINGS.id)
 
 
 @tells("mon-operator-rejected-object", REJECTED, LEFT_OUT)

@@ -75,7 +75,7 @@ def mtu_too_large(here: View) -> Told:
     found = asked(here)
     sizes = set(found.values()) - {"nothing"}
     if sizes == {"small"}:
-        return confirmed("large packets to other nodes", "arrive", words(found))
+        return confirmed("large packets to other nodes", "arrive", words(found), "-large timeout")
     return refuted("large packets to other nodes", words(found))
 
 

@@ -1,5 +1,7 @@
 """Which answers of a finding are shown as evidence, and as which command."""
 
+from dataclasses import replace
+
 import pytest
 
 from gpustack.ask.alike import Evidence
@@ -50,6 +52,28 @@ def test_what_says_nothing_of_the_finding_is_not_shown() -> None:
     assert shown("stopped by the policy DROP of FORWARD") == ["rules", "refused"]
     assert shown("none") == ["route", "refused"]
     assert [seen.command for seen in deciding(asked[:2], str, Sought("none"))] == ["route", "rules"]
+
+
+def test_what_a_finding_names_or_quotes_decides() -> None:
+    """Whatever else was read, and has words of it."""
+    said = {"network.route": "stopped", "network.filters": "== live\n-P FORWARD DROP", "network.links": "eth0"}
+    asked = [Evidence("h1", probe, Answer(probe, "h1", 0, out)) for probe, out in said.items()]
+
+    def shown(found: Sought) -> list[str]:
+        return [seen.command for seen in deciding(asked, str, found)]
+
+    assert shown(Sought("stopped", quote="live DROP")) == ["network.filters"]
+    assert shown(Sought("stopped", by="network.links")) == ["network.links"]
+    assert shown(Sought("stopped", quote="absent")) == ["network.route"]
+
+
+def test_bare_values_are_shown_with_what_they_are() -> None:
+    answer = Answer("etcd.slow", "h1", 0, "21 0 83\n")
+    rows = (("", ("slow writes", "pulls", "% free")),)
+    _, told = asked_and_told(Evidence("h1", "count", answer, rows=rows), str, Sought("21"))
+    assert told == "slow writes 21, pulls 0, % free 83"
+    _, told = asked_and_told(Evidence("h1", "count", replace(answer, out="21 0"), rows=rows), str, Sought("21"))
+    assert told == "21 0"
 
 
 def test_a_script_is_shown_as_what_a_person_would_type() -> None:

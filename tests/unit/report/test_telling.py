@@ -69,6 +69,23 @@ def test_where_no_line_has_a_word_of_it_it_is_the_nearest_to_what_it_should_be()
     assert telling('{"a": 1, "SystemdCgroup": false}', Sought("cgroupfs", "systemd")).text == "SystemdCgroup: false"
 
 
+@pytest.mark.parametrize(
+    ("quote", "line"),
+    [
+        ("boot ip_forward", "net.ipv4.ip_forward = 1"),
+        ("ip_forward", "net/ipv4/ip_forward 0"),
+        ("boot absent", "(no line with boot, absent)"),
+    ],
+)
+def test_the_line_with_all_parts_of_the_quote_goes_first(quote: str, line: str) -> None:
+    assert telling(LIVE, Sought("0", "net.ipv4.ip_forward", quote)).text == line
+
+
+def test_of_a_long_line_that_is_quoted_what_stands_around_the_quote() -> None:
+    shown = telling(f"{'other ' * LONG}mine", Sought("other", quote="mine")).text
+    assert shown.index("mine") == LEAD + 1
+
+
 def test_of_a_long_line_the_place_that_tells() -> None:
     shown = telling(f"{'other ' * LONG}mine", Sought("mine wants another")).text
     assert shown.startswith("…")
