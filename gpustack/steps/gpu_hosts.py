@@ -1,6 +1,6 @@
 """Which hosts have GPUs, and which node is whose: what the PCI bus of hosts says beside what Kubernetes says."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from gpustack.ask.judge import Cure, Mismatch, said
 from gpustack.ask.probe import FactUnavailable
@@ -101,25 +101,36 @@ def offered(here: View, plugins: Collection[str]) -> bool:
     return all(one.runs for one in there) and sum(one.ready for one in there) >= len(gpu_nodes(here))
 
 
-def allocatable_mismatch(here: View, step: str, plugins: Collection[str]) -> Mismatch | None:
-    """GPUs that nodes offer, beside those of the bus and how many pods share one. MIG instances are counted elsewhere.
-    `step` is whose page explains it; `plugins` are the DaemonSets that offer them: of one that is gone the kubelet
-    still counts the devices for minutes, all of them as ill.
+def whole(here: View) -> dict[str, int]:
+    """GPUs of the bus, by host that is a node; MIG instances are counted elsewhere."""
+    nodes = gpu_nodes(here)
+    found = expected(here).items()
+    return {host: n for host, n in found if host in nodes and not here.on(host).host.spec.gpustack_mig}
+
+
+def shared(here: View) -> dict[str, int]:
+    """The same, times the pods that share one."""
+    return {host: count * sharing(here, here.on(host).host)[1] for host, count in whole(here).items()}
+
+
+def allocatable_mismatch(
+    here: View, step: str, plugins: Collection[str], wanted: Mapping[str, int], *, least: bool = False
+) -> Mismatch | None:
+    """GPUs that nodes offer, beside those `wanted` by host: as many, or as many at `least`. `step` is whose page
+    explains it; `plugins` are the DaemonSets that offer them: of one that is gone the kubelet still counts the devices
+    for minutes, all of them as ill.
 
     When one GPU does not answer while the device plugin starts, the plugin ends, and the node offers none at all: that
     is told by the driver, on the host, and waiting does not mend it."""
     nodes, wrong, ill, hindered = gpu_nodes(here), {}, {}, {}
-    for host, count in expected(here).items():
-        there = here.on(host)
-        if host not in nodes or there.host.spec.gpustack_mig:
-            continue
-        wanted = count * sharing(here, there.host)[1]
-        told = nodes[host].allocatable or offered(here, plugins)
-        if told and nodes[host].capacity == wanted > nodes[host].allocatable:
-            ill[host] = f"{wanted - nodes[host].allocatable} of {wanted} unhealthy"
-        elif nodes[host].allocatable != wanted:
-            wrong[host] = f"{nodes[host].allocatable} of {wanted}"
-            if driver := unwell(there):
+    for host, count in wanted.items():
+        offers = nodes[host].allocatable
+        told = offers or offered(here, plugins)
+        if told and nodes[host].capacity == count > offers:
+            ill[host] = f"{count - offers} of {count} unhealthy"
+        elif offers < count or (offers > count and not least):
+            wrong[host] = f"{offers} of {count}"
+            if driver := unwell(here.on(host)):
                 hindered[host] = f"{wrong[host]}, nvidia-smi there: {driver}"
     if ill and not wrong:
         hint = f"journalctl -k | grep NVRM    # on that host; then gpustack explain {step}/allocatable"

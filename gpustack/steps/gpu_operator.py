@@ -34,6 +34,7 @@ from gpustack.steps.gpu_hosts import (
     namespace_mismatch,
     on_hosts,
     unlabelled,
+    whole,
 )  # fmt: skip
 from gpustack.steps.gpu_operator_values import release
 from gpustack.steps.gpu_plugin_objects import OURS
@@ -134,13 +135,14 @@ def operands(here: View) -> Mismatch | None:
 
 
 def allocatable(here: View) -> Mismatch | None:
-    """As many GPUs can be allocated on each node as its host has on the bus, times the pods that share one.
+    """As many GPUs can be allocated on each node as its host has on the bus, at least.
 
-    MIG instances are counted by the step gpu-sharing. What a node has and cannot allocate was marked unhealthy by the
-    device plugin, after an Xid: find it (`journalctl -k | grep NVRM`), mend it, then delete the node's pod of
-    nvidia-device-plugin-daemonset. With time-slicing an Xid takes one replica only, the others of a dead GPU stay.
+    How often each is shared, and MIG instances, are the matter of the step gpu-sharing. What a node has and cannot
+    allocate was marked unhealthy by the device plugin, after an Xid: find it (`journalctl -k | grep NVRM`), mend it,
+    then delete the node's pod of nvidia-device-plugin-daemonset. With time-slicing an Xid takes one replica only, the
+    others of a dead GPU stay.
     """
-    return allocatable_mismatch(here, "gpu-operator", [PLUGIN])
+    return allocatable_mismatch(here, "gpu-operator", [PLUGIN], whole(here), least=True)
 
 
 STEP = Step(

@@ -42,6 +42,7 @@ from gpustack.steps.gpu_hosts import (
     gpu_nodes,
     namespace_mismatch,
     on_hosts,
+    shared,
     sharing,
     unlabelled,
 )  # fmt: skip
@@ -171,7 +172,7 @@ def allocatable(here: View) -> Mismatch | None:
     | grep NVRM`), mend it, then delete the node's pod of gpustack-device-plugin. With time-slicing an Xid takes one
     replica only, the others of a dead GPU stay.
     """
-    return allocatable_mismatch(here, "gpu-plugin", plugins(here))
+    return allocatable_mismatch(here, "gpu-plugin", plugins(here), shared(here))
 
 
 STEP = Step(

@@ -21,14 +21,17 @@ from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.probes.gpu import GPU_DEVICES
-from gpustack.probes.gpu_cluster import GPU_NODES
+from gpustack.probes.gpu_cluster import GPU_DAEMON_SETS, GPU_NODES
+from gpustack.probes.gpu_driver import GPU_DRIVER, GPU_SMI
+from gpustack.probes.gpu_packages import GPU_PACKAGES
 from gpustack.probes.system import IDENTITY
 from gpustack.steps.control_plane import control_planes
-from gpustack.steps.gpu_hosts import expected, gpu_nodes, on_hosts, sharing
+from gpustack.steps.gpu_hosts import allocatable_mismatch, expected, gpu_nodes, on_hosts, shared, sharing, whole
+from gpustack.steps.gpu_operator import PLUGIN
 from gpustack.steps.gpu_operator_values import WHOLE, key
 from gpustack.steps.step import Step
 
-PLUGIN, MIG, MIG_STATE = "nvidia.com/device-plugin.config", "nvidia.com/mig.config", "nvidia.com/mig.config.state"
+CONFIG, MIG, MIG_STATE = "nvidia.com/device-plugin.config", "nvidia.com/mig.config", "nvidia.com/mig.config.state"
 OFF = "all-disabled"
 
 
@@ -39,7 +42,7 @@ def applies(inventory: Inventory, host: Host) -> bool:
 def wanted_labels(here: View, host: Host) -> dict[str, str]:
     """The labels of its node by which the device plugin and the MIG manager choose; empty means no such label."""
     way = key(*sharing(here, host))
-    return {PLUGIN: "" if way == WHOLE else way, MIG: host.spec.gpustack_mig or ""}
+    return {CONFIG: "" if way == WHOLE else way, MIG: host.spec.gpustack_mig or ""}
 
 
 def wanted(here: View) -> dict[str, Any]:
@@ -54,8 +57,8 @@ def wanted(here: View) -> dict[str, Any]:
     }
 
 
-def labels(here: View) -> Mismatch | None:
-    """Each node has the labels for the way of sharing of its host, and no other."""
+def mislabelled(here: View) -> dict[str, str]:
+    """By host."""
     nodes, wrong = gpu_nodes(here), {}
     for host, node in nodes.items():
         others = [
@@ -66,7 +69,12 @@ def labels(here: View) -> Mismatch | None:
         ]
         if others:
             wrong[host] = said(others)
-    return on_hosts("labels of GPU nodes", "those of the way of sharing", wrong)
+    return wrong
+
+
+def labels(here: View) -> Mismatch | None:
+    """Each node has the labels for the way of sharing of its host, and no other."""
+    return on_hosts("labels of GPU nodes", "those of the way of sharing", mislabelled(here))
 
 
 def layout(here: View) -> Mismatch | None:
@@ -92,11 +100,20 @@ def slices(here: View) -> Mismatch | None:
     return on_hosts("MIG instances", "allocatable", wrong, passing=True)
 
 
+def shares(here: View) -> Mismatch | None:
+    """As many can be allocated on each node as its host has GPUs on the bus, times the pods that share one. It shares
+    them by its labels; of one with fewer than GPUs the step gpu-operator says so."""
+    nodes, least, wrong = gpu_nodes(here), whole(here), mislabelled(here)
+    told = {host: count for host, count in shared(here).items() if nodes[host].allocatable >= least[host]}
+    wanted = {host: count for host, count in told.items() if host not in wrong}
+    return allocatable_mismatch(here, "gpu-operator", [PLUGIN], wanted)
+
+
 STEP = Step(
     "gpu-sharing",
     scope="cluster",
-    probes=(GPU_NODES, IDENTITY, GPU_DEVICES),
-    checks=(labels, layout, slices),
+    probes=(GPU_NODES, IDENTITY, GPU_DEVICES, GPU_DAEMON_SETS, GPU_PACKAGES, GPU_DRIVER, GPU_SMI),
+    checks=(labels, layout, slices, shares),
     needs=("gpu-operator",),
     settle=300,
     applies=applies,

@@ -226,11 +226,17 @@ def test_a_loss_hides_nothing_that_is_still_to_come() -> None:
     assert found == {"allocatable": ("k1: 1 of 2 unhealthy; k2: 0 of 2", "install")}
 
 
-def test_time_slicing_multiplies() -> None:
+def test_how_often_gpus_are_shared_is_another_step_s_matter() -> None:
+    """Which labels the nodes for it when this one is done."""
     hosts = (on(K1, gpustack_sharing="time-slicing:4"), K2)
     assert broken(STEP, here(NODES, "time-slicing"), hosts=hosts) == {}
-    assert broken(STEP, hosts=hosts) == {"allocatable": ("k1: 2 of 8", "install")}
-    assert broken(STEP, here(NODES, "time-slicing")) == {"allocatable": ("k1: 8 of 2", "install")}
+    assert broken(STEP, hosts=hosts) == {}
+    assert broken(STEP, here(NODES, "time-slicing")) == {}
+
+    def few(items: list[Any]) -> None:
+        items[0]["status"]["allocatable"]["nvidia.com/gpu"] = "1"
+
+    assert broken(STEP, edited(NODES, few, "time-slicing"), hosts=hosts) == {"allocatable": ("k1: 1 of 2", "install")}
 
 
 def test_mig_instances_are_counted_elsewhere() -> None:

@@ -65,6 +65,19 @@ def test_time_slicing() -> None:
     assert lines(hosts=SLICED) == [f"k1 {PLUGIN} time-slicing-4", f"k2 {PLUGIN} -"]
 
 
+@pytest.mark.parametrize(("there", "told"), [("2", "2 of 8"), ("7", "1 of 8 unhealthy"), ("1", "")])
+def test_a_node_that_does_not_share_yet_though_its_labels_say_so(there: str, told: str) -> None:
+    """One with fewer than it has GPUs is told by the step gpu-operator."""
+
+    def offers(items: list[Any]) -> None:
+        items[0]["status"]["allocatable"]["nvidia.com/gpu"] = there
+        items[0]["status"]["capacity"]["nvidia.com/gpu"] = "8" if there == "7" else there
+
+    found = broken(STEP, edited(NODES, offers, "time-slicing"), hosts=SLICED)
+    cure = "operator" if there == "7" else "install"
+    assert found == ({"shares": (f"k1: {told}", cure)} if told else {})
+
+
 def test_sharing_that_is_no_longer_wanted_is_taken_back() -> None:
     found = broken(STEP, here(NODES, "time-slicing"))
     assert found == {"labels": (f"k1: {PLUGIN}=time-slicing-4 instead of none", "install")}
@@ -122,9 +135,9 @@ def test_two_labels_that_differ_are_both_told() -> None:
 
 
 def test_what_cannot_be_told() -> None:
-    assert unknown(STEP, LOST, hosts=PARTED) == {"labels", "layout", "slices"}
+    assert unknown(STEP, LOST, hosts=PARTED) == {"labels", "layout", "slices", "shares"}
     alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): said("gpu.devices", "?\n")}
-    assert unknown(STEP, alone) == {"labels", "layout", "slices"}
+    assert unknown(STEP, alone) == {"labels", "layout", "slices", "shares"}
 
 
 def test_a_host_that_is_no_node_yet_is_left_out() -> None:
