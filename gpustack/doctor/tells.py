@@ -20,13 +20,15 @@ from typing import Any
 from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
 
+Names = tuple[tuple[str, str], ...]
+
 
 @dataclass(frozen=True)
 class Told:
     """`confirmed`: it is so; else `found` is the value that refutes it. The words are as in a Mismatch. Where only one
     of both can be meant, `confirmed()` and `refuted()` make it. `quote` are words of the line of an answer that says
     it, all of them on it, where those of `found` would not lead there; `by` the id of the probe that it rests on
-    alone."""
+    alone; `names` what stands for a word in the commands of the catalogue (see `names()`)."""
 
     confirmed: bool
     what: str
@@ -34,6 +36,7 @@ class Told:
     found: str
     quote: str = ""
     by: str = ""
+    names: Names = ()
 
     def __str__(self) -> str:
         if self.confirmed and self.expected:
@@ -41,8 +44,13 @@ class Told:
         return f"{self.what}: {self.found}"
 
 
-def confirmed(what: str, expected: str, found: str, quote: str = "", *, by: str = "") -> Told:
-    return Told(True, what, expected, found, quote, by)  # noqa: FBT003 - this is its name
+def confirmed(what: str, expected: str, found: str, quote: str = "", *, by: str = "", names: Names = ()) -> Told:
+    return Told(True, what, expected, found, quote, by, names)  # noqa: FBT003 - this is its name
+
+
+def names(**found: Collection[str]) -> Names:
+    """By word of the catalogue, such as NAMESPACE, what was found; where that is several things, the word stays."""
+    return tuple((word, min(values)) for word, values in found.items() if len(set(values)) == 1)
 
 
 def refuted(what: str, found: str) -> Told:

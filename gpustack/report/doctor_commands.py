@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable
+from shlex import quote
 
 from gpustack.ask.judge import Mismatch
 from gpustack.ask.probe import CLUSTER, FactUnavailable
@@ -16,21 +17,29 @@ from gpustack.rollout.plan import StepState, plan
 from gpustack.steps import STEPS
 from gpustack.steps.own_node import own
 
-NAMES = re.compile(r"\b(HOST|NODE)\b")
+NAMES = re.compile(r"\b[A-Z]{3,}\b")
+SPACES = re.compile(r"(?<= -n )(gpu-operator|monitoring)\b")
+"""As the catalogue calls the namespaces that the spec may call otherwise."""
 ASIDE = "    # "
 LIMIT = re.compile(r"\bLIMIT\b")
 INSTALL = re.compile(r"gpustack install --only (?P<steps>[\w,-]+)$")
 
 
 def repairs(found: Finding, snapshot: Snapshot) -> list[str]:
-    """Those of the catalogue. What was found on several hosts keeps HOST and NODE: each is a command of its own."""
+    """Those of the catalogue. What was found on several hosts keeps HOST and NODE: each is a command of its own; and
+    what differs between them keeps its word."""
     commands = (may(line, found, snapshot) for line in graph().faults[found.id].fix.commands)
     among = ",".join(where for where in found.wheres if where != CLUSTER)
     lines = [LIMIT.sub(among, here(line, snapshot.inventory)) for line in commands if line]
-    if found.wheres == (CLUSTER,) or len(found.wheres) > 1:
-        return lines
-    names = named(View(snapshot, found.wheres[0]))
-    return [NAMES.sub(lambda one: names.get(one[1], one[1]), line) for line in lines]
+    alone = len(found.wheres) == 1 and found.wheres != (CLUSTER,)
+    names = {**alike(found), **(named(View(snapshot, found.wheres[0])) if alone else {})}
+    return [NAMES.sub(lambda one: quote(names.get(one[0], one[0])), line) for line in lines]
+
+
+def alike(found: Finding) -> dict[str, str]:
+    """The names that the finding has, the same wherever it was found."""
+    told = [set(one.told.names) for one in found.judged if one.told]
+    return dict(set.intersection(*told)) if told else {}
 
 
 def offered(found: Finding, snapshot: Snapshot) -> list[str]:
@@ -82,6 +91,9 @@ def named(of: View) -> dict[str, str]:
 
 def here(line: str, inventory: Inventory) -> str:
     """A command of the catalogue, on the same hosts."""
+    if line.startswith("kubectl "):
+        called = {"gpu-operator": inventory.spec.gpu.namespace, "monitoring": inventory.spec.monitoring.namespace}
+        return SPACES.sub(lambda one: called[one[1]], line)
     typed, gap, aside = line.partition(ASIDE)
     if not typed.startswith("gpustack ") or typed.startswith("gpustack explain "):
         return line

@@ -5,7 +5,7 @@ import re
 from gpustack.ask.judge import said
 from gpustack.ask.view import View
 from gpustack.doctor.checks.monitoring_exporter import heard, own_pods
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.doctor.tells import Told, confirmed, names, refuted, tells
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import GPU_NODES, GpuNode
 from gpustack.probes.gpu_driver import GPU_DRIVER, GPU_SMI
@@ -125,7 +125,11 @@ def leftovers(here: View) -> Told:
     branches = {match[1] for version in there.values() if (match := VERSION.match(version))}
     words = sorted(branches) + ["that of the .run installer"] * here[GPU_DRIVER].uninstaller
     odd = next((f"{name} {version}" for name, version in there.items() if version.startswith(words[0])), "")
-    return Told(len(words) > 1, what, "one", said(words), quote=odd)
+    if len(words) < 2:
+        return refuted(what, said(words))
+    runs = VERSION.match(here[GPU_DRIVER].library)
+    others = branches - {runs[1]} if runs else branches
+    return confirmed(what, "one", said(words), odd, names=names(BRANCH=others))
 
 
 @tells("gpu-inforom-corrupt", GPU_DEVICES, GPU_SMI)

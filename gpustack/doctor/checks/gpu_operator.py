@@ -11,7 +11,7 @@ from gpustack.doctor.checks.gpu_driver import DRIVER_PODS, NO_GPU, gpu_node
 from gpustack.doctor.checks.monitoring_exporter import heard, own_pods
 from gpustack.doctor.checks.of_node import on_own_node
 from gpustack.doctor.checks.starting import new
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.doctor.tells import Told, confirmed, names, refuted, tells
 from gpustack.probes.containerd import CONFIGURATION, DROP_IN, RUNTIME
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import GPU_DAEMON_SETS, GPU_NODES
@@ -112,13 +112,11 @@ def tainted(here: View) -> Told:
         and not taint.endswith(":PreferNoSchedule")
         and not {"", taint.rpartition(":")[0].partition("=")[0]} & tolerated
     ]
-    return Told(
-        bool(found),
-        f"taints of {node.name}",
-        "tolerated by the operator",
-        said(found) if found else "tolerated",
-        quote=f"{node.name} spec.taints",
-    )
+    what = f"taints of {node.name}"
+    if not found:
+        return refuted(what, "tolerated")
+    keys = names(KEY=[taint.rpartition(":")[0].partition("=")[0] for taint in found])
+    return confirmed(what, "tolerated by the operator", said(found), f"{node.name} spec.taints", names=keys)
 
 
 def unpulled(pods: Iterable[PodState]) -> list[tuple[PodState, str]]:

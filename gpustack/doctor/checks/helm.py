@@ -6,7 +6,7 @@ from datetime import timedelta
 from gpustack.ask.judge import said
 from gpustack.ask.view import View
 from gpustack.config.resolved import charts_of
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.doctor.tells import Told, confirmed, names, refuted, tells
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import GPU_DEPLOYMENTS
 from gpustack.probes.helm import CHARTS, GPU_JOBS, MONITORING_JOBS, RELEASES, RUNNING_HELMS, Job, Release
@@ -57,7 +57,10 @@ def release_pending(here: View) -> Told:
         return refuted(what, f"none that is pending: {words(ours(here))}")
     if here[RUNNING_HELMS]:
         return refuted(what, f"{words(found)}, and a Helm runs")
-    return confirmed(what, "changed by a Helm that runs, or deployed", f"{words(found)}, and no Helm runs")
+    called = names(NAMESPACE=[one.namespace for one in found.values()], RELEASE=[one.name for one in found.values()])
+    return confirmed(
+        what, "changed by a Helm that runs, or deployed", f"{words(found)}, and no Helm runs", names=called
+    )
 
 
 @tells("helm-wait-timeout", RELEASES, MONITORING_DEPLOYMENTS, MONITORING_DAEMON_SETS, GPU_DEPLOYMENTS)
@@ -91,8 +94,14 @@ def hooks(here: View) -> list[Job]:
 @tells("helm-hook-job-failed", MONITORING_JOBS, GPU_JOBS, RUNNING_HELMS)
 def hook_failed(here: View) -> Told:
     """One that runs while Helm does is on its way."""
-    found = [job for job in hooks(here) if job.failed or not here[RUNNING_HELMS]]
-    return Told(bool(found), "jobs of Helm hooks", "done", said([job.name for job in found] or "none is left undone"))
+    found = [job.name for job in hooks(here) if job.failed or not here[RUNNING_HELMS]]
+    what = "jobs of Helm hooks"
+    if not found:
+        return refuted(what, "none is left undone")
+    of_gpus = any(job.name in found for job in here[GPU_JOBS])
+    of_monitoring = any(job.name in found for job in here[MONITORING_JOBS])
+    spaces = [here.spec.gpu.namespace] * of_gpus + [here.spec.monitoring.namespace] * of_monitoring
+    return confirmed(what, "done", said(found), names=names(NAMESPACE=spaces, JOB=found))
 
 
 @tells("helm-hook-job-failed guard", MONITORING_JOBS, GPU_JOBS)
@@ -133,8 +142,10 @@ def stuck_namespace(here: View) -> Told:
     """One of ours, for longer than its content may take, with the reason that its controller gives."""
     mine = {here.spec.monitoring.namespace, here.spec.gpu.namespace, "kube-flannel", "local-path-storage"}
     old = {name: one for name, one in here[ENDING].items() if name in mine and here.taken - one.since > GRACE}
-    found = [f"{name}: {'; '.join(one.kept)}" for name, one in old.items() if one.kept]
-    return Told(bool(found), "namespaces of ours", "there, or gone", said(found) if found else "none waits to be gone")
+    found = {name: f"{name}: {'; '.join(one.kept)}" for name, one in old.items() if one.kept}
+    if not found:
+        return refuted("namespaces of ours", "none waits to be gone")
+    return confirmed("namespaces of ours", "there, or gone", said(list(found.values())), names=names(NAME=found))
 
 
 @tells("st-helm-failed -> st-no-gpu-labels", RELEASES)

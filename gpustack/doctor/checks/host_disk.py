@@ -5,7 +5,7 @@ from datetime import timedelta
 from gpustack.ask.judge import said
 from gpustack.ask.view import View
 from gpustack.doctor.checks.of_node import on_own_node
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.doctor.tells import Told, confirmed, names, refuted, tells
 from gpustack.probes.disk import DISK
 from gpustack.probes.kube import NODES
 from gpustack.probes.pods_waiting import EVICTED, PRESSURES, Evicted
@@ -37,8 +37,10 @@ def disk_fails(here: View) -> Told:
     """Paths that Kubernetes writes to, and the devices below them; another disk that fails is not this fault."""
     found = here[DISK]
     wrong = [*(f"{path} is read-only" for path in found.readonly), *found.errors]
+    if not wrong:
+        return refuted("disk of the node", "no errors")
     line = f"mounts {found.readonly[0]} ro" if found.readonly else ""
-    return Told(bool(wrong), "disk of the node", "written without errors", said(wrong) if wrong else "no errors", line)
+    return confirmed("disk of the node", "written without errors", said(wrong), line, names=names(MOUNT=found.readonly))
 
 
 def lately(here: View) -> list[Evicted]:

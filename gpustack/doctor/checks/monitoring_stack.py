@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from gpustack.ask.judge import said
 from gpustack.ask.view import View
 from gpustack.doctor.checks.ours import namespaces
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.doctor.tells import Told, confirmed, names, refuted, tells
 from gpustack.probes.admission import MUTATING, VALIDATING, Webhook
 from gpustack.probes.monitoring import GROUP, PROMETHEUSES
 from gpustack.probes.network import LISTENERS, PROGRAMS
@@ -48,7 +48,11 @@ def port_of_a_host(here: View) -> Told:
     if ("tcp", port) not in {(one.protocol, one.port) for one in here[LISTENERS]}:
         return refuted(what, "nobody has it")
     found = [one.unit for one in here[PROGRAMS] if one.port == port and one.unit != "pod"]
-    return Told(bool(found), what, "node-exporter's", said(found) if found else "a pod has it")
+    if not found:
+        return refuted(what, "a pod has it")
+    # What systemd listens for belongs to a unit that it does not say.
+    units = [unit for unit in found if unit != "init.scope"]
+    return confirmed(what, "node-exporter's", said(found), names=names(UNIT=units))
 
 
 @tells("mon-node-exporter-port-other-pod", PENDING)
@@ -109,10 +113,14 @@ def deserted(here: View) -> list[str]:
 def webhook_down(here: View) -> Told:
     """Only one without whose answer objects are refused."""
     found = deserted(here) + [f"{one.name}: no certificate" for one in hooks(here) if not one.signed]
-    fine = "answers" if hooks(here) else "there is none"
+    services = {f"{one.namespace}/{one.name}" for one in here[SERVICES]}
+    left = [one.name.partition("/")[0] for one in hooks(here) if one.service not in services]
+    what = "webhooks of the monitoring"
+    if not found:
+        return refuted(what, "answers" if hooks(here) else "there is none")
     down = f"{here.spec.monitoring.release}-operator" in said(found)
     by = MONITORING_DEPLOYMENTS.id if down else ""
-    return Told(bool(found), "webhooks of the monitoring", "answer", said(found) if found else fine, by=by)
+    return confirmed(what, "answer", said(found), by=by, names=names(NAME=left))
 
 
 @tells("mon-admission-webhook-down guard", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)

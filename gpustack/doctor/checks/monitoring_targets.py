@@ -6,7 +6,7 @@ from gpustack.ask.judge import said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.checks.ours import namespaces
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.doctor.tells import Told, confirmed, names, refuted, tells
 from gpustack.probes.dcgm import APP, MONITORS
 from gpustack.probes.prometheus_rights import ACCOUNTS, BINDINGS, CLUSTER_BINDINGS, CLUSTER_ROLES, ROLES, may
 from gpustack.probes.proof import SERVICES, Service
@@ -67,7 +67,10 @@ def label_mismatch(here: View) -> Told:
     wanted = [f"{one.name} wants {pairs(one)} in {said(one.spaces or [one.namespace])}" for one in found]
     here[MONITORS]  # the step gpu-metrics says of the same that one is missing
     there = said([f"{one.namespace}/{one.name}" for one in services])
-    return confirmed(MONITOR, "finds the Service", f"{said(wanted)}; {there} is not that", by=SERVICE_MONITORS.id)
+    called = names(NAME=[one.name for one in found])
+    return confirmed(
+        MONITOR, "finds the Service", f"{said(wanted)}; {there} is not that", by=SERVICE_MONITORS.id, names=called
+    )
 
 
 def pairs(monitor: ServiceMonitor) -> str:

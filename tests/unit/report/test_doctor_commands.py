@@ -6,12 +6,14 @@ from pathlib import Path
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.finding import Finding, Judged
+from gpustack.doctor.tells import confirmed, names
 from gpustack.report.doctor_commands import by_hand, here, offered, repairs
 from tests.unit.steps import recorded_gpus
 from tests.unit.steps.recorded_cluster import recorded
 
 TOOLKIT, UNREACHED, FORWARD = "op-nvidia-runtime-handler-missing", "host-ssh-unreachable", "host-ip-forward-off"
 OF_OPERATOR, DISABLED = "op-crd-stale", "containerd-cri-disabled"
+TAINTED = "op-gpu-node-tainted"
 
 
 def found(id: str, *wheres: str) -> Finding:
@@ -35,6 +37,29 @@ def test_of_several_hosts_each_command_is_one_of_its_own() -> None:
 def test_a_node_that_is_not_known_is_not_guessed() -> None:
     dead = recorded_gpus.world({("kube.nodes", CLUSTER): recorded("kube.nodes", "refused")})
     assert "spec.nodeName=NODE" in of(TOOLKIT, "k2", snapshot=dead)
+
+
+def tainted(**keys: str) -> Finding:
+    """By host, the key of a taint of its node."""
+    told = {host: confirmed("taints", "tolerated", key, names=names(KEY=[key])) for host, key in keys.items()}
+    return Finding(TAINTED, tuple(Judged(TAINTED, host, "confirmed", told[host]) for host in keys), "certain")
+
+
+def test_what_was_found_stands_for_its_word() -> None:
+    """As it was found, for a shell; where it differs between hosts, the word stays."""
+    world = recorded_gpus.world()
+    assert "kubectl taint node k2 team-" in repairs(tainted(k2="team"), world)
+    assert "kubectl taint node NODE team-" in repairs(tainted(k1="team", k2="team"), world)
+    assert "kubectl taint node NODE KEY-" in repairs(tainted(k1="team", k2="other"), world)
+    assert "kubectl taint node k2 '$(reboot)'-" in repairs(tainted(k2="$(reboot)"), world)
+    assert names(KEY=["a", "b"], NAME=["c", "c"], UNIT=[]) == (("NAME", "c"),)
+
+
+def test_namespaces_are_called_as_the_spec_calls_them() -> None:
+    inventory = recorded_gpus.world(spec={"gpu": {"namespace": "gpus"}}).inventory
+    assert here("kubectl -n gpu-operator get pods -l a=gpu-operator", inventory) == (
+        "kubectl -n gpus get pods -l a=gpu-operator"
+    )
 
 
 def test_the_command_that_has_it_done_is_there_where_a_machine_may() -> None:
