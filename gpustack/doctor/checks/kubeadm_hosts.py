@@ -3,15 +3,18 @@
 from gpustack.ask.judge import said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
+from gpustack.config.endpoint import API_PORT
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.control_plane import AUTHORITIES
+from gpustack.probes.firewall import FIREWALL
 from gpustack.probes.kube import NODES, READYZ, VERSION
 from gpustack.probes.kubeadm import ADMIN, BOOTSTRAP, CA, CONTROL_PLANE, FILES, KUBELET_CONF, UNFINISHED
 from gpustack.probes.kubelet_start import START
-from gpustack.probes.network import LISTENERS
+from gpustack.probes.network import ADDRESS, LISTENERS
 from gpustack.probes.packages import PACKAGES
 from gpustack.probes.reach import WAYS
 from gpustack.probes.system import IDENTITY
+from gpustack.steps.firewall_packets import let_out, stopped
 from gpustack.steps.kubernetes_versions import numbers
 from gpustack.steps.own_node import own
 
@@ -54,9 +57,9 @@ def ca_hash(here: View) -> Told:
     return Told(order != plane, "hash in the order to join", plane[:12], order[:12])
 
 
-@tells("join-endpoint-unreachable", WAYS, READYZ)
+@tells("join-endpoint-unreachable", WAYS, READYZ, FIREWALL, ADDRESS)
 def endpoint(here: View) -> Told:
-    """A refusal is the API server's own doing, unless it runs."""
+    """A refusal is the API server's own doing, unless it runs. A rule of this host that stops it is why."""
     found = here[WAYS]["api"]
     what = f"connection to {found.place}"
     if found.connected or found.ended == 0:
@@ -66,7 +69,16 @@ def endpoint(here: View) -> Told:
         raise FactUnavailable("the control plane itself was not reached")
     if found.refused and not here[READYZ].ready:
         return refuted(what, "refused: nobody listens there")
-    return confirmed(what, "made", found.why or f"curl ended with {found.ended}")
+    why = found.why or f"curl ended with {found.ended}"
+    return confirmed(what, "made", "; ".join([why, *kept_in(here)]))
+
+
+def kept_in(here: View) -> list[str]:
+    """The rule of this host that stops what it sends to the API server; none where that cannot be told."""
+    if not (here.told(FIREWALL) and here.told(ADDRESS)):
+        return []
+    found = stopped(here[FIREWALL], (packet for packet in let_out(here) if packet.port == API_PORT))
+    return [f"{packet} is stopped by {stop}" for packet, stop in found[:1]]
 
 
 @tells("kubelet-wrong-node-ip", NODES, IDENTITY)

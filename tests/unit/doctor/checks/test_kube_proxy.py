@@ -7,6 +7,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.unit.doctor.checks.asking import asked, told
 from tests.unit.steps import recorded_cluster as cluster
+from tests.unit.steps.firewall_world import OPEN, live
 from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
 
 
@@ -75,6 +76,20 @@ def test_the_ways_to_the_api(
     answers = ways(api, service) | readyz
     assert here("join-endpoint-unreachable", answers)[0] == endpoint
     assert here("st-service-ip-broken", answers)[0] == address
+
+
+def test_a_rule_of_the_host_that_stops_it_is_said() -> None:
+    drop = f"{OPEN}-A OUTPUT -d 10.78.0.11/32 -p tcp -m tcp --dport 6443 -j DROP\n"
+    route = "192.0.2.1 via 10.78.0.1 dev host0 src 10.78.0.11 uid 0 \\    cache\n"
+    filtered = {
+        ("firewall.live", "k1"): said("firewall.live", live(drop)),
+        ("network.address", "k1"): said("network.address", route),
+    }
+    outcome, found = here("join-endpoint-unreachable", ways(LATE, LATE) | filtered)
+    assert outcome == "confirmed"
+    assert "6443 -j DROP" in found
+    lost = {("firewall.live", "k1"): said("firewall.live", "", 1)}
+    assert here("join-endpoint-unreachable", ways(LATE, LATE) | lost) == ("confirmed", LATE.partition(" 0.000000 ")[2])
 
 
 def test_where_the_api_server_runs() -> None:
