@@ -1,6 +1,5 @@
-"""What all hosts say of one thing, counted once for all of them."""
+"""What all hosts say of one thing, gone through once for all of them."""
 
-from collections import Counter
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -10,12 +9,15 @@ from gpustack.ask.view import View
 Fact = TypeVar("Fact")
 
 
-def counted(here: View, probe: Probe[Fact], key: Callable[[Fact], str]) -> Counter[str]:
-    """How many hosts that told say the same. Of 5,000 hosts each would else
-    count all. What the others said is no evidence here but in the result."""
+def alike(here: View, probe: Probe[Fact], key: Callable[[Fact], str]) -> dict[str, list[str]]:
+    """By what they say, the hosts that told. Of 5,000 hosts each would else
+    ask all. What the others said is no evidence here but in the result."""
 
-    def of_all() -> Counter[str]:
-        views = (View(here.snapshot, host.name) for host in here.hosts)
-        return Counter(key(view[probe]) for view in views if view.told(probe))
+    def of_all() -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for view in (View(here.snapshot, host.name) for host in here.hosts):
+            if view.told(probe):
+                found.setdefault(key(view[probe]), []).append(view.where)
+        return found
 
-    return here.snapshot.shared(f"counted {probe.id} {key.__module__}.{key.__qualname__}", of_all)
+    return here.snapshot.shared(f"alike {probe.id} {key.__module__}.{key.__qualname__}", of_all)

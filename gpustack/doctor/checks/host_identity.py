@@ -3,7 +3,7 @@
 from gpustack.ask.judge import said
 from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
-from gpustack.doctor.checks.everyone import counted
+from gpustack.doctor.checks.everyone import alike
 from gpustack.doctor.tells import Told, refuted, tells
 from gpustack.probes.kubeadm import CERTIFICATES
 from gpustack.probes.network import ADDRESS
@@ -12,6 +12,7 @@ from gpustack.steps.prereqs_identity import NODE_NAME
 
 # Seconds. Hosts are asked one after another, and what they answer is seconds old.
 SKEW = 60
+SHOWN = 5
 
 
 def offset(here: View) -> float:
@@ -52,19 +53,22 @@ def machine(found: Identity) -> str:
 
 
 def alone(here: View, probe: Probe[str], name: str) -> bool:
-    return counted(here, probe, same)[name] < 2
+    return len(alike(here, probe, same)[name]) < 2
 
 
 @tells("host-duplicate-identity", HOSTNAME, IDENTITY)
 def duplicate_identity(here: View) -> Told:
     """Names and machine-ids. The firmware's UUID decides nothing: hosts in containers share it."""
     name, id = here[HOSTNAME], here[IDENTITY].machine_id
-    twins = [] if alone(here, HOSTNAME, name) else [f"host name {name}"]
-    if id and counted(here, IDENTITY, machine)[id] > 1:
-        twins.append(f"machine-id {id}")
-    return Told(
-        bool(twins), "identity", "its own", f"also of another host: {said(twins)}" if twins else f"{name} alone"
-    )
+    named, made = alike(here, HOSTNAME, same)[name], alike(here, IDENTITY, machine)[id] if id else []
+    twins = [f"host name {name} of {among(named)}"] if len(named) > 1 else []
+    if len(made) > 1:
+        twins.append(f"machine-id {id} of {among(made)}")
+    return Told(bool(twins), "identity", "its own", said(twins) if twins else f"{name} alone")
+
+
+def among(hosts: list[str]) -> str:
+    return said(hosts[:SHOWN]) + (f" and {len(hosts) - SHOWN} more" if len(hosts) > SHOWN else "")
 
 
 @tells("host-duplicate-identity -> flannel-wrong-interface", ADDRESS)

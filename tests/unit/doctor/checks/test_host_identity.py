@@ -36,9 +36,9 @@ def test_a_clock_that_cannot_be_told() -> None:
 def test_two_hosts_of_one_image() -> None:
     assert here("host-duplicate-identity", {})[0] == "refuted"
     copies = {("system.hostname", host): said("system.hostname", "node\n") for host in ("h1", "h2")}
-    assert here("host-duplicate-identity", copies) == ("confirmed", "also of another host: host name node")
+    assert here("host-duplicate-identity", copies) == ("confirmed", "host name node of h1, h2")
     machines = {("system.identity", host): said("system.identity", f"{'a' * 32}\n\n") for host in ("h1", "h2")}
-    assert here("host-duplicate-identity", machines, "h2")[1] == f"also of another host: machine-id {'a' * 32}"
+    assert here("host-duplicate-identity", machines, "h2")[1] == f"machine-id {'a' * 32} of h1, h2"
     addresses = {("network.address", f"h{i}"): said("network.address", "192.0.2.1 src 10.0.0.1\n") for i in (1, 2)}
     assert here("host-duplicate-identity -> flannel-wrong-interface", addresses)[0] == "confirmed"
     assert here("host-duplicate-identity -> flannel-wrong-interface", {})[0] == "refuted"
