@@ -118,6 +118,7 @@ BRIDGE = Probe(
 PROGRAMS = Probe(
     "network.programs",
     Lines(r"""found=$(ss -Hltnp) || exit
+sockets=$(systemctl list-sockets --no-legend --no-pager 2>/dev/null)
 printf '%s\n' "$found" | sed -n 's/^[^ ]* *[0-9]* *[0-9]* *[^ ]*:\([0-9]*\) .*pid=\([0-9]*\),.*/\1 \2/p' | sort -u |
   while read -r port pid; do
     groups=$(cat "/proc/$pid/cgroup" 2>/dev/null) || continue
@@ -126,6 +127,9 @@ printf '%s\n' "$found" | sed -n 's/^[^ ]* *[0-9]* *[0-9]* *[^ ]*:\([0-9]*\) .*pi
       *) unit=$(printf '%s\n' "$groups" | sed -n 's/^[0-9]*:\(name=systemd\)\{0,1\}:\//\//p' | head -n 1) ;;
     esac
     unit=${unit##*/}
+    # What systemd listens for itself is a socket's.
+    [ "$pid" != 1 ] || unit=$(printf '%s\n' "$sockets" |
+      awk -v end=":$port" 'substr($1, length($1) - length(end) + 1) == end {print $2; exit}')
     echo "$port ${unit:--}"
   done | sort -u
 exit 0"""),

@@ -50,9 +50,7 @@ def port_of_a_host(here: View) -> Told:
     found = [one.unit for one in here[PROGRAMS] if one.port == port and one.unit != "pod"]
     if not found:
         return refuted(what, "a pod has it")
-    # What systemd listens for belongs to a unit that it does not say.
-    units = [unit for unit in found if unit != "init.scope"]
-    return confirmed(what, "node-exporter's", said(found), names=names(UNIT=units))
+    return confirmed(what, "node-exporter's", said(found), names=names(UNIT=[unit for unit in found if unit != "-"]))
 
 
 @tells("mon-node-exporter-port-other-pod", PENDING)
