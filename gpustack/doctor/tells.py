@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
@@ -28,7 +28,8 @@ class Told:
     """`confirmed`: it is so; else `found` is the value that refutes it. The words are as in a Mismatch. Where only one
     of both can be meant, `confirmed()` and `refuted()` make it. `quote` are words of the line of an answer that says
     it, all of them on it, where those of `found` would not lead there; `by` the id of the probe that it rests on
-    alone; `names` what stands for a word in the commands of the catalogue (see `names()`)."""
+    alone; `names` what stands for a word in the commands of the catalogue (see `names()`); `person` why the remedy of
+    the catalogue mends it not, found like this, and what a person has to do."""
 
     confirmed: bool
     what: str
@@ -37,6 +38,7 @@ class Told:
     quote: str = ""
     by: str = ""
     names: Names = ()
+    person: str = ""
 
     def __str__(self) -> str:
         if self.confirmed and self.expected:
@@ -44,8 +46,16 @@ class Told:
         return f"{self.what}: {self.found}"
 
 
-def confirmed(what: str, expected: str, found: str, quote: str = "", *, by: str = "", names: Names = ()) -> Told:
-    return Told(True, what, expected, found, quote, by, names)  # noqa: FBT003 - this is its name
+class More(TypedDict, total=False):
+    """As in Told."""
+
+    by: str
+    names: Names
+    person: str
+
+
+def confirmed(what: str, expected: str, found: str, quote: str = "", **more: Unpack[More]) -> Told:
+    return Told(True, what, expected, found, quote, **more)  # noqa: FBT003 - this is its name
 
 
 def names(**found: Collection[str]) -> Names:

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.ask.probe import Answer, Api, Lines, Probe
+from gpustack.probes.kube import entries
 from gpustack.probes.read import number
 from gpustack.probes.sections import exactly
 
@@ -27,6 +28,24 @@ class Proxy:
     table: bool
 
 
+@dataclass(frozen=True)
+class ProxySet:
+    """The DaemonSet of kube-proxy. `wanted`: how many nodes it is to run on; `kept` where it has an affinity, or a
+    selector of nodes that kubeadm does not give it (kubernetes.io/os: linux alone)."""
+
+    wanted: int
+    kept: bool
+
+
+def proxy_set(answer: Answer) -> ProxySet | None:
+    found = next((entry for entry in entries(answer) if entry["metadata"]["name"] == "kube-proxy"), None)
+    if found is None:
+        return None
+    pods = found["spec"]["template"].get("spec", {})
+    kept = bool(pods.get("affinity")) or pods.get("nodeSelector", {}) != {"kubernetes.io/os": "linux"}
+    return ProxySet(found.get("status", {}).get("desiredNumberScheduled", 0), kept)
+
+
 def proxy(answer: Answer) -> Proxy:
     """Raises ValueError for an answer of another shape."""
     health, legacy, nft, table = exactly(answer.out, "health", "legacy", "nft", "table")
@@ -41,6 +60,19 @@ def rules(lines: list[str]) -> Rules:
     return Rules(*map(number, line.split(" ")))
 
 
+PROXY_SET = Probe(
+    "kube-proxy.daemon-set",
+    Api(
+        "/apis/apps/v1/namespaces/kube-system/daemonsets",
+        (
+            "metadata.name",
+            "spec.template.spec.affinity",
+            "spec.template.spec.nodeSelector",
+            "status.desiredNumberScheduled",
+        ),
+    ),
+    proxy_set,
+)
 # The tables of the older backend are asked only where they are: asking would load them.
 PROXY = Probe(
     "kube-proxy.host",

@@ -62,11 +62,18 @@ def offer(snapshot: Snapshot, root: Finding) -> Offer:
         return Offer(root, fault, why_not=f"it is for a person: {fault.why}")
     if fault.remedy is None:
         return Offer(root, fault, why_not="there is no playbook for it; the commands above are for a person")
+    if own := said_of(root):
+        return Offer(root, fault, why_not=f"it is for a person: {'; '.join(own)}")
     made = of_step(snapshot, root, fault) if fault.remedy.step else of_playbook(snapshot, root, fault, fault.remedy)
     untold = [name for name in made.hosts if not (snapshot.reach[name].reached and host_facts(snapshot, name))]
     if untold and not made.why_not:
         return Offer(root, fault, why_not=f"too little is known of {', '.join(untold)} to change it")
     return made
+
+
+def said_of(root: Finding) -> list[str]:
+    """Why its remedy does not mend it as it was found."""
+    return list(dict.fromkeys(one.told.person for one in root.judged if one.told and one.told.person))
 
 
 def on_hosts(root: Finding) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.finding import Finding
 from gpustack.doctor.graph import graph
-from gpustack.remedy.offer import ITS_OWN, offer
+from gpustack.remedy.offer import ITS_OWN, offer, said_of
 from gpustack.report.words import command
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps import STEPS
@@ -54,7 +54,7 @@ def may(line: str, found: Finding, snapshot: Snapshot) -> str:
     if not (asked := INSTALL.match(line)):
         return line
     states = there(asked["steps"].split(","), found, snapshot)
-    if not states or left(states) or offer(snapshot, found).why_not.endswith(ITS_OWN):
+    if not states or left(states) or said_of(found) or offer(snapshot, found).why_not.endswith(ITS_OWN):
         return ""
     return line if any(one.outcome != "holds" for one in states) else f"{line} --force"
 
@@ -71,12 +71,12 @@ def left(states: Iterable[StepState]) -> list[Mismatch]:
 
 
 def by_hand(found: Finding, snapshot: Snapshot) -> list[str]:
-    """Of the steps that the catalogue names and that would be refused, why, and what to do instead."""
+    """Why the remedy does not mend it as it was found; and of the steps that the catalogue names and that would be
+    refused, why, and what to do instead."""
     commands = graph().faults[found.id].fix.commands
     ids = {id for line in commands if (asked := INSTALL.match(line)) for id in asked["steps"].split(",")}
-    return list(
-        dict.fromkeys(f"{one}{f'; {one.hint}' if one.hint else ''}" for one in left(there(ids, found, snapshot)))
-    )
+    refused = (f"{one}{f'; {one.hint}' if one.hint else ''}" for one in left(there(ids, found, snapshot)))
+    return list(dict.fromkeys([*said_of(found), *refused]))
 
 
 def named(of: View) -> dict[str, str]:

@@ -3,15 +3,15 @@
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
-from gpustack.probes.kube import READYZ
+from gpustack.probes.kube import NODES, READYZ
 from gpustack.probes.kubeadm import FILES, MANIFESTS
 from gpustack.probes.kubelet import HEALTH
 from gpustack.probes.leftovers import LEFTOVERS
 from gpustack.probes.reach import WAYS
-from gpustack.probes.service_rules import PROXY, Proxy
+from gpustack.probes.service_rules import PROXY, PROXY_SET, Proxy
 
 
-@tells("kube-proxy-down", PROXY, LEFTOVERS, HEALTH, READYZ)
+@tells("kube-proxy-down", PROXY, LEFTOVERS, HEALTH, READYZ, PROXY_SET, NODES)
 def kube_proxy_down(here: View) -> Told:
     """It does not answer, or its rules are gone. Where nobody could have started it, it is not its own fault."""
     found, what = here[PROXY], "kube-proxy"
@@ -23,7 +23,20 @@ def kube_proxy_down(here: View) -> Told:
         raise FactUnavailable("the kubelet or the API, which start it, are down")
     if found.listening:
         return refuted(what, "answers")
-    return confirmed(what, "answers", "nothing listens on port 10256", "health 7")
+    return confirmed(what, "answers", "nothing listens on port 10256", "health 7", person=kept_away(here))
+
+
+def kept_away(here: View) -> str:
+    """Why no restart brings it here; empty where that is not so, or cannot be told."""
+    if not (here.told(PROXY_SET) and here.told(NODES)):
+        return ""
+    found = here[PROXY_SET]
+    if found is None:
+        return "the cluster has no DaemonSet kube-proxy; kubeadm init phase addon kube-proxy on the control plane"
+    if not found.kept or found.wanted >= len(here[NODES]):
+        return ""
+    change = "kubectl -n kube-system edit daemonset kube-proxy"
+    return f"its DaemonSet has an affinity or a selector that keeps it from nodes; {change}"
 
 
 def flushed(found: Proxy, mode: str) -> str:

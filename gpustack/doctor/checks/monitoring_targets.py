@@ -12,6 +12,7 @@ from gpustack.probes.prometheus_rights import ACCOUNTS, BINDINGS, CLUSTER_BINDIN
 from gpustack.probes.proof import SERVICES, Service
 from gpustack.probes.scrape import LEFT_OUT, REJECTED
 from gpustack.probes.service_monitors import SERVICE_MONITORS, ServiceMonitor
+from gpustack.steps.gpu_metrics import OURS
 
 MONITOR = "monitor of the GPU exporter"
 DCGM = "dcgm"
@@ -68,9 +69,10 @@ def label_mismatch(here: View) -> Told:
     here[MONITORS]  # the step gpu-metrics says of the same that one is missing
     there = said([f"{one.namespace}/{one.name}" for one in services])
     called = names(NAME=[one.name for one in found])
-    return confirmed(
-        MONITOR, "finds the Service", f"{said(wanted)}; {there} is not that", by=SERVICE_MONITORS.id, names=called
-    )
+    now = f"{said(wanted)}; {there} is not that"
+    others = [one.name for one in found if one.name != OURS]
+    person = f"{said(others)} is not ours to change; the GPU operator makes its own anew" if others else ""
+    return confirmed(MONITOR, "finds the Service", now, by=SERVICE_MONITORS.id, names=called, person=person)
 
 
 def pairs(monitor: ServiceMonitor) -> str:

@@ -7,6 +7,7 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.finding import Finding, Judged
 from gpustack.doctor.tells import confirmed, names
+from gpustack.remedy.offer import offer
 from gpustack.report.doctor_commands import by_hand, here, offered, repairs
 from tests.unit.steps import recorded_gpus
 from tests.unit.steps.recorded_cluster import recorded
@@ -108,6 +109,15 @@ def test_why_install_leaves_it_to_a_person_is_said() -> None:
     (why,) = by_hand(found(DISABLED, "k2"), containerd("nvidia-toolkit"))
     assert "conf.d/site.toml" in why
     assert by_hand(found(DISABLED, "k2"), containerd("prepared-debian-12")) == []
+
+
+def test_what_the_remedy_does_not_mend_as_it_was_found_is_for_a_person() -> None:
+    told = confirmed("monitor", "ours", "theirs", person="it is not ours to change")
+    other = Finding("mon-crd-stale", (Judged("mon-crd-stale", CLUSTER, "confirmed", told),), "certain")
+    snapshot = recorded_gpus.world()
+    assert by_hand(other, snapshot) == ["it is not ours to change"]
+    assert not any("install" in line or "--fix" in line for line in offered(other, snapshot))
+    assert offer(snapshot, other).why_not == "it is for a person: it is not ours to change"
 
 
 def test_no_command_of_the_catalogue_is_cut_by_a_comment_of_yaml() -> None:

@@ -35,6 +35,25 @@ def test_rules_and_who_writes_them(health: int, nft: str, found: tuple[str, str]
     assert here("kube-proxy-down", rules(health, nft)) == found
 
 
+@pytest.mark.parametrize(
+    ("case", "person"),
+    [
+        ("two-hosts", ""),
+        ("none", "the cluster has no DaemonSet kube-proxy"),
+        ("kept-away", "keeps it from nodes"),
+        ("selected", "keeps it from nodes"),
+    ],
+)
+def test_one_that_its_daemon_set_keeps_away_comes_by_no_restart(case: str, person: str) -> None:
+    there = {("kube-proxy.daemon-set", CLUSTER): recorded("kube-proxy.daemon-set", case)}
+    member = {("leftovers.kubernetes", "k1"): recorded("leftovers.kubernetes", "worker-of-ours")}
+    answers = member | rules(7, "2 15 105") | there
+    found = asked("kube-proxy-down", cluster.snapshot(answers, {}, (K1, K2)), "k1").told
+    assert found
+    assert person in found.person
+    assert bool(person) == bool(found.person)
+
+
 def test_a_kube_proxy_that_nobody_could_start() -> None:
     silent = {("kubelet.health", "k1"): Answer("kubelet.health", "k1", 7, "")}
     assert here("kube-proxy-down", rules(7, "2 15 105") | silent)[0] == "unknown"
