@@ -117,8 +117,20 @@ def asking(inventory: Path | None, *, ask_password: bool, quiet: bool) -> "Calla
     """Asks anew each time, also hosts that cannot be reached: that is what a doctor has to tell."""
     from gpustack.cli import wiring
 
-    hosts = wiring.opened(inventory, ask_password=ask_password, quiet=quiet)
+    hosts = wiring.opened(inventory, ask_password=ask_password, quiet=quiet, meanwhile=loaded)
     return lambda: asked(hosts, wiring.progress(quiet=quiet))
+
+
+def loaded() -> None:
+    """All checks, the catalogue, and what tells of them: half a second."""
+    from importlib import import_module
+
+    from gpustack.doctor.diagnose import questions
+    from gpustack.doctor.graph import graph
+
+    import_module("gpustack.report.doctor")
+    questions()
+    graph()
 
 
 def replaying(recording: Path, *, quiet: bool) -> "Callable[[], Snapshot]":

@@ -4,7 +4,7 @@ import importlib
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +33,11 @@ def inventory_path(option: Path | None) -> Path | None:
     return option
 
 
-def opened(option: Path | None, *, ask_password: bool, quiet: bool) -> "Inventory":
-    """The inventory in force; its name is the first line of every command."""
+def opened(
+    option: Path | None, *, ask_password: bool, quiet: bool, meanwhile: Callable[[], None] = lambda: None
+) -> "Inventory":
+    """The inventory in force; its name is the first line of every command. `meanwhile` loads what this command needs
+    beside, while Ansible reads."""
     source = chosen(inventory_path(option))
     # Ansible takes half a second to read it, in a process of its own: what is heavy here is loaded meanwhile.
     listing = begin(source) if source else None
@@ -46,6 +49,7 @@ def opened(option: Path | None, *, ask_password: bool, quiet: bool) -> "Inventor
         password = getpass.getpass("sudo password: ")
     for name in MEANWHILE:
         importlib.import_module(name)
+    meanwhile()
     from gpustack.config.inventory import load
 
     inventory = load(source, become_password=password, started=listing)

@@ -12,6 +12,7 @@ from gpustack.probes.sections import named, sections
 
 SOCKET = "unix:///run/containerd/containerd.sock"
 OURS = "# Written by gpustack; a change here is undone by the next install."
+FOLDER = "/etc/containerd/"
 DROP_IN = "conf.d/gpustack.toml"
 REGISTRIES = ("docker.io", "ghcr.io", "nvcr.io", "quay.io", "registry.k8s.io")
 

@@ -4,7 +4,7 @@ from gpustack.ask.judge import said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
-from gpustack.probes.containerd import CONFIGURATION, RUNTIME
+from gpustack.probes.containerd import CONFIGURATION, FOLDER, RUNTIME
 from gpustack.probes.units import UNITS
 
 CRI = {"cri", "io.containerd.grpc.v1.cri"}
@@ -40,7 +40,9 @@ def not_running(here: View) -> Told:
         return refuted("containerd.service", "active")
     broken = here[CONFIGURATION].broken if here.told(CONFIGURATION) else {}
     why = f"; no TOML: {said([f'{name}: {wrong}' for name, wrong in broken.items()])}" if broken else ""
-    return confirmed("containerd.service", "active", f"not active, {unit.file}{why}")
+    files = said([f"{FOLDER}{name}" for name in broken])
+    person = f"it starts again when it can read {files}: correct that, or move it aside" if broken else ""
+    return confirmed("containerd.service", "active", f"not active, {unit.file}{why}", person=person)
 
 
 @tells("st-runtime-down", RUNTIME, UNITS)

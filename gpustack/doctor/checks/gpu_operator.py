@@ -12,7 +12,7 @@ from gpustack.doctor.checks.monitoring_exporter import heard, own_pods
 from gpustack.doctor.checks.of_node import on_own_node
 from gpustack.doctor.checks.starting import new
 from gpustack.doctor.tells import Told, confirmed, names, refuted, tells
-from gpustack.probes.containerd import CONFIGURATION, DROP_IN, RUNTIME
+from gpustack.probes.containerd import CONFIGURATION, DROP_IN, FOLDER, RUNTIME
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import GPU_DAEMON_SETS, GPU_NODES
 from gpustack.probes.gpu_driver import GPU_DRIVER
@@ -28,7 +28,6 @@ from gpustack.steps.own_node import own
 
 TOOLKIT = "nvidia-container-toolkit-daemonset"
 NFD = "node-feature-discovery"
-FOLDER = "/etc/containerd/"
 CDI = re.compile(r"unresolvable CDI devices [^ ]*nvidia\.com/")
 PULLS = ("ErrImagePull", "ImagePullBackOff")
 GONE = re.compile(r"not found|manifest unknown")

@@ -54,3 +54,5 @@ def test_a_file_that_containerd_cannot_read_is_why_it_does_not_run() -> None:
     broken = recorded("containerd.configuration", "broken")
     found = on_host("containerd-not-running", {"units.services": stopped, "containerd.configuration": broken})
     assert told(found)[1].startswith("not active, enabled; no TOML: config.toml: Invalid value")
+    assert found.told
+    assert "/etc/containerd/config.toml" in found.told.person
