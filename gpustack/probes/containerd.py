@@ -42,13 +42,21 @@ class Mirror:
 class Configuration:
     """config.toml and the files of conf.d. `drop_in` is ours, parsed, None when it is not there; `disabled` are plugins
     by the file that disables them; `broken` says of files that are no TOML why; `newest` is when the last of all was
-    written, in seconds of the epoch, 0 without any."""
+    written, in seconds of the epoch, 0 without any. `systemd`: of the files that say it, in the order of reading,
+    whether runc leaves cgroups to systemd."""
 
     imports: tuple[str, ...]
     disabled: Mapping[str, tuple[str, ...]]
     drop_in: Mapping[str, Any] | None
     broken: Mapping[str, str]
     newest: int
+    systemd: Mapping[str, bool]
+
+    @property
+    def last_without_systemd(self) -> str:
+        """The file that has the last word on it, where that is another's and a no; empty for none."""
+        last = next(reversed(list(self.systemd)), "")
+        return last if last and last != DROP_IN and not self.systemd[last] else ""
 
 
 def runtime(answer: Answer) -> Runtime | None:
@@ -91,7 +99,24 @@ def configuration(answer: Answer) -> Configuration:
             broken[name] = str(error)
     disabled = {name: tuple(said["disabled_plugins"]) for name, said in files.items() if said.get("disabled_plugins")}
     imports = tuple(files.get("config.toml", {}).get("imports", ()))
-    return Configuration(imports, disabled, files.get(DROP_IN), broken, max(times))
+    systemd = {name: told for name, said in files.items() if isinstance(told := cgroups(said), bool)}
+    return Configuration(imports, disabled, files.get(DROP_IN), broken, max(times), systemd)
+
+
+def cgroups(said: Mapping[str, Any]) -> Any:
+    """What a file says of runc's SystemdCgroup, in the table of version 3."""
+    found: Any = said
+    for key in (
+        "plugins",
+        "io.containerd.cri.v1.runtime",
+        "containerd",
+        "runtimes",
+        "runc",
+        "options",
+        "SystemdCgroup",
+    ):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found
 
 
 def mirrors(answer: Answer) -> Mapping[str, Mirror]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from gpustack.ask.judge import Mismatch, expect, said
 from gpustack.ask.view import View
-from gpustack.probes.containerd import CONFIGURATION, RUNTIME
+from gpustack.probes.containerd import CONFIGURATION, FOLDER, RUNTIME
 from gpustack.probes.kubelet import CGROUPS
 from gpustack.probes.units import UNITS
 from gpustack.steps.egress_files import daemon_mismatch
@@ -34,7 +34,13 @@ def cgroups(here: View) -> Mismatch | None:
     if driver == "systemd" and here[CGROUPS] == "cgroupfs":
         taken = "cgroupfs, as containerd said when the kubelet started"
         return Mismatch("cgroup driver of the running kubelet", "systemd", taken, fault="containerd-cgroup-driver")
-    return expect(what, "systemd", driver, fault="containerd-cgroup-driver")
+    if driver == "systemd":
+        return None
+    wrong = Mismatch(what, "systemd", driver, fault="containerd-cgroup-driver")
+    if other := here[CONFIGURATION].last_without_systemd:
+        hint = f"take SystemdCgroup = false out of {FOLDER}{other}; then: systemctl restart containerd"
+        return replace(wrong, cure="operator", hint=hint)
+    return wrong
 
 
 def settings(here: View) -> Mismatch | None:

@@ -105,6 +105,30 @@ def test_the_cgroup_driver_names_its_fault() -> None:
     assert mismatch.fault == "containerd-cgroup-driver"
 
 
+RUNC = "plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc"
+OFF = f"version = 3\n[{RUNC}.options]\n  SystemdCgroup = false\n"
+
+
+@pytest.mark.parametrize(
+    ("after", "cure", "file"),
+    [
+        (f"== conf.d/zz-site.toml 1\n{OFF}", "operator", "/etc/containerd/conf.d/zz-site.toml"),
+        (f"== conf.d/zz-site.toml 1\n{OFF.replace('false', 'true')}", "install", ""),
+        (f"== conf.d/a.toml 1\n{OFF}\n== conf.d/b.toml 1\n{OFF.replace('false', 'true')}", "install", ""),
+        (f'== conf.d/odd.toml 1\n[{RUNC}]\noptions = "none"\n', "install", ""),
+    ],
+)
+def test_the_file_that_has_the_last_word_on_cgroups_may_be_another_s(after: str, cure: str, file: str) -> None:
+    """Install changes no file of others: it would be played, and mend nothing."""
+    runs = recorded(RUNTIME, "prepared-debian-12", ('"SystemdCgroup": true', '"SystemdCgroup": false'))
+    files = recorded(CONFIGURATION, "prepared-debian-12")
+    answers = {(RUNTIME, "h1"): runs, (CONFIGURATION, "h1"): said(CONFIGURATION, f"{files.out}\n{after}")}
+    mismatch = judged(STEP, answers)["cgroups"].mismatch
+    assert mismatch
+    assert (mismatch.cure, mismatch.fault) == (cure, "containerd-cgroup-driver")
+    assert file in mismatch.hint
+
+
 def test_a_kubelet_that_took_another_driver_names_the_same_fault() -> None:
     """It was started while containerd said so; containerd has been put right since."""
     answers = {("kubelet.cgroups", "h1"): recorded("kubelet.cgroups", "cgroupfs")}
