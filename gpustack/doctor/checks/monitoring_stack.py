@@ -118,7 +118,8 @@ def webhook_down(here: View) -> Told:
         return refuted(what, "answers" if hooks(here) else "there is none")
     down = f"{here.spec.monitoring.release}-operator" in said(found)
     by = MONITORING_DEPLOYMENTS.id if down else ""
-    return confirmed(what, "answer", said(found), by=by, names=names(NAME=left))
+    person = f"no release of ours has {said(left)}: delete it where nobody needs it" if left else ""
+    return confirmed(what, "answer", said(found), by=by, names=names(NAME=left), person=person)
 
 
 @tells("mon-admission-webhook-down guard", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
