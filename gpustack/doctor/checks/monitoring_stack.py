@@ -38,6 +38,9 @@ def fresh(here: View, one: Container) -> bool:
     return not one.ready or (ended is not None and (here.taken - ended).total_seconds() < LATELY)
 
 
+DOWN = "does not run"
+
+
 @tells("mon-node-exporter-port-host-process", LISTENERS, PROGRAMS)
 def port_of_a_host(here: View) -> Told:
     """Whoever has the port, and runs in no pod."""
@@ -96,28 +99,31 @@ def hooks(here: View) -> list[Webhook]:
     return [one for one in (*here[VALIDATING], *here[MUTATING]) if GROUP in one.groups and one.must and one.service]
 
 
+def service_of_ours(here: View) -> str:
+    return f"{here.spec.monitoring.namespace}/{here.spec.monitoring.release}-operator"
+
+
 def deserted(here: View) -> list[str]:
     """Webhooks whose Service is not there, or is that of an operator that does not run."""
     services = {f"{one.namespace}/{one.name}" for one in here[SERVICES]}
     operator = f"{here.spec.monitoring.release}-operator"
     ours = here[MONITORING_DEPLOYMENTS].get(operator)
-    at = f"{here.spec.monitoring.namespace}/{operator}"
+    at = service_of_ours(here)
     found = [f"{one.name}: no Service {one.service}" for one in hooks(here) if one.service not in services]
     down = ours is None or not ours.ready
-    return found + [f"{one.name}: {operator} does not run" for one in hooks(here) if one.service == at and down]
+    return found + [f"{one.name}: {operator} {DOWN}" for one in hooks(here) if one.service == at and down]
 
 
 @tells("mon-admission-webhook-down", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
 def webhook_down(here: View) -> Told:
     """Only one without whose answer objects are refused."""
     found = deserted(here) + [f"{one.name}: no certificate" for one in hooks(here) if not one.signed]
-    services = {f"{one.namespace}/{one.name}" for one in here[SERVICES]}
+    services = {f"{one.namespace}/{one.name}" for one in here[SERVICES]} | {service_of_ours(here)}
     left = [one.name.partition("/")[0] for one in hooks(here) if one.service not in services]
     what = "webhooks of the monitoring"
     if not found:
         return refuted(what, "answers" if hooks(here) else "there is none")
-    down = f"{here.spec.monitoring.release}-operator" in said(found)
-    by = MONITORING_DEPLOYMENTS.id if down else ""
+    by = MONITORING_DEPLOYMENTS.id if any(one.endswith(DOWN) for one in found) else ""
     person = f"no release of ours has {said(left)}: delete it where nobody needs it" if left else ""
     return confirmed(what, "answer", said(found), by=by, names=names(NAME=left), person=person)
 
