@@ -20,6 +20,7 @@ OUT_OF_MEMORY = "OOMKilled"
 LATELY = 3600
 """Seconds for which a run that ended counts: a container that has run since then is well."""
 LOCAL_PATH = "rancher.io/local-path"
+DOWN = "does not run"
 # Of the condition Reconciled: prometheus-operator pkg/operator, CheckStorageClass.
 NO_CLASS = re.compile(r'storage class "([^"]+)" does not exist')
 
@@ -36,9 +37,6 @@ def out_of_memory(here: View, pods: Iterable[PodState], container: str = "") -> 
 def fresh(here: View, one: Container) -> bool:
     ended = one.ended
     return not one.ready or (ended is not None and (here.taken - ended).total_seconds() < LATELY)
-
-
-DOWN = "does not run"
 
 
 @tells("mon-node-exporter-port-host-process", LISTENERS, PROGRAMS)
