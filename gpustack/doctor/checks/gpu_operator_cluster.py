@@ -15,6 +15,7 @@ from gpustack.probes.gpu_settings import GPU_CONFIG_MAPS, SETTINGS
 from gpustack.probes.gpu_words import LOGS
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.pod_states import GPU_PODS, PENDING
+from gpustack.steps.gpu_operator_values import SHARING
 
 OPERATOR = "gpu-operator"
 LOGIN = re.compile(r"\b40[13]\b|failed to authorize|unauthorized|authentication required|denied", re.IGNORECASE)
@@ -65,13 +66,18 @@ def removed(here: View) -> Told:
 
 @tells("op-device-plugin-config-missing", SETTINGS, GPU_CONFIG_MAPS)
 def plugin_config(here: View) -> Told:
-    """The ConfigMap that the policy names, and its default key."""
+    """The ConfigMap that the policy names, and its default key. One of another name than ours somebody else meant."""
     maps, what = here[GPU_CONFIG_MAPS], "settings of the device plugin"
     for one in here[SETTINGS] or ():
-        if one.plugin_config and one.plugin_config not in maps:
-            return confirmed(what, f"ConfigMap {one.plugin_config}", "no such ConfigMap")
-        if one.plugin_config and one.plugin_default and one.plugin_default not in maps[one.plugin_config]:
-            return confirmed(what, f"key {one.plugin_default}", f"{said(maps[one.plugin_config])}")
+        name, default = one.plugin_config, one.plugin_default
+        change = (
+            f"make ConfigMap {name} in {here.spec.gpu.namespace}, or take devicePlugin.config out of the ClusterPolicy"
+        )
+        person = f"it is not ours: {change}" if name != SHARING else ""
+        if name and name not in maps:
+            return confirmed(what, f"ConfigMap {name}", "no such ConfigMap", person=person)
+        if name and default and default not in maps[name]:
+            return confirmed(what, f"key {default}", f"{said(maps[name])}", person=person)
     return refuted(what, said({one.plugin_config or "none is named" for one in here[SETTINGS] or ()}))
 
 
