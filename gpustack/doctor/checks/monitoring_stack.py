@@ -121,8 +121,11 @@ def webhook_down(here: View) -> Told:
     what = "webhooks of the monitoring"
     if not found:
         return refuted(what, "answers" if hooks(here) else "there is none")
-    by = MONITORING_DEPLOYMENTS.id if any(one.endswith(DOWN) for one in found) else ""
-    person = f"no release of ours has {said(left)}: delete it where nobody needs it" if left else ""
+    down = any(one.endswith(DOWN) for one in found)
+    by = MONITORING_DEPLOYMENTS.id if down else ""
+    space, _, operator = service_of_ours(here).partition("/")
+    start = f"Helm would ask it too; first: kubectl -n {space} scale deployment {operator} --replicas 1" if down else ""
+    person = f"no release of ours has {said(left)}: delete it where nobody needs it" if left else start
     return confirmed(what, "answer", said(found), by=by, names=names(NAME=left), person=person)
 
 
