@@ -21,6 +21,7 @@ LATELY = 3600
 """Seconds for which a run that ended counts: a container that has run since then is well."""
 LOCAL_PATH = "rancher.io/local-path"
 DOWN = "does not run"
+DEPLOYMENTS = MONITORING_DEPLOYMENTS.id
 # Of the condition Reconciled: prometheus-operator pkg/operator, CheckStorageClass.
 NO_CLASS = re.compile(r'storage class "([^"]+)" does not exist')
 
@@ -121,12 +122,15 @@ def webhook_down(here: View) -> Told:
     what = "webhooks of the monitoring"
     if not found:
         return refuted(what, "answers" if hooks(here) else "there is none")
-    down = any(one.endswith(DOWN) for one in found)
-    by = MONITORING_DEPLOYMENTS.id if down else ""
+    if left:
+        person = f"no release of ours has {said(left)}: delete it where nobody needs it"
+        return confirmed(what, "answer", said(found), names=names(NAME=left), person=person)
+    if not any(one.endswith(DOWN) for one in found):
+        return confirmed(what, "answer", said(found))
     space, _, operator = service_of_ours(here).partition("/")
-    start = f"Helm would ask it too; first: kubectl -n {space} scale deployment {operator} --replicas 1" if down else ""
-    person = f"no release of ours has {said(left)}: delete it where nobody needs it" if left else start
-    return confirmed(what, "answer", said(found), by=by, names=names(NAME=left), person=person)
+    start = f"kubectl -n {space} scale deployment {operator} --replicas 1"
+    person = f"the operator has to run first, as Helm's upgrade asks the webhook too: {start}"
+    return confirmed(what, "answer", said(found), f"{operator} spec.replicas", by=DEPLOYMENTS, person=person)
 
 
 @tells("mon-admission-webhook-down guard", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
