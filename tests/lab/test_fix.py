@@ -121,7 +121,8 @@ def test_an_undo_refuses_where_somebody_worked_on(healed: lab.Lab, gpustack: Run
 
 
 def test_two_at_once_are_mended_one_after_the_other(healed: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
-    for fault in ("host-ip-forward-off", "mon-selector-nil-uses-helm-values"):
+    # In this order: on a host that is cut off, what has to show in the cluster would not show.
+    for fault in ("mon-selector-nil-uses-helm-values", "host-ip-forward-off"):
         inject.give(healed, fault)
     told = doctor(healed, gpustack, "--fix", "--yes", code=None)
     assert {one["id"] for one in told["attempts"] if one["ending"] == "fixed"} == {
