@@ -124,9 +124,9 @@ def leftovers(here: View) -> Told:
     there = {name: one.version for name, one in here[GPU_PACKAGES].items() if BRANCHED.fullmatch(name)}
     branches = {match[1] for version in there.values() if (match := VERSION.match(version))}
     words = sorted(branches) + ["that of the .run installer"] * here[GPU_DRIVER].uninstaller
-    odd = next((f"{name} {version}" for name, version in there.items() if version.startswith(words[0])), "")
     if len(words) < 2:
         return refuted(what, said(words))
+    odd = next((f"{name} {version}" for name, version in there.items() if version.startswith(words[0])), "")
     runs = VERSION.match(here[GPU_DRIVER].library)
     others = branches - {runs[1]} if runs else branches
     return confirmed(what, "one", said(words), odd, names=names(BRANCH=others))

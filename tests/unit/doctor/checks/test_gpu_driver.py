@@ -29,6 +29,7 @@ from tests.unit.doctor.checks.asking import in_cluster, told, world
         ("gpu-leftover-driver-packages", {"gpu__packages": "two-branches"}, "confirmed", "470, 550"),
         ("gpu-leftover-driver-packages", {"gpu__packages": "tools-beside"}, "refuted", "550"),
         ("gpu-leftover-driver-packages", {"gpu__driver": "run-installer"}, "confirmed", ".run installer"),
+        ("gpu-leftover-driver-packages", {"gpu__packages": "no-branch"}, "refuted", "nothing"),
         ("gpu-leftover-driver-packages", {"gpu__packages": "silent"}, "unknown", ""),
         ("gpu-inforom-corrupt", {"gpu__smi": "inforom"}, "confirmed", "14"),
         ("gpu-inforom-corrupt", {}, "refuted", "0"),
