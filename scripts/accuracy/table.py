@@ -35,9 +35,10 @@ def text(kept: Mapping[str, Result]) -> str:
     )
     asked = [one for one in played if one.fixed not in ("", PERSON, STAYS)]
     mended = sum(one.fixed == "fixed" for one in asked)
-    said += f"- `doctor --fix`: {mended} of {len(asked)} mended, and doctor healthy after it" if asked else ""
     by_people = sum(one.fixed == PERSON for one in played)
-    said += f"; {by_people} as they were made are for a person, and nothing was changed.\n" if asked else ""
+    if asked:
+        said += f"- `doctor --fix`: {mended} of {len(asked)} mended, and doctor healthy after it; "
+        said += f"{by_people} as they were made are for a person, and nothing was changed.\n"
     left = [name for name in injectors() if name not in {one.name for one in singles}]
     said += f"- Not played yet: {', '.join(f'`{name}`' for name in left)}.\n" if left else ""
     said += "\n| fault | exact | roots found | unexplained | seconds | folded | `--fix` | what the first rests on |\n"

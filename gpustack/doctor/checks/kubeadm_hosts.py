@@ -37,7 +37,7 @@ def remains(here: View) -> str:
 def stale_state(here: View) -> Told:
     """An attempt that was broken off while no API server runs here, or a CA that is not the cluster's."""
     what, left = "what kubeadm left", remains(here)
-    if left and not any((one.protocol, one.port) == ("tcp", 6443) for one in here[LISTENERS]):
+    if left and not any((one.protocol, one.port) == ("tcp", API_PORT) for one in here[LISTENERS]):
         return confirmed(what, "a member of this cluster, or nothing", left, by=FILES.id)
     if not here.host.control_plane and here[AUTHORITIES].own:
         plane = here.on(here.acting)[AUTHORITIES].own

@@ -21,7 +21,6 @@ LATELY = 3600
 """Seconds for which a run that ended counts: a container that has run since then is well."""
 LOCAL_PATH = "rancher.io/local-path"
 DOWN = "does not run"
-DEPLOYMENTS = MONITORING_DEPLOYMENTS.id
 # Of the condition Reconciled: prometheus-operator pkg/operator, CheckStorageClass.
 NO_CLASS = re.compile(r'storage class "([^"]+)" does not exist')
 
@@ -130,7 +129,8 @@ def webhook_down(here: View) -> Told:
     space, _, operator = service_of_ours(here).partition("/")
     start = f"kubectl -n {space} scale deployment {operator} --replicas 1"
     person = f"the operator has to run first, as Helm's upgrade asks the webhook too: {start}"
-    return confirmed(what, "answer", said(found), f"{operator} spec.replicas", by=DEPLOYMENTS, person=person)
+    by = MONITORING_DEPLOYMENTS.id
+    return confirmed(what, "answer", said(found), f"{operator} spec.replicas", by=by, person=person)
 
 
 @tells("mon-admission-webhook-down guard", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
