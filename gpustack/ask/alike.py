@@ -10,12 +10,9 @@ from typing import Any, overload
 
 from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer, FactUnavailable, Probe, Row
 from gpustack.ask.script import command
-from gpustack.ask.snapshot import NOT_YET, Snapshot
+from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.resolved import names
-
-SHARED = ("spec", "versions", "taken")
-"""What a check may look at beside facts, and that is the same on every host."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ class Seen(Sequence[Evidence]):
         return hash(self.entries)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Heard:
     """What a check says, or the exception of UNREADABLE or FactUnavailable that it raised, and what it read: probes, or
     pairs of probe and another place. Alike hosts have the same object, which speaks of none of them."""
@@ -95,59 +92,69 @@ class Path:
     ways: dict[int, "Path"] = field(default_factory=dict)
     heard: Heard | None = None
 
-
-class Watched:
-    """A View that notes whether more is looked at than facts of its own place and what all hosts share."""
-
-    __slots__ = ("personal", "view")
-
-    def __init__(self, view: View) -> None:
-        self.view, self.personal = view, False
-
-    def __getitem__(self, probe: Probe[Any]) -> Any:
-        return self.view[probe]
-
-    def __getattr__(self, name: str) -> Any:
-        self.personal = self.personal or name not in SHARED
-        return getattr(self.view, name)
+    @property
+    def known(self) -> bool:
+        """Whether a check came along here before, and looked at nothing but facts."""
+        return self.probe is not None or self.heard is not None
 
 
 def everywhere(check: Callable[[Any], Any], snapshot: Snapshot, wheres: Iterable[str]) -> dict[str, Heard]:
     """By place. A check is run unless it is known what it says to these facts. Of thousands of hosts this is done for
-    hundreds of checks, so that the way along what is known is short."""
+    hundreds of checks: all that are alike go along what is known together."""
     paths: dict[Callable[[Any], Any], Path] = snapshot.shared("judged alike", dict)
-    root = paths.setdefault(check, Path())
+    root, places = paths.setdefault(check, Path()), tuple(wheres)
+    if places == (CLUSTER,):
+        return {CLUSTER: hear(check, snapshot, CLUSTER, root)}
     found: dict[str, Heard] = {}
-    for where in wheres:
-        path, facts = root if where != CLUSTER else NOWHERE, snapshot.facts(where)
-        while path.probe is not None:
-            fact = facts.get(path.probe.id, NOT_YET)
-            path = path.ways.get(id(snapshot.known(path.probe, where) if fact is NOT_YET else fact), NOWHERE)
-        found[where] = path.heard or hear(check, snapshot, where, root)
-    return found
+    ways = [(root, list(places))]
+    while ways:
+        path, group = ways.pop()
+        while group and not path.known:
+            where = group.pop()
+            found[where] = hear(check, snapshot, where, root)
+        if path.heard:
+            found.update(dict.fromkeys(group, path.heard))
+        elif group and path.probe:
+            parts = divided(snapshot, path.probe, group)
+            ways += [(path.ways.setdefault(fact, Path()), part) for fact, part in parts.items()]
+    return {where: found[where] for where in places}
 
 
-NOWHERE = Path()
+def divided(snapshot: Snapshot, probe: Probe[Any], group: list[str]) -> dict[int, list[str]]:
+    """The hosts of a group, not empty, by the identity of their fact."""
+    if probe.where == "cluster":
+        return {id(snapshot.known(probe, CLUSTER)): group}
+    facts = snapshot.shared("facts by host", lambda: by_host(snapshot, probe), probe)
+    kinds = snapshot.shared("kinds of facts", lambda: set(facts.values()), probe)
+    if len(kinds) == 1:
+        return dict.fromkeys(kinds, group)
+    parts: dict[int, list[str]] = {}
+    for where in group:
+        parts.setdefault(facts[where], []).append(where)
+    return parts
+
+
+def by_host(snapshot: Snapshot, probe: Probe[Any]) -> dict[str, int]:
+    return {host.name: id(snapshot.known(probe, host.name)) for host in snapshot.inventory.hosts}
 
 
 def hear(check: Callable[[Any], Any], snapshot: Snapshot, where: str, root: Path) -> Heard:
     """Runs a check, and remembers from `root` on what it says to these facts if that is all that it looked at."""
     view = View(snapshot, where)
-    watched = Watched(view)
     try:
-        said = check(watched)
+        said = check(view)
     except (FactUnavailable, *UNREADABLE) as error:
         # Its traceback would keep all that the check had in hand.
         said = error.with_traceback(None)
-    heard = Heard(said, tuple(one[0] if one[1] == where else one for one in view.read))
-    if where != CLUSTER and not watched.personal and view.read:
-        remember(root, view, heard)
+    heard = Heard(said, tuple([one[0] if one[1] == where else one for one in view.read]))
+    if where != CLUSTER and not view.personal and view.read:
+        remember(root, snapshot, where, heard)
     return heard
 
 
-def remember(path: Path, view: View, heard: Heard) -> None:
+def remember(path: Path, snapshot: Snapshot, where: str, heard: Heard) -> None:
     """Along what was read, each fact once. A pure check reads the same next where it was told the same before."""
     for probe in {probe.id: probe for probe in heard.read}.values():
         path.probe = probe
-        path = path.ways.setdefault(id(view.snapshot.known(probe, view.where)), Path())
+        path = path.ways.setdefault(id(snapshot.known(probe, where)), Path())
     path.heard = heard

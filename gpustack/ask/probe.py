@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Generic, Literal, TypeVar
 
 from gpustack.ask.typed import fits, returned
@@ -84,7 +85,7 @@ class Probe(Generic[Fact]):
     like: str = ""
     rows: tuple[Row, ...] = ()
 
-    @property
+    @cached_property
     def where(self) -> Where:
         return "cluster" if isinstance(self.ask, Api) else "host"
 

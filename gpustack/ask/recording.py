@@ -7,6 +7,7 @@ import os
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
@@ -130,14 +131,22 @@ def answer_of(line: str, places: Container[str], texts: dict[str, str]) -> Answe
     if not isinstance(entry, dict):
         raise ValueError("an answer that is no mapping")
     entry["took"] = float(entry.get("took", 0.0))
-    if odd := [key for key, value in entry.items() if type(value) is not KINDS.get(key)]:
-        raise ValueError(f"not of the right types: {odd}")
+    # Of a few shapes, all of them: looked at once.
+    shapely((*entry, *map(type, entry.values())))
     for name in ("probe", "where", "out"):
         entry[name] = texts.setdefault(entry[name], entry[name])
     answer = Answer(**entry)
     if answer.where not in places:
         raise ValueError(f"an answer of {answer.where}, which is no host of the recording")
     return answer
+
+
+@lru_cache(maxsize=256)
+def shapely(shape: tuple[Any, ...]) -> None:
+    """`shape` are the keys of an answer and then the types of their values. Raises ValueError unless they fit."""
+    many = len(shape) // 2
+    if odd := [key for key, kind in zip(shape[:many], shape[many:], strict=True) if kind is not KINDS.get(key)]:
+        raise ValueError(f"not of the right types: {odd}")
 
 
 def values_of(said: Any) -> dict[str, dict[str, Any]]:

@@ -61,18 +61,12 @@ class Snapshot:
 
     def known(self, probe: Probe[Fact], host: str) -> Fact | FactUnavailable:
         """Parsed once and remembered; the same object for the same text, whoever said it."""
-        facts = self.facts(host)
-        found = facts.get(probe.id, NOT_YET)
+        where = CLUSTER if probe.where == "cluster" else host
+        facts = self.parsed.setdefault(probe.id, {})
+        found = facts.get(where, NOT_YET)
         if found is NOT_YET:
-            found = facts[probe.id] = self.read(probe, self.answer(probe, host))
+            found = facts[where] = self.read(probe, self.answer(probe, host))
         return found  # type: ignore[no-any-return]
-
-    def facts(self, host: str) -> dict[str, Any]:
-        """What was read from there so far, of the cluster too, by probe: to be looked up very often."""
-        found: dict[str, Any] | None = self.parsed.get(host)
-        if found is None:
-            found = self.parsed[host] = {}
-        return found
 
     def read(self, probe: Probe[Fact], answer: Answer) -> Fact | FactUnavailable:
         alike = (probe.id, answer.rc, answer.out, answer.err, answer.cut, answer.lost)

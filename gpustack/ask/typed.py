@@ -1,7 +1,7 @@
 """Whether a value is of an annotated type, its parts included: a fact that is not is no fact. Of a type it is worked
 out once how to look: lists of a large cluster have hundreds of thousands of parts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from operator import attrgetter
@@ -46,10 +46,48 @@ def test(hint: Any) -> Test:
 
 
 def of_fields(hint: type) -> Test:
-    hints = get_type_hints(hint)
-    # Made when first needed: a dataclass may have parts of its own kind.
-    parts = [(attrgetter(field.name), hints[field.name]) for field in fields(hint)]
-    return lambda value: isinstance(value, hint) and all(test(of)(read(value)) for read, of in parts)
+    looks: list[Test] = []
+
+    def every(value: Any) -> bool:
+        if not looks:
+            # When first needed: a dataclass may have parts of its own kind.
+            looks.extend(parts(hint))
+        return all(fit(value) for fit in looks)
+
+    return lambda value: isinstance(value, hint) and every(value)
+
+
+def parts(hint: type) -> Iterator[Test]:
+    """Of a dataclass. What the types of its parts settle is looked at for all of them at once, and once for the same
+    types."""
+    hints = [(field.name, get_type_hints(hint)[field.name]) for field in fields(hint)]
+    settled = {name: test(of) for name, of in hints if by_type(of)}
+    if settled:
+        # The last one so that it is a tuple also of a single part.
+        read = attrgetter(*settled, "__class__")
+        fine: set[tuple[type, ...]] = set()
+
+        def types(value: Any) -> bool:
+            said = read(value)
+            kinds = tuple(map(type, said))
+            if kinds not in fine:
+                if not all(fit(one) for fit, one in zip(settled.values(), said, strict=False)):
+                    return False
+                fine.add(kinds)
+            return True
+
+        yield types
+    yield from (of_part(attrgetter(name), test(of)) for name, of in hints if name not in settled)
+
+
+def of_part(read: Callable[[Any], Any], fit: Test) -> Test:
+    return lambda value: fit(read(value))
+
+
+def by_type(hint: Any) -> bool:
+    if get_origin(hint) in (Union, UnionType):
+        return all(by_type(one) for one in get_args(hint))
+    return hint in (Any, None) or (isinstance(hint, type) and get_origin(hint) is None and not is_dataclass(hint))
 
 
 def held(kind: Any, inner: tuple[Any, ...]) -> Test:

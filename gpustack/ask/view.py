@@ -1,7 +1,6 @@
 """The snapshot seen from one host or from the cluster. It notes what was read: that is the evidence."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -14,19 +13,34 @@ from gpustack.config.versions import VersionSet, version_set
 Fact = TypeVar("Fact")
 
 
-@dataclass(frozen=True)
 class View:
-    """`where` is a host's name or @cluster. `read` collects (probe, where) in the order of reading."""
+    """Of a host (its name) or @cluster. `read` collects (probe, where) in the order of reading. `personal` says that
+    more was looked at than facts of its own place and what is the same on every host: the spec, versions, the time."""
 
-    snapshot: Snapshot
-    where: str
-    read: list[tuple[Probe[Any], str]] = field(default_factory=list)
+    __slots__ = ("_snapshot", "_where", "personal", "read")
+
+    def __init__(self, snapshot: Snapshot, where: str, read: list[tuple[Probe[Any], str]] | None = None) -> None:
+        self._snapshot, self._where = snapshot, where
+        self.read: list[tuple[Probe[Any], str]] = [] if read is None else read
+        self.personal = False
 
     def __getitem__(self, probe: Probe[Fact]) -> Fact:
         """Raises FactUnavailable. From the cluster, a host's probe means the acting control plane's."""
-        where = self.acting if self.where == CLUSTER and probe.where == "host" else self.where
+        where = self._where
+        if where == CLUSTER and probe.where == "host":
+            where = self.acting
         self.read.append((probe, where))
-        return self.snapshot.fact(probe, where)
+        return self._snapshot.fact(probe, where)
+
+    @property
+    def snapshot(self) -> Snapshot:
+        self.personal = True
+        return self._snapshot
+
+    @property
+    def where(self) -> str:
+        self.personal = True
+        return self._where
 
     @property
     def reached(self) -> bool:
@@ -64,7 +78,7 @@ class View:
 
     @property
     def spec(self) -> Spec:
-        return self.snapshot.inventory.spec
+        return self._snapshot.inventory.spec
 
     @property
     def versions(self) -> VersionSet:
@@ -72,4 +86,4 @@ class View:
 
     @property
     def taken(self) -> datetime:
-        return self.snapshot.taken
+        return self._snapshot.taken

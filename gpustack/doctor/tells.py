@@ -12,7 +12,7 @@ one check, in a module of gpustack/doctor/checks/, which is found by being there
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any, TypedDict, Unpack
@@ -63,6 +63,7 @@ def names(**found: Collection[str]) -> Names:
     return tuple((word, min(values)) for word, values in found.items() if len(set(values)) == 1)
 
 
+@lru_cache(maxsize=4096)
 def refuted(what: str, found: str) -> Told:
     return Told(False, what, "", found)  # noqa: FBT003 - this is its name
 

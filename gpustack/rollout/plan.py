@@ -146,9 +146,10 @@ def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -
     for step in steps:
         above = all_needs(step.id, needs)
         for alone in states(step, snapshot, tuple(places(step, snapshot.inventory, limit))):
-            needed = blocking(above, alone.where, behind, snapshot.inventory)
-            waits = alone.outcome in ("broken", "unknown") and needed and reachable(snapshot, alone.where)
-            found = after(alone, needed) if waits else alone
+            found = alone
+            if alone.outcome in ("broken", "unknown") and reachable(snapshot, alone.where):
+                needed = blocking(above, alone.where, behind, snapshot.inventory)
+                found = after(alone, needed) if needed else alone
             if found.outcome in ("broken", "later"):
                 behind[step.id, found.where] = step.id
             judged.append(found)

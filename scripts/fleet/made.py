@@ -41,6 +41,7 @@ POD_RANGE, NODE_RANGE = ip_network("10.128.0.0/11"), ip_network("10.78.0.0/16")
 # Pods that there is one of, wherever it runs.
 ALONE = re.compile(
     r'"name": "(prometheus-monitoring|alertmanager|coredns|local-path|[a-z-]*(grafana|state-metrics|operator)-)'
+    r'|"app.kubernetes.io/name": "(prometheus|[a-z-]*prometheus-operator)"'
 )
 COUNTS = re.compile(r'("(?:desired|current|updated)NumberScheduled":|"number(?:Available|Ready)":) ?2\b')
 

@@ -54,7 +54,7 @@ def wrong_interface(here: View) -> Told:
             f"{announced.address}, that of {said(same)}",
             f"public-ip: {announced.address}",
         )
-    found = heard(here[WAYS])
+    found = heard(here)
     if set(found.values()) == {"nothing"}:
         return confirmed(what, f"one that is reached, such as {node.address}", f"{announced.address}: {words(found)}")
     return refuted(what, f"{announced.address}, on a network of its own")
@@ -69,7 +69,7 @@ def vxlan_blocked(here: View) -> Told:
     if found := at_port(here):
         packet, stop = found[0]
         return confirmed(what, "let through", f"{packet} is stopped by {stop}")
-    lost = heard(here[WAYS])
+    lost = heard(here)
     if not lost or set(lost.values()) != {"nothing"}:
         return refuted(what, f"let through here; {words(lost)}")
     if why := next(otherwise(here), ""):

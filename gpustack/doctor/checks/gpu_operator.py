@@ -79,14 +79,30 @@ def toolkit_file(here: View) -> Told:
     return confirmed(f"{FOLDER}{file}", "readable for containerd", why, by=CONFIGURATION.id)
 
 
-@tells("op-nodes-not-labelled", GPU_DEVICES, SETTINGS, GPU_NODES, IDENTITY)
+@tells("op-nodes-not-labelled", GPU_DEVICES, SETTINGS, GPU_NODES, IDENTITY, GPU_PODS, GPU_DAEMON_SETS, NODES)
 def not_labelled(here: View) -> Told:
     """By the label of Node Feature Discovery, on which the operator goes."""
     node = gpu_node(here)
     if not here[GPU_DEVICES] or not here[SETTINGS] or node is None:
         return refuted("label of the node", "nothing to label" if here[SETTINGS] else "no operator")
     found = [name for name in node.labels if "10de" in name and name.endswith(".present")]
-    return Told(not found, f"NFD's label of {node.name}", "…pci-10de.present", said(found), by=GPU_NODES.id)
+    what = f"NFD's label of {node.name}"
+    if found:
+        return refuted(what, said(found))
+    return confirmed(what, "…pci-10de.present", "nothing", by=GPU_NODES.id, person=kept_away(here))
+
+
+def kept_away(here: View) -> str:
+    """Why no installing brings the labeller here: Helm leaves alone what its chart does not speak of. Empty where that
+    is not so, or cannot be told."""
+    if not all(here.told(probe) for probe in (GPU_DAEMON_SETS, GPU_PODS, NODES)):
+        return ""
+    sets = {name: one for name, one in here[GPU_DAEMON_SETS].items() if NFD in name and name.endswith("worker")}
+    if any(pod.app == NFD for pod in of_node(here, "worker")):
+        return ""
+    away = next((name for name, one in sets.items() if one.wanted < len(here[NODES])), "")
+    change = f"kubectl -n {here.spec.gpu.namespace} edit daemonset {away}"
+    return f"its DaemonSet is kept from the node, by affinity, selector or taint; {change}" if away else ""
 
 
 @tells("op-nodes-not-labelled guard", GPU_PODS, NODES, IDENTITY)

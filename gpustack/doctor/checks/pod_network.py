@@ -20,10 +20,15 @@ WORDS: Mapping[Heard, str] = {"all": "arrives", "small": "only small packets arr
 WHAT = "packets to other nodes"
 
 
-def heard(found: Ways) -> Mapping[str, Heard]:
+def heard(here: View) -> Mapping[str, Heard]:
     """What of packets arrives, by the peer's part of the pod network; without those of which nothing can be said."""
-    judged = ((peer.subnet, of_peer(found, peer)) for peer in found.peers)
-    return {subnet: one for subnet, one in judged if one}
+    found = here[WAYS]
+
+    def of_peers() -> Mapping[str, Heard]:
+        judged = ((peer.subnet, of_peer(found, peer)) for peer in found.peers)
+        return {subnet: one for subnet, one in judged if one}
+
+    return here.snapshot.shared("what arrives", of_peers, found)
 
 
 def of_peer(found: Ways, peer: Peer) -> Heard | None:
@@ -50,9 +55,8 @@ def passed(ways: Iterable[Way], *kinds: str) -> bool:
 
 def asked(here: View) -> Mapping[str, Heard]:
     """Raises FactUnavailable where there are other nodes and none of them could be asked."""
-    ways = here[WAYS]
-    found = heard(ways)
-    if ways.peers and not found:
+    found = heard(here)
+    if here[WAYS].peers and not found:
         raise FactUnavailable("none of the other nodes that were asked is there")
     return found
 

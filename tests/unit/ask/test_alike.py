@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -16,13 +17,13 @@ from tests.unit.judging import judge
 from tests.unit.steps import recorded_hosts as hosts
 
 
-class Personal(alike.Watched):
+class Personal(View):
     """As if every check looked at the host itself."""
 
     __slots__ = ()
 
-    def __init__(self, view: View) -> None:
-        super().__init__(view)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.personal = True
 
 
@@ -94,7 +95,7 @@ def test_many_hosts_are_told_what_each_alone_is(monkeypatch: pytest.MonkeyPatch)
 
     made = fleet(110)
     quick = told(made)
-    monkeypatch.setattr(alike, "Watched", Personal)
+    monkeypatch.setattr(alike, "View", Personal)
     assert quick == told(replace(made, parsed={}))
     assert quick["host-ip-forward-off", "k100"][0] == "confirmed"
     assert quick["host-ip-forward-off", "k99"][0] == "refuted"

@@ -1,5 +1,6 @@
 """The GPU operator: on a node, and in the cluster."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -128,3 +129,18 @@ def test_a_device_plugin_that_was_started_just_now_has_lost_nothing(since: str, 
     assert started != pods.out
     later = replace(seen, answers={**seen.answers, ("gpu.pods", CLUSTER): replace(pods, out=started)})
     assert told(asked("op-kubelet-restart-lost-devices", later, "k1"))[0] == outcome
+
+
+@pytest.mark.parametrize(("wanted", "person"), [(1, "kept from the node"), (2, "")])
+def test_a_labeller_that_its_daemon_set_keeps_away_comes_by_no_installing(wanted: int, person: str) -> None:
+    seen = world("k1", gpu__nodes="no-labels", gpu__pods="none")
+    sets = json.loads(seen.answers["gpu.daemon-sets", CLUSTER].out)
+    worker = next(one for one in sets["items"] if one["metadata"]["name"].endswith("discovery-worker"))
+    worker["status"]["desiredNumberScheduled"] = wanted
+    answer = replace(seen.answers["gpu.daemon-sets", CLUSTER], out=json.dumps(sets))
+    found = asked(
+        "op-nodes-not-labelled", replace(seen, answers={**seen.answers, ("gpu.daemon-sets", CLUSTER): answer}), "k1"
+    )
+    assert found.told
+    assert person in found.told.person
+    assert bool(person) == bool(found.told.person)
