@@ -17,7 +17,7 @@ from pydantic_core import from_json
 
 from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer
 from gpustack.ask.redact import redact
-from gpustack.ask.snapshot import Reach, Snapshot, keyed
+from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.typed import fits
 from gpustack.config.host import Host, HostSpec
 from gpustack.config.inventory import Inventory
@@ -89,9 +89,7 @@ def read(path: Path) -> Snapshot:
     try:
         with path.open(encoding="utf-8") as file:
             header, hosts = stream(file)
-            answers: dict[tuple[str, str], Answer] = {}
-            for _, found in hosts:
-                answers.update(keyed(found))
+            answers = {(answer.probe, answer.where): answer for _, found in hosts for answer in found}
     except (OSError, *UNREADABLE) as error:
         why = f"{type(error).__name__}: {error}"
         raise UsageError(

@@ -47,7 +47,7 @@ class Lots(Mapping[Place, Judged]):
             row = self.rows.get(name, {})
             # What alike hosts say is one object: looked at once.
             fits = {heard for heard in set(row.values()) if outcome(heard.said) in outcomes}
-            for where, heard in row.items():
+            for where, heard in row.items() if fits else ():
                 if heard in fits and (name, where) not in self.first:
                     yield name, where
 
