@@ -147,9 +147,9 @@ def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -
         above = all_needs(step.id, needs)
         for alone in states(step, snapshot, tuple(places(step, snapshot.inventory, limit))):
             found = alone
-            if alone.outcome in ("broken", "unknown") and reachable(snapshot, alone.where):
+            if alone.outcome in ("broken", "unknown"):
                 needed = blocking(above, alone.where, behind, snapshot.inventory)
-                found = after(alone, needed) if needed else alone
+                found = after(alone, needed) if needed and reachable(snapshot, alone.where) else alone
             if found.outcome in ("broken", "later"):
                 behind[step.id, found.where] = step.id
             judged.append(found)
