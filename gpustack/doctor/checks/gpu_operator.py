@@ -1,13 +1,12 @@
 """Faults of the layer `gpu-operator` on a node: what its pods wait for, and whether the kubelet knows the plugin."""
 
 import re
-from collections.abc import Iterable
 from fnmatch import fnmatch
 
 from gpustack.ask.judge import said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
-from gpustack.doctor.checks.gpu_driver import DRIVER_PODS, NO_GPU, gpu_node
+from gpustack.doctor.checks.gpu_driver import NO_GPU, gpu_node
 from gpustack.doctor.checks.monitoring_exporter import heard, own_pods
 from gpustack.doctor.checks.of_node import on_own_node
 from gpustack.doctor.checks.starting import new
@@ -29,8 +28,6 @@ from gpustack.steps.own_node import own
 TOOLKIT = "nvidia-container-toolkit-daemonset"
 NFD = "node-feature-discovery"
 CDI = re.compile(r"unresolvable CDI devices [^ ]*nvidia\.com/")
-PULLS = ("ErrImagePull", "ImagePullBackOff")
-GONE = re.compile(r"not found|manifest unknown")
 MIXED = ((570, 124), (570, 158))
 """Driver versions, first and last, that report GPUs wrongly beside slices (NVIDIA/gpu-operator#1361)."""
 
@@ -132,25 +129,6 @@ def tainted(here: View) -> Told:
         return refuted(what, "tolerated")
     keys = names(KEY=[taint.rpartition(":")[0].partition("=")[0] for taint in found])
     return confirmed(what, "tolerated by the operator", said(found), f"{node.name} spec.taints", names=keys)
-
-
-def unpulled(pods: Iterable[PodState]) -> list[tuple[PodState, str]]:
-    """Pods with the kubelet's words for an image that does not come."""
-    return [(pod, one.message) for pod in pods for one in pod.containers if one.why in PULLS]
-
-
-@tells("op-driver-image-not-published", GPU_PODS, NODES, IDENTITY)
-def driver_image(here: View) -> Told:
-    found = [words for _, words in unpulled(own_pods(here, DRIVER_PODS)) if GONE.search(words)]
-    return Told(bool(found), "image of the driver", "there", found[0][:300] if found else "none is missing here")
-
-
-@tells("op-driver-no-internet", LOGS, GPU_PODS, NODES, IDENTITY)
-def no_mirror(here: View) -> Told:
-    words = heard(here, "no-mirror")
-    waits = any(not pod.ready for pod in own_pods(here, DRIVER_PODS))
-    found = words[0].line if words and waits else "the driver's pod runs" if words else "says nothing of it"
-    return Told(bool(words) and waits, "log of the driver's pod", "no trouble with packages", found)
 
 
 @tells("op-validator-waits-driver", PLUGIN_FILES, GPU_PODS, NODES, IDENTITY)

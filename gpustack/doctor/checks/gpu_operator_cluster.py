@@ -5,7 +5,8 @@ import re
 from gpustack.ask.judge import said
 from gpustack.ask.view import View
 from gpustack.doctor.checks.gpu_driver import DRIVER_PODS
-from gpustack.doctor.checks.gpu_operator import GONE, NFD, unpulled
+from gpustack.doctor.checks.gpu_images import GONE, unpulled
+from gpustack.doctor.checks.gpu_operator import NFD
 from gpustack.doctor.checks.monitoring_exporter import heard_anywhere
 from gpustack.doctor.checks.monitoring_stack import out_of_memory
 from gpustack.doctor.tells import Told, confirmed, refuted, tells

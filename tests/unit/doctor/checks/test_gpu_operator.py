@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from gpustack.ask.probe import CLUSTER
+from gpustack.config.spec import Spec
 from gpustack.doctor.diagnose import diagnose
 from tests.unit.doctor.checks.asking import asked, in_cluster, told, world
 
@@ -144,3 +145,26 @@ def test_a_labeller_that_its_daemon_set_keeps_away_comes_by_no_installing(wanted
     assert found.told
     assert person in found.told.person
     assert bool(person) == bool(found.told.person)
+
+
+@pytest.mark.parametrize(
+    ("brings", "person"), [("nvidia-driver-daemonset", "driver.enabled"), ("nvidia-gpu-driver-site", "nvidiadrivers")]
+)
+def test_a_driver_that_nobody_here_asked_the_operator_for_is_for_a_person(brings: str, person: str) -> None:
+    seen = world("k1", gpu__pods="pull-fails")
+    pods = seen.answers["gpu.pods", CLUSTER]
+    answer = replace(pods, out=pods.out.replace("nvidia-driver-daemonset-a", f"{brings}-a"))
+    found = asked(
+        "op-driver-image-not-published", replace(seen, answers={**seen.answers, ("gpu.pods", CLUSTER): answer}), "k1"
+    )
+    assert found.told
+    assert person in found.told.person
+
+
+def test_a_driver_that_the_spec_has_the_operator_bring_is_not() -> None:
+    seen = world("k1", gpu__pods="pull-fails")
+    spec = seen.inventory.spec.model_dump(mode="json", by_alias=True)
+    spec["gpu"]["driver"]["mode"] = "container"
+    wanted = replace(seen, inventory=replace(seen.inventory, spec=Spec.model_validate(spec)))
+    found = asked("op-driver-image-not-published", wanted, "k1")
+    assert (found.outcome, found.told and found.told.person) == ("confirmed", "")

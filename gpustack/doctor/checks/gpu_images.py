@@ -1,0 +1,54 @@
+"""Layer `gpu-operator`: images that do not come, and the pods that bring a driver to the node."""
+
+import re
+from collections.abc import Iterable
+
+from gpustack.ask.view import View
+from gpustack.doctor.checks.gpu_driver import DRIVER_PODS
+from gpustack.doctor.checks.monitoring_exporter import heard, own_pods
+from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.probes.gpu import GPU_DEVICES
+from gpustack.probes.gpu_driver import GPU_DRIVER
+from gpustack.probes.gpu_packages import GPU_PACKAGES
+from gpustack.probes.gpu_words import LOGS
+from gpustack.probes.kube import NODES
+from gpustack.probes.pod_states import GPU_PODS, PodState
+from gpustack.probes.system import IDENTITY, OS
+from gpustack.steps.gpu_mode import mode
+from gpustack.steps.gpu_operator import POLICY
+
+PULLS = ("ErrImagePull", "ImagePullBackOff")
+GONE = re.compile(r"not found|manifest unknown")
+
+
+def unpulled(pods: Iterable[PodState]) -> list[tuple[PodState, str]]:
+    """Pods with the kubelet's words for an image that does not come."""
+    return [(pod, one.message) for pod in pods for one in pod.containers if one.why in PULLS]
+
+
+@tells("op-driver-image-not-published", GPU_PODS, NODES, IDENTITY, GPU_DEVICES, GPU_DRIVER, GPU_PACKAGES, OS)
+def driver_image(here: View) -> Told:
+    found = [(pod, words) for pod, words in unpulled(own_pods(here, DRIVER_PODS)) if GONE.search(words)]
+    if not found:
+        return refuted("image of the driver", "none is missing here")
+    pod, words = found[0]
+    return confirmed("image of the driver", "there", words[:300], person=unasked(here, pod))
+
+
+def unasked(here: View, pod: PodState) -> str:
+    """Why a driver on the host ends it not: somebody else has the operator bring one, and Helm leaves what it did not
+    write. Empty where the spec wants it so, or that cannot be told."""
+    if not all(here.told(probe) for probe in (OS, GPU_PACKAGES, GPU_DRIVER)) or mode(here) == "container":
+        return ""
+    if not pod.name.startswith(DRIVER_PODS):
+        return f"{pod} is not of ours: kubectl get nvidiadrivers shows what has the operator bring it"
+    off = f"""kubectl patch clusterpolicy {POLICY} --type merge -p '{{"spec": {{"driver": {{"enabled": false}}}}}}'"""
+    return f"driver.enabled of ClusterPolicy {POLICY} is not ours: {off}"
+
+
+@tells("op-driver-no-internet", LOGS, GPU_PODS, NODES, IDENTITY)
+def no_mirror(here: View) -> Told:
+    words = heard(here, "no-mirror")
+    waits = any(not pod.ready for pod in own_pods(here, DRIVER_PODS))
+    found = words[0].line if words and waits else "the driver's pod runs" if words else "says nothing of it"
+    return Told(bool(words) and waits, "log of the driver's pod", "no trouble with packages", found)
