@@ -8,12 +8,15 @@ from gpustack.probes.read import number
 
 # Programs that keep the clock, by their unit in Debian and Ubuntu.
 CLOCKS = ("systemd-timesyncd", "chrony", "ntpsec", "ntp", "openntpd")
+MOMENT = 15
+"""Seconds. containerd's unit waits 5 before it starts anew (RestartSec in containerd.service)."""
 
 
 @dataclass(frozen=True)
 class Unit:
     """`file` is the unit file's state (enabled, masked, …), `since` when it became active, in seconds of the epoch.
-    `moving`: it is just being started or stopped, and not once more after it failed."""
+    `moving`: it is just being started or stopped, for the first time or because it ended a moment ago; not again and
+    again after it failed."""
 
     active: bool
     file: str
@@ -23,17 +26,27 @@ class Unit:
 
 def units(answer: Answer) -> Mapping[str, Unit | None]:
     """By name without `.service`; None for a unit that does not exist."""
-    found: dict[str, Unit | None] = {}
-    for block in answer.out.strip().split("\n\n"):
-        said = dict(line.split("=", 1) for line in block.splitlines())
-        stamp = said["ActiveEnterTimestamp"].removeprefix("@")
-        state = said["ActiveState"]
-        # systemd counts anew when somebody else starts it (src/core/service.c). Recordings of before have neither.
-        again = said.get("SubState") in (None, "auto-restart") or said.get("NRestarts", "0") != "0"
-        moving = state in ("activating", "deactivating") and not again
-        unit = Unit(state == "active", said["UnitFileState"], number(stamp) if stamp else None, moving)
-        found[said["Id"].removesuffix(".service")] = None if said["LoadState"] == "not-found" else unit
-    return found
+    blocks = [dict(line.split("=", 1) for line in part.splitlines()) for part in answer.out.strip().split("\n\n")]
+    clocks = [number(block["Now"]) for block in blocks if "Now" in block]
+    now = clocks[0] if clocks else None
+    return {block["Id"].removesuffix(".service"): unit(block, now) for block in blocks if "Now" not in block}
+
+
+def unit(said: Mapping[str, str], now: int | None) -> Unit | None:
+    """systemd counts restarts for as long as nobody else starts it (src/core/service.c), so that one that ran for days
+    may have some. Recordings of before have no clock, or no count."""
+    if said["LoadState"] == "not-found":
+        return None
+    since, left = stamp(said["ActiveEnterTimestamp"]), stamp(said.get("ActiveExitTimestamp", ""))
+    state = said["ActiveState"]
+    again = said.get("SubState") in (None, "auto-restart") or said.get("NRestarts", "0") != "0"
+    ran = now is not None and left is not None and now - left <= MOMENT
+    moving = state in ("activating", "deactivating") and (ran or not again)
+    return Unit(state == "active", said["UnitFileState"], since, moving)
+
+
+def stamp(said: str) -> int | None:
+    return number(said.removeprefix("@")) if said else None
 
 
 def clock(answer: Answer) -> bool:
@@ -44,8 +57,9 @@ def clock(answer: Answer) -> bool:
 UNITS = Probe(
     "units.services",
     Lines(
+        r"""printf 'Now=%s\n\n' "$(date +%s)" && """
         "systemctl show --timestamp=unix"
-        " -p Id,LoadState,ActiveState,SubState,NRestarts,UnitFileState,ActiveEnterTimestamp"
+        " -p Id,LoadState,ActiveState,SubState,NRestarts,UnitFileState,ActiveEnterTimestamp,ActiveExitTimestamp"
         f" containerd kubelet {' '.join(CLOCKS)}"
     ),
     units,
