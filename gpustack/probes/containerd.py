@@ -9,8 +9,11 @@ from typing import Any
 from gpustack.ask.probe import Answer, Lines, Probe, Shell
 from gpustack.probes.read import number, yaml_mapping
 from gpustack.probes.sections import named, sections
+from gpustack.probes.units import SHOW, unsettled
 
 SOCKET = "unix:///run/containerd/containerd.sock"
+UNSERVED = "code = Unimplemented"
+"""What crictl says of a daemon that answers and has no CRI."""
 OURS = "# Written by gpustack; a change here is undone by the next install."
 FOLDER = "/etc/containerd/"
 DROP_IN = "conf.d/gpustack.toml"
@@ -60,8 +63,11 @@ class Configuration:
 
 
 def runtime(answer: Answer) -> Runtime | None:
-    """None when no daemon answers CRI v1. Raises KeyError on any other shape of `info`."""
+    """None when no daemon answers CRI v1. Raises KeyError on any other shape of `info`, ValueError while the daemon is
+    restarted: one that serves no CRI says so."""
     if answer.rc != 0:
+        if answer.out and UNSERVED not in answer.err and unsettled(answer.out):
+            raise ValueError("just being started or stopped")
         return None
     config = json.loads(answer.out)["config"]
     cni, runtimes = config["cni"], config["containerd"]["runtimes"]
@@ -79,7 +85,11 @@ def runtime(answer: Answer) -> Runtime | None:
 # Without its socket there is no daemon, and that can be told without crictl.
 RUNTIME = Probe(
     "containerd.runtime",
-    Shell(f"[ -S {SOCKET.removeprefix('unix://')} ] || exit 1\ncrictl --runtime-endpoint {SOCKET} info"),
+    Shell(f"""[ -S {SOCKET.removeprefix("unix://")} ] || exit 1
+crictl --runtime-endpoint {SOCKET} info && exit
+rc=$?
+{SHOW} containerd
+exit $rc"""),
     runtime,
     ends=(0, 1),
     like="crictl info",

@@ -26,23 +26,41 @@ class Unit:
 
 def units(answer: Answer) -> Mapping[str, Unit | None]:
     """By name without `.service`; None for a unit that does not exist."""
-    blocks = [dict(line.split("=", 1) for line in part.splitlines()) for part in answer.out.strip().split("\n\n")]
+    return {name: unit(said, now) for name, said, now in shown(answer.out)}
+
+
+def shown(text: str) -> list[tuple[str, Mapping[str, str], int | None]]:
+    """By unit, what systemctl shows of it, and the host's clock then, in seconds of the epoch."""
+    blocks = [dict(line.split("=", 1) for line in part.splitlines()) for part in text.strip().split("\n\n")]
     clocks = [number(block["Now"]) for block in blocks if "Now" in block]
     now = clocks[0] if clocks else None
-    return {block["Id"].removesuffix(".service"): unit(block, now) for block in blocks if "Now" not in block}
+    return [(block["Id"].removesuffix(".service"), block, now) for block in blocks if "Now" not in block]
 
 
 def unit(said: Mapping[str, str], now: int | None) -> Unit | None:
     """systemd counts restarts for as long as nobody else starts it (src/core/service.c), so that one that ran for days
-    may have some. Recordings of before have no clock, or no count."""
+    may have some; waiting for the next, it says whether the last ended well. Recordings of before have less."""
     if said["LoadState"] == "not-found":
         return None
-    since, left = stamp(said["ActiveEnterTimestamp"]), stamp(said.get("ActiveExitTimestamp", ""))
-    state = said["ActiveState"]
-    again = said.get("SubState") in (None, "auto-restart") or said.get("NRestarts", "0") != "0"
-    ran = now is not None and left is not None and now - left <= MOMENT
-    moving = state in ("activating", "deactivating") and (ran or not again)
+    since, state = stamp(said["ActiveEnterTimestamp"]), said["ActiveState"]
+    failed = said.get("SubState") in (None, "auto-restart") and said.get("Result") != "success"
+    again = said.get("NRestarts", "0") != "0" and not lately(said.get("ActiveExitTimestamp", ""), now)
+    moving = state in ("activating", "deactivating") and not failed and not again
     return Unit(state == "active", said["UnitFileState"], since, moving)
+
+
+def unsettled(text: str) -> bool:
+    """Whether a unit that is shown is being started, or was a moment ago."""
+    for _, said, now in shown(text):
+        found = unit(said, now)
+        if found and (found.moving or (found.active and lately(said["ActiveEnterTimestamp"], now))):
+            return True
+    return False
+
+
+def lately(said: str, now: int | None) -> bool:
+    when = stamp(said)
+    return now is not None and when is not None and now - when <= MOMENT
 
 
 def stamp(said: str) -> int | None:
@@ -54,14 +72,13 @@ def clock(answer: Answer) -> bool:
     return {"yes": True, "no": False}[answer.out.strip()]
 
 
+SHOW = (
+    r"""printf 'Now=%s\n\n' "$(date +%s)" && systemctl show --timestamp=unix"""
+    " -p Id,LoadState,ActiveState,SubState,Result,NRestarts,UnitFileState,ActiveEnterTimestamp,ActiveExitTimestamp"
+)
 UNITS = Probe(
     "units.services",
-    Lines(
-        r"""printf 'Now=%s\n\n' "$(date +%s)" && """
-        "systemctl show --timestamp=unix"
-        " -p Id,LoadState,ActiveState,SubState,NRestarts,UnitFileState,ActiveEnterTimestamp,ActiveExitTimestamp"
-        f" containerd kubelet {' '.join(CLOCKS)}"
-    ),
+    Lines(f"{SHOW} containerd kubelet {' '.join(CLOCKS)}"),
     units,
     like="systemctl status containerd kubelet",
 )

@@ -21,7 +21,7 @@ def modules_at_boot(here: View) -> Mismatch | None:
 
 
 def sysctls(here: View) -> Mismatch | None:
-    """Forwarding, and the bridge's calls into the firewall, are on now. Those that are not there come with their module,
+    """Forwarding, and the bridge's calls into the firewall, are on now. Those that are not there come with a module,
     and are on then (br_netfilter's own default)."""
     live = here[SYSCTL].live
     off = {key: live[key] or "nothing" for key in SYSCTLS if live[key] != "1"}
