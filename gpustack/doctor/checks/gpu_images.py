@@ -36,14 +36,14 @@ def driver_image(here: View) -> Told:
 
 
 def unasked(here: View, pod: PodState) -> str:
-    """Why a driver on the host ends it not: somebody else has the operator bring one, and Helm leaves what it did not
-    write. Empty where the spec wants it so, or that cannot be told."""
+    """Why a driver on the host alone ends it not: somebody else has the operator bring one. Empty where the spec wants
+    it so, or that cannot be told."""
     if not all(here.told(probe) for probe in (OS, GPU_PACKAGES, GPU_DRIVER)) or mode(here) == "container":
         return ""
     if not pod.name.startswith(DRIVER_PODS):
         return f"{pod} is not of ours: kubectl get nvidiadrivers shows what has the operator bring it"
-    off = f"""kubectl patch clusterpolicy {POLICY} --type merge -p '{{"spec": {{"driver": {{"enabled": false}}}}}}'"""
-    return f"driver.enabled of ClusterPolicy {POLICY} is not ours: {off}"
+    on = f"driver.enabled of ClusterPolicy {POLICY} is on, which the spec does not ask for"
+    return f"{on}: gpustack install --only gpu-operator --force turns it off, and gpu-driver brings the host's"
 
 
 @tells("op-driver-no-internet", LOGS, GPU_PODS, NODES, IDENTITY)
