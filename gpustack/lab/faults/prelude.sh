@@ -15,6 +15,13 @@ await() {
 
 cri() { crictl --runtime-endpoint unix:///run/containerd/containerd.sock "$@"; }
 
+# Below cgroups of version 1 a reload of systemd takes processes out of their devices cgroup, where runc looks for those
+# of a pod in the host's PID namespace: its sandbox cannot be stopped any more. The kubelet makes another.
+sandbox_anew() {
+    pod=$(cri pods --quiet --state ready --label "app.kubernetes.io/name=$1")
+    [ -z "$pod" ] || kill -9 "$(cri inspectp --output go-template --template '{{.info.pid}}' "$pod")"
+}
+
 systemd_cgroups() {
     cri info | python3 -c 'import json, sys
 runc = json.load(sys.stdin)["config"]["containerd"]["runtimes"]["runc"]
