@@ -3,9 +3,11 @@
 import re
 
 from gpustack.ask.judge import said
+from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.checks.monitoring_targets import DCGM, exporters
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.probes.control_plane import STARTED
 from gpustack.probes.dcgm import SERIES
 from gpustack.probes.grafana import ASKED
 from gpustack.probes.kube import NODES
@@ -20,6 +22,8 @@ REFUSED = re.compile(r"HTTP status 40[13]|x509: ")
 # Jobs of the control plane by the port that kubeadm lets listen on loopback.
 LOOPBACK = {"kube-etcd": 2381, "kube-proxy": 10249, "kube-controller-manager": 10257, "kube-scheduler": 10259}
 KUBERNETES = ("default", "kube-system")
+SCRAPED = 90
+"""Seconds in which every target is asked anew: three times the default interval."""
 
 
 def ours(here: View, job: Job) -> bool:
@@ -77,9 +81,13 @@ def target_missing(here: View) -> Told:
     return Told(not found, "targets of the GPU exporter", "there", said(found))
 
 
-@tells("st-target-down", JOBS)
+@tells("st-target-down", JOBS, STARTED)
 def target_down(here: View) -> Told:
+    """Many targets ask the API who it is that scrapes them: while it was started anew, they sent Prometheus away."""
     found = sorted({one.job for one in here[JOBS] if not one.up and ours(here, one)})
+    api = here[STARTED].get("kube-apiserver") if found and here.on(here.acting).told(STARTED) else None
+    if api and api.running and api.age < SCRAPED:
+        raise FactUnavailable(f"the API server was started {api.age} s ago, and Prometheus may not have asked since")
     return Told(bool(found), "targets", "up", f"down: {said(found)}" if found else "up")
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from gpustack.ask.probe import CLUSTER
+from gpustack.probes.control_plane import STARTED
 from tests.unit.doctor.checks.asking import asked, in_cluster, told
 from tests.unit.steps import recorded_gpus
 from tests.unit.steps.recorded_cluster import recorded, said
@@ -48,3 +49,13 @@ def test_targets_of_others_are_theirs() -> None:
     down = recorded("scrape.jobs", "exporter-down", ('"namespace":"gpu-operator"', '"namespace":"shop"'))
     world = recorded_gpus.world({("scrape.jobs", CLUSTER): down})
     assert told(asked("st-target-down", world, CLUSTER)) == ("refuted", "up")
+
+
+@pytest.mark.parametrize(("age", "outcome"), [(60, "unknown"), (95, "confirmed")])
+def test_of_targets_is_nothing_said_until_they_were_asked_after_the_api_was_started(age: int, outcome: str) -> None:
+    pods = recorded("kubeadm.static-pods", "control-plane")
+    now, rest = pods.out.split("\n", 1)
+    since = STARTED.fact(pods)["kube-apiserver"].age
+    lately = said("kubeadm.static-pods", f"{int(now) - since + age}\n{rest}")
+    down = {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down"), ("kubeadm.static-pods", "k1"): lately}
+    assert told(asked("st-target-down", recorded_gpus.world(down), CLUSTER))[0] == outcome
