@@ -57,12 +57,19 @@ def vxlan(answer: Answer) -> Vxlan:
 # An ELF file names its machine in bytes 18 and 19 (elf(5)); sh is of this machine.
 CNI_PROGRAMS = Probe(
     "cni.programs",
-    Lines(rf"""machine() {{ od -An -tx1 -N20 "$1" 2>/dev/null | tr -d ' \n' | cut -c1-8,37-40; }}
-own=$(machine /bin/sh)
+    Lines(rf"""machine() {{
+  # shellcheck disable=SC2046 # words
+  set -- $(od -An -tx1 -N20 "$1" 2>/dev/null)
+  machine=${{1-}}${{2-}}${{3-}}${{4-}}${{19-}}${{20-}}
+}}
+machine /bin/sh
+own=$machine
 for folder in {" ".join(FOLDERS)}; do
   echo "== $folder"
   for name in {" ".join(PROGRAMS)}; do
-    [ ! -x "$folder/$name" ] || [ "$(machine "$folder/$name")" != "$own" ] || echo "$name"
+    [ -x "$folder/$name" ] || continue
+    machine "$folder/$name"
+    [ "$machine" != "$own" ] || echo "$name"
   done
 done"""),
     programs,

@@ -53,21 +53,27 @@ def writable(folder: str) -> str:
 DISK = Probe(
     "storage.disk",
     Lines(r"""echo '== room'
+set --
 for path in /var/lib/kubelet /var/lib/containerd /var/log; do
-  [ -d "$path" ] || continue
-  space=$(df -Pk "$path" | awk 'NR == 2 {print $2, $4}') inodes=$(df -Pi "$path" | awk 'NR == 2 {print $2, $4}')
-  echo "$path $space $inodes" | sed 's/ -/ 0/g'
+  [ ! -d "$path" ] || set -- "$@" "$path"
 done
+[ $# -eq 0 ] || { printf '%s\n' "$@"; df -Pk "$@"; df -Pi "$@"; } | awk -v paths=$# '
+  NR <= paths {said[NR] = $0; next}
+  /^Filesystem / {at = 0; next}
+  {said[++at] = said[at] " " ($2 == "-" ? 0 : $2) " " ($4 == "-" ? 0 : $4)}
+  END {for (at = 1; at <= paths; at++) print said[at]}'
 echo '== mounts'
-devices=
+devices='' seen=''
 for path in /etc /var /var/log /var/lib/kubelet /var/lib/containerd /var/lib/etcd; do
   [ -d "$path" ] || continue
-  options=$(findmnt -nro OPTIONS -T "$path") || exit
-  options=${options##*
+  mount=$(findmnt -nro SOURCE,OPTIONS -T "$path") || exit
+  mount=${mount##*
 }
+  options=${mount##* } device=${mount%% *}
   echo "$path ${options%%,*}"
-  device=$(findmnt -nro SOURCE -T "$path" | tail -n 1)
   device=${device%%\[*}
+  case "$seen " in *" $device "*) continue ;; esac
+  seen="$seen $device"
   devices="$devices $(lsblk -snlo NAME "$device" 2>/dev/null || echo "${device##*/}")"
 done
 echo '== errors'

@@ -113,16 +113,17 @@ DPKG = Probe(
     "packages.dpkg",
     Lines(r"""command -v dpkg-query >/dev/null || { echo '== none'; exit 0; }
 echo '== locks'
-for file in /var/lib/dpkg/lock-frontend /var/lib/dpkg/lock /var/lib/apt/lists/lock /var/cache/apt/archives/lock; do
-  inode=$(stat -c %i "$file" 2>/dev/null) || continue
-  awk -v i="$inode" '$2 == "POSIX" && $4 == "WRITE" && $5 > 0 && $6 ~ ":" i "$" {print $5}' /proc/locks |
-    while read -r pid; do
-      find "/proc/$pid/fd" -lname "$file" 2>/dev/null | grep -q . || continue
-      read -r name <"/proc/$pid/comm" || continue
-      age=$(ps -o etimes= -p "$pid") || continue
-      echo "$file $pid ${age##* } $name"
-    done
-done
+cd /var || exit
+stat -c '%i %n' lib/dpkg/lock-frontend lib/dpkg/lock lib/apt/lists/lock cache/apt/archives/lock 2>/dev/null |
+  awk 'FNR == NR {file[$1] = "/var/" $2; next}
+    $2 != "POSIX" || $4 != "WRITE" {next}
+    split($6, at, ":") && at[3] in file && $5 ~ /^[1-9]/ {print file[at[3]], $5}' - /proc/locks |
+  while read -r file pid; do
+    find "/proc/$pid/fd" -lname "$file" 2>/dev/null | grep -q . || continue
+    read -r name <"/proc/$pid/comm" || continue
+    age=$(ps -o etimes= -p "$pid") || continue
+    echo "$file $pid ${age##* } $name"
+  done
 echo '== updates'
 find /var/lib/dpkg/updates -name '[0-9]*' | wc -l
 echo '== unfinished'
@@ -136,16 +137,20 @@ SOURCES = Probe(
     Lines(r"""echo '== sources'
 cd /etc/apt 2>/dev/null || { echo '== keys'; exit 0; }
 command -v gpg >/dev/null || exit
+set --
 for file in sources.list sources.list.d/*.list; do
-  [ ! -e "$file" ] || awk -v file="$file" '$1 == "deb" {
-    key = ""
-    if (match($0, /signed-by=[^] ]+/)) key = substr($0, RSTART + 10, RLENGTH - 10)
-    sub(/\[[^]]*\] */, "")
-    print file "|" $2 "|" $3 "|" key "|yes"
-  }' "$file" || exit
+  [ ! -e "$file" ] || set -- "$@" "$file"
 done
+[ $# -eq 0 ] || awk '$1 == "deb" {
+  key = ""
+  if (match($0, /signed-by=[^] ]+/)) key = substr($0, RSTART + 10, RLENGTH - 10)
+  sub(/\[[^]]*\] */, "")
+  print FILENAME "|" $2 "|" $3 "|" key "|yes"
+}' "$@" || exit
 for file in sources.list.d/*.sources; do
-  [ ! -e "$file" ] || awk -v file="$file" 'BEGIN { RS = ""; FS = "\n" } {
+  [ -e "$file" ] || continue
+  set -- "$@" "$file"
+  awk -v file="$file" 'BEGIN { RS = ""; FS = "\n" } {
     uri = suite = key = ""; on = "yes"
     for (i = 1; i <= NF; i++) {
       value = $i; sub(/^[^:]*: */, "", value)
@@ -158,9 +163,7 @@ for file in sources.list.d/*.sources; do
   }' "$file" || exit
 done
 echo '== keys'
-named=$(for file in sources.list sources.list.d/*.list sources.list.d/*.sources; do
-  [ ! -e "$file" ] || grep -oE '(signed-by=|^Signed-By: *)/[^] ,]+' "$file" || [ $? -eq 1 ] || exit
-done) || exit
+named=$([ $# -eq 0 ] || grep -ohE '(signed-by=|^Signed-By: *)/[^] ,]+' "$@") || [ $? -eq 1 ] || exit
 [ -z "$named" ] || printf '%s\n' "$named" |
   sed 's,^[^/]*,,' | sort -u | while read -r key; do
     echo "key $(stat -Lc %s "$key" 2>/dev/null || echo -) $key"

@@ -88,9 +88,11 @@ TIMES = Probe(
 systemctl show --timestamp=unix -p UserspaceTimestamp --value | grep -x '@[0-9]*'
 echo '== files'
 cd /etc || exit
+set --
 for place in {" ".join(PLACES)}; do
-  [ ! -e "$place" ] || find "/etc/$place" -maxdepth 3 ! -type d -mmin -1440 -printf '%T@ %p\n'
-done 2>/dev/null | sort -rn | head -n 40
+  [ ! -e "$place" ] || set -- "$@" "/etc/$place"
+done
+[ $# -eq 0 ] || find "$@" -maxdepth 3 ! -type d -mmin -1440 -printf '%T@ %p\n' 2>/dev/null | sort -rn | head -n 40
 for file in /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env; do
   [ ! -e "$file" ] || find "$file" -mmin -1440 -printf '%T@ %p\n'
 done"""),

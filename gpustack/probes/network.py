@@ -121,12 +121,12 @@ PROGRAMS = Probe(
 sockets=$(systemctl list-sockets --no-legend --no-pager 2>/dev/null)
 printf '%s\n' "$found" | sed -n 's/^[^ ]* *[0-9]* *[0-9]* *[^ ]*:\([0-9]*\) .*pid=\([0-9]*\),.*/\1 \2/p' | sort -u |
   while read -r port pid; do
-    groups=$(cat "/proc/$pid/cgroup" 2>/dev/null) || continue
-    case $groups in
-      *kubepods*) unit=pod ;;
-      *) unit=$(printf '%s\n' "$groups" | sed -n 's/^[0-9]*:\(name=systemd\)\{0,1\}:\//\//p' | head -n 1) ;;
-    esac
-    unit=${unit##*/}
+    unit='' is=''
+    while IFS=: read -r _ kinds group; do
+      case $group in *kubepods*) is=pod ;; esac
+      case $kinds in '' | name=systemd) unit=${unit:-$group} ;; esac
+    done 2>/dev/null <"/proc/$pid/cgroup" || continue
+    unit=${is:-${unit##*/}}
     # What systemd listens for itself is a socket's.
     [ "$pid" != 1 ] || unit=$(printf '%s\n' "$sockets" |
       awk -v end=":$port" 'substr($1, length($1) - length(end) + 1) == end {print $2; exit}')
