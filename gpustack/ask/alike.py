@@ -101,8 +101,11 @@ class Path:
 def everywhere(check: Callable[[Any], Any], snapshot: Snapshot, wheres: Iterable[str]) -> dict[str, Heard]:
     """By place. A check is run unless it is known what it says to these facts. Of thousands of hosts this is done for
     hundreds of checks: all that are alike go along what is known together."""
+    places = tuple(wheres)
+    if (before := remembered(snapshot).get(check)) and before.keys() >= set(places):
+        return {where: before[where] for where in places}
     paths: dict[Callable[[Any], Any], Path] = snapshot.shared("judged alike", dict)
-    root, places = paths.setdefault(check, Path()), tuple(wheres)
+    root = paths.setdefault(check, Path())
     if places == (CLUSTER,):
         return {CLUSTER: hear(check, snapshot, CLUSTER, root)}
     found: dict[str, Heard] = {}
@@ -118,6 +121,11 @@ def everywhere(check: Callable[[Any], Any], snapshot: Snapshot, wheres: Iterable
             parts = divided(snapshot, path.probe, group)
             ways += [(path.ways.setdefault(fact, Path()), part) for fact, part in parts.items()]
     return {where: found[where] for where in places}
+
+
+def remembered(snapshot: Snapshot) -> dict[Callable[[Any], Any], dict[str, Heard]]:
+    """What checks were judged to say before (gpustack/ask/ahead.py)."""
+    return snapshot.shared("judged before", dict)
 
 
 def divided(snapshot: Snapshot, probe: Probe[Any], group: list[str]) -> dict[int, list[str]]:

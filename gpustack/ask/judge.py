@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, overload
 
-from gpustack.ask.alike import Evidence, Seen, everywhere
+from gpustack.ask.alike import Evidence, Heard, Seen, everywhere
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
@@ -72,20 +72,61 @@ def said(value: Any) -> str:
     return str(value)
 
 
-def judge(check: Check, snapshot: Snapshot, wheres: Iterable[str]) -> dict[str, Judgement]:
-    """By place. One unknown hides no other: each check runs alone, on a view that notes only its own reading. A check
-    that falls over what a host said cannot tell either; the other hosts are judged all the same."""
-    name = check.__name__.replace("_", "-")
-    return {
-        where: judgement(name, heard.said, Seen(snapshot, where, heard.read))
-        for where, heard in everywhere(check, snapshot, wheres).items()
-    }
+class Checked(Sequence[Judgement]):
+    """What several checks say at one place, in their order; each is made when somebody looks at it. Of alike hosts
+    `heard` is equal. One unknown hides no other: each check runs alone, on a view that notes only its own reading. A
+    check that falls over what a host said cannot tell either; the other hosts are judged all the same."""
+
+    __slots__ = ("heard", "names", "snapshot", "where")
+
+    def __init__(self, snapshot: Snapshot, where: str, names: Sequence[str], heard: tuple[Heard, ...]) -> None:
+        self.snapshot, self.where, self.names, self.heard = snapshot, where, names, heard
+
+    @overload
+    def __getitem__(self, at: int) -> Judgement: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Judgement]: ...
+    def __getitem__(self, at: int | slice) -> Judgement | Sequence[Judgement]:
+        if isinstance(at, slice):
+            return tuple(self)[at]
+        heard = self.heard[at]
+        return judgement(self.names[at], heard.said, Seen(self.snapshot, self.where, heard.read))
+
+    def __len__(self) -> int:
+        return len(self.heard)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
+def named(check: Check) -> str:
+    return check.__name__.replace("_", "-")
+
+
+def judge(checks: Sequence[Check], snapshot: Snapshot, wheres: Sequence[str]) -> list[Checked]:
+    """In the order of the places."""
+    names = tuple(map(named, checks))
+    rows = [everywhere(check, snapshot, wheres) for check in checks]
+    return [Checked(snapshot, where, names, tuple(row[where] for row in rows)) for where in wheres]
+
+
+def standing(heard: Iterable[Heard]) -> Outcome:
+    """Of all checks of a step."""
+    outcomes = {outcome(one.said) for one in heard}
+    return "broken" if "broken" in outcomes else "unknown" if "unknown" in outcomes else "holds"
+
+
+def outcome(said: Mismatch | Exception | None) -> Outcome:
+    return "unknown" if isinstance(said, Exception) else "broken" if said else "holds"
 
 
 def judgement(name: str, said: Mismatch | Exception | None, seen: Seen) -> Judgement:
     if isinstance(said, Exception):
-        return Judgement(name, seen.where, "unknown", None, unreadable(said), seen)
-    return Judgement(name, seen.where, "broken" if said else "holds", said, "", seen)
+        return Judgement(name, seen.where, outcome(said), None, unreadable(said), seen)
+    return Judgement(name, seen.where, outcome(said), said, "", seen)
 
 
 def unreadable(error: Exception) -> str:

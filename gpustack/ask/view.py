@@ -1,10 +1,10 @@
 """The snapshot seen from one host or from the cluster. It notes what was read: that is the evidence."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
 
-from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
+from gpustack.ask.probe import CLUSTER, UNREADABLE, FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.host import Host
 from gpustack.config.spec import Spec
@@ -55,6 +55,23 @@ class View:
         except FactUnavailable:
             return False
         return True
+
+    def once(self, make: Callable[["View"], Fact]) -> Fact:
+        """What a function makes of the facts of many hosts, the same seen from any, made once; what it read is evidence
+        of each who asks. Raises what it raises."""
+
+        def made() -> tuple[Fact | Exception, list[tuple[Probe[Any], str]]]:
+            view = View(self._snapshot, self._where)
+            try:
+                return make(view), view.read
+            except (FactUnavailable, *UNREADABLE) as error:
+                return error.with_traceback(None), view.read
+
+        found, read = self.snapshot.shared("once", made, make)
+        self.read.extend(read)
+        if isinstance(found, Exception):
+            raise found.with_traceback(None)
+        return found
 
     @property
     def acting(self) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from gpustack.ask.ahead import Job, ahead
 from gpustack.ask.alike import Evidence, Heard, Seen, everywhere
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Probe
@@ -14,9 +15,9 @@ from gpustack.doctor.finding import Diagnosis, Drift, Judged, Judgements, having
 from gpustack.doctor.graph import Graph, graph
 from gpustack.doctor.ground import Ground
 from gpustack.doctor.lots import Lots
-from gpustack.doctor.tells import Registry, blocks, confirmed, refuted, registry
+from gpustack.doctor.tells import Registry, Teller, blocks, confirmed, refuted, registry
 from gpustack.doctor.verdict import verdict
-from gpustack.rollout.plan import Plan, StepState, plan
+from gpustack.rollout.plan import Plan, StepState, places, plan
 from gpustack.steps import PROBES, STEPS
 
 
@@ -27,12 +28,28 @@ def questions() -> tuple[Probe[Any], ...]:
 
 def diagnose(snapshot: Snapshot) -> Diagnosis:
     known, asked = graph(), registry()
+    ahead(jobs(known, asked, snapshot), snapshot, questions())
     compared = plan(snapshot, STEPS)
     told = Lots(snapshot, {one.place: one for one in by_steps(known, compared)}, by_tellers(known, asked, snapshot))
     hosts = tuple(host.name for host in snapshot.inventory.hosts)
     found = verdict(Ground(known, hosts, told, blocks(asked, View(snapshot, CLUSTER))))
     drift = tuple(drifted(compared, told, quiet=bool(found.roots)))
     return Diagnosis(snapshot, found, drift, told, unchecked(known, asked))
+
+
+def jobs(known: Graph, asked: Registry, snapshot: Snapshot) -> Iterator[Job]:
+    """All that is to be judged. What reads the same long list of the cluster stands together, the longest last."""
+    lists = [probe for probe in asked.probes if probe.where == "cluster"]
+    size = {probe.id: len(snapshot.answer(probe, CLUSTER).out) for probe in lists}
+
+    def longest(teller: Teller) -> int:
+        return max((size.get(probe.id, 0) for probe in teller.probes), default=0)
+
+    for step in STEPS:
+        spots = tuple(places(step, snapshot.inventory))
+        yield from ((check, spots) for check in step.checks)
+    for teller in sorted(asked.tellers.values(), key=longest):
+        yield teller.tell, wheres(known, teller.id, snapshot)
 
 
 def unchecked(known: Graph, asked: Registry) -> int:
@@ -60,8 +77,14 @@ def by_steps(known: Graph, compared: Plan) -> Iterator[Judged]:
     by_check: dict[str, list[Fault]] = {}
     for fault in known.faults.values():
         by_check.setdefault(fault.told_by, []).append(fault)
+    telling: dict[str, list[int]] = {}
     for state in compared.states:
-        for found in state.judgements:
+        if state.step not in telling:
+            names = [f"{state.step}/{found.check}" for found in state.judgements]
+            telling[state.step] = [at for at, name in enumerate(names) if name in by_check]
+        # Of thousands of hosts only those are looked at that say something.
+        for at in range(len(state.judgements)) if state.outcome == "broken" else telling[state.step]:
+            found = state.judgements[at]
             if found.mismatch and found.mismatch.fault in known:
                 yield of_step(found.mismatch.fault, state, found)
             for fault in by_check.get(f"{state.step}/{found.check}", ()):
@@ -93,9 +116,9 @@ def drifted(compared: Plan, judged: Judgements, *, quiet: bool) -> Iterable[Drif
     found: dict[tuple[str, str, str], Drift] = {}
     told = {key for one in having(judged, "confirmed") for key in read(one.evidence)}
     for state in compared.states:
-        for one in state.judgements:
+        for one in state.judgements if state.outcome == "broken" and not state.after else ():
             mismatch = one.mismatch
-            if not mismatch or state.after or (quiet and mismatch.passing) or told & read(one.evidence):
+            if not mismatch or (quiet and mismatch.passing) or told & read(one.evidence):
                 continue
             key = (state.step, one.check, str(mismatch))
             before = found.get(key, Drift(state.step, one.check, (), mismatch, one.evidence))

@@ -4,7 +4,7 @@ Sets of places go along an edge together, so that thousands of hosts cost no mor
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from gpustack.ask.probe import CLUSTER
@@ -28,25 +28,26 @@ class Ground:
     hosts: tuple[str, ...]
     judged: Judgements
     pairs: Mapping[str, Blocks]
+    known: dict[tuple[str, Outcome], frozenset[str]] = field(default_factory=dict, repr=False, compare=False)
 
-    def outcome(self, id: str, where: str) -> Outcome:
-        found = self.judged.get((id, where))
-        return found.outcome if found else "unknown"
+    def places(self, id: str, outcome: Outcome) -> frozenset[str]:
+        """Where it came out like this. Worked out once: of thousands of hosts it takes its time."""
+        if (id, outcome) not in self.known:
+            self.known[id, outcome] = frozenset(where for _, where in spots(self.judged, outcome, id=id))
+        return self.known[id, outcome]
 
-    def having(self, outcome: Outcome) -> Reach:
-        """The places of faults and states with this outcome."""
-        found: Reach = {id: set() for id in self.graph.order}
-        for id, where in spots(self.judged, outcome):
-            if id in found:
-                found[id].add(where)
-        return found
+    def among(self, wheres: Collection[str], id: str, outcomes: frozenset[Outcome]) -> set[str]:
+        """Those of the places where it has one of these outcomes, HOLDS or MAY_HOLD."""
+        if outcomes == HOLDS:
+            return set(wheres) & self.places(id, "confirmed")
+        return set(wheres) - self.places(id, "refuted")
 
     def rootable(self, place: Place) -> bool:
         """Whether it may be a root where it is confirmed: rule 2."""
         fault = self.graph.faults.get(place[0])
         if fault is None or fault.role in ("pointer", "info"):
             return False
-        return fault.role == "fault" or self.outcome(guard_of(fault.id), place[1]) == "confirmed"
+        return fault.role == "fault" or place[1] in self.places(guard_of(fault.id), "confirmed")
 
     def along(self, edge: Edge, wheres: Collection[str], conditions: frozenset[Outcome], way: Way = "down") -> set[str]:
         """The places at the other end of an edge, over which its condition has one of these outcomes. The condition is
@@ -56,13 +57,13 @@ class Ground:
         of_effect = not of_cause and self.graph[edge.effect].scope == "host"
         here = set(wheres)
         if edge.condition and (of_cause if way == "down" else of_effect):
-            here = {where for where in here if self.outcome(edge.id, where) in conditions}
+            here = self.among(here, edge.id, conditions)
         if not here:
             return set()
         there = self.other_end(edge, here, self.graph[first].scope, self.graph[last].scope, way)
         if edge.condition and (of_effect if way == "down" else of_cause):
-            return {where for where in there if self.outcome(edge.id, where) in conditions}
-        if edge.condition and not of_cause and not of_effect and self.outcome(edge.id, CLUSTER) not in conditions:
+            return self.among(there, edge.id, conditions)
+        if edge.condition and not of_cause and not of_effect and not self.among({CLUSTER}, edge.id, conditions):
             return set()
         return there
 
@@ -82,21 +83,25 @@ class Ground:
         return found
 
     def below(
-        self, sources: Mapping[str, Collection[str]], conditions: frozenset[Outcome], stops: Mapping[str, set[str]]
+        self, sources: Mapping[str, Collection[str]], conditions: frozenset[Outcome], *, stops: bool = False
     ) -> Reach:
-        """All places below the sources. `stops` are not gone through, though arrived at."""
+        """All places below the sources. What is refuted `stops` it: that is arrived at, and not gone through."""
         reach: Reach = {id: set() for id in self.graph.order}
         for id in self.graph.order:
-            goes = set(sources.get(id, ())) | (reach[id] - stops.get(id, set()))
+            goes = self.going(id, reach[id], sources, stops=stops)
             for edge in self.graph.below[id] if goes else ():
                 reach[edge.effect] |= self.along(edge, goes, conditions)
         return reach
 
-    def above(self, sources: Mapping[str, Collection[str]], stops: Mapping[str, set[str]]) -> Reach:
-        """All places above the sources, over edges that may hold and not through `stops`."""
+    def above(self, sources: Mapping[str, Collection[str]]) -> Reach:
+        """All places above the sources, over edges that may hold and not through what is refuted."""
         reach: Reach = {id: set() for id in self.graph.order}
         for id in reversed(self.graph.order):
-            goes = set(sources.get(id, ())) | (reach[id] - stops.get(id, set()))
+            goes = self.going(id, reach[id], sources, stops=True)
             for edge in self.graph.above[id] if goes else ():
                 reach[edge.cause] |= self.along(edge, goes, MAY_HOLD, "up")
         return reach
+
+    def going(self, id: str, reached: set[str], sources: Mapping[str, Collection[str]], *, stops: bool) -> set[str]:
+        through = reached - self.places(id, "refuted") if stops and reached else reached
+        return through | set(sources.get(id, ()))

@@ -19,6 +19,10 @@ class Lots(Mapping[Place, Judged]):
         self.snapshot, self.first, self.rows = snapshot, first, rows
         both = [(id, where) for id, where in first if where in rows.get(id, ())]
         self.first |= {(id, where): self.made(id, where, rows[id][where]) for id, where in both}
+        self.by_id: dict[str, dict[Place, Judged]] = {}
+        for place, one in self.first.items():
+            self.by_id.setdefault(place[0], {})[place] = one
+        self.outcomes: dict[str, dict[Heard, Outcome]] = {}
 
     def __getitem__(self, place: Place) -> Judged:
         """Raises KeyError."""
@@ -40,16 +44,24 @@ class Lots(Mapping[Place, Judged]):
 
     def spots(self, *outcomes: Outcome, id: str = "") -> Iterator[Place]:
         """Where one of these came out, of all ids or of one."""
-        for place, one in self.first.items():
-            if one.outcome in outcomes and id in ("", place[0]):
+        for place, one in (self.by_id.get(id, {}) if id else self.first).items():
+            if one.outcome in outcomes:
                 yield place
         for name in [id] if id else self.rows:
-            row = self.rows.get(name, {})
-            # What alike hosts say is one object: looked at once.
-            fits = {heard for heard in set(row.values()) if outcome(heard.said) in outcomes}
-            for where, heard in row.items() if fits else ():
-                if heard in fits and (name, where) not in self.first:
-                    yield name, where
+            row, kinds, before = self.rows.get(name, {}), self.kinds(name), self.by_id.get(name, {})
+            fits = {heard for heard, came in kinds.items() if came in outcomes}
+            if len(fits) == len(kinds) and not before:
+                yield from ((name, where) for where in row)
+            elif fits:
+                yield from (
+                    (name, where) for where, heard in row.items() if heard in fits and (name, where) not in before
+                )
+
+    def kinds(self, id: str) -> dict[Heard, Outcome]:
+        """What alike hosts say is one object: looked at once."""
+        if id not in self.outcomes:
+            self.outcomes[id] = {heard: outcome(heard.said) for heard in set(self.rows.get(id, {}).values())}
+        return self.outcomes[id]
 
     def made(self, id: str, where: str, heard: Heard) -> Judged:
         seen = Seen(self.snapshot, where, heard.read)

@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from gpustack.doctor.chain import chain
-from gpustack.doctor.finding import Finding, Judged, Place, Unexplained, Verdict, spots
+from gpustack.doctor.finding import Finding, Judged, Outcome, Place, Unexplained, Verdict, spots
 from gpustack.doctor.ground import HOLDS, MAY_HOLD, Ground, Reach
 
 UNMANAGED = "st-host-unmanaged"
@@ -31,7 +31,6 @@ class Sorted:
     able: Reach
     symptoms: Reach
     info: Reach
-    refuted: Reach
 
 
 def verdict(ground: Ground) -> Verdict:
@@ -39,9 +38,9 @@ def verdict(ground: Ground) -> Verdict:
     # In the order of the catalogue, from the ground up; what only hides a host comes last.
     findings = [finding(ground, found, id, found.roots[id]) for id in ground.graph.faults if found.roots[id]]
     findings.sort(key=lambda one: one.hides > 0)
-    explained = ground.below(united(found.able, found.info), MAY_HOLD, {})
+    explained = ground.below(united(found.able, found.info), MAY_HOLD)
     bare = {id: wheres - explained[id] for id, wheres in found.symptoms.items()}
-    under = ground.below(bare, MAY_HOLD, {})
+    under = ground.below(bare, MAY_HOLD)
     open_ones = {id: wheres - under[id] for id, wheres in bare.items()}
     notes = {id: wheres - under[id] for id, wheres in found.info.items()}
     return Verdict(
@@ -52,13 +51,13 @@ def verdict(ground: Ground) -> Verdict:
 
 
 def sorted_out(ground: Ground) -> Sorted:
-    confirmed, refuted = ground.having("confirmed"), ground.having("refuted")
+    confirmed = {id: ground.places(id, "confirmed") for id in ground.graph.order}
     able = {id: {where for where in wheres if ground.rootable((id, where))} for id, wheres in confirmed.items()}
-    info = {id: wheres if role(ground, id) == "info" else set() for id, wheres in confirmed.items()}
-    symptoms = {id: wheres - able[id] - info[id] for id, wheres in confirmed.items()}
-    suppressed = ground.below(united(able, symptoms), HOLDS, refuted)
+    info = {id: set(wheres) if role(ground, id) == "info" else set() for id, wheres in confirmed.items()}
+    symptoms = {id: set(wheres) - able[id] - info[id] for id, wheres in confirmed.items()}
+    suppressed = ground.below(united(able, symptoms), HOLDS, stops=True)
     roots = {id: wheres - suppressed[id] for id, wheres in able.items()}
-    return Sorted(roots, able, symptoms, info, refuted)
+    return Sorted(roots, able, symptoms, info)
 
 
 def role(ground: Ground, id: str) -> str:
@@ -72,8 +71,8 @@ def united(one: Reach, other: Reach) -> Reach:
 
 def finding(ground: Ground, found: Sorted, id: str, wheres: Collection[str]) -> Finding:
     symptoms, faults = folded(ground, found, {id: set(wheres)})
-    ancestors = ground.above({id: wheres}, found.refuted)
-    doubts = unknown(ground, ancestors)
+    ancestors = ground.above({id: wheres})
+    doubts = came_out(ground, "unknown", ancestors)
     return Finding(
         id,
         judged(ground, {id: set(wheres)}),
@@ -89,9 +88,9 @@ def finding(ground: Ground, found: Sorted, id: str, wheres: Collection[str]) -> 
 
 def folded(ground: Ground, found: Sorted, sources: Reach) -> tuple[Reach, Reach]:
     """Symptoms and notes below the sources, and the faults that are suppressed by these or by the sources."""
-    reach = ground.below(sources, MAY_HOLD, {})
+    reach = ground.below(sources, MAY_HOLD)
     below = {id: (found.symptoms[id] | found.info[id]) & reach[id] for id in reach}
-    tied = ground.below(united(sources, {id: found.symptoms[id] & reach[id] for id in reach}), HOLDS, found.refuted)
+    tied = ground.below(united(sources, {id: found.symptoms[id] & reach[id] for id in reach}), HOLDS, stops=True)
     return below, {id: (found.able[id] - found.roots[id]) & tied[id] for id in reach}
 
 
@@ -110,8 +109,9 @@ def in_order(ground: Ground, wheres: Collection[str]) -> list[str]:
     return [where for where in (*ground.hosts, "@cluster") if where in wheres] if wheres else []
 
 
-def unknown(ground: Ground, reach: Reach) -> tuple[Judged, ...]:
-    return tuple(one for one in judged(ground, reach) if one.outcome == "unknown")
+def came_out(ground: Ground, outcome: Outcome, reach: Reach) -> tuple[Judged, ...]:
+    """Those of the places with this outcome."""
+    return judged(ground, {id: wheres & ground.places(id, outcome) for id, wheres in reach.items() if wheres})
 
 
 def ruled_out(ground: Ground, sources: Reach, symptoms: Reach) -> tuple[Judged, ...]:
@@ -126,11 +126,11 @@ def ruled_out(ground: Ground, sources: Reach, symptoms: Reach) -> tuple[Judged, 
     for id, wheres in effects.items():
         for edge in ground.graph.above[id]:
             causes.setdefault(edge.cause, set()).update(ground.along(edge, wheres, MAY_HOLD, "up"))
-    found = (one for one in judged(ground, causes) if one.outcome == "refuted" and one.id not in own)
-    if any(symptoms.values()):
-        return tuple(found)
-    spots = {"@cluster"}.union(*sources.values())
-    return tuple(one for one in found if one.where in spots)
+    others = {id: wheres for id, wheres in causes.items() if id not in own}
+    if not any(symptoms.values()):
+        spots = {"@cluster"}.union(*sources.values())
+        others = {id: wheres & spots for id, wheres in others.items()}
+    return came_out(ground, "refuted", others)
 
 
 def hidden(ground: Ground, id: str, wheres: Collection[str]) -> int:
@@ -177,7 +177,7 @@ def merged(one: Finding, other: Finding, common: str) -> Finding:
 
 def unexplained(ground: Ground, found: Sorted, id: str, wheres: Collection[str]) -> Unexplained:
     symptoms, faults = folded(ground, found, {id: set(wheres)})
-    suspects = unknown(ground, ground.above({id: wheres}, found.refuted))
+    suspects = came_out(ground, "unknown", ground.above({id: wheres}))
     below = {name: places - set(wheres) if name == id else places for name, places in united(symptoms, faults).items()}
     return Unexplained(
         id,

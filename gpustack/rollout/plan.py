@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gpustack.ask.judge import Judgement, Mismatch, judge
+from gpustack.ask.alike import Heard
+from gpustack.ask.judge import Judgement, Mismatch, judge, standing
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.inventory import Inventory
@@ -22,12 +23,14 @@ class StepState:
     step: str
     where: str
     outcome: Standing
-    judgements: tuple[Judgement, ...]
+    judgements: Sequence[Judgement]
     after: str = ""
 
     @property
     def mismatches(self) -> tuple[Mismatch, ...]:
-        return tuple(found.mismatch for found in self.judgements if found.mismatch)
+        # Of thousands of hosts most have none.
+        differs = self.outcome == "broken"
+        return tuple(found.mismatch for found in self.judgements if found.mismatch) if differs else ()
 
     @property
     def left(self) -> tuple[tuple[str, Mismatch], ...]:
@@ -125,16 +128,13 @@ def places(step: Step, inventory: Inventory, limit: Sequence[str] = ()) -> Itera
     yield from (host.name for host in hosts if not limit or host.name in limit)
 
 
-def states(step: Step, snapshot: Snapshot, wheres: Sequence[str]) -> list[StepState]:
+def states(step: Step, snapshot: Snapshot, wheres: Sequence[str]) -> Iterator[StepState]:
     """In the order of the places."""
-    rows = [judge(check, snapshot, wheres) for check in step.checks]
-    return [standing(step.id, where, tuple(row[where] for row in rows)) for where in wheres]
-
-
-def standing(step: str, where: str, found: tuple[Judgement, ...]) -> StepState:
-    outcomes = {judgement.outcome for judgement in found}
-    outcome: Standing = "broken" if "broken" in outcomes else "unknown" if "unknown" in outcomes else "holds"
-    return StepState(step, where, outcome, found)
+    outcomes: dict[tuple[Heard, ...], Standing] = {}
+    for found in judge(step.checks, snapshot, wheres):
+        if found.heard not in outcomes:
+            outcomes[found.heard] = standing(found.heard)
+        yield StepState(step.id, found.where, outcomes[found.heard], found)
 
 
 def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -> Plan:

@@ -1,6 +1,6 @@
 """Which hosts have GPUs, and which node is whose: what the PCI bus of hosts says beside what Kubernetes says."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from gpustack.ask.judge import Cure, Mismatch, said
 from gpustack.ask.probe import FactUnavailable
@@ -16,9 +16,13 @@ from gpustack.steps.gpu_driver_running import answers
 PRESENT = "nvidia.com/gpu.present"
 
 
-def expected(here: View) -> dict[str, int]:
+def expected(here: View) -> Mapping[str, int]:
     """GPUs by host, of those hosts that have some and could be asked. Raises FactUnavailable where none is known and a
     host that was reached cannot tell: it may have some."""
+    return here.once(gpus_of_hosts)
+
+
+def gpus_of_hosts(here: View) -> Mapping[str, int]:
     away = silent(here)
     there = {host.name: here.on(host.name) for host in here.hosts if host.name not in away}
     found = {host: len(view[GPU_DEVICES]) for host, view in there.items() if view[GPU_DEVICES]}
@@ -28,15 +32,23 @@ def expected(here: View) -> dict[str, int]:
     return found
 
 
-def silent(here: View) -> list[str]:
+def silent(here: View) -> Sequence[str]:
     """The hosts that were not reached, or cannot tell which GPUs they have or who they are. The steps of hosts judge
     them for that; no other host has to suffer for it."""
+    return here.once(silent_hosts)
+
+
+def silent_hosts(here: View) -> Sequence[str]:
     views = (here.on(host.name) for host in here.hosts)
     return [view.where for view in views if not (view.reached and view.told(GPU_DEVICES) and view.told(IDENTITY))]
 
 
-def gpu_nodes(here: View) -> dict[str, GpuNode]:
+def gpu_nodes(here: View) -> Mapping[str, GpuNode]:
     """The nodes of the hosts that have GPUs, by host; a host is the node that has its machine-id."""
+    return here.once(nodes_of_hosts)
+
+
+def nodes_of_hosts(here: View) -> Mapping[str, GpuNode]:
     nodes = {node.machine_id: node for node in here[GPU_NODES]}
     ids = {host: here.on(host)[IDENTITY].machine_id for host in expected(here)}
     return {host: nodes[machine_id] for host, machine_id in ids.items() if machine_id in nodes}

@@ -8,8 +8,8 @@ from gpustack.steps.step import Step
 
 
 def judge(check: Check, here: View) -> Judgement:
-    return whole.judge(check, here.snapshot, (here.where,))[here.where]
+    return whole.judge((check,), here.snapshot, (here.where,))[0][0]
 
 
 def state(step: Step, here: View) -> StepState:
-    return states(step, here.snapshot, (here.where,))[0]
+    return next(states(step, here.snapshot, (here.where,)))

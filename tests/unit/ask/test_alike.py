@@ -115,3 +115,24 @@ def test_checks_of_one_name_are_not_taken_for_each_other() -> None:
         "one: expected other, found a",
         "two: expected other, found a",
     ]
+
+
+def test_what_is_made_of_many_hosts_is_made_once_and_is_everybodys_evidence() -> None:
+    made, times = snapshot("a", "b"), []
+
+    def both(here: View) -> str:
+        times.append(here.where)
+        return "".join(here.on(host)[NAME] for host in ("h1", "h2"))
+
+    found = [alike.everywhere(lambda here: here.once(both), made, ("h1", "h2")) for _ in range(2)]
+    assert [heard.said for rows in found for heard in rows.values()] == ["ab"] * 4
+    assert len(times) == 1
+    assert [seen.where for seen in alike.Seen(made, "h2", found[1]["h2"].read)] == ["h1", "h2"]
+
+
+def test_what_cannot_be_made_is_raised_to_everybody() -> None:
+    def both(here: View) -> str:
+        return here.on("h1")[Probe("never.asked", Shell("true"), text)]
+
+    found = judged(lambda here: here.once(both), snapshot("a", "b"))
+    assert [type(said) for said in found] == [FactUnavailable, FactUnavailable]
