@@ -131,8 +131,8 @@ def answer_of(line: str, places: Container[str], texts: dict[str, str]) -> Answe
     entry["took"] = float(entry.get("took", 0.0))
     # Of a few shapes, all of them: looked at once.
     shapely((*entry, *map(type, entry.values())))
-    for name in ("probe", "where", "out"):
-        entry[name] = texts.setdefault(entry[name], entry[name])
+    # Short ones, such as names, from_json keeps once by itself.
+    entry["out"] = texts.setdefault(entry["out"], entry["out"])
     answer = Answer(**entry)
     if answer.where not in places:
         raise ValueError(f"an answer of {answer.where}, which is no host of the recording")

@@ -10,7 +10,6 @@ from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable, Probe
 from gpustack.config.inventory import Inventory
 
 Fact = TypeVar("Fact")
-NOT_YET = object()
 
 
 @dataclass(frozen=True)
@@ -62,11 +61,12 @@ class Snapshot:
     def known(self, probe: Probe[Fact], host: str) -> Fact | FactUnavailable:
         """Parsed once and remembered; the same object for the same text, whoever said it."""
         where = CLUSTER if probe.where == "cluster" else host
-        facts = self.parsed.setdefault(probe.id, {})
-        found = facts.get(where, NOT_YET)
-        if found is NOT_YET:
-            found = facts[where] = self.read(probe, self.answer(probe, host))
-        return found  # type: ignore[no-any-return]
+        try:
+            return self.parsed[probe.id][where]  # type: ignore[no-any-return]
+        except KeyError:
+            found = self.read(probe, self.answer(probe, host))
+            self.parsed.setdefault(probe.id, {})[where] = found
+            return found
 
     def read(self, probe: Probe[Fact], answer: Answer) -> Fact | FactUnavailable:
         alike = (probe.id, answer.rc, answer.out, answer.err, answer.cut, answer.lost)

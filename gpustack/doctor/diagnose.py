@@ -63,7 +63,7 @@ def by_tellers(known: Graph, asked: Registry, snapshot: Snapshot) -> dict[str, d
 
 def wheres(known: Graph, id: str, snapshot: Snapshot) -> tuple[str, ...]:
     """Where an id is judged: a guard with its fault, a condition on the host at one end of its edge."""
-    return (CLUSTER,) if of_cluster(known, id) else tuple(host.name for host in snapshot.inventory.hosts)
+    return (CLUSTER,) if of_cluster(known, id) else tuple(snapshot.inventory.by_name)
 
 
 def of_cluster(known: Graph, id: str) -> bool:
