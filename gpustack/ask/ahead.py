@@ -35,20 +35,24 @@ def ahead(jobs: Iterable[Job], snapshot: Snapshot, probes: Iterable[Probe[Any]])
     ear, mouth = context.Pipe(duplex=False)
     left = tokens(len(large))
     second = context.Process(target=second_process, args=(large, left, snapshot, mouth), daemon=True)
-    second.start()
-    mouth.close()
     try:
+        second.start()
+        mouth.close()
         for check, wheres in turns(large[::-1], left):
             remembered(snapshot)[check] = everywhere(check, snapshot, wheres)
         named = {probe.id: probe for probe in probes}
         for (check, wheres), packed in zip(large, ear.recv(), strict=False):
             remembered(snapshot)[check] = unpacked(packed, wheres, named)
-    except EOFError:
-        # It did not come to its end, for want of memory perhaps: what it had is judged when it is asked for.
+    except (OSError, EOFError):
+        # There was no second one, or it did not come to its end, for want of memory perhaps: what it should have judged
+        # is judged when it is asked for.
         pass
     finally:
-        second.terminate()
-        second.join()
+        if second.pid:
+            second.kill()
+            second.join()
+        for end in (ear, mouth):
+            end.close()
         os.close(left)
 
 

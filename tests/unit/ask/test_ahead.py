@@ -100,6 +100,16 @@ def test_without_the_second_process_the_first_judges_all() -> None:
     assert [one.said for one in alike.everywhere(ends, made, WHERES).values()] == ["I am h1", "I am h2"]
 
 
+def test_where_no_process_can_be_started_all_is_judged_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fork() -> int:
+        raise BlockingIOError
+
+    monkeypatch.setattr(os, "fork", fork)
+    made = snapshot()
+    ahead.ahead(jobs(other), made, (NAME,))
+    assert [one.said for one in alike.everywhere(other, made, WHERES).values()] == ["I am h1I am h1", "I am h2I am h1"]
+
+
 @pytest.mark.parametrize(("cores", "many"), [({0}, 2), ({0, 1}, 3)])
 def test_one_core_or_few_hosts_start_no_process(monkeypatch: pytest.MonkeyPatch, cores: set[int], many: int) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: cores)
