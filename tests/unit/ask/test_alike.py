@@ -1,12 +1,13 @@
 """Alike hosts are judged once, and each says what it would have said alone."""
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from gpustack.ask import alike
+from gpustack.ask import ahead, alike
 from gpustack.ask.judge import Mismatch
 from gpustack.ask.probe import Answer, FactUnavailable, Probe, Shell
 from gpustack.ask.snapshot import Snapshot
@@ -95,6 +96,10 @@ def test_many_hosts_are_told_what_each_alone_is(monkeypatch: pytest.MonkeyPatch)
 
     made = fleet(110)
     quick = told(made)
+    with monkeypatch.context() as in_two:
+        in_two.setattr(ahead, "MANY", 100)
+        in_two.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+        assert quick == told(replace(made, parsed={}))
     monkeypatch.setattr(alike, "View", Personal)
     assert quick == told(replace(made, parsed={}))
     assert quick["host-ip-forward-off", "k100"][0] == "confirmed"
