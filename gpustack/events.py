@@ -22,3 +22,8 @@ Reporter = Callable[[Event], None]
 
 def silent(event: Event) -> None:
     """The reporter of callers that do not listen."""
+
+
+def count(number: int, thing: str) -> str:
+    """`1 host`, `2 hosts`."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

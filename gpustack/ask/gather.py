@@ -16,7 +16,7 @@ from gpustack.ask.snapshot import Reach, Snapshot, keyed
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import exported
-from gpustack.events import Event, Reporter, silent
+from gpustack.events import Event, Reporter, count, silent
 
 AT_ONCE = 32
 
@@ -37,7 +37,7 @@ def gather(
     started, taken = time.monotonic(), datetime.now(UTC)
     wanted = [host for host in inventory.hosts if not hosts or host.name in hosts]
     unique = list({probe.id: probe for probe in probes}.values())
-    report(Event("ask", "", f"{len(unique)} questions to {len(wanted)} host{'s' if len(wanted) != 1 else ''}"))
+    report(Event("ask", "", f"{count(len(unique), 'question')} to {count(len(wanted), 'host')}"))
     with ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="ask") as pool:
         told = list(pool.map(lambda host: ask_one(inventory, host, unique, ask, report), wanted))
     answers: dict[tuple[str, str], Answer] = {}

@@ -9,8 +9,9 @@ from typing import Literal
 
 from gpustack.doctor.finding import Branch, Finding
 from gpustack.doctor.graph import graph
+from gpustack.events import count
 from gpustack.report.doctor_words import titled
-from gpustack.report.words import count, cut
+from gpustack.report.words import cut
 
 Kind = Literal["root", "together", "fault", "state", "folded"]
 

@@ -10,6 +10,7 @@ from gpustack.doctor.changed import changed
 from gpustack.doctor.finding import Diagnosis, Drift, Finding, Judged, Unexplained
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
+from gpustack.events import count
 from gpustack.report.doctor_commands import by_hand, offered
 from gpustack.report.doctor_words import (
     SHOWN,
@@ -29,7 +30,7 @@ from gpustack.report.doctor_words import (
 )
 from gpustack.report.evidence import deciding, said, sought
 from gpustack.report.findings import say, typed, witness, wrapped
-from gpustack.report.words import Clean, cleaner, count, cut, places
+from gpustack.report.words import Clean, cleaner, cut, places
 
 INDENT = 13
 """Of what a finding broke and what it is not; all with -v."""

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import graph
+from gpustack.events import count
 from gpustack.report.doctor_words import heading
-from gpustack.report.words import Clean, cleaner, count, places
+from gpustack.report.words import Clean, cleaner, places
 
 SHOWN = 10
 """Causes; of a cluster where so much is wrong, the whole report says more."""

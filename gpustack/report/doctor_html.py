@@ -19,11 +19,12 @@ from gpustack.doctor.changed import changed
 from gpustack.doctor.finding import Diagnosis, Judged
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
+from gpustack.events import count
 from gpustack.report import chain_drawing, doctor_words, evidence
 from gpustack.report.codes import DIAGNOSED, doctor_code
 from gpustack.report.doctor_commands import by_hand, offered
 from gpustack.report.doctor_words import SHOWN
-from gpustack.report.words import Clean, cleaner, count, cut, place, places
+from gpustack.report.words import Clean, cleaner, cut, place, places
 
 # Characters of a text that are shown, of one that stands in one line, and of an answer, with its lines. More is read
 # than shown: what was cut in the middle of a secret is not recognised as one, and stands behind what is shown.

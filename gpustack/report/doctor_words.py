@@ -7,7 +7,8 @@ from gpustack.doctor.changed import Change
 from gpustack.doctor.finding import Branch, Diagnosis, Judged
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import Peers
-from gpustack.report.words import Clean, command, count, cut, duration, places
+from gpustack.events import count
+from gpustack.report.words import Clean, command, cut, duration, places
 
 API = {"confirmed": "API down", "refuted": "API reachable", "unknown": "API not known"}
 SHOWN = 4

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from gpustack.config.inventory import Inventory
+from gpustack.events import count
 from gpustack.remedy.fixed import Attempt, Ending, Fixed
 from gpustack.remedy.offer import Offer
 from gpustack.remedy.undo import Last, Undone
 from gpustack.report.doctor import INDENT, diagnosis, head, part
 from gpustack.report.findings import say, typed
 from gpustack.report.human import failures
-from gpustack.report.words import Clean, cleaner, command, count, duration, places
+from gpustack.report.words import Clean, cleaner, command, duration, places
 
 ENDINGS: dict[Ending, tuple[str, str]] = {
     "fixed": ("fixed", "green"),

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.view import View
+from gpustack.events import count
 from gpustack.probes.gpu_cluster import STRANDED, Pod
-from gpustack.report.words import count
 from gpustack.rollout.plan import Plan
 from gpustack.steps.gpu_hosts import expected, gpu_nodes
 

@@ -7,10 +7,11 @@ from itertools import groupby
 
 from rich.console import Console
 
+from gpustack.events import count
 from gpustack.report.findings import body, grid, say, typed
 from gpustack.report.gpus import counted, removal, told
 from gpustack.report.next import after_install, after_look
-from gpustack.report.words import Clean, cleaner, count, duration, facts, places
+from gpustack.report.words import Clean, cleaner, duration, facts, places
 from gpustack.rollout.plan import Outcome, Plan, Played, Verification
 
 

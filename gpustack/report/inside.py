@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Snapshot
-from gpustack.report.words import Clean, cleaner, count, cut, place
+from gpustack.events import count
+from gpustack.report.words import Clean, cleaner, cut, place
 
 WORDS = 60
 """Characters of an answer's first words. More is read, so that a secret at the end is known as one."""

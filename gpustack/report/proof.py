@@ -7,13 +7,14 @@ from rich.console import Console
 from rich.text import Text
 
 from gpustack.config.inventory import Inventory
+from gpustack.events import count
 from gpustack.proof.chain import LINKS, Outcome, Row
 from gpustack.proof.prove import Proof
 from gpustack.report.codes import proof_code
 from gpustack.report.findings import say, wrapped
 from gpustack.report.human import following
 from gpustack.report.next import after_proof
-from gpustack.report.words import Clean, cleaner, count, duration, places
+from gpustack.report.words import Clean, cleaner, duration, places
 
 MARKS: dict[Outcome, str] = {"holds": "✓", "broken": "✗", "unknown": "unknown", "skipped": "in use"}
 PLAIN: dict[Outcome, str] = {**MARKS, "holds": "yes", "broken": "NO"}

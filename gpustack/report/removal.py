@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from rich.console import Console
 
+from gpustack.events import count
 from gpustack.report.codes import reset_code
 from gpustack.report.findings import say, typed, wrapped
 from gpustack.report.human import failures, following, playbook
-from gpustack.report.words import Clean, cleaner, command, count, duration, places
+from gpustack.report.words import Clean, cleaner, command, duration, places
 from gpustack.rollout.removal import HostRemoval, Removal
 from gpustack.rollout.reset import ResetOutcome
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.redact import plain, redact
+from gpustack.events import count
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
@@ -15,10 +16,6 @@ SHOWN_NAMES = 4
 
 Clean = Callable[[str], str]
 """A text as it may be shown: without secrets and terminal escapes."""
-
-
-def count(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def duration(seconds: float) -> str:

@@ -8,12 +8,13 @@ import pytest
 from pydantic import TypeAdapter
 
 from gpustack.ask.probe import Answer
+from gpustack.events import count
 from gpustack.proof.delivery import Delivery
 from gpustack.report import delivery, doctor_json, doctor_junit, fix_json, json, junit, show
 from gpustack.report.doctor_shape import DoctorShape
 from gpustack.report.fix_json import FixedShape, UndoneShape
 from gpustack.report.schema import LookShape, OutcomeShape
-from gpustack.report.words import count, duration, places
+from gpustack.report.words import duration, places
 from tests.unit.report import diagnosed, invented, mended, proven
 from tests.unit.report.invented import SWAP, made, said
 
