@@ -28,20 +28,20 @@ Packed = tuple[list[tuple[Any, tuple[Any, ...]]], list[int]]
 def ahead(jobs: Iterable[Job], snapshot: Snapshot, probes: Iterable[Probe[Any]]) -> None:
     """What is judged here `everywhere` need not judge again. Of a few hosts, or with one core, nothing is. `probes` are
     all that the checks read."""
-    large = [job for job in jobs if len(job[1]) >= MANY]
-    if not large or len(os.sched_getaffinity(0)) < 2:
+    every = [job for job in jobs if job[1]]
+    if not any(len(wheres) >= MANY for _, wheres in every) or len(os.sched_getaffinity(0)) < 2:
         return
     context = get_context("fork")
     ear, mouth = context.Pipe(duplex=False)
-    left = tokens(len(large))
-    second = context.Process(target=second_process, args=(large, left, snapshot, mouth), daemon=True)
+    left = tokens(len(every))
+    second = context.Process(target=second_process, args=(every, left, snapshot, mouth), daemon=True)
     try:
         second.start()
         mouth.close()
-        for check, wheres in turns(large[::-1], left):
+        for check, wheres in turns(every[::-1], left):
             remembered(snapshot)[check] = everywhere(check, snapshot, wheres)
         named = {probe.id: probe for probe in probes}
-        for (check, wheres), packed in zip(large, ear.recv(), strict=False):
+        for (check, wheres), packed in zip(every, ear.recv(), strict=False):
             remembered(snapshot)[check] = unpacked(packed, wheres, named)
     except (OSError, EOFError):
         # There was no second one, or it did not come to its end, for want of memory perhaps: what it should have judged

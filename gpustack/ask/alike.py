@@ -103,7 +103,7 @@ def everywhere(check: Callable[[Any], Any], snapshot: Snapshot, wheres: Iterable
     hundreds of checks: all that are alike go along what is known together."""
     places = tuple(wheres)
     if (before := remembered(snapshot).get(check)) and before.keys() >= set(places):
-        return {where: before[where] for where in places}
+        return before if len(before) == len(places) else {where: before[where] for where in places}
     paths: dict[Callable[[Any], Any], Path] = snapshot.shared("judged alike", dict)
     root = paths.setdefault(check, Path())
     if places == (CLUSTER,):

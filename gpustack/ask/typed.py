@@ -49,12 +49,17 @@ def of_fields(hint: type) -> Test:
     looks: list[Test] = []
 
     def every(value: Any) -> bool:
+        if not isinstance(value, hint):
+            return False
         if not looks:
             # When first needed: a dataclass may have parts of its own kind.
             looks.extend(parts(hint))
-        return all(fit(value) for fit in looks)
+        for fit in looks:  # noqa: SIM110 - all() of a generator takes twice as long
+            if not fit(value):
+                return False
+        return True
 
-    return lambda value: isinstance(value, hint) and every(value)
+    return every
 
 
 def parts(hint: type) -> Iterator[Test]:

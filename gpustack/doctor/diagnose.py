@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from gpustack.ask.ahead import Job, ahead
+from gpustack.ask.ahead import ahead
 from gpustack.ask.alike import Evidence, Heard, Seen, everywhere
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Probe
@@ -15,9 +15,10 @@ from gpustack.doctor.finding import Diagnosis, Drift, Judged, Judgements, having
 from gpustack.doctor.graph import Graph, graph
 from gpustack.doctor.ground import Ground
 from gpustack.doctor.lots import Lots
-from gpustack.doctor.tells import Registry, Teller, blocks, confirmed, refuted, registry
+from gpustack.doctor.order import jobs, wheres
+from gpustack.doctor.tells import Registry, blocks, confirmed, refuted, registry
 from gpustack.doctor.verdict import verdict
-from gpustack.rollout.plan import Plan, StepState, places, plan
+from gpustack.rollout.plan import Plan, StepState, plan
 from gpustack.steps import PROBES, STEPS
 
 
@@ -37,21 +38,6 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     return Diagnosis(snapshot, found, drift, told, unchecked(known, asked))
 
 
-def jobs(known: Graph, asked: Registry, snapshot: Snapshot) -> Iterator[Job]:
-    """All that is to be judged. What reads the same long list of the cluster stands together, the longest last."""
-    lists = [probe for probe in asked.probes if probe.where == "cluster"]
-    size = {probe.id: len(snapshot.answer(probe, CLUSTER).out) for probe in lists}
-
-    def longest(teller: Teller) -> int:
-        return max((size.get(probe.id, 0) for probe in teller.probes), default=0)
-
-    for step in STEPS:
-        spots = tuple(places(step, snapshot.inventory))
-        yield from ((check, spots) for check in step.checks)
-    for teller in sorted(asked.tellers.values(), key=longest):
-        yield teller.tell, wheres(known, teller.id, snapshot)
-
-
 def unchecked(known: Graph, asked: Registry) -> int:
     return sum(id not in asked.tellers and not fault.told_by for id, fault in known.faults.items())
 
@@ -59,16 +45,6 @@ def unchecked(known: Graph, asked: Registry) -> int:
 def by_tellers(known: Graph, asked: Registry, snapshot: Snapshot) -> dict[str, dict[str, Heard]]:
     """Each check runs alone; what it cannot read, or falls over, makes it unknown and no other."""
     return {id: everywhere(teller.tell, snapshot, wheres(known, id, snapshot)) for id, teller in asked.tellers.items()}
-
-
-def wheres(known: Graph, id: str, snapshot: Snapshot) -> tuple[str, ...]:
-    """Where an id is judged: a guard with its fault, a condition on the host at one end of its edge."""
-    return (CLUSTER,) if of_cluster(known, id) else tuple(snapshot.inventory.by_name)
-
-
-def of_cluster(known: Graph, id: str) -> bool:
-    ends = [name.removesuffix(" guard") for name in id.split(" -> ")]
-    return all(known[name].scope == "cluster" for name in ends)
 
 
 def by_steps(known: Graph, compared: Plan) -> Iterator[Judged]:

@@ -103,11 +103,24 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
     assert raised.value.reference == "recording-unreadable"
 
 
-@pytest.mark.parametrize("line", ["{", '{"probe": "x"}', '{"probe":"x","where":"h1","rc":0,"out":"","more":1}'])
-def test_a_broken_line_is_refused(tmp_path: Path, line: str) -> None:
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("{", "an answer: Invalid JSON"),
+        ("[]", "an answer: Input should be an object"),
+        ('{"probe": "x"}', "where: Field required"),
+        ('{"probe":"x","where":"h1","rc":0,"out":"","more":1}', "more: Unexpected keyword argument"),
+        ('{"probe":"x","where":"h1","rc":true,"out":""}', "rc: Input should be a valid integer"),
+        ('{"probe":"x","where":"h1","rc":0,"out":"","took":NaN}', "took: Input should be a finite number"),
+        ('{"probe":"x","where":"h9","rc":0,"out":""}', "an answer of h9, which is no host of the recording"),
+    ],
+)
+def test_a_broken_line_is_refused_by_its_number(tmp_path: Path, line: str, why: str) -> None:
     (tmp_path / "s").write_text("".join(lines(snapshot())) + line)
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError) as raised:
         read(tmp_path / "s")
+    assert f"line {len(ANSWERS) + 2}: " in raised.value.why
+    assert why in raised.value.why
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

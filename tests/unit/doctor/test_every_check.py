@@ -10,9 +10,9 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
-from gpustack.doctor.diagnose import wheres
 from gpustack.doctor.finding import Judged
 from gpustack.doctor.graph import graph
+from gpustack.doctor.order import wheres
 from gpustack.doctor.tells import registry
 from tests.unit.doctor.checks.asking import asked
 from tests.unit.hostile.worlds import places
