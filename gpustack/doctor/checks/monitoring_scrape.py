@@ -6,6 +6,7 @@ from gpustack.ask.judge import said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.checks.monitoring_targets import DCGM, exporters
+from gpustack.doctor.checks.starting import api_age
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.control_plane import STARTED
 from gpustack.probes.dcgm import SERIES
@@ -85,9 +86,9 @@ def target_missing(here: View) -> Told:
 def target_down(here: View) -> Told:
     """Many targets ask the API who it is that scrapes them: while it was started anew, they sent Prometheus away."""
     found = sorted({one.job for one in here[JOBS] if not one.up and ours(here, one)})
-    api = here[STARTED].get("kube-apiserver") if found and here.on(here.acting).told(STARTED) else None
-    if api and api.running and api.age < SCRAPED:
-        raise FactUnavailable(f"the API server was started {api.age} s ago, and Prometheus may not have asked since")
+    age = api_age(here) if found else None
+    if age is not None and age < SCRAPED:
+        raise FactUnavailable(f"the API server was started {age} s ago, and Prometheus may not have asked since")
     return Told(bool(found), "targets", "up", f"down: {said(found)}" if found else "up")
 
 

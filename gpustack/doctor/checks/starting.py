@@ -1,6 +1,7 @@
-"""Containers that had no time yet to become what they are to be."""
+"""What had no time yet to become what it is to be: containers, and what asks the API server."""
 
 from gpustack.ask.view import View
+from gpustack.probes.control_plane import STARTED
 from gpustack.probes.pod_states import Container, PodState
 
 STARTS, CLOCKS = 60, 10
@@ -24,3 +25,10 @@ def young(here: View, one: Container) -> bool:
     if one.started is None or one.last:
         return False
     return -CLOCKS < (here.taken - one.started).total_seconds() < STARTS
+
+
+def api_age(here: View) -> int | None:
+    """Seconds since the API server that is asked was started; None where that cannot be told."""
+    plane = here.on(here.acting)
+    found = plane[STARTED].get("kube-apiserver") if plane.told(STARTED) else None
+    return found.age if found and found.running else None

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.probes.control_plane import STARTED
 from tests.unit.doctor.checks.asking import asked, told
 from tests.unit.steps import recorded_cluster as cluster
 from tests.unit.steps.firewall_world import OPEN, live
@@ -95,6 +96,16 @@ def test_the_ways_to_the_api(
     answers = ways(api, service) | readyz
     assert here("join-endpoint-unreachable", answers)[0] == endpoint
     assert here("st-service-ip-broken", answers)[0] == address
+
+
+@pytest.mark.parametrize(("age", "outcome"), [(40, "unknown"), (65, "confirmed")])
+def test_of_an_api_server_that_was_started_anew_kube_proxy_has_to_hear(age: int, outcome: str) -> None:
+    pods = recorded("kubeadm.static-pods", "control-plane")
+    now, rest = pods.out.split("\n", 1)
+    since = STARTED.fact(pods)["kube-apiserver"].age
+    lately = {("kubeadm.static-pods", "k1"): said("kubeadm.static-pods", f"{int(now) - since + age}\n{rest}")}
+    broken = ways("0 0.004000 ", REFUSED)
+    assert here("st-service-ip-broken", broken | lately)[0] == outcome
 
 
 def test_a_rule_of_the_host_that_stops_it_is_said() -> None:
