@@ -253,5 +253,9 @@ wait
 """.replace("PROGRAM", PROGRAM.strip()).replace("ENDPOINTS", ENDPOINTS.strip())
 
 WAYS = Probe(
-    "pod-network.ways", Lines(SCRIPT), ways, limit=8, like="nsenter --net=/run/netns/POD ping -M do -s 1400 PEER"
+    "pod-network.ways",
+    Lines(SCRIPT),
+    ways,
+    limit=8,
+    like="nsenter --net=/run/netns/POD nc -zv ADDRESS PORT (echoes: ping -M do -s 1400 PEER)",
 )

@@ -2,7 +2,7 @@
 
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
-from gpustack.doctor.checks.starting import api_age
+from gpustack.doctor.checks.starting import api_known
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.control_plane import STARTED
 from gpustack.probes.kube import NODES, READYZ
@@ -11,10 +11,6 @@ from gpustack.probes.kubelet import HEALTH
 from gpustack.probes.leftovers import LEFTOVERS
 from gpustack.probes.reach import WAYS
 from gpustack.probes.service_rules import PROXY, PROXY_SET, Proxy
-
-HEARD = 60
-"""Seconds within which a client asks an API server again that was gone: at most 30, and up to as many more by chance
-(kubernetes/client-go tools/cache/reflector.go)."""
 
 
 @tells("kube-proxy-down", PROXY, LEFTOVERS, HEALTH, READYZ, PROXY_SET, NODES)
@@ -70,9 +66,8 @@ def service_address(here: View) -> Told:
     if not api.connected and api.ended:
         raise FactUnavailable(f"the API server itself is not reached: {api.why}")
     works = service.connected or service.ended == 0
-    age = None if works else api_age(here)
-    if age is not None and age < HEARD:
-        raise FactUnavailable(f"the API server was started {age} s ago, and kube-proxy may not have heard of it since")
+    if not works:
+        api_known(here)
     return Told(not works, f"connection to {service.place}", "made", "made" if works else service.why or "none")
 
 

@@ -1,5 +1,6 @@
 """What had no time yet to become what it is to be: containers, and what asks the API server."""
 
+from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.probes.control_plane import STARTED
 from gpustack.probes.pod_states import Container, PodState
@@ -7,6 +8,9 @@ from gpustack.probes.pod_states import Container, PodState
 STARTS, CLOCKS = 60, 10
 """Seconds in which an exporter becomes ready (its first readiness probe comes after 45: NVIDIA/dcgm-exporter
 deployment/templates/daemonset.yaml) and the device plugin is registered, and by which clocks may differ."""
+HEARD = 60
+"""Seconds within which a client asks an API server again that was gone: at most 30, and up to as many more by chance
+(kubernetes/client-go tools/cache/reflector.go)."""
 
 
 def starting(here: View, pod: PodState) -> bool:
@@ -32,3 +36,11 @@ def api_age(here: View) -> int | None:
     plane = here.on(here.acting)
     found = plane[STARTED].get("kube-apiserver") if plane.told(STARTED) else None
     return found.age if found and found.running else None
+
+
+def api_known(here: View) -> None:
+    """Raises FactUnavailable while kube-proxy may not know yet that the API server is back: an API server that ends
+    takes itself off its service."""
+    age = api_age(here)
+    if age is not None and age < HEARD:
+        raise FactUnavailable(f"the API server was started {age} s ago, and kube-proxy may not have heard of it since")

@@ -6,6 +6,7 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.probes.control_plane import STARTED
+from tests.unit.doctor.checks import ways as pod_ways
 from tests.unit.doctor.checks.asking import asked, told
 from tests.unit.steps import recorded_cluster as cluster
 from tests.unit.steps.firewall_world import OPEN, live
@@ -106,6 +107,10 @@ def test_of_an_api_server_that_was_started_anew_kube_proxy_has_to_hear(age: int,
     lately = {("kubeadm.static-pods", "k1"): said("kubeadm.static-pods", f"{int(now) - since + age}\n{rest}")}
     broken = ways("0 0.004000 ", REFUSED)
     assert here("st-service-ip-broken", broken | lately)[0] == outcome
+    pods = {("pod-network.ways", "k1"): pod_ways.ways({}, {"service": "refused"})}
+    assert here("st-api-from-pods-timeout", pods | lately)[0] == outcome
+    silent = {("pod-network.ways", "k1"): pod_ways.ways({}, {"service": "timeout"})}
+    assert here("st-api-from-pods-timeout", silent | lately)[0] == "confirmed"
 
 
 def test_a_rule_of_the_host_that_stops_it_is_said() -> None:
