@@ -10,7 +10,7 @@ import pytest
 from gpustack.ask import ahead, alike
 from gpustack.ask.ahead import Job
 from gpustack.ask.judge import Mismatch
-from gpustack.ask.probe import Answer, FactUnavailable, Probe, Shell
+from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable, Probe, Shell
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from tests.unit.steps import recorded_hosts as hosts
@@ -86,6 +86,17 @@ def test_nothing_is_judged_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alike, "hear", lambda *_: pytest.fail("judged again"))
     for check in CHECKS:
         alike.everywhere(check, made, WHERES)
+
+
+def test_the_checks_of_the_cluster_are_judged_beside_those_of_the_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def of_all(here: View) -> str:
+        return " and ".join(here.on(where)[NAME] for where in WHERES)
+
+    made, alone = snapshot(), snapshot()
+    ahead.ahead([*jobs(*CHECKS), (of_all, (CLUSTER,))], made, (NAME, MUTE))
+    known = looks(alike.everywhere(of_all, alone, (CLUSTER,)))
+    monkeypatch.setattr(alike, "hear", lambda *_: pytest.fail("judged again"))
+    assert looks(alike.everywhere(of_all, made, (CLUSTER,))) == known
 
 
 def test_without_the_second_process_the_first_judges_all() -> None:
