@@ -6,14 +6,15 @@ from gpustack.ask.judge import said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.checks.monitoring_targets import DCGM, exporters
-from gpustack.doctor.checks.starting import api_age
+from gpustack.doctor.checks.starting import api_age, starting
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.control_plane import STARTED
-from gpustack.probes.dcgm import SERIES
+from gpustack.probes.dcgm import EXPORTER, SERIES
 from gpustack.probes.grafana import ASKED
 from gpustack.probes.kube import NODES
 from gpustack.probes.kubeadm import LISTENING
 from gpustack.probes.network import LISTENERS
+from gpustack.probes.pod_states import GPU_PODS
 from gpustack.probes.proof import SERVICES
 from gpustack.probes.scrape import BLANKS, CLOCKS, DOWN, JOBS, KUBELETS, TWICE, Job
 from gpustack.probes.system import IDENTITY
@@ -82,13 +83,18 @@ def target_missing(here: View) -> Told:
     return Told(not found, "targets of the GPU exporter", "there", said(found))
 
 
-@tells("st-target-down", JOBS, STARTED)
+@tells("st-target-down", JOBS, STARTED, GPU_PODS)
 def target_down(here: View) -> Told:
-    """Many targets ask the API who it is that scrapes them: while it was started anew, they sent Prometheus away."""
+    """Many targets ask the API who it is that scrapes them: while it was started anew, they sent Prometheus away. Nor
+    is an exporter down that is only just coming up."""
     found = sorted({one.job for one in here[JOBS] if not one.up and ours(here, one)})
     age = api_age(here) if found else None
     if age is not None and age < SCRAPED:
         raise FactUnavailable(f"the API server was started {age} s ago, and Prometheus may not have asked since")
+    if found and all(DCGM in job for job in found) and here.told(GPU_PODS):
+        pods = [pod.name for pod in here[GPU_PODS] if pod.app == EXPORTER and starting(here, pod)]
+        if pods:
+            raise FactUnavailable(f"{pods[0]} was started just now, and Prometheus has yet to ask it")
     return Told(bool(found), "targets", "up", f"down: {said(found)}" if found else "up")
 
 

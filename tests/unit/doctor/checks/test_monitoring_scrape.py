@@ -59,3 +59,22 @@ def test_of_targets_is_nothing_said_until_they_were_asked_after_the_api_was_star
     lately = said("kubeadm.static-pods", f"{int(now) - since + age}\n{rest}")
     down = {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down"), ("kubeadm.static-pods", "k1"): lately}
     assert told(asked("st-target-down", recorded_gpus.world(down), CLUSTER))[0] == outcome
+
+
+@pytest.mark.parametrize(
+    ("since", "outcome"), [("2026-11-21T04:59:58Z", "unknown"), ("2026-11-21T04:58:58Z", "confirmed")]
+)
+def test_an_exporter_that_was_started_just_now_has_yet_to_be_asked(since: str, outcome: str) -> None:
+    pods = recorded("gpu.pods", "starting", ('"nodeName":"host2"', '"nodeName":"k2"'), ("2026-11-22T21:02:18Z", since))
+    answers = {("gpu.pods", CLUSTER): pods, ("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down")}
+    assert told(asked("st-target-down", recorded_gpus.world(answers), CLUSTER))[0] == outcome
+
+
+def test_another_target_that_is_down_is_told_all_the_same() -> None:
+    since = ("2026-11-22T21:02:18Z", "2026-11-21T04:59:58Z")
+    pods = recorded("gpu.pods", "starting", ('"nodeName":"host2"', '"nodeName":"k2"'), since)
+    dns = '"job":"coredns","namespace":"kube-system","service":"monitoring-coredns"},"value":[1795321824.553,'
+    down = recorded("scrape.jobs", "exporter-down", (f'{dns}"1"', f'{dns}"0"'))
+    answers = {("gpu.pods", CLUSTER): pods, ("scrape.jobs", CLUSTER): down}
+    seen = told(asked("st-target-down", recorded_gpus.world(answers), CLUSTER))
+    assert seen == ("confirmed", "down: coredns, nvidia-dcgm-exporter")
