@@ -14,7 +14,8 @@ MOMENT = 15
 
 @dataclass(frozen=True)
 class Unit:
-    """`file` is the unit file's state (enabled, masked, …), `since` when it became active, in seconds of the epoch.
+    """`file` is the unit file's state (enabled, masked, …), `since` when it became active, in seconds of the epoch, and
+    `age` how many seconds ago that was by the host's own clock (None in recordings of before).
     `moving`: it is just being started or stopped, for the first time or because it ended a moment ago; not again and
     again after it failed."""
 
@@ -22,6 +23,7 @@ class Unit:
     file: str
     since: int | None
     moving: bool = False
+    age: int | None = None
 
 
 def units(answer: Answer) -> Mapping[str, Unit | None]:
@@ -46,7 +48,8 @@ def unit(said: Mapping[str, str], now: int | None) -> Unit | None:
     failed = said.get("SubState") in (None, "auto-restart") and said.get("Result") != "success"
     again = said.get("NRestarts", "0") != "0" and not lately(said.get("ActiveExitTimestamp", ""), now)
     moving = state in ("activating", "deactivating") and not failed and not again
-    return Unit(state == "active", said["UnitFileState"], since, moving)
+    age = now - since if now is not None and since is not None else None
+    return Unit(state == "active", said["UnitFileState"], since, moving, age)
 
 
 def unsettled(text: str) -> bool:

@@ -13,19 +13,20 @@ from gpustack.probes.dcgm import EXPORTER, SERIES
 from gpustack.probes.grafana import ASKED
 from gpustack.probes.kube import NODES
 from gpustack.probes.kubeadm import LISTENING
-from gpustack.probes.network import LISTENERS
+from gpustack.probes.network import LISTENERS, PROGRAMS
 from gpustack.probes.pod_states import GPU_PODS
 from gpustack.probes.proof import SERVICES
 from gpustack.probes.scrape import BLANKS, CLOCKS, DOWN, JOBS, KUBELETS, TWICE, Job
 from gpustack.probes.system import IDENTITY
+from gpustack.probes.units import UNITS
 from gpustack.steps.own_node import own
 
 REFUSED = re.compile(r"HTTP status 40[13]|x509: ")
 # Jobs of the control plane by the port that kubeadm lets listen on loopback.
 LOOPBACK = {"kube-etcd": 2381, "kube-proxy": 10249, "kube-controller-manager": 10257, "kube-scheduler": 10259}
-KUBERNETES = ("default", "kube-system")
 SCRAPED = 90
 """Seconds in which every target is asked anew: three times the default interval."""
+KUBERNETES = ("default", "kube-system")
 
 
 def ours(here: View, job: Job) -> bool:
@@ -42,16 +43,26 @@ def loopback(here: View) -> Told:
     return Told(bool(found), "targets that listen on 127.0.0.1 only", "none", said(found))
 
 
-@tells("mon-target-down-network", DOWN, NODES, IDENTITY, LISTENERS)
+@tells("mon-target-down-network", DOWN, NODES, IDENTITY, LISTENERS, PROGRAMS)
 def network(here: View) -> Told:
-    """node-exporter listens on the host, and Prometheus does not get through to it."""
+    """node-exporter listens on the host, and Prometheus does not get through to it. Another program on its port is
+    another fault."""
     node, port = own(here), here.spec.monitoring.node_exporter_port
     if node is None:
         return refuted("target of the node", "the host is no node")
-    listens = any((one.protocol, one.port) == ("tcp", port) for one in here[LISTENERS])
-    away = f"{node.address}:{port}" in {instance for _, instance in here[DOWN]}
-    found = "answers" if not away else "it listens here, and Prometheus does not reach it" if listens else "not running"
-    return Told(away and listens, f"target {node.address}:{port}", "reached", found)
+    what, listens = (
+        f"target {node.address}:{port}",
+        ("tcp", port) in {(one.protocol, one.port) for one in here[LISTENERS]},
+    )
+    if f"{node.address}:{port}" not in {instance for _, instance in here[DOWN]}:
+        return refuted(what, "answers")
+    if not listens:
+        return refuted(what, "not running")
+    if here.told(PROGRAMS) and (
+        others := [one.unit for one in here[PROGRAMS] if one.port == port and one.unit != "pod"]
+    ):
+        return refuted(what, f"{said(others)} has the port")
+    return confirmed(what, "reached", "it listens here, and Prometheus does not reach it")
 
 
 @tells("mon-clock-skew-empty-graphs", CLOCKS)
@@ -83,19 +94,31 @@ def target_missing(here: View) -> Told:
     return Told(not found, "targets of the GPU exporter", "there", said(found))
 
 
-@tells("st-target-down", JOBS, STARTED, GPU_PODS)
+@tells("st-target-down", JOBS, STARTED, GPU_PODS, UNITS)
 def target_down(here: View) -> Told:
     """Many targets ask the API who it is that scrapes them: while it was started anew, they sent Prometheus away. Nor
-    is an exporter down that is only just coming up."""
+    is a target down that is only just coming up."""
     found = sorted({one.job for one in here[JOBS] if not one.up and ours(here, one)})
     age = api_age(here) if found else None
     if age is not None and age < SCRAPED:
         raise FactUnavailable(f"the API server was started {age} s ago, and Prometheus may not have asked since")
-    if found and all(DCGM in job for job in found) and here.told(GPU_PODS):
-        pods = [pod.name for pod in here[GPU_PODS] if pod.app == EXPORTER and starting(here, pod)]
-        if pods:
-            raise FactUnavailable(f"{pods[0]} was started just now, and Prometheus has yet to ask it")
+    started = [coming_up(here, job) for job in found]
+    if found and all(started):
+        raise FactUnavailable(f"{started[0]} was started just now, and Prometheus may not have asked since")
     return Told(bool(found), "targets", "up", f"down: {said(found)}" if found else "up")
+
+
+def coming_up(here: View, job: str) -> str:
+    """What of a job was started after Prometheus may have asked it last; empty for nothing, or where that cannot be
+    told."""
+    if DCGM in job and here.told(GPU_PODS):
+        return next((pod.name for pod in here[GPU_PODS] if pod.app == EXPORTER and starting(here, pod)), "")
+    for host in here.hosts if job == "kubelet" else ():
+        there = here.on(host.name)
+        unit = there[UNITS].get("kubelet") if there.told(UNITS) else None
+        if unit and unit.active and unit.age is not None and unit.age < SCRAPED:
+            return f"the kubelet of {host.name}"
+    return ""
 
 
 @tells("st-no-metrics", SERIES, SERVICES)

@@ -107,8 +107,8 @@ def test_of_an_api_server_that_was_started_anew_kube_proxy_has_to_hear(age: int,
     lately = {("kubeadm.static-pods", "k1"): said("kubeadm.static-pods", f"{int(now) - since + age}\n{rest}")}
     broken = ways("0 0.004000 ", REFUSED)
     assert here("st-service-ip-broken", broken | lately)[0] == outcome
-    pods = {("pod-network.ways", "k1"): pod_ways.ways({}, {"service": "refused"})}
-    assert here("st-api-from-pods-timeout", pods | lately)[0] == outcome
+    refused = {("pod-network.ways", "k1"): pod_ways.ways({}, {"service": "refused"})}
+    assert here("st-api-from-pods-timeout", refused | lately)[0] == outcome
     silent = {("pod-network.ways", "k1"): pod_ways.ways({}, {"service": "timeout"})}
     assert here("st-api-from-pods-timeout", silent | lately)[0] == "confirmed"
 

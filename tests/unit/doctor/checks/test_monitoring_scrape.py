@@ -78,3 +78,27 @@ def test_another_target_that_is_down_is_told_all_the_same() -> None:
     answers = {("gpu.pods", CLUSTER): pods, ("scrape.jobs", CLUSTER): down}
     seen = told(asked("st-target-down", recorded_gpus.world(answers), CLUSTER))
     assert seen == ("confirmed", "down: coredns, nvidia-dcgm-exporter")
+
+
+UP = '"job":"kubelet","namespace":"kube-system","service":"monitoring-kubelet"},"value":[1795321824.553,"1"]'
+EXPORTER_DOWN = '"service":"nvidia-dcgm-exporter"},"value":[0,"0"]'
+
+
+@pytest.mark.parametrize(
+    ("age", "state", "outcome"),
+    [(30, "active", "unknown"), (95, "active", "confirmed"), (30, "failed", "confirmed")],
+)
+def test_a_kubelet_that_was_started_just_now_has_yet_to_be_asked(age: int, state: str, outcome: str) -> None:
+    changes = ((UP, UP.replace('"1"]', '"0"]')), (EXPORTER_DOWN, EXPORTER_DOWN.replace('"0"]', '"1"]')))
+    kubelet = "Id=kubelet.service\nLoadState=loaded\nUnitFileState=enabled\nActiveEnterTimestamp=@1795321800\n"
+    units = said("units.services", f"Now={1795321800 + age}\n\n{kubelet}ActiveState={state}\n")
+    answers = {
+        ("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down", *changes),
+        ("units.services", "k2"): units,
+    }
+    assert told(asked("st-target-down", recorded_gpus.world(answers), CLUSTER))[0] == outcome
+
+
+def test_what_another_program_answers_on_the_port_is_no_matter_of_the_network() -> None:
+    seen = told(in_cluster("mon-target-down-network", "k2", scrape__down="one-node", network__programs="node-exporter"))
+    assert seen == ("refuted", "prometheus-node-exporter.service has the port")
