@@ -11,7 +11,7 @@ TABLE = ROOT / "docs" / "accuracy.md"
 HEAD = """# Accuracy
 
 How often `gpustack doctor` names exactly what was broken: the set of roots has to be the set of injected faults,
-nothing missing and nothing extra. Written by `make accuracy`, on a lab of two hosts (Debian 12 and 13) with
+nothing missing and nothing extra. Written by `make accuracy`, on a lab of two hosts (mostly Debian 12 and 13) with
 simulated GPUs and monitoring, that carry what looks like a fault and is none (`gpustack lab break --decoys`); each
 fault is made as it is made in the field (`gpustack lab faults`), and doctor is asked once, when it shows.
 

@@ -110,10 +110,12 @@ def target_down(here: View) -> Told:
 
 def coming_up(here: View, job: str) -> str:
     """What of a job was started after Prometheus may have asked it last; empty for nothing, or where that cannot be
-    told."""
-    if DCGM in job and here.told(GPU_PODS):
-        return next((pod.name for pod in here[GPU_PODS] if pod.app == EXPORTER and starting(here, pod)), "")
-    for host in here.hosts if job == "kubelet" else ():
+    told. The GPU exporter asks the kubelet whose GPUs are, and answers nobody without it (NVIDIA/dcgm-exporter
+    internal/pkg/server/server.go)."""
+    pods = here[GPU_PODS] if DCGM in job and here.told(GPU_PODS) else ()
+    if fresh := [pod.name for pod in pods if pod.app == EXPORTER and starting(here, pod)]:
+        return fresh[0]
+    for host in here.hosts if DCGM in job or job == "kubelet" else ():
         there = here.on(host.name)
         unit = there[UNITS].get("kubelet") if there.told(UNITS) else None
         if unit and unit.active and unit.age is not None and unit.age < SCRAPED:
