@@ -115,7 +115,8 @@ def came_out(ground: Ground, outcome: Outcome, reach: Reach) -> tuple[Judged, ..
 
 
 def ruled_out(ground: Ground, sources: Reach, symptoms: Reach) -> tuple[Judged, ...]:
-    """Other causes of the same symptoms (or, without any, of the same effects there) that were refuted."""
+    """Other causes of the same symptoms (or, without any, of the same effects there) that were refuted, and found
+    nowhere."""
     own = {id for id, wheres in sources.items() if wheres}
     effects = {id: wheres for id, wheres in symptoms.items() if wheres}
     if not effects:
@@ -126,7 +127,7 @@ def ruled_out(ground: Ground, sources: Reach, symptoms: Reach) -> tuple[Judged, 
     for id, wheres in effects.items():
         for edge in ground.graph.above[id]:
             causes.setdefault(edge.cause, set()).update(ground.along(edge, wheres, MAY_HOLD, "up"))
-    others = {id: wheres for id, wheres in causes.items() if id not in own}
+    others = {id: wheres for id, wheres in causes.items() if id not in own and not ground.places(id, "confirmed")}
     if not any(symptoms.values()):
         spots = {"@cluster"}.union(*sources.values())
         others = {id: wheres & spots for id, wheres in others.items()}

@@ -165,6 +165,13 @@ def test_other_causes_of_the_same_symptom_are_ruled_out_by_their_value() -> None
     assert names(bare.not_these) == ["b@one"]
 
 
+def test_a_cause_that_is_confirmed_on_another_host_is_not_ruled_out() -> None:
+    known = graph(["a -> st-c-all", "b -> st-c-all"])
+    found = told(known, {"a@one + b@two + st-c-all": "yes", "a@two + b@one": "no"})
+    assert roots(found) == [("a", ("one",)), ("b", ("two",))]
+    assert [names(one.not_these) for one in found.roots] == [[], []]
+
+
 def test_what_is_true_and_harmless_is_a_note_and_explains_its_state() -> None:
     known = graph(["a-info -> st-b"])
     found = told(known, {"a-info@one + st-b@one": "yes"})
