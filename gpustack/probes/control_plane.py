@@ -11,7 +11,7 @@ from gpustack.probes.log_words import spoken
 from gpustack.probes.read import ipv4, number
 
 CONTAINER = re.compile(r"name (\S+)\nattempt ([0-9]+)\nstate (CONTAINER_[A-Z]+)\ncreatedAt ([0-9]+)[0-9]{9}\n")
-FLAG = re.compile(r"--(advertise-address|listen-(?:peer|client)-urls)=(\S+)")
+FLAG = re.compile(r"--(advertise-address|etcd-servers|listen-(?:peer|client)-urls)=(\S+)")
 WORDS = re.compile(rf"({'|'.join(COMPONENTS)}) (?:(runs)|(silent)|said (\S.*))")
 SUM = re.compile(r"[0-9a-f]{64}")
 # How Kubernetes' components and etcd name a flag or a file of theirs that they cannot use. Others of their last words
@@ -21,10 +21,13 @@ REFUSALS = "unknown (shorthand )?flag|flag provided but not defined|invalid argu
 
 @dataclass(frozen=True)
 class MadeFor:
-    """Addresses in the manifests: that of the API, and those that etcd listens on. Empty without a manifest."""
+    """Addresses in the manifests: that of the API, and those that etcd listens on. `serves` are address:port of etcd
+    for its clients, `asks` host:port where the API server asks for one. Empty without a manifest."""
 
     api: str
     etcd: tuple[str, ...]
+    serves: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,15 +61,17 @@ class Authorities:
 
 def made_for(answer: Answer) -> MadeFor:
     found = [FLAG.fullmatch(line) for line in answer.out.splitlines()]
-    api, etcd = "", []
+    api, etcd = "", dict[str, list[str]]()
     for one in found:
         if one is None:
             raise ValueError(answer.out)
         if one[1] == "advertise-address":
             api = ipv4(one[2])
         else:
-            etcd += [ipv4(url.split("//")[1].rsplit(":", 1)[0]) for url in one[2].split(",")]
-    return MadeFor(api, tuple(sorted(set(etcd))))
+            etcd.setdefault(one[1], []).extend(url.split("//")[1] for url in one[2].split(","))
+    asks, serves = etcd.pop("etcd-servers", []), etcd.get("listen-client-urls", [])
+    listens = {ipv4(place.rsplit(":", 1)[0]) for places in etcd.values() for place in places}
+    return MadeFor(api, tuple(sorted(listens)), tuple(serves), tuple(asks))
 
 
 def api_proxy(answer: Answer) -> ApiProxy | None:
@@ -135,11 +140,11 @@ MADE_FOR = Probe(
     "kubeadm.made-for",
     Lines(r"""cd /etc/kubernetes/manifests 2>/dev/null || exit 0
 for file in kube-apiserver.yaml etcd.yaml; do
-  [ ! -e "$file" ] || grep -oE -- '--(advertise-address|listen-(peer|client)-urls)=[^ ]+' "$file"
+  [ ! -e "$file" ] || grep -oE -- '--(advertise-address|etcd-servers|listen-(peer|client)-urls)=[^ ]+' "$file"
 done
 exit 0"""),
     made_for,
-    like="grep -E 'advertise-address|listen-' /etc/kubernetes/manifests/*.yaml",
+    like="grep -E 'advertise-address|etcd-servers|listen-' /etc/kubernetes/manifests/*.yaml",
 )
 # Of a proxy nothing is printed, since its address can have a login; what goes past it has none.
 API_PROXY = Probe(

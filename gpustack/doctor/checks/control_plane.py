@@ -6,7 +6,7 @@ from gpustack.ask.judge import said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
-from gpustack.probes.control_plane import API_PROXY, LAST_WORDS, MADE_FOR, STARTED, Started
+from gpustack.probes.control_plane import API_PROXY, LAST_WORDS, MADE_FOR, STARTED, MadeFor, Started
 from gpustack.probes.kubeadm import CERTIFICATES
 from gpustack.probes.network import ADDRESSES
 
@@ -31,15 +31,25 @@ def certificates(here: View) -> Told:
     return Told(bool(ended), "certificates", "valid", f"ended: {said(ended)}" if ended else now, quote=first)
 
 
-@tells("control-plane-settings-refused", LAST_WORDS)
+@tells("control-plane-settings-refused", LAST_WORDS, MADE_FOR)
 def settings_refused(here: View) -> Told:
-    """One that does not run and says nothing of its settings may have been stopped by anything."""
+    """One that does not run and says nothing of its settings may have been stopped by anything. Of an etcd that is not
+    there the API server says what it would of one that is down: its manifest and etcd's tell."""
     found, what = here[LAST_WORDS], "settings of the control plane"
     if refused := [f"{name}: {words}" for name, words in found.items() if words]:
         return confirmed(what, "accepted", said(refused))
+    made = here[MADE_FOR]
+    if made.asks and made.serves and not any(serves(made, place) for place in made.asks):
+        return confirmed("etcd of the API server", said(made.serves), said(made.asks), by=MADE_FOR.id)
     if found:
         raise FactUnavailable(f"{said(found)} does not run, and does not say why")
     return refuted(what, "accepted")
+
+
+def serves(made: MadeFor, place: str) -> bool:
+    host, _, port = place.rpartition(":")
+    address = "127.0.0.1" if host == "localhost" else host
+    return bool({f"{address}:{port}", f"{ANY}:{port}"} & set(made.serves))
 
 
 @tells("node-ip-changed", MADE_FOR, ADDRESSES)

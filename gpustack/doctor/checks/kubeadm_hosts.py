@@ -12,6 +12,7 @@ from gpustack.probes.kubeadm import ADMIN, BOOTSTRAP, CA, CONTROL_PLANE, FILES, 
 from gpustack.probes.kubelet_start import START
 from gpustack.probes.network import ADDRESS, LISTENERS
 from gpustack.probes.packages import PACKAGES
+from gpustack.probes.pod_network import WAYS as FROM_PODS
 from gpustack.probes.reach import WAYS
 from gpustack.probes.system import IDENTITY
 from gpustack.steps.firewall_packets import let_out, stopped
@@ -57,9 +58,10 @@ def ca_hash(here: View) -> Told:
     return Told(order != plane, "hash in the order to join", plane[:12], order[:12])
 
 
-@tells("join-endpoint-unreachable", WAYS, READYZ, FIREWALL, ADDRESS)
+@tells("join-endpoint-unreachable", WAYS, READYZ, FIREWALL, ADDRESS, FROM_PODS)
 def endpoint(here: View) -> Told:
-    """A refusal is the API server's own doing, unless it runs. A rule of this host that stops it is why."""
+    """A refusal is the API server's own doing, unless it runs, and so is silence on a connection that is made (to curl
+    one without TLS is none). A rule of this host that stops it is why."""
     found = here[WAYS]["api"]
     what = f"connection to {found.place}"
     if found.connected or found.ended == 0:
@@ -69,6 +71,8 @@ def endpoint(here: View) -> Told:
         raise FactUnavailable("the control plane itself was not reached")
     if found.refused and not here[READYZ].ready:
         return refuted(what, "refused: nobody listens there")
+    if here.told(FROM_PODS) and any((way.kind, way.result) == ("api", "ok") for way in here[FROM_PODS].host):
+        return refuted(what, "made, and nothing is answered")
     why = found.why or f"curl ended with {found.ended}"
     return confirmed(what, "made", "; ".join([why, *kept_in(here)]))
 

@@ -156,3 +156,27 @@ def test_an_api_that_takes_no_writes(renewed: str | None, outcome: str) -> None:
     items = [{"metadata": {"name": "kube-scheduler"}, "spec": {"renewTime": renewed}}] if renewed else []
     answers = {("kube.leases", CLUSTER): said("kube.leases", json.dumps({"items": items}))}
     assert here("st-apiserver-readonly", answers, CLUSTER)[0] == outcome
+
+
+@pytest.mark.parametrize(
+    ("servers", "outcome", "found"),
+    [
+        ("https://127.0.0.1:2379", "refuted", "accepted"),
+        ("https://localhost:2379", "refuted", "accepted"),
+        ("https://10.9.9.9:2379,https://10.77.0.11:2379", "refuted", "accepted"),
+        ("https://127.0.0.1:2390", "confirmed", "127.0.0.1:2390"),
+        ("https://10.9.9.9:2379", "confirmed", "10.9.9.9:2379"),
+    ],
+)
+def test_an_api_server_that_asks_where_no_etcd_listens(servers: str, outcome: str, found: str) -> None:
+    made = recorded("kubeadm.made-for", "with-etcd", ("etcd-servers=https://127.0.0.1:2379", f"etcd-servers={servers}"))
+    words = said("kubeadm.last-words", "etcd runs\nkube-apiserver runs\nend\n")
+    answers = {("kubeadm.made-for", "k1"): made, ("kubeadm.last-words", "k1"): words}
+    assert here("control-plane-settings-refused", answers) == (outcome, found)
+
+
+def test_an_etcd_of_somebody_elses_is_not_looked_for_here() -> None:
+    made = said("kubeadm.made-for", "--advertise-address=10.77.0.11\n--etcd-servers=https://10.9.9.9:2379\n")
+    words = said("kubeadm.last-words", "kube-apiserver silent\nend\n")
+    answers = {("kubeadm.made-for", "k1"): made, ("kubeadm.last-words", "k1"): words}
+    assert here("control-plane-settings-refused", answers)[0] == "unknown"
