@@ -7,7 +7,8 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.control_plane import API_PROXY, LAST_WORDS, MADE_FOR, STARTED, MadeFor, Started
-from gpustack.probes.kubeadm import CERTIFICATES
+from gpustack.probes.kubeadm import CERTIFICATES, FILES, MANIFESTS
+from gpustack.probes.kubelet import HEALTH
 from gpustack.probes.network import ADDRESSES
 
 ANY = "0.0.0.0"  # noqa: S104 - what a program listens on that listens everywhere
@@ -42,7 +43,7 @@ def settings_refused(here: View) -> Told:
     if made.asks and made.serves and not any(serves(made, place) for place in made.asks):
         return confirmed("etcd of the API server", said(made.serves), said(made.asks), by=MADE_FOR.id)
     if found:
-        raise FactUnavailable(f"{said(found)} does not run, and does not say why")
+        raise FactUnavailable(f"without a word of why, these do not run: {said(list(found))}")
     return refuted(what, "accepted")
 
 
@@ -100,9 +101,22 @@ def covered(net: IPv4Network, past: tuple[str, ...]) -> bool:
     return any(isinstance(one, IPv4Network) and net.subnet_of(one) for one in known)
 
 
-@tells("st-controlplane-flapping", STARTED)
+@tells("st-kubelet-down -> st-apiserver-down", STARTED, FILES)
+def api_not_started(here: View) -> Told:
+    """What runs goes on without the kubelet."""
+    what, api = "API server of the host", here[STARTED].get("kube-apiserver")
+    if here[FILES].lacks(*MANIFESTS[1:2]):
+        return refuted(what, "there is none")
+    runs = api is not None and api.running
+    return Told(not runs, what, "started again when it ends", "runs" if runs else "ended")
+
+
+@tells("st-controlplane-flapping", STARTED, HEALTH)
 def flapping(here: View) -> Told:
-    """Started twice again at least, a short while ago, and what was before did not last either."""
+    """Started twice again at least, a short while ago, and what was before did not last either. Without the kubelet
+    nobody starts anything."""
+    if here[HEALTH] == "silent":
+        return refuted("static pods", "not started again: the kubelet is down")
     found = {
         name: f"start {one.attempt + 1} {one.age} s ago, the one before lasted {one.lived} s"
         for name, one in here[STARTED].items()

@@ -180,3 +180,14 @@ def test_an_etcd_of_somebody_elses_is_not_looked_for_here() -> None:
     words = said("kubeadm.last-words", "kube-apiserver silent\nend\n")
     answers = {("kubeadm.made-for", "k1"): made, ("kubeadm.last-words", "k1"): words}
     assert here("control-plane-settings-refused", answers)[0] == "unknown"
+
+
+def test_without_the_kubelet_nobody_starts_a_static_pod_again() -> None:
+    id = "st-kubelet-down -> st-apiserver-down"
+    files = {("kubeadm.files", "k1"): recorded("kubeadm.files", "control-plane")}
+    pods = recorded("kubeadm.static-pods", "control-plane")
+    ended = pods.out.replace("CONTAINER_RUNNING", "CONTAINER_EXITED")
+    assert here(id, files | {("kubeadm.static-pods", "k1"): pods}) == ("refuted", "runs")
+    assert here(id, files | {("kubeadm.static-pods", "k1"): said("kubeadm.static-pods", ended)}) == ("confirmed", "ended")
+    worker = {("kubeadm.files", "k1"): recorded("kubeadm.files", "worker"), ("kubeadm.static-pods", "k1"): pods}
+    assert here(id, worker) == ("refuted", "there is none")
