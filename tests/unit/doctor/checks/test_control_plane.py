@@ -186,8 +186,8 @@ def test_without_the_kubelet_nobody_starts_a_static_pod_again() -> None:
     id = "st-kubelet-down -> st-apiserver-down"
     files = {("kubeadm.files", "k1"): recorded("kubeadm.files", "control-plane")}
     pods = recorded("kubeadm.static-pods", "control-plane")
-    ended = pods.out.replace("CONTAINER_RUNNING", "CONTAINER_EXITED")
+    ended = said("kubeadm.static-pods", pods.out.replace("CONTAINER_RUNNING", "CONTAINER_EXITED"))
     assert here(id, files | {("kubeadm.static-pods", "k1"): pods}) == ("refuted", "runs")
-    assert here(id, files | {("kubeadm.static-pods", "k1"): said("kubeadm.static-pods", ended)}) == ("confirmed", "ended")
+    assert here(id, files | {("kubeadm.static-pods", "k1"): ended}) == ("confirmed", "ended")
     worker = {("kubeadm.files", "k1"): recorded("kubeadm.files", "worker"), ("kubeadm.static-pods", "k1"): pods}
     assert here(id, worker) == ("refuted", "there is none")
