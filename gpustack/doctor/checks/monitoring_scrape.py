@@ -5,6 +5,7 @@ import re
 from gpustack.ask.judge import said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
+from gpustack.doctor.checks.monitoring_stack import strangers
 from gpustack.doctor.checks.monitoring_targets import DCGM, exporters
 from gpustack.doctor.checks.starting import api_age, starting
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
@@ -58,9 +59,7 @@ def network(here: View) -> Told:
         return refuted(what, "answers")
     if not listens:
         return refuted(what, "not running")
-    if here.told(PROGRAMS) and (
-        others := [one.unit for one in here[PROGRAMS] if one.port == port and one.unit != "pod"]
-    ):
+    if here.told(PROGRAMS) and (others := strangers(here, port)):
         return refuted(what, f"{said(others)} has the port")
     return confirmed(what, "reached", "it listens here, and Prometheus does not reach it")
 

@@ -39,6 +39,11 @@ def fresh(here: View, one: Container) -> bool:
     return not one.ready or (ended is not None and (here.taken - ended).total_seconds() < LATELY)
 
 
+def strangers(here: View, port: int) -> list[str]:
+    """Units of the host that have a port, and are no pod."""
+    return [one.unit for one in here[PROGRAMS] if one.port == port and one.unit != "pod"]
+
+
 @tells("mon-node-exporter-port-host-process", LISTENERS, PROGRAMS)
 def port_of_a_host(here: View) -> Told:
     """Whoever has the port, and runs in no pod."""
@@ -48,7 +53,7 @@ def port_of_a_host(here: View) -> Told:
         return refuted(what, "nobody here wants it")
     if ("tcp", port) not in {(one.protocol, one.port) for one in here[LISTENERS]}:
         return refuted(what, "nobody has it")
-    found = [one.unit for one in here[PROGRAMS] if one.port == port and one.unit != "pod"]
+    found = strangers(here, port)
     if not found:
         return refuted(what, "a pod has it")
     return confirmed(what, "node-exporter's", said(found), names=names(UNIT=[unit for unit in found if unit != "-"]))
