@@ -30,10 +30,7 @@ class View:
         if where == CLUSTER and probe.where == "host":
             where = self.acting
         self.read.append((probe, where))
-        found = self._snapshot.known(probe, where)
-        if isinstance(found, FactUnavailable):
-            raise found.with_traceback(None)
-        return found
+        return self._snapshot.fact(probe, where)
 
     @property
     def snapshot(self) -> Snapshot:

@@ -35,6 +35,11 @@ class Files:
     def lacks(self, *paths: str) -> list[str]:
         return [path for path in paths if path not in self.modes]
 
+    @property
+    def api_server(self) -> bool:
+        """Whether one is to run here."""
+        return MANIFESTS[COMPONENTS.index("kube-apiserver")] in self.modes
+
 
 @dataclass(frozen=True)
 class Settings:

@@ -20,6 +20,11 @@ class Listener:
     process: str
 
 
+def taken(found: tuple[Listener, ...], port: int) -> bool:
+    """Whether anybody listens on a port of TCP."""
+    return any((one.protocol, one.port) == ("tcp", port) for one in found)
+
+
 @dataclass(frozen=True)
 class Route:
     """`via` is empty for a network that the link itself is in."""

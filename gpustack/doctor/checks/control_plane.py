@@ -7,7 +7,7 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.control_plane import API_PROXY, LAST_WORDS, MADE_FOR, STARTED, MadeFor, Started
-from gpustack.probes.kubeadm import CERTIFICATES, FILES, MANIFESTS
+from gpustack.probes.kubeadm import CERTIFICATES, FILES
 from gpustack.probes.kubelet import HEALTH
 from gpustack.probes.network import ADDRESSES
 
@@ -105,7 +105,7 @@ def covered(net: IPv4Network, past: tuple[str, ...]) -> bool:
 def api_not_started(here: View) -> Told:
     """What runs goes on without the kubelet."""
     what, api = "API server of the host", here[STARTED].get("kube-apiserver")
-    if here[FILES].lacks(*MANIFESTS[1:2]):
+    if not here[FILES].api_server:
         return refuted(what, "there is none")
     runs = api is not None and api.running
     return Told(not runs, what, "started again when it ends", "runs" if runs else "ended")

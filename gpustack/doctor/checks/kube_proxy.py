@@ -6,7 +6,7 @@ from gpustack.doctor.checks.starting import api_known
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.control_plane import STARTED
 from gpustack.probes.kube import NODES, READYZ
-from gpustack.probes.kubeadm import FILES, MANIFESTS
+from gpustack.probes.kubeadm import FILES
 from gpustack.probes.kubelet import HEALTH
 from gpustack.probes.leftovers import LEFTOVERS
 from gpustack.probes.reach import WAYS
@@ -74,5 +74,5 @@ def service_address(here: View) -> Told:
 @tells("st-service-ip-broken -> mon-admission-webhook-down", FILES)
 def on_control_plane(here: View) -> Told:
     """The API server that calls the webhook runs here."""
-    here_too = not here[FILES].lacks(*MANIFESTS[1:2])
+    here_too = here[FILES].api_server
     return Told(here_too, "API server", "on this node", "on this node" if here_too else "on another one")

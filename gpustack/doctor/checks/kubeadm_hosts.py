@@ -10,7 +10,7 @@ from gpustack.probes.firewall import FIREWALL
 from gpustack.probes.kube import NODES, READYZ, VERSION
 from gpustack.probes.kubeadm import ADMIN, BOOTSTRAP, CA, CONTROL_PLANE, FILES, KUBELET_CONF, UNFINISHED
 from gpustack.probes.kubelet_start import START
-from gpustack.probes.network import ADDRESS, LISTENERS
+from gpustack.probes.network import ADDRESS, LISTENERS, taken
 from gpustack.probes.packages import PACKAGES
 from gpustack.probes.pod_network import WAYS as FROM_PODS
 from gpustack.probes.reach import WAYS
@@ -38,7 +38,7 @@ def remains(here: View) -> str:
 def stale_state(here: View) -> Told:
     """An attempt that was broken off while no API server runs here, or a CA that is not the cluster's."""
     what, left = "what kubeadm left", remains(here)
-    if left and not any((one.protocol, one.port) == ("tcp", API_PORT) for one in here[LISTENERS]):
+    if left and not taken(here[LISTENERS], API_PORT):
         return confirmed(what, "a member of this cluster, or nothing", left, by=FILES.id)
     if not here.host.control_plane and here[AUTHORITIES].own:
         plane = here.on(here.acting)[AUTHORITIES].own

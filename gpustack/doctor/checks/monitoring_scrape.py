@@ -7,14 +7,14 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.checks.monitoring_stack import strangers
 from gpustack.doctor.checks.monitoring_targets import DCGM, exporters
-from gpustack.doctor.checks.starting import api_age, starting
+from gpustack.doctor.checks.starting import api_known, starting
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.control_plane import STARTED
 from gpustack.probes.dcgm import EXPORTER, SERIES
 from gpustack.probes.grafana import ASKED
 from gpustack.probes.kube import NODES
 from gpustack.probes.kubeadm import LISTENING
-from gpustack.probes.network import LISTENERS, PROGRAMS
+from gpustack.probes.network import LISTENERS, PROGRAMS, taken
 from gpustack.probes.pod_states import GPU_PODS
 from gpustack.probes.proof import SERVICES
 from gpustack.probes.scrape import BLANKS, CLOCKS, DOWN, JOBS, KUBELETS, TWICE, Job
@@ -25,9 +25,10 @@ from gpustack.steps.own_node import own
 REFUSED = re.compile(r"HTTP status 40[13]|x509: ")
 # Jobs of the control plane by the port that kubeadm lets listen on loopback.
 LOOPBACK = {"kube-etcd": 2381, "kube-proxy": 10249, "kube-controller-manager": 10257, "kube-scheduler": 10259}
+KUBERNETES = ("default", "kube-system")
 SCRAPED = 90
 """Seconds in which every target is asked anew: three times the default interval."""
-KUBERNETES = ("default", "kube-system")
+ASKED_NOT = "Prometheus may not have asked"
 
 
 def ours(here: View, job: Job) -> bool:
@@ -51,10 +52,7 @@ def network(here: View) -> Told:
     node, port = own(here), here.spec.monitoring.node_exporter_port
     if node is None:
         return refuted("target of the node", "the host is no node")
-    what, listens = (
-        f"target {node.address}:{port}",
-        ("tcp", port) in {(one.protocol, one.port) for one in here[LISTENERS]},
-    )
+    what, listens = f"target {node.address}:{port}", taken(here[LISTENERS], port)
     if f"{node.address}:{port}" not in {instance for _, instance in here[DOWN]}:
         return refuted(what, "answers")
     if not listens:
@@ -98,12 +96,11 @@ def target_down(here: View) -> Told:
     """Many targets ask the API who it is that scrapes them: while it was started anew, they sent Prometheus away. Nor
     is a target down that is only just coming up."""
     found = sorted({one.job for one in here[JOBS] if not one.up and ours(here, one)})
-    age = api_age(here) if found else None
-    if age is not None and age < SCRAPED:
-        raise FactUnavailable(f"the API server was started {age} s ago, and Prometheus may not have asked since")
+    if found:
+        api_known(here, SCRAPED, ASKED_NOT)
     started = [coming_up(here, job) for job in found]
     if found and all(started):
-        raise FactUnavailable(f"{started[0]} was started just now, and Prometheus may not have asked since")
+        raise FactUnavailable(f"{started[0]} was started just now, and {ASKED_NOT} since")
     return Told(bool(found), "targets", "up", f"down: {said(found)}" if found else "up")
 
 

@@ -9,7 +9,7 @@ from gpustack.doctor.checks.ours import namespaces
 from gpustack.doctor.tells import Told, confirmed, names, refuted, tells
 from gpustack.probes.admission import MUTATING, VALIDATING, Webhook
 from gpustack.probes.monitoring import GROUP, PROMETHEUSES
-from gpustack.probes.network import LISTENERS, PROGRAMS
+from gpustack.probes.network import LISTENERS, PROGRAMS, taken
 from gpustack.probes.pod_states import MONITORING_PODS, PENDING, Container, PodState
 from gpustack.probes.prometheus_rights import OPERATORS
 from gpustack.probes.proof import SERVICES
@@ -51,7 +51,7 @@ def port_of_a_host(here: View) -> Told:
     what = f"port {port}"
     if not here.spec.monitoring.enabled:
         return refuted(what, "nobody here wants it")
-    if ("tcp", port) not in {(one.protocol, one.port) for one in here[LISTENERS]}:
+    if not taken(here[LISTENERS], port):
         return refuted(what, "nobody has it")
     found = strangers(here, port)
     if not found:

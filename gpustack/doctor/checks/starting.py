@@ -31,16 +31,10 @@ def young(here: View, one: Container) -> bool:
     return -CLOCKS < (here.taken - one.started).total_seconds() < STARTS
 
 
-def api_age(here: View) -> int | None:
-    """Seconds since the API server that is asked was started; None where that cannot be told."""
+def api_known(here: View, within: int = HEARD, who: str = "kube-proxy may not have heard of it") -> None:
+    """Raises FactUnavailable where the API server that is asked was started so few seconds ago that others may not know
+    yet that it is back; by itself, of kube-proxy: an API server that ends takes itself off its service."""
     plane = here.on(here.acting)
     found = plane[STARTED].get("kube-apiserver") if plane.told(STARTED) else None
-    return found.age if found and found.running else None
-
-
-def api_known(here: View) -> None:
-    """Raises FactUnavailable while kube-proxy may not know yet that the API server is back: an API server that ends
-    takes itself off its service."""
-    age = api_age(here)
-    if age is not None and age < HEARD:
-        raise FactUnavailable(f"the API server was started {age} s ago, and kube-proxy may not have heard of it since")
+    if found and found.running and found.age < within:
+        raise FactUnavailable(f"the API server was started {found.age} s ago, and {who} since")

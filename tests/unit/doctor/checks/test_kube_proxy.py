@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.probes.control_plane import STARTED
 from tests.unit.doctor.checks import ways as pod_ways
 from tests.unit.doctor.checks.asking import asked, told
+from tests.unit.doctor.checks.started import api_server
 from tests.unit.steps import recorded_cluster as cluster
 from tests.unit.steps.firewall_world import OPEN, live
 from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
@@ -102,10 +102,7 @@ def test_the_ways_to_the_api(
 
 @pytest.mark.parametrize(("age", "outcome"), [(40, "unknown"), (65, "confirmed")])
 def test_of_an_api_server_that_was_started_anew_kube_proxy_has_to_hear(age: int, outcome: str) -> None:
-    pods = recorded("kubeadm.static-pods", "control-plane")
-    now, rest = pods.out.split("\n", 1)
-    since = STARTED.fact(pods)["kube-apiserver"].age
-    lately = {("kubeadm.static-pods", "k1"): said("kubeadm.static-pods", f"{int(now) - since + age}\n{rest}")}
+    lately = api_server(age)
     broken = ways("0 0.004000 ", REFUSED)
     assert here("st-service-ip-broken", broken | lately)[0] == outcome
     refused = {("pod-network.ways", "k1"): pod_ways.ways({}, {"service": "refused"})}

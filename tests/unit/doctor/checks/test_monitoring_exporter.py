@@ -4,8 +4,8 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from tests.unit.doctor.checks.asking import asked, in_cluster, told
+from tests.unit.doctor.checks.started import exporter
 from tests.unit.steps import recorded_gpus
-from tests.unit.steps.recorded_cluster import recorded
 
 LOG = "mon-dcgm-remote-engine-unreachable"
 
@@ -56,6 +56,5 @@ def test_lines_that_the_exporter_does_not_take(line: str) -> None:
     [("2026-11-21T04:59:58Z", "refuted"), ("2026-11-21T04:58:58Z", "confirmed"), ("2026-11-21T05:01:00Z", "confirmed")],
 )
 def test_an_exporter_that_was_started_just_now_is_not_down(since: str, outcome: str) -> None:
-    pods = recorded("gpu.pods", "starting", ('"nodeName":"host2"', '"nodeName":"k2"'), ("2026-11-22T21:02:18Z", since))
-    world = recorded_gpus.world({("gpu.pods", CLUSTER): pods})
+    world = recorded_gpus.world(exporter(since))
     assert told(asked("st-dcgm-down", world, "k2"))[0] == outcome

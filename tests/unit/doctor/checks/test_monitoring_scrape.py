@@ -3,8 +3,8 @@
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from gpustack.probes.control_plane import STARTED
 from tests.unit.doctor.checks.asking import asked, in_cluster, told
+from tests.unit.doctor.checks.started import api_server, exporter
 from tests.unit.steps import recorded_gpus
 from tests.unit.steps.recorded_cluster import recorded, said
 
@@ -53,11 +53,7 @@ def test_targets_of_others_are_theirs() -> None:
 
 @pytest.mark.parametrize(("age", "outcome"), [(60, "unknown"), (95, "confirmed")])
 def test_of_targets_is_nothing_said_until_they_were_asked_after_the_api_was_started(age: int, outcome: str) -> None:
-    pods = recorded("kubeadm.static-pods", "control-plane")
-    now, rest = pods.out.split("\n", 1)
-    since = STARTED.fact(pods)["kube-apiserver"].age
-    lately = said("kubeadm.static-pods", f"{int(now) - since + age}\n{rest}")
-    down = {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down"), ("kubeadm.static-pods", "k1"): lately}
+    down = api_server(age) | {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down")}
     assert told(asked("st-target-down", recorded_gpus.world(down), CLUSTER))[0] == outcome
 
 
@@ -65,17 +61,14 @@ def test_of_targets_is_nothing_said_until_they_were_asked_after_the_api_was_star
     ("since", "outcome"), [("2026-11-21T04:59:58Z", "unknown"), ("2026-11-21T04:58:58Z", "confirmed")]
 )
 def test_an_exporter_that_was_started_just_now_has_yet_to_be_asked(since: str, outcome: str) -> None:
-    pods = recorded("gpu.pods", "starting", ('"nodeName":"host2"', '"nodeName":"k2"'), ("2026-11-22T21:02:18Z", since))
-    answers = {("gpu.pods", CLUSTER): pods, ("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down")}
+    answers = exporter(since) | {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down")}
     assert told(asked("st-target-down", recorded_gpus.world(answers), CLUSTER))[0] == outcome
 
 
 def test_another_target_that_is_down_is_told_all_the_same() -> None:
-    since = ("2026-11-22T21:02:18Z", "2026-11-21T04:59:58Z")
-    pods = recorded("gpu.pods", "starting", ('"nodeName":"host2"', '"nodeName":"k2"'), since)
     dns = '"job":"coredns","namespace":"kube-system","service":"monitoring-coredns"},"value":[1795321824.553,'
     down = recorded("scrape.jobs", "exporter-down", (f'{dns}"1"', f'{dns}"0"'))
-    answers = {("gpu.pods", CLUSTER): pods, ("scrape.jobs", CLUSTER): down}
+    answers = exporter("2026-11-21T04:59:58Z") | {("scrape.jobs", CLUSTER): down}
     seen = told(asked("st-target-down", recorded_gpus.world(answers), CLUSTER))
     assert seen == ("confirmed", "down: coredns, nvidia-dcgm-exporter")
 
