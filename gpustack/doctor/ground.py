@@ -82,13 +82,11 @@ class Ground:
                 found |= set(ends)
         return found
 
-    def below(
-        self, sources: Mapping[str, Collection[str]], conditions: frozenset[Outcome], *, stops: bool = False
-    ) -> Reach:
-        """All places below the sources. What is refuted `stops` it: that is arrived at, and not gone through."""
+    def below(self, sources: Mapping[str, Collection[str]], conditions: frozenset[Outcome]) -> Reach:
+        """All places below the sources. What is refuted is arrived at, and not gone through: it passes nothing on."""
         reach: Reach = {id: set() for id in self.graph.order}
         for id in self.graph.order:
-            goes = self.going(id, reach[id], sources, stops=stops)
+            goes = self.going(id, reach[id], sources)
             for edge in self.graph.below[id] if goes else ():
                 reach[edge.effect] |= self.along(edge, goes, conditions)
         return reach
@@ -97,11 +95,11 @@ class Ground:
         """All places above the sources, over edges that may hold and not through what is refuted."""
         reach: Reach = {id: set() for id in self.graph.order}
         for id in reversed(self.graph.order):
-            goes = self.going(id, reach[id], sources, stops=True)
+            goes = self.going(id, reach[id], sources)
             for edge in self.graph.above[id] if goes else ():
                 reach[edge.cause] |= self.along(edge, goes, MAY_HOLD, "up")
         return reach
 
-    def going(self, id: str, reached: set[str], sources: Mapping[str, Collection[str]], *, stops: bool) -> set[str]:
-        through = reached - self.places(id, "refuted") if stops and reached else reached
+    def going(self, id: str, reached: set[str], sources: Mapping[str, Collection[str]]) -> set[str]:
+        through = reached - self.places(id, "refuted") if reached else reached
         return through | set(sources.get(id, ()))

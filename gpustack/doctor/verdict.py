@@ -5,7 +5,7 @@
 3. An ancestor suppresses a state or pointer at once, and another fault only where every conditional edge between has
    its condition confirmed and nothing between is refuted; the fault is then probably caused by it. An edge whose
    condition is refuted is none.
-4. What is confirmed and below a root is folded.
+4. What is confirmed and below a root is folded, where nothing between is refuted.
 5. Independent roots stand side by side; those of a correlated group are one finding.
 6. Something confirmed that may not be a root, without a confirmed fault above, is unexplained.
 7. An unknown ancestor lowers the certainty and is named. An id without a check is not one: it was never asked.
@@ -55,7 +55,7 @@ def sorted_out(ground: Ground) -> Sorted:
     able = {id: {where for where in wheres if ground.rootable((id, where))} for id, wheres in confirmed.items()}
     info = {id: set(wheres) if role(ground, id) == "info" else set() for id, wheres in confirmed.items()}
     symptoms = {id: set(wheres) - able[id] - info[id] for id, wheres in confirmed.items()}
-    suppressed = ground.below(united(able, symptoms), HOLDS, stops=True)
+    suppressed = ground.below(united(able, symptoms), HOLDS)
     roots = {id: wheres - suppressed[id] for id, wheres in able.items()}
     return Sorted(roots, able, symptoms, info)
 
@@ -90,7 +90,7 @@ def folded(ground: Ground, found: Sorted, sources: Reach) -> tuple[Reach, Reach]
     """Symptoms and notes below the sources, and the faults that are suppressed by these or by the sources."""
     reach = ground.below(sources, MAY_HOLD)
     below = {id: (found.symptoms[id] | found.info[id]) & reach[id] for id in reach}
-    tied = ground.below(united(sources, {id: found.symptoms[id] & reach[id] for id in reach}), HOLDS, stops=True)
+    tied = ground.below(united(sources, {id: found.symptoms[id] & reach[id] for id in reach}), HOLDS)
     return below, {id: (found.able[id] - found.roots[id]) & tied[id] for id in reach}
 
 

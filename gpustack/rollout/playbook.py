@@ -197,6 +197,8 @@ def environment(folder: Path, path: str) -> dict[str, str]:
         "ANSIBLE_PIPELINING": "True",
         "ANSIBLE_SSH_PIPELINING": "True",
         "ANSIBLE_RETRY_FILES_ENABLED": "False",
+        # Modules would write their arguments into the host's journal, the values of charts among them.
+        "ANSIBLE_NO_TARGET_SYSLOG": "True",
         "ANSIBLE_NOCOLOR": "True",
         "ANSIBLE_INVENTORY_IGNORE_REGEX": ignored(),
         "ANSIBLE_LOCAL_TEMP": str(folder / "tmp"),
@@ -216,5 +218,5 @@ def environment(folder: Path, path: str) -> dict[str, str]:
         for key, value in own.items()
         if key in ("PATH", "ANSIBLE_ROLES_PATH", "ANSIBLE_SSH_EXTRA_ARGS", "ANSIBLE_INVENTORY_IGNORE_REGEX")
         or key not in given
-        or key.endswith("KEY_CHECKING")
+        or key.endswith(("KEY_CHECKING", "NO_TARGET_SYSLOG"))
     }

@@ -5,13 +5,13 @@
 kube() { timeout 60 kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
 
 apply() {
-  objects=$(mktemp)
+  folder=$(mktemp -d) || return
+  objects=$folder/objects
   cat >"$objects"
   set -- --server-side --force-conflicts --field-manager=gpustack -f "$objects"
   if ! kube diff "$@" >/dev/null 2>&1; then
-    kube apply "$@" >"$objects.said" 2>&1 || { cat "$objects.said" >&2; rm -f "$objects" "$objects.said"; return 1; }
-    sed 's/^/changed: /' "$objects.said"
-    rm -f "$objects.said"
+    kube apply "$@" >"$folder/output" 2>&1 || { cat "$folder/output" >&2; rm -rf "$folder"; return 1; }
+    sed 's/^/changed: /' "$folder/output"
   fi
-  rm -f "$objects"
+  rm -rf "$folder"
 }

@@ -104,3 +104,23 @@ def test_task_files_are_short(role: Path) -> None:
 def test_the_token_of_a_join_is_known_by_one_id() -> None:
     script = (playbooks() / "files" / "join-token.sh").read_text()
     assert f"id={SIGNATURE.removeprefix('jws-kubeconfig-')}\n" in script
+
+
+# What a host answers stands in these; what names a file, template or task list of the controller is no place for it.
+FILES = ("include_tasks", "import_tasks", "include_role", "import_role", "include_vars", "template", "copy", "script")
+
+
+@every_role
+def test_no_answer_of_a_host_names_a_file_of_the_controller(role: Path) -> None:
+    found = list(tasks_of(role))
+    answers = {str(task["register"]) for _, task in found if "register" in task}
+    for where, task in found:
+        for module in FILES:
+            given = task.get(f"ansible.builtin.{module}")
+            named = given if isinstance(given, str) else (given or {}).get("src") or (given or {}).get("file") or ""
+            for answer in answers:
+                plain = re.sub(r"\w+\[[^\]]*\]", "", str(named))  # a choice among literals
+                assert answer not in plain, where
+        for answer in answers:
+            assert not re.search(rf"lookup\([^)]*\b{answer}\b", str(task)), where
+            assert answer not in str(task.get("delegate_to", "")), where

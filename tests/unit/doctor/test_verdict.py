@@ -200,3 +200,11 @@ def test_five_thousand_hosts_are_no_hardship() -> None:
     seen = judged({f"{id}@{host}": "yes" for host in hosts for id in ("a", "b", "st-c")})
     found = verdict(Ground(graph(["a -> b *", "b -> st-c *"]), hosts, seen, {"all": [(hosts, hosts)]}))
     assert [(one.id, len(one.judged), len(one.breaks)) for one in found.roots] == [("a", 5000, 10000)]
+
+
+def test_nothing_is_folded_through_what_is_refuted() -> None:
+    """An innocent finding does not swallow the symptoms of an unknown fault."""
+    known = graph(["a -> b", "b -> st-c"])
+    found = told(known, {"a@one + st-c@one": "yes", "b@one": "no"})
+    assert (roots(found), names(found.roots[0].breaks)) == ([("a", ("one",))], [])
+    assert [one.id for one in found.unexplained] == ["st-c"]

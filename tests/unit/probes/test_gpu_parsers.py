@@ -11,6 +11,7 @@ from gpustack.ask.probe import Answer, FactUnavailable, Probe
 from gpustack.probes.dcgm import APP, COUNTERS, EXPORTER, MONITORS, SERIES
 from gpustack.probes.gpu import GPU_DEVICES, Device
 from gpustack.probes.gpu_cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, GPU_NODES
+from gpustack.probes.gpu_words import XID
 
 NAME = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
 COUNT = st.integers(0, 64)
@@ -112,3 +113,9 @@ def test_one_fact_for_each_series_whichever_exporter_says_it(said: list[tuple[st
     result = [{"metric": {"UUID": uuid, label: host, "job": "j"}, "value": [0, "1"]} for uuid, host, label in said]
     found = told(SERIES, {"status": "success", "data": {"resultType": "vector", "result": result}})
     assert [(one.uuid, one.host, one.pod) for one in found] == [(uuid, host, "") for uuid, host, _ in said]
+
+
+def test_an_xid_of_a_mig_instance_is_one_of_its_gpu() -> None:
+    """The kernel names the instance beside the GPU (NVIDIA's Xid documentation)."""
+    line = "NVRM: Xid (PCI:0000:65:00 GPU-I:05): 31, pid=1, name=python"
+    assert XID.findall(line) == [("0000:65:00", "31")]

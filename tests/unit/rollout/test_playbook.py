@@ -97,3 +97,10 @@ def test_the_differences_of_a_loop_are_those_of_its_rounds() -> None:
     for task, result in (("loop", {"changed": True, "results": rounds}), ("same", same)):
         tally.hear({"event": "runner_on_ok", "event_data": {"host": "h1", "task": task, "res": result}})
     assert tally.diffs == [("h1", "loop", diff)]
+
+
+def test_modules_write_no_arguments_into_a_hosts_journal(
+    cfg: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANSIBLE_NO_TARGET_SYSLOG", "False")
+    assert environment(tmp_path, "/bin")["ANSIBLE_NO_TARGET_SYSLOG"] == "True"
