@@ -9,7 +9,7 @@ from typing import Any
 from gpustack.ask.probe import Answer, Lines, Probe, Shell
 from gpustack.probes.read import number, yaml_mapping
 from gpustack.probes.sections import named, sections
-from gpustack.probes.units import SHOW, unsettled
+from gpustack.probes.units import show_units, unsettled
 
 SOCKET = "unix:///run/containerd/containerd.sock"
 UNSERVED = "code = Unimplemented"
@@ -88,7 +88,7 @@ RUNTIME = Probe(
     Shell(f"""[ -S {SOCKET.removeprefix("unix://")} ] || exit 1
 crictl --runtime-endpoint {SOCKET} info && exit
 rc=$?
-{SHOW} containerd
+({show_units("containerd")})
 exit $rc"""),
     runtime,
     ends=(0, 1),

@@ -85,7 +85,8 @@ done"""),
 TIMES = Probe(
     "changes.files",
     Lines(rf"""printf '== now\n%s\n== booted\n' "$(date +%s)"
-systemctl show --timestamp=unix -p UserspaceTimestamp --value | grep -x '@[0-9]*'
+booted=$(TZ=UTC systemctl show -p UserspaceTimestamp --value)
+[ -z "$booted" ] || date -d "$booted" +@%s
 echo '== files'
 cd /etc || exit
 set --

@@ -75,13 +75,28 @@ def clock(answer: Answer) -> bool:
     return {"yes": True, "no": False}[answer.out.strip()]
 
 
-SHOW = (
-    r"""printf 'Now=%s\n\n' "$(date +%s)" && systemctl show --timestamp=unix"""
-    " -p Id,LoadState,ActiveState,SubState,Result,NRestarts,UnitFileState,ActiveEnterTimestamp,ActiveExitTimestamp"
-)
+PROPERTIES = "Id,LoadState,ActiveState,SubState,Result,NRestarts,UnitFileState,ActiveEnterTimestamp,ActiveExitTimestamp"
+
+
+def show_units(*names: str) -> str:
+    """A script that prints these units for `shown`, times as seconds of the epoch (`@1795237683`).
+
+    systemctl prints them so itself from systemd 251 on (--timestamp=unix: systemd/systemd pull request 22568); before,
+    it prints them for the zone of TZ, whose abbreviation means another zone to date(1) where it is not UTC."""
+    return rf"""printf 'Now=%s\n\n' "$(date +%s)"
+shown=$(TZ=UTC systemctl show -p {PROPERTIES} {" ".join(names)}) || exit
+printf '%s\n' "$shown" | while IFS= read -r line; do
+  case $line in *Timestamp=?*)
+    epoch=$(date -d "${{line#*=}}" +%s) || exit
+    line=${{line%%=*}}=@$epoch ;;
+  esac
+  printf '%s\n' "$line"
+done"""
+
+
 UNITS = Probe(
     "units.services",
-    Lines(f"{SHOW} containerd kubelet {' '.join(CLOCKS)}"),
+    Lines(show_units("containerd", "kubelet", *CLOCKS)),
     units,
     like="systemctl status containerd kubelet",
 )

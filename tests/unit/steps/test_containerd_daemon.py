@@ -18,7 +18,7 @@ RIGHT = recorded("containerd.runtime", "prepared-debian-12").out
 @pytest.fixture
 def tools(tmp_path: Path) -> Path:
     """A containerd that is enabled, active, and started in the year 2100."""
-    (tmp_path / "systemctl").write_text('#!/bin/sh\n[ "$1" != show ] || echo @4102444800\n')
+    (tmp_path / "systemctl").write_text('#!/bin/sh\n[ "$1" != show ] || echo Fri 2100-01-01 00:00:00 UTC\n')
     (tmp_path / "crictl").write_text('#!/bin/sh\ncat "$0.json"\n')
     (tmp_path / "stat").write_text("#!/bin/sh\necho 0\n")
     for name in ("systemctl", "crictl", "stat"):

@@ -11,10 +11,12 @@ systemctl --quiet is-active containerd || {
   echo "restart: containerd does not run"
   exit 0
 }
-started=$(systemctl show --timestamp=unix -p ActiveEnterTimestamp --value containerd)
+# For the zone of TZ; only UTC's name means the same to every date(1). `--timestamp=unix` needs systemd 251.
+started=$(TZ=UTC systemctl show -p ActiveEnterTimestamp --value containerd)
+started=$(date -d "$started" +%s)
 for file in /etc/containerd/config.toml /etc/containerd/conf.d/*.toml /etc/gpustack/proxy.env; do
   [ -e "$file" ] || continue
-  [ "$(stat -c %Y "$file")" -le "${started#@}" ] || echo "restart: $file is newer than the running containerd"
+  [ "$(stat -c %Y "$file")" -le "$started" ] || echo "restart: $file is newer than the running containerd"
 done
 # Of its runtimes that one which pods get that ask for none: others, as those of NVIDIA, have settings of their own.
 told=$(crictl --runtime-endpoint unix:///run/containerd/containerd.sock info | python3 -c '

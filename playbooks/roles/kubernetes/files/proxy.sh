@@ -3,5 +3,7 @@
 set -eu
 file=/etc/gpustack/proxy.env
 [ -e "$file" ] && systemctl --quiet is-active kubelet || exit 0
-started=$(systemctl show --timestamp=unix -p ActiveEnterTimestamp --value kubelet)
-[ "$(stat -c %Y "$file")" -le "${started#@}" ] || echo "restart: $file is newer than the running kubelet"
+# For the zone of TZ; only UTC's name means the same to every date(1). `--timestamp=unix` needs systemd 251.
+started=$(TZ=UTC systemctl show -p ActiveEnterTimestamp --value kubelet)
+started=$(date -d "$started" +%s)
+[ "$(stat -c %Y "$file")" -le "$started" ] || echo "restart: $file is newer than the running kubelet"

@@ -1,0 +1,101 @@
+"""What asks systemd for times, run with a systemctl as that of systemd 247 to 250: it prints times for the zone of TZ,
+and does not know `--timestamp=unix`, which came with systemd 251 (systemd/systemd pull request 22568)."""
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpustack.ask.probe import Answer, Probe, Shell
+from gpustack.config.shipped import playbooks
+from gpustack.probes.containerd import RUNTIME
+from gpustack.probes.lately import TIMES
+from gpustack.probes.units import UNITS, shown
+
+STARTED = 1795496640
+SYSTEMCTL = f"""#!/bin/sh
+case " $* " in
+*" --timestamp=unix "*) echo "Failed to parse timestamp style 'unix'." >&2; exit 1 ;;
+*" is-enabled "* | *" is-active "*) exit 0 ;;
+esac
+at=$(date -d @{STARTED} '+%a %Y-%m-%d %H:%M:%S %Z')
+case " $* " in
+*" --value "*) echo "$at" ;;
+*) for unit in containerd kubelet; do
+  printf 'Id=%s.service\\nLoadState=loaded\\nActiveState=active\\nSubState=running\\nResult=success\\n' "$unit"
+  printf 'NRestarts=0\\nUnitFileState=enabled\\nActiveEnterTimestamp=%s\\nActiveExitTimestamp=\\n\\n' "$at"
+done ;;
+esac
+"""
+CHINA = "CST-8"
+"""A zone whose abbreviation means America to date(1)."""
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    for name, text in {
+        "systemctl": SYSTEMCTL,
+        "crictl": "#!/bin/sh\nexit 1\n",
+        "stat": f'#!/bin/sh\necho "${{WRITTEN-{STARTED}}}"\n',
+    }.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    return tmp_path
+
+
+def run(tools: Path, script: str, code: int = 0, **env: str) -> str:
+    path = {"PATH": f"{tools}:{os.environ['PATH']}", "TZ": CHINA, "LC_ALL": "C"}
+    done = subprocess.run(["sh", "-c", script], env=path | env, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == code, done.stderr
+    return done.stdout
+
+
+def text(probe: Probe[Any]) -> str:
+    assert isinstance(probe.ask, Shell)
+    return probe.ask.text
+
+
+def test_since_when_units_are_active(tools: Path) -> None:
+    found = UNITS.fact(Answer("units.services", "h1", 0, run(tools, text(UNITS))))
+    assert {name: unit.since for name, unit in found.items() if unit} == {"containerd": STARTED, "kubelet": STARTED}
+
+
+def test_a_systemctl_that_fails_is_no_answer(tools: Path) -> None:
+    (tools / "systemctl").write_text("#!/bin/sh\nexit 3\n")
+    run(tools, text(UNITS), code=3)
+
+
+def test_a_time_that_date_cannot_read_is_no_answer(tools: Path) -> None:
+    (tools / "date").write_text('#!/bin/sh\n[ "$1" != -d ] || exit 1\necho 1\n')
+    (tools / "date").chmod(0o755)
+    (tools / "systemctl").write_text("#!/bin/sh\necho ActiveEnterTimestamp=soon\n")
+    run(tools, text(UNITS), code=1)
+
+
+def test_containerd_that_does_not_answer(tools: Path) -> None:
+    script = text(RUNTIME).split("\n", 1)[1]
+    said = run(tools, script, code=1)
+    assert {name: block["ActiveEnterTimestamp"] for name, block, _ in shown(said)}["containerd"] == f"@{STARTED}"
+
+
+def test_when_the_host_was_booted(tools: Path) -> None:
+    assert f"== booted\n@{STARTED}\n== files" in run(tools, text(TIMES).split("cd /etc")[0])
+
+
+@pytest.mark.parametrize(
+    ("script", "file"),
+    [("containerd/files/daemon.sh", "/etc/containerd/config.toml"), ("kubernetes/files/proxy.sh", "proxy.env")],
+)
+@pytest.mark.parametrize(("later", "restart"), [(0, False), (1, True)])
+def test_files_that_are_newer_than_the_daemon(
+    tools: Path, script: str, file: str, later: int, *, restart: bool
+) -> None:
+    there = tools / Path(file).name
+    there.touch()
+    words = (playbooks() / "roles" / script).read_text()
+    for path in ("/etc/containerd/config.toml", "/etc/gpustack/proxy.env"):
+        words = words.replace(path, str(there) if path.endswith(there.name) else "/nowhere")
+    said = run(tools, words, WRITTEN=str(STARTED + later), RESTRICT="true")
+    assert (f"restart: {there} is newer" in said) is restart
