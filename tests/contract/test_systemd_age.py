@@ -1,0 +1,47 @@
+"""Nothing on hosts asks anything of systemd that is younger than that of the oldest system: 249 of Ubuntu 22.04."""
+
+import re
+
+import pytest
+
+from gpustack.ask.script import command
+from gpustack.config.shipped import playbooks
+from tests.contract.test_probes import ALL
+
+# By the version after "Added in version" in the manual pages of systemd 257 (Debian 13: systemctl(1), journalctl(1),
+# timedatectl(1), networkctl(1)): all from 250 on.
+YOUNGER = {
+    "systemctl": (
+        "--timestamp=unix", "list-automounts", "--kill-whom", "--image", "--no-warn", "--drop-in", "list-paths",
+        "whoami", "soft-reboot", "--kill-value", "--when", "sleep", "--stdin", "-C", "--capsule",
+    ),
+    "journalctl": ("short-delta", "--truncate-newline", "-T", "--exclude-identifier", "-I", "--invocation",
+                   "--list-invocations"),
+    "timedatectl": ("-P",),
+    "networkctl": ("edit", "cat", "mask", "unmask", "--drop-in", "--no-reload", "--stdin", "persistent-storage"),
+}  # fmt: skip
+SHELL = {
+    **{str(path): path.read_text() for end in ("sh", "yml") for path in sorted(playbooks().rglob(f"*.{end}"))},
+    **{probe.id: command(probe) for probe in ALL},
+}
+
+
+def too_young(script: str) -> list[str]:
+    found = []
+    for program, words in YOUNGER.items():
+        for call in re.findall(rf"\b{program}\b([^|;&)\n]*)", script):
+            given = [word.split("=")[0] if word != "--timestamp=unix" else word for word in call.split()]
+            found += [f"{program} {word}" for word in given if word in words]
+    return found
+
+
+def test_nothing_is_younger_than_the_oldest_systemd() -> None:
+    assert {where: found for where, script in SHELL.items() if (found := too_young(script))} == {}
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["systemctl show --timestamp=unix -p Id x", "x=$(journalctl -u kubelet -I -o cat)", "systemctl reboot --when=+1h"],
+)
+def test_a_younger_word_is_found(script: str) -> None:
+    assert too_young(script)
