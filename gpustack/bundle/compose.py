@@ -151,10 +151,10 @@ class Composer:
         """Adds the manifests to MADE, for they name images."""
         v = self.versions
         archive = files.helm(v["helm"], made["helm"], self.architecture)
-        made |= self._all([archive, *(files.manifest(component, v) for component in files.MANIFESTS)])
+        made |= self._all([archive, *(files.manifest(component, v) for component in v.raw["manifests"])])
         for path in made["helm-archive"].files:
             yield self._place(f"files/get.helm.sh/{path}", made["helm-archive"], path, "helm", note=debs.NOTE)
-        for component in files.MANIFESTS:
+        for component in v.raw["manifests"]:
             (path,) = made[f"{component}-manifest"].files
             yield self._place(_official(v.manifest(component)), made[f"{component}-manifest"], path, component)
 

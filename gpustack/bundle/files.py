@@ -13,9 +13,6 @@ from gpustack.bundle.programs import run
 from gpustack.bundle.versions import Versions
 from gpustack.errors import BundleError
 
-# Where each manifest lies in its component's module.
-MANIFESTS = {"flannel": "Documentation/kube-flannel.yml", "local-path-provisioner": "deploy/local-path-storage.yaml"}
-
 
 def helm(version: str, made: Made, architecture: str) -> Part:
     """out/: the archive as on https://get.helm.sh/, with its two checksum files."""
@@ -43,9 +40,9 @@ def _archive(program: Path, target: Path, architecture: str) -> None:
 
 def manifest(component: str, versions: Versions) -> Part:
     """out/<file>: a manifest out of its component's module. Raises BundleError if it is not that of the version set."""
-    expected = versions.raw["manifests"][component]["sha256"]
+    entry = versions.raw["manifests"][component]
+    expected, inside = entry["sha256"], entry["file"]
     module = f"{versions.origin(component)}@v{versions[component]}"
-    inside = MANIFESTS[component]
     return Part(
         f"{component}-manifest",
         digest(module, inside, expected),

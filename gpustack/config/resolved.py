@@ -118,8 +118,8 @@ def resolved(inventory: Inventory, endpoint: str, addresses: dict[str, str]) -> 
     whole["gpu"]["toolkit"] = {"version": versions.components["nvidia-container-toolkit"]}
     whole["flannel"] |= {
         "version": versions.components["flannel"],
-        "manifest": place(versions.flannel_manifest, mirror_of(spec)),
-        "manifest_sha256": versions.flannel_manifest_sha256,
+        "manifest": place(versions.flannel.url, mirror_of(spec)),
+        "manifest_sha256": versions.flannel.sha256["all"],
     }
     whole["helm"] = pinned(spec, versions.helm)
     whole["storage"] |= {"manifest": pinned(spec, versions.provisioner)}

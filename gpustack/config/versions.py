@@ -39,8 +39,7 @@ class VersionSet:
     name: str
     components: dict[str, str]
     apt: dict[str, AptSource]
-    flannel_manifest: str
-    flannel_manifest_sha256: str
+    flannel: Artefact
     minors: dict[str, date]
     helm: Artefact
     charts: dict[str, Artefact]
@@ -69,14 +68,12 @@ def rows(name: str) -> list[list[str]]:
 def version_set(name: str) -> VersionSet:
     """Raises KeyError when the file lacks something, which a contract test forbids."""
     data = shipped_yaml(VERSIONS / f"{name}.yaml")
-    flannel = data["manifests"]["flannel"]
     fields = ("uri", "suite", "components", "key", "fingerprint")
     return VersionSet(
         name=name,
         components={key: str(entry["version"]).removeprefix("v") for key, entry in data["components"].items()},
         apt={key: AptSource(**{field: str(entry[field]) for field in fields}) for key, entry in data["apt"].items()},
-        flannel_manifest=flannel["url"],
-        flannel_manifest_sha256=flannel["sha256"],
+        flannel=artefact(data["manifests"]["flannel"], str(data["components"]["flannel"]["version"])),
         helm=artefact(data["programs"]["helm"], str(data["components"]["helm"]["version"])),
         charts={key: artefact(entry) for key, entry in data["charts"].items()},
         provisioner=artefact(

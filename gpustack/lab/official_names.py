@@ -27,8 +27,8 @@ def names() -> list[str]:
     """Every host name that an installation from official sources asks for, of all version sets."""
     found = set(REGISTRIES)
     for known in map(version_set, KNOWN_SETS):
-        urls = [known.flannel_manifest, *(url for source in known.apt.values() for url in (source.uri, source.key))]
-        urls += [artefact.url for artefact in (known.helm, known.provisioner, *known.charts.values())]
+        urls = [url for source in known.apt.values() for url in (source.uri, source.key)]
+        urls += [artefact.url for artefact in (known.flannel, known.helm, known.provisioner, *known.charts.values())]
         found |= {urlsplit(url).netloc for url in urls}
     return sorted(found)
 

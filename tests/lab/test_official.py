@@ -86,14 +86,14 @@ def test_a_changed_manifest_is_refused(many: lab.Lab, cluster: Path, gpustack: R
     )
 
     def twist(request: Request, name: str, path: str) -> bool:
-        if name == "github.com":
+        if name == "raw.githubusercontent.com":
             request.hand_on(name, lambda body: body.replace(b"kube-flannel", b"rude-flannel", 1))
-        return name == "github.com"
+        return name == "raw.githubusercontent.com"
 
     with roads.internet(many, twist):
         said = gpustack("install", "-i", cluster, "--only", "flannel", "--yes", code=5)
     (failure,) = failures(said.stdout + said.stderr, "host1")
-    assert "https://github.com/flannel-io/flannel/releases" in failure
+    assert "https://raw.githubusercontent.com/flannel-io/flannel/v0.28.9/" in failure
     assert "expected SHA-256 e875824b" in failure
     assert "source of the spec" in failure
     assert not host.file("/etc/kubernetes/gpustack-flannel/kube-flannel.yml").exists

@@ -68,7 +68,7 @@ def installed(one: lab.Lab, way_out: Proxy, inventory: Path, gpustack: Run) -> l
 def test_everything_came_through_the_proxy(installed: lab.Lab, way_out: Proxy, inventory: Path, gpustack: Run) -> None:
     gpustack("verify", "-i", inventory)
     hosts = {re.sub(r"^https?://|[:/].*", "", target) for target in way_out.served}
-    wanted = {"pkgs.k8s.io", "download.docker.com", "github.com", "registry.k8s.io", "ghcr.io"}
+    wanted = {"pkgs.k8s.io", "download.docker.com", "raw.githubusercontent.com", "registry.k8s.io", "ghcr.io"}
     assert wanted <= hosts
     assert any(
         (target.endswith(".deb") and "debian.org" in target) or "/debian/" in target for target in way_out.served
