@@ -82,9 +82,13 @@ def repositories(versions: Versions, made: dict[str, Made], architecture: str) -
     simulated = driver(versions["nvidia-driver"], made["simulated-driver"], architecture)
     real = toolkit(versions["nvidia-container-toolkit"], made["nvidia-container-toolkit"])
     cuda = "files/developer.download.nvidia.com/compute/cuda/repos"
-    places = [f"{cuda}/{release}/{CUDA_ARCHITECTURES[architecture]}" for release in CUDA_RELEASES]
+    places = {release: f"{cuda}/{release}/{CUDA_ARCHITECTURES[architecture]}" for release in CUDA_RELEASES}
+    keys = versions.raw["apt"]["nvidia"]["keys"]
     toolkits = "files/nvidia.github.io/libnvidia-container"
     return [
-        *(Repository(place, f"{place}/3bf863cc.pub", simulated, "nvidia-driver") for place in places),
+        *(
+            Repository(place, f"{place}/{keys[release]['key']}", simulated, "nvidia-driver")
+            for release, place in places.items()
+        ),
         Repository(f"{toolkits}/stable/deb/{architecture}", f"{toolkits}/gpgkey", real, "nvidia-container-toolkit"),
     ]

@@ -104,7 +104,8 @@ def effective(model: type[BaseModel], name: str, field: FieldInfo, value: Any) -
     if value is not None:
         return value
     if model is Fingerprints:
-        return fingerprint_of(Spec(), name)
+        known = fingerprint_of(Spec(), name)
+        return None if known == "{fingerprint}" else known
     if name == "version":
         return VERSIONS[model.__name__](Spec())
     return (field.examples or [None])[0]

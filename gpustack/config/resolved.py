@@ -37,14 +37,15 @@ def place(url: str, mirror: str) -> str:
 
 
 def fingerprint_of(spec: Spec, repository: str) -> str:
-    """Of the one key that may sign it: the mirror's, else that of the spec, else that of the version set."""
+    """Of the one key that may sign it: the mirror's, else that of the spec, else that of the version set, which is
+    `{fingerprint}` where each system has its own."""
     if isinstance(spec.source, Mirror):
         return spec.source.fingerprint
     said: str | None = getattr(spec.fingerprints, repository)
     return said or version_set(spec.versions).apt[repository].fingerprint
 
 
-def apt_of(spec: Spec) -> dict[str, dict[str, str]]:
+def apt_of(spec: Spec) -> dict[str, dict[str, Any]]:
     """The apt repositories; what differs by host is left to be filled in."""
     mirror, wanted = mirror_of(spec), minor(kubernetes_version_of(spec))
     return {
@@ -54,6 +55,7 @@ def apt_of(spec: Spec) -> dict[str, dict[str, str]]:
             "components": source.components,
             "key": place(source.key.replace("{minor}", wanted), mirror),
             "fingerprint": fingerprint_of(spec, name),
+            "by_system": source.keys,
         }
         for name, source in version_set(spec.versions).apt.items()
     }

@@ -121,7 +121,8 @@ class Fingerprints(Section):
         Fingerprint | None, Field(description="of download.docker.com; default: that of the version set")
     ] = None
     nvidia: Annotated[
-        Fingerprint | None, Field(description="of NVIDIA's CUDA repository; default: that of the version set")
+        Fingerprint | None,
+        Field(description="of NVIDIA's CUDA repository; default: those of the version set, by system"),
     ] = None
     toolkit: Annotated[
         Fingerprint | None, Field(description="of NVIDIA's container toolkit; default: that of the version set")

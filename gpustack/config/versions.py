@@ -14,14 +14,15 @@ KNOWN_SETS: tuple[str, ...] = tuple(sorted(path.stem for path in VERSIONS.glob("
 
 @dataclass(frozen=True)
 class AptSource:
-    """An official apt repository; `{minor}` is filled in per cluster, what else is in braces per
-    host."""
+    """An official apt repository; `{minor}` is filled in per cluster, what else is in braces per host. `keys` has what
+    stands for `{key}` and `{fingerprint}` by system, such as debian13, where each system has a key of its own."""
 
     uri: str
     suite: str
     components: str
     key: str
     fingerprint: str
+    keys: dict[str, dict[str, str]]
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,10 @@ def version_set(name: str) -> VersionSet:
     return VersionSet(
         name=name,
         components={key: str(entry["version"]).removeprefix("v") for key, entry in data["components"].items()},
-        apt={key: AptSource(**{field: str(entry[field]) for field in fields}) for key, entry in data["apt"].items()},
+        apt={
+            key: AptSource(**{field: str(entry[field]) for field in fields}, keys=entry.get("keys", {}))
+            for key, entry in data["apt"].items()
+        },
         flannel=artefact(data["manifests"]["flannel"], str(data["components"]["flannel"]["version"])),
         helm=artefact(data["programs"]["helm"], str(data["components"]["helm"]["version"])),
         charts={key: artefact(entry) for key, entry in data["charts"].items()},

@@ -14,17 +14,30 @@ from gpustack.probes.system import OS
 PLATFORMS = {"amd64": "x86_64", "arm64": "sbsa"}
 
 
-def repository_mismatch(here: View, name: str, probe: Probe[Repositories] = REPOSITORIES) -> Mismatch | None:
-    """None when apt knows the repository as the spec says, with the expected key and no other."""
+def placed(here: View, name: str) -> dict[str, str]:
+    """The repository of this name for a host. Where no key is known for its system, `{key}` stays as it is."""
     system, source = here[OS], apt_of(here.spec)[name]
+    own = source.pop("by_system").get(f"{system.id}{system.version.replace('.', '')}", {})
     known = {
+        **{f"{{{word}}}": text for word, text in own.items()},
         "{os}": system.id,
         "{codename}": system.codename,
         "{release}": system.version.replace(".", ""),
         "{arch}": system.arch,
         "{platform}": PLATFORMS.get(system.arch, system.arch),
     }
-    place = {key: filled(text, known) for key, text in source.items()}
+    return {key: filled(text, known) for key, text in source.items()}
+
+
+def repository_mismatch(here: View, name: str, probe: Probe[Repositories] = REPOSITORIES) -> Mismatch | None:
+    """None when apt knows the repository as the spec says, with the expected key and no other."""
+    place = placed(here, name)
+    if "{key}" in place["key"]:
+        system = here[OS]
+        hint = "no repository for this system is known; gpu.driver.mode: none leaves the driver to you"
+        known_for = said(sorted(apt_of(here.spec)[name]["by_system"]))
+        found_for = f"none for {system.id}{system.version.replace('.', '')}"
+        return Mismatch(f"apt repository {name}", f"one for {known_for}", found_for, "operator", hint=hint)
     keyring = f"/etc/apt/keyrings/gpustack-{name}.gpg"
     wanted = Repository(place["uri"], place["suite"], place["components"], keyring, (place["fingerprint"],))
     repositories = here[probe]

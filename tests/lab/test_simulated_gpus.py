@@ -18,6 +18,7 @@ BOTH = ("host1", "host2")
 RELEASES = ("debian-12", "debian-13")
 FLEET = "2,host2:4xL4"
 CUDA = "developer.download.nvidia.com/compute/cuda/repos"
+KEYS = {"debian12": "3bf863cc.pub", "debian13": "8793F200.pub"}
 DRIVER = "nvidia-driver-cuda nvidia-kernel-open-dkms"
 VERSION = hardware.DRIVER
 
@@ -48,7 +49,7 @@ def driven(two: lab.Lab, bundle: Path) -> lab.Lab:
     for host, release in zip(BOTH, ("debian12", "debian13"), strict=True):
         repository = f"{source.url}/{CUDA}/{release}/x86_64"
         key = "/etc/apt/keyrings/nvidia.asc"
-        said(two, host, f"sudo curl -fsS --create-dirs -o {key} {repository}/3bf863cc.pub")
+        said(two, host, f"sudo curl -fsS --create-dirs -o {key} {repository}/{KEYS[release]}")
         line = f"deb [signed-by={key}] {repository}/ /"
         said(two, host, f"echo '{line}' | sudo tee /etc/apt/sources.list.d/cuda.list && sudo apt-get -qq update")
         said(two, host, f"sudo DEBIAN_FRONTEND=noninteractive apt-get -qq install -y {DRIVER}")

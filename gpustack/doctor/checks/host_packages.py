@@ -8,6 +8,8 @@ from gpustack.ask.view import View
 from gpustack.config.resolved import apt_of
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.dpkg import DPKG, SOURCES, Sources
+from gpustack.probes.system import OS
+from gpustack.steps.apt_repository import placed
 
 # The repository that was shut down in 2024 (kubernetes.io, blog 2023-08-31).
 GONE = ("apt.kubernetes.io", "packages.cloud.google.com/apt")
@@ -35,7 +37,7 @@ def dpkg_interrupted(here: View) -> Told:
     return Told(bool(broken), what, "finished", said(broken) if broken else "finished")
 
 
-@tells("host-apt-repo-key", SOURCES)
+@tells("host-apt-repo-key", SOURCES, OS)
 def apt_repo_key(here: View) -> Told:
     """What can be told without asking the source: its keyring, and what else is said of the same place."""
     wrong = list(distrusted(here, here[SOURCES]))
@@ -43,7 +45,7 @@ def apt_repo_key(here: View) -> Told:
 
 
 def distrusted(here: View, found: Sources) -> Iterator[str]:
-    ours = {f"/etc/apt/keyrings/gpustack-{name}.gpg": place["fingerprint"] for name, place in apt_of(here.spec).items()}
+    ours = {f"/etc/apt/keyrings/gpustack-{name}.gpg": placed(here, name)["fingerprint"] for name in apt_of(here.spec)}
     for key in sorted({source.key for source in found.sources if source.key in found.keyrings}):
         ring, wanted = found.keyrings[key], ours.get(key, "")
         if not ring.fingerprints:

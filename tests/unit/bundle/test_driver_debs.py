@@ -18,7 +18,8 @@ def test_the_driver_installs_as_from_the_official_place(
     built: Path, tmp_path: Path, release: str, asked: tuple[str, ...]
 ) -> None:
     below = f"{CUDA}/{release}/x86_64"
-    host = Host(tmp_path, built / below / "3bf863cc.pub", f"file:{built}/{below}/ /")
+    key = {"debian12": "3bf863cc.pub", "debian13": "8793F200.pub"}[release]
+    host = Host(tmp_path, built / below / key, f"file:{built}/{below}/ /")
     updated = host.run("apt-get", "update")
     assert (updated.returncode, "W:" in updated.stderr) == (0, False), updated.stderr
     needs = host.run("apt-cache", "depends", "--recurse", "--no-suggests", *asked).stdout

@@ -70,7 +70,9 @@ def test_with_all_defaults_uncommented_it_loads_and_means_the_same(tmp_path: Pat
             "kubernetes": spoken.kubernetes.model_copy(update=kubernetes),
             "containerd": spoken.containerd.model_copy(update={"version": containerd_version_of(spoken)}),
             "gpu": spoken.gpu.model_copy(update={"driver": driver}),
-            "fingerprints": Fingerprints(**{name: fingerprint_of(spoken, name) for name in Fingerprints.model_fields}),
+            "fingerprints": Fingerprints(
+                **{name: fingerprint_of(spoken, name) for name in Fingerprints.model_fields if name != "nvidia"}
+            ),
         }
     )
     assert (found.hosts[0].user, found.hosts[0].port, found.hosts[0].ssh_args[0]) == ("ubuntu", 22, "-J")

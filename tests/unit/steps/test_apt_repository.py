@@ -1,0 +1,85 @@
+"""Which key signs NVIDIA's packages for a host: each system's repository has its own."""
+
+from typing import Any
+
+import pytest
+import yaml
+from jinja2.nativetypes import NativeEnvironment
+
+from gpustack.ask.view import View
+from gpustack.config.resolved import apt_of
+from gpustack.config.shipped import playbooks
+from gpustack.config.spec import Spec
+from gpustack.probes.gpu_packages import GPU_REPOSITORY
+from gpustack.steps.apt_repository import placed, repository_mismatch
+from gpustack.steps.prereqs_host import SYSTEMS
+from tests.unit.steps.recorded_hosts import recorded, said, snapshot
+
+CUDA = "https://developer.download.nvidia.com/compute/cuda/repos"
+OLD, DEBIAN13, UBUNTU2604 = (
+    ("3bf863cc.pub", "EB693B3035CD5710E231E123A4B469963BF863CC"),
+    ("8793F200.pub", "02182E60104FCDC26EAE1B8597A5D4CB8793F200"),
+    ("60DF8A40.pub", "14BAFBC7562AD710CA04E69905FBB6DA60DF8A40"),
+)
+KEYS = [
+    ("debian", "12", OLD), ("debian", "13", DEBIAN13),
+    ("ubuntu", "22.04", OLD), ("ubuntu", "24.04", OLD), ("ubuntu", "26.04", UBUNTU2604),
+]  # fmt: skip
+MIRROR = {"source": {"mirror": "http://10.77.1.1:8480", "fingerprint": "B" * 40}}
+
+
+def host(name: str, version: str, arch: str, spec: dict[str, Any]) -> View:
+    release = f"{arch}\nID={name}\nVERSION_ID={version}\nVERSION_CODENAME=x\n"
+    answers = {
+        ("system.os", "h1"): said("system.os", release),
+        ("gpu.repository", "h1"): recorded("gpu.repository", "fresh-debian-12"),
+    }
+    return View(snapshot(answers, {"source": "official", **spec}), "h1")
+
+
+def written(spec: dict[str, Any], name: str, version: str, arch: str) -> list[str]:
+    """The words that the role gives to apt-repositories.sh."""
+    variables = yaml.safe_load((playbooks() / "roles" / "gpu_driver" / "vars" / "main.yml").read_text())
+    gpustack = {"apt": apt_of(Spec.model_validate(spec))}
+    known = {"gpustack": gpustack, "gpustack_host": {"os": name, "version": version, "arch": arch}}
+    for variable in ("arch", "source", "system", "key", "repository"):
+        template = NativeEnvironment().from_string(variables[f"gpu_driver_{variable}"])
+        known[f"gpu_driver_{variable}"] = template.render(known)
+    return str(known["gpu_driver_repository"]).split()
+
+
+@pytest.mark.parametrize(("arch", "platform"), [("x86_64", "x86_64"), ("aarch64", "sbsa")])
+@pytest.mark.parametrize(("name", "version", "key"), KEYS)
+def test_the_key_is_that_of_the_system(name: str, version: str, key: tuple[str, str], arch: str, platform: str) -> None:
+    system = f"{name}{version.replace('.', '')}"
+    found = placed(host(name, version, arch, {}), "nvidia")
+    assert found["key"] == f"{CUDA}/{system}/{platform}/{key[0]}"
+    assert found["fingerprint"] == key[1]
+
+
+@pytest.mark.parametrize("spec", [{}, MIRROR, {"fingerprints": {"nvidia": "C" * 40}}])
+@pytest.mark.parametrize(("name", "version"), [(name, version) for name, version, _ in KEYS])
+def test_the_role_writes_what_the_check_expects(name: str, version: str, spec: dict[str, Any]) -> None:
+    for arch, machine in (("amd64", "x86_64"), ("arm64", "aarch64")):
+        expected = placed(host(name, version, machine, spec), "nvidia")
+        words = ["nvidia", *(expected[word] or "-" for word in ("uri", "suite", "components", "key", "fingerprint"))]
+        assert written(spec, name, version, arch) == words
+
+
+def test_a_mirror_signs_with_its_own_key_and_has_the_system_s_file() -> None:
+    found = placed(host("debian", "13", "x86_64", MIRROR), "nvidia")
+    assert found["key"].endswith("/developer.download.nvidia.com/compute/cuda/repos/debian13/x86_64/8793F200.pub")
+    assert found["fingerprint"] == "B" * 40
+
+
+def test_every_system_that_is_taken_has_a_key() -> None:
+    assert {(name, version) for name, versions in SYSTEMS.items() for version in versions} == {
+        (name, version) for name, version, _ in KEYS
+    }
+
+
+def test_a_system_without_a_known_key_is_refused_by_name() -> None:
+    mismatch = repository_mismatch(host("debian", "14", "x86_64", {}), "nvidia", GPU_REPOSITORY)
+    assert mismatch
+    assert (mismatch.found, mismatch.cure) == ("none for debian14", "operator")
+    assert "gpu.driver.mode" in mismatch.hint
