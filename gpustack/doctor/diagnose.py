@@ -87,9 +87,9 @@ def read(seen: Sequence[Evidence]) -> set[tuple[str, str]]:
 
 def drifted(compared: Plan, judged: Judgements, *, quiet: bool) -> Iterable[Drift]:
     """What differs from the spec and confirms no fault. What stands behind another drifted step is that one's
-    consequence, and what rests on the same answers as a confirmed fault or state is that over again. Guards and conditions
-    of edges hold on a healthy cluster too: they hide nothing. With a root (`quiet`)
-    what comes right by itself is the root's."""
+    consequence, and what rests on the same answers as a confirmed fault or state is that over again. Guards and
+    conditions of edges hold on a healthy cluster too: they hide nothing. With a root (`quiet`) what comes right by
+    itself is the root's."""
     found: dict[tuple[str, str, str], Drift] = {}
     known = graph()
     told = {key for one in having(judged, "confirmed") if one.id in known for key in read(one.evidence)}
