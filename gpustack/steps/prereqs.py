@@ -21,7 +21,7 @@ from gpustack.probes.kernel import MODULES, SWAP, SYSCTL
 from gpustack.probes.leftovers import LEFTOVERS, TEMPORARIES
 from gpustack.probes.network import ADDRESS, ADDRESSES, LISTENERS
 from gpustack.probes.packages import PACKAGES
-from gpustack.probes.system import CAPACITY, CGROUP, HOSTNAME, IDENTITY, OS, PYTHON, SUDO
+from gpustack.probes.system import CAPACITY, CGROUP, HOSTNAME, IDENTITY, OS, PYTHON
 from gpustack.probes.units import CLOCK, UNITS
 from gpustack.steps import prereqs_host, prereqs_identity, prereqs_kernel, prereqs_neighbours, prereqs_software
 from gpustack.steps.step import Step
@@ -30,7 +30,7 @@ STEP = Step(
     "prereqs",
     scope="host",
     probes=(
-        OS, HOSTNAME, IDENTITY, CAPACITY, CGROUP, PYTHON, SUDO, PACKAGES, MODULES, SYSCTL, SWAP, UNITS, CLOCK, ADDRESS,
+        OS, HOSTNAME, IDENTITY, CAPACITY, CGROUP, PYTHON, PACKAGES, MODULES, SYSCTL, SWAP, UNITS, CLOCK, ADDRESS,
         ADDRESSES, LISTENERS, LEFTOVERS, TEMPORARIES, EGRESS,
     ),
     checks=(
