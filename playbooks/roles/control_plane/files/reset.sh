@@ -9,6 +9,15 @@ cd /
 exec 9>/run/gpustack-kubeadm.lock
 flock --timeout 300 9
 
+# Volumes of pods; the kubelet's folder is often a link to a larger disk. First of all: one that is in use ends it here,
+# before anything is removed.
+mounts=$(list_mounts /var/lib/kubelet)
+[ -z "$mounts" ] || printf '%s\n' "$mounts" | while read -r mounted; do
+  umount "$mounted"
+  echo "changed: unmounted $mounted"
+done
+refuse_mounts /etc/kubernetes /var/lib/kubelet /var/lib/etcd/member /var/lib/cni /run/kubernetes
+
 # Root's kubeconfig is ours while it equals admin.conf. Making it, we kept the one that was there before.
 if cmp -s /root/.kube/config /etc/kubernetes/admin.conf; then
   rm /root/.kube/config
@@ -38,10 +47,6 @@ if made && command -v kubeadm >/dev/null; then
   echo "changed: kubeadm reset"
 fi
 # What kubeadm leaves, or all of it where there is no kubeadm.
-awk '$2 ~ "^/var/lib/kubelet/" {print $2}' /proc/mounts | sort -r | while read -r mounted; do
-  umount "$(printf '%b' "$mounted")"
-  echo "changed: unmounted $mounted"
-done
 # shellcheck disable=SC2086 # words
 drop $confs
 drop /etc/kubernetes/pki /etc/kubernetes/manifests/* /etc/kubernetes/tmp /etc/kubernetes/gpustack-kubeadm.yaml \

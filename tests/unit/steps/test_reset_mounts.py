@@ -1,0 +1,190 @@
+"""What a reset removes on hosts with mounts and links, with real mounts: in a root and a mount namespace of the test's
+own. `/export` is a folder of the test, so a file of it that is gone shows afterwards."""
+
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gpustack.config.shipped import playbooks
+
+FILES = playbooks() / "files"
+ROLES = playbooks() / "roles"
+DROP = (FILES / "kept-copies.sh").read_text()
+NAMESPACES = ["unshare", "--mount", "--net", "--propagation", "private"]
+if os.geteuid():
+    NAMESPACES.insert(1, "--map-root-user")
+OWN_ROOT = """set -eu
+for folder in usr proc dev etc/alternatives; do mkdir -p "$ROOT/$folder"; mount --rbind "/$folder" "$ROOT/$folder"; done
+for link in bin sbin lib lib64; do [ ! -L "/$link" ] || ln -sfn "usr/$link" "$ROOT/$link"; done
+mkdir -p "$ROOT/export" "$ROOT/run" "$ROOT/tmp" "$ROOT/etc" "$ROOT/var/lib" "$ROOT/var/log" "$ROOT/data"
+mount --bind "$EXPORT" "$ROOT/export"
+exec chroot "$ROOT" /bin/sh -c "$SCRIPT"
+"""
+
+
+@dataclass
+class Machine:
+    """A root of its own. `kept` is what lies in the export that is mounted into it."""
+
+    root: Path
+    export: Path
+
+    def run(self, *parts: str) -> subprocess.CompletedProcess[str]:
+        words = {
+            "ROOT": str(self.root),
+            "EXPORT": str(self.export),
+            "SCRIPT": "\n".join(parts),
+            "PATH": os.environ["PATH"],
+        }
+        command = [*NAMESPACES, "sh", "-c", OWN_ROOT]
+        return subprocess.run(command, env=words, capture_output=True, text=True, timeout=60, check=False)
+
+    @property
+    def kept(self) -> Sequence[str]:
+        return sorted(path.name for path in self.export.iterdir())
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    made = Machine(tmp_path / "root", tmp_path / "export")
+    made.root.mkdir()
+    made.export.mkdir()
+    (made.export / "precious").write_text("of somebody else")
+    if made.run("mount -t tmpfs none /data").returncode:
+        pytest.skip("no mount namespace of its own: needs root, or user namespaces")
+    return made
+
+
+# A folder of the same file system looks like one of ours to rm; only the table of mounts tells them apart.
+MOUNTS = {
+    "another file system": "mount -t tmpfs none {0}; mount --bind /export {0}",
+    "a folder of the same file system": "mount --bind /export {0}",
+}
+
+
+@pytest.mark.parametrize("mount", MOUNTS.values(), ids=MOUNTS)
+@pytest.mark.parametrize(
+    ("prepared", "below"),
+    [
+        ("mkdir -p /var/lib/cni/deep/er", "/var/lib/cni/deep/er"),
+        ("mkdir -p '/var/lib/cni/two words'", "'/var/lib/cni/two words'"),
+        ("rmdir /var/lib; mkdir -p /data/lib/cni/deep; ln -s /data/lib /var/lib", "/data/lib/cni/deep"),
+    ],
+    ids=["deep", "blanks", "through a link"],
+)
+def test_nothing_is_removed_while_something_is_mounted_below(
+    machine: Machine, prepared: str, below: str, mount: str
+) -> None:
+    ended = machine.run("set -eu", prepared, "echo >/var/lib/cni/ours", mount.format(below), DROP, "drop /var/lib/cni")
+    assert ended.returncode != 0
+    assert below.strip("'") in ended.stderr
+    assert "umount" in ended.stderr
+    assert machine.kept == ["precious"]
+    assert "changed" not in ended.stdout
+    assert [path.name for path in machine.root.rglob("ours")] == ["ours"]
+
+
+def test_a_neighbour_of_a_similar_name_is_not_below(machine: Machine) -> None:
+    ended = machine.run(
+        "set -eu; mkdir -p /var/lib/cni /var/lib/cni-data; mount --bind /export /var/lib/cni-data",
+        DROP,
+        "drop /var/lib/cni",
+    )
+    assert (ended.returncode, ended.stdout) == (0, "changed: removed /var/lib/cni\n")
+    assert machine.kept == ["precious"]
+
+
+def test_a_folder_that_is_a_disk_of_its_own_is_emptied_and_stays(machine: Machine) -> None:
+    disk = "mkdir -p /var/lib/containerd; mount -t tmpfs none /var/lib/containerd; mkdir /var/lib/containerd/a"
+    look = "ls -A /var/lib/containerd; mountpoint /var/lib/containerd"
+    ended = machine.run("set -eu", disk, DROP, "drop /var/lib/containerd; drop_empty /var/lib/containerd", look)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == "changed: emptied /var/lib/containerd\n/var/lib/containerd is a mountpoint\n"
+    ended = machine.run("set -eu; mount -t tmpfs none /var/lib", DROP, "mkdir /var/lib/a; drop /var/lib; drop /var/lib")
+    assert ended.stdout == "changed: emptied /var/lib\n", "an empty one is no change"
+
+
+def test_of_a_link_only_the_link_goes(machine: Machine) -> None:
+    ended = machine.run("set -eu; ln -s /export /var/lib/cni", DROP, "drop /var/lib/cni; test ! -L /var/lib/cni")
+    assert ended.returncode == 0, ended.stderr
+    assert machine.kept == ["precious"]
+
+
+CONTROL_PLANE = (ROLES / "control_plane" / "files" / "reset.sh").read_text()
+PLACES = {
+    "a folder": ("mkdir -p /var/lib/kubelet", "/var/lib/kubelet"),
+    "a link to another disk": (
+        "mount -t tmpfs none /data; mkdir /data/kubelet; ln -s /data/kubelet /var/lib/kubelet",
+        "/data/kubelet",
+    ),
+    "a disk of its own": ("mkdir /var/lib/kubelet; mount -t tmpfs none /var/lib/kubelet", "/var/lib/kubelet"),
+}
+
+
+@pytest.mark.parametrize(("prepared", "folder"), PLACES.values(), ids=PLACES)
+def test_volumes_of_the_kubelet_are_unmounted_and_keep_their_files(
+    machine: Machine, prepared: str, folder: str
+) -> None:
+    volume = f"{folder}/pods/a/volumes/pv\\ 1"
+    mounted = f"mkdir -p {volume}; mount --bind /export {volume}; echo >/var/lib/kubelet/config.yaml"
+    ended = machine.run(
+        "set -eu", prepared, mounted, "(", DROP, CONTROL_PLANE, ")", f"! [ -e {folder} ] || ls -A {folder}"
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert f"changed: unmounted {folder}/pods/a/volumes/pv 1\n" in ended.stdout
+    assert "changed: removed /var/lib/kubelet/config.yaml\n" in ended.stdout
+    assert ended.stdout.splitlines()[-1].startswith("changed: "), "the folder is empty"
+    assert machine.kept == ["precious"]
+
+
+def test_a_volume_that_is_in_use_ends_the_reset_of_the_host_before_anything_is_removed(machine: Machine) -> None:
+    volume = "/var/lib/kubelet/pods/a"
+    mounted = f"mkdir -p {volume} /etc/kubernetes/pki; mount --bind /export {volume}; cd {volume}; sleep 50 & cd /"
+    ended = machine.run("set -eu", mounted, "trap 'kill $!' EXIT", "(", DROP, CONTROL_PLANE, ")")
+    assert ended.returncode != 0
+    assert volume in ended.stderr
+    assert "changed" not in ended.stdout
+    assert machine.kept == ["precious"]
+    assert (machine.root / "etc/kubernetes/pki").is_dir()
+
+
+def containerd_packages() -> str:
+    """The command of the task that removes containerd's packages and storage; apt is a line that says so."""
+    found = yaml.safe_load((ROLES / "containerd" / "tasks" / "reset.yml").read_text())
+    script: str = found[-1]["ansible.builtin.command"]["argv"][-1]
+
+    def content(match: re.Match[str]) -> str:
+        if match[1] == "apt-remove.sh":
+            return "echo changed: packages"
+        return next(
+            path for path in (FILES / match[1], ROLES / "containerd/files" / match[1]) if path.exists()
+        ).read_text()
+
+    return re.sub(r"\{\{ lookup\('ansible.builtin.file', '([^']*)'\) \}\}", content, script)
+
+
+@pytest.mark.parametrize("folder", ["/var/lib/containerd", "/run/containerd"])
+def test_containerd_s_packages_stay_while_something_is_mounted_in_its_storage(machine: Machine, folder: str) -> None:
+    """Without its package nobody would know any more whose the storage was."""
+    mounted = f"set -eu; mkdir -p {folder}/left; mount --bind /export {folder}/left; export STORAGE=yes"
+    ended = machine.run(mounted, containerd_packages())
+    assert ended.returncode != 0
+    assert f"{folder}/left" in ended.stderr
+    assert "changed" not in ended.stdout
+    assert machine.kept == ["precious"]
+
+
+def test_containerd_s_storage_goes_with_its_packages(machine: Machine) -> None:
+    ended = machine.run(
+        "set -eu; mkdir -p /var/lib/containerd/a /run/containerd; export STORAGE=yes", containerd_packages()
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.splitlines() == [
+        "changed: packages", "changed: removed /var/lib/containerd", "changed: removed /run/containerd"
+    ]  # fmt: skip
