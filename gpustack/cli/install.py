@@ -136,6 +136,7 @@ def rolled_out(
 ) -> tuple[Any, Path]:
     """Takes the lock, plays, verifies, and leaves the evidence in a folder."""
     from gpustack.ask.gather import gather
+    from gpustack.rollout.overlay import machine_ids
     from gpustack.rollout.rollout import Rollout
 
     with changing(hosts, "install", hosts.control_planes[0], report) as change:
@@ -143,7 +144,7 @@ def rolled_out(
             inventory=hosts,
             steps=steps,
             gather=lambda probes, wanted: gather(hosts, probes, hosts=wanted, report=change.record),
-            play=lambda step, wanted, snapshot: change.play(step.id, wanted, snapshot),
+            play=lambda step, wanted, snapshot: change.play(step.id, wanted, snapshot, machine_ids(before.snapshot)),
             report=change.record,
             limit=names,
             force=force,

@@ -21,7 +21,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import resolved
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.network import ADDRESS
-from gpustack.probes.system import HOSTNAME, OS
+from gpustack.probes.system import HOSTNAME, IDENTITY, OS
 from gpustack.steps.firewall_guard import state
 from gpustack.steps.gpu_mode import mode
 from gpustack.steps.objects import OBJECTS
@@ -47,6 +47,12 @@ def host_facts(snapshot: Snapshot, name: str) -> dict[str, str] | None:
         "gpu_driver": gpu_driver(here),
         "metrics_guard": metrics_guard(here),
     }
+
+
+def machine_ids(snapshot: Snapshot) -> dict[str, dict[str, str]]:
+    """The variable `gpustack_machine_id` of each host that told it: playbooks/tasks/same-machine.yml compares."""
+    views = (View(snapshot, host.name) for host in snapshot.inventory.hosts)
+    return {here.where: {"gpustack_machine_id": here[IDENTITY].machine_id} for here in views if here.told(IDENTITY)}
 
 
 def gpu_driver(here: View) -> str:
@@ -91,8 +97,9 @@ def overlay(snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]] = MappingP
     for host in inventory.control_planes:
         if host.name in hosts:
             hosts[host.name] |= of_cluster(snapshot)
-    for name, further in more.items():
-        hosts[name] = {**hosts.get(name, {}), **further}
+    for further in (machine_ids(snapshot), more):
+        for name, variables in further.items():
+            hosts[name] = {**hosts.get(name, {}), **variables}
     if inventory.source is None:
         # Without an inventory of the operator's, this is the whole one.
         here = {"ansible_connection": "local"}

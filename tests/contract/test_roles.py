@@ -85,6 +85,33 @@ def test_no_defaults(role: Path) -> None:
     assert list(role.glob("defaults/*")) == []
 
 
+SAME_MACHINE = playbooks() / "tasks" / "same-machine.yml"
+PLAYBOOKS = [path for folder in (playbooks(), playbooks() / "remedy") for path in sorted(folder.glob("*.yml"))]
+
+
+def asserts_machine(task: dict[str, Any], folder: Path) -> bool:
+    return (folder / task.get("ansible.builtin.import_tasks", "")).resolve() == SAME_MACHINE.resolve()
+
+
+@pytest.mark.parametrize("path", PLAYBOOKS, ids=lambda path: path.stem)
+def test_every_play_begins_with_the_question_which_machine_it_is(path: Path) -> None:
+    for play in yaml.safe_load(path.read_text()):
+        if "ansible.builtin.import_playbook" not in play:
+            (first,) = play["pre_tasks"]
+            assert asserts_machine(first, path.parent)
+            assert play["gather_facts"] is False, "it would be asked before"
+
+
+@every_role
+def test_a_control_plane_that_acts_for_another_host_is_asked_first_which_machine_it_is(role: Path) -> None:
+    """Of each way into the role: tasks/main.yml, which includes others and notifies handlers, and tasks/reset.yml."""
+    acting = [path for path in role.rglob("*.yml") if "delegate_to" in path.read_text()]
+    for name in {"reset.yml" if path.name == "reset.yml" else "main.yml" for path in acting}:
+        (first, *_) = yaml.safe_load((role / "tasks" / name).read_text())
+        shared = role / "tasks" / first["ansible.builtin.import_tasks"]
+        assert shared.resolve() == SAME_MACHINE.with_name("same-control-plane.yml").resolve()
+
+
 @every_role
 def test_no_sleeps(role: Path) -> None:
     sleeping = [

@@ -50,7 +50,7 @@ def test_playbook_is_one_play_with_the_role_of_the_step(step: Step) -> None:
     (play,) = plays(step.id)
     names = [role["role"] if isinstance(role, dict) else role for role in play["roles"]]
     assert names == [step.id.replace("-", "_")]
-    assert not {"tasks", "pre_tasks", "post_tasks", "handlers"} & set(play)
+    assert not {"tasks", "post_tasks", "handlers"} & set(play)
 
 
 @every_step

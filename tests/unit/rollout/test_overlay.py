@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.rollout.overlay import document, of_cluster, overlay, write
+from gpustack.config.shipped import playbooks
+from gpustack.rollout.overlay import document, machine_ids, of_cluster, overlay, write
 from tests.unit.steps import recorded_gpus
 from tests.unit.steps.recorded_cluster import said
 from tests.unit.steps.recorded_hosts import snapshot
@@ -39,6 +40,50 @@ def test_a_host_name_that_is_a_template_runs_nothing(tmp_path: Path) -> None:
     )
     assert f"{json.dumps(name.lower())[1:-1]} of 2" in done.stdout
     assert not trap.exists()
+
+
+def ask_machine(folder: Path, told: str | None) -> subprocess.CompletedProcess[str]:
+    """Plays the first task of every play on this machine; `told` is the machine-id as h1 had it when it was asked."""
+    found = snapshot(
+        {("system.identity", "h1"): said("system.identity", f"{told}\n\n" if told is not None else "?")}, {}
+    )
+    (folder / "play.yml").write_text(f"""
+- hosts: all
+  gather_facts: false
+  pre_tasks:
+    - ansible.builtin.import_tasks: {playbooks() / "tasks" / "same-machine.yml"}
+  tasks:
+    - ansible.builtin.debug: {{msg: goes on}}
+""")
+    program = Path(sys.executable).with_name("ansible-playbook")
+    command = [program, "-i", write(found, folder), "-c", "local", "--limit", "h1", "--check", folder / "play.yml"]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_the_machine_that_was_asked_is_changed(tmp_path: Path) -> None:
+    path = Path("/etc/machine-id")
+    done = ask_machine(tmp_path, path.read_text().strip() if path.exists() else "")
+    assert (done.returncode, "goes on" in done.stdout) == (0, True), done.stdout
+
+
+@pytest.mark.parametrize(("told", "shown"), [("0" * 32, "0" * 32), (None, "unknown")])
+def test_another_machine_is_not_changed(tmp_path: Path, told: str | None, shown: str) -> None:
+    """Nor one that did not tell its machine-id."""
+    done = ask_machine(tmp_path, told)
+    assert done.returncode == 2
+    assert (
+        "h1 answers as another machine, and nothing was changed on it (gpustack explain host-another-machine)."
+        in done.stdout
+    )
+    assert f"the one that was asked is {shown}, here it is" in done.stdout
+    assert "goes on" not in done.stdout
+
+
+def test_the_machine_that_was_shown_wins_over_the_one_that_answers_now() -> None:
+    """A host is asked again while a rollout goes on; who it was is part of what was agreed to."""
+    shown, now = (snapshot({("system.identity", "h1"): said("system.identity", f"{id * 32}\n\n")}, {}) for id in "ab")
+    hosts = overlay(now, machine_ids(shown))["all"]["hosts"]
+    assert hosts["h1"]["gpustack_machine_id"] == "a" * 32
 
 
 def test_every_text_is_literal_and_nothing_else_changes(tmp_path: Path) -> None:

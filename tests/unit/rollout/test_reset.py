@@ -12,7 +12,7 @@ from gpustack.rollout.overlay import overlay
 from gpustack.rollout.plan import Played, TaskFailure
 from gpustack.rollout.removal import removal
 from gpustack.rollout.reset import ResetOutcome, reset
-from tests.unit.rollout.taken import PLANE, WORKER, node, nodes, taken
+from tests.unit.rollout.taken import PLANE, WORKER, machine, node, nodes, taken
 
 BEFORE = taken({"k1": PLANE, "k2": WORKER}, nodes(node("k1"), node("k2")))
 
@@ -82,5 +82,5 @@ def test_a_host_that_cannot_be_told_well_is_in_the_overlay_too() -> None:
     """A reset needs no address and no release of a host."""
     broken = taken({"k2": {"network.address": "", "system.os": ""}})
     hosts = overlay(broken, {"k2": {"gpustack_reset": {"node": ""}}})["all"]["hosts"]
-    assert hosts["k2"] == {"gpustack_reset": {"node": ""}}
+    assert hosts["k2"] == {"gpustack_machine_id": machine("k2"), "gpustack_reset": {"node": ""}}
     assert "gpustack" in hosts["k1"]
