@@ -56,7 +56,7 @@ def reset(
     if not yes and not agreed("Remove all of this?"):
         why = "The removal was not agreed to."
         raise RolloutError("reset-not-agreed", "Nothing was removed.", why, "gpustack reset --yes")
-    outcome, folder = removed(hosts, names, before, report, packages=packages)
+    outcome, folder = removed(hosts, names, before, report, packages=packages, foreign=foreign)
     show.reset(outcome, output.value, evidence=str(folder))
     raise typer.Exit(show.reset_code(outcome))
 
@@ -79,16 +79,20 @@ def refuse(before: "Removal", *, foreign: bool) -> None:
 
 
 def removed(
-    hosts: "Inventory", names: Sequence[str], before: "Removal", report: Any, *, packages: bool
+    hosts: "Inventory", names: Sequence[str], before: "Removal", report: Any, *, packages: bool, foreign: bool
 ) -> tuple["ResetOutcome", Path]:
-    """Takes the lock, plays, asks again, and leaves the evidence in a folder."""
+    """Takes the lock, asks whether hosts are what was shown, plays, asks again, and leaves the evidence in a folder.
+    Raises RolloutError where they are not."""
     from gpustack.ask.gather import gather
-    from gpustack.rollout.removal import PROBES
-    from gpustack.rollout.reset import PLAYBOOK, reset
+    from gpustack.rollout.removal import PROBES, removal
+    from gpustack.rollout.reset import PLAYBOOK, WHOSE, ensure_unchanged, reset
 
     # A control plane that is gone for good must not keep its workers: then the first host at hand holds the lock.
     reached = [host for host in hosts.hosts if before.snapshot.reach[host.name].reached]
     with changing(hosts, "reset", reached[0], report) as change:
+        now = removal(gather(hosts, WHOSE, report=change.record), names)
+        ensure_unchanged(before, now)
+        refuse(now, foreign=foreign)
         outcome = reset(
             before,
             names,

@@ -5,12 +5,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpustack.ask.probe import FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.errors import RolloutError
 from gpustack.events import Event, Reporter
+from gpustack.probes.kube import NODES
+from gpustack.probes.leftovers import LEFTOVERS
+from gpustack.probes.membership import MEMBERSHIP
+from gpustack.probes.network import ADDRESSES
+from gpustack.probes.system import HOSTNAME, IDENTITY
 from gpustack.rollout.plan import Played
 from gpustack.rollout.removal import HostRemoval, Removal, removal
 
 PLAYBOOK = "reset"
+WHOSE: tuple[Probe[Any], ...] = (IDENTITY, HOSTNAME, ADDRESSES, MEMBERSHIP, LEFTOVERS, NODES)
+"""Which machine a host is, and whose: asked again under the lock."""
 
 Play = Callable[[Sequence[str], Mapping[str, Mapping[str, Any]]], Played]
 """Plays the playbook on hosts, each with further variables."""
@@ -34,6 +44,43 @@ class ResetOutcome:
     @property
     def unknown(self) -> tuple[HostRemoval, ...]:
         return tuple(one for one in self.after.hosts if one.unknown)
+
+
+def ensure_unchanged(before: Removal, now: Removal) -> None:
+    """Raises RolloutError where a host that was to be reset is another one by now, or somebody else's. Pods come and go.
+    `now` needs no answers but those of WHOSE."""
+    still = {one.host: one for one in now.hosts}
+    found = []
+    for one in before.due:
+        if one.host not in still:
+            found.append(f"{one.host}: it does not answer any more")
+            continue
+        shown, here = describe(before.snapshot, one), describe(now.snapshot, still[one.host])
+        found += [f"{one.host}: {what}: {shown[what]} -> {here[what]}" for what in shown if shown[what] != here[what]]
+    if found:
+        message = "Hosts are not what was shown; nothing was removed."
+        raise RolloutError("reset-changed-since", message, "\n".join(found), "gpustack reset    # shows it anew")
+
+
+FACTS: Mapping[str, tuple[Probe[Any], Callable[[Any], str]]] = {
+    "machine-id": (IDENTITY, lambda fact: fact.machine_id),
+    "credentials of node": (MEMBERSHIP, lambda fact: fact.node),
+    "control plane of gpustack": (MEMBERSHIP, lambda fact: "yes" if fact.made else ""),
+    "data of etcd": (MEMBERSHIP, lambda fact: "yes" if fact.etcd else ""),
+    "API servers": (LEFTOVERS, lambda fact: ", ".join(fact.servers)),
+    "another kind of Kubernetes": (LEFTOVERS, lambda fact: ", ".join(fact.distributions)),
+}
+
+
+def describe(snapshot: Snapshot, one: HostRemoval) -> dict[str, str]:
+    """Which machine a host is, and whose, in words."""
+    here, told = View(snapshot, one.host), {"cluster": one.cluster or "none", "node": one.node or "none"}
+    for what, (probe, read) in FACTS.items():
+        try:
+            told[what] = read(here[probe]) or "none"
+        except FactUnavailable as error:
+            told[what] = f"cannot be told ({error})"
+    return told
 
 
 def reset(

@@ -90,7 +90,8 @@ PLAYBOOKS = [path for folder in (playbooks(), playbooks() / "remedy") for path i
 
 
 def asserts_machine(task: dict[str, Any], folder: Path) -> bool:
-    return (folder / task.get("ansible.builtin.import_tasks", "")).resolve() == SAME_MACHINE.resolve()
+    path: Path = folder / task.get("ansible.builtin.import_tasks", "")
+    return path.resolve() == SAME_MACHINE.resolve()
 
 
 @pytest.mark.parametrize("path", PLAYBOOKS, ids=lambda path: path.stem)

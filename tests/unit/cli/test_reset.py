@@ -29,9 +29,10 @@ class World:
 
     def __init__(self, before: Snapshot, after: Snapshot) -> None:
         self.snapshots, self.locked, self.played = [before, after], list[str](), list[Sequence[str]]()
+        self.under_lock = before
 
     def gather(self, *_: Any, **__: Any) -> Snapshot:
-        return self.snapshots[1 if self.played else 0]
+        return self.snapshots[1] if self.played else self.under_lock if "held" in self.locked else self.snapshots[0]
 
     def play(self, name: str, hosts: Sequence[str], *_: Any, **__: Any) -> Played:
         assert (name, self.locked[-1]) == ("reset", "held"), "the lock is held while it plays"
@@ -149,6 +150,58 @@ def test_refused_even_with_yes(
     made = world(taken(hosts))
     assert error("--yes", "-q", *words).reference == reference
     assert (made.played, made.locked) == ([], [])
+
+
+def machine_of(id: str) -> dict[str, str]:
+    return {"system.identity": f"{id * 32}\n\n"}
+
+
+@pytest.mark.parametrize(
+    ("hosts", "words", "why"),
+    [
+        (
+            CLUSTER | {"k2": WORKER | machine_of("f")},
+            [],
+            "k2: machine-id: 22222222222222222222222222222222 -> ffffffffffffffffffffffffffffffff",
+        ),
+        (CLUSTER | {"k2": {}}, [], "k2: API servers: 10.0.0.1:6443 -> none"),
+        (CLUSTER | {"k2": WORKER | {"ours.membership": "?"}}, [], "k2: credentials of node: k2 -> cannot be told"),
+        (CLUSTER | {"k2": PLANE | {"ours.control-plane": ""}}, ["--limit", "k2"], "k2: data of etcd: none -> yes"),
+        (CLUSTER | {"k2": WORKER | {"leftovers.kubernetes": "/etc/k0s\n"}}, [], "Kubernetes: none -> k0s"),
+    ],
+    ids=["another machine", "rebuilt", "no answer", "made a control plane", "another kind"],
+)
+def test_a_host_that_changed_while_the_yes_was_waited_for_is_not_touched(
+    world: Callable[..., World], hosts: dict[str, Any], words: list[str], why: str
+) -> None:
+    made = world(taken(CLUSTER))
+    made.under_lock = taken(hosts)
+    refused = error("--yes", "-q", *words)
+    assert (refused.reference, made.played) == ("reset-changed-since", [])
+    assert why in refused.why
+
+
+def test_a_host_that_was_lost_meanwhile_ends_it_too(world: Callable[..., World]) -> None:
+    made = world(taken(CLUSTER))
+    made.under_lock = taken(CLUSTER, unreached=("k2",))
+    refused = error("--yes", "-q")
+    assert (refused.reference, refused.why) == ("reset-changed-since", "k2: it does not answer any more")
+    assert made.played == []
+
+
+def test_a_worker_that_joined_meanwhile_is_not_left_without_its_control_plane(world: Callable[..., World]) -> None:
+    made = world(taken({"k1": PLANE}))
+    made.under_lock = taken(CLUSTER)
+    assert error("--yes", "-q", "--limit", "k1").reference == "reset-orphans"
+    assert made.played == []
+
+
+def test_pods_that_came_and_went_are_no_change(world: Callable[..., World]) -> None:
+    made = world(taken(CLUSTER))
+    more = WORKER | {"ours.membership": WORKER["ours.membership"] + "default/job-2\n"}
+    made.under_lock = taken(CLUSTER | {"k2": more})
+    assert run("--yes", "-q").exit_code == 0
+    assert made.played == [["k1", "k2"]]
 
 
 def test_another_cluster_s_host_needs_its_own_word(world: Callable[..., World]) -> None:

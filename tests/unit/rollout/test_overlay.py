@@ -56,7 +56,17 @@ def ask_machine(folder: Path, told: str | None) -> subprocess.CompletedProcess[s
     - ansible.builtin.debug: {{msg: goes on}}
 """)
     program = Path(sys.executable).with_name("ansible-playbook")
-    command = [program, "-i", write(found, folder), "-c", "local", "--limit", "h1", "--check", folder / "play.yml"]
+    command: list[str | Path] = [
+        program,
+        "-i",
+        write(found, folder),
+        "-c",
+        "local",
+        "--limit",
+        "h1",
+        "--check",
+        folder / "play.yml",
+    ]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
