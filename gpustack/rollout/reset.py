@@ -47,7 +47,7 @@ class ResetOutcome:
 
 
 def ensure_unchanged(before: Removal, now: Removal) -> None:
-    """Raises RolloutError where a host that was to be reset is another one by now, or somebody else's. Pods come and go.
+    """Raises RolloutError where a host that was to be reset is another one by now, or somebody else's, but for pods.
     `now` needs no answers but those of WHOSE."""
     still = {one.host: one for one in now.hosts}
     found = []

@@ -90,6 +90,11 @@ class Rollout:
         snapshot = self.fresh(step, snapshot)
         states = self.states(step, snapshot)
         due = [found for found in states if self.due(found)]
+        if due and not self.played:
+            # The plan is of before the yes and the lock: somebody else may have been at it since.
+            snapshot = self.ask(snapshot, step.probes)
+            states = self.states(step, snapshot)
+            due = [found for found in states if self.due(found)]
         self.drop_undecided(step, states)
         hosts = self.hosts(due, snapshot)
         if not hosts:

@@ -91,6 +91,14 @@ def test_only_drifted_hosts_are_played() -> None:
     assert outcome.verification.plan.converged
 
 
+def test_what_somebody_else_did_before_we_had_the_lock_is_seen() -> None:
+    world = World({("a", "h1"): "good"})
+    before = plan(world.gather([probe for one in (A, B) for probe in one.probes], ()), (A, B))
+    world.facts["a", "h2"] = "good"
+    Rollout(INVENTORY, (A, B), world.gather, world.play, silent).run(before)
+    assert world.plays == [("a", ("h3",)), ("b", ("h1", "h2", "h3"))]
+
+
 def test_converged_plays_nothing() -> None:
     world = World({(name, host.name): "good" for name in "ab" for host in HOSTS})
     assert run(world, A, B).verification.plan.converged
