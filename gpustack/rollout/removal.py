@@ -17,7 +17,7 @@ from gpustack.probes.packages import OURS as MAIN
 from gpustack.probes.packages_of_ours import PACKAGES_OF_OURS
 from gpustack.probes.system import HOSTNAME, IDENTITY, OS
 from gpustack.steps.other_cluster import servers_of_others
-from gpustack.steps.own_node import own
+from gpustack.steps.own_node import removable
 
 PROBES: tuple[Probe[Any], ...] = (
     *OURS.values(), MEMBERSHIP, PACKAGES_OF_OURS, LEFTOVERS, NODES, IDENTITY, ADDRESS, ADDRESSES, HOSTNAME, OS,
@@ -101,7 +101,8 @@ def of_host(snapshot: Snapshot, host: Host, wanted: set[str], *, packages: bool)
         foreign = f"which cluster it is in cannot be told: {error}"
     node, drain = "", False
     try:
-        mine = own(here) if has_api(snapshot) and not goes_whole(snapshot, wanted) and not host.control_plane else None
+        alone = has_api(snapshot) and not goes_whole(snapshot, wanted) and not host.control_plane
+        mine = removable(here) if alone else None
         node, drain = (mine.name, mine.ready) if mine else ("", False)
     except FactUnavailable as error:
         unknown.append(f"node of this host in the cluster: {error}")

@@ -1,9 +1,11 @@
 """Which node a host is, and whether it has the address it should have: for the steps that make nodes."""
 
-from gpustack.ask.judge import Mismatch, expect
+from gpustack.ask.judge import Mismatch, expect, said
+from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.probes.kube import NODES, Node
-from gpustack.probes.system import IDENTITY
+from gpustack.probes.network import ADDRESSES
+from gpustack.probes.system import HOSTNAME, IDENTITY
 
 
 def own(here: View) -> Node | None:
@@ -11,6 +13,37 @@ def own(here: View) -> Node | None:
     nodes = here[NODES]
     by_id = here.snapshot.shared("nodes by machine-id", lambda: {node.machine_id: node for node in reversed(nodes)})
     return by_id.get(here[IDENTITY].machine_id)
+
+
+def removable(here: View) -> Node | None:
+    """The node of the host, to be drained and deleted. A host may tell the machine-id of another: the node's name or
+    address has to be the host's as well, and no other host of the inventory may have one of the three. Raises
+    FactUnavailable where that is not so."""
+    node = own(here)
+    if not node:
+        return None
+    local = {str(address) for found in here[ADDRESSES].values() for address in found}
+    if node.name != here[HOSTNAME] and node.address not in local:
+        why = f"the node {node.name} ({node.address}) has its machine-id, but not its name and none of its addresses"
+        raise FactUnavailable(why)
+    claims = here.snapshot.shared("hosts by what is theirs", lambda: hosts_by_claim(here))
+    owners = {name for text in (node.name, node.address, node.machine_id) for name in claims.get(text, ())}
+    if others := owners - {here.where}:
+        raise FactUnavailable(f"the node {node.name} with its machine-id is {said(sorted(others))}'s, too")
+    return node
+
+
+def hosts_by_claim(here: View) -> dict[str, set[str]]:
+    """Hosts by machine-id, host name and address, as they tell them and as the inventory has them."""
+    found: dict[str, set[str]] = {}
+    for host in here.hosts:
+        there = here.on(host.name)
+        claims = [host.name.lower(), host.address, str(host.spec.gpustack_node_ip or "")]
+        claims += [there[HOSTNAME]] if there.told(HOSTNAME) else []
+        claims += [there[IDENTITY].machine_id] if there.told(IDENTITY) else []
+        for claim in filter(None, claims):
+            found.setdefault(claim, set()).add(host.name)
+    return found
 
 
 def address(here: View) -> Mismatch | None:

@@ -48,11 +48,12 @@ def machine(name: str) -> str:
     return name[-1] * 32
 
 
-def node(name: str, *, ready: bool = True) -> dict[str, Any]:
+def node(name: str, *, ready: bool = True, address: str = "", id: str = "") -> dict[str, Any]:
     return {
         "metadata": {"name": name},
         "status": {
-            "nodeInfo": {"machineID": machine(name), "kubeletVersion": "v1.36.4"},
+            "addresses": [{"type": "InternalIP", "address": address or f"10.0.0.{name[-1]}"}],
+            "nodeInfo": {"machineID": id or machine(name), "kubeletVersion": "v1.36.4"},
             "conditions": [{"type": "Ready", "status": str(ready)}],
         },
     }

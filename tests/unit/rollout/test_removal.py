@@ -1,12 +1,13 @@
 """What a reset would take: whose cluster, which node, what stays, who would be left alone, what is unknown."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from gpustack.ask.probe import Answer
 from gpustack.rollout.removal import removal
-from tests.unit.rollout.taken import PLANE, WORKER, node, nodes, taken
+from tests.unit.rollout.taken import PLANE, WORKER, machine, node, nodes, taken
 
 ALL = {"k1": PLANE, "k2": WORKER}
 PACKAGES = (
@@ -39,6 +40,51 @@ def test_a_whole_cluster_names_its_cluster_and_drains_nobody() -> None:
 def test_a_worker_alone_has_its_node_deleted_and_drained_when_it_is_ready(ready: bool) -> None:
     (two,) = removal(taken(ALL, nodes(node("k1"), node("k2", ready=ready))), ["k2"]).hosts
     assert (two.node, two.drain, two.unknown) == ("k2", ready, ())
+
+
+@pytest.mark.parametrize(
+    ("told", "mine"),
+    [
+        ({}, node("k9", address="10.0.0.2", id=machine("k2"))),
+        ({"system.hostname": "new-name\n"}, node("k2")),
+        ({}, node("k2", address="10.9.9.9")),
+        ({"system.hostname": "gpu-7.example.com\n"}, node("gpu-7.example.com", address="10.9.9.9", id=machine("k2"))),
+    ],
+    ids=["node of another name", "host was renamed", "host has another address", "alias in the inventory"],
+)
+def test_a_node_is_the_host_s_by_its_machine_id_and_its_name_or_address(
+    told: dict[str, str], mine: dict[str, Any]
+) -> None:
+    (two,) = removal(taken({"k1": PLANE, "k2": WORKER | told}, nodes(node("k1"), mine)), ["k2"]).hosts
+    assert (two.node, two.unknown) == (mine["metadata"]["name"], ())
+
+
+CLAIM = {"system.identity": f"{machine('k3')}\n\n"}
+ALL_CLAIMS = CLAIM | {
+    "system.hostname": "k3\n",
+    "network.addresses": "1: lo    inet 127.0.0.1/8 scope host lo\n2: eth0    inet 10.0.0.3/24 brd 10.0.0.255\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("told", "victim", "unreached"),
+    [
+        (CLAIM, node("k3"), ()),
+        (CLAIM, node("k3"), ("k3",)),
+        (ALL_CLAIMS, node("k3"), ()),
+        (ALL_CLAIMS, node("k3"), ("k3",)),
+        (CLAIM, node("stranger", address="10.0.0.77", id=machine("k3")), ("k3",)),
+        (ALL_CLAIMS, node("k3", address="10.0.0.99"), ("k3",)),
+    ],
+    ids=["its id", "of a dead host", "all of it", "all of a dead host's", "of a host outside", "its name"],
+)
+def test_a_host_that_tells_another_s_machine_id_does_not_get_that_node_drained(
+    told: dict[str, str], victim: dict[str, Any], unreached: tuple[str, ...]
+) -> None:
+    hosts = {"k1": PLANE, "k2": WORKER | told, "k3": WORKER}
+    (two,) = removal(taken(hosts, nodes(node("k1"), victim), unreached=unreached), ["k2"]).hosts
+    assert (two.node, two.drain) == ("", False)
+    assert "machine-id" in two.unknown[0]
 
 
 def test_a_worker_whose_api_does_not_answer_is_reset_and_its_node_is_unknown() -> None:
