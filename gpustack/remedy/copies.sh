@@ -20,18 +20,23 @@ KEPT=5
 TAB=$(printf '\t')
 # Written by daemons, at any time; and what a package makes of its own files.
 NOT='etc/cni/net.d etc/kubernetes/pki etc/mtab etc/resolv.conf etc/ld.so.cache etc/.pwd.lock etc/ssl/certs etc/machine-id'
+# Keys and passwords that no remedy changes.
+NOT="$NOT etc/shadow etc/shadow- etc/gshadow etc/gshadow- etc/ssh etc/ssl/private etc/kubernetes/*.conf"
 
 # `path TAB kind mode uid gid sha256-or-target` of everything below the places.
 state() {
   cd "${ROOT:-/}"
-  prune=
-  for path in $NOT; do prune="$prune -path $path -prune -o"; done
   there=
   for path in $PLACES; do [ ! -e "$path" ] || there="$there $path"; done
   [ -n "$there" ] || return 0
+  # The patterns are find's.
+  set -f
+  prune=
+  for path in $NOT; do prune="$prune -path $path -prune -o"; done
   # shellcheck disable=SC2086 # words
   find $there -xdev $prune ! -name "*[$TAB
 ]*" -printf '%p\t%y %m %U %G\t%l\n' | sort >"$AT/meta"
+  set +f
   awk -F"$TAB" '$2 ~ /^f/ { printf "%s%c", $1, 0 }' "$AT/meta" | xargs -0 -r sha256sum |
     sed "s/^\([0-9a-f]*\)  \(.*\)$/\2$TAB\1/" | sort >"$AT/sums"
   join -t "$TAB" -a 1 "$AT/meta" "$AT/sums"

@@ -165,6 +165,23 @@ def test_what_stays_as_it_is_is_not_kept(machine: Machine, copies: Copies) -> No
     assert (machine.folder / "fixes").stat().st_mode & 0o777 == 0o700
 
 
+def test_keys_and_passwords_of_the_host_are_never_copied(machine: Machine, copies: Copies) -> None:
+    """Not even while the fix is at work, or after it was killed."""
+    files = ("shadow", "gshadow-", "ssh/ssh_host_ed25519_key", "ssl/private/a.key", "kubernetes/admin.conf")
+    for name in files:
+        machine.write(f"etc/{name}", "password\n", 0o600)
+    machine.write("etc/kubernetes/manifests/etcd.yaml", "pod\n")
+    begin(copies)
+    packed = subprocess.run(
+        ["tar", "-tf", machine.folder / "fixes/1/copies.tar"], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert "etc/kubernetes/manifests/etcd.yaml" in packed
+    assert [name for name in files if f"etc/{name}" in packed] == []
+    machine.write("etc/shadow", "another\n", 0o600)
+    (kept,) = copies.finish("1", ["h1"])
+    assert kept.files == ()
+
+
 def test_a_later_change_is_not_undone(machine: Machine, copies: Copies) -> None:
     file = machine.write("etc/sysctl.d/a.conf", "1\n")
     begin(copies)
