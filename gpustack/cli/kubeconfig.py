@@ -27,15 +27,14 @@ def login() -> str:
 def kubeconfig(
     inventory: options.InventoryOption = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="A new file, readable by its owner only. Default: stdout.")
+        Path | None,
+        typer.Option("--out", help="A new file, readable by its owner only. Default: stdout, if it is no terminal."),
     ] = None,
     user: Annotated[str, typer.Option("--user", help="Who it is for: the name in the cluster's logs.")] = "",
     group: Annotated[
         str, typer.Option("--group", help="The group whose rights it has; this one may do all, and can be unbound.")
     ] = "kubeadm:cluster-admins",
-    days: Annotated[
-        int, typer.Option("--days", min=1, help="For how long. A certificate cannot be called back.")
-    ] = 365,
+    days: Annotated[int, typer.Option("--days", min=1, help="For how long. A certificate cannot be called back.")] = 1,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
@@ -51,6 +50,10 @@ def kubeconfig(
         raise UsageError(
             "kubeconfig-exists", f"{out} exists; nothing was fetched.", "", f"rm {out}    # if nobody needs it"
         )
+    if not out and sys.stdout.isatty():
+        why = "It holds a private key, which a terminal would keep in its history."
+        hint = "gpustack kubeconfig --out FILE"
+        raise UsageError("kubeconfig-terminal", "A kubeconfig is not printed on a terminal.", why, hint)
     hosts = wiring.opened(inventory, ask_password=become, quiet=quiet)
     text = signed(hosts, {"CLIENT": client, "GROUP": group, "VALIDITY": f"{days * 24}h"})
     if out is None:

@@ -126,7 +126,9 @@ def cluster(answer: Any, way: "Ways", private: Path) -> Any:
         raise forwarding(answer.where, error) from error
     except (ValueError, LookupError, TypeError) as error:
         message = "What the control plane signed is no kubeconfig; nothing was created."
-        raise RolloutError("proof-no-certificate", message, type(error).__name__, "gpustack kubeconfig") from error
+        raise RolloutError(
+            "proof-no-certificate", message, type(error).__name__, "gpustack kubeconfig --out FILE"
+        ) from error
 
 
 def forwarding(host: str, error: OSError) -> RolloutError:

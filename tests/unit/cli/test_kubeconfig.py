@@ -10,6 +10,7 @@ from gpustack.ask import reach
 from gpustack.ask.snapshot import Reach
 from gpustack.cli import wiring
 from gpustack.cli.app import app
+from gpustack.cli.kubeconfig import kubeconfig
 from gpustack.config.host import CONTROL_PLANE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
@@ -75,6 +76,21 @@ def test_the_certificate_is_for_who_asks_and_no_admin_conf_is_read_out(hosts: Ho
         script.splitlines()
     )
     assert "cat /etc/kubernetes" not in script
+
+
+def test_it_is_for_a_day_unless_said_otherwise(hosts: Hosts) -> None:
+    """A certificate cannot be called back."""
+    runner.invoke(app, ["kubeconfig"])
+    assert "VALIDITY=24h; export VALIDITY" in hosts.scripts[0].splitlines()
+
+
+def test_its_key_is_not_printed_on_a_terminal(hosts: Hosts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    with pytest.raises(UsageError) as raised:
+        kubeconfig(out=None, user="ann", group="readers", days=1)
+    assert (raised.value.reference, hosts.scripts) == ("kubeconfig-terminal", [])
+    kubeconfig(out=tmp_path / "config", user="ann", group="readers", days=1)
+    assert (tmp_path / "config").read_text() == TEXT
 
 
 @pytest.mark.parametrize("name", ["a b", "$(id)", "-x", "ann\n", "a,b"])
