@@ -65,7 +65,9 @@ def up(
     model: Annotated[str, typer.Option(help="What they are: H100, A100, L4, T4, …", autocompletion=models)] = "",
     quiet: options.QuietOption = False,
 ) -> None:
-    """Bring up hosts and write an inventory for them; `-i lab` is short for it."""
+    """Bring up hosts and write an inventory for them; `-i lab` is short for it.
+
+    Root in one of these hosts is root of this machine."""
     from gpustack import lab
     from gpustack.lab.releases import chosen
 
@@ -82,6 +84,7 @@ def up(
     for host in made.hosts:
         typer.echo("  ".join([host.name, host.os, host.address, *_gpus(host)]))
     typer.echo(f"inventory: {made.inventory}")
+    typer.echo("root in these hosts is root of this machine: install nothing on them that may not run here", err=True)
 
 
 def _gpus(host: "Host") -> list[str]:

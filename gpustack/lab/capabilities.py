@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpustack.errors import LabError
-from gpustack.lab import cgroups
+from gpustack.lab import cgroups, sysctls
 from gpustack.lab.commands import PATH, attempt
 
 # program: Debian package
@@ -25,6 +25,7 @@ PROGRAMS = {
     "apt-get": "apt",
 }
 MODULES = ("overlay", "bridge", "br_netfilter", "vxlan", "veth", "nf_tables", "nf_conntrack", "btrfs", "loop")
+LOADED = Path("/proc/modules")
 CAP_SYS_RESOURCE = 24
 
 
@@ -40,8 +41,11 @@ class Machine:
 def require() -> Machine:
     """This machine, if lab hosts run on it. Raises LabError with what is missing and the command that adds it."""
     refuse(platform.system(), missing=missing_packages(), root=os.geteuid() == 0)
-    if Path("/proc/modules").exists():
+    if LOADED.exists():
+        filtered = sysctls.bridges_filtered()
         attempt(["modprobe", "--all", *MODULES])  # judged below by what works, not by what is listed
+        if not filtered:
+            sysctls.leave_bridges_alone()
     lacking = [name for name, there in features().items() if not there]
     if lacking:
         raise LabError(

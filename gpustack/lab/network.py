@@ -47,7 +47,8 @@ def rules(record: Record) -> list[tuple[str, str, str]]:
 
     A pod or service address that nothing translated, and an address of another lab or of one that is gone, are rejected
     on their way out: they would leave through NAT, and an outside that answers for any address turns a broken Service
-    into a wrong answer.
+    into a wrong answer. While a lab is up the machine forwards packets for anybody: only the machine itself begins a
+    conversation with the lab's hosts.
     """
     bridge, subnet = record.bridge, f"{record.net}.0/24"
     return [
@@ -58,6 +59,7 @@ def rules(record: Record) -> list[tuple[str, str, str]]:
         ("filter", "FORWARD", f"-i {bridge} ! -o {bridge} -d {BLOCK} -j REJECT"),
         ("filter", "FORWARD", f"-i {bridge} -j ACCEPT"),
         ("filter", "FORWARD", f"-o {bridge} -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT"),
+        ("filter", "FORWARD", f"! -i {bridge} -o {bridge} -j REJECT"),
     ]
 
 
@@ -70,7 +72,9 @@ def raise_network(record: Record) -> None:
     run(["ip", "link", "set", record.bridge, "up"])
     remove_rules(record)
     for table, chain, rule in reversed(rules(record)):
-        run(["iptables", "-w", "-t", table, "-I", chain, *rule.split(), "-m", "comment", "--comment", comment(record)])
+        # What the machine's owner refuses to everybody is refused to lab hosts, too.
+        how = "-A" if chain == "INPUT" else "-I"
+        run(["iptables", "-w", "-t", table, how, chain, *rule.split(), "-m", "comment", "--comment", comment(record)])
 
 
 def drop_network(record: Record) -> None:

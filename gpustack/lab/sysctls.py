@@ -15,6 +15,10 @@ NEEDED = {
     "fs/inotify/max_user_instances": 8192,
     "fs/inotify/max_user_watches": 1048576,
 }
+# Loading br_netfilter turns these on for the machine's own bridges, whose virtual machines and containers then meet its
+# iptables rules. Each network namespace has its own since Linux 5.3, and begins with 1: net/bridge/br_netfilter_hooks.c,
+# br_netfilter_sysctl_default.
+BRIDGES = tuple(f"net/bridge/bridge-nf-call-{program}" for program in ("iptables", "ip6tables", "arptables"))
 # What hosts write. PID 1: src/core/main.c of systemd, bump_file_max_and_nr_open. At every boot: the files of Debian's
 # systemd in /usr/lib/sysctl.d. The kubelet: pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables.
 WRITTEN = (
@@ -37,7 +41,20 @@ WRITTEN = (
     "vm/max_map_count",
     "vm/overcommit_memory",
     "vm/panic_on_oom",
+    *BRIDGES,
 )
+
+
+def bridges_filtered() -> bool:
+    """Whether br_netfilter is there already, and its settings are the machine's own."""
+    return any((PROC / name).exists() for name in BRIDGES)
+
+
+def leave_bridges_alone() -> None:
+    """After br_netfilter was loaded for a lab: the machine's bridges are as they were without it."""
+    for name in BRIDGES:
+        if (PROC / name).exists():
+            (PROC / name).write_text("0\n")
 
 
 def raise_limits() -> None:

@@ -3,6 +3,7 @@
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -49,6 +50,14 @@ def test_status_names_net_inventory_and_mirror(tmp_path: Path) -> None:
         ["host1", "debian-12", "10.77.3.11", "stopped"],
         ["host2", "debian-13", "10.77.3.12", "stopped"],
     ]
+
+
+def test_up_says_who_root_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    made = SimpleNamespace(hosts=(), inventory=tmp_path / "inventory")
+    monkeypatch.setattr("gpustack.lab.up", lambda *_, **__: made)
+    done = CliRunner().invoke(app, ["up", "-q"], catch_exceptions=False)
+    assert done.stdout == f"inventory: {tmp_path}/inventory\n"
+    assert "root of this machine" in done.stderr
 
 
 def test_exec_passes_words_and_status_through(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -54,8 +54,28 @@ def test_what_is_chosen_overlaps_nothing(used: list[IPv4Network]) -> None:
 def test_untranslated_addresses_are_rejected_before_anything_is_accepted(tmp_path: Path) -> None:
     forward = [rule for table, chain, rule in rules(record(tmp_path)) if (table, chain) == ("filter", "FORWARD")]
     verdicts = [rule.rsplit(" ", 1)[1] for rule in forward]
-    assert verdicts == ["REJECT", "REJECT", "REJECT", "ACCEPT", "ACCEPT"]
+    assert verdicts == ["REJECT", "REJECT", "REJECT", "ACCEPT", "ACCEPT", "REJECT"]
     assert [str(net) in rule for net, rule in zip((PODS, SERVICES, BLOCK), forward, strict=False)] == [True] * 3
+
+
+def test_nobody_else_reaches_a_lab_host_whatever_the_machine_s_policy_is(tmp_path: Path) -> None:
+    lab = record(tmp_path)
+    assert rules(lab)[-1] == ("filter", "FORWARD", f"! -i {lab.bridge} -o {lab.bridge} -j REJECT")
+
+
+def test_lab_hosts_come_after_the_machine_s_own_rules_for_what_comes_in(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ran: list[list[str]] = []
+    monkeypatch.setattr(network, "LINKS", tmp_path)
+    monkeypatch.setattr(network, "run", lambda argv: ran.append(argv) or "")
+    monkeypatch.setattr(network, "remember_tables", lambda: None)
+    lab = record(tmp_path)
+    network.raise_network(lab)
+    made = [argv[argv.index("-t") + 2 :][:2] for argv in ran if argv[0] == "iptables" and {"-A", "-I"} & set(argv)]
+    assert sorted(made) == [["-A", "INPUT"], *[["-I", "FORWARD"]] * 6, ["-I", "POSTROUTING"]]
+    forward = [" ".join(argv) for argv in ran if "FORWARD" in argv and "-I" in argv]
+    assert "! -i" in forward[0], "each goes before the one put in before it: the last one first"
 
 
 def test_every_rule_is_bound_to_the_lab(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from gpustack.lab import locks, sysctls
+from gpustack.lab import capabilities, locks, sysctls
 
 
 @pytest.fixture
@@ -36,3 +37,38 @@ def test_raised_and_put_back(proc: Path) -> None:
 def test_nothing_recorded_nothing_restored(proc: Path) -> None:
     sysctls.restore()
     assert (proc / "kernel/panic").read_text() == "1\n"
+
+
+def test_a_module_that_was_loaded_for_a_lab_does_not_filter_the_machine_s_bridges(
+    proc: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine with virtual machines on a bridge. Loaded, br_netfilter filters what they say to each other."""
+
+    def load(argv: list[str], **_: object) -> None:
+        if argv[0] == "modprobe":
+            for name in sysctls.BRIDGES:
+                (proc / name).parent.mkdir(parents=True, exist_ok=True)
+                (proc / name).write_text("1\n")
+
+    required(monkeypatch, load)
+    assert {(proc / name).read_text() for name in sysctls.BRIDGES} == {"0\n"}
+    sysctls.raise_limits()
+    (proc / sysctls.BRIDGES[0]).write_text("1\n")  # as a host does where the kernel has one setting for all
+    sysctls.restore()
+    assert {(proc / name).read_text() for name in sysctls.BRIDGES} == {"0\n"}
+
+
+def test_a_machine_that_has_the_module_keeps_what_it_set(proc: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in zip(sysctls.BRIDGES, ("1\n", "1\n", "0\n"), strict=True):
+        (proc / name).parent.mkdir(parents=True, exist_ok=True)
+        (proc / name).write_text(value)
+    required(monkeypatch, lambda argv, **_: None)
+    assert [(proc / name).read_text() for name in sysctls.BRIDGES] == ["1\n", "1\n", "0\n"]
+
+
+def required(monkeypatch: pytest.MonkeyPatch, attempt: Callable[..., None]) -> None:
+    monkeypatch.setattr(capabilities, "refuse", lambda *_, **__: None)
+    monkeypatch.setattr(capabilities, "features", dict)
+    monkeypatch.setattr(capabilities, "LOADED", Path("/proc"))
+    monkeypatch.setattr(capabilities, "attempt", attempt)
+    capabilities.require()
