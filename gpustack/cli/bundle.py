@@ -76,7 +76,9 @@ def fingerprint(directory: Directory = None) -> None:
 @app.command()
 def serve(
     directory: Directory = None,
-    listen: Annotated[str, typer.Option(help="ADDRESS:PORT")] = "127.0.0.1:8480",
+    listen: Annotated[
+        str, typer.Option(help="ADDRESS:PORT; whoever reaches it may fetch, without a login")
+    ] = "127.0.0.1:8480",
     fingerprint: Fingerprint = None,
 ) -> None:
     """Serve packages, images and files of a bundle on one address, until Ctrl-C."""

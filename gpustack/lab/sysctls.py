@@ -16,8 +16,8 @@ NEEDED = {
     "fs/inotify/max_user_watches": 1048576,
 }
 # Loading br_netfilter turns these on for the machine's own bridges, whose virtual machines and containers then meet its
-# iptables rules. Each network namespace has its own since Linux 5.3, and begins with 1: net/bridge/br_netfilter_hooks.c,
-# br_netfilter_sysctl_default.
+# iptables rules. Each network namespace has its own since Linux 5.3, and begins with 1: br_netfilter_sysctl_default in
+# net/bridge/br_netfilter_hooks.c.
 BRIDGES = tuple(f"net/bridge/bridge-nf-call-{program}" for program in ("iptables", "ip6tables", "arptables"))
 # What hosts write. PID 1: src/core/main.c of systemd, bump_file_max_and_nr_open. At every boot: the files of Debian's
 # systemd in /usr/lib/sysctl.d. The kubelet: pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables.

@@ -66,6 +66,22 @@ def test_files_are_below_their_official_host(mirror: str, built: Path) -> None:
     assert get(f"{mirror}/manifest.yaml")[0] == get(f"{mirror}/../manifest.yaml")[0] == 404
 
 
+def test_folders_are_not_listed_and_links_lead_nowhere_else(mirror: str, built: Path, tmp_path: Path) -> None:
+    folder = built / "files/pkgs.k8s.io"
+    assert [get(f"{mirror}/{path}")[0] for path in ("", "pkgs.k8s.io", "pkgs.k8s.io/", "pkgs.k8s.io//")] == [404] * 4
+    (tmp_path / "secret").write_text("secret")
+    links = {"outside": tmp_path / "secret", "above": "../../manifest.yaml", "folder": tmp_path}
+    try:
+        for name, target in links.items():
+            (folder / name).symlink_to(target)
+        answers = [get(f"{mirror}/pkgs.k8s.io/{name}") for name in ("outside", "above", "folder/secret")]
+    finally:
+        for name in links:
+            (folder / name).unlink(missing_ok=True)
+    assert [status for status, _ in answers if status == 200] == []
+    assert [body for _, body in answers if b"secret" in body] == []
+
+
 def test_an_image_is_pulled_as_containerd_does(mirror: str, built: Path) -> None:
     status, body = get(f"{mirror}/v2/coredns/coredns/manifests/v1.14.2?ns=registry.k8s.io")
     descriptor = oci.references(built / "images")["registry.k8s.io/coredns/coredns:v1.14.2"]

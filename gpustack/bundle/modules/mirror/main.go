@@ -11,11 +11,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"log"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
+	"path"
 	"strings"
 	"syscall"
 	"time"
@@ -54,7 +56,11 @@ func main() {
 	mux := http.NewServeMux()
 	mux.Handle("/v2/", byOrigin(handlers.NewApp(ctx, registry(*images))))
 	mux.HandleFunc("/mirror-key.asc", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, *key) })
-	mux.Handle("/", http.FileServer(http.Dir(*files)))
+	root, err := os.OpenRoot(*files)
+	if err != nil {
+		log.Fatal(err)
+	}
+	mux.Handle("/", http.FileServer(tree{root}))
 	server := &http.Server{Handler: logged(mux), ReadHeaderTimeout: 10 * time.Second}
 
 	socket, err := net.Listen("tcp", *listen)
@@ -100,6 +106,22 @@ func byOrigin(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// tree has the files below a root: no lists of folders, and nothing that a link outside of it leads to.
+type tree struct{ root *os.Root }
+
+// Open returns an *os.File, which can be sent without a copy.
+func (t tree) Open(name string) (http.File, error) {
+	file, err := t.root.Open("." + path.Clean("/"+name))
+	if err != nil {
+		return nil, err
+	}
+	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
+		file.Close()
+		return nil, fs.ErrNotExist
+	}
+	return file, nil
 }
 
 type recorded struct {
