@@ -66,6 +66,7 @@ def changing() -> set[tuple[str, str]]:
         "ansible.builtin.find",
         "ansible.builtin.stat",
         "ansible.builtin.assert",
+        "ansible.builtin.import_tasks",
         "ansible.builtin.include_tasks",
         "ansible.builtin.meta",
     }

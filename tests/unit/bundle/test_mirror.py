@@ -70,7 +70,7 @@ def test_folders_are_not_listed_and_links_lead_nowhere_else(mirror: str, built: 
     folder = built / "files/pkgs.k8s.io"
     assert [get(f"{mirror}/{path}")[0] for path in ("", "pkgs.k8s.io", "pkgs.k8s.io/", "pkgs.k8s.io//")] == [404] * 4
     (tmp_path / "secret").write_text("secret")
-    links = {"outside": tmp_path / "secret", "above": "../../manifest.yaml", "folder": tmp_path}
+    links: dict[str, str | Path] = {"outside": tmp_path / "secret", "above": "../../manifest.yaml", "folder": tmp_path}
     try:
         for name, target in links.items():
             (folder / name).symlink_to(target)

@@ -68,7 +68,8 @@ def test_lab_hosts_come_after_the_machine_s_own_rules_for_what_comes_in(
 ) -> None:
     ran: list[list[str]] = []
     monkeypatch.setattr(network, "LINKS", tmp_path)
-    monkeypatch.setattr(network, "run", lambda argv: ran.append(argv) or "")
+    monkeypatch.setattr(network, "run", ran.append)
+    monkeypatch.setattr(network, "remove_rules", lambda record: None)
     monkeypatch.setattr(network, "remember_tables", lambda: None)
     lab = record(tmp_path)
     network.raise_network(lab)
