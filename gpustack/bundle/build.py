@@ -6,7 +6,7 @@ from pathlib import Path
 
 import platformdirs
 
-from gpustack.bundle import keys, manifest, official, tree, verify
+from gpustack.bundle import keys, manifest, tree, verify
 from gpustack.bundle.cache import Cache
 from gpustack.bundle.compose import Composed, Composer
 from gpustack.bundle.images import PURPOSE
@@ -18,7 +18,7 @@ from gpustack.config.versions import kubernetes_version, minor
 from gpustack.errors import BundleError
 from gpustack.events import Event, Reporter, silent
 
-SOURCES = ("modules", "official")
+SOURCES = ("modules",)
 
 
 def build(
@@ -29,8 +29,6 @@ def build(
     `kubernetes` are versions like `1.36.3` besides the version set's own. Compiling takes about half an hour the first
     time on two cores; a build with nothing new takes seconds. Raises BundleError.
     """
-    if source == "official":
-        raise official.refuse()
     if source not in SOURCES:
         raise BundleError(
             "bundle-source-unknown",

@@ -77,8 +77,10 @@ class Composer:
         programs.append(driver_debs.part(self.versions["nvidia-driver"]))
         made = self._all([*programs, userland.part()])
         single = [*self._files(made), *self._charts(made)]
-        placed = [*self._apt(kubernetes, made), *self._nvidia_apt(made), *single, *self._checksums(single)]
+        placed = [*self._apt(kubernetes, made), *self._nvidia_apt(made)]
         layout, labels, blobs = self._images(kubernetes, made)
+        single += self._single(checksums.images(labels))
+        placed += [*single, *self._single(checksums.part(sums(single), self.signer))]
         placed.append(self._place("bin/mirror", made["mirror"], "mirror", "distribution"))
         return Composed(placed + blobs, layout, labels, userland.packages(made["userland"]))
 
@@ -178,12 +180,9 @@ class Composer:
                 charts.NOTE,
             )
 
-    def _checksums(self, single: list[Placed]) -> Iterable[Placed]:
-        sums = {placed.path.removeprefix("files/"): placed.sha256 for placed in single}
-        part = checksums.part(sums, self.signer)
+    def _single(self, part: Part) -> list[Placed]:
         made = self._all([part])[part.name]
-        for path in made.files:
-            yield self._own(f"files/{path}", made, path, "checksums")
+        return [self._own(f"files/{path}", made, path, part.name) for path in made.files]
 
     def _images(
         self, kubernetes: tuple[str, ...], made: dict[str, Made]
@@ -248,6 +247,11 @@ class Composer:
 
     def _own(self, path: str, made: Made, file: str, name: str = "apt index") -> Placed:
         return Placed(path, made[file], made.files[file], name, self.versions.set, "gpustack", "Apache-2.0")
+
+
+def sums(files: Iterable[Placed]) -> dict[str, str]:
+    """SHA-256 by the path below files/."""
+    return {placed.path.removeprefix("files/"): placed.sha256 for placed in files}
 
 
 def _official(url: str) -> str:

@@ -1,4 +1,4 @@
-"""`gpustack bundle`: everything one version set needs in one signed directory, and a mirror that serves it."""
+"""`gpustack bundle`: what a lab installs from in one signed directory, and a mirror that serves it."""
 
 import sys
 from enum import StrEnum
@@ -10,14 +10,13 @@ import typer
 from gpustack.cli import options
 
 app = typer.Typer(
-    help="Build, verify and serve everything that an installation needs, for sites without internet.",
+    help="Build, verify and serve what an installation needs, for labs and rehearsals: GPU parts in it are stand-ins.",
     no_args_is_help=True,
 )
 
 
 class Source(StrEnum):
     MODULES = "modules"
-    OFFICIAL = "official"
 
 
 def default_directory() -> Path:
@@ -43,7 +42,7 @@ def build(
     kubernetes: Annotated[list[str] | None, typer.Option(help="Also this Kubernetes version (repeat).")] = None,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Build a bundle; what is there already and unchanged is kept."""
+    """Build a bundle for labs and rehearsals; what is there already and unchanged is kept."""
     from gpustack.bundle.build import build as build_all
     from gpustack.cli import wiring
 

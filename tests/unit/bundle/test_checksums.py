@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.bundle import keys
+from gpustack.bundle import keys, oci
 from gpustack.bundle.manifest import KEY
 from gpustack.errors import BundleError
 
@@ -17,9 +17,10 @@ def test_every_file_outside_the_repositories_is_listed(built: Path) -> None:
     files = built / "files"
     single = {str(path.relative_to(files)) for path in files.rglob("*") if path.is_file()}
     single = {path for path in single if not path.startswith(REPOSITORIES)} - {"SHA256SUMS", "SHA256SUMS.asc"}
-    listed = [line.split("  ", 1)[1] for line in (files / "SHA256SUMS").read_text().splitlines()]
+    listed = [line.split("  ", 1)[1] for line in (files / "SHA256SUMS").read_text().splitlines()[1:]]
     assert listed == sorted(single)
     assert {path.split("/")[0] for path in listed} == {
+        "IMAGES",
         "get.helm.sh",
         "github.com",
         "helm.ngc.nvidia.com",
@@ -47,3 +48,15 @@ def test_a_changed_line_does_not_hold(built: Path, tmp_path: Path) -> None:
     with pytest.raises(BundleError) as caught:
         keys.signed_by(built / KEY, tmp_path / "SHA256SUMS.asc", sums)
     assert caught.value.reference == "bundle-signature-bad"
+
+
+def test_the_signed_list_says_that_it_is_of_a_lab(built: Path) -> None:
+    assert (built / "files" / "SHA256SUMS").read_text().splitlines()[0] == "# purpose: lab"
+
+
+def test_the_list_of_images_has_the_digest_of_each_that_is_served(built: Path) -> None:
+    listed = [line.split(" ") for line in (built / "files" / "IMAGES").read_text().splitlines()]
+    assert {name: digest for name, digest in listed} == {
+        reference: entry["digest"] for reference, entry in oci.references(built / "images").items()
+    }
+    assert all(name.count("/") >= 1 and "." in name.split("/")[0] for name, _ in listed), "as containerd names them"
