@@ -112,6 +112,7 @@ def resolved(inventory: Inventory, endpoint: str, addresses: dict[str, str]) -> 
     }
     version, versions = kubernetes_version_of(spec), version_set(spec.versions)
     whole["mirror"] = mirror_of(spec)
+    whole["mirror_purpose"] = spec.source.purpose if isinstance(spec.source, Mirror) else ""
     user, file = egress.login_of(spec.source) if isinstance(spec.source, Mirror) else ("", "")
     whole["mirror_login"] = {"user": user, "password_file": file} if user else {}
     whole["kubernetes"] |= {"version": version, "minor": minor(version), "endpoint": endpoint}

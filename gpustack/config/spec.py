@@ -75,6 +75,10 @@ class Mirror(Section):
             examples=["0123456789ABCDEF0123456789ABCDEF01234567"],
         ),
     ]
+    purpose: Annotated[
+        Literal["production", "lab"],
+        Field(description="lab takes a mirror of stand-ins for GPU parts, as a bundle is; production refuses it"),
+    ] = "production"
     user: Annotated[
         User | None, Field(description="where the mirror wants a login; goes with password_file", examples=["kube"])
     ] = None

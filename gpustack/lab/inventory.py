@@ -55,7 +55,11 @@ def cluster_spec(record: Record, machine: Machine) -> dict[str, Any]:
         # Its charts are the lab's own under their publishers' addresses, and a version set has the publishers' sums.
         spec["monitoring"] = {"enabled": False}
     elif record.source:
-        spec["source"] = {"mirror": record.source.url, "fingerprint": record.source.fingerprint}
+        spec["source"] = {
+            "mirror": record.source.url,
+            "fingerprint": record.source.fingerprint,
+            "purpose": "lab",
+        }
     if machine.cgroup == 1:
         spec["kubernetes"] = {"ignore_preflight": ["SystemVerification"]}
         spec["kubelet"] = {"failCgroupV1": False}

@@ -9,7 +9,8 @@ What it never does: it changes no kernel, no host name and no clock, and it stop
 person can decide (too little memory, a port taken, another Kubernetes on the host) is refused with the reason before
 anything is changed.
 
-Settings: `minimum`, `swap`, `time_sync`, `proxy`, `kubelet.failCgroupV1`, `gpustack_node_ip` of a host.
+Settings: `minimum`, `swap`, `time_sync`, `proxy`, `source.purpose`, `kubelet.failCgroupV1`, `gpustack_node_ip`
+of a host.
 
 How to remove another Kubernetes: docs/other-kubernetes.md.
 
@@ -19,11 +20,19 @@ Sources: kubernetes.io install-kubeadm "Before you begin", container-runtimes "P
 from gpustack.probes.egress import EGRESS
 from gpustack.probes.kernel import MODULES, SWAP, SYSCTL
 from gpustack.probes.leftovers import LEFTOVERS, TEMPORARIES
+from gpustack.probes.mirror import SERVED
 from gpustack.probes.network import ADDRESS, ADDRESSES, LISTENERS
 from gpustack.probes.packages import PACKAGES
 from gpustack.probes.system import CAPACITY, CGROUP, HOSTNAME, IDENTITY, OS, PYTHON
 from gpustack.probes.units import CLOCK, UNITS
-from gpustack.steps import prereqs_host, prereqs_identity, prereqs_kernel, prereqs_neighbours, prereqs_software
+from gpustack.steps import (
+    prereqs_host,
+    prereqs_identity,
+    prereqs_kernel,
+    prereqs_mirror,
+    prereqs_neighbours,
+    prereqs_software,
+)
 from gpustack.steps.step import Step
 
 STEP = Step(
@@ -31,11 +40,11 @@ STEP = Step(
     scope="host",
     probes=(
         OS, HOSTNAME, IDENTITY, CAPACITY, CGROUP, PYTHON, PACKAGES, MODULES, SYSCTL, SWAP, UNITS, CLOCK, ADDRESS,
-        ADDRESSES, LISTENERS, LEFTOVERS, TEMPORARIES, EGRESS,
+        ADDRESSES, LISTENERS, LEFTOVERS, TEMPORARIES, EGRESS, SERVED,
     ),
     checks=(
-        *prereqs_host.CHECKS, *prereqs_identity.CHECKS, *prereqs_neighbours.CHECKS, *prereqs_software.CHECKS,
-        *prereqs_kernel.CHECKS,
+        *prereqs_host.CHECKS, *prereqs_identity.CHECKS, *prereqs_neighbours.CHECKS, *prereqs_mirror.CHECKS,
+        *prereqs_software.CHECKS, *prereqs_kernel.CHECKS,
     ),
     settle=30,
 )  # fmt: skip

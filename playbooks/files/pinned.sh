@@ -23,8 +23,8 @@ pinned() {
   echo "changed: fetched ${3##*/}"
 }
 
-# The checksum that the mirror's signed list has for a URL of the mirror.
-signed() (
+# The mirror's list of checksums, where its signature is good.
+sums() (
   home=$(mktemp -d)
   trap 'rm -rf "$home"' EXIT
   fetch "$MIRROR/SHA256SUMS" "$home/sums" && fetch "$MIRROR/SHA256SUMS.asc" "$home/signature" || exit
@@ -33,10 +33,16 @@ signed() (
     echo "$MIRROR/SHA256SUMS is not signed with the mirror's key ($(tail -n 1 "$home/said")); build and serve the bundle anew, or correct source.fingerprint of the spec (gpustack explain wrong-checksum)" >&2
     exit 1
   fi
-  found=$(awk -v path="${1#"$MIRROR"/}" '$2 == path { print $1 }' "$home/sums")
-  if [ -z "$found" ]; then
-    echo "$MIRROR has no ${1#"$MIRROR"/}: its bundle was built by another release; build it anew with this one (gpustack explain wrong-checksum)" >&2
-    exit 1
-  fi
-  echo "$found"
+  cat "$home/sums"
 )
+
+# The checksum that it has for a URL of the mirror.
+signed() {
+  listed=$(sums) || return
+  listed=$(echo "$listed" | awk -v path="${1#"$MIRROR"/}" '$2 == path { print $1 }')
+  if [ -z "$listed" ]; then
+    echo "$MIRROR has no ${1#"$MIRROR"/}: its bundle was built by another release; build it anew with this one (gpustack explain wrong-checksum)" >&2
+    return 1
+  fi
+  echo "$listed"
+}

@@ -56,7 +56,5 @@ def test_the_signed_list_says_that_it_is_of_a_lab(built: Path) -> None:
 
 def test_the_list_of_images_has_the_digest_of_each_that_is_served(built: Path) -> None:
     listed = [line.split(" ") for line in (built / "files" / "IMAGES").read_text().splitlines()]
-    assert {name: digest for name, digest in listed} == {
-        reference: entry["digest"] for reference, entry in oci.references(built / "images").items()
-    }
+    assert dict(listed) == {reference: entry["digest"] for reference, entry in oci.references(built / "images").items()}
     assert all(name.count("/") >= 1 and "." in name.split("/")[0] for name, _ in listed), "as containerd names them"

@@ -35,6 +35,7 @@ def test_the_spec_of_a_mirror_is_one_that_the_product_accepts(tmp_path: Path) ->
     source = Source("http://10.77.3.1:8480", "0123456789ABCDEF0123456789ABCDEF01234567")
     spec = Spec.model_validate(cluster_spec(record(tmp_path, source=source), PLAIN))
     assert (spec.source.mirror, spec.source.fingerprint) == (source.url, source.fingerprint)  # type: ignore[union-attr]
+    assert spec.source.purpose == "lab"  # type: ignore[union-attr]
 
 
 def test_the_first_host_is_the_control_plane_and_all_are_nodes(tmp_path: Path) -> None:

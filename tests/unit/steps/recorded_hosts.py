@@ -30,7 +30,11 @@ H2 = Host("h2", "10.77.1.12", groups=frozenset({NODE}))
 RELEASES = {"h1": "debian-12", "h2": "debian-13"}
 # What the hosts were prepared with. The lab's kernel has cgroup v1, and its clock is the machine's.
 SPEC: dict[str, Any] = {
-    "source": {"mirror": "http://10.77.1.1:8480", "fingerprint": "B02F2293F7B78A3111583174AF233E29F632E03B"},
+    "source": {
+        "mirror": "http://10.77.1.1:8480",
+        "fingerprint": "B02F2293F7B78A3111583174AF233E29F632E03B",
+        "purpose": "lab",
+    },
     "kubernetes": {"version": "1.36.4"},
     "containerd": {"version": "2.3.7", "restrict_oom_score_adj": True},
     "kubelet": {"failCgroupV1": False},

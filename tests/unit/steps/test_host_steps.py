@@ -8,7 +8,7 @@ from gpustack.ask.view import View
 from gpustack.steps import containerd, gpu_driver, kubernetes, prereqs
 from gpustack.steps.step import Step
 from tests.unit.judging import judge
-from tests.unit.steps.recorded_hosts import broken, snapshot
+from tests.unit.steps.recorded_hosts import SPEC, broken, snapshot
 
 STEPS = (prereqs.STEP, containerd.STEP, kubernetes.STEP, gpu_driver.STEP)
 CHECKS = [(step, check) for step in STEPS for check in step.checks]
@@ -17,7 +17,7 @@ every_check = pytest.mark.parametrize(
     ("step", "check"), CHECKS, ids=lambda value: getattr(value, "id", None) or value.__name__
 )
 # With these, every check reads all that it can read.
-DEFAULTS = {"kubelet": {}, "time_sync": "managed"}
+DEFAULTS = {"kubelet": {}, "time_sync": "managed", "source": SPEC["source"] | {"purpose": "production"}}
 
 
 @every_step

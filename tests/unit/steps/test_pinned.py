@@ -125,3 +125,35 @@ def test_what_the_mirror_has_not(world: Path, gone: str) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert "mirror has no such file (404)" in done.stderr
     assert not place(world).exists()
+
+
+PURPOSE = playbooks() / "roles" / "containerd" / "files" / "purpose.sh"
+
+
+def asked_for(world: Path, purpose: str, mirror: str = MIRROR) -> "subprocess.CompletedProcess[str]":
+    env = {"WORLD": str(world), "MIRROR": mirror, "KEYRING": "/k", "PURPOSE": purpose}
+    script = f"{SCRIPT}{PURPOSE.read_text()}echo after\n"
+    return subprocess.run(
+        ["sh", "-c", script], capture_output=True, text=True, check=False, timeout=30,
+        env=env | {"PATH": f"{world}:{os.environ['PATH']}"},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "first", ["# purpose: lab\n", "", "# purpose: \n", f"{digest('x')}  a\n# purpose: production\n"]
+)
+def test_stand_ins_are_refused_by_what_is_signed(world: Path, first: str) -> None:
+    served(world, "SHA256SUMS", f"{first}{digest('content')}  get.helm.sh/helm.tar.gz\n")
+    done = asked_for(world, "production")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"{MIRROR} is for {'lab' if 'lab' in first else 'an unknown purpose'}, not for production" in done.stderr
+    assert done.stderr.endswith("(gpustack explain mirror-of-stand-ins)\n")
+    assert asked_for(world, "lab").stdout == "after\n"
+
+
+def test_what_is_for_production_and_what_is_no_mirror(world: Path) -> None:
+    served(world, "SHA256SUMS", f"# purpose: production\n{digest('content')}  get.helm.sh/helm.tar.gz\n")
+    assert asked_for(world, "production").stdout == "after\n"
+    served(world, "SHA256SUMS.asc", "bad\n")
+    assert asked_for(world, "production").returncode == 1
+    assert asked_for(world, "", mirror="").stdout == "after\n"
