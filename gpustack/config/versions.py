@@ -37,6 +37,8 @@ class Artefact:
 
 @dataclass(frozen=True)
 class VersionSet:
+    """`images` are digests by reference, of those that are pinned."""
+
     name: str
     components: dict[str, str]
     apt: dict[str, AptSource]
@@ -45,6 +47,7 @@ class VersionSet:
     helm: Artefact
     charts: dict[str, Artefact]
     provisioner: Artefact
+    images: dict[str, str]
 
 
 @cache
@@ -83,6 +86,7 @@ def version_set(name: str) -> VersionSet:
         provisioner=artefact(
             data["manifests"]["local-path-provisioner"], str(data["components"]["local-path-provisioner"]["version"])
         ),
+        images={name: digest for name, digest in data["images"].items() if digest != "unpinned"},
         minors={str(minor): entry["end"] for minor, entry in data["kubernetes_support"].items()},
     )
 

@@ -102,6 +102,7 @@ def inputs(two: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
         source={
             "mirror": f"http://{gateway}:8481",
             "fingerprint": two.record.source.fingerprint,
+            "purpose": "lab",
             "user": "kube",
             "password_file": str(folder / "mirror"),
         },
