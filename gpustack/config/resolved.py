@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from gpustack.config import egress
 from gpustack.config.endpoint import endpoint_of
+from gpustack.config.images import image_list
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Mirror, Spec
 from gpustack.config.versions import Artefact, minor, version_set
@@ -116,7 +117,7 @@ def resolved(inventory: Inventory, endpoint: str, addresses: dict[str, str]) -> 
     user, file = egress.login_of(spec.source) if isinstance(spec.source, Mirror) else ("", "")
     whole["mirror_login"] = {"user": user, "password_file": file} if user else {}
     whole["kubernetes"] |= {"version": version, "minor": minor(version), "endpoint": endpoint}
-    whole["containerd"]["version"] = containerd_version_of(spec)
+    whole["containerd"] |= {"version": containerd_version_of(spec), "images": image_list(spec)}
     whole["gpu"]["driver"]["version"] = driver_version_of(spec)
     whole["gpu"]["toolkit"] = {"version": versions.components["nvidia-container-toolkit"]}
     whole["flannel"] |= {

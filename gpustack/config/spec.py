@@ -185,6 +185,10 @@ class Containerd(Section):
         str | None,
         Field(pattern=r"^2\.\d+\.\d+$", description="full version of a 2.x line; default: that of the version set"),
     ] = None
+    verify_images: Annotated[
+        bool,
+        Field(description="images that the mirror or the version set lists are pulled with their digest and no other"),
+    ] = True
     restrict_oom_score_adj: Annotated[
         bool, Field(description="true where the host may not lower oom_score_adj (nested and rootless hosts)")
     ] = False

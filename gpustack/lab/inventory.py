@@ -54,6 +54,8 @@ def cluster_spec(record: Record, machine: Machine) -> dict[str, Any]:
         spec["fingerprints"] = dict.fromkeys(signed, record.source.fingerprint)
         # Its charts are the lab's own under their publishers' addresses, and a version set has the publishers' sums.
         spec["monitoring"] = {"enabled": False}
+        # Nor are its images, which a version set pins.
+        spec["containerd"] = {"verify_images": False}
     elif record.source:
         spec["source"] = {
             "mirror": record.source.url,
@@ -64,7 +66,7 @@ def cluster_spec(record: Record, machine: Machine) -> dict[str, Any]:
         spec["kubernetes"] = {"ignore_preflight": ["SystemVerification"]}
         spec["kubelet"] = {"failCgroupV1": False}
     if not machine.oom_score:
-        spec["containerd"] = {"restrict_oom_score_adj": True}
+        spec.setdefault("containerd", {})["restrict_oom_score_adj"] = True
     # nf_conntrack_max cannot be written in a network namespace other than the first.
     spec["kube_proxy"] = {"conntrack": {"max_per_core": 0, "min": 0}}
     if machine.swap:

@@ -41,7 +41,8 @@ FILES = {
     ),
     "containerd": (
         "/etc/containerd/conf.d/gpustack.toml", "/etc/apt/sources.list.d/gpustack-containerd.sources",
-        "/etc/apt/keyrings/gpustack-containerd.gpg",
+        "/etc/apt/keyrings/gpustack-containerd.gpg", "/etc/gpustack/images",
+        "/opt/containerd/image-verifier/bin/gpustack",
     ),
     "firewall": (
         "/usr/share/netfilter-persistent/plugins.d/50-gpustack", "/usr/local/lib/gpustack/firewall-nftables",

@@ -3,15 +3,18 @@
 What it does: adds the apt repositories of containerd and of Kubernetes, their keys trusted only by fingerprint;
 installs and holds containerd.io and cri-tools; writes /etc/containerd/conf.d/gpustack.toml, lets config.toml import it
 and takes CRI out of its disabled_plugins; with a mirror in the spec, points containerd at it for docker.io, ghcr.io,
-nvcr.io, quay.io and registry.k8s.io, without any public fallback. It restarts containerd when its files changed,
-and a kubelet that took another cgroup driver from it. Containers go on running through that.
+nvcr.io, quay.io and registry.k8s.io, without any public fallback. Images that the mirror signs, or that the version set
+pins, are pulled with that digest and no other: /etc/gpustack/images lists them, and containerd asks
+/opt/containerd/image-verifier/bin/gpustack before each pull; one that is here with another is pulled anew. It restarts
+containerd when its files changed, and a kubelet that took another cgroup driver from it. Containers go on running
+through that.
 
 What it never does: it touches no other key of config.toml, no other file in conf.d and no hosts.toml of yours, and it
 never moves an installed containerd to another version.
 
-Settings: `containerd.version`, `containerd.restrict_oom_score_adj`, `source`.
+Settings: `containerd.version`, `containerd.verify_images`, `containerd.restrict_oom_score_adj`, `source`.
 
-Sources: containerd docs/cri/config.md and docs/hosts.md; kubernetes.io container-runtimes.
+Sources: containerd docs/cri/config.md, docs/hosts.md and docs/image-verification.md; kubernetes.io container-runtimes.
 """
 
 from dataclasses import replace
@@ -21,11 +24,13 @@ from gpustack.ask.view import View
 from gpustack.config.resolved import containerd_version_of
 from gpustack.probes.containerd import CONFIGURATION, MIRRORS, RUNTIME
 from gpustack.probes.egress import DAEMONS, EGRESS
+from gpustack.probes.images import IMAGES
 from gpustack.probes.kubelet import CGROUPS
+from gpustack.probes.mirror import SERVED
 from gpustack.probes.packages import DOCKER, FOREIGN_RUNTIMES, PACKAGES, REPOSITORIES
 from gpustack.probes.system import OS
 from gpustack.probes.units import UNITS
-from gpustack.steps import containerd_files, containerd_running
+from gpustack.steps import containerd_files, containerd_images, containerd_running
 from gpustack.steps.apt_repository import repository_mismatch
 from gpustack.steps.step import Step
 
@@ -70,9 +75,12 @@ STEP = Step(
     "containerd",
     scope="host",
     needs=("prereqs",),
-    probes=(PACKAGES, REPOSITORIES, OS, UNITS, CONFIGURATION, RUNTIME, CGROUPS, MIRRORS, EGRESS, DAEMONS),
+    probes=(
+        PACKAGES, REPOSITORIES, OS, UNITS, CONFIGURATION, RUNTIME, CGROUPS, MIRRORS, EGRESS, DAEMONS, IMAGES, SERVED,
+    ),
     checks=(
-        other_runtimes, repository, version, crictl, held, *containerd_files.CHECKS, *containerd_running.CHECKS,
+        other_runtimes, repository, version, crictl, held, *containerd_files.CHECKS, *containerd_images.CHECKS,
+        *containerd_running.CHECKS,
     ),
     settle=30,
 )  # fmt: skip

@@ -1,3 +1,4 @@
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,14 @@ def test_the_spec_of_a_mirror_is_one_that_the_product_accepts(tmp_path: Path) ->
     spec = Spec.model_validate(cluster_spec(record(tmp_path, source=source), PLAIN))
     assert (spec.source.mirror, spec.source.fingerprint) == (source.url, source.fingerprint)  # type: ignore[union-attr]
     assert spec.source.purpose == "lab"  # type: ignore[union-attr]
+
+
+def test_an_internet_of_the_lab_has_images_that_no_version_set_pins(tmp_path: Path) -> None:
+    source = Source("http://10.77.3.1:8480", "0123456789ABCDEF0123456789ABCDEF01234567")
+    lab = dataclasses.replace(record(tmp_path, source=source), internet=True)
+    for machine in (PLAIN, NESTED):
+        containerd = Spec.model_validate(cluster_spec(lab, machine)).containerd
+        assert (containerd.verify_images, containerd.restrict_oom_score_adj) == (False, not machine.oom_score)
 
 
 def test_the_first_host_is_the_control_plane_and_all_are_nodes(tmp_path: Path) -> None:

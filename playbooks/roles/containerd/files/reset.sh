@@ -39,6 +39,9 @@ for file in /etc/containerd/certs.d/*/hosts.toml; do
   drop "$file"
   drop_empty "${file%/hosts.toml}"
 done
+drop /opt/containerd/image-verifier/bin/gpustack /etc/gpustack/images
+drop_empty /opt/containerd/image-verifier/bin
+drop_empty /opt/containerd/image-verifier
 drop_empty /etc/containerd/conf.d
 drop_empty /etc/containerd/certs.d
 if [ "$restart" = yes ] && systemctl -q is-active containerd; then

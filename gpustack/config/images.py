@@ -1,0 +1,29 @@
+"""Which digests images must have on a host: a list there, and a program that containerd asks before it pulls one."""
+
+import hashlib
+from functools import cache
+
+from gpustack.config.shipped import playbooks
+from gpustack.config.spec import Mirror, Spec
+from gpustack.config.versions import version_set
+
+LIST = "/etc/gpustack/images"
+VERIFIERS = "/opt/containerd/image-verifier/bin"  # where containerd looks, by its docs/image-verification.md
+VERIFIER = f"{VERIFIERS}/gpustack"
+
+
+def image_list(spec: Spec) -> str:
+    """Lines `REFERENCE DIGEST`, of what the version set pins; empty with a mirror, which signs a list of its own."""
+    if isinstance(spec.source, Mirror):
+        return ""
+    return "".join(f"{name} {digest}\n" for name, digest in sorted(version_set(spec.versions).images.items()))
+
+
+def text_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@cache
+def verifier_digest() -> str:
+    """SHA-256 of the program as the role installs it."""
+    return text_digest((playbooks() / "roles" / "containerd" / "files" / "image-verifier.sh").read_text())

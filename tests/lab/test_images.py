@@ -1,0 +1,104 @@
+"""An image that was changed on the way starts no container; a mirror of stand-ins is refused where nobody said lab.
+
+The tests of this file stand in the order of the story and share one lab.
+"""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gpustack import lab
+from gpustack.bundle import manifest
+from gpustack.bundle.storage import storage
+from tests.lab import roads, witness
+from tests.lab.conftest import Run
+
+pytestmark = [pytest.mark.lab, pytest.mark.slow]
+PORT = 8483
+APISERVER, PAUSE = "registry.k8s.io/kube-apiserver", "registry.k8s.io/pause"
+CONTAINERS = "ctr --namespace k8s.io containers list --quiet | wc -l"
+
+
+@pytest.fixture(scope="module")
+def one(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
+    return make_lab("images", ["debian-12"])
+
+
+@pytest.fixture(scope="module")
+def changed(one: lab.Lab, bundle: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of a mirror with what is signed as it was, and kube-apiserver's tag on the image of kube-scheduler."""
+    images = tmp_path_factory.mktemp("changed") / "images"
+    shutil.copytree(storage(bundle), images, symlinks=True)
+    repositories = images / "docker/registry/v2/repositories/registry.k8s.io"
+    shutil.copytree(repositories / "kube-scheduler", repositories / "kube-apiserver", dirs_exist_ok=True)
+    listen = f"{one.record.gateway}:{PORT}"
+    places = ["-files", bundle / "files", "-key", bundle / manifest.KEY, "-images", images]
+    argv = [str(word) for word in (bundle / "bin" / "mirror", "-listen", listen, *places)]
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert process.stdout
+    try:
+        assert process.stdout.readline().startswith(b"listening on ")
+        yield f"http://{listen}"
+    finally:
+        process.kill()
+        process.wait(timeout=10)
+        process.stdout.close()
+
+
+def source(one: lab.Lab, **more: str) -> dict[str, str]:
+    assert one.record.source
+    return {"mirror": one.record.source.url, "fingerprint": one.record.source.fingerprint, **more}
+
+
+def test_a_mirror_of_stand_ins_is_refused_before_anything_is_changed(
+    one: lab.Lab, gpustack: Run, tmp_path: Path
+) -> None:
+    host = witness.host(one, "host1")
+    before = host.check_output("find /etc /usr/local /opt -type f | sort | sha256sum; dpkg -l | sha256sum")
+    made = roads.inventory(one, tmp_path / "site", ["host1"], source=source(one))
+    for command in (["plan"], ["install", "--yes"]):
+        done = gpustack(*command, "-i", made, code=5)
+        assert "mirror-of-stand-ins" in done.stdout + done.stderr
+    assert host.check_output("find /etc /usr/local /opt -type f | sort | sha256sum; dpkg -l | sha256sum") == before
+
+
+def test_a_changed_image_ends_the_installation_and_no_container_of_it_starts(
+    one: lab.Lab, changed: str, gpustack: Run, tmp_path: Path
+) -> None:
+    made = roads.inventory(
+        one, tmp_path / "changed", ["host1"], source=source(one, purpose="lab") | {"mirror": changed}
+    )
+    done = gpustack("install", "-i", made, "--yes", limit=900, code=5)
+    said = done.stdout + done.stderr
+    assert f"{APISERVER}:v" in said
+    assert "gpustack explain image-changed" in said
+    host = witness.host(one, "host1")
+    assert APISERVER not in host.check_output("crictl images")
+    assert host.check_output(CONTAINERS) == "0"
+
+
+def test_from_the_right_mirror_all_of_them_are_pulled_and_the_second_install_has_nothing_to_do(
+    one: lab.Lab, gpustack: Run
+) -> None:
+    gpustack("install", "-i", one.inventory, "--yes", limit=900)
+    host = witness.host(one, "host1")
+    listed = dict(line.split() for line in host.check_output("cat /etc/gpustack/images").splitlines())
+    for line in host.check_output("ctr --namespace k8s.io images list").splitlines()[1:]:
+        name, _, digest = line.split()[:3]
+        assert listed.get(name, digest) == digest
+        assert name in listed or "sha256:" in name, "every image of a bundle is listed"
+    assert json.loads(gpustack("install", "-i", one.inventory, "--yes", "-o", "json").stdout)["played"] == []
+
+
+def test_an_image_with_another_digest_under_its_name_is_pulled_anew(one: lab.Lab, gpustack: Run) -> None:
+    host = witness.host(one, "host1")
+    right = host.check_output("crictl inspecti -o go-template --template '{{.status.id}}' registry.k8s.io/pause:3.10.2")
+    host.check_output(f"ctr -n k8s.io images tag --force registry.k8s.io/etcd:3.6.8-0 {PAUSE}:3.10.2")
+    assert f"{PAUSE}:3.10.2" in gpustack("plan", "-i", one.inventory, code=1).stdout
+    gpustack("install", "-i", one.inventory, "--yes", limit=600)
+    found = host.check_output("crictl inspecti -o go-template --template '{{.status.id}}' registry.k8s.io/pause:3.10.2")
+    assert found == right

@@ -1,0 +1,72 @@
+"""Checks of step containerd on the list of images, who compares with it, and what is on the host already."""
+
+from typing import Any
+
+import pytest
+
+from gpustack.config.images import image_list, text_digest, verifier_digest
+from gpustack.config.spec import Spec
+from gpustack.steps.containerd import STEP
+from tests.unit.steps.recorded_hosts import SPEC, broken, judged, recorded, said
+
+IMAGES, SERVED = "containerd.images", "mirror.checksums"
+OTHER = "f" * 64
+
+
+def images_broken(images: str, spec: dict[str, Any] | None = None, served: str = "prepared-debian-12") -> Any:
+    answers = {(IMAGES, "h1"): recorded(IMAGES, images), (SERVED, "h1"): recorded(SERVED, served)}
+    return broken(STEP, answers, spec)
+
+
+def test_a_host_of_an_earlier_release_gets_the_list_and_who_compares_with_it() -> None:
+    assert images_broken("before") == {"image-list": ("none", "install"), "image-verifier": ("none", "install")}
+
+
+def test_a_list_that_the_mirror_has_no_more() -> None:
+    answers = {(SERVED, "h1"): recorded(SERVED, "prepared-debian-12", ("5f0c", "0f0c"))}
+    assert broken(STEP, answers) == {"image-list": ("another", "install")}
+
+
+@pytest.mark.parametrize("served", ["no-answer", "older-release", "no-list"])
+def test_without_word_of_the_mirror_the_list_that_is_there_counts(served: str) -> None:
+    assert images_broken("prepared-debian-12", served=served) == {}
+    assert images_broken("before", served=served)["image-list"] == ("none", "install")
+
+
+def test_from_the_publishers_the_list_is_that_of_the_version_set() -> None:
+    official = {"source": "official"}
+    assert images_broken("prepared-debian-12", official)["image-list"] == ("another", "install")
+    pins = text_digest(image_list(Spec.model_validate(official)))
+    listed = said(IMAGES, f"list {pins}\nverifier {verifier_digest()} 755 root\n")
+    assert not {"image-list", "image-verifier"} & broken(STEP, {(IMAGES, "h1"): listed}, official).keys()
+    assert "registry.k8s.io/pause:3.10.2 sha256:f548e0e8" in image_list(Spec())
+    assert "unpinned" not in image_list(Spec())
+
+
+@pytest.mark.parametrize(
+    "verifier", [f"{OTHER} 755 root", f"{verifier_digest()} 600 root", f"{verifier_digest()} 755 ops"]
+)
+def test_another_program_in_the_place_of_ours(verifier: str) -> None:
+    answer = recorded(IMAGES, "prepared-debian-12", (f"{verifier_digest()} 755 root", verifier))
+    mode = verifier.split(" ", 1)[1]
+    assert broken(STEP, {(IMAGES, "h1"): answer}) == {"image-verifier": (f"another, {mode}", "install")}
+
+
+def test_images_that_are_there_with_another_digest() -> None:
+    found = "with another: ghcr.io/flannel-io/flannel:v0.28.9, registry.k8s.io/kube-proxy:v1.36.4"
+    assert images_broken("other-digest") == {"images-as-listed": (found, "install")}
+
+
+def test_images_by_their_tag_where_the_spec_says_so() -> None:
+    off = {"containerd": SPEC["containerd"] | {"verify_images": False}}
+    assert images_broken("other-digest", off) == {
+        "image-list": ("there", "install"),
+        "image-verifier": ("there", "install"),
+    }
+    assert images_broken("before", off) == {}
+
+
+def test_what_cannot_be_read_is_unknown() -> None:
+    found = judged(STEP, {(IMAGES, "h1"): recorded(IMAGES, "unreadable")})
+    checks = ("image-list", "image-verifier", "pulls-verified", "images-as-listed")
+    assert {found[check].outcome for check in checks} == {"unknown"}

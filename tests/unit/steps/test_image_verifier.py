@@ -1,0 +1,171 @@
+"""What containerd asks before a pull, and the script that brings it, with a curl, a ctr and a crictl put before it."""
+
+import hashlib
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpustack.config.images import LIST, VERIFIER, verifier_digest
+from gpustack.config.shipped import playbooks
+from gpustack.probes.containerd import SOCKET
+
+FILES = playbooks() / "roles" / "containerd" / "files"
+SHARED = [(playbooks() / "files" / name).read_text() for name in ("fetch.sh", "pinned.sh")]
+PROXY, FLANNEL = "registry.k8s.io/kube-proxy:v1.36.4", "ghcr.io/flannel-io/flannel:v0.28.9"
+ONE, TWO = f"sha256:{'1' * 64}", f"sha256:{'2' * 64}"
+MIRROR = "http://mirror:8480"
+CURL = """#!/bin/sh
+cat >/dev/null
+while [ $# -gt 1 ]; do case $1 in -o) file=$2 ;; esac; shift; done
+cp "$WORLD/www/${1#http://*/}" "$file" || { printf '000 404'; exit 22; }
+"""
+CTR = """#!/bin/sh
+cat "$WORLD/there"
+"""
+# A pull asks the verifier as containerd does, by what the mirror serves.
+CRICTL = """#!/bin/sh
+while [ $# -gt 1 ]; do shift; done
+said=$("$WORLD/verifier/gpustack" -name "$1" -digest "$(cat "$WORLD/registry")" -stdin-media-type x </dev/null) ||
+  { echo "image verifier bindir blocked pull of $1: $said" >&2; exit 1; }
+echo "$1 t $(cat "$WORLD/registry")" >"$WORLD/there"
+"""
+
+
+def moved(text: str, world: Path) -> str:
+    for place, name in ((VERIFIER, "verifier/gpustack"), (LIST, "list"), (SOCKET.removeprefix("unix://"), "socket")):
+        text = text.replace(place, str(world / name))
+    return (
+        text.replace("PATH=/usr/sbin:/usr/bin:/sbin:/bin\n", "")
+        .replace("[ -S ", "[ -e ")
+        .replace("'%a %U'", "'%a root'")
+    )
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Path:
+    for name, text in {"curl": CURL, "ctr": CTR, "crictl": CRICTL, "gpg": "#!/bin/sh\n"}.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "www").mkdir()
+    serve(tmp_path, f"{FLANNEL} {TWO}\n{PROXY} {ONE}\n")
+    (tmp_path / "there").write_text("REF TYPE DIGEST\n")
+    (tmp_path / "registry").write_text(ONE)
+    return tmp_path
+
+
+def serve(world: Path, listed: str) -> None:
+    (world / "www" / "IMAGES").write_text(listed)
+    sums = f"# purpose: lab\n{hashlib.sha256(listed.encode()).hexdigest()}  IMAGES\n"
+    (world / "www" / "SHA256SUMS").write_text(sums)
+    (world / "www" / "SHA256SUMS.asc").write_text("signature")
+
+
+def run(world: Path, script: str, stdin: str = "", **env: str) -> "subprocess.CompletedProcess[str]":
+    env = {"WORLD": str(world), "KEYRING": "/k", "PATH": f"{world}:{os.environ['PATH']}", **env}
+    return subprocess.run(
+        ["sh", "-c", script], input=stdin, capture_output=True, text=True, env=env, check=False, timeout=30
+    )
+
+
+def brought(
+    world: Path, stdin: str = "", mirror: str = MIRROR, verify: str = "yes"
+) -> "subprocess.CompletedProcess[str]":
+    program = moved((FILES / "image-verifier.sh").read_text(), world).rstrip("\n")
+    script = "\n".join([*SHARED, moved((FILES / "images.sh").read_text(), world)])
+    return run(world, script, stdin, MIRROR=mirror, PROGRAM=program, VERIFY=verify)
+
+
+def asked(world: Path, name: str, digest: str) -> tuple[int, str]:
+    program = moved((FILES / "image-verifier.sh").read_text(), world)
+    words = f"-name '{name}' -digest {digest} -stdin-media-type application/vnd.oci.descriptor.v1+json"
+    done = run(world, f"set -- {words}\n{program}", "{}")
+    return done.returncode, done.stdout
+
+
+def test_a_listed_image_is_pulled_with_its_digest_and_no_other(world: Path) -> None:
+    (world / "list").write_text(f"{PROXY} {ONE}\n{FLANNEL} {TWO}\n")
+    assert asked(world, PROXY, ONE) == (0, "")
+    code, why = asked(world, PROXY, TWO)
+    assert code == 1
+    assert why.startswith(f"it should be {ONE}; somebody on the way changed it")
+    assert why.endswith("(gpustack explain image-changed)\n")
+
+
+@pytest.mark.parametrize(
+    "name", ["docker.io/library/nginx:1.29", f"{PROXY}-rc", f"{PROXY.rsplit(':', 1)[0]}@{TWO}", ".*"]
+)
+def test_others_are_pulled_as_ever(world: Path, name: str) -> None:
+    (world / "list").write_text(f"{PROXY} {ONE}\n")
+    assert asked(world, name, TWO) == (0, "")
+
+
+def test_without_its_list_nothing_is_right(world: Path) -> None:
+    code, why = asked(world, PROXY, ONE)
+    assert code == 1
+    assert "gpustack explain image-changed" in why
+
+
+def test_the_list_of_a_mirror_is_the_signed_one(world: Path) -> None:
+    done = brought(world)
+    assert done.stdout.splitlines() == ["changed: fetched list", f"changed: wrote {world}/verifier/gpustack"]
+    assert (world / "list").read_text() == (world / "www" / "IMAGES").read_text()
+    assert (world / "verifier" / "gpustack").stat().st_mode & 0o777 == 0o755
+    assert [path.name for path in (world / "verifier").iterdir()] == ["gpustack"], "containerd runs all that lies there"
+    assert brought(world).stdout == ""
+    serve(world, f"{PROXY} {TWO}\n")
+    assert brought(world).stdout == "changed: fetched list\n"
+
+
+def test_a_list_that_was_changed_on_the_way(world: Path) -> None:
+    (world / "www" / "IMAGES").write_text(f"{PROXY} {TWO}\n")
+    done = brought(world)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "gpustack explain wrong-checksum" in done.stderr
+    assert not (world / "list").exists()
+
+
+def test_the_list_of_the_version_set(world: Path) -> None:
+    done = brought(world, f"{PROXY} {ONE}\n", mirror="")
+    assert done.stdout.splitlines() == [f"changed: wrote {world}/list", f"changed: wrote {world}/verifier/gpustack"]
+    assert brought(world, f"{PROXY} {ONE}\n", mirror="").stdout == ""
+    (world / "verifier" / "gpustack").chmod(0o600)
+    assert brought(world, f"{PROXY} {ONE}\n", mirror="").stdout == f"changed: wrote {world}/verifier/gpustack\n"
+
+
+def test_an_image_that_is_there_with_another_digest_is_pulled_anew(world: Path) -> None:
+    (world / "socket").touch()
+    (world / "there").write_text(
+        f"REF TYPE DIGEST\n{PROXY} t {TWO}\nsha256:ab t {TWO}\ndocker.io/library/a:1 t {TWO}\n"
+    )
+    assert brought(world).stdout.splitlines()[-1] == f"changed: pulled {PROXY}"
+    assert brought(world).stdout == ""
+
+
+def test_one_that_differs_still_is_refused(world: Path) -> None:
+    (world / "socket").touch()
+    (world / "there").write_text(f"REF TYPE DIGEST\n{PROXY} t {TWO}\n")
+    (world / "registry").write_text(TWO)
+    done = brought(world)
+    assert done.returncode == 1
+    assert f"blocked pull of {PROXY}: it should be {ONE}" in done.stderr
+
+
+def test_both_go_where_images_are_taken_by_their_tag(world: Path) -> None:
+    brought(world)
+    assert brought(world, verify="no").stdout.splitlines() == [
+        f"changed: removed {world}/verifier/gpustack",
+        f"changed: removed {world}/list",
+    ]
+    assert brought(world, verify="no").stdout == ""
+
+
+def test_the_role_and_the_checks_mean_the_same_files() -> None:
+    script = (FILES / "images.sh").read_text()
+    assert f"LIST={LIST}\n" in script
+    assert f"VERIFIER={VERIFIER}\n" in script
+    assert f"SOCKET={SOCKET}\n" in script
+    program = (FILES / "image-verifier.sh").read_text()
+    # As the lookup gives it to the role, which adds the line's end again.
+    assert hashlib.sha256(f"{program.rstrip()}\n".encode()).hexdigest() == verifier_digest()
