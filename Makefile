@@ -11,7 +11,7 @@ ENV := .venv/made
 QUICK := tests/unit tests/contract $(wildcard tests/replay)
 SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!*.md' ':!*.py')
 
-.PHONY: help demo test lab-test accuracy lint ruff mypy imports yaml ansible shell bench bundle env go lock values clean
+.PHONY: help demo test lab-test accuracy lint ruff mypy imports yaml ansible shell bench bundle env go lock values sbom audit clean
 
 help:
 	@echo "make demo      two throw-away hosts with simulated GPUs become a proven cluster (first time 45 minutes, then 10)"
@@ -22,6 +22,8 @@ help:
 	@echo "make bench     the table of ratios"
 	@echo "make accuracy  how often doctor names exactly what was broken; WORDS='--only FAULT' and others"
 	@echo "make bundle    the packages and images that lab hosts install from (first time half an hour)"
+	@echo "make sbom      wheel, sdist and what is in them as CycloneDX, in dist/ (needs the index)"
+	@echo "make audit     known vulnerabilities of what is pinned (needs the index)"
 	@echo "make env       .venv and Debian packages (first time 1 minute)"
 	@echo "make clean     removes the lab, .venv and caches of this checkout"
 
@@ -94,6 +96,12 @@ go:
 
 lock: $(ENV)
 	scripts/lock
+
+sbom: $(ENV)
+	scripts/sbom
+
+audit: $(ENV)
+	scripts/audit
 
 values: $(ENV)
 	python -m scripts.values

@@ -10,10 +10,12 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
 RUNTIME = [Requirement(line) for line in PROJECT["dependencies"]]
 DEV = RUNTIME + [Requirement(line) for line in PROJECT["optional-dependencies"]["dev"]]
-every_lock = pytest.mark.parametrize("name", ["runtime", "dev", "uv"])
+RELEASE = RUNTIME + [Requirement(line) for line in PROJECT["optional-dependencies"]["release"]]
+every_lock = pytest.mark.parametrize("name", ["runtime", "dev", "release", "uv"])
 
 
 def pins(name: str) -> list[Requirement]:
@@ -38,7 +40,7 @@ def test_no_index_is_named(name: str) -> None:
 
 
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
-@pytest.mark.parametrize(("name", "asked"), [("runtime", RUNTIME), ("dev", DEV)])
+@pytest.mark.parametrize(("name", "asked"), [("runtime", RUNTIME), ("dev", DEV), ("release", RELEASE)])
 def test_the_lock_answers_the_project_file(name: str, asked: list[Requirement], python: str) -> None:
     where = {"python_version": python, "python_full_version": f"{python}.0"}
     locked = {
@@ -53,3 +55,20 @@ def test_the_lock_answers_the_project_file(name: str, asked: list[Requirement], 
 def test_all_locks_pin_the_same_versions() -> None:
     dev = {(pin.name, pin.specifier) for pin in pins("dev")}
     assert [str(pin) for name in ("runtime", "uv") for pin in pins(name) if (pin.name, pin.specifier) not in dev] == []
+
+
+def test_what_is_shared_by_the_release_lock_is_the_same() -> None:
+    dev = {(pin.name, pin.specifier) for pin in pins("dev")}
+    shared = [pin for pin in pins("release") if pin.name in {name for name, _ in dev}]
+    assert shared
+    assert [str(pin) for pin in shared if (pin.name, pin.specifier) not in dev] == []
+
+
+def test_every_library_has_an_upper_end() -> None:
+    """Who installs without the lock gets what it resolves to, on a machine that is root everywhere."""
+    assert [str(one) for one in RUNTIME if not any(part.operator in ("<", "==") for part in one.specifier)] == []
+
+
+def test_the_builder_is_the_locked_one() -> None:
+    (builder,) = (Requirement(line) for line in PYPROJECT["build-system"]["requires"])
+    assert (builder.name, builder.specifier) in {(pin.name, pin.specifier) for pin in pins("dev")}

@@ -41,7 +41,8 @@ def tracked(*folders: str) -> set[str]:
 def test_wheel_holds_every_tracked_file_of_the_product(wheel: Path) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
     wanted = tracked("gpustack") | {
-        f"gpustack/_data/{name}" for name in tracked("playbooks", "values", "docs/alerts.md")
+        f"gpustack/_data/{name}"
+        for name in tracked("playbooks", "values", "docs/alerts.md", "requirements/runtime.txt")
     }
     assert sorted(wanted - inside) == []
     assert "gpustack/py.typed" in inside
