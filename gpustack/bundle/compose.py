@@ -22,6 +22,7 @@ from gpustack.bundle import (
     files,
     gpu_images,
     images,
+    licences,
     modules,
     monitoring_images,
     programs,
@@ -80,6 +81,7 @@ class Composer:
         placed = [*self._apt(kubernetes, made), *self._nvidia_apt(made)]
         layout, labels, blobs = self._images(kubernetes, made)
         single += self._single(checksums.images(labels))
+        single += self._single(licences.part([made[part.name] for part in programs], made["userland"]))
         placed += [*single, *self._single(checksums.part(sums(single), self.signer))]
         placed.append(self._place("bin/mirror", made["mirror"], "mirror", "distribution"))
         return Composed(placed + blobs, layout, labels, userland.packages(made["userland"]))

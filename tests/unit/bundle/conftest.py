@@ -12,6 +12,7 @@ from gpustack.bundle import (
     files,
     gpu_images,
     images,
+    licences,
     modules,
     monitoring_images,
     programs,
@@ -36,6 +37,8 @@ def replace_compilers(patch: pytest.MonkeyPatch, home: Path) -> None:
     patch.setattr(simulated_images, "part", lambda: texts("simulated-cluster", miniature.SIMULATED))
     patch.setattr(driver_debs, "part", lambda _: scripts("simulated-driver", dict.fromkeys(miniature.DRIVER, "driver")))
     patch.setattr(charts, "CHARTS", home / "charts")
+    patch.setattr(licences, "built_from", lambda made: miniature.BUILT_FROM.format(len(made)))
+    patch.setattr(licences, "module_cache", lambda: miniature.module_cache(home / "modules"))
     for module in (images, monitoring_images, gpu_images, simulated_images):
         patch.setattr(module, "network", lambda _: {"/usr/sbin/iptables": b"iptables"}, raising=False)
         patch.setattr(module, "libc", lambda _: {"/usr/lib/libc.so.6": b"libc"}, raising=False)

@@ -109,3 +109,34 @@ def charts(directory: Path) -> Path:
         (directory / folder / "Chart.yaml").write_text(text)
         (directory / folder / "templates" / "config.yaml").write_text("kind: ConfigMap\n")
     return directory
+
+
+# What `go version -m` says of two programs, after Go 1.26.8; the number is that of the parts.
+BUILT_FROM = """runc/runc: go1.26.8
+\tpath\tgithub.com/opencontainers/runc
+\tmod\tgithub.com/opencontainers/runc\tv1.4.3\th1:/bq84roxG30xEICkFodXzMEVQFs7kzo4lCiZME1uKxI=
+\tdep\tgithub.com/BurntSushi/toml\tv1.4.0\th1:kuoIxZQy2WRRk1pttg9asf+WVv6tWQuBNVmK8+nqPr0=
+\tbuild\t-trimpath=true
+flannel/flanneld: go1.26.8, one of {}
+\tpath\tgithub.com/flannel-io/flannel
+\tmod\tgpustack.local/bundle/flannel\t(devel)\t
+\tdep\tgithub.com/BurntSushi/toml\tv1.4.0\th1:kuoIxZQy2WRRk1pttg9asf+WVv6tWQuBNVmK8+nqPr0=
+\tdep\tgithub.com/tencentcloud/tencentcloud-sdk-go/tencentcloud/vpc\tv1.3.149
+\t=>\t./cloud-sdk/vpc\t(devel)\t
+\tdep\tk8s.io/api\tv0.0.0
+\t=>\tk8s.io/api\tv0.36.4\th1:x
+"""
+
+
+def module_cache(place: Path) -> Path:
+    """As Go lays modules down; one has a licence below it, and files that are none."""
+    texts = {
+        "github.com/opencontainers/runc@v1.4.3": {"LICENSE": "runc", "NOTICE": "to runc", "license.go": "code"},
+        "github.com/!burnt!sushi/toml@v1.4.0": {"COPYING": "toml", "testdata/LICENSE": "of a test"},
+        "k8s.io/api@v0.36.4": {"LICENSE": "api", "third_party/json/LICENSE-MIT.txt": "json", "licensing.md": "talk"},
+    }
+    for module, files in texts.items():
+        for name, text in files.items():
+            (place / module / name).parent.mkdir(parents=True, exist_ok=True)
+            (place / module / name).write_text(text)
+    return place

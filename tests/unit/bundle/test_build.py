@@ -34,7 +34,7 @@ def test_nothing_changed_nothing_made(bundle: Path) -> None:
 def test_another_patch_makes_kubernetes_alone(bundle: Path) -> None:
     made = made_by(bundle, ("1.36.3",))
     assert made == sorted(
-        ["apt-kubernetes-1.36", "checksums", "image-list", "kubernetes-1.36.3"]
+        ["apt-kubernetes-1.36", "checksums", "image-list", "kubernetes-1.36.3", "licences"]
         + [f"deb-{name}_1.36.3-1.1" for name in ("kubeadm", "kubectl", "kubelet")]
         + [
             f"image-registry.k8s.io_kube-{name}_v1.36.3"
@@ -64,7 +64,7 @@ def test_another_program_makes_what_holds_it(bundle: Path, monkeypatch: pytest.M
     monkeypatch.setattr(modules, "parts", other_programs)
     packed = ["crictl", "deb-cri-tools_1.36.0-1.1", "apt-kubernetes-1.36"]
     pulled = ["coredns", "image-registry.k8s.io_coredns_coredns_v1.14.2", "image-list", "checksums"]
-    assert made_by(bundle) == sorted(packed + pulled)
+    assert made_by(bundle) == sorted([*packed, *pulled, "licences"])
     verify(bundle)
 
 

@@ -21,6 +21,7 @@ def test_every_file_outside_the_repositories_is_listed(built: Path) -> None:
     assert listed == sorted(single)
     assert {path.split("/")[0] for path in listed} == {
         "IMAGES",
+        "licences.tar.gz",
         "get.helm.sh",
         "github.com",
         "helm.ngc.nvidia.com",

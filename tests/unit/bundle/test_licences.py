@@ -1,0 +1,65 @@
+"""Licence texts: of every module inside a program and every package, in one archive that is always the same."""
+
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from gpustack.bundle import licences
+from gpustack.bundle.cache import Made
+from gpustack.errors import BundleError
+from tests.unit.bundle import miniature
+
+
+def contents(bundle: Path) -> dict[str, str]:
+    with tarfile.open(bundle / "files" / "licences.tar.gz") as tar:
+        assert {entry.mtime for entry in tar} == {0}
+        found = {entry.name: tar.extractfile(entry) for entry in tar}
+        return {name: stream.read().decode() for name, stream in found.items() if stream}
+
+
+def test_a_bundle_has_the_licences_of_what_it_holds_of_others(built: Path) -> None:
+    found = contents(built)
+    assert {name: text for name, text in found.items() if name.startswith("go/")} == {
+        "go/github.com/opencontainers/runc@v1.4.3/LICENSE": "runc",
+        "go/github.com/opencontainers/runc@v1.4.3/NOTICE": "to runc",
+        "go/github.com/BurntSushi/toml@v1.4.0/COPYING": "toml",
+        "go/k8s.io/api@v0.36.4/LICENSE": "api",
+        "go/k8s.io/api@v0.36.4/third_party/json/LICENSE-MIT.txt": "json",
+    }
+    assert "h1:/bq84roxG30xEICkFodXzMEVQFs7kzo4lCiZME1uKxI=" in found["PROGRAMS"]
+    assert "apt-get source" in found["SOURCES"]
+
+
+def test_every_program_is_asked(built: Path) -> None:
+    """Those of modules, pause, the simulated cluster and the simulated driver."""
+    assert f"one of {len(miniature.OUTPUTS) + 1 + 3}" in contents(built)["PROGRAMS"]
+
+
+def test_replaced_modules_are_those_that_took_their_place() -> None:
+    assert licences.modules(miniature.BUILT_FROM) == [
+        "github.com/BurntSushi/toml@v1.4.0",
+        "github.com/opencontainers/runc@v1.4.3",
+        "k8s.io/api@v0.36.4",
+    ]
+
+
+def test_a_module_without_any_may_not_be_passed_on(tmp_path: Path) -> None:
+    (tmp_path / "main.go").write_text("package main")
+    with pytest.raises(BundleError) as caught:
+        licences.in_module(tmp_path)
+    assert caught.value.reference == "bundle-licence-missing"
+
+
+def test_debian_s_copyright_also_where_it_is_that_of_another_package(tmp_path: Path) -> None:
+    documents = tmp_path / "root" / "usr" / "share" / "doc"
+    (documents / "gcc-12-base").mkdir(parents=True)
+    (documents / "gcc-12-base" / "copyright").write_text("GPL")
+    (documents / "libgcc-s1").symlink_to("gcc-12-base")
+    (tmp_path / "packages.json").write_text('[{"name": "libgcc-s1", "version": "12.2.0-14", "sha256": "0"}]')
+    made = Made("userland", tmp_path, {"packages.json": "0"}, fresh=False)
+    assert licences.of_packages(made)["debian/libgcc-s1_12.2.0-14/copyright"] == b"GPL"
+
+
+def test_the_same_texts_are_the_same_archive() -> None:
+    assert licences.archive({"b": b"2", "a": b"1"}) == licences.archive({"a": b"1", "b": b"2"})
