@@ -16,8 +16,8 @@ HOST_LIMIT = 45
 # back: all before it is a talkative dotfile's, and no word of sudo's comes after it.
 AS_ROOT = r"""
 if [ "$(id -u)" = 0 ]; then exec sh -c '{skip}'; fi
-command -v sudo >/dev/null 2>&1 || {{ echo GPUSTACK-NO-SUDO >&2; exit 97; }}
-exec sudo {flags} -p "" sh -c '{skip}'
+command -v {sudo} >/dev/null 2>&1 || {{ echo GPUSTACK-NO-SUDO >&2; exit 97; }}
+exec {sudo} {flags} -p "" sh -c '{skip}'
 """
 SKIP = 'while IFS= read -r l && [ "$l" != "{mark}" ]; do :; done; echo; echo {mark}; exec sh -s'
 
@@ -30,10 +30,10 @@ class HostRefused(Exception):
         self.reach = reach
 
 
-def as_root(mark: str, *, password: bool) -> str:
-    """The command that the login shell runs. Holds no secret."""
+def as_root(mark: str, *, password: bool, sudo: str = "sudo") -> str:
+    """The command that the login shell runs. Holds no secret. `sudo` is one of config.connection.SUDOS."""
     skip = SKIP.format(mark=mark)
-    return AS_ROOT.format(skip=skip, flags="-S" if password else "-n").strip()
+    return AS_ROOT.format(skip=skip, sudo=sudo, flags="-S" if password else "-n").strip()
 
 
 def stdin(script: str, mark: str, password: str | None) -> bytes:
@@ -57,7 +57,7 @@ def converse(host: Host, script: str, more: "Queue[bytes | None]") -> Iterator[s
 
 def through(host: Host, script: str, more: More, limit: float, last: str) -> Iterator[str]:
     mark = secrets.token_hex(16)
-    command = as_root(mark, password=bool(host.become_password))
+    command = as_root(mark, password=bool(host.become_password), sudo=host.become_exe)
     data = stdin(script, mark, host.become_password)
     if host.connection == "local":
         from gpustack.ask import local
@@ -75,8 +75,8 @@ def sudo_refusal(host: Host, errors: str, rc: int) -> HostRefused | None:
             Reach(
                 host.name,
                 "host-no-sudo",
-                "there is no sudo on it and the login is not root",
-                f"ssh as root to {host.name}, or install sudo there",
+                f"there is no {host.become_exe} on it and the login is not root",
+                f"ssh as root to {host.name}, or install {host.become_exe} there",
             )
         )
     if "sudo:" in errors and rc > 0:

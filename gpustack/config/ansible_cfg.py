@@ -27,6 +27,7 @@ class AnsibleCfg:
     transport: str = ""
     become_method: str = ""
     become_user: str = ""
+    become_exe: str = ""
     remote_tmp: str = ""
     ssh_extra_args: str = ""
     ssh_retries: str = ""
@@ -76,6 +77,9 @@ def ansible_cfg(env: Mapping[str, str] = os.environ, cwd: Path | None = None) ->
         transport=said("defaults", "transport", "ANSIBLE_TRANSPORT"),
         become_method=said("privilege_escalation", "become_method", "ANSIBLE_BECOME_METHOD"),
         become_user=said("privilege_escalation", "become_user", "ANSIBLE_BECOME_USER"),
+        become_exe=env.get("ANSIBLE_SUDO_EXE", "")
+        or said("sudo_become_plugin", "executable", "ANSIBLE_BECOME_EXE")
+        or said("privilege_escalation", "become_exe"),
         remote_tmp=said("defaults", "remote_tmp", "ANSIBLE_REMOTE_TEMP"),
         ssh_extra_args=said("ssh_connection", "ssh_extra_args", "ANSIBLE_SSH_EXTRA_ARGS"),
         ssh_retries=said("ssh_connection", "retries", "ANSIBLE_SSH_RETRIES") or said("connection", "retries"),

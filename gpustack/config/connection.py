@@ -15,7 +15,6 @@ REFUSED = {
     "ansible_ssh_pass": KEYS_ONLY,
     "ansible_ssh_password": KEYS_ONLY,
     "ansible_ssh_executable": "the ssh of the PATH",
-    "ansible_become_exe": "the sudo of the PATH",
     "ansible_become_flags": "sudo without flags of yours",
 }
 PASSWORD = ("ansible_become_password", "ansible_become_pass", "ansible_sudo_pass")
@@ -26,8 +25,12 @@ ADDRESS, PORT, USER = (
 )
 KEY_FILE = ("ansible_ssh_private_key_file", "ansible_private_key_file")
 ARGUMENTS = ("ansible_ssh_args", "ansible_ssh_common_args", "ansible_ssh_extra_args")
+# The first wins (tried with ansible-core 2.19.14). Ubuntu 26.04 has sudo-rs as sudo, and the other one as sudo.ws.
+EXE = ("ansible_sudo_exe", "ansible_become_exe")
+SUDOS = ("sudo", "sudo.ws", "/usr/bin/sudo", "/usr/bin/sudo.ws")
 METHOD, BECOME_USER, PYTHON = "ansible_become_method", "ansible_become_user", "ansible_python_interpreter"
-READ = ("ansible_connection", *ADDRESS, *PORT, *USER, *KEY_FILE, *ARGUMENTS, METHOD, BECOME_USER, *PASSWORD, PYTHON)
+LOGIN = (*ADDRESS, *PORT, *USER, *KEY_FILE, *ARGUMENTS)
+READ = ("ansible_connection", *LOGIN, METHOD, BECOME_USER, *EXE, *PASSWORD, PYTHON)
 
 
 def secret(key: str) -> bool:
@@ -53,10 +56,12 @@ def connection(
         kind = "local" if kind.endswith("local") else "ssh"
     method = str(said(METHOD, default=cfg.become_method or "sudo")).removeprefix("ansible.builtin.")
     become_user = said(BECOME_USER, default=cfg.become_user or "root")
+    become_exe = str(said(*EXE, default=cfg.become_exe or "sudo"))
     for key, value, allowed in (
         ("ansible_connection", kind, ("ssh", "local")),
         (METHOD, method, ("sudo",)),
         (BECOME_USER, become_user, ("root",)),
+        ("ansible_become_exe", become_exe, SUDOS),
     ):
         if value not in allowed:
             found.append(Complaint("", key, str(value), " or ".join(allowed), "connection-unsupported"))
@@ -76,6 +81,7 @@ def connection(
         "key_file": str(key_file) if key_file else None,
         "ssh_args": args,
         "become": True,
+        "become_exe": become_exe,
         "become_password": str(become_password) if become_password else None,
         "python": said(PYTHON),
     }

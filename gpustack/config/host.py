@@ -44,6 +44,7 @@ class Host:
     key_file: str | None = None
     ssh_args: tuple[str, ...] = ()
     become: bool = False
+    become_exe: str = "sudo"
     become_password: str | None = field(default=None, repr=False)
     python: str | None = None
     groups: frozenset[str] = frozenset()

@@ -49,6 +49,16 @@ class Pythons:
     default: tuple[int, int] | None
 
 
+@dataclass(frozen=True)
+class Sudo:
+    """The program called sudo: whether it is sudo-rs, and then whether it wants the password of who logged in; whether
+    the other one is there as sudo.ws (Ubuntu from 25.10 on)."""
+
+    rust: bool
+    asks: bool
+    other: bool
+
+
 def system(answer: Answer) -> System:
     machine, *lines = answer.out.splitlines()
     words = (shlex.split(line) for line in lines if "=" in line and not line.startswith("#"))
@@ -95,6 +105,13 @@ def python(answer: Answer) -> Pythons:
     return Pythons(tuple(version(name) for name in names), version(default) if default != "-" else None)
 
 
+def sudo(answer: Answer) -> Sudo:
+    name, *lines = answer.out.splitlines()
+    if not name.startswith(("sudo-rs ", "Sudo version ", "none")) or not {"asks", "sudo.ws"}.issuperset(lines):
+        raise ValueError(answer.out)
+    return Sudo(name.startswith("sudo-rs "), "asks" in lines, "sudo.ws" in lines)
+
+
 def version(text: str) -> tuple[int, int]:
     major, minor = text.split(".")
     return number(major), number(minor)
@@ -131,4 +148,18 @@ done
 found=$(command -v /usr/bin/python3 || command -v python3) || { echo -; exit 0; }
 "$found" -IESc 'import sys; print("%d.%d" % sys.version_info[:2])'"""),
     python,
+)
+# Under sudo SUDO_UID is who logged in; asked again with -n, which fails where a password would be asked for.
+SUDO = Probe(
+    "system.sudo",
+    Lines(r"""command -v sudo >/dev/null || { echo none; exit 0; }
+name=$(sudo --version | head -n 1)
+printf '%s\n' "$name"
+! command -v sudo.ws >/dev/null || echo sudo.ws
+case "${SUDO_UID-} $name" in
+[0-9]*' sudo-rs '*)
+  setpriv --reuid="$SUDO_UID" --regid="$SUDO_GID" --init-groups sudo -n true 2>/dev/null || echo asks ;;
+esac"""),
+    sudo,
+    like="sudo --version",
 )

@@ -23,7 +23,7 @@ from gpustack.probes.leftovers import LEFTOVERS, TEMPORARIES
 from gpustack.probes.mirror import SERVED
 from gpustack.probes.network import ADDRESS, ADDRESSES, LISTENERS
 from gpustack.probes.packages import PACKAGES
-from gpustack.probes.system import CAPACITY, CGROUP, HOSTNAME, IDENTITY, OS, PYTHON
+from gpustack.probes.system import CAPACITY, CGROUP, HOSTNAME, IDENTITY, OS, PYTHON, SUDO
 from gpustack.probes.units import CLOCK, UNITS
 from gpustack.steps import (
     prereqs_host,
@@ -39,7 +39,7 @@ STEP = Step(
     "prereqs",
     scope="host",
     probes=(
-        OS, HOSTNAME, IDENTITY, CAPACITY, CGROUP, PYTHON, PACKAGES, MODULES, SYSCTL, SWAP, UNITS, CLOCK, ADDRESS,
+        OS, HOSTNAME, IDENTITY, CAPACITY, CGROUP, PYTHON, SUDO, PACKAGES, MODULES, SYSCTL, SWAP, UNITS, CLOCK, ADDRESS,
         ADDRESSES, LISTENERS, LEFTOVERS, TEMPORARIES, EGRESS, SERVED,
     ),
     checks=(

@@ -6,7 +6,7 @@ from importlib import metadata
 from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.view import View
 from gpustack.probes.packages import PACKAGES
-from gpustack.probes.system import CAPACITY, CGROUP, OS, PYTHON
+from gpustack.probes.system import CAPACITY, CGROUP, OS, PYTHON, SUDO
 
 SYSTEMS = {"debian": ("12", "13"), "ubuntu": ("22.04", "24.04", "26.04")}
 ARCHITECTURES = ("amd64", "arm64")
@@ -80,6 +80,23 @@ def python(here: View) -> Mismatch | None:
     return Mismatch("Python", expected, dotted(chosen) if chosen else "none", "operator", hint=hint)
 
 
+def sudo(here: View) -> Mismatch | None:
+    """Ansible can give sudo the password, where sudo asks for one: sudo-rs asks in other words than ansible-core waits
+    for, and every task would end with "Timeout waiting for privilege escalation prompt". What helps is the other sudo
+    (sudo.ws on Ubuntu), or a sudo that wants no password."""
+    # `[sudo: PROMPT] Password:`, and plugins/become/__init__.py of ansible-core 2.19 to 2.21 wants a line that begins
+    # with its own prompt (ansible/ansible issues 85837 and 86441).
+    host = here.host
+    if not host.become_password or host.become_exe.endswith("sudo.ws"):
+        return None
+    found = here[SUDO]
+    if not (found.rust and found.asks):
+        return None
+    other = "ansible_become_exe: sudo.ws    # in the inventory; without one: export ANSIBLE_BECOME_EXE=sudo.ws"
+    hint = other if found.other else "allow sudo without a password, or install sudo beside sudo-rs"
+    return Mismatch("sudo", "one that Ansible can give a password", "sudo-rs", "operator", hint=hint)
+
+
 def ansible_line() -> str:
     return ".".join(metadata.version("ansible-core").split(".")[:2])
 
@@ -88,4 +105,4 @@ def dotted(version: tuple[int, int]) -> str:
     return f"{version[0]}.{version[1]}"
 
 
-CHECKS = (system, architecture, capacity, cgroup_version, python)
+CHECKS = (system, architecture, capacity, cgroup_version, python, sudo)

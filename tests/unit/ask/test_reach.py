@@ -2,11 +2,14 @@
 
 import os
 import queue
+import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 
 from gpustack.ask.reach import HostRefused, as_root, converse, run, stdin, sudo_refusal
+from gpustack.config.connection import SUDOS
 from gpustack.config.host import Host
 
 HERE = Host("here", "127.0.0.1", connection="local")
@@ -38,6 +41,18 @@ def test_the_password_is_in_stdin_only() -> None:
     mark, secret = "abc", "hunter2"
     assert secret not in as_root(mark, password=True)
     assert stdin("echo hi\n", mark, secret).decode() == f"{secret}\n{mark}\necho hi\n"
+
+
+@pytest.mark.parametrize("sudo", SUDOS)
+def test_the_sudo_of_the_inventory_is_run(sudo: str, tmp_path: Path) -> None:
+    """By a login that is not root, with programs of ours."""
+    for name, text in (("id", "echo 1000"), (Path(sudo).name, 'echo "$0 $*"')):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    command = as_root("abc", password=True, sudo=sudo).replace("/usr/bin", str(tmp_path))
+    env = {"PATH": f"{tmp_path}:/bin:/usr/bin"}
+    ran = subprocess.run(["sh", "-c", command], env=env, capture_output=True, text=True, timeout=20, check=True).stdout
+    assert ran.startswith(f"{tmp_path / Path(sudo).name} -S -p  sh -c")
 
 
 @root

@@ -52,6 +52,21 @@ def test_the_environment_counts_before_the_file(here: Path, tmp_path: Path) -> N
     assert (found.remote_user, found.inventory, found.ssh_args) == ("root", "b", "-C")
 
 
+@pytest.mark.parametrize(
+    ("env", "lines", "exe"),
+    [
+        ({}, "become_exe = one\n[sudo_become_plugin]\nexecutable = two", "two"),
+        ({"ANSIBLE_BECOME_EXE": "three"}, "become_exe = one\n[sudo_become_plugin]\nexecutable = two", "three"),
+        ({"ANSIBLE_BECOME_EXE": "three", "ANSIBLE_SUDO_EXE": "four"}, "", "four"),
+        ({}, "become_exe = one", "one"),
+    ],
+)
+def test_which_sudo_counts(here: Path, tmp_path: Path, env: dict[str, str], lines: str, exe: str) -> None:
+    """As ansible-core 2.19.14 did with these."""
+    (here / "ansible.cfg").write_text(f"[privilege_escalation]\n{lines}\n")
+    assert ansible_cfg({"HOME": str(tmp_path)} | env, here).become_exe == exe
+
+
 @pytest.mark.parametrize("text", ["remote_user = ops\n", "[defaults\n", "[defaults]\nno value\n"])
 def test_a_file_that_is_none(here: Path, tmp_path: Path, text: str) -> None:
     (here / "ansible.cfg").write_text(text)

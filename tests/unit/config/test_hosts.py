@@ -123,6 +123,10 @@ def test_vaulted_single_values_and_templates_of_passwords_are_refused_without_be
         ({"ansible_become_method": "su"}, "ansible_become_method"),
         ({"ansible_become_user": "admin"}, "ansible_become_user"),
         ({"ansible_become_flags": "-i"}, "ansible_become_flags"),
+        ({"ansible_become_exe": "doas"}, "ansible_become_exe"),
+        ({"ansible_become_exe": "/opt/bin/sudo"}, "ansible_become_exe"),
+        ({"ansible_become_exe": "sudo.ws; id"}, "ansible_become_exe"),
+        ({"ansible_sudo_exe": "/opt/bin/sudo"}, "ansible_become_exe"),
         ({"ansible_ssh_executable": "/opt/ssh"}, "ansible_ssh_executable"),
         ({"ansible_ssh_common_args": "-N host2"}, "ansible_ssh_common_args"),
     ],
@@ -157,6 +161,14 @@ def test_what_is_honoured() -> None:
     assert host.ssh_args == ("-J", "jump host", "-o", "ControlMaster=no")
     assert (host.become_password, host.python) == ("s3cret", "/usr/bin/python3.12")
     assert "s3cret" not in repr(host)
+
+
+@pytest.mark.parametrize("exe", ["sudo", "sudo.ws", "/usr/bin/sudo", "/usr/bin/sudo.ws"])
+def test_the_sudo_that_is_named_is_taken(exe: str) -> None:
+    assert judged(h1={"ansible_become_exe": exe})[0][0].become_exe == exe
+    assert judged(h1={"ansible_become_exe": "sudo", "ansible_sudo_exe": exe})[0][0].become_exe == exe
+    fields, wrong = connection("h", {}, AnsibleCfg(None, "", "", "", "", become_exe=exe), None)
+    assert (fields["become_exe"], wrong) == (exe, [])
 
 
 def test_a_typed_password_counts_before_the_inventorys() -> None:

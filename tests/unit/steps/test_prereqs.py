@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from gpustack.config.host import Host
 from gpustack.steps.prereqs import STEP
 from tests.unit.steps.recorded_hosts import H1, H2, broken, judged, recorded, said
 
@@ -66,6 +67,32 @@ def test_python(line: str, pythons: str, hint: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("importlib.metadata.version", lambda name: {"ansible-core": line}[name])
     mismatch = judged(STEP, {("system.python", "h1"): said("system.python", f"{pythons}\n")})["python"].mismatch
     assert (hint in mismatch.hint and mismatch.cure == "operator") if mismatch else not hint
+
+
+@pytest.mark.parametrize(
+    ("host", "case", "hint"),
+    [
+        (replace(H1, become_password="x"), "sudo-rs-password", "ansible_become_exe: sudo.ws"),
+        (replace(H1, become_password="x", become_exe="/usr/bin/sudo"), "sudo-rs-password", "ansible_become_exe"),
+        (replace(H1, become_password="x"), "sudo-rs-alone", "install sudo beside"),
+        (replace(H1, become_password="x", become_exe="sudo.ws"), "sudo-rs-password", ""),
+        (replace(H1, become_password="x", become_exe="/usr/bin/sudo.ws"), "sudo-rs-password", ""),
+        (replace(H1, become_password="x"), "sudo-rs-free", ""),
+        (replace(H1, become_password="x"), "sudo", ""),
+        (replace(H1, become_password="x"), "root-login", ""),
+        (H1, "sudo-rs-password", ""),
+    ],
+)
+def test_sudo_that_ansible_cannot_give_a_password(host: Host, case: str, hint: str) -> None:
+    answers = {("system.sudo", "h1"): recorded("system.sudo", case)}
+    mismatch = judged(STEP, answers, hosts=(host, H2))["sudo"].mismatch
+    assert (hint in mismatch.hint and mismatch.cure == "operator") if mismatch else not hint
+    assert mismatch is None or hint
+
+
+def test_a_sudo_that_cannot_be_told_is_unknown() -> None:
+    answers = {("system.sudo", "h1"): said("system.sudo", "doas 6.3\n")}
+    assert judged(STEP, answers, hosts=(replace(H1, become_password="x"), H2))["sudo"].outcome == "unknown"
 
 
 def test_the_operator_may_name_the_python() -> None:
