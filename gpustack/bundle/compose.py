@@ -37,7 +37,11 @@ from gpustack.config.versions import minor
 from gpustack.events import Event, Reporter
 
 TOGETHER = 2  # parts made at the same time; a Go compile uses several cores by itself
-RELEASES = {"debian": {"bookworm": "debian.12~bookworm", "trixie": "debian.13~trixie"}}
+# Ubuntu's are for lab hosts that have its os-release: gpustack/lab/releases.py.
+RELEASES = {
+    "debian": {"bookworm": "debian.12~bookworm", "trixie": "debian.13~trixie"},
+    "ubuntu": {"jammy": "ubuntu.22.04~jammy", "resolute": "ubuntu.26.04~resolute"},
+}
 
 
 @dataclass(frozen=True)
