@@ -44,7 +44,8 @@ def up(
     release: Annotated[
         list[str] | None,
         typer.Option(
-            "--os", help="debian-12 or debian-13, several with commas: hosts take turns. [default: this machine's]"
+            "--os",
+            help="debian-12, debian-13, old-tools or new-tools, by commas: hosts take turns. [default: this machine's]",
         ),
     ] = None,
     mirror: Annotated[

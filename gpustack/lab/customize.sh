@@ -1,6 +1,6 @@
 #!/bin/sh
 # customize.sh ROOT GIVEN: makes of a minimal Debian root what a lab host starts from.
-# GIVEN holds certificates/, 90machine (apt settings) and the list of modules that the kernel has built in.
+# GIVEN holds certificates/, own-sources, 90machine (apt settings) and the list of modules that the kernel has built in.
 set -eu
 root=$1 given=$2 kernel=$(uname -r)
 
@@ -9,7 +9,10 @@ for certificate in "$given"/certificates/*.crt; do
 done
 chroot "$root" update-ca-certificates > /dev/null
 cp "$given/90machine" "$root/etc/apt/apt.conf.d/90machine"
-mv "$root"/etc/apt/sources.list.d/*.sources "$root/etc/apt/sources.list.d/debian.sources"
+# A suite that only some packages were taken from is none of the host's.
+rm "$root"/etc/apt/sources.list.d/*.sources
+rm -f "$root/etc/apt/preferences.d/newer"
+cp "$given/own-sources" "$root/etc/apt/sources.list.d/debian.sources"
 
 # A kernel without module support has these built in; with the list `modprobe` of them succeeds as on any other kernel.
 mkdir -p "$root/lib/modules/$kernel"

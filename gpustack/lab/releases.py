@@ -1,4 +1,8 @@
-"""The Debian releases a lab host can have, and where this machine gets Debian packages from."""
+"""The releases a lab host can have, and where this machine gets Debian packages from.
+
+All are Debian. `old-tools` and `new-tools` have the os-release of Ubuntu 22.04 and 26.04, and tools of about their age:
+docs/simulated.md says what they are and what they are not.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +11,9 @@ from pathlib import Path
 from gpustack.errors import LabError
 from gpustack.lab.commands import run
 
-RELEASES = {"debian-12": "bookworm", "debian-13": "trixie"}
+RELEASES = {"debian-12": "bookworm", "debian-13": "trixie", "old-tools": "bullseye", "new-tools": "trixie"}
+# A second suite of the archive, for what roots/<release>/preferences names.
+NEWER = {"old-tools": "bookworm", "new-tools": "sid"}
 SUITES = ("{}", "{}-updates", "{}-security")
 SETTINGS = ("Acquire::http::Proxy", "Acquire::https::Proxy", "Acquire::Check-Valid-Until", "Acquire::Check-Date")
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -15,9 +21,11 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 @dataclass(frozen=True)
 class Packages:
-    """`sources` is a deb822 sources file, `settings` an apt.conf file, `certificates` PEM files by name."""
+    """`sources` is a deb822 sources file, `newer` that of a second suite while a root is made or empty, `settings` an
+    apt.conf file, `certificates` PEM files by name."""
 
     sources: str
+    newer: str
     settings: str
     certificates: dict[str, bytes]
 
@@ -41,14 +49,15 @@ def packages(release: str) -> Packages:
     targets = run(["apt-get", "indextargets", "--format", "$(CREATED_BY) $(REPO_URI) $(RELEASE) $(COMPONENT)"])
     certificates = sorted(Path("/usr/local/share/ca-certificates").rglob("*.crt"))
     return Packages(
-        sources(release, targets),
+        sources(RELEASES[release], targets, SUITES),
+        sources(NEWER[release], targets, SUITES[:1]) if release in NEWER else "",
         settings(run(["apt-config", "dump", "Acquire"])),
         {path.name: path.read_bytes() for path in certificates},
     )
 
 
-def sources(release: str, targets: str) -> str:
-    """A deb822 file for `release` from `apt-get indextargets` lines "Packages URI SUITE COMPONENT" of any release.
+def sources(codename: str, targets: str, suites: Sequence[str]) -> str:
+    """A deb822 file for `suites` of a release, from `apt-get indextargets` lines "Packages URI SUITE COMPONENT" of any.
 
     Only the archive itself is taken (component main of the release, its updates and its security suite): a lab host is
     as bare as a fresh installation. Raises LabError when the machine knows no Debian archive.
@@ -57,8 +66,8 @@ def sources(release: str, targets: str) -> str:
     found: dict[tuple[str, str], None] = {}
     for line in targets.splitlines():
         kind, uri, suite, component = line.split(" ", 3)
-        if kind == "Packages" and component == "main" and suite in known:
-            found[uri, known[suite].format(RELEASES[release])] = None
+        if kind == "Packages" and component == "main" and known.get(suite) in suites:
+            found[uri, known[suite].format(codename)] = None
     if not found:
         raise LabError(
             "lab-no-debian-archive",

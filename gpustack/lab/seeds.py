@@ -32,6 +32,13 @@ kernel/net/ipv4/netfilter/iptable_nat.ko
 kernel/net/ipv4/netfilter/iptable_filter.ko
 """
 CUSTOMIZE = Path(__file__).with_name("customize.sh")
+# What a release has of its own: os-release, apt preferences while it is made, a customize.sh after ours.
+ROOTS = Path(__file__).with_name("roots")
+# Debian 11 is made without merged /usr unless told so; Ubuntu 22.04 has it.
+OPTIONS = {
+    "old-tools": ("--include=usrmerge",),
+    "new-tools": ("--include=rust-coreutils,sudo-rs",),
+}
 # mmdebstrap, its mounts and its children end with the process that started it, however that one ends.
 TIED = ("setpriv", "--pdeathsig=KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc")
 
@@ -52,7 +59,8 @@ def seed(release: str, mount: Path, report: Reporter) -> Path:
 
 
 def digest(release: str, source: Packages) -> str:
-    text = [release, source.sources, source.settings, INCLUDE, BUILT_IN, CUSTOMIZE.read_text()]
+    text = [release, source.sources, source.newer, source.settings, INCLUDE, BUILT_IN, CUSTOMIZE.read_text()]
+    text += [path.read_text() for path in sorted((ROOTS / release).glob("*"))] + list(OPTIONS.get(release, ()))
     text += [f"{name} {hashlib.sha256(pem).hexdigest()}" for name, pem in source.certificates.items()]
     return hashlib.sha256("\0".join(text).encode()).hexdigest()[:12]
 
@@ -63,7 +71,8 @@ def _build(release: str, source: Packages, path: Path) -> None:
     (given / "certificates").mkdir(parents=True)
     for name, pem in source.certificates.items():
         (given / "certificates" / name).write_bytes(pem)
-    (given / "sources").write_text(source.sources)
+    (given / "own-sources").write_text(source.sources)
+    (given / "sources").write_text(f"{source.sources}\n{source.newer}")
     (given / "90machine").write_text(source.settings)
     (given / "modules.builtin").write_text(BUILT_IN)
     pool.create(part)
@@ -78,6 +87,8 @@ def _build(release: str, source: Packages, path: Path) -> None:
             f"--aptopt={given / '90machine'}",
             "--dpkgopt=force-unsafe-io",
             f'--customize-hook=sh {shlex.quote(str(CUSTOMIZE))} "$1" {shlex.quote(str(given))}',
+            *own_hooks(ROOTS / release),
+            *OPTIONS.get(release, ()),
             RELEASES[release],
             str(part),
             str(given / "sources"),
@@ -86,3 +97,13 @@ def _build(release: str, source: Packages, path: Path) -> None:
     )
     shutil.rmtree(given)
     part.rename(path)
+
+
+def own_hooks(own: Path) -> list[str]:
+    """Options of mmdebstrap for the files of a release's own that there are."""
+    hooks = {
+        "preferences": 'setup-hook=cp {} "$1/etc/apt/preferences.d/newer"',
+        "os-release": 'customize-hook=cp {} "$1/usr/lib/os-release"',
+        "customize.sh": 'customize-hook=sh {} "$1"',
+    }
+    return [f"--{hook.format(shlex.quote(str(own / name)))}" for name, hook in hooks.items() if (own / name).exists()]

@@ -1,7 +1,7 @@
 import pytest
 
 from gpustack.errors import LabError
-from gpustack.lab.releases import chosen, own_release, settings, sources
+from gpustack.lab.releases import SUITES, chosen, own_release, settings, sources
 
 TARGETS = """\
 DEP-11 http://archive.example/debian/ bookworm main
@@ -34,7 +34,7 @@ def test_the_machine_s_own_release(os_release: str, expected: str) -> None:
 
 
 def test_only_the_archive_itself_and_with_the_codename_asked_for() -> None:
-    found = sources("debian-13", TARGETS)
+    found = sources("trixie", TARGETS, SUITES)
     suites = [line.split()[1] for line in found.splitlines() if line.startswith("Suites:")]
     assert suites == ["trixie", "trixie-updates", "trixie-security"]
     assert "vendor.example" not in found
@@ -42,9 +42,18 @@ def test_only_the_archive_itself_and_with_the_codename_asked_for() -> None:
     assert found.count("Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg") == 3
 
 
+def test_a_second_suite_is_of_the_archive_alone() -> None:
+    assert [
+        line for line in sources("sid", TARGETS, SUITES[:1]).splitlines() if line.startswith(("URIs", "Suites"))
+    ] == [
+        "URIs: http://archive.example/debian/",
+        "Suites: sid",
+    ]
+
+
 def test_a_machine_without_a_debian_archive() -> None:
     with pytest.raises(LabError) as caught:
-        sources("debian-12", "Packages http://archive.example/ubuntu/ noble main\n")
+        sources("bookworm", "Packages http://archive.example/ubuntu/ noble main\n", SUITES)
     assert caught.value.reference == "lab-no-debian-archive"
 
 

@@ -17,7 +17,7 @@ from gpustack.probes.units import UNITS, shown
 STARTED = 1795496640
 SYSTEMCTL = f"""#!/bin/sh
 case " $* " in
-*" --timestamp=unix "*) echo "Failed to parse timestamp style 'unix'." >&2; exit 1 ;;
+*" --timestamp=unix "*) echo "Invalid value: unix." >&2; exit 1 ;;
 *" is-enabled "* | *" is-active "*) exit 0 ;;
 esac
 at=$(date -d @{STARTED} '+%a %Y-%m-%d %H:%M:%S %Z')
