@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 KUBERNETES = "files/pkgs.k8s.io/core:/stable:/v1.36/deb"
-DOCKER = "files/download.docker.com/linux/debian"
+DOCKER = "files/download.docker.com/linux"
 
 
 class Host:
@@ -45,13 +45,22 @@ def test_kubernetes_installs_as_from_the_official_place(built: Path, tmp_path: P
     assert deb.name.startswith("kubeadm_1.36.4-1.1_")
 
 
-@pytest.mark.parametrize(("codename", "version"), [("bookworm", "debian.12~bookworm"), ("trixie", "debian.13~trixie")])
+@pytest.mark.parametrize(
+    ("codename", "version"),
+    [
+        ("bookworm", "debian.12~bookworm"),
+        ("trixie", "debian.13~trixie"),
+        ("jammy", "ubuntu.22.04~jammy"),
+        ("resolute", "ubuntu.26.04~resolute"),
+    ],
+)
 def test_containerd_is_in_its_vendors_suites(built: Path, tmp_path: Path, codename: str, version: str) -> None:
-    host = Host(tmp_path, built / DOCKER / "gpg", f"file:{built}/{DOCKER} {codename} stable")
+    place = f"{DOCKER}/{version.split('.', maxsplit=1)[0]}"
+    host = Host(tmp_path, built / place / "gpg", f"file:{built}/{place} {codename} stable")
     updated = host.run("apt-get", "update")
     assert updated.returncode == 0, updated.stderr
     assert "W:" not in updated.stderr
-    assert f"\nCodename: {codename}\n" in (built / DOCKER / "dists" / codename / "Release").read_text()
+    assert f"\nCodename: {codename}\n" in (built / place / "dists" / codename / "Release").read_text()
     assert f"Candidate: 2.3.7-1~{version}\n" in host.run("apt-cache", "policy", "containerd.io").stdout
 
 

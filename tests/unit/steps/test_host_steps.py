@@ -1,5 +1,7 @@
 """What every check of the steps that prepare hosts keeps to: it holds on a prepared host, and guesses nothing."""
 
+from dataclasses import replace
+
 import pytest
 
 from gpustack.ask.judge import Check
@@ -8,7 +10,7 @@ from gpustack.ask.view import View
 from gpustack.steps import containerd, gpu_driver, kubernetes, prereqs
 from gpustack.steps.step import Step
 from tests.unit.judging import judge
-from tests.unit.steps.recorded_hosts import SPEC, broken, snapshot
+from tests.unit.steps.recorded_hosts import H1, H2, SPEC, World, broken, snapshot
 
 STEPS = (prereqs.STEP, containerd.STEP, kubernetes.STEP, gpu_driver.STEP)
 CHECKS = [(step, check) for step in STEPS for check in step.checks]
@@ -18,6 +20,7 @@ every_check = pytest.mark.parametrize(
 )
 # With these, every check reads all that it can read.
 DEFAULTS = {"kubelet": {}, "time_sync": "managed", "source": SPEC["source"] | {"purpose": "production"}}
+ASKED = (replace(H1, become_password="x"), H2)
 
 
 @every_step
@@ -28,7 +31,7 @@ def test_holds_on_a_prepared_host(step: Step, host: str) -> None:
 
 @every_check
 def test_reads_only_what_the_step_asks(step: Step, check: Check) -> None:
-    here = View(snapshot({}, DEFAULTS), "h1")
+    here = View(snapshot({}, DEFAULTS, World(hosts=ASKED)), "h1")
     check(here)
     assert {probe.id for probe, _ in here.read} <= {probe.id for probe in step.probes}
 
@@ -36,7 +39,7 @@ def test_reads_only_what_the_step_asks(step: Step, check: Check) -> None:
 @every_check
 def test_is_unknown_without_any_fact_it_reads(step: Step, check: Check) -> None:
     """Of its own host: another one that cannot tell is judged for that itself."""
-    whole = snapshot({}, DEFAULTS)
+    whole = snapshot({}, DEFAULTS, World(hosts=ASKED))
     here = View(whole, "h1")
     check(here)
     assert here.read
