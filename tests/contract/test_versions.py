@@ -1,12 +1,17 @@
-"""The version sets: a checksum and its address are of the same file."""
+"""The version sets: a checksum and its address are of the same file, and everything says where it was seen."""
 
+import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from gpustack.config.versions import KNOWN_SETS, VERSIONS
+from gpustack.steps.gpu_mode import LIBRARIES, MODULES
 
+ROOT = Path(__file__).parents[2]
 RAW: dict[str, dict[str, Any]] = {name: yaml.safe_load((VERSIONS / f"{name}.yaml").read_text()) for name in KNOWN_SETS}
 
 
@@ -19,3 +24,82 @@ def test_a_manifest_is_fetched_as_the_file_that_its_checksum_is_of(name: str) ->
         repository = of["origin"].removeprefix("github.com/")
         place = f"https://raw.githubusercontent.com/{repository}/v{of['version']}/{manifest['file']}"
         assert manifest["url"].replace("{version}", of["version"]) == place
+
+
+# Facts that came from outside, wherever they stand in a version set.
+FACTS = ("version", "uri", "key", "keys", "fingerprint", "expires", "url", "sha256", "maintenance", "end")
+# `images` has its sources in comments; `source` and `licence` of a component are where to look, and no pins.
+WITHOUT = ("set", "images")
+
+
+def entries(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    for section, found in RAW[name].items():
+        if section not in WITHOUT:
+            yield from ((f"{section}.{key}", entry) for key, entry in found.items())
+
+
+def facts(entry: dict[str, Any]) -> set[str]:
+    """What is filled in per host is none."""
+    return {fact for fact in FACTS if fact in entry and not re.fullmatch(r"\{\w+\}", str(entry[fact]))}
+
+
+def unproven(name: str) -> dict[str, str]:
+    """What there is to look at, by entry and fact."""
+    found = {}
+    for where, entry in entries(name):
+        seen = entry["seen"]
+        for fact, words in (seen if isinstance(seen, dict) else {"": seen}).items():
+            if str(words).startswith("unproven: "):
+                found[f"{where}.{fact}".rstrip(".")] = words.removeprefix("unproven: ")
+    return found
+
+
+@pytest.mark.parametrize("name", KNOWN_SETS)
+def test_every_fact_says_where_it_was_seen_and_when_or_that_it_is_unproven(name: str) -> None:
+    assert [where for where, entry in entries(name) if "seen" not in entry] == []
+    for where, entry in entries(name):
+        seen = entry["seen"]
+        words = list(seen.values()) if isinstance(seen, dict) else [seen]
+        assert all(re.match(r"(20\d\d-\d\d-\d\d|unproven:) \S", str(text)) for text in words), (where, words)
+        assert not isinstance(seen, dict) or set(seen) == facts(entry), where
+        assert facts(entry), where
+
+
+@pytest.mark.parametrize("name", KNOWN_SETS)
+def test_what_is_unproven_stands_in_the_document(name: str) -> None:
+    table = (ROOT / "docs" / "systems.md").read_text().partition("## What is unproven")[2].partition("\n## ")[0]
+    rows = dict(re.findall(r"(?m)^\| `([\w.-]+)` \| (.+?) \|$", table))
+    assert unproven(name)
+    assert rows == unproven(name)
+
+
+@pytest.mark.parametrize("name", KNOWN_SETS)
+def test_addresses_have_the_version_that_is_pinned(name: str) -> None:
+    """A checksum of one version under the address of another would be another file."""
+    for section in ("manifests", "programs", "charts"):
+        for key, entry in RAW[name][section].items():
+            assert "{version}" in entry["url"], key
+            sums = entry["sha256"] if isinstance(entry["sha256"], dict) else {"all": entry["sha256"]}
+            assert all(re.fullmatch("[0-9a-f]{64}", text) for text in sums.values()), key
+            assert ("{arch}" in entry["url"]) == ("all" not in sums), key
+
+
+@pytest.mark.parametrize("name", KNOWN_SETS)
+def test_packages_come_from_repositories_of_the_set_at_versions_of_it(name: str) -> None:
+    for package, entry in RAW[name]["debs"].items():
+        assert entry["apt"] in RAW[name]["apt"], package
+        assert set(entry.get("systems", ())) <= set(RAW[name]["apt"]["nvidia"]["keys"]), package
+        component = re.fullmatch(r"\{([\w-]+)\}-\*|[\d.]+\.\*", entry["version"])
+        assert component, package
+        assert component[1] is None or component[1] in RAW[name]["components"], package
+
+
+def test_the_driver_s_packages_are_those_of_the_step() -> None:
+    """As step gpu-driver names them by default, by system."""
+    named = {(system, name) for system, name in LIBRARIES.items()} | {
+        (system, kinds["open"]) for system, kinds in MODULES.items()
+    }
+    for name in KNOWN_SETS:
+        nvidia = {key: entry["systems"] for key, entry in RAW[name]["debs"].items() if entry["apt"] == "nvidia"}
+        found = {(re.sub(r"\d", "", system), key) for key, systems in nvidia.items() for system in systems}
+        assert named <= found
