@@ -11,7 +11,8 @@ ENV := .venv/made
 QUICK := tests/unit tests/contract $(wildcard tests/replay)
 SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!*.md' ':!*.py')
 
-.PHONY: help demo test lab-test accuracy lint ruff mypy imports yaml ansible shell bench bundle env go lock values sbom audit clean
+.PHONY: help demo test lab-test accuracy lint ruff mypy imports yaml ansible shell bench bundle upstream env go lock values \
+    sbom audit clean
 
 help:
 	@echo "make demo      two throw-away hosts with simulated GPUs become a proven cluster (first time 45 minutes, then 10)"
@@ -24,6 +25,7 @@ help:
 	@echo "make bundle    the packages and images that lab hosts install from (first time half an hour)"
 	@echo "make sbom      wheel, sdist and what is in them as CycloneDX, in dist/ (needs the index)"
 	@echo "make audit     known vulnerabilities of what is pinned (needs the index)"
+	@echo "make upstream  asks the vendors for all that is pinned (internet, sh, curl and gpg; a few minutes)"
 	@echo "make env       .venv and Debian packages (first time 1 minute)"
 	@echo "make clean     removes the lab, .venv and caches of this checkout"
 
@@ -88,6 +90,9 @@ shell: $(ENV)
 bundle: $(ENV)
 	@$(MAKE) --no-print-directory go
 	gpustack bundle build --from modules
+
+upstream:
+	@scripts/upstream
 
 go:
 	@go version 2>/dev/null | grep -qE 'go1\.(2[6-9]|[3-9][0-9])' || { \

@@ -8,8 +8,10 @@ from scripts.values.detail import detail
 from scripts.values.health import health
 from scripts.values.overview import overview
 from scripts.values.rule_file import rule_file
+from scripts.values.upstream import listed
 
-VALUES = Path(__file__).resolve().parents[2] / "values"
+ROOT = Path(__file__).resolve().parents[2]
+VALUES = ROOT / "values"
 
 
 def files() -> dict[Path, str]:
@@ -30,6 +32,7 @@ def files() -> dict[Path, str]:
         dashboards / "gpu-overview.json": overview(),
         dashboards / "gpu-detail.json": detail(),
         dashboards / "gpu-health.json": health(),
+        ROOT / "scripts" / "upstream.list": listed(),
     }
 
 

@@ -1,0 +1,86 @@
+"""The list of what `scripts/upstream` asks the vendors for, out of a version set: a line each, words in its order."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from gpustack.config.versions import KNOWN_SETS, VERSIONS
+
+HEAD = "# Written by `make values` out of gpustack/versions/{name}.yaml: what scripts/upstream asks for.\n"
+# By {os}{release}: what else repositories call a system, and whether its apt verifies with sqv.
+CODENAMES = {
+    "debian12": ("debian", "bookworm"), "debian13": ("debian", "trixie"), "ubuntu2204": ("ubuntu", "jammy"),
+    "ubuntu2404": ("ubuntu", "noble"), "ubuntu2604": ("ubuntu", "resolute"),
+}  # fmt: skip
+SQV = ("debian13", "ubuntu2604")
+PLATFORMS = {"amd64": "x86_64", "arm64": "sbsa"}
+
+
+def listed(name: str = KNOWN_SETS[-1]) -> str:
+    data = yaml.safe_load((VERSIONS / f"{name}.yaml").read_text())
+    lines = [*files(data), *repositories(data), *packages(data), *images(data)]
+    return HEAD.format(name=name) + "".join(f"{line}\n" for line in dict.fromkeys(lines))
+
+
+def files(data: dict[str, Any]) -> Iterator[str]:
+    for section in ("manifests", "programs", "charts"):
+        for key, entry in data[section].items():
+            version = str(entry.get("version") or data["components"][key]["version"])
+            sums = entry["sha256"] if isinstance(entry["sha256"], dict) else {"": entry["sha256"]}
+            for arch, digest in sums.items():
+                yield f"file {digest} {entry['url'].replace('{version}', version).replace('{arch}', arch)}"
+
+
+def repositories(data: dict[str, Any]) -> Iterator[str]:
+    """Their keys, and signatures that sqv must take on a system that has it."""
+    found = [place for name in data["apt"] for place in places(data, name, tuple(data["kubernetes_support"]))]
+    strict = {place["key"] for place in found if place["system"] in SQV}
+    for place in found:
+        yield f"key {place['fingerprint']} {'sqv' if place['key'] in strict else '-'} {place['key']}"
+    for place in found:
+        if place["system"] in SQV:
+            yield f"signature {place['base']}{place['release']}"
+
+
+def packages(data: dict[str, Any]) -> Iterator[str]:
+    versions = {f"{{{key}}}": str(entry["version"]) for key, entry in data["components"].items()}
+    minor = versions["{kubernetes}"].rpartition(".")[0]
+    for package, entry in data["debs"].items():
+        kind = "deb" if entry.get("installed", True) else "deb-asked"
+        pattern = filled(entry["version"], versions)
+        for place in places(data, entry["apt"], (minor,)):
+            if place["system"] in entry.get("systems", (place["system"],)):
+                yield f"{kind} {package} {pattern} {place['arch']} {place['base']} {place['index']}"
+
+
+def images(data: dict[str, Any]) -> Iterator[str]:
+    yield from (f"image {name} {digest}" for name, digest in data.get("images", {}).items())
+
+
+def places(data: dict[str, Any], name: str, minors: tuple[str, ...]) -> Iterator[dict[str, str]]:
+    """The repository as each system and architecture has it."""
+    source = data["apt"][name]
+    for minor in minors:
+        for system, (family, codename) in CODENAMES.items():
+            for arch, platform in PLATFORMS.items():
+                words = {"{minor}": minor, "{os}{release}": system, "{os}": family, "{codename}": codename}
+                words |= {"{arch}": arch, "{platform}": platform}
+                words |= {f"{{{key}}}": text for key, text in source.get("keys", {}).get(system, {}).items()}
+                place = {key: filled(str(source[key]), words) for key in ("uri", "suite", "key", "fingerprint")}
+                inside = "" if place["suite"] == "/" else f"dists/{place['suite']}/"
+                index = f"{inside}{source['components']}/binary-{arch}/Packages" if inside else "Packages"
+                yield {
+                    **place,
+                    "base": place["uri"].rstrip("/") + "/",
+                    "release": f"{inside}InRelease",
+                    "index": index,
+                    "system": system,
+                    "arch": arch,
+                }
+
+
+def filled(text: str, words: dict[str, str]) -> str:
+    for word, value in words.items():
+        text = text.replace(word, value)
+    return text

@@ -1,0 +1,283 @@
+"""scripts/upstream against vendors that serve what is pinned, and against each kind that does not."""
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scripts.values.upstream import listed
+from tests.contract.vendors import Keyring, Server, Vendors, old_signature
+
+ROOT = Path(__file__).parents[2]
+SCRIPT, LIST = ROOT / "scripts" / "upstream", ROOT / "scripts" / "upstream.list"
+LINES = [line for line in LIST.read_text().splitlines() if not line.startswith("#")]
+FILE, KEY, OTHER = "https://get.example/a.tgz", "https://key.example/Release.key", "0" * 40
+INDEX = "https://apt.example/deb/"
+IMAGE = "docker.io/library/busybox:stable"
+MANIFEST = b'{"manifests": []}'
+DIGEST = f"sha256:{hashlib.sha256(MANIFEST).hexdigest()}"
+
+
+@pytest.fixture(scope="module")
+def ring(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keyring]:
+    made = Keyring(tmp_path_factory.mktemp("keys") / "home")
+    yield made
+    subprocess.run(["gpgconf", "--homedir", str(made.home), "--kill", "all"], check=False, timeout=20)
+
+
+@pytest.fixture(scope="module")
+def keys(ring: Keyring) -> dict[str, str]:
+    return {
+        "good": ring.make("good"),
+        "ending": ring.make("ending", "30d"),
+        "ended": ring.make("ended", "10d", "--faked-system-time", "20200101T000000"),
+        "weak": ring.make("weak", "never", "--cert-digest-algo", "SHA1", kind="rsa2048"),
+    }
+
+
+@pytest.fixture
+def vendors() -> Iterator[Vendors]:
+    found = Vendors()
+    server = Server(found)
+    found.status["port"] = server.server_port
+    yield found
+    server.shutdown()
+    server.server_close()
+
+
+def asked(vendors: Vendors, *lines: str, folder: Path, limit: str = "20") -> tuple[int, list[tuple[str, str]], str]:
+    """Exit status, (verdict, text) of each line, the last line."""
+    path = folder / "upstream.list"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    env = {"PATH": os.environ["PATH"], "UPSTREAM_LIMIT": limit, "TMPDIR": str(folder)}
+    env["UPSTREAM_AT"] = f"http://127.0.0.1:{vendors.status['port']}"
+    done = subprocess.run([SCRIPT, path], capture_output=True, text=True, env=env, timeout=120, check=False)
+    assert done.stderr == ""
+    assert [left.name for left in folder.iterdir()] == ["upstream.list"]
+    *found, last = done.stdout.splitlines()
+    return done.returncode, [(line[:25].strip(), line[26:]) for line in found], last
+
+
+def at(url: str) -> str:
+    return url.removeprefix("https://")
+
+
+def index(*packages: tuple[str, str, str]) -> bytes:
+    """Packages of (name, version, architecture)."""
+    return "\n".join(
+        f"Package: {name}\nVersion: {version}\nArchitecture: {arch}\nDescription: a package\n of a vendor: {name}\n"
+        f"Filename: ./{arch}/{name}_{version}.deb\nSize: 1\n"
+        for name, version, arch in packages
+    ).encode()
+
+
+def offers(vendors: Vendors, base: str, place: str, *packages: tuple[str, str, str]) -> None:
+    vendors.served[at(base + place)] = index(*packages)
+    for name, version, arch in packages:
+        vendors.served[at(f"{base}{arch}/{name}_{version}.deb")] = b"!"
+
+
+def test_the_list_is_that_of_the_version_set() -> None:
+    assert LIST.read_text() == listed()
+    assert {line.split()[0] for line in LINES} >= {"file", "key", "signature", "deb"}
+
+
+def test_vendors_that_serve_what_is_pinned(
+    vendors: Vendors, ring: Keyring, keys: dict[str, str], tmp_path: Path
+) -> None:
+    """Every line of the list, with checksums and fingerprints of what is served here."""
+    lines, packages = [], {}
+    for line in LINES:
+        kind, *words = line.split()
+        if kind == "file":
+            vendors.served[at(words[1])] = words[1].encode()
+            words[0] = hashlib.sha256(words[1].encode()).hexdigest()
+        elif kind == "key":
+            vendors.served[at(words[2])] = ring.public("good")
+            words[0] = keys["good"]
+        elif kind == "signature":
+            vendors.served[at(words[0])] = ring.clearsigned("good")
+        elif kind == "image":
+            vendors.manifests[manifest(words[0])], words[1] = MANIFEST, DIGEST
+        else:
+            version = words[1].replace("-*", "-1.1").replace(".*", ".6-1~ubuntu.24.04~noble")
+            packages.setdefault((words[3], words[4]), []).append((words[0], version, words[2]))
+        lines.append(" ".join((kind, *words)))
+    for (base, place), those in packages.items():
+        offers(vendors, base, place, *those)
+    status, found, last = asked(vendors, *lines, folder=tmp_path)
+    assert {verdict for verdict, _ in found} == {"as pinned"}
+    assert (status, len(found), last) == (
+        0,
+        len(LINES),
+        f"{len(LINES)} good, 0 differ or are gone, 0 without an answer",
+    )
+    assert any(
+        text.endswith("dists/noble/stable/binary-amd64/Packages: 2.3.6-1~ubuntu.24.04~noble") for _, text in found
+    )
+    once = [place for place in vendors.asked if place.endswith(("Packages", ".tgz", ".tar.gz"))]
+    assert len(once) == len(set(once))
+
+
+def manifest(image: str) -> str:
+    registry, _, rest = image.partition("/")
+    name, _, tag = rest.rpartition(":")
+    return f"{registry.replace('docker.io', 'registry-1.docker.io')}/v2/{name}/manifests/{tag}"
+
+
+def test_vendors_that_have_nothing(vendors: Vendors, tmp_path: Path) -> None:
+    status, found, last = asked(vendors, *LINES, folder=tmp_path)
+    assert status == 1
+    assert {verdict for verdict, _ in found} == {"gone"}
+    assert last == f"0 good, {len(LINES)} differ or are gone, 0 without an answer"
+
+
+@pytest.mark.parametrize(
+    ("served", "status", "verdict", "text"),
+    [
+        (b"a", 0, "as pinned", FILE),
+        (b"b", 1, "differs", f"{FILE}: expected SHA-256 {hashlib.sha256(b'a').hexdigest()}, found 3e23e8160039594a"),
+        (404, 1, "gone", f"{FILE}: HTTP 404"),
+        (403, 1, "gone", f"{FILE}: HTTP 403"),
+        (503, 2, "no answer", f"{FILE}: HTTP 503"),
+        (None, 2, "no answer", f"{FILE}: curl: (28) "),
+    ],
+)
+def test_a_file(
+    vendors: Vendors, tmp_path: Path, served: bytes | int | None, status: int, verdict: str, text: str
+) -> None:
+    if isinstance(served, bytes):
+        vendors.served[at(FILE)] = served
+    elif served:
+        vendors.status[at(FILE)] = served
+    else:
+        vendors.silent.add(at(FILE))
+    line = f"file {hashlib.sha256(b'a').hexdigest()} {FILE}"
+    found = asked(vendors, line, folder=tmp_path, limit="1" if served is None else "20")
+    assert (found[0], [found[1][0][0]], len(found[1])) == (status, [verdict], 1)
+    assert found[1][0][1].startswith(text)
+
+
+def test_something_wrong_outweighs_something_unknown(vendors: Vendors, tmp_path: Path) -> None:
+    vendors.status[at(FILE)] = 500
+    status, found, last = asked(vendors, f"file {'a' * 64} {FILE}", f"file {'a' * 64} {FILE}x", folder=tmp_path)
+    assert (status, [verdict for verdict, _ in found]) == (1, ["no answer", "gone"])
+    assert last == "0 good, 1 differ or are gone, 1 without an answer"
+
+
+@pytest.mark.parametrize(
+    ("names", "pinned", "systems", "status", "verdict", "text"),
+    [
+        (["good"], "good", "sqv", 0, "as pinned", KEY),
+        (["ending"], "ending", "sqv", 0, "key expires on {ends}", KEY),
+        (["ended"], "ended", "-", 1, "differs", f"{KEY}: the key {{ended}} has ended: expired 2020-01-11"),
+        (["good"], "ending", "-", 1, "differs", f"{KEY}: expected the key {{ending}} and no other, found {{good}}"),
+        (
+            ["good", "weak"],
+            "good",
+            "-",
+            1,
+            "differs",
+            f"{KEY}: expected the key {{good}} and no other, found {{good}} ",
+        ),
+        (["weak"], "weak", "-", 0, "as pinned", KEY),
+        (["weak"], "weak", "sqv", 1, "differs", f"{KEY}: the key {{weak}} is bound by SHA-1 alone, which Debian 13"),
+        ([], "good", "-", 1, "differs", f"{KEY}: expected the key {{good}} and no other, found none"),
+    ],
+)
+def test_a_key(
+    vendors: Vendors, ring: Keyring, keys: dict[str, str], tmp_path: Path, names: list[str], pinned: str, systems: str,
+    status: int, verdict: str, text: str,
+) -> None:  # fmt: skip
+    vendors.served[at(KEY)] = ring.public(*names) if names else b"<html>moved</html>"
+    found = asked(vendors, f"key {keys[pinned]} {systems} {KEY}", folder=tmp_path)
+    ends = ring.gpg("--list-keys", "ending").decode().partition("[expires: ")[2][:10]
+    assert (found[0], [one for one, _ in found[1]]) == (status, [verdict.format(ends=ends)])
+    assert found[1][0][1].startswith(text.format(**keys))
+
+
+def test_a_signature(vendors: Vendors, ring: Keyring, keys: dict[str, str], tmp_path: Path) -> None:
+    assert keys
+    places = [f"https://apt.example/{name}/InRelease" for name in ("new", "old", "none")]
+    for place, text in zip(places, (ring.clearsigned("good"), old_signature(), b"Origin: x\n"), strict=True):
+        vendors.served[at(place)] = text
+    status, found, _ = asked(vendors, *(f"signature {place}" for place in places), folder=tmp_path)
+    assert status == 1
+    assert found == [
+        ("as pinned", places[0]),
+        ("differs", f"{places[1]}: a signature of version 3, which Debian 13 and Ubuntu 26.04 refuse"),
+        ("differs", f"{places[2]}: no signature in it"),
+    ]
+
+
+OFFERED = [
+    ("kubeadm", "1.36.5-1.1", "amd64"), ("kubeadm", "1.36.4-1.1", "amd64"), ("kubeadm", "1.36.4-2.1", "arm64"),
+    ("containerd.io", "2.3.10-1~x", "amd64"), ("containerd.io", "2.3.9-1~x", "amd64"),
+    ("docker-ce", "5:29.8.2-1~x", "amd64"), ("containerd.io", "2.4.0-1~x", "amd64"), ("docs", "1-1", "all"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "status", "verdict", "text"),
+    [
+        ("deb", "kubeadm 1.36.4-* amd64", 0, "as pinned", "1.36.4-1.1"),
+        ("deb", "kubeadm 1.36.4-* arm64", 0, "as pinned", "1.36.4-2.1"),
+        ("deb", "containerd.io 2.3.* amd64", 0, "as pinned", "2.3.10-1~x"),
+        ("deb", "docker-ce 29.* amd64", 0, "as pinned", "5:29.8.2-1~x"),
+        ("deb", "docs 1-* arm64", 0, "as pinned", "1-1"),
+        ("deb", "kubeadm 1.36.6-* amd64", 1, "differs", "not there; newest is 1.36.5-1.1"),
+        ("deb", "kubeadm 1.36.5-* arm64", 1, "differs", "not there; newest is 1.36.4-2.1"),
+        ("deb", "kube 1-* amd64", 1, "differs", "not there"),
+        ("deb-asked", "kube 1-* amd64", 0, "not offered", "not there"),
+        ("deb-asked", "docs 1-* amd64", 0, "as pinned", "1-1"),
+    ],
+)
+def test_a_package(
+    vendors: Vendors, tmp_path: Path, kind: str, words: str, status: int, verdict: str, text: str
+) -> None:
+    offers(vendors, INDEX, "Packages", *OFFERED)
+    found = asked(vendors, f"{kind} {words} {INDEX} Packages", folder=tmp_path)
+    assert found[:2] == (status, [(verdict, f"{words} in {INDEX}Packages: {text}")])
+
+
+def test_a_package_that_only_the_index_has(vendors: Vendors, tmp_path: Path) -> None:
+    vendors.served[at(f"{INDEX}Packages")] = index(("containerd.io", "2.2.1-1~x", "amd64"))
+    status, found, _ = asked(vendors, f"deb containerd.io 2.2.* amd64 {INDEX} Packages", folder=tmp_path)
+    missing = f"the index names 2.2.1-1~x, {INDEX}amd64/containerd.io_2.2.1-1~x.deb: HTTP 404"
+    assert (status, found) == (1, [("gone", f"containerd.io 2.2.* amd64 in {INDEX}Packages: {missing}")])
+
+
+@pytest.mark.parametrize(
+    ("served", "digest", "status", "verdict", "text"),
+    [
+        (MANIFEST, DIGEST, 0, "as pinned", IMAGE),
+        (MANIFEST, "unpinned", 0, "unpinned", f"{IMAGE}: {DIGEST}"),
+        (MANIFEST, f"sha256:{OTHER}", 1, "differs", f"{IMAGE}: expected sha256:{OTHER}, found {DIGEST}"),
+        (None, DIGEST, 1, "gone", f"{IMAGE}: HTTP 404"),
+    ],
+)
+def test_an_image(
+    vendors: Vendors, tmp_path: Path, served: bytes | None, digest: str, status: int, verdict: str, text: str
+) -> None:
+    if served:
+        vendors.manifests[manifest(IMAGE)] = served
+    assert asked(vendors, f"image {IMAGE} {digest}", folder=tmp_path)[:2] == (status, [(verdict, text)])
+
+
+def test_a_registry_that_gives_no_token(vendors: Vendors, tmp_path: Path) -> None:
+    vendors.manifests[manifest(IMAGE)] = MANIFEST
+    vendors.status["auth.registry-1.docker.io/token"] = 500
+    found = asked(vendors, f"image {IMAGE} {DIGEST}", folder=tmp_path)
+    assert found[:2] == (2, [("no answer", f"{IMAGE}: HTTP 500")])
+
+
+def test_a_line_that_nobody_knows_is_no_success(vendors: Vendors, tmp_path: Path) -> None:
+    (tmp_path / "upstream.list").write_text("picture a b\n")
+    done = subprocess.run([SCRIPT, tmp_path / "upstream.list"], capture_output=True, text=True, timeout=20, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("unknown line: picture\n")
+    done = subprocess.run([SCRIPT, tmp_path / "none"], capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 2

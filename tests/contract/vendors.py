@@ -1,0 +1,115 @@
+"""All vendors as one server on the loopback: https://HOST/PATH is served at http://127.0.0.1:PORT/HOST/PATH."""
+
+import base64
+import hashlib
+import subprocess
+import threading
+import time
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import parse_qs
+
+OCI = "application/vnd.oci.image.index.v1+json"
+
+
+@dataclass
+class Vendors:
+    """`served` has what is at HOST/PATH, `status` what is answered in its place, `silent` are HOST/PATHs that are not
+    answered; `manifests` has what a registry gives for HOST/v2/NAME/manifests/TAG to who brings its token."""
+
+    served: dict[str, bytes] = field(default_factory=dict)
+    status: dict[str, int] = field(default_factory=dict)
+    silent: set[str] = field(default_factory=set)
+    manifests: dict[str, bytes] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+
+class Request(BaseHTTPRequestHandler):
+    server: "Server"
+
+    def do_GET(self) -> None:
+        vendors, (path, _, query) = self.server.vendors, self.path.lstrip("/").partition("?")
+        vendors.asked.append(path)
+        host, _, below = path.partition("/")
+        if path in vendors.silent:
+            time.sleep(3)
+        elif path in vendors.status:
+            self.answer(vendors.status[path])
+        elif below == "token":
+            wanted = parse_qs(query)
+            token = f"{wanted['service'][0]}|{wanted['scope'][0]}"
+            self.answer(200, f'{{"token":"{token}","expires_in":300}}'.encode())
+        elif path in vendors.manifests:
+            scope = f"repository:{below.removeprefix('v2/').partition('/manifests/')[0]}:pull"
+            if self.headers.get("Authorization") != f"Bearer {host}|{scope}":
+                challenge = f'Bearer realm="https://auth.{host}/token",service="{host}",scope="{scope}"'
+                self.answer(401, WWW_Authenticate=challenge)
+            elif OCI not in ",".join(self.headers.get_all("Accept", [])):
+                self.answer(404)
+            else:
+                digest = hashlib.sha256(vendors.manifests[path]).hexdigest()
+                self.answer(200, vendors.manifests[path], Docker_Content_Digest=f"sha256:{digest}")
+        elif path in vendors.served:
+            self.answer(200, vendors.served[path])
+        else:
+            self.answer(404, b"<html>Not Found</html>")
+
+    do_HEAD = do_GET  # noqa: N815 - http.server's names
+
+    def answer(self, status: int, body: bytes = b"", **headers: str) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, vendors: Vendors) -> None:
+        self.vendors = vendors
+        super().__init__(("127.0.0.1", 0), Request)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class Keyring:
+    """Keys of vendors, made for a test."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        home.mkdir(mode=0o700)
+
+    def gpg(self, *words: str, text: str = "") -> bytes:
+        command = ["gpg", "--homedir", str(self.home), "--batch", "--quiet", "--passphrase", "", *words]
+        return subprocess.run(command, input=text.encode(), capture_output=True, check=True, timeout=30).stdout
+
+    def make(self, name: str, ends: str = "never", *options: str, kind: str = "ed25519") -> str:
+        """The fingerprint."""
+        self.gpg(*options, "--quick-gen-key", name, kind, "sign", ends)
+        lines = self.gpg("--with-colons", "--list-keys", name).decode().splitlines()
+        return next(line.split(":")[9] for line in lines if line.startswith("fpr"))
+
+    def public(self, *names: str) -> bytes:
+        return self.gpg("--armor", "--export", *names)
+
+    def clearsigned(self, name: str) -> bytes:
+        return self.gpg("--local-user", name, "--clearsign", text="Origin: a vendor\n")
+
+
+def old_signature() -> bytes:
+    """A clear-signed text whose signature is of version 3 (RFC 4880, 5.2.2), as gpg no longer makes them. It is not
+    valid: only its version is looked at."""
+    made, key = int(time.time()).to_bytes(4, "big"), b"\1" * 8
+    body = bytes([3, 5, 1, *made, *key, 1, 8, 2, 2]) + b"\0\x10\x80\1"
+    armoured = base64.b64encode(bytes([0x88, len(body)]) + body).decode()
+    return (
+        "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\nOrigin: a vendor\n"
+        f"-----BEGIN PGP SIGNATURE-----\n\n{armoured}\n-----END PGP SIGNATURE-----\n"
+    ).encode()
