@@ -1,5 +1,6 @@
 """What the spec and the hosts mean for the chart gpu-operator: ours < what follows < the operator's."""
 
+import re
 from functools import cache
 from typing import Any
 
@@ -18,6 +19,9 @@ COUNTERS_KEY = "dcgm-metrics.csv"
 SHARING = "gpustack-device-plugin"
 DRIVER = "nvidia-driver-daemonset"  # of a pool of nodes: with a suffix
 WHOLE = "none"
+# Layouts that leave all GPUs of a host alike, by the names of NVIDIA's MIG manager: all-disabled, all-1g.10gb,
+# all-1g.20gb.me. Not all-balanced, and not all-enabled, which makes no instances.
+UNIFORM = re.compile(r"all-(disabled|\d+g\..+)")
 
 
 def wanted(here: View) -> bool:
@@ -38,6 +42,7 @@ def computed(here: View) -> dict[str, Any]:
     return {
         "driver": driver(here),
         "devicePlugin": {"config": device_plugin(here)},
+        **mig(here),
         "dcgmExporter": {
             "config": {"name": COUNTERS, "create": True, "data": counters(said.metrics.counters)},
             "env": [{"name": "DCGM_EXPORTER_INTERVAL", "value": str(seconds(interval) * 1000)}],
@@ -56,6 +61,14 @@ def driver(here: View) -> dict[str, Any]:
         return {"enabled": False}
     module = here.spec.gpu.driver.kernel_module
     return {"enabled": True, "version": driver_version_of(here.spec), "kernelModuleType": module}
+
+
+def mig(here: View) -> dict[str, Any]:
+    """`mixed` as soon as one host's instances are not all alike: with the chart's `single` its plugin offers nothing.
+    Then every host's instances are nvidia.com/mig-PROFILE, no more nvidia.com/gpu. Hosts may differ with both (GPU
+    Operator documentation, gpu-operator-mig)."""
+    layouts = [host.spec.gpustack_mig for host in here.hosts if host.spec.gpustack_mig]
+    return {} if all(UNIFORM.fullmatch(layout) for layout in layouts) else {"mig": {"strategy": "mixed"}}
 
 
 def drivers_in_containers(here: View) -> bool:

@@ -2,9 +2,11 @@
 
 One line of the inventory settles it: `gpu.sharing` for all hosts, `gpustack_sharing: time-slicing:4` or `mps:4` for
 one, `gpustack_mig: all-1g.10gb` for the MIG layout of one host's GPUs. The node gets the label by which the device
-plugin or the MIG manager chooses, and the node has to offer what comes of it. With time-slicing a GPU that died stays
-allocatable but for one of its replicas, so that the count alone proves nothing there: `gpustack prove` runs on each
-GPU.
+plugin or the MIG manager chooses, and the node has to offer what comes of it. A layout that is not alike on all GPUs of
+a host, such as all-balanced, makes the operator's MIG strategy `mixed`: instances are then nvidia.com/mig-PROFILE.
+
+With time-slicing a GPU that died stays allocatable but for one of its replicas, so that the count alone proves nothing
+there: `gpustack prove` runs on each GPU.
 
 Without the operator (`gpu.stack: host`) the step gpu-plugin does what can be done of it: time-slicing.
 

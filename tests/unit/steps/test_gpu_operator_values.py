@@ -108,6 +108,25 @@ def test_sharing_of_all() -> None:
 
 
 @pytest.mark.parametrize(
+    ("layouts", "strategy"),
+    [
+        ((None, None), None),
+        (("all-1g.10gb", None), None),
+        (("all-1g.10gb", "all-3g.40gb"), None),
+        (("all-1g.20gb.me", "all-disabled"), None),
+        (("all-balanced", None), "mixed"),
+        (("all-1g.10gb", "all-balanced"), "mixed"),
+        (("all-enabled", None), "mixed"),
+        (("four-small-one-large", None), "mixed"),
+    ],
+)
+def test_the_mig_strategy_follows_the_layouts(layouts: tuple[str | None, str | None], strategy: str | None) -> None:
+    """With `single` a node's instances must all be alike; nodes may differ from each other."""
+    hosts = tuple(on(host, gpustack_mig=layout) for host, layout in zip((K1, K2), layouts, strict=True))
+    assert values(hosts=hosts).get("mig", {}).get("strategy") == strategy
+
+
+@pytest.mark.parametrize(
     ("spec", "enabled"),
     [
         ({}, True),
