@@ -1,6 +1,7 @@
 {{- define "gpu-operator.labels" -}}
 app.kubernetes.io/name: gpu-operator
 app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: gpu-operator
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}

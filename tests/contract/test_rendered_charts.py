@@ -1,0 +1,222 @@
+"""The simulated charts, and what steps, probes and rules name, against what the real charts render with our values.
+
+Facts of the real ones are reference data: names, labels, ports, selectors, jobs. Without them the tests are skipped.
+"""
+
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpustack.ask.probe import CLUSTER, Api
+from gpustack.ask.view import View
+from gpustack.proof.places import LABELS
+from gpustack.steps import PROBES, gpu_operator, monitoring
+from gpustack.steps.releases import RELEASES
+from tests.helm import rendered
+from tests.unit.steps.recorded_gpus import world
+from tests.unit.steps.test_gpu_operator_values import BARE
+
+ROOT = Path(__file__).parents[2]
+SIMULATED = ROOT / "gpustack" / "lab" / "simulated" / "charts"
+REFERENCE = Path(os.environ.get("GPUSTACK_REFERENCE_DATA") or ROOT.parent / "shared" / "data") / "rendered"
+# File of facts, the step whose release it is, and what differs from a cluster with drivers on its hosts.
+RENDERED = {
+    "kube-prometheus-stack": ("monitoring", {}),
+    "gpu-operator-host": ("gpu-operator", {}),
+    "gpu-operator-container": ("gpu-operator", BARE),
+}
+every = pytest.mark.parametrize("name", RENDERED)
+Objects = dict[tuple[str, str], dict[str, Any]]
+# Labels that say only which chart made an object.
+CHART = {
+    "app.kubernetes.io/managed-by", "app.kubernetes.io/part-of", "app.kubernetes.io/version", "chart", "helm.sh/chart",
+    "heritage",
+}  # fmt: skip
+# What the simulated charts have otherwise, and why.
+OWN = {
+    ("ConfigMap", "gpu-operator-upgrade-crd"): "the image of the real one has the CRD in it",
+}
+
+
+def facts(name: str) -> Objects:
+    path = REFERENCE / f"{name}.yaml"
+    if not path.is_file():
+        pytest.skip(f"no {path}: GPUSTACK_REFERENCE_DATA names a folder with rendered/<chart>.yaml")
+    return {(one["kind"], one["name"]): one for one in yaml.safe_load(path.read_text())}
+
+
+@cache
+def simulated(name: str, folder: Path) -> Objects:
+    step, changed = RENDERED[name]
+    release = RELEASES[step].release(View(world(changed), CLUSTER))
+    values = folder / f"{name}.yaml"
+    values.write_text(yaml.safe_dump(dict(release.values)))
+    words = ("--namespace", release.namespace, "--values", values)
+    found = rendered(release.name, SIMULATED / release.chart, *words)
+    return {(one["kind"], one["metadata"]["name"]): one for one in found}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("values")
+
+
+def both(name: str, folder: Path, *kinds: str) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+    real, ours = facts(name), simulated(name, folder)
+    shared = sorted(key for key in set(real) & set(ours) if key[0] in kinds)
+    return [(f"{kind} {called}", ours[kind, called], real[kind, called]) for kind, called in shared]
+
+
+def differing(found: dict[str, tuple[Any, Any]]) -> dict[str, tuple[Any, Any]]:
+    return {where: pair for where, pair in found.items() if pair[0] != pair[1]}
+
+
+@every
+def test_simulated_objects_are_among_the_real_ones(name: str, folder: Path) -> None:
+    assert set(simulated(name, folder)) - set(facts(name)) - set(OWN) == set()
+
+
+@every
+def test_namespaces_and_labels_are_those_of_the_real_ones(name: str, folder: Path) -> None:
+    found = {}
+    for where, ours, real in both(name, folder, "Service", "ServiceMonitor", "Deployment", "DaemonSet"):
+        labels = {key: text for key, text in ours["metadata"]["labels"].items() if key not in CHART}
+        found[where] = ((ours["metadata"]["namespace"], labels), (real["namespace"], real["labels"]))
+    assert found
+    assert differing(found) == {}
+
+
+@every
+def test_services_lead_where_the_real_ones_do(name: str, folder: Path) -> None:
+    found = {}
+    for where, ours, real in both(name, folder, "Service"):
+        spec = ours["spec"]
+        ports = [{key: port[key] for key in ("name", "port", "targetPort")} for port in spec["ports"]]
+        found[where] = (
+            (ports, spec["selector"], spec.get("clusterIP") == "None"),
+            (real["ports"], real["selector"], real.get("headless", False)),
+        )
+    assert differing(found) == {}
+
+
+@every
+def test_monitors_find_what_the_real_ones_do(name: str, folder: Path) -> None:
+    """But for how often: the lab is small."""
+    found = {}
+    for where, ours, real in both(name, folder, "ServiceMonitor"):
+        spec = ours["spec"]
+        keys = ("selector", "namespaceSelector", "jobLabel")
+        found[where] = (
+            ([spec.get(key) for key in keys], [endpoint(one) for one in spec["endpoints"]]),
+            ([real[key] for key in keys], [endpoint(one) for one in real["endpoints"]]),
+        )
+    assert differing(found) == {}
+
+
+def endpoint(said: dict[str, Any]) -> tuple[str, str, str, bool]:
+    """With the Prometheus operator's defaults."""
+    return said["port"], said.get("path", "/metrics"), said.get("scheme", "http"), said.get("honorLabels", False)
+
+
+@every
+def test_workloads_select_and_listen_as_the_real_ones(name: str, folder: Path) -> None:
+    """Containers and ports that only the real one has are simulated within the others."""
+    found, more = {}, {}
+    for where, ours, real in both(name, folder, "Deployment", "DaemonSet"):
+        found[where] = (ours["spec"]["selector"]["matchLabels"], real["selector"])
+        pod = ours["spec"]["template"]["spec"]
+        for container in pod["containers"]:
+            there = {(one["name"], one["containerPort"]) for one in real["containers"][container["name"]]["ports"]}
+            mine = {(one["name"], one["containerPort"]) for one in container.get("ports", ())}
+            # The lab runs NFD 0.17, whose ports are metrics and health; 0.19 has http.
+            if mine - there and "node-feature-discovery" not in where:
+                more[where] = mine - there
+        for key in ("nodeSelector", "tolerations", "serviceAccountName", "priorityClassName"):
+            found[f"{where}: {key}"] = (pod.get(key), real.get(key))
+    assert differing(found) == {}
+    assert more == {}
+
+
+@every
+def test_selected_pods_have_the_labels(name: str, folder: Path) -> None:
+    for where, ours, _ in both(name, folder, "Deployment", "DaemonSet"):
+        labels = ours["spec"]["template"]["metadata"]["labels"]
+        assert ours["spec"]["selector"]["matchLabels"].items() <= labels.items(), where
+
+
+def test_services_that_probes_go_through_are_there_with_these_ports() -> None:
+    real = facts("kube-prometheus-stack")
+    asked = set()
+    for probe in PROBES:
+        if isinstance(probe.ask, Api):
+            asked |= set(re.findall(r"/services/https?:([^:/]+):([^:/]+)/proxy", probe.ask.path))
+    assert asked
+    for service, port in asked:
+        found = real["Service", service.replace("$RELEASE", "monitoring")]
+        assert port in {one["name"] for one in found["ports"]}
+
+
+def test_what_step_monitoring_waits_for_is_what_the_chart_makes() -> None:
+    real = facts("kube-prometheus-stack")
+    view = View(world(), CLUSTER)
+    assert view.spec.monitoring.release == "monitoring"
+    for kind, name in (
+        ("Deployment", "operator"), ("Deployment", "grafana"), ("Deployment", "kube-state-metrics"),
+        ("DaemonSet", "prometheus-node-exporter"), ("Prometheus", "prometheus"), ("Alertmanager", "alertmanager"),
+    ):  # fmt: skip
+        assert (kind, f"monitoring-{name}") in real
+    spec = real["Prometheus", "monitoring-prometheus"]["spec"]
+    assert {key: spec[key] for key in spec if key.endswith("Selector")} == {
+        key: {} for key in spec if key.endswith("Selector")
+    }
+
+
+def test_jobs_of_the_control_plane_are_those_of_the_chart() -> None:
+    """A job is what the jobLabel of the Service says, else the Service's name (prometheus-operator, api reference)."""
+    real = facts("kube-prometheus-stack")
+    jobs = set()
+    for (kind, _), monitor in real.items():
+        if kind == "ServiceMonitor":
+            wanted = (monitor["selector"]["matchLabels"] or {}).items()
+            for (other, name), service in real.items():
+                if other == "Service" and wanted <= service["labels"].items():
+                    jobs.add(service["labels"].get(monitor["jobLabel"], name))
+    assert set(monitoring.JOBS.values()) | {"node-exporter", "kube-state-metrics"} <= jobs
+
+
+def test_parts_that_are_reached_have_the_labels_by_which_they_are_found() -> None:
+    real = facts("kube-prometheus-stack")
+    for part in ("grafana", "prometheus", "alertmanager"):
+        label, value = LABELS[part]
+        found = [name for (kind, name), one in real.items() if kind == "Service" and one["labels"].get(label) == value]
+        assert found == [f"monitoring-{part}"]
+
+
+def test_the_policy_that_step_gpu_operator_reads_is_the_chart_s() -> None:
+    for name in ("gpu-operator-host", "gpu-operator-container"):
+        real = facts(name)
+        assert ("ClusterPolicy", gpu_operator.POLICY) in real
+        assert ("Deployment", "gpu-operator") in real
+        spec = real["ClusterPolicy", gpu_operator.POLICY]["spec"]
+        assert spec["driver"]["enabled"] == (name == "gpu-operator-container")
+        assert spec["dcgmExporter"]["config"]["name"] in {called for kind, called in real if kind == "ConfigMap"}
+
+
+@pytest.mark.parametrize("name", ["gpu-operator-host", "gpu-operator-container"])
+def test_the_simulated_policy_says_of_parts_what_the_real_one_says(name: str, folder: Path) -> None:
+    """Which are on, from which image, and what our values set. Versions are those that can be compiled."""
+    key = ("ClusterPolicy", gpu_operator.POLICY)
+    ours, real = simulated(name, folder)[key]["spec"], facts(name)[key]["spec"]
+    found = {}
+    for part, said in ours.items():
+        for word in ("enabled", "repository", "image", "strategy", "config", "serviceMonitor", "kernelModuleType"):
+            if word in said and part != "migManager":
+                found[f"{part}.{word}"] = (said[word], real[part].get(word))
+    assert len(found) > 20
+    assert differing(found) == {}
+    assert (ours["daemonsets"]["tolerations"], ours["mig"]) == (real["daemonsets"]["tolerations"], real["mig"])
