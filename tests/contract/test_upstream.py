@@ -89,7 +89,8 @@ def test_vendors_that_serve_what_is_pinned(
     vendors: Vendors, ring: Keyring, keys: dict[str, str], tmp_path: Path
 ) -> None:
     """Every line of the list, with checksums and fingerprints of what is served here."""
-    lines, packages = [], {}
+    lines: list[str] = []
+    packages: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
     for line in LINES:
         kind, *words = line.split()
         if kind == "file":
