@@ -41,7 +41,8 @@ def rivals(here: View) -> list[str]:
 
 
 def repository(here: View) -> Mismatch | None:
-    """apt knows NVIDIA's repository, and trusts the expected key and no other."""
+    """apt knows NVIDIA's repository of the host's system, and trusts the key that signs it and no other. A system for
+    which no such key is known is refused."""
     return repository_mismatch(here, "nvidia", GPU_REPOSITORY) if driven(here, "host") else None
 
 

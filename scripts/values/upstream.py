@@ -8,11 +8,13 @@ import yaml
 from gpustack.config.versions import KNOWN_SETS, VERSIONS
 
 HEAD = "# Written by `make values` out of gpustack/versions/{name}.yaml: what scripts/upstream asks for.\n"
-# By {os}{release}: what else repositories call a system, and whether its apt verifies with sqv.
+# By {os}{release}: what else repositories call a system.
 CODENAMES = {
     "debian12": ("debian", "bookworm"), "debian13": ("debian", "trixie"), "ubuntu2204": ("ubuntu", "jammy"),
     "ubuntu2404": ("ubuntu", "noble"), "ubuntu2604": ("ubuntu", "resolute"),
 }  # fmt: skip
+# apt 3 verifies with sqv, whose policy takes neither signatures of version 3 nor keys bound by SHA-1 since 2026-02-01:
+# Debian 13 (kubernetes/release issue 3869, openSUSE/software-o-o 1723). Ubuntu 26.04 has apt 3.1.16 as Debian has it.
 SQV = ("debian13", "ubuntu2604")
 PLATFORMS = {"amd64": "x86_64", "arm64": "sbsa"}
 
