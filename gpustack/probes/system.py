@@ -11,6 +11,7 @@ from gpustack.probes.read import number
 WORD = re.compile("[A-Za-z0-9._+~-]*", re.ASCII)
 # machine-id(5), and what the kernel prints of the firmware's.
 MACHINE_ID, UUID = re.compile("([0-9a-f]{32}|uninitialized)?"), re.compile("([0-9a-fA-F-]{36})?")
+SUDO_NAME = re.compile(r"none|(Sudo version|sudo-rs) [0-9][0-9A-Za-z.~+-]*")
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
@@ -107,7 +108,7 @@ def python(answer: Answer) -> Pythons:
 
 def sudo(answer: Answer) -> Sudo:
     name, *lines = answer.out.splitlines()
-    if not name.startswith(("sudo-rs ", "Sudo version ", "none")) or not {"asks", "sudo.ws"}.issuperset(lines):
+    if not SUDO_NAME.fullmatch(name) or not {"asks", "sudo.ws"}.issuperset(lines):
         raise ValueError(answer.out)
     return Sudo(name.startswith("sudo-rs "), "asks" in lines, "sudo.ws" in lines)
 

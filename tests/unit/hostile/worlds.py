@@ -43,7 +43,7 @@ class Place:
 
 
 def places() -> tuple[Place, ...]:
-    members = (replace(recorded_hosts.H1, spec=HostSpec()), recorded_hosts.H2)
+    members = (replace(recorded_hosts.H1, spec=HostSpec(), become_password="x"), recorded_hosts.H2)
     hosts = recorded_hosts.snapshot(UNFILTERED, {"time_sync": "managed"}, recorded_hosts.World(hosts=members))
     cluster = recorded_gpus.world()
     alone = recorded_cluster.snapshot(UNTAINTED, {}, (K1,))
