@@ -10,8 +10,8 @@ apply() {
   cat >"$objects"
   set -- --server-side --force-conflicts --field-manager=gpustack -f "$objects"
   if ! kube diff "$@" >/dev/null 2>&1; then
-    kube apply "$@" >"$folder/output" 2>&1 || { cat "$folder/output" >&2; rm -rf "$folder"; return 1; }
+    kube apply "$@" >"$folder/output" 2>&1 || { cat "$folder/output" >&2; rm -rf --one-file-system "$folder"; return 1; }
     sed 's/^/changed: /' "$folder/output"
   fi
-  rm -rf "$folder"
+  rm -rf --one-file-system "$folder"
 }
