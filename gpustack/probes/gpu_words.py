@@ -14,8 +14,8 @@ from gpustack.probes.gpu_packages import NO_GPU, ONLY_WITH_GPU
 from gpustack.probes.log_words import spoken
 from gpustack.probes.read import number
 
-# Of a MIG instance the kernel names that too: "(PCI:0000:65:00 GPU-I:05)".
-XID = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)(?: GPU-I:\d+)?\): (\d{1,4})\b")
+# With MIG the instances follow the address (open-gpu-kernel-modules src/nvidia/src/kernel/gpu/rc/kernel_rc.c).
+XID = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)(?: GPU-I:\d+)?(?: GPU-CI:\d+)?\): (\d{1,4})\b")
 PATTERNS = {
     "no-profiling": "Not collecting DCP metrics|Profiling is not supported for this group",
     "profiling-taken": "[Pp]rofiling module returned an unrecoverable error",
