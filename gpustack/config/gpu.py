@@ -18,7 +18,7 @@ class Driver(Section):
     ] = "auto"
     version: Annotated[
         str | None,
-        Field(pattern=r"^\d{3}\.\d{2,3}\.\d{2}$", description="full version; default: that of the version set"),
+        Field(pattern=r"^\d{3}\.\d{2,3}(\.\d{2})?$", description="full version; default: that of the version set"),
     ] = None
     kernel_module: Annotated[
         Literal["open", "proprietary"], Field(description="open needs Turing or newer; Blackwell needs open")

@@ -135,6 +135,11 @@ def test_wrong_values_are_told_in_the_operators_words(spec: Any, key: str, found
     assert told.file == SPEC_FILE
 
 
+@pytest.mark.parametrize("version", ["595.84", "595.91.07"])
+def test_a_driver_version_has_two_parts_or_three(version: str) -> None:
+    assert complaints({"gpu": {"driver": {"version": version}}}) == []
+
+
 @pytest.mark.parametrize("version", ["1.34.1", "1.20.0", "1.99.0", "2.0.0", "1.36", "latest", ""])
 def test_kubernetes_that_is_not_supported(version: str) -> None:
     (found,) = complaints({"kubernetes": {"version": version}})
