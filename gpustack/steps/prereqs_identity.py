@@ -8,11 +8,19 @@ from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
 from gpustack.probes.network import ADDRESS, ADDRESSES
-from gpustack.probes.system import HOSTNAME, IDENTITY
+from gpustack.probes.system import HOSTNAME, IDENTITY, Identity
 
 Fact = TypeVar("Fact")
 # A DNS subdomain (RFC 1123) that also fits in the label kubernetes.io/hostname.
 NODE_NAME = re.compile(r"(?=.{1,63}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
+
+# What vendors write into every board: GLPI src/Blacklist.php getDefaults; all zeros and all ones mean "not set" in the
+# SMBIOS specification (DSP0134, System - UUID).
+PLACEHOLDERS = (
+    "00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff",
+    "03000200-0400-0500-0006-000700080009", "6ab5b300-538d-1014-9fb5-b0684d007b53",
+    "01010101-0101-0101-0101-010101010101",
+)  # fmt: skip
 
 
 def node_name(here: View) -> Mismatch | None:
@@ -33,9 +41,14 @@ def machine_id(here: View) -> Mismatch | None:
 
 
 def product_uuid(here: View) -> Mismatch | None:
-    """No other host has the same product_uuid, where the firmware tells one: it becomes the node's systemUUID."""
+    """No other host has the same product_uuid, where the firmware tells one: it becomes the node's systemUUID. The
+    placeholder of a vendor is none: nothing of Kubernetes needs it to be unique."""
     hint = "give the virtual machine a new UUID in its hypervisor"
-    return unlike_others(here, "product_uuid", IDENTITY, lambda found: found.product_uuid, hint)
+    return unlike_others(here, "product_uuid", IDENTITY, firmware_uuid, hint)
+
+
+def firmware_uuid(found: Identity) -> str | None:
+    return None if found.product_uuid in PLACEHOLDERS else found.product_uuid
 
 
 def unlike_others(

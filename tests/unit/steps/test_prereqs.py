@@ -131,6 +131,13 @@ def test_copies_of_one_disk() -> None:
     }
 
 
+@pytest.mark.parametrize("uuid", ["03000200-0400-0500-0006-000700080009", "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF"])
+def test_what_a_vendor_wrote_into_every_board_is_no_identity(uuid: str) -> None:
+    ids = {"h1": "ab" * 16, "h2": "cd" * 16}
+    answers = {("system.identity", host): said("system.identity", f"{id}\n{uuid}\n") for host, id in ids.items()}
+    assert broken(STEP, answers) == {}
+
+
 def test_an_unreached_host_is_compared_when_it_joins() -> None:
     answers = {("system.identity", host): said("system.identity", f"{'ab' * 16}\n\n") for host in ("h1", "h2")}
     assert judged(STEP, answers, unreached=("h2",))["machine-id"].outcome == "holds"
