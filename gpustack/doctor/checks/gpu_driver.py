@@ -21,8 +21,9 @@ NO_GPU = "the host has no GPU"
 MODULE = "module nvidia"
 DRIVER_PODS = "nvidia-driver-daemonset"
 # Packages that are of one branch of the driver; tools beside it have versions of their own.
+# Firmware is not among them: each version lies in a folder of its own, and an upgrade leaves the old one to autoremove.
 BRANCHED = re.compile(
-    r"(lib)?nvidia-(compute|driver|kernel|dkms|headless|utils|ml1|gl|decode|encode|firmware|open)\b.*|libcuda1"
+    r"(lib)?nvidia-(compute|driver|kernel|dkms|headless|utils|ml1|gl|decode|encode|open)\b.*|libcuda1"
 )
 VERSION = re.compile(r"(\d{3})\.\d{2,3}")
 PREINSTALLED = "pre-installed"

@@ -28,6 +28,7 @@ from tests.unit.doctor.checks.asking import in_cluster, told, world
         ("gpu-host-driver-conflict", {"gpu__policy_settings": "driver"}, "confirmed", "of the host, and the operator"),
         ("gpu-leftover-driver-packages", {"gpu__packages": "two-branches"}, "confirmed", "470, 550"),
         ("gpu-leftover-driver-packages", {"gpu__packages": "tools-beside"}, "refuted", "550"),
+        ("gpu-leftover-driver-packages", {"gpu__packages": "firmware-left"}, "refuted", "580"),
         ("gpu-leftover-driver-packages", {"gpu__driver": "run-installer"}, "confirmed", ".run installer"),
         ("gpu-leftover-driver-packages", {"gpu__packages": "no-branch"}, "refuted", "nothing"),
         ("gpu-leftover-driver-packages", {"gpu__packages": "silent"}, "unknown", ""),
