@@ -22,6 +22,7 @@ done
 PATTERNS = ("nvidia-*", "libnvidia-*", "libcuda1", "cuda-drivers*", "linux-image-*", "linux-headers-*")
 BLACKLIST = "Unattended-Upgrade::Package-Blacklist"
 MODULE_VERSION = re.compile(r"\d{3}\.\d{2,3}(\.\d{2})?")
+UNKNOWN = "unknown "
 NAME = re.compile(r"[a-z0-9][a-z0-9+.-]*")
 RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+~_-]*")
 
@@ -37,10 +38,12 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Kernels:
-    """`running` as uname says; `installed` are those of /boot. A container has none, and runs somebody else's."""
+    """`running` as uname says; `installed` are those of /boot. A container has none, and runs somebody else's.
+    `unknown` are packages that would bring headers of each new kernel, but that no repository of apt has."""
 
     running: Kernel
     installed: tuple[Kernel, ...]
+    unknown: tuple[str, ...] = ()
 
     @property
     def next(self) -> Kernel | None:
@@ -81,11 +84,15 @@ def stored_with_gpu(answer: Answer, name: str) -> Repositories:
 
 
 def gpu_kernels(answer: Answer) -> Kernels:
-    """The first line is the running one."""
+    """The first line is the running one; lines `unknown PACKAGE` come last."""
     if answer.out == f"{NO_GPU}\n":
         return Kernels(Kernel("", headers=False, module=""), ())
-    running, *installed = (kernel(line) for line in answer.out.splitlines())
-    return Kernels(running, tuple(installed))
+    lines = answer.out.splitlines()
+    unknown = [line.removeprefix(UNKNOWN) for line in lines if line.startswith(UNKNOWN)]
+    if odd := [name for name in unknown if not NAME.fullmatch(name)]:
+        raise ValueError(odd[0])
+    running, *installed = (kernel(line) for line in lines if not line.startswith(UNKNOWN))
+    return Kernels(running, tuple(installed), tuple(unknown))
 
 
 def kernel(line: str) -> Kernel:
@@ -123,7 +130,9 @@ GPU_REPOSITORY = Probe(
     gpu_repository,
     like="cat /etc/apt/sources.list.d/*.sources",
 )
-# Headers are where DKMS looks for them.
+# Headers are where DKMS looks for them. apt-cache madison names what is in lists of repositories, not what is installed
+# alone (apt-cache(8)); whether there are lists is seen by apt itself, which every distribution has. It does not write
+# the two files of its cache.
 GPU_KERNELS = Probe(
     "gpu.kernels",
     Lines(
@@ -137,6 +146,20 @@ GPU_KERNELS = Probe(
 kernel "$(uname -r)"
 for image in /boot/vmlinuz-*; do
   [ ! -e "$image" ] || kernel "${image#/boot/vmlinuz-}"
+done
+there=$(dpkg-query -Wf '${Package} ${db:Status-Status}\n' 'linux-image-*' 'linux-headers-*' 2>/dev/null |
+  sed -n 's/ installed$//p')
+set --
+for image in $(printf '%s\n' "$there" | sed -n 's/^linux-image-\([^0-9].*\)/\1/p'); do
+  case $image in *unsigned*) continue ;; esac
+  printf '%s\n' "$there" | grep -qxF "linux-headers-$image" || set -- "$@" "linux-headers-$image"
+done
+[ $# -gt 0 ] || exit 0
+listed=$(apt-cache -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= madison apt "$@" 2>/dev/null |
+  cut -d '|' -f 1 | tr -d ' ' | sort -u)
+printf '%s\n' "$listed" | grep -qx apt || exit 0
+for name; do
+  printf '%s\n' "$listed" | grep -qxF "$name" || echo "unknown $name"
 done"""
     ),
     gpu_kernels,

@@ -107,7 +107,8 @@ def next_kernel(here: View) -> Mismatch | None:
         lacking.append(f"linux-headers-{coming.release}")
     elif coming and not coming.module and wanted(here)[1] in here[GPU_PACKAGES]:
         lacking.append(f"the module for {coming.release}")
-    lacking += [name for name in followers(here) if name not in here[GPU_PACKAGES]]
+    known = [name for name in followers(here) if name not in here[GPU_KERNELS].unknown]
+    lacking += [name for name in known if name not in here[GPU_PACKAGES]]
     return Mismatch("for the next kernel", "headers and a module", f"missing: {said(lacking)}") if lacking else None
 
 

@@ -173,6 +173,14 @@ def test_the_headers_of_the_next_kernel() -> None:
     assert broken(STEP, following) == {"next-kernel": ("missing: linux-headers-amd64", "install")}
 
 
+def test_headers_that_apt_does_not_know_are_not_waited_for() -> None:
+    """linux-image-extra-virtual, as on Ubuntu's GPU VMs, has no linux-headers-extra-virtual."""
+    extra = edited(PACKAGES, ("linux-image-amd64 ", "linux-image-extra-virtual "))
+    assert broken(STEP, extra) == {"next-kernel": ("missing: linux-headers-extra-virtual", "install")}
+    kernels = f"{recorded(KERNELS, 'prepared-debian-12').out}unknown linux-headers-extra-virtual\n"
+    assert broken(STEP, {**extra, (KERNELS, "h1"): said(KERNELS, kernels)}) == {}
+
+
 def test_a_container_has_no_kernels_of_its_own() -> None:
     lines = recorded(PACKAGES, "prepared-debian-12").out.splitlines()
     few = "".join(f"{line}\n" for line in lines if not line.startswith("linux-"))

@@ -10,7 +10,7 @@ import pytest
 from gpustack.ask.probe import Answer
 from gpustack.config.shipped import playbooks
 from gpustack.probes.gpu_driver import GPU_SMI, Smi
-from gpustack.probes.gpu_packages import ONLY_WITH_GPU
+from gpustack.probes.gpu_packages import GPU_KERNELS, ONLY_WITH_GPU
 
 FOLDERS = ("boot", "proc", "sys", "lib", "etc", "var")
 FILES = playbooks() / "roles" / "gpu_driver" / "files"
@@ -93,6 +93,28 @@ def test_headers_that_are_there_or_that_apt_does_not_know(tmp_path: Path) -> Non
     (build / "Makefile").touch()
     knows(tmp_path, "linux-headers-6.18.44-lab")
     assert chosen(tmp_path, "headers.sh") == []
+
+
+@pytest.mark.parametrize(
+    ("known", "unknown"),
+    [
+        ("apt linux-headers-virtual", ("linux-headers-extra-virtual",)),
+        ("apt linux-headers-virtual linux-headers-extra-virtual", ()),
+        ("", ()),
+    ],
+)
+def test_the_probe_names_headers_that_apt_does_not_know(tmp_path: Path, known: str, unknown: tuple[str, ...]) -> None:
+    """Without lists of packages apt knows none at all, and that says nothing."""
+    images = "".join(
+        f"linux-image-{name} installed\\n" for name in ("6.8.0-79-generic", "extra-virtual", "unsigned-x", "virtual")
+    )
+    kernels(tmp_path, "6.8.0-79-generic", images=f"{images}linux-headers-virtual installed\\n")
+    program(tmp_path, "modinfo", "exit 1")
+    lists = "".join(f'[ "$name" != {name} ] || echo "{name} | 1 | http://x y"\n' for name in known.split())
+    program(tmp_path, "apt-cache", f"shift\nfor name; do :\n{lists}done")
+    done = run(tmp_path, str(GPU_KERNELS.ask.text).removeprefix(ONLY_WITH_GPU))  # type: ignore[union-attr]
+    assert done.returncode == 0, done.stderr
+    assert GPU_KERNELS.fact(Answer(GPU_KERNELS.id, "h1", 0, done.stdout)).unknown == unknown
 
 
 def loading(world: Path, *, modprobe: str, systemctl: str = "exit 1") -> Done:
