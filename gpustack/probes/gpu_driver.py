@@ -43,9 +43,10 @@ class GpuDriver:
 
 @dataclass(frozen=True)
 class Smi:
-    """How nvidia-smi ended. `rc` is -1 unless it did; `gpus` are the PCI addresses it shows; `said` the first line that
-    is none of these. `rows`: GPUs with rows of memory to replace, each as `ADDRESS: pending` (until a reset) or
-    `ADDRESS: failure` (none is left to take their place); None where nvidia-smi does not tell."""
+    """How nvidia-smi ended. `rc` is -1 unless it did; `hangs`: not even KILL ends it. `gpus` are the PCI addresses it
+    shows; `said` the first line that is none of these. `rows`: GPUs with rows of memory to replace, each as
+    `ADDRESS: pending` (until a reset) or `ADDRESS: failure` (none is left to take their place); None where nvidia-smi
+    does not tell."""
 
     state: Literal["absent", "hangs", "ended"]
     rc: int = -1
@@ -140,33 +141,41 @@ esac"""
     gpu_driver,
     like="cat /proc/driver/nvidia/version; modinfo nvidia",
 )
-# A process that the driver does not let go cannot be killed, and would be waited for for ever. So it runs beside the
-# shell, which goes on without it; `timeout` ends one that can be ended.
+# A process that the driver does not let go (state D) cannot be killed, and would be waited for for ever. So it runs
+# beside the shell, which goes on without it. One that `timeout` can end is only slow, and that is no answer. Without
+# nvidia-persistenced (of the host or of a driver container; the kernel keeps 15 letters of a name) each program starts
+# every GPU anew, which takes seconds for each of eight: NVIDIA's "Driver Persistence".
 GPU_SMI = Probe(
     "gpu.smi",
     Lines(
         ONLY_WITH_GPU
         + r"""command -v nvidia-smi >/dev/null || { echo absent; exit 0; }
+seconds=25
+! grep -qsx nvidia-persiste /proc/[0-9]*/comm || seconds=3
 ask() {
-  timeout -s KILL 3 nvidia-smi "$1" --format=csv,noheader 2>&1 &
+  timeout -s KILL "$seconds" nvidia-smi "$1" --format=csv,noheader 2>&1 &
   looks=0
-  while [ -e "/proc/$!" ] && [ "$looks" -lt 35 ]; do
+  while [ -e "/proc/$!" ] && [ "$looks" -lt $((seconds * 10 + 5)) ]; do
     read -r _ _ state _ <"/proc/$!/stat" || break
     [ "$state" != Z ] || break
     sleep 0.1
     looks=$((looks + 1))
   done 2>/dev/null
   echo
-  [ "$looks" -lt 35 ] || return 124
+  [ "$looks" -lt $((seconds * 10 + 5)) ] || return 124
   wait "$!"
 }
 ask --query-gpu=pci.bus_id
 rc=$?
-case $rc in 124 | 137) echo hangs; exit 0 ;; esac
-[ "$rc" != 0 ] || { echo rows; ask --query-remapped-rows=gpu_bus_id,remapped_rows.pending,remapped_rows.failure; }
+case $rc in 124) echo hangs; exit 0 ;; 137) exit 124 ;; esac
+# A second slow answer would not fit.
+[ "$rc" != 0 ] || [ "$looks" -gt 35 ] || {
+  echo rows
+  ask --query-remapped-rows=gpu_bus_id,remapped_rows.pending,remapped_rows.failure
+}
 printf 'rc %s\n' "$rc" """
     ),
     smi,
-    limit=8,
+    limit=30,
     like="nvidia-smi",
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.ask.probe import Answer
+from gpustack.ask.probe import Answer, FactUnavailable
 from gpustack.config.shipped import playbooks
 from gpustack.probes.gpu_driver import GPU_SMI, Smi
 from gpustack.probes.gpu_packages import GPU_KERNELS, ONLY_WITH_GPU
@@ -154,6 +154,11 @@ def test_a_failure_ends_with_the_log_of_the_build(tmp_path: Path) -> None:
     assert "line 20\n" not in done.stderr
 
 
+def persistent(world: Path) -> None:
+    """nvidia-persistenced runs."""
+    program(world, "grep", "exit 0")
+
+
 def asked(world: Path, smi: str) -> Smi:
     program(world, "nvidia-smi", smi)
     script = str(GPU_SMI.ask.text).removeprefix(ONLY_WITH_GPU)  # type: ignore[union-attr]
@@ -169,12 +174,21 @@ def test_nvidia_smi_answers(tmp_path: Path) -> None:
     assert (found.state, found.rc, found.said) == ("ended", 15, "GPU is lost")
 
 
-def test_nvidia_smi_that_hangs_is_ended(tmp_path: Path) -> None:
-    assert asked(tmp_path, "exec sleep 20").state == "hangs"
+def test_nvidia_smi_that_can_be_ended_is_slow_and_not_stuck(tmp_path: Path) -> None:
+    persistent(tmp_path)
+    with pytest.raises(FactUnavailable, match="no answer within"):
+        asked(tmp_path, "exec sleep 20")
+
+
+def test_without_persistence_eight_gpus_take_their_time(tmp_path: Path) -> None:
+    program(tmp_path, "grep", "exit 1")
+    found = asked(tmp_path, "sleep 4; echo 00000000:17:00.0")
+    assert (found.state, found.rc, found.gpus, found.rows) == ("ended", 0, ("0000:17:00.0",), None)
 
 
 def test_nvidia_smi_that_cannot_be_ended_is_not_waited_for(tmp_path: Path) -> None:
     """As in uninterruptible sleep: a `timeout` that never comes back stands for it."""
+    persistent(tmp_path)
     program(tmp_path, "timeout", "exec sleep 6 >/dev/null 2>&1")
     script = str(GPU_SMI.ask.text).removeprefix(ONLY_WITH_GPU)  # type: ignore[union-attr]
     program(tmp_path, "nvidia-smi", "")
