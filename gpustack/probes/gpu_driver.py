@@ -22,13 +22,16 @@ ROWS = re.compile(
 )
 YES = ("1", "Yes")
 WORDS = ("nouveau-loaded", "nouveau-blacklisted", "secure-boot", "key-enrolled", "uninstaller")
+VALUES = {"module", "library", "persistence"}
+PATH = re.compile(r"/[\w.+/-]+")
 PERSISTENCE = ("none", "active", "inactive")
 
 
 @dataclass(frozen=True)
 class GpuDriver:
     """`module` is the version of the loaded nvidia module, `library` that of libnvidia-ml on the host; empty for none.
-    `secure_boot`: the firmware starts only what is signed; `key_enrolled`: it takes the key that DKMS signs with.
+    `secure_boot`: the firmware starts only what is signed; `key_enrolled`: it takes the key that DKMS signs with,
+    whose certificate is the file `key` (empty without Secure Boot).
     `uninstaller`: NVIDIA's .run installer was here. `persistence` is the state of nvidia-persistenced."""
 
     module: str = ""
@@ -39,6 +42,7 @@ class GpuDriver:
     key_enrolled: bool = False
     uninstaller: bool = False
     persistence: Literal["none", "active", "inactive"] = "none"
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -62,16 +66,18 @@ def gpu_driver(answer: Answer) -> GpuDriver:
     lines = [line.partition(" ") for line in answer.out.splitlines()]
     said = {what: value for what, _, value in lines}
     words = {what for what, gap, _ in lines if not gap}
-    if len(said) < len(lines) or words - set(WORDS) or set(said) - words != {"module", "library", "persistence"}:
+    if len(said) < len(lines) or words - set(WORDS) or set(said) - words - {"key"} != VALUES:
         raise ValueError(answer.out[:80])
     module, library = said["module"], said["library"]
     loaded, named = VERSION.search(module), LIBRARY.fullmatch(library)
     if (module != "-" and not loaded) or (library != "-" and not named) or said["persistence"] not in PERSISTENCE:
         raise ValueError(answer.out[:80])
+    if (key := said.get("key", "")) and not PATH.fullmatch(key):
+        raise ValueError(key)
     nouveau, blacklisted, secure_boot, enrolled, uninstaller = (word in words for word in WORDS)
     return GpuDriver(
         loaded[0] if loaded else "", named[1] if named else "", nouveau, blacklisted, secure_boot, enrolled,
-        uninstaller, said["persistence"],  # type: ignore[arg-type]
+        uninstaller, said["persistence"], key,  # type: ignore[arg-type]
     )  # fmt: skip
 
 
@@ -103,7 +109,9 @@ def rows(lines: Sequence[str]) -> tuple[str, ...] | None:
 
 
 # The first line of the file in /proc names module, platform and version. The firmware's variable has four bytes of
-# attributes before its value; containers and machines without UEFI have none.
+# attributes before its value; containers and machines without UEFI have none. DKMS signs with mok_certificate of its
+# settings, else with /var/lib/dkms/mok.pub, and on Ubuntu with the key of shim-signed (dkms 3.0.10 of Debian 12,
+# /usr/sbin/dkms lines 938 to 972).
 GPU_DRIVER = Probe(
     "gpu.driver",
     Lines(
@@ -127,7 +135,13 @@ settings=$(modprobe --showconfig) || exit
 firmware=/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c
 if [ -e "$firmware" ] && [ "$(od -An -tu1 -j4 -N1 "$firmware" | tr -d ' ')" = 1 ]; then
   echo secure-boot
-  key=/var/lib/dkms/mok.pub
+  key=$(sed -n "s,^ *mok_certificate=[\"']*\(/[A-Za-z0-9_.+/-]*\)[\"' ]*$,\1,p" \
+    /etc/dkms/framework.conf /etc/dkms/framework.conf.d/*.conf 2>/dev/null | tail -n 1)
+  if [ -z "$key" ]; then
+    key=/var/lib/dkms/mok.pub
+    ! grep -qx 'ID=ubuntu' /etc/os-release || key=/var/lib/shim-signed/mok/MOK.der
+  fi
+  echo "key $key"
   [ ! -e "$key" ] || ! mokutil --test-key "$key" 2>/dev/null | grep -q 'is already enrolled' || echo key-enrolled
 fi
 [ ! -e /usr/bin/nvidia-uninstall ] || echo uninstaller

@@ -38,15 +38,19 @@ def secure_boot(here: View) -> Mismatch | None:
     """With Secure Boot the module is signed with a key that the firmware takes. Told before anything is installed.
 
     DKMS signs what it builds on a host with a key of that host's own, and only a person at the console can enrol it:
-    apt-get install dkms mokutil; where /var/lib/dkms/mok.pub is not there yet, dkms makes it with the first module;
-    mokutil --import /var/lib/dkms/mok.pub; reboot, and follow the menu. What a driver container builds is not signed at
-    all. Where the module is loaded already, it is signed."""
+    apt-get install dkms mokutil; where the key is not there yet, dkms makes it with the first module, and on Ubuntu
+    update-secureboot-policy --new-key does; mokutil --import, with the file that the hint names; reboot, and follow the
+    menu. What a driver container builds is not signed at all: there the driver comes in packages
+    (gpu.driver.mode: host), or as modules that Ubuntu signed (linux-modules-nvidia-…) with gpu.driver.mode: none. Where
+    the module is loaded already, it is signed."""
     if not driven(here, "host", "container"):
         return None
     found, on_host = here[GPU_DRIVER], driven(here, "host")
     if not found.secure_boot or found.module or (found.key_enrolled and on_host):
         return None
-    hint = "turn Secure Boot off in the firmware, or enrol DKMS's key: gpustack explain gpu-driver/secure-boot"
+    enrol = f"mokutil --import {found.key or '/var/lib/dkms/mok.pub'}; reboot"
+    ways = enrol if on_host else "set gpu.driver.mode: host in the spec and enrol DKMS's key"
+    hint = f"{ways}    # or turn Secure Boot off in the firmware: gpustack explain gpu-driver/secure-boot"
     told = "on, and DKMS's key is not enrolled" if on_host else "on, and a driver container's module is not signed"
     what, wanted = "Secure Boot", "off, or the module signed"
     return Mismatch(what, wanted, told, "operator", fault="gpu-secure-boot-unsigned-module", hint=hint)

@@ -71,6 +71,15 @@ def test_secure_boot_is_told_before_anything_is_installed() -> None:
     assert "secure-boot" in broken(STEP, ubuntu, CONTAINER, state="fresh")
 
 
+def test_the_hint_names_the_key_that_is_there() -> None:
+    assert "secure-boot" not in broken(STEP, cases(driver="mok-of-ubuntu"), state="fresh")
+    key = "/var/lib/shim-signed/mok/MOK.der"
+    other = {(DRIVER, "h1"): said(DRIVER, f"module -\nlibrary -\nsecure-boot\nkey {key}\npersistence none\n")}
+    assert f"mokutil --import {key}" in hint("secure-boot", other)
+    ubuntu = {("system.os", "h1"): UBUNTU, **other}
+    assert "gpu.driver.mode: host" in hint("secure-boot", ubuntu, CONTAINER)
+
+
 def test_a_module_that_is_loaded_is_signed() -> None:
     assert broken(STEP, edited(DRIVER, ("nouveau-blacklisted", "nouveau-blacklisted\nsecure-boot"))) == {}
 

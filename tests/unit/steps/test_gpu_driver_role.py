@@ -9,7 +9,7 @@ import pytest
 
 from gpustack.ask.probe import Answer, FactUnavailable
 from gpustack.config.shipped import playbooks
-from gpustack.probes.gpu_driver import GPU_SMI, Smi
+from gpustack.probes.gpu_driver import GPU_DRIVER, GPU_SMI, Smi
 from gpustack.probes.gpu_packages import GPU_KERNELS, ONLY_WITH_GPU
 
 FOLDERS = ("boot", "proc", "sys", "lib", "etc", "var")
@@ -152,6 +152,39 @@ def test_a_failure_ends_with_the_log_of_the_build(tmp_path: Path) -> None:
     assert second.startswith("there is none for the kernel 6.18.44-lab")
     assert last == "nv.c:1: error: too few arguments"
     assert "line 20\n" not in done.stderr
+
+
+MOK, DKMS = "var/lib/shim-signed/mok/MOK.der", "var/lib/dkms/mok.pub"
+
+
+@pytest.mark.parametrize(
+    ("system", "files", "settings", "key"),
+    [
+        ("ubuntu", (MOK, DKMS), "", MOK),
+        ("ubuntu", (MOK,), "", MOK),
+        ("ubuntu", (), "", MOK),
+        ("ubuntu", (DKMS,), "", MOK),
+        ("debian", (MOK, DKMS), "", DKMS),
+        ("debian", (MOK, DKMS), 'mok_certificate="/WORLD/root/my.der"', "root/my.der"),
+    ],
+)
+def test_the_key_that_dkms_signs_with(
+    tmp_path: Path, system: str, files: tuple[str, ...], settings: str, key: str
+) -> None:
+    firmware = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+    for name in (*files, "root/my.der", firmware, "etc/os-release", "etc/dkms/framework.conf"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / firmware).write_bytes(b"\6\0\0\0\1")
+    (tmp_path / "etc/os-release").write_text(f"ID={system}\n")
+    (tmp_path / "etc/dkms/framework.conf").write_text(settings.replace("/WORLD", str(tmp_path)) + "\n")
+    program(tmp_path, "modprobe", "")
+    program(tmp_path, "systemctl", "echo LoadState=not-found")
+    program(tmp_path, "mokutil", f'[ "$2" != {tmp_path}/{key} ] || echo "$2 is already enrolled"')
+    done = run(tmp_path, str(GPU_DRIVER.ask.text).removeprefix(ONLY_WITH_GPU))  # type: ignore[union-attr]
+    assert done.returncode == 0, done.stderr
+    found = GPU_DRIVER.fact(Answer(GPU_DRIVER.id, "h1", 0, done.stdout))
+    assert (found.key, found.key_enrolled) == (f"{tmp_path}/{key}", key in (*files, "root/my.der"))
 
 
 def persistent(world: Path) -> None:
