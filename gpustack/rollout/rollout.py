@@ -145,8 +145,8 @@ class Rollout:
     def settle(self, step: Step, due: Sequence[StepState], snapshot: Snapshot) -> Snapshot:
         """Asks again until no check is broken or unknown, or `settle` has run out, or all that is left has been for a
         person for a while."""
-        patience = Patience()
-        until, started = time.monotonic() + step.settle, time.monotonic()
+        patience, started = Patience(), time.monotonic()
+        until = started + max((step.settle_time(View(snapshot, found.where)) for found in due), default=step.settle)
         wheres = [found.where for found in due if self.still(found.where)]
         while True:
             now = states(step, snapshot, wheres)

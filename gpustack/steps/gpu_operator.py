@@ -36,11 +36,14 @@ from gpustack.steps.gpu_hosts import (
     unlabelled,
     whole,
 )  # fmt: skip
-from gpustack.steps.gpu_operator_values import release
+from gpustack.steps.gpu_operator_values import drivers_in_containers, release
 from gpustack.steps.gpu_plugin_objects import OURS
 from gpustack.steps.release import compared
 from gpustack.steps.step import Step
 
+# In seconds. The image of a driver container, 1 to 2 GB, is pulled; then the chart gives it 60 s and 120 times 10 s to
+# compile the module (values.yaml of gpu-operator, driver.startupProbe).
+SETTLE, SETTLE_WITH_DRIVERS = 420, 1500
 POLICY = "cluster-policy"
 DISCOVERY = "-node-feature-discovery"  # after the name of the release
 PLUGIN = "nvidia-device-plugin-daemonset"
@@ -145,6 +148,10 @@ def allocatable(here: View) -> Mismatch | None:
     return allocatable_mismatch(here, "gpu-operator", [PLUGIN], whole(here), least=True)
 
 
+def settle_by_mode(here: View) -> int:
+    return SETTLE_WITH_DRIVERS if drivers_in_containers(here) else SETTLE
+
+
 STEP = Step(
     "gpu-operator",
     scope="cluster",
@@ -154,6 +161,7 @@ STEP = Step(
     ),
     checks=(host_stack, namespace, policy_of_others, chart, policy, labels, operands, allocatable),
     needs=("helm", "flannel", "workers", "gpu-driver"),
-    settle=420,
+    settle=SETTLE,
+    settle_by=settle_by_mode,
     applies=applies,
 )  # fmt: skip

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gpustack.ask.judge import Check
-from gpustack.ask.probe import Probe
+from gpustack.ask.probe import FactUnavailable, Probe
+from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 
@@ -17,8 +18,9 @@ def every_host(inventory: Inventory, host: Host) -> bool:
 @dataclass(frozen=True)
 class Step:
     """`needs` are steps without which this one cannot be; `settle` is how long, in seconds, its checks may take to
-    come true after the play; `probes` is what the checks read. `applies` says which hosts the step is for (a step of
-    scope `cluster` applies when it applies to the acting control plane)."""
+    come true after the play, and `settle_by` says it where that depends on what is there; `probes` is what the checks
+    read. `applies` says which hosts the step is for (a step of scope `cluster` applies when it applies to the acting
+    control plane)."""
 
     id: str
     scope: Literal["host", "cluster"]
@@ -27,3 +29,11 @@ class Step:
     needs: tuple[str, ...] = ()
     settle: int = 10
     applies: Callable[[Inventory, Host], bool] = every_host
+    settle_by: Callable[[View], int] | None = None
+
+    def settle_time(self, here: View) -> int:
+        """In seconds; `settle` where it cannot be told."""
+        try:
+            return self.settle_by(here) if self.settle_by else self.settle
+        except FactUnavailable:
+            return self.settle

@@ -83,7 +83,7 @@ last=$(kube -n "$NAMESPACE" get secrets -l "owner=helm,name=$NAME" \
   -o 'jsonpath={range .items[*]}{.metadata.labels.version}{"\n"}{end}' | sort -n | tail -n 1)
 "$HELM" upgrade "$NAME" "$CHART" --install --namespace "$NAMESPACE" --reset-values --values "$FRESH/values.yaml" \
   --labels "gpustack-chart=$VERSION,gpustack-digest=$DIGEST,gpustack-revision=$((last + 1))" --description "gpustack $DIGEST" --history-max 5 \
-  --force-conflicts --timeout 4m >"$FRESH/said" 2>&1 || {
+  --force-conflicts --timeout 10m >"$FRESH/said" 2>&1 || {
   grep -v '^WARNING' "$FRESH/said" >&2
   exit 1
 }

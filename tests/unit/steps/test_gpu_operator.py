@@ -52,6 +52,17 @@ def hint(check: str, changed: Answers) -> str:
     return mismatch.hint
 
 
+def test_a_driver_container_gets_the_time_that_its_chart_grants_it() -> None:
+    """Its image is pulled and the module compiled within 60 s and 120 times 10 s (values.yaml, driver.startupProbe)."""
+    ubuntu = said("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n')
+    fresh = {(probe, "k2"): recorded(probe, "fresh-debian-12") for probe in ("gpu.packages", "gpu.driver")}
+    containers = View(world({("system.os", "k2"): ubuntu, **fresh}), CLUSTER)
+    assert STEP.settle_time(containers) >= 1260
+    assert STEP.settle_time(View(world(), CLUSTER)) == STEP.settle
+    away = View(world({**lost("gpu.devices", "k1"), **lost("gpu.devices", "k2")}), CLUSTER)
+    assert STEP.settle_time(away) == STEP.settle
+
+
 def test_all_holds_with_two_gpus_on_each_host() -> None:
     assert broken(STEP) == {}
 
