@@ -150,6 +150,17 @@ def test_a_play_that_mends_nothing_is_found_by_asking_again(monkeypatch: pytest.
     assert not outcome.verification.plan.converged
 
 
+def test_a_step_settles_by_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(time, "sleep", lambda _: clock.__setitem__(0, clock[0] + 1))
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    world = World({})
+    monkeypatch.setattr(world, "play", lambda s, h, _: Played(s.id, tuple(h), tuple(h), (), (), 0.0, ""))
+    slow = replace(A, settle_by=lambda here: 200 if here.where == "h2" else 10)
+    assert run(world, slow).left
+    assert clock[0] >= 200
+
+
 def test_cancelled_before_the_first_step_plays_nothing() -> None:
     world = World({})
     assert run(world, A, B, cancelled=lambda: "the lock was lost").stopped == "the lock was lost"
