@@ -86,20 +86,22 @@ def releases(answer: Answer) -> tuple[Release, ...]:
 
 @dataclass(frozen=True)
 class Chart:
-    """`there`: it was fetched before, or is there to be fetched. `why` is what was said instead."""
+    """`there`: it was fetched before, or is there to be fetched. `why` is what was said instead. `slow`: a server took
+    the connection and did not answer in time."""
 
     there: bool
     why: str
+    slow: bool = False
 
 
 def charts(answer: Answer) -> Mapping[str, Chart]:
-    """By address, of lines `ADDRESS cached` and `ADDRESS CODE words`; none on a worker."""
+    """By address, of lines `ADDRESS cached`, `ADDRESS slow words` and `ADDRESS CODE words`; none on a worker."""
     found = {}
     for line in answer.out.splitlines():
         url, code, *words = line.split(" ", 2)
-        if not url.startswith(("http://", "https://")) or not re.fullmatch("cached|[0-9]{3}", code):
+        if not url.startswith(("http://", "https://")) or not re.fullmatch("cached|slow|[0-9]{3}", code):
             raise ValueError(line)
-        found[url] = Chart(code in ("cached", "200"), (words[0] if words else "") or f"HTTP {code}")
+        found[url] = Chart(code in ("cached", "200"), (words[0] if words else "") or f"HTTP {code}", code == "slow")
     return found
 
 
@@ -143,7 +145,8 @@ RUNNING_HELMS = Probe(
     ends=(0, 1),
     like="pgrep -x helm",
 )
-# Only the head of what has not been fetched yet; through the proxy of the spec, as the step fetches it.
+# Only the head of what has not been fetched yet, all at once; 28 is curl's "operation timeout" (curl(1)), and who has
+# connected until then is there, but slow. Through the proxy of the spec, as the step fetches it.
 CHARTS = Probe(
     "helm.charts",
     Lines(r"""[ -r /etc/kubernetes/admin.conf ] || exit 0
@@ -158,9 +161,14 @@ for url in $CHARTS; do
   if [ -s "/var/lib/gpustack/charts/${url##*/}" ]; then
     echo "$url cached"
   else
-    echo "$url $(curl -sIL -m 3 -o /dev/null -w '%{http_code} %{errormsg}' "$url" | tr -s '\r\n' ' ')" &
+    {
+      said=$(curl -sIL --connect-timeout 5 -m 12 -o /dev/null -w '%{time_connect} %{http_code} %{errormsg}' "$url")
+      [ $? != 28 ] || case $said in 0.000000* | 0,000000*) ;; *) said="- slow ${said#* * }" ;; esac
+      echo "$url $(printf '%s\n' "${said#* }" | tr -s '\r\n' ' ')"
+    } &
   fi
 done
 wait"""),
     charts,
+    limit=15,
 )

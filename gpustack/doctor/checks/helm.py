@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from gpustack.ask.judge import said
+from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.config.resolved import charts_of
 from gpustack.doctor.tells import Told, confirmed, names, refuted, tells
@@ -121,7 +122,10 @@ def repo_unreachable(here: View) -> Told:
     missing = [chart for chart in wanted if chart not in there or there[chart].status != "deployed"]
     if not missing:
         return refuted(what, "none is to be fetched any more")
-    found = [f"{url}: {one.why}" for chart in missing if not (one := here[CHARTS][url := urls[chart]]).there]
+    away = {url: one for chart in missing if not (one := here[CHARTS][url := urls[chart]]).there}
+    found = [f"{url}: {one.why}" for url, one in away.items() if not one.slow]
+    if away and not found:
+        raise FactUnavailable(f"slow: {said([f'{url}: {one.why}' for url, one in away.items()])}")
     return Told(bool(found), what, "there to be fetched", said(found) if found else "there")
 
 

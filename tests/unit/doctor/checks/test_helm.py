@@ -1,12 +1,16 @@
 """Releases of ours that are not deployed, hooks, charts, definitions, namespaces; those of others are theirs."""
 
 import json
+import os
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.doctor.finding import Judged
+from gpustack.probes.helm import CHARTS
 from tests.unit.doctor.checks.asking import asked, told
 from tests.unit.steps import recorded_cluster as cluster
 from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
@@ -98,6 +102,22 @@ def test_a_chart_that_is_not_reached_matters_only_where_it_is_needed() -> None:
     assert here("helm-repo-unreachable", none, cached).outcome == "refuted"
     assert here("helm-repo-unreachable", releases("deployed"), unreached).outcome == "refuted"
     assert here("helm-repo-unreachable", none, said("helm.charts", "", 127)).outcome == "unknown"
+    assert here("helm-repo-unreachable", none, recorded("helm.charts", "slow")).outcome == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("curl", "slow"),
+    [("0.021000 000 Operation timed out; exit 28", True), ("0.000000 000 Connection timed out; exit 28", False)],
+)
+def test_a_slow_server_is_there(tmp_path: Path, curl: str, *, slow: bool) -> None:
+    text, _, end = curl.partition(";")
+    (tmp_path / "curl").write_text(f"#!/bin/sh\nprintf '{text}'\n{end}\n")
+    (tmp_path / "curl").chmod(0o755)
+    script = CHARTS.ask.text.replace("/etc/kubernetes/admin.conf", "/dev/null")  # type: ignore[union-attr]
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "CHARTS": "https://example.com/a-1.tgz"}
+    done = subprocess.run(["sh", "-uc", script], capture_output=True, text=True, env=env, check=True, timeout=20)
+    (found,) = CHARTS.fact(Answer(CHARTS.id, "k1", 0, done.stdout)).values()
+    assert (found.there, found.slow, found.why) == (False, slow, text.split(" ", 2)[2])
 
 
 def test_definitions() -> None:
