@@ -2,13 +2,14 @@
 
 By the spec's `gpu.driver.mode`. With `auto`: packages on the host where there is no operator, and on Debian, for which
 no driver container is built; elsewhere packages where NVIDIA's are installed already, none where another driver's
-libraries are on the host, else containers. A driver container leaves no libraries on its host, so what it has loaded is
-not taken for somebody else's.
+libraries are on the host, else containers. Packages that are newer than the version set's are their owner's: none. A
+driver container leaves no libraries on its host, so what it has loaded is not taken for somebody else's.
 """
 
 from typing import Literal
 
 from gpustack.ask.view import View
+from gpustack.config.resolved import driver_version_of
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_driver import GPU_DRIVER
 from gpustack.probes.gpu_packages import GPU_PACKAGES
@@ -24,18 +25,38 @@ MODULES = {
     "ubuntu": {"open": "nvidia-dkms-open", "proprietary": "nvidia-dkms"},
 }
 
+# Debian's own archive has a package of this name as well.
+DEBIAN_TOO = "nvidia-kernel-dkms"
+
 
 def mode(here: View) -> Mode:
     """Of a host that has GPUs. Raises FactUnavailable."""
     said = here.spec.gpu.driver.mode
     if said != "auto":
         return said
+    if newer_than_ours(here):
+        return "none"
     if here.spec.gpu.stack == "host" or here[OS].id == "debian":
         return "host"
     there = here[GPU_PACKAGES]
     if any(name in there for name in (LIBRARIES["ubuntu"], *MODULES["ubuntu"].values())):
         return "host"
     return "none" if here[GPU_DRIVER].library else "container"
+
+
+def newer_than_ours(here: View) -> bool:
+    """NVIDIA's packages are there at a later version than the version set's, and the spec names none."""
+    if here.spec.gpu.driver.version:
+        return False
+    there, ours = here[GPU_PACKAGES], parts(driver_version_of(here.spec))
+    names = {*LIBRARIES.values(), *(name for kinds in MODULES.values() for name in kinds.values())} - {DEBIAN_TOO}
+    return any(parts(there[name].version) > ours for name in names if name in there)
+
+
+def parts(version: str) -> tuple[int, ...]:
+    """Empty for what is no version of NVIDIA's driver."""
+    words = version.split(".")
+    return tuple(map(int, words)) if all(word.isdigit() for word in words) else ()
 
 
 def driven(here: View, *modes: Mode) -> bool:

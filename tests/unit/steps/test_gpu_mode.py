@@ -36,6 +36,20 @@ def test_ubuntu_takes_containers_unless_a_driver_is_there() -> None:
     assert modes({}, driver="run-installer") == "none"
 
 
+@pytest.mark.parametrize(
+    ("version", "by_default"),
+    [("610.43.02", "none"), ("595.91.08", "none"), ("595.91.07", "host"), ("595.71.05", "host"), ("580.95.05", "host")],
+)
+def test_an_owner_s_newer_driver_is_left_alone(version: str, by_default: str) -> None:
+    """It is not "upgraded" back; where the spec names a version, that is what is wanted."""
+    packages = recorded("gpu.packages", "ubuntu-nvidia", ("595.91.07", version))
+    answers: Answers = {("system.os", "h1"): UBUNTU, ("gpu.packages", "h1"): packages}
+    assert mode(View(snapshot(answers, {}), "h1")) == by_default
+    assert mode(View(snapshot(answers, {"gpu": {"driver": {"version": "595.91.07"}}}), "h1")) == "host"
+    newer = {("gpu.packages", "h1"): recorded("gpu.packages", "prepared-debian-12", ("595.91.07", version))}
+    assert mode(View(snapshot(newer, {}), "h1")) == by_default
+
+
 def test_what_a_driver_container_has_loaded_is_nobody_else_s() -> None:
     loaded = said("gpu.driver", "module 595.91.07\nlibrary -\nnouveau-blacklisted\npersistence none\n")
     answers: Answers = {("system.os", "h1"): UBUNTU, ("gpu.driver", "h1"): loaded}
