@@ -164,7 +164,7 @@ for url in $CHARTS; do
     {
       said=$(curl -sIL --connect-timeout 5 -m 12 -o /dev/null -w '%{time_connect} %{http_code} %{errormsg}' "$url")
       [ $? != 28 ] || case $said in 0.000000* | 0,000000*) ;; *) said="- slow ${said#* * }" ;; esac
-      echo "$url $(printf '%s\n' "${said#* }" | tr -s '\r\n' ' ')"
+      echo "$url $(printf '%s' "${said#* }" | tr -s '\r\n' ' ')"
     } &
   fi
 done
