@@ -15,13 +15,14 @@ KNOWN_SETS: tuple[str, ...] = tuple(sorted(path.stem for path in VERSIONS.glob("
 @dataclass(frozen=True)
 class AptSource:
     """An official apt repository; `{minor}` is filled in per cluster, what else is in braces per
-    host."""
+    host. `expires` is the end of its key as last seen, None for never."""
 
     uri: str
     suite: str
     components: str
     key: str
     fingerprint: str
+    expires: date | None
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,10 @@ def version_set(name: str) -> VersionSet:
     return VersionSet(
         name=name,
         components={key: str(entry["version"]).removeprefix("v") for key, entry in data["components"].items()},
-        apt={key: AptSource(**{field: str(entry[field]) for field in fields}) for key, entry in data["apt"].items()},
+        apt={
+            key: AptSource(**{field: str(entry[field]) for field in fields}, expires=entry["expires"])
+            for key, entry in data["apt"].items()
+        },
         flannel_manifest=flannel["url"],
         flannel_manifest_sha256=flannel["sha256"],
         helm=artefact(data["programs"]["helm"], str(data["components"]["helm"]["version"])),

@@ -41,10 +41,9 @@ class Repository:
 
 @dataclass(frozen=True)
 class Repositories:
-    """Ours by name, None for one that is not there; `others` are lines of other files that name the same places."""
+    """Ours by name, None for one that is not there."""
 
     ours: Mapping[str, Repository | None]
-    others: tuple[str, ...]
 
 
 def packages(answer: Answer) -> Mapping[str, Package | None]:
@@ -74,10 +73,12 @@ def repositories(answer: Answer) -> Repositories:
 
 
 def stored(answer: Answer, *names: str) -> Repositories:
-    """Parts `== NAME` hold a deb822 file, then what gpg says of its keyring; `== others` lines with their file. Raises
-    KeyError where a part is missing."""
+    """Parts `== NAME` hold a deb822 file, then what gpg says of its keyring; one more ends the answer. Raises KeyError
+    or ValueError where a part is missing."""
     parts = named(sections(answer.out))
-    return Repositories({name: repository(parts[name]) for name in names}, tuple(parts["others"]))
+    if not set(parts) - set(names):
+        raise ValueError("cut off")
+    return Repositories({name: repository(parts[name]) for name in names})
 
 
 def repository(lines: list[str]) -> Repository | None:
@@ -101,9 +102,8 @@ def primary_keys(lines: list[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def stored_script(names: str, places: str, then: str = "cat") -> str:
-    """Asks what `stored` reads: `places` as grep -E takes them, `then` as what others say goes through it. The options
-    keep gpg from making a directory and a trust database of its own."""
+def stored_script(names: str) -> str:
+    """Asks what `stored` reads. The options keep gpg from making a directory and a trust database of its own."""
     return rf"""set -- {names}
 for name do
   echo "== $name"
@@ -112,10 +112,7 @@ for name do
   [ ! -e "$key" ] || gpg --homedir /nonexistent --no-options --no-keyring --trust-model always --batch \
     --with-colons --show-keys "$key" || :
 done
-echo '== others'
-cd /etc/apt || exit
-grep -HE '{places}' sources.list sources.list.d/*.list sources.list.d/*.sources 2>/dev/null |
-  grep -vE '^sources.list.d/gpustack-|:[[:space:]]*#' | {then}
+echo '== end'
 """
 
 
@@ -128,7 +125,7 @@ PACKAGES = Probe(
 )
 REPOSITORIES = Probe(
     "packages.repositories",
-    Lines(stored_script("containerd kubernetes", r"pkgs\.k8s\.io|download\.docker\.com")),
+    Lines(stored_script("containerd kubernetes")),
     repositories,
     like="cat /etc/apt/sources.list.d/*.sources",
 )

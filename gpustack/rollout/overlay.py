@@ -22,13 +22,14 @@ from gpustack.config.resolved import resolved
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.network import ADDRESS
 from gpustack.probes.system import HOSTNAME, OS
+from gpustack.steps.apt_repository import taken_sources
 from gpustack.steps.firewall_guard import state
 from gpustack.steps.gpu_mode import mode
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
 
 
-def host_facts(snapshot: Snapshot, name: str) -> dict[str, str] | None:
+def host_facts(snapshot: Snapshot, name: str) -> dict[str, Any] | None:
     """The variable `gpustack_host`, or None when the host cannot be told well enough to change it."""
     here = View(snapshot, name)
     try:
@@ -46,6 +47,7 @@ def host_facts(snapshot: Snapshot, name: str) -> dict[str, str] | None:
         "arch": system.arch,
         "gpu_driver": gpu_driver(here),
         "metrics_guard": metrics_guard(here),
+        "sources": dict(taken_sources(here)),
     }
 
 

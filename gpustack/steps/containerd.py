@@ -20,6 +20,7 @@ from gpustack.ask.judge import Mismatch, expect, said
 from gpustack.ask.view import View
 from gpustack.config.resolved import containerd_version_of
 from gpustack.probes.containerd import CONFIGURATION, MIRRORS, RUNTIME
+from gpustack.probes.dpkg import SOURCES
 from gpustack.probes.egress import DAEMONS, EGRESS
 from gpustack.probes.kubelet import CGROUPS
 from gpustack.probes.packages import DOCKER, FOREIGN_RUNTIMES, PACKAGES, REPOSITORIES
@@ -70,7 +71,7 @@ STEP = Step(
     "containerd",
     scope="host",
     needs=("prereqs",),
-    probes=(PACKAGES, REPOSITORIES, OS, UNITS, CONFIGURATION, RUNTIME, CGROUPS, MIRRORS, EGRESS, DAEMONS),
+    probes=(PACKAGES, REPOSITORIES, SOURCES, OS, UNITS, CONFIGURATION, RUNTIME, CGROUPS, MIRRORS, EGRESS, DAEMONS),
     checks=(
         other_runtimes, repository, version, crictl, held, *containerd_files.CHECKS, *containerd_running.CHECKS,
     ),

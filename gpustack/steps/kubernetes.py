@@ -15,6 +15,7 @@ Sources: kubernetes.io install-kubeadm and releases/version-skew-policy.
 from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.view import View
 from gpustack.probes.containerd import CRICTL, SOCKET
+from gpustack.probes.dpkg import SOURCES
 from gpustack.probes.egress import DAEMONS, EGRESS
 from gpustack.probes.packages import PACKAGES, REPOSITORIES
 from gpustack.probes.system import OS
@@ -77,6 +78,6 @@ STEP = Step(
     "kubernetes",
     scope="host",
     needs=("prereqs", "containerd"),
-    probes=(PACKAGES, REPOSITORIES, OS, UNITS, CRICTL, EGRESS, DAEMONS),
+    probes=(PACKAGES, REPOSITORIES, SOURCES, OS, UNITS, CRICTL, EGRESS, DAEMONS),
     checks=(repository, installed, versions, held, kubelet_at_boot, crictl_endpoint, egress, proxy),
 )

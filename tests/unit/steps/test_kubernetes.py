@@ -35,13 +35,6 @@ def test_another_minor_is_another_repository() -> None:
     assert found["versions"] == ("kubeadm 1.36.4, kubectl 1.36.4, kubelet 1.36.4", "upgrade")
 
 
-def test_an_entry_of_the_operators_for_the_same_repository() -> None:
-    fresh = recorded(REPOSITORIES, "no-gpg", ("v1.35", "v1.36"))
-    found = broken(STEP, {(REPOSITORIES, "h1"): fresh}, {"source": "official"})
-    line = "deb [signed-by=/etc/apt/keyrings/kubernetes-apt-keyring.gpg] https://pkgs.k8s.io/core:/stable:/v1.36/deb/ /"
-    assert found["repository"] == (f"sources.list.d/kubernetes.list:{line}", "operator")
-
-
 @pytest.mark.parametrize(
     ("installed", "wanted", "hint"),
     [
