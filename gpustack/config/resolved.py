@@ -16,7 +16,8 @@ def kubernetes_version_of(spec: Spec) -> str:
 
 
 def containerd_version_of(spec: Spec) -> str:
-    return spec.containerd.version or version_set(spec.versions).components["containerd"]
+    """A full version where the spec has one, else a line, as `2.3`, of which any patch will do."""
+    return spec.containerd.version or minor(version_set(spec.versions).components["containerd"])
 
 
 def driver_version_of(spec: Spec) -> str:
@@ -90,6 +91,8 @@ def exported(inventory: Inventory) -> dict[str, str]:
         "SERVICE_CIDR": str(kubernetes.service_cidr),
         "DNS_DOMAIN": kubernetes.dns_domain,
         "MIRROR": mirror_of(inventory.spec),
+        "CONTAINERD": containerd_version_of(inventory.spec),
+        "CONTAINERD_ROOT": apt_of(inventory.spec)["containerd"]["uri"],
         "CHARTS": " ".join(charts_of(inventory.spec).values()),
         "KUBE_MINOR": minor(kubernetes_version_of(inventory.spec)),
         **names(inventory.spec),

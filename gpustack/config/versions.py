@@ -37,12 +37,16 @@ class Artefact:
 
 @dataclass(frozen=True)
 class VersionSet:
+    """`minors` are those of Kubernetes, with the end of their support; `containerd_lines` the first version of each
+    line of containerd that serves such a minor."""
+
     name: str
     components: dict[str, str]
     apt: dict[str, AptSource]
     flannel_manifest: str
     flannel_manifest_sha256: str
     minors: dict[str, date]
+    containerd_lines: dict[str, tuple[str, ...]]
     helm: Artefact
     charts: dict[str, Artefact]
     provisioner: Artefact
@@ -86,6 +90,7 @@ def version_set(name: str) -> VersionSet:
         provisioner=artefact(
             data["manifests"]["local-path-provisioner"], str(data["components"]["local-path-provisioner"]["version"])
         ),
+        containerd_lines={str(minor): tuple(first) for minor, first in data["containerd_lines"].items()},
         minors={str(minor): entry["end"] for minor, entry in data["kubernetes_support"].items()},
     )
 

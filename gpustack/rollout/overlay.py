@@ -23,6 +23,7 @@ from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.network import ADDRESS
 from gpustack.probes.system import HOSTNAME, OS
 from gpustack.steps.apt_repository import taken_sources
+from gpustack.steps.containerd_version import cluster_patch
 from gpustack.steps.firewall_guard import state
 from gpustack.steps.gpu_mode import mode
 from gpustack.steps.objects import OBJECTS
@@ -86,6 +87,7 @@ def overlay(snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]] = MappingP
     facts = {host.name: found for host in inventory.hosts if (found := host_facts(snapshot, host.name))}
     addresses = {name: found["node_ip"] for name, found in facts.items()}
     spec = resolved(inventory, endpoint_of(inventory), addresses)
+    spec["containerd"]["patch"] = cluster_patch(View(snapshot, CLUSTER))
     spec["firewall"]["flows"] = flows(inventory.spec, node_addresses(inventory, addresses))
     hosts: dict[str, dict[str, Any]] = {
         name: {"gpustack": spec, "gpustack_host": found} for name, found in facts.items()

@@ -1,7 +1,9 @@
-"""Container runtime: containerd.io at the version of the spec, with CRI on and systemd cgroups, and crictl.
+"""Container runtime: containerd.io of a line that serves this Kubernetes, CRI on and systemd cgroups, and crictl.
 
 What it does: adds the apt repositories of containerd and of Kubernetes, their keys trusted only by fingerprint;
-installs and holds containerd.io and cri-tools; writes /etc/containerd/conf.d/gpustack.toml, lets config.toml import it
+installs and holds cri-tools and containerd.io: exactly `containerd.version`, or the newest patch of the version set's
+line that the repository offers, the same on all hosts (where the index names a patch whose file is not there, the one
+before); writes /etc/containerd/conf.d/gpustack.toml, lets config.toml import it
 and takes CRI out of its disabled_plugins; with a mirror in the spec, points containerd at it for docker.io, ghcr.io,
 nvcr.io, quay.io and registry.k8s.io, without any public fallback. It restarts containerd when its files changed,
 and a kubelet that took another cgroup driver from it. Containers go on running through that.
@@ -16,10 +18,10 @@ Sources: containerd docs/cri/config.md and docs/hosts.md; kubernetes.io containe
 
 from dataclasses import replace
 
-from gpustack.ask.judge import Mismatch, expect, said
+from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.view import View
-from gpustack.config.resolved import containerd_version_of
 from gpustack.probes.containerd import CONFIGURATION, MIRRORS, RUNTIME
+from gpustack.probes.containerd_offered import OFFERED
 from gpustack.probes.dpkg import SOURCES
 from gpustack.probes.egress import DAEMONS, EGRESS
 from gpustack.probes.kubelet import CGROUPS
@@ -28,6 +30,7 @@ from gpustack.probes.system import OS
 from gpustack.probes.units import UNITS
 from gpustack.steps import containerd_files, containerd_running
 from gpustack.steps.apt_repository import repository_mismatch
+from gpustack.steps.containerd_version import version
 from gpustack.steps.step import Step
 
 
@@ -48,14 +51,6 @@ def repository(here: View) -> Mismatch | None:
     return repository_mismatch(here, "containerd")
 
 
-def version(here: View) -> Mismatch | None:
-    """containerd.io is installed at the version of the spec."""
-    found, wanted = here[PACKAGES]["containerd.io"], containerd_version_of(here.spec)
-    if not found:
-        return Mismatch("containerd.io", wanted, "nothing")
-    return expect("containerd.io", wanted, found.version, "upgrade", hint="gpustack explain upgrade-needed")
-
-
 def crictl(here: View) -> Mismatch | None:
     """crictl is there to ask the runtime with."""
     return None if here[PACKAGES]["cri-tools"] else Mismatch("package cri-tools", "installed", "missing")
@@ -71,7 +66,9 @@ STEP = Step(
     "containerd",
     scope="host",
     needs=("prereqs",),
-    probes=(PACKAGES, REPOSITORIES, SOURCES, OS, UNITS, CONFIGURATION, RUNTIME, CGROUPS, MIRRORS, EGRESS, DAEMONS),
+    probes=(
+        PACKAGES, REPOSITORIES, SOURCES, OFFERED, OS, UNITS, CONFIGURATION, RUNTIME, CGROUPS, MIRRORS, EGRESS, DAEMONS,
+    ),
     checks=(
         other_runtimes, repository, version, crictl, held, *containerd_files.CHECKS, *containerd_running.CHECKS,
     ),
