@@ -12,12 +12,14 @@ HOST_PACKAGES = (
     "ca-certificates", "conntrack", "curl", "ethtool", "gpg", "iproute2", "ipset", "iptables", "kmod", "nftables",
     "procps", "socat",
 )  # fmt: skip
+# Docker's own packages stand on containerd.io (docker-ce Depends: containerd.io), the very runtime that is wanted.
+DOCKER_CE = "docker-ce"
 # Runtimes of other origin: both own /usr/bin/containerd or the same socket.
-DOCKER = ("docker-ce", "docker.io", "docker-engine", "moby-engine")
+DOCKER = ("docker.io", "docker-engine", "moby-engine")
 FOREIGN_RUNTIMES = ("containerd", *DOCKER, "moby-containerd")
 OURS = ("containerd.io", "cri-tools", "kubeadm", "kubectl", "kubelet", "kubernetes-cni")
 MISSING = "dpkg-query: no packages found matching "
-ASKED = (*HOST_PACKAGES, "apparmor", *FOREIGN_RUNTIMES, *OURS)
+ASKED = (*HOST_PACKAGES, "apparmor", DOCKER_CE, *FOREIGN_RUNTIMES, *OURS)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,10 @@ and takes CRI out of its disabled_plugins; with a mirror in the spec, points con
 nvcr.io, quay.io and registry.k8s.io, without any public fallback. It restarts containerd when its files changed,
 and a kubelet that took another cgroup driver from it. Containers go on running through that.
 
+Docker CE (docker-ce) may be there and stays: it shares containerd.io, its containers live in a namespace of their own
+and go on running when containerd is started anew (since 20.10.1; docker/docker-ce-packaging pull 512). containerd.io is
+held from then on, so an upgrade of Docker that wants a newer one waits for you.
+
 What it never does: it touches no other key of config.toml, no other file in conf.d and no hosts.toml of yours, and it
 never moves an installed containerd to another version.
 
@@ -35,7 +39,8 @@ from gpustack.steps.step import Step
 
 
 def other_runtimes(here: View) -> Mismatch | None:
-    """No container runtime of other origin is installed: both would own the same files and socket."""
+    """No container runtime of other origin is installed: both would own the same files and socket. Docker CE is none:
+    it brings containerd.io, and shares it."""
     found = [name for name in FOREIGN_RUNTIMES if here[PACKAGES][name]]
     hint = f"apt-get remove {' '.join(found)}    # after its containers have moved away"
     if not found:

@@ -1,5 +1,6 @@
 import re
 import tomllib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -105,9 +106,43 @@ def test_a_new_host_gets_what_the_acting_control_plane_has_or_is_offered(
     assert {hosts[name]["gpustack"]["containerd"]["patch"] for name in ("h1", "h2")} == {patch}
 
 
-def test_other_runtimes_are_left_to_the_operator() -> None:
+@pytest.mark.parametrize("name", ["docker.io", "containerd", "moby-engine"])
+def test_other_runtimes_are_left_to_the_operator(name: str) -> None:
+    known = recorded(PACKAGES, "prepared-debian-12")
+    more = replace(known, out=f"{known.out}{name} install installed 26.1.5-1\n")
+    found = judged(STEP, {(PACKAGES, "h1"): more})["other-runtimes"].mismatch
+    assert found
+    assert (found.found, found.cure) == (name, "operator")
+    assert found.hint.startswith(f"apt-get remove {name} ")
+
+
+def with_docker_ce() -> dict[tuple[str, str], Any]:
+    """As on DGX OS and in images for deep learning."""
+    known = recorded(PACKAGES, "prepared-debian-12")
+    docker = "docker-ce install installed 5:29.8.2-1~ubuntu.24.04~noble\n"
+    return {(PACKAGES, "h1"): replace(known, out=known.out + docker)}
+
+
+def test_docker_ce_shares_its_containerd() -> None:
+    assert broken(STEP, with_docker_ce()) == {}
+
+
+def test_with_docker_ce_only_cri_goes_from_what_is_disabled_and_it_is_said_what_restarts() -> None:
+    """Docker's package disables CRI."""
+    answers = {**with_docker_ce(), (CONFIGURATION, "h1"): recorded(CONFIGURATION, "vendor")}
+    found = broken(STEP, answers)["configuration"]
+    wrong = "config.toml disables cri, config.toml does not import conf.d, no conf.d/gpustack.toml"
+    restarts = "containerd is started anew for it, and the containers of Docker go on running"
+    assert found == (f"{wrong}; {restarts}", "install")
+
+
+def test_an_old_containerd_of_docker_ce_is_another_version() -> None:
     answers = {(PACKAGES, "h1"): recorded(PACKAGES, "ubuntu-docker")}
-    assert broken(STEP, answers)["other-runtimes"] == ("docker-ce", "operator")
+    found = judged(STEP, answers, asking(""))
+    assert found["other-runtimes"].mismatch is None
+    wrong = found["version"].mismatch
+    assert wrong
+    assert (wrong.found, wrong.cure) == ("1.7.27", "upgrade")
 
 
 def test_a_loose_package() -> None:
