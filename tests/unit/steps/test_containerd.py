@@ -291,7 +291,21 @@ def edited(text: str) -> str:
     return text
 
 
+# As docker/containerd-packaging has it in common/containerd.toml, without its licence's words.
+PACKAGED = """#   Copyright 2018-2022 Docker Inc.
+
+disabled_plugins = ["cri"]
+
+#root = "/var/lib/containerd"
+#state = "/run/containerd"
+
+#[grpc]
+#  address = "/run/containerd/containerd.sock"
+"""
 MAIN = {
+    "package": PACKAGED,
+    "short names": 'disabled_plugins = ["cri", "zfs"]\n',
+    "required": 'required_plugins = [\n  "cri",\n]\n',
     "minimal": "version = 3\n",
     "empty": "",
     "vendor": '# comment\n\ndisabled_plugins = ["cri"]\n\n#root = "/var/lib/containerd"\n[grpc]\n  gid = 0\n',
@@ -306,15 +320,30 @@ MAIN = {
 
 
 @pytest.mark.parametrize("text", MAIN.values(), ids=MAIN.keys())
-def test_the_role_touches_two_keys_only(text: str) -> None:
+def test_the_role_touches_three_keys_only(text: str) -> None:
     before, after = tomllib.loads(text), tomllib.loads(edited(text))
     assert IMPORTS & set(after["imports"])
     assert set(before.get("imports", [])) <= set(after["imports"])
     disabled = before.get("disabled_plugins", [])
     assert after.get("disabled_plugins", []) == [name for name in disabled if name not in CRI]
-    ours = {"imports", "disabled_plugins"}
+    ours = {"imports", "disabled_plugins", "version"}
     assert {k: v for k, v in after.items() if k not in ours} == {k: v for k, v in before.items() if k not in ours}
     assert all(line in edited(text) for line in text.splitlines() if line.startswith("#"))
+    assert after.get("version") == before.get("version", 3 if text in ("", PACKAGED) else None)
+
+
+def test_the_reset_knows_every_edit() -> None:
+    """It makes the text anew of the copy that was kept, to see whether somebody has changed it since."""
+    variables: dict[str, Any] = yaml.safe_load((ROLE / "vars" / "main.yml").read_text())
+    edits = range(len(variables["containerd_main_configuration"]))
+    assert re.findall(r"_configuration\[(\d)\]\.regexp", variables["containerd_made"]) == [str(edit) for edit in edits]
+
+
+def test_the_file_of_the_package_says_its_version() -> None:
+    """nvidia-ctk takes a file without one for version 1, and adds tables of that."""
+    assert tomllib.loads(edited(PACKAGED)) == {
+        "version": 3, "imports": ["/etc/containerd/conf.d/*.toml"], "disabled_plugins": [],
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("text", MAIN.values(), ids=MAIN.keys())
