@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from gpustack.steps.kubernetes import STEP
@@ -56,6 +58,23 @@ def test_the_way_to_another_version(installed: str, wanted: str, hint: str) -> N
     mismatch = judged(STEP, answers, {"kubernetes": {"version": wanted}})["versions"].mismatch
     assert mismatch
     assert (mismatch.cure, mismatch.hint) == ("upgrade", hint)
+
+
+@pytest.mark.parametrize("state", ["fresh", "prepared"])
+def test_googles_kubectl_is_not_that_of_kubernetes(state: str) -> None:
+    """As dpkg-query says it of kubectl 1:528.0.0-0 from packages.cloud.google.com/apt cloud-sdk."""
+    known = recorded(PACKAGES, f"{state}-debian-12")
+    lines = [line for line in known.out.splitlines() if not line.startswith("kubectl ")]
+    err = known.err.replace("dpkg-query: no packages found matching kubectl\n", "")
+    answer = replace(known, out="\n".join([*lines, "kubectl install installed 1:528.0.0-0"]) + "\n", err=err)
+    found = judged(STEP, {(PACKAGES, "h1"): answer}, state=state)
+    wrong = found["origin"].mismatch
+    assert wrong
+    assert (wrong.found, wrong.cure) == ("kubectl 528.0.0, as of the Google Cloud CLI", "operator")
+    assert wrong.hint.startswith("apt-get remove kubectl ")
+    assert found["versions"].mismatch is None
+    assert found["held"].mismatch is None
+    assert not (missing := found["installed"].mismatch) or "kubectl" not in missing.found
 
 
 def test_settings_of_crictl_that_are_not_ours_are_no_drift() -> None:
