@@ -1,6 +1,7 @@
 """The spec with every default and version filled in: what roles read and what probe scripts may know."""
 
 from dataclasses import asdict
+from datetime import UTC, date, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -45,8 +46,19 @@ def fingerprint_of(spec: Spec, repository: str) -> str:
     return said or version_set(spec.versions).apt[repository].fingerprint
 
 
+def end_of(spec: Spec, repository: str) -> date | None:
+    """When the key that may sign it is known to end; None where that is not known, or never. It is known of the minor of
+    the version set alone: that of one which gets no more patches is not prolonged (kubernetes/release issue 3818)."""
+    versions = version_set(spec.versions)
+    source = versions.apt[repository]
+    same = minor(kubernetes_version_of(spec)) == minor(versions.components["kubernetes"])
+    known = fingerprint_of(spec, repository) == source.fingerprint and (same or "{minor}" not in source.key)
+    return source.expires if known else None
+
+
 def apt_of(spec: Spec) -> dict[str, dict[str, str]]:
-    """The apt repositories; what differs by host is left to be filled in."""
+    """The apt repositories; what differs by host is left to be filled in. `end` is in seconds of the epoch, 0 for
+    none."""
     mirror, wanted = mirror_of(spec), minor(kubernetes_version_of(spec))
     return {
         name: {
@@ -55,8 +67,10 @@ def apt_of(spec: Spec) -> dict[str, dict[str, str]]:
             "components": source.components,
             "key": place(source.key.replace("{minor}", wanted), mirror),
             "fingerprint": fingerprint_of(spec, name),
+            "end": str(int(datetime(end.year, end.month, end.day, tzinfo=UTC).timestamp()) if end else 0),
         }
         for name, source in version_set(spec.versions).apt.items()
+        for end in (end_of(spec, name),)
     }
 
 

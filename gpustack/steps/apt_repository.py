@@ -8,20 +8,17 @@ the operator where it does not."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 
 from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.probe import FactUnavailable, Probe
 from gpustack.ask.view import View
-from gpustack.config.resolved import apt_of
+from gpustack.config.resolved import apt_of, end_of
 from gpustack.probes.dpkg import SOURCES, Source
 from gpustack.probes.packages import REPOSITORIES, Repositories, Repository
 from gpustack.probes.system import OS
 
 # What NVIDIA calls a server of this architecture.
 PLATFORMS = {"amd64": "x86_64", "arm64": "sbsa"}
-# apt-repositories.sh looks for a key with a later end from this long before the end on.
-RENEWAL = timedelta(days=60)
 
 
 def repository_mismatch(here: View, name: str, probe: Probe[Repositories] = REPOSITORIES) -> Mismatch | None:
@@ -32,7 +29,7 @@ def repository_mismatch(here: View, name: str, probe: Probe[Repositories] = REPO
         if unfit:
             return foreign_mismatch(here, wanted, unfit)
         one = f"one: /etc/apt/{others[0].file} has the same key"
-        return found and Mismatch(f"apt repository {name}", one, "two, with that of gpustack")
+        return Mismatch(f"apt repository {name}", one, "two, with that of gpustack") if found else None
     if found == wanted:
         return ended_mismatch(here, name, wanted)
     differing = "nothing" if found is None else differences(wanted, found)
@@ -100,19 +97,16 @@ def way_out(here: View, source: Source) -> str:
 
 
 def ended_mismatch(here: View, name: str, wanted: Repository) -> Mismatch | None:
-    """A key that has ended, or is to end soon and is known to have been prolonged by its owner."""
+    """A key that has ended, or that its owner is known to have prolonged since."""
     ring = here[SOURCES].keyrings.get(wanted.keyring)
     if not ring or not ring.ends:
         return None
     what = f"key of apt repository {name}"
     if ring.ends <= here.taken:
         return Mismatch(what, "valid", f"{wanted.fingerprints[0]}, ended on {ring.ends:%Y-%m-%d}")
-    official = here.versions.apt[name]
-    if official.expires is None or wanted.fingerprints != (official.fingerprint,):
-        return None
-    prolonged = datetime.combine(official.expires, datetime.min.time(), UTC)
-    if ring.ends - here.taken < RENEWAL and ring.ends < prolonged:
-        return Mismatch(what, f"valid until {prolonged:%Y-%m-%d}", f"until {ring.ends:%Y-%m-%d}")
+    prolonged = end_of(here.spec, name)
+    if prolonged and ring.ends.date() < prolonged:
+        return Mismatch(what, f"valid until {prolonged}", f"until {ring.ends:%Y-%m-%d}")
     return None
 
 

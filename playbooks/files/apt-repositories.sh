@@ -1,13 +1,12 @@
 #!/bin/sh
 # Lets apt know our repositories, each trusted by one key that must be the expected one.
 # Reads ARCH (as dpkg names it) and REPOSITORIES: a line per repository, of the words NAME URI SUITE COMPONENTS KEY
-# FINGERPRINT FILE; COMPONENTS is `-` when there are none, KEY a URL, FINGERPRINT 40 hex digits; FILE may be missing: a
-# source of somebody else with this place and key, beside which apt would take none of ours.
+# FINGERPRINT END FILE; COMPONENTS is `-` when there are none, KEY a URL, FINGERPRINT 40 hex digits; END, in seconds of
+# the epoch, is when the key is known to end, 0 where that is not known; FILE may be missing: a source of somebody else with
+# this place and key, beside which apt would take none of ours.
 # Says `changed: …` for what it did. Goes between fetch.sh and apt-install.sh.
 set -eu
 HEADER='# Written by gpustack; a change here is undone by the next install.'
-# Seconds before its end from which on a key is fetched again: 60 days.
-RENEWAL=5184000
 
 # Fingerprints of primary keys; they stand on the line after `pub`. Expired and revoked ones are none.
 # gpg would make folders of its own without these options. Of an expired key it says nothing without a trust database.
@@ -16,7 +15,7 @@ keys() { # FILE
     $1 == "fpr" && primary {print valid ? $10 : "expired:" $10; primary = 0}'
 }
 
-# When the first primary key ends, in seconds of the epoch; far away where it does not.
+# When the first primary key ends; far away where it does not.
 end() { # FILE
   listed "$1" | awk -F: '$1 == "pub" {print $7 == "" ? 99999999999 : $7; exit}'
 }
@@ -26,20 +25,15 @@ listed() {
   gpg --homedir "$FRESH" --no-options --no-keyring --trust-model always --batch --with-colons --show-keys "$1" 2>/dev/null
 }
 
-# A vendor prolongs a key under the same fingerprint. While ours is still valid, not to get a newer one is no failure.
-ensure_key() { # KEYRING URL FINGERPRINT
-  had=
-  if [ -e "$1" ] && [ "$(keys "$1")" = "$3" ]; then
-    had=$(end "$1")
-    [ "$((had - RENEWAL))" -lt "$(date +%s)" ] || return 0
-  fi
-  fetch "$2" "$FRESH/key" || { [ -n "$had" ] && return 0; return 1; }
+# A vendor prolongs a key under the same fingerprint: one that has ended, or ends before END, is fetched anew.
+ensure_key() { # KEYRING URL FINGERPRINT END
+  [ ! -e "$1" ] || [ "$(keys "$1")" != "$3" ] || [ "$(end "$1")" -lt "$4" ] || return 0
+  fetch "$2" "$FRESH/key" || return
   found=$(keys "$FRESH/key" | tr '\n' ' ')
   if [ "$found" != "$3 " ]; then
-    echo "$2: expected the key $3 and no other, found ${found:-none}; where that is right, set fingerprints of the spec (gpustack explain apt-key-refused)" >&2
+    echo "$2: expected the key $3 and no other, found ${found:-none}; where that is right, set fingerprints of the spec (gpustack explain repository-key-refused)" >&2
     return 1
   fi
-  [ -z "$had" ] || [ "$(end "$FRESH/key")" -gt "$had" ] || return 0
   # apt takes an armoured key only under another name.
   if grep -q 'BEGIN PGP' "$FRESH/key"; then
     gpg --homedir /nonexistent --no-options --batch --yes --dearmor -o "$FRESH/keyring" "$FRESH/key"
@@ -65,7 +59,7 @@ ensure_source() { # FILE TEXT
 
 FRESH=$(mktemp -d)
 trap 'rm -rf "$FRESH"' EXIT
-while read -r name uri suite components key fingerprint file; do
+while read -r name uri suite components key fingerprint end file; do
   [ -n "$name" ] || continue
   keyring=/etc/apt/keyrings/gpustack-$name.gpg list=/etc/apt/sources.list.d/gpustack-$name.sources
   if [ -n "$file" ]; then
@@ -74,7 +68,7 @@ while read -r name uri suite components key fingerprint file; do
     done
     continue
   fi
-  ensure_key "$keyring" "$key" "$fingerprint"
+  ensure_key "$keyring" "$key" "$fingerprint" "$end"
   [ "$components" = - ] && components= || components="
 Components: $components"
   ensure_source "$list" "$HEADER
