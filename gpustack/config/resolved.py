@@ -47,8 +47,8 @@ def fingerprint_of(spec: Spec, repository: str) -> str:
 
 
 def end_of(spec: Spec, repository: str) -> date | None:
-    """When the key that may sign it is known to end; None where that is not known, or never. It is known of the minor of
-    the version set alone: that of one which gets no more patches is not prolonged (kubernetes/release issue 3818)."""
+    """When the key that may sign it is known to end; None where that is not known, or never. It is known of the minor
+    of the version set alone: one that gets no more patches keeps an old key (kubernetes/release issue 3818)."""
     versions = version_set(spec.versions)
     source = versions.apt[repository]
     same = minor(kubernetes_version_of(spec)) == minor(versions.components["kubernetes"])
