@@ -1,6 +1,7 @@
 """The spec with every default and version filled in: what roles read and what probe scripts may know."""
 
 from dataclasses import asdict
+from datetime import UTC, date, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,7 +18,8 @@ def kubernetes_version_of(spec: Spec) -> str:
 
 
 def containerd_version_of(spec: Spec) -> str:
-    return spec.containerd.version or version_set(spec.versions).components["containerd"]
+    """A full version where the spec has one, else a line, as `2.3`, of which any patch will do."""
+    return spec.containerd.version or minor(version_set(spec.versions).components["containerd"])
 
 
 def driver_version_of(spec: Spec) -> str:
@@ -46,8 +48,19 @@ def fingerprint_of(spec: Spec, repository: str) -> str:
     return said or version_set(spec.versions).apt[repository].fingerprint
 
 
+def end_of(spec: Spec, repository: str) -> date | None:
+    """When the key that may sign it is known to end; None where that is not known, or never. It is known of the minor
+    of the version set alone: one that gets no more patches keeps an old key (kubernetes/release issue 3818)."""
+    versions = version_set(spec.versions)
+    source = versions.apt[repository]
+    same = minor(kubernetes_version_of(spec)) == minor(versions.components["kubernetes"])
+    known = fingerprint_of(spec, repository) == source.fingerprint and (same or "{minor}" not in source.key)
+    return source.expires if known else None
+
+
 def apt_of(spec: Spec) -> dict[str, dict[str, Any]]:
-    """The apt repositories; what differs by host is left to be filled in."""
+    """The apt repositories; what differs by host is left to be filled in. `end` is in seconds of the epoch, 0 for
+    none."""
     mirror, wanted = mirror_of(spec), minor(kubernetes_version_of(spec))
     return {
         name: {
@@ -57,8 +70,10 @@ def apt_of(spec: Spec) -> dict[str, dict[str, Any]]:
             "key": place(source.key.replace("{minor}", wanted), mirror),
             "fingerprint": fingerprint_of(spec, name),
             "by_system": source.keys,
+            "end": str(int(datetime(end.year, end.month, end.day, tzinfo=UTC).timestamp()) if end else 0),
         }
         for name, source in version_set(spec.versions).apt.items()
+        for end in (end_of(spec, name),)
     }
 
 
@@ -93,6 +108,8 @@ def exported(inventory: Inventory) -> dict[str, str]:
         "SERVICE_CIDR": str(kubernetes.service_cidr),
         "DNS_DOMAIN": kubernetes.dns_domain,
         "MIRROR": mirror_of(inventory.spec),
+        "CONTAINERD": containerd_version_of(inventory.spec),
+        "CONTAINERD_ROOT": apt_of(inventory.spec)["containerd"]["uri"],
         "CHARTS": " ".join(charts_of(inventory.spec).values()),
         "KUBE_MINOR": minor(kubernetes_version_of(inventory.spec)),
         **names(inventory.spec),

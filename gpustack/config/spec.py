@@ -183,7 +183,11 @@ class KubeProxy(Section):
 class Containerd(Section):
     version: Annotated[
         str | None,
-        Field(pattern=r"^2\.\d+\.\d+$", description="full version of a 2.x line; default: that of the version set"),
+        Field(
+            pattern=r"^2\.\d+(\.\d+)?$",
+            description="full version of a 2.x line, or a line as '2.3' for any patch of it; default: that of the "
+            "version set, or another that serves this Kubernetes where it is installed",
+        ),
     ] = None
     verify_images: Annotated[
         bool,

@@ -15,7 +15,8 @@ KNOWN_SETS: tuple[str, ...] = tuple(sorted(path.stem for path in VERSIONS.glob("
 @dataclass(frozen=True)
 class AptSource:
     """An official apt repository; `{minor}` is filled in per cluster, what else is in braces per host. `keys` has what
-    stands for `{key}` and `{fingerprint}` by system, such as debian13, where each system has a key of its own."""
+    stands for `{key}` and `{fingerprint}` by system, such as debian13, where each system has a key of its own.
+    `expires` is the end of its key as last seen, None for never."""
 
     uri: str
     suite: str
@@ -23,6 +24,7 @@ class AptSource:
     key: str
     fingerprint: str
     keys: dict[str, dict[str, str]]
+    expires: date | None
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,15 @@ class Artefact:
 
 @dataclass(frozen=True)
 class VersionSet:
-    """`images` are digests by reference, of those that are pinned."""
+    """`minors` are those of Kubernetes, with the end of their support; `containerd_lines` the first version of each
+    line of containerd that serves such a minor; `images` digests by reference, of those that are pinned."""
 
     name: str
     components: dict[str, str]
     apt: dict[str, AptSource]
     flannel: Artefact
     minors: dict[str, date]
+    containerd_lines: dict[str, tuple[str, ...]]
     helm: Artefact
     charts: dict[str, Artefact]
     provisioner: Artefact
@@ -77,7 +81,11 @@ def version_set(name: str) -> VersionSet:
         name=name,
         components={key: str(entry["version"]).removeprefix("v") for key, entry in data["components"].items()},
         apt={
-            key: AptSource(**{field: str(entry[field]) for field in fields}, keys=entry.get("keys", {}))
+            key: AptSource(
+                **{field: str(entry[field]) for field in fields},
+                keys=entry.get("keys", {}),
+                expires=entry["expires"],
+            )
             for key, entry in data["apt"].items()
         },
         flannel=artefact(data["manifests"]["flannel"], str(data["components"]["flannel"]["version"])),
@@ -87,6 +95,7 @@ def version_set(name: str) -> VersionSet:
             data["manifests"]["local-path-provisioner"], str(data["components"]["local-path-provisioner"]["version"])
         ),
         images={name: digest for name, digest in data["images"].items() if digest != "unpinned"},
+        containerd_lines={str(minor): tuple(first) for minor, first in data["containerd_lines"].items()},
         minors={str(minor): entry["end"] for minor, entry in data["kubernetes_support"].items()},
     )
 

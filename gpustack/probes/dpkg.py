@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.packages import primary_keys
 from gpustack.probes.read import number
-from gpustack.probes.sections import exactly
+from gpustack.probes.sections import exactly, named, sections
 
 PACKAGE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 # dpkg-query(1): half-installed, unpacked, half-configured; R wants to be installed anew.
@@ -36,30 +36,33 @@ class Dpkg:
 
 @dataclass(frozen=True)
 class Source:
-    """One place that apt asks; `key` is the file it trusts it by, empty where none is named."""
+    """One place that apt asks; `key` is the file it trusts it by, empty where none is named or the signature does not
+    count."""
 
     file: str
     uri: str
     suites: str
     key: str
+    components: str = ""
 
 
 @dataclass(frozen=True)
 class Keyring:
-    """`size` is None for a file that is not there. `fingerprints` are of primary keys, `ends` when the last of these
-    expires, None for never."""
+    """`size` is None for a file that is not there. `fingerprints` are of primary keys, None where there is no gpg to
+    read them; `ends` is when the last of these expires, None for never."""
 
     size: int | None
-    fingerprints: tuple[str, ...]
+    fingerprints: tuple[str, ...] | None
     ends: datetime | None
 
 
 @dataclass(frozen=True)
 class Sources:
-    """Keyrings by path."""
+    """Keyrings by path. `refused` is what apt says where it cannot read all of them: then it does nothing at all."""
 
     sources: tuple[Source, ...]
     keyrings: Mapping[str, Keyring]
+    refused: tuple[str, ...] = ()
 
 
 def dpkg(answer: Answer) -> Dpkg | None:
@@ -79,25 +82,33 @@ def holder(line: str) -> Holder:
     return Holder(file, number(pid), process, number(age))
 
 
-def sources(answer: Answer) -> Sources:
+def package_sources(answer: Answer) -> Sources:
     """Raises ValueError for an answer of another shape."""
-    lines, keys = exactly(answer.out, "sources", "keys")
+    parts = named(sections(answer.out))
     found: list[Source] = []
-    for line in lines:
-        file, uris, suites, key, enabled = line.split("|")
+    for line in parts["sources"]:
+        file, uris, suites, key, enabled, *components = line.split("|")
         if enabled.strip().lower() not in ("no", "false", "off", "0"):
-            found += [Source(file, uri.rstrip("/"), " ".join(suites.split()), key.strip()) for uri in uris.split()]
+            words = [" ".join(text.split()) for text in (suites, *components)]
+            found += [Source(file, uri.rstrip("/"), words[0], key.strip(), *words[1:]) for uri in uris.split()]
     keyrings: dict[str, list[str]] = {}
-    sizes: dict[str, int | None] = {}
+    sizes: dict[str, str] = {}
     path = ""
-    for line in keys:
+    for line in parts["keys"]:
         if line.startswith("key "):
             _, size, path = line.split(" ", 2)
-            keyrings[path], sizes[path] = [], None if size == "-" else number(size)
+            keyrings[path], sizes[path] = [], size
         else:
             keyrings[path].append(line)
-    rings = {path: Keyring(sizes[path], primary_keys(said), ends(said)) for path, said in keyrings.items()}
-    return Sources(tuple(found), rings)
+    rings = {path: keyring(sizes[path], said) for path, said in keyrings.items()}
+    return Sources(tuple(found), rings, tuple(parts.get("refused", ())))
+
+
+def keyring(size: str, lines: list[str]) -> Keyring:
+    """`size` is `-` for a file that is not there, `?` where no gpg is."""
+    if size == "?":
+        return Keyring(None, None, None)
+    return Keyring(None if size == "-" else number(size), primary_keys(lines), ends(lines))
 
 
 def ends(lines: list[str]) -> datetime | None:
@@ -131,46 +142,67 @@ dpkg-query -Wf '${db:Status-Abbrev}|${Package}\n' | grep -E '^[a-z]([UFH]|.R)' |
     dpkg,
     like="ls /var/lib/dpkg/updates; fuser -v /var/lib/dpkg/lock*",
 )
-# These options keep gpg from making a directory and a trust database of its own.
+# sources.list(5): what stands in brackets or in a field of these makes apt take a source without a valid signature.
+UNSIGNED = "trusted|allow-insecure|allow-weak|allow-downgrade-to-insecure"
+# The options keep gpg from making a directory and a trust database of its own. The last part is apt's own judgement:
+# one file that it cannot read, or one place with two keys, and it reads none.
 SOURCES = Probe(
     "packages.sources",
-    Lines(r"""echo '== sources'
+    Lines(
+        r"""echo '== sources'
 cd /etc/apt 2>/dev/null || { echo '== keys'; exit 0; }
-command -v gpg >/dev/null || exit
 set --
 for file in sources.list sources.list.d/*.list; do
   [ ! -e "$file" ] || set -- "$@" "$file"
 done
 [ $# -eq 0 ] || awk '$1 == "deb" {
-  key = ""
-  if (match($0, /signed-by=[^] ]+/)) key = substr($0, RSTART + 10, RLENGTH - 10)
-  sub(/\[[^]]*\] */, "")
-  print FILENAME "|" $2 "|" $3 "|" key "|yes"
+  key = parts = options = ""
+  sub(/#.*/, "")
+  if (match($0, /\[[^]]*\]/)) {
+    options = substr($0, RSTART + 1, RLENGTH - 2)
+    $0 = substr($0, 1, RSTART - 1) substr($0, RSTART + RLENGTH)
+  }
+  if (match(options, /signed-by=[^ ]+/)) key = substr(options, RSTART + 10, RLENGTH - 10)
+  if (options ~ /(UNSIGNED)=/) key = ""
+  for (i = 4; i <= NF; i++) parts = parts " " $i
+  print FILENAME "|" $2 "|" $3 "|" key "|yes|" parts
 }' "$@" || exit
 for file in sources.list.d/*.sources; do
   [ -e "$file" ] || continue
   set -- "$@" "$file"
   awk -v file="$file" 'BEGIN { RS = ""; FS = "\n" } {
-    uri = suite = key = ""; on = "yes"
+    types = uri = suite = key = parts = field = ""; on = "yes"; loose = 0
     for (i = 1; i <= NF; i++) {
-      value = $i; sub(/^[^:]*: */, "", value)
-      if ($i ~ /^URIs:/) uri = value
-      if ($i ~ /^Suites:/) suite = value
-      if ($i ~ /^Signed-By: *\//) key = value
-      if ($i ~ /^Enabled:/) on = value
+      if ($i ~ /^#/) continue
+      value = $i
+      if ($i !~ /^[ \t]/) {
+        field = tolower($i); sub(/:.*/, "", field)
+        sub(/^[^:]*:[ \t]*/, "", value)
+        if (field == "signed-by" && value ~ /^\//) key = value
+      }
+      if (field == "types") types = types " " value " "
+      if (field == "uris") uri = uri " " value
+      if (field == "suites") suite = suite " " value
+      if (field == "components") parts = parts " " value
+      if (field == "enabled") on = value
+      if (field ~ /^(UNSIGNED)$/) loose = 1
     }
-    if (uri != "") print file "|" uri "|" suite "|" key "|" on
+    if (uri != "" && types ~ / deb /) print file "|" uri "|" suite "|" (loose ? "" : key) "|" on "|" parts
   }' "$file" || exit
 done
 echo '== keys'
-named=$([ $# -eq 0 ] || grep -ohE '(signed-by=|^Signed-By: *)/[^] ,]+' "$@") || [ $? -eq 1 ] || exit
-[ -z "$named" ] || printf '%s\n' "$named" |
+paths=$([ $# -eq 0 ] || grep -ohiE '(signed-by=|^signed-by: *)/[^] ,]+' "$@") || [ $? -eq 1 ] || exit
+[ -z "$paths" ] || printf '%s\n' "$paths" |
   sed 's,^[^/]*,,' | sort -u | while read -r key; do
+    command -v gpg >/dev/null || { echo "key ? $key"; continue; }
     echo "key $(stat -Lc %s "$key" 2>/dev/null || echo -) $key"
     gpg --homedir /nonexistent --no-options --no-keyring --trust-model always --batch --with-colons --show-keys \
       "$key" 2>/dev/null | grep -E '^(pub|sub|fpr):'
   done
-exit 0"""),
-    sources,
+echo '== refused'
+apt-get indextargets 2>&1 >/dev/null | grep '^E: ' | sort -u
+exit 0""".replace("UNSIGNED", UNSIGNED)
+    ),
+    package_sources,
     like="cat /etc/apt/sources.list /etc/apt/sources.list.d/*",
 )

@@ -80,7 +80,7 @@ def gpu_repository(answer: Answer) -> Repositories:
 
 def stored_with_gpu(answer: Answer, name: str) -> Repositories:
     """As packages.stored, of a repository that only hosts with a GPU have."""
-    return Repositories({name: None}, ()) if answer.out == f"{NO_GPU}\n" else stored(answer, name)
+    return Repositories({name: None}) if answer.out == f"{NO_GPU}\n" else stored(answer, name)
 
 
 def gpu_kernels(answer: Answer) -> Kernels:
@@ -126,7 +126,7 @@ GPU_PACKAGES = Probe(
 )
 GPU_REPOSITORY = Probe(
     "gpu.repository",
-    Lines(ONLY_WITH_GPU + stored_script("nvidia", r"developer\.download\.nvidia\.com/compute/cuda")),
+    Lines(ONLY_WITH_GPU + stored_script("nvidia")),
     gpu_repository,
     like="cat /etc/apt/sources.list.d/*.sources",
 )

@@ -53,15 +53,9 @@ def runtime_files(answer: Answer) -> RuntimeFiles:
     return RuntimeFiles(drop_in, broken, tuple(line for line in parts["others"] if line), tuple(sorted(set(devices))))
 
 
-# NVIDIA's own file of this repository leaves the architecture to apt.
 TOOLKIT_REPOSITORY = Probe(
     "gpu.toolkit-repository",
-    Lines(
-        ONLY_WITH_GPU
-        + stored_script(
-            "toolkit", r"nvidia\.github\.io/libnvidia-container", r'sed "s/\$(ARCH)/$(dpkg --print-architecture)/g"'
-        )
-    ),
+    Lines(ONLY_WITH_GPU + stored_script("toolkit")),
     toolkit_repository,
     like="cat /etc/apt/sources.list.d/*.sources",
 )

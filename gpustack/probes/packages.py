@@ -12,12 +12,14 @@ HOST_PACKAGES = (
     "ca-certificates", "conntrack", "curl", "ethtool", "gpg", "iproute2", "ipset", "iptables", "kmod", "nftables",
     "procps", "socat",
 )  # fmt: skip
+# Docker's own packages stand on containerd.io (docker-ce Depends: containerd.io), the very runtime that is wanted.
+DOCKER_CE = "docker-ce"
 # Runtimes of other origin: both own /usr/bin/containerd or the same socket.
-DOCKER = ("docker-ce", "docker.io", "docker-engine", "moby-engine")
+DOCKER = ("docker.io", "docker-engine", "moby-engine")
 FOREIGN_RUNTIMES = ("containerd", *DOCKER, "moby-containerd")
 OURS = ("containerd.io", "cri-tools", "kubeadm", "kubectl", "kubelet", "kubernetes-cni")
 MISSING = "dpkg-query: no packages found matching "
-ASKED = (*HOST_PACKAGES, "apparmor", *FOREIGN_RUNTIMES, *OURS)
+ASKED = (*HOST_PACKAGES, "apparmor", DOCKER_CE, *FOREIGN_RUNTIMES, *OURS)
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,9 @@ class Repository:
 
 @dataclass(frozen=True)
 class Repositories:
-    """Ours by name, None for one that is not there; `others` are lines of other files that name the same places."""
+    """Ours by name, None for one that is not there."""
 
     ours: Mapping[str, Repository | None]
-    others: tuple[str, ...]
 
 
 def packages(answer: Answer) -> Mapping[str, Package | None]:
@@ -74,10 +75,12 @@ def repositories(answer: Answer) -> Repositories:
 
 
 def stored(answer: Answer, *names: str) -> Repositories:
-    """Parts `== NAME` hold a deb822 file, then what gpg says of its keyring; `== others` lines with their file. Raises
-    KeyError where a part is missing."""
+    """Parts `== NAME` hold a deb822 file, then what gpg says of its keyring; one more ends the answer. Raises KeyError
+    or ValueError where a part is missing."""
     parts = named(sections(answer.out))
-    return Repositories({name: repository(parts[name]) for name in names}, tuple(parts["others"]))
+    if not set(parts) - set(names):
+        raise ValueError("cut off")
+    return Repositories({name: repository(parts[name]) for name in names})
 
 
 def repository(lines: list[str]) -> Repository | None:
@@ -101,9 +104,8 @@ def primary_keys(lines: list[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def stored_script(names: str, places: str, then: str = "cat") -> str:
-    """Asks what `stored` reads: `places` as grep -E takes them, `then` as what others say goes through it. The options
-    keep gpg from making a directory and a trust database of its own."""
+def stored_script(names: str) -> str:
+    """Asks what `stored` reads. The options keep gpg from making a directory and a trust database of its own."""
     return rf"""set -- {names}
 for name do
   echo "== $name"
@@ -112,10 +114,7 @@ for name do
   [ ! -e "$key" ] || gpg --homedir /nonexistent --no-options --no-keyring --trust-model always --batch \
     --with-colons --show-keys "$key" || :
 done
-echo '== others'
-cd /etc/apt || exit
-grep -HE '{places}' sources.list sources.list.d/*.list sources.list.d/*.sources 2>/dev/null |
-  grep -vE '^sources.list.d/gpustack-|:[[:space:]]*#' | {then}
+echo '== end'
 """
 
 
@@ -128,7 +127,7 @@ PACKAGES = Probe(
 )
 REPOSITORIES = Probe(
     "packages.repositories",
-    Lines(stored_script("containerd kubernetes", r"pkgs\.k8s\.io|download\.docker\.com")),
+    Lines(stored_script("containerd kubernetes")),
     repositories,
     like="cat /etc/apt/sources.list.d/*.sources",
 )

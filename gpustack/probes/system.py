@@ -61,6 +61,7 @@ class Sudo:
 
 
 def system(answer: Answer) -> System:
+    """The first line is what dpkg says, or uname(1) where there is no dpkg."""
     machine, *lines = answer.out.splitlines()
     words = (shlex.split(line) for line in lines if "=" in line and not line.startswith("#"))
     release = dict(word[0].split("=", 1) for word in words if word)
@@ -123,7 +124,13 @@ def one_word(answer: Answer) -> str:
     return word
 
 
-OS = Probe("system.os", Lines("uname -m; cat /etc/os-release && echo"), system)
+# What packages are installed for counts: a 64-bit kernel may have a 32-bit system on it, as Raspberry Pi OS has.
+OS = Probe(
+    "system.os",
+    Lines("dpkg --print-architecture 2>/dev/null || uname -m; cat /etc/os-release && echo"),
+    system,
+    like="dpkg --print-architecture; cat /etc/os-release",
+)
 HOSTNAME = Probe("system.hostname", Lines("cat /proc/sys/kernel/hostname"), hostname)
 IDENTITY = Probe(
     "system.identity",

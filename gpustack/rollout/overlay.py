@@ -22,13 +22,15 @@ from gpustack.config.resolved import resolved
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.network import ADDRESS
 from gpustack.probes.system import HOSTNAME, IDENTITY, OS
+from gpustack.steps.apt_repository import taken_sources
+from gpustack.steps.containerd_version import cluster_patch
 from gpustack.steps.firewall_guard import state
 from gpustack.steps.gpu_mode import mode
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
 
 
-def host_facts(snapshot: Snapshot, name: str) -> dict[str, str] | None:
+def host_facts(snapshot: Snapshot, name: str) -> dict[str, Any] | None:
     """The variable `gpustack_host`, or None when the host cannot be told well enough to change it."""
     here = View(snapshot, name)
     try:
@@ -46,6 +48,7 @@ def host_facts(snapshot: Snapshot, name: str) -> dict[str, str] | None:
         "arch": system.arch,
         "gpu_driver": gpu_driver(here),
         "metrics_guard": metrics_guard(here),
+        "sources": dict(taken_sources(here)),
     }
 
 
@@ -90,6 +93,7 @@ def overlay(snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]] = MappingP
     facts = {host.name: found for host in inventory.hosts if (found := host_facts(snapshot, host.name))}
     addresses = {name: found["node_ip"] for name, found in facts.items()}
     spec = resolved(inventory, endpoint_of(inventory), addresses)
+    spec["containerd"]["patch"] = cluster_patch(View(snapshot, CLUSTER))
     spec["firewall"]["flows"] = flows(inventory.spec, node_addresses(inventory, addresses))
     hosts: dict[str, dict[str, Any]] = {
         name: {"gpustack": spec, "gpustack_host": found} for name, found in facts.items()

@@ -1,17 +1,41 @@
 """Judges an apt repository of ours; the steps containerd, kubernetes, gpu-driver and gpu-runtime have one
-each."""
+each.
 
-from collections.abc import Mapping
+apt reads no source at all once two of them name one place and suite with different `Signed-By` (seen with apt 2.6: "E:
+Conflicting values set for option Signed-By"; http and https, a slash at the end, and other components are no difference
+to it). So a source of somebody else that names ours is taken as it is where it trusts our key and no other, and is for
+the operator where it does not."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from gpustack.ask.judge import Mismatch, said
-from gpustack.ask.probe import Probe
+from gpustack.ask.probe import FactUnavailable, Probe
 from gpustack.ask.view import View
-from gpustack.config.resolved import apt_of
+from gpustack.config.resolved import apt_of, end_of
+from gpustack.probes.dpkg import SOURCES, Source
 from gpustack.probes.packages import REPOSITORIES, Repositories, Repository
 from gpustack.probes.system import OS
 
 # What NVIDIA calls a server of this architecture.
 PLATFORMS = {"amd64": "x86_64", "arm64": "sbsa"}
+
+
+def repository_mismatch(here: View, name: str, probe: Probe[Repositories] = REPOSITORIES) -> Mismatch | None:
+    """None when apt knows the repository as the spec says, with the expected key and no other."""
+    if unknown := system_mismatch(here, name):
+        return unknown
+    wanted, found = repository_of(here, name), here[probe].ours[name]
+    if others := foreign_sources(here, name, wanted):
+        unfit = [(source, why) for source in others if (why := unfitness(here, source, wanted))]
+        if unfit:
+            return foreign_mismatch(here, wanted, unfit)
+        one = f"one: /etc/apt/{others[0].file} has the same key"
+        return Mismatch(f"apt repository {name}", one, "two, with that of gpustack") if found else None
+    if found == wanted:
+        return ended_mismatch(here, name, wanted)
+    differing = "nothing" if found is None else differences(wanted, found)
+    return Mismatch(f"apt repository {name}", f"{wanted.uri}, key {wanted.fingerprints[0]}", differing)
 
 
 def placed(here: View, name: str) -> dict[str, str]:
@@ -29,26 +53,94 @@ def placed(here: View, name: str) -> dict[str, str]:
     return {key: filled(text, known) for key, text in source.items()}
 
 
-def repository_mismatch(here: View, name: str, probe: Probe[Repositories] = REPOSITORIES) -> Mismatch | None:
-    """None when apt knows the repository as the spec says, with the expected key and no other."""
-    place = placed(here, name)
-    if "{key}" in place["key"]:
-        system = here[OS]
-        hint = "no repository for this system is known; gpu.driver.mode: none leaves the driver to you"
-        known_for = said(sorted(apt_of(here.spec)[name]["by_system"]))
-        found_for = f"none for {system.id}{system.version.replace('.', '')}"
-        return Mismatch(f"apt repository {name}", f"one for {known_for}", found_for, "operator", hint=hint)
-    keyring = f"/etc/apt/keyrings/gpustack-{name}.gpg"
-    wanted = Repository(place["uri"], place["suite"], place["components"], keyring, (place["fingerprint"],))
-    repositories = here[probe]
-    if rivals := [line for line in repositories.others if place["uri"].rstrip("/") in line]:
-        hint = "remove that line; gpustack keeps a file of its own"
-        return Mismatch(f"other entries of {place['uri']}", "none", said(rivals), "operator", hint=hint)
-    found = repositories.ours[name]
-    if found == wanted:
+def system_mismatch(here: View, name: str) -> Mismatch | None:
+    """Where each system has a key of its own, and none is known for this one."""
+    if "{key}" not in placed(here, name)["key"]:
         return None
-    differing = "nothing" if found is None else differences(wanted, found)
-    return Mismatch(f"apt repository {name}", f"{wanted.uri}, key {place['fingerprint']}", differing)
+    system = here[OS]
+    hint = "no repository for this system is known; gpu.driver.mode: none leaves the driver to you"
+    known_for = said(sorted(apt_of(here.spec)[name]["by_system"]))
+    found_for = f"none for {system.id}{system.version.replace('.', '')}"
+    return Mismatch(f"apt repository {name}", f"one for {known_for}", found_for, "operator", hint=hint)
+
+
+def repository_of(here: View, name: str) -> Repository:
+    """As it should be on this host."""
+    place = placed(here, name)
+    keyring = f"/etc/apt/keyrings/gpustack-{name}.gpg"
+    return Repository(place["uri"], place["suite"], place["components"], keyring, (place["fingerprint"],))
+
+
+def foreign_sources(here: View, name: str, wanted: Repository) -> list[Source]:
+    """What other files say of the same place, by any suite."""
+    ours, arch = f"sources.list.d/gpustack-{name}.sources", here[OS].arch
+    named = (source for source in here[SOURCES].sources if source.file != ours)
+    return [one for one in named if address(one.uri.replace("$(ARCH)", arch)) == address(wanted.uri)]
+
+
+def address(uri: str) -> str:
+    return uri.rpartition("://")[2].rstrip("/")
+
+
+def unfitness(here: View, source: Source, wanted: Repository) -> str:
+    """Why a source of somebody else cannot stand for ours, or an empty string. Raises ValueError where it cannot be
+    told."""
+    ring = here[SOURCES].keyrings.get(source.key)
+    if ring and ring.fingerprints is None:
+        raise ValueError(f"no gpg to read {source.key}")
+    if wanted.suite not in source.suites.split():
+        return f"suite {said(source.suites)}"
+    if wanted.components and wanted.components not in source.components.split():
+        return f"components {said(source.components)}"
+    if source.uri.partition("://")[0] != wanted.uri.partition("://")[0]:
+        return source.uri
+    if not ring or ring.fingerprints != wanted.fingerprints:
+        return f"key {said(ring.fingerprints) if ring and ring.fingerprints else said(source.key)}"
+    return f"its key ended on {ring.ends:%Y-%m-%d}" if ring.ends and ring.ends <= here.taken else ""
+
+
+def foreign_mismatch(here: View, wanted: Repository, unfit: list[tuple[Source, str]]) -> Mismatch:
+    found = said([f"/etc/apt/{source.file} ({why})" for source, why in unfit])
+    hints = "; ".join(dict.fromkeys(way_out(here, source) for source, _ in unfit))
+    expected = f"none, or with the key {wanted.fingerprints[0]} and no other"
+    return Mismatch(f"other sources of {wanted.uri}", expected, found, "operator", hint=hints)
+
+
+def way_out(here: View, source: Source) -> str:
+    """A line taken out of a deb822 file would leave half a source, with which apt reads none: the file goes as a whole,
+    unless it names other places too."""
+    uris = {address(one.uri) for one in here[SOURCES].sources if one.file == source.file}
+    if len(uris) == 1 and source.file != "sources.list":
+        return f"mv /etc/apt/{source.file} /etc/apt/{source.file}.disabled    # install writes a source of its own"
+    how = "add the line `Enabled: no` to its stanza" if source.file.endswith(".sources") else "put # before its line"
+    return f"{how} of {source.uri} in /etc/apt/{source.file}    # install writes a source of its own"
+
+
+def ended_mismatch(here: View, name: str, wanted: Repository) -> Mismatch | None:
+    """A key that has ended, or that its owner is known to have prolonged since."""
+    ring = here[SOURCES].keyrings.get(wanted.keyring)
+    if not ring or not ring.ends:
+        return None
+    what = f"key of apt repository {name}"
+    if ring.ends <= here.taken:
+        return Mismatch(what, "valid", f"{wanted.fingerprints[0]}, ended on {ring.ends:%Y-%m-%d}")
+    prolonged = end_of(here.spec, name)
+    if prolonged and ring.ends.date() < prolonged:
+        return Mismatch(what, f"valid until {prolonged}", f"until {ring.ends:%Y-%m-%d}")
+    return None
+
+
+def taken_sources(here: View) -> Mapping[str, str]:
+    """Of our repositories, those that a file of somebody else stands for, with that file. Empty where that cannot be
+    told: then the role says what is in the way."""
+    found = {}
+    for name in apt_of(here.spec):
+        with suppress(FactUnavailable, ValueError):
+            wanted = repository_of(here, name)
+            others = foreign_sources(here, name, wanted)
+            if others and not any(unfitness(here, source, wanted) for source in others):
+                found[name] = f"/etc/apt/{others[0].file}"
+    return found
 
 
 def filled(text: str, known: Mapping[str, str]) -> str:
@@ -58,8 +150,10 @@ def filled(text: str, known: Mapping[str, str]) -> str:
 
 
 def differences(wanted: Repository, found: Repository) -> str:
-    pairs = [
-        (key, getattr(found, key), getattr(wanted, key))
-        for key in ("uri", "suite", "components", "keyring", "fingerprints")
-    ]
-    return ", ".join(f"{key} {said(value)}" for key, value, right in pairs if value != right)
+    return ", ".join(differing(wanted, found))
+
+
+def differing(wanted: Repository, found: Repository) -> Iterator[str]:
+    for key in ("uri", "suite", "components", "keyring", "fingerprints"):
+        if (value := getattr(found, key)) != getattr(wanted, key):
+            yield f"{key} {said(value)}"

@@ -1,13 +1,19 @@
-"""Container runtime: containerd.io at the version of the spec, with CRI on and systemd cgroups, and crictl.
+"""Container runtime: containerd.io of a line that serves this Kubernetes, CRI on and systemd cgroups, and crictl.
 
 What it does: adds the apt repositories of containerd and of Kubernetes, their keys trusted only by fingerprint;
-installs and holds containerd.io and cri-tools; writes /etc/containerd/conf.d/gpustack.toml, lets config.toml import it
+installs and holds cri-tools and containerd.io: exactly `containerd.version`, or the newest patch of the version set's
+line that the repository offers, the same on all hosts (where the index names a patch whose file is not there, the one
+before); writes /etc/containerd/conf.d/gpustack.toml, lets config.toml import it
 and takes CRI out of its disabled_plugins; with a mirror in the spec, points containerd at it for docker.io, ghcr.io,
 nvcr.io, quay.io and registry.k8s.io, without any public fallback. Images that the mirror signs, or that the version set
 pins, are pulled with that digest and no other: /etc/gpustack/images lists them, and containerd asks
 /opt/containerd/image-verifier/bin/gpustack before each pull; one that is here with another is pulled anew. It restarts
 containerd when its files changed, and a kubelet that took another cgroup driver from it. Containers go on running
 through that.
+
+Docker CE (docker-ce) may be there and stays: it shares containerd.io, its containers live in a namespace of their own
+and go on running when containerd is started anew (since 20.10.1; docker/docker-ce-packaging pull 512). containerd.io is
+held from then on, so an upgrade of Docker that wants a newer one waits for you.
 
 What it never does: it touches no other key of config.toml, no other file in conf.d and no hosts.toml of yours, and it
 never moves an installed containerd to another version.
@@ -19,10 +25,11 @@ Sources: containerd docs/cri/config.md, docs/hosts.md and docs/image-verificatio
 
 from dataclasses import replace
 
-from gpustack.ask.judge import Mismatch, expect, said
+from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.view import View
-from gpustack.config.resolved import containerd_version_of
 from gpustack.probes.containerd import CONFIGURATION, MIRRORS, RUNTIME
+from gpustack.probes.containerd_offered import OFFERED
+from gpustack.probes.dpkg import SOURCES
 from gpustack.probes.egress import DAEMONS, EGRESS
 from gpustack.probes.images import IMAGES
 from gpustack.probes.kubelet import CGROUPS
@@ -32,11 +39,13 @@ from gpustack.probes.system import OS
 from gpustack.probes.units import UNITS
 from gpustack.steps import containerd_files, containerd_images, containerd_running
 from gpustack.steps.apt_repository import repository_mismatch
+from gpustack.steps.containerd_version import version
 from gpustack.steps.step import Step
 
 
 def other_runtimes(here: View) -> Mismatch | None:
-    """No container runtime of other origin is installed: both would own the same files and socket."""
+    """No container runtime of other origin is installed: both would own the same files and socket. Docker CE is none:
+    it brings containerd.io, and shares it."""
     found = [name for name in FOREIGN_RUNTIMES if here[PACKAGES][name]]
     hint = f"apt-get remove {' '.join(found)}    # after its containers have moved away"
     if not found:
@@ -50,14 +59,6 @@ def other_runtimes(here: View) -> Mismatch | None:
 def repository(here: View) -> Mismatch | None:
     """apt knows the repository, and trusts the expected key and no other."""
     return repository_mismatch(here, "containerd")
-
-
-def version(here: View) -> Mismatch | None:
-    """containerd.io is installed at the version of the spec."""
-    found, wanted = here[PACKAGES]["containerd.io"], containerd_version_of(here.spec)
-    if not found:
-        return Mismatch("containerd.io", wanted, "nothing")
-    return expect("containerd.io", wanted, found.version, "upgrade", hint="gpustack explain upgrade-needed")
 
 
 def crictl(here: View) -> Mismatch | None:
@@ -76,7 +77,8 @@ STEP = Step(
     scope="host",
     needs=("prereqs",),
     probes=(
-        PACKAGES, REPOSITORIES, OS, UNITS, CONFIGURATION, RUNTIME, CGROUPS, MIRRORS, EGRESS, DAEMONS, IMAGES, SERVED,
+        PACKAGES, REPOSITORIES, SOURCES, OFFERED, OS, UNITS, CONFIGURATION, RUNTIME, CGROUPS, MIRRORS, EGRESS, DAEMONS,
+        IMAGES, SERVED,
     ),
     checks=(
         other_runtimes, repository, version, crictl, held, *containerd_files.CHECKS, *containerd_images.CHECKS,

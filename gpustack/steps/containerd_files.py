@@ -7,6 +7,7 @@ from gpustack.ask.view import View
 from gpustack.config.resolved import mirror_of
 from gpustack.config.spec import Mirror
 from gpustack.probes.containerd import CONFIGURATION, DROP_IN, MIRRORS, REGISTRIES
+from gpustack.probes.packages import DOCKER_CE, PACKAGES
 from gpustack.steps.egress_files import files_mismatch
 
 IMPORTS = {"/etc/containerd/conf.d/*.toml", "/etc/containerd/conf.d/gpustack.toml"}
@@ -30,7 +31,12 @@ def configuration(here: View) -> Mismatch | None:
         wrong.append("config.toml does not import conf.d")
     if disabled := set(CRI) & set(found.disabled.get("config.toml", ())):
         wrong.append(f"config.toml disables {said(disabled)}")
-    return Mismatch("configuration of containerd", "ours, imported", said(wrong)) if wrong else None
+    if not wrong:
+        return None
+    shared = "; containerd is started anew for it, and the containers of Docker go on running"
+    return Mismatch(
+        "configuration of containerd", "ours, imported", said(wrong) + (shared if here[PACKAGES][DOCKER_CE] else "")
+    )
 
 
 def cri_disabled_elsewhere(here: View) -> Mismatch | None:

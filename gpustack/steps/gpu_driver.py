@@ -24,6 +24,7 @@ Settings: `gpu.driver`, `gpu.stack`, `source`, `fingerprints.nvidia`.
 Sources: NVIDIA Driver Installation Guide (Debian, Ubuntu, version locking); NVIDIA/gpu-driver-container Makefile.
 """
 
+from gpustack.probes.dpkg import SOURCES
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_driver import GPU_DRIVER, GPU_SMI
 from gpustack.probes.gpu_packages import GPU_GUARD, GPU_KERNELS, GPU_PACKAGES, GPU_REPOSITORY
@@ -36,7 +37,7 @@ STEP = Step(
     "gpu-driver",
     scope="host",
     needs=("prereqs",),
-    probes=(OS, GPU_DEVICES, GPU_PACKAGES, GPU_REPOSITORY, GPU_KERNELS, GPU_GUARD, GPU_DRIVER, GPU_SMI),
+    probes=(OS, GPU_DEVICES, GPU_PACKAGES, GPU_REPOSITORY, SOURCES, GPU_KERNELS, GPU_GUARD, GPU_DRIVER, GPU_SMI),
     checks=(
         *gpu_driver_running.BEFORE, gpu_driver_packages.other_drivers, *gpu_driver_packages.CHECKS,
         *gpu_driver_running.CHECKS,

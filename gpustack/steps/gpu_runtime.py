@@ -26,6 +26,7 @@ from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.probes.containerd import RUNTIME
+from gpustack.probes.dpkg import SOURCES
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_packages import GPU_PACKAGES
 from gpustack.probes.gpu_runtime import DROP_IN, RUNTIME_FILES, TOOLKIT_REPOSITORY
@@ -129,7 +130,7 @@ STEP = Step(
     "gpu-runtime",
     scope="host",
     needs=("containerd", "gpu-driver"),
-    probes=(OS, GPU_DEVICES, GPU_PACKAGES, TOOLKIT_REPOSITORY, RUNTIME_FILES, RUNTIME),
+    probes=(OS, GPU_DEVICES, GPU_PACKAGES, TOOLKIT_REPOSITORY, SOURCES, RUNTIME_FILES, RUNTIME),
     checks=(other_runtimes, repository, installed, version, held, configuration, running, devices),
     settle=30,
     applies=applies,

@@ -15,13 +15,14 @@ Sources: kubernetes.io install-kubeadm and releases/version-skew-policy.
 from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.view import View
 from gpustack.probes.containerd import CRICTL, SOCKET
+from gpustack.probes.dpkg import SOURCES
 from gpustack.probes.egress import DAEMONS, EGRESS
 from gpustack.probes.packages import PACKAGES, REPOSITORIES
 from gpustack.probes.system import OS
 from gpustack.probes.units import UNITS
 from gpustack.steps.apt_repository import repository_mismatch
 from gpustack.steps.egress_files import daemon_mismatch, files_mismatch
-from gpustack.steps.kubernetes_versions import VERSIONED, versions
+from gpustack.steps.kubernetes_versions import VERSIONED, foreign_packages, origin, versions
 from gpustack.steps.step import Step
 
 NAMES = (*VERSIONED, "cri-tools", "kubernetes-cni")
@@ -40,7 +41,8 @@ def installed(here: View) -> Mismatch | None:
 
 def held(here: View) -> Mismatch | None:
     """The packages are held, so that an upgrade of the host does not move them."""
-    loose = [name for name in NAMES if (found := here[PACKAGES][name]) and not found.held]
+    ours = [name for name in NAMES if name not in foreign_packages(here)]
+    loose = [name for name in ours if (found := here[PACKAGES][name]) and not found.held]
     return Mismatch("packages", "held", f"not held: {said(loose)}") if loose else None
 
 
@@ -77,6 +79,6 @@ STEP = Step(
     "kubernetes",
     scope="host",
     needs=("prereqs", "containerd"),
-    probes=(PACKAGES, REPOSITORIES, OS, UNITS, CRICTL, EGRESS, DAEMONS),
-    checks=(repository, installed, versions, held, kubelet_at_boot, crictl_endpoint, egress, proxy),
+    probes=(PACKAGES, REPOSITORIES, SOURCES, OS, UNITS, CRICTL, EGRESS, DAEMONS),
+    checks=(repository, origin, installed, versions, held, kubelet_at_boot, crictl_endpoint, egress, proxy),
 )

@@ -1,4 +1,5 @@
-"""Check of step kubernetes: the installed version, and the way to another one (kubernetes.io version-skew-policy)."""
+"""Checks of step kubernetes: whose packages, at which version, and the way to another one (kubernetes.io
+version-skew-policy)."""
 
 import re
 
@@ -10,10 +11,28 @@ from gpustack.probes.packages import PACKAGES
 VERSIONED = ("kubelet", "kubeadm", "kubectl")
 
 
+def origin(here: View) -> Mismatch | None:
+    """The packages are Kubernetes' own. The Google Cloud CLI has a kubectl of the same name, maintainer and path, which
+    counts as that does (1:528.0.0-0): only its number tells it from one of Kubernetes."""
+    foreign = foreign_packages(here)
+    if not foreign:
+        return None
+    hint = f"apt-get remove {' '.join(foreign)}    # install brings those of Kubernetes in their place"
+    found = said([f"{name} {version}, as of the Google Cloud CLI" for name, version in foreign.items()])
+    return Mismatch("packages", "those of Kubernetes", found, "operator", hint=hint)
+
+
+def foreign_packages(here: View) -> dict[str, str]:
+    """Versions by name. Kubernetes is at 1.x: what counts otherwise is another program's."""
+    found = {name: package.version for name in VERSIONED if (package := here[PACKAGES][name])}
+    return {name: version for name, version in found.items() if numbers(version)[0] != 1}
+
+
 def versions(here: View) -> Mismatch | None:
     """What is installed has the version of the spec."""
     wanted, found = kubernetes_version_of(here.spec), here[PACKAGES]
-    other = {name: package.version for name in VERSIONED if (package := found[name]) and package.version != wanted}
+    ours = [name for name in VERSIONED if name not in foreign_packages(here)]
+    other = {name: package.version for name in ours if (package := found[name]) and package.version != wanted}
     if not other:
         return None
     listed = said([f"{name} {version}" for name, version in other.items()])

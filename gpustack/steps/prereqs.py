@@ -17,6 +17,7 @@ How to remove another Kubernetes: docs/other-kubernetes.md.
 Sources: kubernetes.io install-kubeadm "Before you begin", container-runtimes "Prerequisites".
 """
 
+from gpustack.probes.dpkg import SOURCES
 from gpustack.probes.egress import EGRESS
 from gpustack.probes.kernel import MODULES, SWAP, SYSCTL
 from gpustack.probes.leftovers import LEFTOVERS, TEMPORARIES
@@ -40,7 +41,7 @@ STEP = Step(
     scope="host",
     probes=(
         OS, HOSTNAME, IDENTITY, CAPACITY, CGROUP, PYTHON, SUDO, PACKAGES, MODULES, SYSCTL, SWAP, UNITS, CLOCK, ADDRESS,
-        ADDRESSES, LISTENERS, LEFTOVERS, TEMPORARIES, EGRESS, SERVED,
+        ADDRESSES, LISTENERS, LEFTOVERS, TEMPORARIES, EGRESS, SERVED, SOURCES,
     ),
     checks=(
         *prereqs_host.CHECKS, *prereqs_identity.CHECKS, *prereqs_neighbours.CHECKS, *prereqs_mirror.CHECKS,

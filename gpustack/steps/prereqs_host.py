@@ -25,7 +25,8 @@ def system(here: View) -> Mismatch | None:
 
 
 def architecture(here: View) -> Mismatch | None:
-    """The processor is one that all packages and images exist for."""
+    """The system is of an architecture that all packages and images exist for. dpkg's word counts, not the kernel's: a
+    64-bit one may have a 32-bit system (armhf, i386) on it."""
     found = here[OS].arch
     hint = "gpustack explain prereqs/architecture"
     wanted = " or ".join(ARCHITECTURES)

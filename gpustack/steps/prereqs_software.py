@@ -2,11 +2,22 @@
 
 from gpustack.ask.judge import Mismatch, expect, said
 from gpustack.ask.view import View
+from gpustack.probes.dpkg import SOURCES
 from gpustack.probes.kernel import MODULES
 from gpustack.probes.leftovers import TEMPORARIES
 from gpustack.probes.packages import HOST_PACKAGES, PACKAGES
 from gpustack.probes.units import CLOCK, CLOCKS, UNITS
 from gpustack.steps.egress_files import files_mismatch
+
+
+def package_sources(here: View) -> Mismatch | None:
+    """apt can read all of its package sources: with one that is half written it reads none. Two that name one place
+    with different keys, one of them ours, are for the step that owns that repository."""
+    refused = here[SOURCES].refused
+    if not refused or "gpustack-" in " ".join(refused):
+        return None
+    hint = "gpustack explain apt-sources-refused"
+    return Mismatch("package sources", "all read by apt", said(refused), "operator", hint=hint)
 
 
 def packages(here: View) -> Mismatch | None:
@@ -54,4 +65,4 @@ def egress(here: View) -> Mismatch | None:
     return files_mismatch(here, "prereqs")
 
 
-CHECKS = (egress, packages, apparmor, time_service, clock_synchronised, temporary_files)
+CHECKS = (egress, package_sources, packages, apparmor, time_service, clock_synchronised, temporary_files)

@@ -39,10 +39,13 @@ locked() {
   exit 75
 }
 
-# A repository that cannot be read is an error here; for apt it is a warning when older lists are there.
+# A repository that cannot be read is an error here; for apt it is a warning when older lists are there. What a file of
+# somebody else stands for is updated with all.
 update_ours() {
   for name in $SOURCES; do
-    run apt-get -q -o "Dir::Etc::sourcelist=/etc/apt/sources.list.d/gpustack-$name.sources" \
+    list=/etc/apt/sources.list.d/gpustack-$name.sources
+    [ -e "$list" ] || continue
+    run apt-get -q -o "Dir::Etc::sourcelist=$list" \
       -o Dir::Etc::sourceparts=- -o APT::Get::List-Cleanup=0 -o APT::Update::Error-Mode=any update || return
   done
 }

@@ -1,25 +1,37 @@
 #!/bin/sh
 # Lets apt know our repositories, each trusted by one key that must be the expected one.
 # Reads ARCH (as dpkg names it) and REPOSITORIES: a line per repository, of the words NAME URI SUITE COMPONENTS KEY
-# FINGERPRINT; COMPONENTS is `-` when there are none, KEY a URL, FINGERPRINT 40 hex digits.
+# FINGERPRINT END FILE; COMPONENTS is `-` when there are none, KEY a URL, FINGERPRINT 40 hex digits; END, in seconds of
+# the epoch, is when the key is known to end, 0 where that is not known; FILE may be missing: a source of somebody else with
+# this place and key, beside which apt would take none of ours.
 # Says `changed: …` for what it did. Goes between fetch.sh and apt-install.sh.
 set -eu
 HEADER='# Written by gpustack; a change here is undone by the next install.'
 
 # Fingerprints of primary keys; they stand on the line after `pub`. Expired and revoked ones are none.
 # gpg would make folders of its own without these options. Of an expired key it says nothing without a trust database.
-keys() {
-  [ -e "$FRESH/trustdb.gpg" ] || gpg --homedir "$FRESH" --no-options --batch --quiet --import-ownertrust </dev/null
-  gpg --homedir "$FRESH" --no-options --no-keyring --trust-model always --batch --with-colons --show-keys "$1" 2>/dev/null |
-    awk -F: '$1 == "pub" {valid = $2 !~ /[er]/; primary = 1} $1 == "fpr" && primary {print valid ? $10 : "expired:" $10; primary = 0}'
+keys() { # FILE
+  listed "$1" | awk -F: '$1 == "pub" {valid = $2 !~ /[er]/; primary = 1}
+    $1 == "fpr" && primary {print valid ? $10 : "expired:" $10; primary = 0}'
 }
 
-ensure_key() { # KEYRING URL FINGERPRINT
-  [ ! -e "$1" ] || [ "$(keys "$1")" != "$3" ] || return 0
+# When the first primary key ends; far away where it does not.
+end() { # FILE
+  listed "$1" | awk -F: '$1 == "pub" {print $7 == "" ? 99999999999 : $7; exit}'
+}
+
+listed() {
+  [ -e "$FRESH/trustdb.gpg" ] || gpg --homedir "$FRESH" --no-options --batch --quiet --import-ownertrust </dev/null
+  gpg --homedir "$FRESH" --no-options --no-keyring --trust-model always --batch --with-colons --show-keys "$1" 2>/dev/null
+}
+
+# A vendor prolongs a key under the same fingerprint: one that has ended, or ends before END, is fetched anew.
+ensure_key() { # KEYRING URL FINGERPRINT END
+  [ ! -e "$1" ] || [ "$(keys "$1")" != "$3" ] || [ "$(end "$1")" -lt "$4" ] || return 0
   fetch "$2" "$FRESH/key" || return
   found=$(keys "$FRESH/key" | tr '\n' ' ')
   if [ "$found" != "$3 " ]; then
-    echo "$2: expected the key $3 and no other, found ${found:-none}; where that is right, set fingerprints of the spec" >&2
+    echo "$2: expected the key $3 and no other, found ${found:-none}; where that is right, set fingerprints of the spec (gpustack explain repository-key-refused)" >&2
     return 1
   fi
   # apt takes an armoured key only under another name.
@@ -32,22 +44,34 @@ ensure_key() { # KEYRING URL FINGERPRINT
   echo "changed: key $3"
 }
 
+# One source that apt cannot take, and it takes none of any file: then ours goes again.
 ensure_source() { # FILE TEXT
   [ "$(cat "$1" 2>/dev/null)" != "$2" ] || return 0
   printf '%s\n' "$2" >"$FRESH/source"
   install -m 0644 "$FRESH/source" "$1"
+  if ! apt-get indextargets >/dev/null 2>"$FRESH/refused"; then
+    rm "$1"
+    echo "with $1 apt would read no source at all: $(sed -n 's/^E: //p' "$FRESH/refused" | head -n 1) (gpustack explain apt-sources-refused)" >&2
+    return 1
+  fi
   echo "changed: $1"
 }
 
 FRESH=$(mktemp -d)
 trap 'rm -rf "$FRESH"' EXIT
-while read -r name uri suite components key fingerprint; do
+while read -r name uri suite components key fingerprint end file; do
   [ -n "$name" ] || continue
-  keyring=/etc/apt/keyrings/gpustack-$name.gpg
-  ensure_key "$keyring" "$key" "$fingerprint"
+  keyring=/etc/apt/keyrings/gpustack-$name.gpg list=/etc/apt/sources.list.d/gpustack-$name.sources
+  if [ -n "$file" ]; then
+    for ours in "$list" "$keyring"; do
+      [ ! -e "$ours" ] || { rm "$ours"; echo "changed: removed $ours, as $file says the same"; }
+    done
+    continue
+  fi
+  ensure_key "$keyring" "$key" "$fingerprint" "$end"
   [ "$components" = - ] && components= || components="
 Components: $components"
-  ensure_source "/etc/apt/sources.list.d/gpustack-$name.sources" "$HEADER
+  ensure_source "$list" "$HEADER
 Types: deb
 URIs: $uri
 Suites: $suite$components

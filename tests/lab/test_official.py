@@ -5,7 +5,9 @@ The lab plays the internet (`--as-internet`). host1 and host2 become a cluster; 
 own, all in one run.
 """
 
+import base64
 import json
+import shutil
 import subprocess
 import time
 from collections.abc import Callable
@@ -15,6 +17,7 @@ from typing import Any
 import pytest
 
 from gpustack import lab
+from gpustack.bundle import keys
 from gpustack.lab.internet import Request
 from tests.lab import roads, witness
 from tests.lab.conftest import Run
@@ -98,6 +101,58 @@ def test_a_changed_manifest_is_refused(many: lab.Lab, cluster: Path, gpustack: R
     assert "source of the spec" in failure
     assert not host.file("/etc/kubernetes/gpustack-flannel/kube-flannel.yml").exists
     gpustack("install", "-i", cluster, "--yes")
+
+
+def test_a_key_that_ended_is_taken_over_under_its_fingerprint(
+    many: lab.Lab, cluster: Path, gpustack: Run, tmp_path: Path
+) -> None:
+    """The key of pkgs.k8s.io ends on 2026-12-29; its owner prolongs it, and the hosts have the old one."""
+    assert many.record.source
+    print_of, home, keyring = (
+        many.record.source.fingerprint,
+        tmp_path / "key",
+        "/etc/apt/keyrings/gpustack-kubernetes.gpg",
+    )
+    shutil.copytree(keys.home(), home, ignore=shutil.ignore_patterns("S.*"))
+    gpg = ["gpg", "--homedir", str(home), "--batch", "--passphrase", "", "--pinentry-mode", "loopback"]
+    subprocess.run([*gpg, "--quick-set-expire", print_of, "seconds=1"], check=True, capture_output=True)
+    old = subprocess.run([*gpg, "--export", print_of], check=True, capture_output=True).stdout
+    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "gpg-agent"], check=True)
+    time.sleep(2)
+    host = witness.host(many, "host1")
+    host.check_output(f"echo {base64.b64encode(old).decode()} | base64 -d >{keyring}")
+    update = "apt-get update -o Dir::Etc::sourcelist=/etc/apt/sources.list.d/gpustack-kubernetes.sources"
+    update += " -o Dir::Etc::sourceparts=- -o APT::Update::Error-Mode=any"
+    assert "EXPKEYSIG" in host.run(update).stderr
+    said = gpustack("plan", "-i", cluster, "--only", "kubernetes", code=1)
+    assert f"{print_of}, ended on " in " ".join(said.stdout.split())
+    gpustack("install", "-i", cluster, "--only", "kubernetes", "--yes")
+    assert host.check_output(f"gpg --show-keys --with-colons {keyring}").count(print_of) == 1
+    host.check_output(update)
+    gpustack("plan", "-i", cluster, "--only", "kubernetes")
+
+
+DOCKER = """Types: deb
+URIs: https://download.docker.com/linux/debian
+Suites: bookworm
+Components: stable
+Signed-By: /etc/apt/keyrings/docker.asc
+"""
+
+
+def test_dockers_own_source_stands_for_ours(many: lab.Lab, cluster: Path, gpustack: Run) -> None:
+    """Somebody follows Docker's guide on a host of the cluster: apt would read no source with both."""
+    host = witness.host(many, "host1")
+    host.check_output("curl -fsSL https://download.docker.com/linux/debian/gpg -o /etc/apt/keyrings/docker.asc")
+    host.check_output(f"printf %s '{DOCKER}' >/etc/apt/sources.list.d/docker.sources")
+    assert "Conflicting values set for option Signed-By" in host.run("apt-get indextargets").stderr
+    gpustack("install", "-i", cluster, "--only", "containerd", "--yes")
+    assert not host.file("/etc/apt/sources.list.d/gpustack-containerd.sources").exists
+    host.check_output("apt-get indextargets && apt-cache policy containerd.io | grep -q download.docker.com")
+    gpustack("plan", "-i", cluster, "--only", "containerd")
+    host.check_output("rm /etc/apt/sources.list.d/docker.sources /etc/apt/keyrings/docker.asc")
+    gpustack("install", "-i", cluster, "--only", "containerd", "--yes")
+    assert host.file("/etc/apt/sources.list.d/gpustack-containerd.sources").exists
 
 
 def failures(said: str, host: str) -> list[str]:

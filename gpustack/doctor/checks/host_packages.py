@@ -48,6 +48,8 @@ def distrusted(here: View, found: Sources) -> Iterator[str]:
     ours = {f"/etc/apt/keyrings/gpustack-{name}.gpg": placed(here, name)["fingerprint"] for name in apt_of(here.spec)}
     for key in sorted({source.key for source in found.sources if source.key in found.keyrings}):
         ring, wanted = found.keyrings[key], ours.get(key, "")
+        if ring.fingerprints is None:
+            raise ValueError(f"no gpg to read {key}")
         if not ring.fingerprints:
             yield f"{key} {'is missing' if ring.size is None else 'holds no key'}"
         elif ring.ends and ring.ends < here.taken:

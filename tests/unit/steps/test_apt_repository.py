@@ -41,7 +41,7 @@ def written(spec: dict[str, Any], name: str, version: str, arch: str) -> list[st
     """The words that the role gives to apt-repositories.sh."""
     variables = yaml.safe_load((playbooks() / "roles" / "gpu_driver" / "vars" / "main.yml").read_text())
     gpustack = {"apt": apt_of(Spec.model_validate(spec))}
-    known = {"gpustack": gpustack, "gpustack_host": {"os": name, "version": version, "arch": arch}}
+    known = {"gpustack": gpustack, "gpustack_host": {"os": name, "version": version, "arch": arch, "sources": {}}}
     for variable in ("arch", "source", "system", "key", "repository"):
         template = NativeEnvironment().from_string(variables[f"gpu_driver_{variable}"])
         known[f"gpu_driver_{variable}"] = template.render(known)
@@ -62,7 +62,10 @@ def test_the_key_is_that_of_the_system(name: str, version: str, key: tuple[str, 
 def test_the_role_writes_what_the_check_expects(name: str, version: str, spec: dict[str, Any]) -> None:
     for arch, machine in (("amd64", "x86_64"), ("arm64", "aarch64")):
         expected = placed(host(name, version, machine, spec), "nvidia")
-        words = ["nvidia", *(expected[word] or "-" for word in ("uri", "suite", "components", "key", "fingerprint"))]
+        words = [
+            "nvidia",
+            *(expected[word] or "-" for word in ("uri", "suite", "components", "key", "fingerprint", "end")),
+        ]
         assert written(spec, name, version, arch) == words
 
 

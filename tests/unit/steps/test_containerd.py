@@ -1,5 +1,6 @@
 import re
 import tomllib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,14 +25,34 @@ def test_a_fresh_host() -> None:
     assert found["repository"] == ("nothing", "install")
 
 
-def test_another_version_is_not_moved() -> None:
-    answers = {(PACKAGES, "h1"): recorded(PACKAGES, "prepared-debian-12", ("installed 2.3.7-1", "installed 2.2.7-1"))}
-    assert broken(STEP, answers) == {"version": ("2.2.7", "upgrade")}
+@pytest.mark.parametrize("name", ["docker.io", "containerd", "moby-engine"])
+def test_other_runtimes_are_left_to_the_operator(name: str) -> None:
+    known = recorded(PACKAGES, "prepared-debian-12")
+    more = replace(known, out=f"{known.out}{name} install installed 26.1.5-1\n")
+    found = judged(STEP, {(PACKAGES, "h1"): more})["other-runtimes"].mismatch
+    assert found
+    assert (found.found, found.cure) == (name, "operator")
+    assert found.hint.startswith(f"apt-get remove {name} ")
 
 
-def test_other_runtimes_are_left_to_the_operator() -> None:
-    answers = {(PACKAGES, "h1"): recorded(PACKAGES, "ubuntu-docker")}
-    assert broken(STEP, answers)["other-runtimes"] == ("docker-ce", "operator")
+def with_docker_ce() -> dict[tuple[str, str], Any]:
+    """As on DGX OS and in images for deep learning."""
+    known = recorded(PACKAGES, "prepared-debian-12")
+    docker = "docker-ce install installed 5:29.8.2-1~ubuntu.24.04~noble\n"
+    return {(PACKAGES, "h1"): replace(known, out=known.out + docker)}
+
+
+def test_docker_ce_shares_its_containerd() -> None:
+    assert broken(STEP, with_docker_ce()) == {}
+
+
+def test_with_docker_ce_only_cri_goes_from_what_is_disabled_and_it_is_said_what_restarts() -> None:
+    """Docker's package disables CRI."""
+    answers = {**with_docker_ce(), (CONFIGURATION, "h1"): recorded(CONFIGURATION, "vendor")}
+    found = broken(STEP, answers)["configuration"]
+    wrong = "config.toml disables cri, config.toml does not import conf.d, no conf.d/gpustack.toml"
+    restarts = "containerd is started anew for it, and the containers of Docker go on running"
+    assert found == (f"{wrong}; {restarts}", "install")
 
 
 def test_a_loose_package() -> None:
@@ -180,7 +201,21 @@ def edited(text: str) -> str:
     return text
 
 
+# As docker/containerd-packaging has it in common/containerd.toml, without its licence's words.
+PACKAGED = """#   Copyright 2018-2022 Docker Inc.
+
+disabled_plugins = ["cri"]
+
+#root = "/var/lib/containerd"
+#state = "/run/containerd"
+
+#[grpc]
+#  address = "/run/containerd/containerd.sock"
+"""
 MAIN = {
+    "package": PACKAGED,
+    "short names": 'disabled_plugins = ["cri", "zfs"]\n',
+    "required": 'required_plugins = [\n  "cri",\n]\n',
     "minimal": "version = 3\n",
     "empty": "",
     "vendor": '# comment\n\ndisabled_plugins = ["cri"]\n\n#root = "/var/lib/containerd"\n[grpc]\n  gid = 0\n',
@@ -195,15 +230,30 @@ MAIN = {
 
 
 @pytest.mark.parametrize("text", MAIN.values(), ids=MAIN.keys())
-def test_the_role_touches_two_keys_only(text: str) -> None:
+def test_the_role_touches_three_keys_only(text: str) -> None:
     before, after = tomllib.loads(text), tomllib.loads(edited(text))
     assert IMPORTS & set(after["imports"])
     assert set(before.get("imports", [])) <= set(after["imports"])
     disabled = before.get("disabled_plugins", [])
     assert after.get("disabled_plugins", []) == [name for name in disabled if name not in CRI]
-    ours = {"imports", "disabled_plugins"}
+    ours = {"imports", "disabled_plugins", "version"}
     assert {k: v for k, v in after.items() if k not in ours} == {k: v for k, v in before.items() if k not in ours}
     assert all(line in edited(text) for line in text.splitlines() if line.startswith("#"))
+    assert after.get("version") == before.get("version", 3 if text in ("", PACKAGED) else None)
+
+
+def test_the_reset_knows_every_edit() -> None:
+    """It makes the text anew of the copy that was kept, to see whether somebody has changed it since."""
+    variables: dict[str, Any] = yaml.safe_load((ROLE / "vars" / "main.yml").read_text())
+    edits = range(len(variables["containerd_main_configuration"]))
+    assert re.findall(r"_configuration\[(\d)\]\.regexp", variables["containerd_made"]) == [str(edit) for edit in edits]
+
+
+def test_the_file_of_the_package_says_its_version() -> None:
+    """nvidia-ctk takes a file without one for version 1, and adds tables of that."""
+    assert tomllib.loads(edited(PACKAGED)) == {
+        "version": 3, "imports": ["/etc/containerd/conf.d/*.toml"], "disabled_plugins": [],
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("text", MAIN.values(), ids=MAIN.keys())

@@ -117,14 +117,6 @@ def test_names_of_ubuntu() -> None:
     assert found["repository"][0].startswith("uri ")
 
 
-def test_an_entry_for_the_same_repository() -> None:
-    """What the package cuda-keyring brings: apt refuses two entries with different keys."""
-    answers = cases(repository="keyring-of-nvidia")
-    found = broken(STEP, answers, {"source": "official"})
-    assert found["repository"][1] == "operator"
-    assert "sources.list.d/cuda-debian12-x86_64.list" in found["repository"][0]
-
-
 def test_the_official_repository_has_the_release_and_the_platform_in_its_address() -> None:
     official = "https://developer.download.nvidia.com/compute/cuda/repos/"
     mismatch = judged(STEP, cases(repository="fresh-debian-12"), {"source": "official"})["repository"].mismatch

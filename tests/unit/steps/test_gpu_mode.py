@@ -70,7 +70,7 @@ def test_it_cannot_be_told_without_the_facts() -> None:
 def facts(answers: Answers) -> str:
     found = host_facts(snapshot(answers, {}), "h1")
     assert found
-    return found["gpu_driver"]
+    return str(found["gpu_driver"])
 
 
 def test_roles_are_told_nothing_where_there_is_no_gpu_or_no_answer() -> None:

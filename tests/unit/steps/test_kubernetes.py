@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from gpustack.steps.kubernetes import STEP
@@ -35,13 +37,6 @@ def test_another_minor_is_another_repository() -> None:
     assert found["versions"] == ("kubeadm 1.36.4, kubectl 1.36.4, kubelet 1.36.4", "upgrade")
 
 
-def test_an_entry_of_the_operators_for_the_same_repository() -> None:
-    fresh = recorded(REPOSITORIES, "no-gpg", ("v1.35", "v1.36"))
-    found = broken(STEP, {(REPOSITORIES, "h1"): fresh}, {"source": "official"})
-    line = "deb [signed-by=/etc/apt/keyrings/kubernetes-apt-keyring.gpg] https://pkgs.k8s.io/core:/stable:/v1.36/deb/ /"
-    assert found["repository"] == (f"sources.list.d/kubernetes.list:{line}", "operator")
-
-
 @pytest.mark.parametrize(
     ("installed", "wanted", "hint"),
     [
@@ -63,6 +58,23 @@ def test_the_way_to_another_version(installed: str, wanted: str, hint: str) -> N
     mismatch = judged(STEP, answers, {"kubernetes": {"version": wanted}})["versions"].mismatch
     assert mismatch
     assert (mismatch.cure, mismatch.hint) == ("upgrade", hint)
+
+
+@pytest.mark.parametrize("state", ["fresh", "prepared"])
+def test_googles_kubectl_is_not_that_of_kubernetes(state: str) -> None:
+    """As dpkg-query says it of kubectl 1:528.0.0-0 from packages.cloud.google.com/apt cloud-sdk."""
+    known = recorded(PACKAGES, f"{state}-debian-12")
+    lines = [line for line in known.out.splitlines() if not line.startswith("kubectl ")]
+    err = known.err.replace("dpkg-query: no packages found matching kubectl\n", "")
+    answer = replace(known, out="\n".join([*lines, "kubectl install installed 1:528.0.0-0"]) + "\n", err=err)
+    found = judged(STEP, {(PACKAGES, "h1"): answer}, state=state)
+    wrong = found["origin"].mismatch
+    assert wrong
+    assert (wrong.found, wrong.cure) == ("kubectl 528.0.0, as of the Google Cloud CLI", "operator")
+    assert wrong.hint.startswith("apt-get remove kubectl ")
+    assert found["versions"].mismatch is None
+    assert found["held"].mismatch is None
+    assert not (missing := found["installed"].mismatch) or "kubectl" not in missing.found
 
 
 def test_settings_of_crictl_that_are_not_ours_are_no_drift() -> None:

@@ -1,8 +1,14 @@
+import os
+import subprocess
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from gpustack.ask.probe import Answer
+from gpustack.ask.script import command
 from gpustack.config.host import Host
+from gpustack.probes.system import OS
 from gpustack.steps.prereqs import STEP
 from tests.unit.steps.recorded_hosts import H1, H2, broken, judged, recorded, said
 
@@ -26,6 +32,26 @@ def test_system(case: str, found: str | None) -> None:
 def test_architecture() -> None:
     answer = recorded("system.os", "fresh-debian-12", ("x86_64", "riscv64"))
     assert broken(STEP, {("system.os", "h1"): answer}) == {"architecture": ("riscv64", "operator")}
+
+
+@pytest.mark.parametrize("case", ["debian-12-armhf", "debian-13-riscv64"])
+def test_an_architecture_without_packages_is_refused(case: str) -> None:
+    found = judged(STEP, {("system.os", "h1"): recorded("system.os", case)})
+    wrong = found["architecture"].mismatch
+    assert wrong
+    assert (wrong.found, wrong.cure) == (case.rpartition("-")[2], "operator")
+    assert found["system"].mismatch is None
+
+
+@pytest.mark.parametrize(("says", "arch"), [("echo armhf", "armhf"), ("exit 127", "riscv64")])
+def test_what_dpkg_installs_for_counts_and_not_the_kernel(tmp_path: Path, says: str, arch: str) -> None:
+    """Raspberry Pi OS has a 32-bit system on a 64-bit kernel."""
+    for name, text in {"dpkg": says, "uname": "echo riscv64"}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(["sh", "-c", command(OS)], capture_output=True, text=True, env=env, check=True, timeout=60)
+    assert OS.fact(Answer(OS.id, "h1", 0, done.stdout)).arch == arch
 
 
 def test_capacity_names_all_that_is_short() -> None:

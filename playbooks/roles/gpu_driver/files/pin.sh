@@ -10,7 +10,10 @@ done
 if [ -z "$PACKAGES" ]; then
   PACKAGES=nvidia-driver-pinning-$VERSION
   has() { apt-cache show "$1" >/dev/null 2>&1; }
-  has "$PACKAGES" || apt-get -qq -o "Dir::Etc::sourcelist=/etc/apt/sources.list.d/gpustack-$SOURCES.sources" \
-    -o Dir::Etc::sourceparts=- -o APT::Get::List-Cleanup=0 update >/dev/null 2>&1 || :
+  list=/etc/apt/sources.list.d/gpustack-$SOURCES.sources
+  set -- -o "Dir::Etc::sourcelist=$list" -o Dir::Etc::sourceparts=- -o APT::Get::List-Cleanup=0
+  # A file of somebody else may stand for it.
+  [ -e "$list" ] || set --
+  has "$PACKAGES" || apt-get -qq "$@" update >/dev/null 2>&1 || :
   has "$PACKAGES" || ! has "nvidia-driver-pinning-${VERSION%%.*}" || PACKAGES=nvidia-driver-pinning-${VERSION%%.*}
 fi

@@ -1,0 +1,91 @@
+"""The real script of containerd.offered before a server that plays the vendor."""
+
+import functools
+import gzip
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from gpustack.ask.probe import Answer, FactUnavailable
+from gpustack.ask.script import command
+from gpustack.probes.containerd_offered import OFFERED, Offer
+
+ARCH = "amd64"
+POOL = f"dists/bookworm/pool/stable/{ARCH}"
+pytestmark = pytest.mark.skipif(not shutil.which("dpkg-query"), reason="needs dpkg")
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *words: object) -> None:
+        pass
+
+
+def stanza(package: str, version: str) -> str:
+    return f"Package: {package}\nArchitecture: {ARCH}\nVersion: {version}\nFilename: {POOL}/{package}_{version}.deb\n"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[tuple[Path, str]]:
+    """Folder, and the address that `{os}` is part of."""
+    served = tmp_path / "linux" / "debian"
+    (served / POOL).mkdir(parents=True)
+    (served / f"dists/bookworm/stable/binary-{ARCH}").mkdir(parents=True)
+    (tmp_path / "dpkg").mkdir()
+    (tmp_path / "dpkg" / "status").touch()
+    (tmp_path / "os-release").write_text('ID=debian\nVERSION_CODENAME=bookworm\nPRETTY_NAME="Debian 12"\n')
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(tmp_path)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield tmp_path, f"http://127.0.0.1:{server.server_port}/linux/{{os}}"
+    server.shutdown()
+    server.server_close()
+
+
+def offer(folder: Path, *versions: str, gone: tuple[str, ...] = ()) -> None:
+    served = folder / "linux" / "debian"
+    text = "\n".join([stanza("docker-ce", "5:29.8.2-1"), *(stanza("containerd.io", one) for one in versions)])
+    (served / f"dists/bookworm/stable/binary-{ARCH}/Packages.gz").write_bytes(gzip.compress(text.encode()))
+    for one in set(versions) - set(gone):
+        (served / POOL / f"containerd.io_{one}.deb").touch()
+
+
+def asked(world: tuple[Path, str], wanted: str = "2.3") -> tuple[Offer, ...]:
+    folder, root = world
+    script = command(OFFERED).replace("/etc/os-release", f"{folder}/os-release").replace("/etc/gpustack", str(folder))
+    script = script.replace("$(dpkg --print-architecture)", ARCH)
+    env = {"PATH": os.environ["PATH"], "CONTAINERD": wanted, "CONTAINERD_ROOT": root,
+           "DPKG_ADMINDIR": f"{folder}/dpkg", "LC_ALL": "C", "no_proxy": "127.0.0.1"}  # fmt: skip
+    done = subprocess.run(["/bin/sh", "-uc", script], capture_output=True, text=True, env=env, check=False, timeout=60)
+    return OFFERED.fact(Answer(OFFERED.id, "h1", rc=done.returncode, out=done.stdout, err=done.stderr))
+
+
+def test_the_newest_of_the_line(world: tuple[Path, str]) -> None:
+    offer(world[0], "2.2.5-1", "2.3.10-1", "2.3.9-1", "2.3.11~rc.1-1", "2.4.0-1", "2.30.0-1")
+    assert asked(world) == (Offer("2.3.10", there=True),)
+    assert asked(world, "2.2") == (Offer("2.2.5", there=True),)
+    assert asked(world, "2.5") == ()
+
+
+def test_a_file_that_is_not_there(world: tuple[Path, str]) -> None:
+    offer(world[0], "2.3.5-1", "2.3.6-1", "2.3.7-1", gone=("2.3.7-1",))
+    assert asked(world) == (Offer("2.3.7", there=False), Offer("2.3.6", there=True))
+
+
+def test_nothing_is_fetched_where_it_is_known_already(world: tuple[Path, str]) -> None:
+    """The spec has a full version, or containerd.io is there: the server has no index here."""
+    assert asked(world, "2.3.7") == ()
+    (world[0] / "dpkg" / "status").write_text(
+        "Package: containerd.io\nStatus: hold ok installed\nVersion: 2.3.4-1\nArchitecture: amd64\n"
+        "Maintainer: x <x@example.org>\nDescription: x\n"
+    )
+    assert asked(world) == ()
+
+
+def test_no_index_is_no_answer(world: tuple[Path, str]) -> None:
+    with pytest.raises(FactUnavailable):
+        asked(world)

@@ -1,0 +1,172 @@
+"""apt-repositories.sh with the real gpg and apt of this machine, on a root of its own; only the fetching is played."""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gpustack.config.shipped import playbooks
+from tests.unit.steps.signing_keys import Vendor
+
+SCRIPT = (playbooks() / "files" / "apt-repositories.sh").read_text()
+FETCH = (
+    'fetch() { echo "$1" >>"$WORLD/fetched"; cp "$WORLD/served" "$2" || { echo "$1 was not fetched" >&2; return 1; }; }'
+)
+PLACE = "https://pkgs.example.org/deb/"
+pytestmark = pytest.mark.skipif(not shutil.which("apt-get") or not shutil.which("gpg"), reason="needs apt and gpg")
+
+Make = Callable[..., Vendor]
+
+
+@pytest.fixture
+def vendor(tmp_path: Path) -> Iterator[Make]:
+    made: list[Vendor] = []
+
+    def make(ends: str, **how: bool) -> Vendor:
+        made.append(Vendor(tmp_path / f"vendor{len(made)}", ends, **how))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.end()
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Path:
+    (tmp_path / "apt" / "sources.list.d").mkdir(parents=True)
+    (tmp_path / "apt.conf").write_text(f'Dir::Etc "{tmp_path}/apt"; Dir::State "{tmp_path}"; Dir::Cache "{tmp_path}";')
+    return tmp_path
+
+
+def run(world: Path, fingerprint: str, file: str = "", end: int = 0) -> "subprocess.CompletedProcess[str]":
+    script = f"{FETCH}\n{SCRIPT}".replace("/etc/apt", f"{world}/apt")
+    env = {
+        "PATH": os.environ["PATH"],
+        "WORLD": str(world),
+        "APT_CONFIG": str(world / "apt.conf"),
+        "ARCH": "amd64",
+        "REPOSITORIES": f"kubernetes {PLACE} / - https://pkgs.example.org/key {fingerprint} {end} {file}",
+    }
+    return subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=False, timeout=60)
+
+
+def keyring(world: Path) -> Path:
+    return world / "apt" / "keyrings" / "gpustack-kubernetes.gpg"
+
+
+def source(world: Path) -> Path:
+    return world / "apt" / "sources.list.d" / "gpustack-kubernetes.sources"
+
+
+def served(world: Path, key: bytes) -> None:
+    (world / "served").write_bytes(key)
+
+
+def times_fetched(world: Path) -> int:
+    path = world / "fetched"
+    return len(path.read_text().splitlines()) if path.exists() else 0
+
+
+@pytest.mark.parametrize("armour", [True, False])
+def test_a_key_and_a_source_are_put_in_place_once(world: Path, vendor: Make, armour: bool) -> None:
+    one = vendor("2y", armour=armour)
+    served(world, one.public)
+    first = run(world, one.fingerprint)
+    assert (first.returncode, first.stdout.splitlines()) == (
+        0, [f"changed: key {one.fingerprint}", f"changed: {source(world)}"]
+    )  # fmt: skip
+    assert run(world, one.fingerprint).stdout == ""
+    assert times_fetched(world) == 1
+
+
+@pytest.mark.parametrize("had", ["seconds=1", "40d"], ids=["ended", "ends-soon"])
+def test_a_prolonged_key_of_the_same_fingerprint_is_taken_over(world: Path, vendor: Make, had: str) -> None:
+    """The key of pkgs.k8s.io ended in 2024 and was prolonged by its owner; it ends again on 2026-12-29."""
+    one = vendor(had)
+    keyring(world).parent.mkdir()
+    keyring(world).write_bytes(one.gpg("--export"))
+    if had.startswith("seconds"):
+        time.sleep(2)
+    one.prolong("2y")
+    served(world, one.public)
+    end = 0 if had.startswith("seconds") else int(time.time()) + 700 * 86400
+    done = run(world, one.fingerprint, end=end)
+    assert done.returncode == 0, done.stderr
+    assert f"changed: key {one.fingerprint}" in done.stdout
+    assert keyring(world).read_bytes() == one.gpg("--export")
+    assert run(world, one.fingerprint, end=end).stdout == ""
+    assert times_fetched(world) == 1
+
+
+def test_a_key_that_is_not_known_to_be_prolonged_is_left_alone(world: Path, vendor: Make) -> None:
+    one = vendor("40d")
+    served(world, one.public)
+    assert "changed: key" in run(world, one.fingerprint).stdout
+    one.prolong("2y")
+    served(world, one.public)
+    assert run(world, one.fingerprint, end=int(time.time())).stdout == ""
+    assert times_fetched(world) == 1
+
+
+def test_an_ended_key_is_refused_with_its_page(world: Path, vendor: Make) -> None:
+    one = vendor("seconds=1")
+    time.sleep(2)
+    served(world, one.public)
+    done = run(world, one.fingerprint)
+    assert done.returncode == 1
+    assert f"found expired:{one.fingerprint}" in done.stderr
+    assert done.stderr.rstrip().endswith("(gpustack explain repository-key-refused)")
+    assert not source(world).exists()
+
+
+def test_a_key_of_another_fingerprint_is_refused_with_its_page(world: Path, vendor: Make) -> None:
+    """Also where the old one has ended, and the vendor shows another in its place."""
+    old, new = vendor("seconds=1"), vendor("2y")
+    keyring(world).parent.mkdir()
+    keyring(world).write_bytes(old.gpg("--export"))
+    time.sleep(2)
+    served(world, new.public)
+    done = run(world, old.fingerprint)
+    assert done.returncode == 1
+    assert f"expected the key {old.fingerprint} and no other, found {new.fingerprint}" in done.stderr
+    assert "(gpustack explain repository-key-refused)" in done.stderr
+    assert keyring(world).read_bytes() == old.gpg("--export")
+
+
+def test_two_keys_are_one_too_many(world: Path, vendor: Make) -> None:
+    one, other = vendor("2y", armour=False), vendor("2y", armour=False)
+    served(world, one.public + other.public)
+    done = run(world, one.fingerprint)
+    assert done.returncode == 1
+    assert f"found {one.fingerprint} {other.fingerprint}" in done.stderr
+
+
+def test_a_source_that_would_break_apt_is_taken_back(world: Path, vendor: Make) -> None:
+    """Somebody else's file names the place with another keyring: apt would read none of any file."""
+    one = vendor("2y")
+    served(world, one.public)
+    (world / "apt" / "sources.list.d" / "a.list").write_text(f"deb [signed-by=/other.gpg] {PLACE} /\n")
+    done = run(world, one.fingerprint)
+    assert done.returncode == 1
+    assert "Conflicting values set for option Signed-By regarding source https://pkgs.example.org/deb/" in done.stderr
+    assert "(gpustack explain apt-sources-refused)" in done.stderr
+    assert not source(world).exists()
+
+
+def test_a_source_of_somebody_else_stands_for_ours(world: Path, vendor: Make) -> None:
+    one = vendor("2y")
+    served(world, one.public)
+    run(world, one.fingerprint)
+    theirs = world / "apt" / "sources.list.d" / "kubernetes.list"
+    theirs.write_text(f"deb [signed-by=/etc/keyrings/k.gpg] {PLACE} /\n")
+    done = run(world, one.fingerprint, str(theirs))
+    assert done.stdout.splitlines() == [
+        f"changed: removed {source(world)}, as {theirs} says the same",
+        f"changed: removed {keyring(world)}, as {theirs} says the same",
+    ]
+    assert run(world, one.fingerprint, str(theirs)).stdout == ""
+    assert theirs.exists()

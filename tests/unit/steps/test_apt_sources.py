@@ -1,0 +1,181 @@
+"""Sources of somebody else beside ours, and keys that end. Files as the vendors' own guides and packages write them:
+docs.docker.com/engine/install, NVIDIA's cuda-keyring and container toolkit, kubernetes.io install-kubeadm."""
+
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+import pytest
+
+from gpustack.config import resolved
+from gpustack.config.spec import Spec
+from gpustack.config.versions import version_set
+from gpustack.rollout.overlay import host_facts
+from gpustack.steps import containerd, gpu_driver, gpu_runtime, kubernetes, prereqs
+from gpustack.steps.step import Step
+from tests.unit.steps.recorded_hosts import broken, judged, recorded, said, snapshot
+
+SOURCES = "packages.sources"
+DOCKER = ("https://download.docker.com/linux/debian", "9DC858229FC7DD38854AE2D88D81803C0EBFCD88")
+CUDA = ("https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/",
+        "EB693B3035CD5710E231E123A4B469963BF863CC")  # fmt: skip
+TOOLKIT = ("https://nvidia.github.io/libnvidia-container/stable/deb/$(ARCH)",
+           "C95B321B61E88C1809C4F759DDCAE044F796ECB0")  # fmt: skip
+KUBERNETES = ("https://pkgs.k8s.io/core:/stable:/v1.36/deb/", "DE15B14486CD377B9E876E1A234654DA9A296436")
+OFFICIAL: dict[str, Any] = {"source": "official"}
+HOST_STACK = {**OFFICIAL, "gpu": {"stack": "host"}}
+STEPS: dict[str, tuple[Step, tuple[str, str], str, str]] = {
+    "containerd": (containerd.STEP, DOCKER, "sources.list.d/docker.sources", "bookworm|{key}|yes|stable"),
+    "kubernetes": (kubernetes.STEP, KUBERNETES, "sources.list.d/kubernetes.list", "/|{key}|yes|"),
+    "nvidia": (gpu_driver.STEP, CUDA, "sources.list.d/cuda-debian12-x86_64.list", "/|{key}|yes|"),
+    "toolkit": (gpu_runtime.STEP, TOOLKIT, "sources.list.d/nvidia-container-toolkit.list", "/|{key}|yes|"),
+}
+OURS = {"nvidia": "gpu.repository", "toolkit": "gpu.toolkit-repository"}
+NAMES = pytest.mark.parametrize("name", STEPS)
+
+
+def keys(path: str, *fingerprints: str, end: str = "") -> str:
+    lines = [
+        f"pub:-:4096:1:{one[24:]}:1487788586:{end}::-:::scSC::::::23::0:\nfpr:::::::::{one}:" for one in fingerprints
+    ]
+    return "\n".join([f"key 3000 {path}", *lines])
+
+
+def answers(name: str, *lines: str, ours: bool = False, **ring: Any) -> dict[tuple[str, str], Any]:
+    """Of a host without a file of ours, with `lines` as sources; by default the vendor's own, with its key."""
+    _, (uri, fingerprint), file, rest = STEPS[name]
+    said_of = lines or (f"{file}|{uri}|{rest.format(key='/k.gpg')}",)
+    rings = ring.get("keyring", keys("/k.gpg", fingerprint))
+    found = said(SOURCES, "\n".join(["== sources", *said_of, "== keys", rings, "== refused"]) + "\n")
+    probe = OURS.get(name, "packages.repositories")
+    state = "prepared-debian-12" if ours else "fresh-debian-12"
+    return {(SOURCES, "h1"): found, (probe, "h1"): recorded(probe, state)}
+
+
+def repository(name: str, asked: dict[tuple[str, str], Any]) -> Any:
+    spec = HOST_STACK if name in OURS else OFFICIAL
+    found = judged(STEPS[name][0], asked, spec)["repository"]
+    assert found.outcome != "unknown", found.why
+    return found.mismatch
+
+
+@NAMES
+def test_the_vendor_s_own_source_with_its_key_stands_for_ours(name: str) -> None:
+    asked = answers(name)
+    assert repository(name, asked) is None
+    facts = host_facts(snapshot(asked, HOST_STACK if name in OURS else OFFICIAL), "h1")
+    assert facts
+    assert facts["sources"] == {name: f"/etc/apt/{STEPS[name][2]}"}
+
+
+@NAMES
+def test_another_key_is_for_the_operator_and_the_file_goes_as_a_whole(name: str) -> None:
+    other = "F" * 40
+    asked = answers(name, keyring=keys("/k.gpg", other))
+    found = repository(name, asked)
+    file = STEPS[name][2]
+    assert (found.cure, found.found) == ("operator", f"/etc/apt/{file} (key {other})")
+    assert found.hint.startswith(f"mv /etc/apt/{file} /etc/apt/{file}.disabled ")
+    facts = host_facts(snapshot(asked, OFFICIAL), "h1")
+    assert facts
+    assert facts["sources"] == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "keyring", "why"),
+    [
+        ("docker.list|https://download.docker.com/linux/debian|bookworm||yes|stable", "", "key nothing"),
+        ("docker.list|https://download.docker.com/linux/debian/|bullseye|/k.gpg|yes|stable", "", "suite bullseye"),
+        ("docker.list|https://download.docker.com/linux/debian|bookworm|/k.gpg|yes|test", "", "components test"),
+        ("docker.list|http://download.docker.com/linux/debian|bookworm|/k.gpg|yes|stable", "", "http://download."),
+        ("docker.list|https://download.docker.com/linux/debian|bookworm|/k.gpg|yes|stable",
+         keys("/k.gpg", DOCKER[1], "F" * 40), "key 9DC858229FC7DD38854AE2D88D81803C0EBFCD88, FFFF"),
+        ("docker.list|https://download.docker.com/linux/debian|bookworm|/k.gpg|yes|stable",
+         keys("/k.gpg", DOCKER[1], end="1763000001"), "its key ended on 2025-11-13"),
+        ("docker.list|https://download.docker.com/linux/debian|bookworm|/gone.gpg|yes|stable", "", "key /gone.gpg"),
+    ],
+)  # fmt: skip
+def test_what_keeps_a_source_from_standing_for_ours(line: str, keyring: str, why: str) -> None:
+    more: dict[str, Any] = {"keyring": keyring} if keyring else {}
+    found = repository("containerd", answers("containerd", f"sources.list.d/{line}", **more))
+    assert found.cure == "operator"
+    assert f"/etc/apt/sources.list.d/docker.list ({why}" in found.found
+
+
+def test_a_file_that_names_other_places_too_is_not_moved_away() -> None:
+    place = "|https://download.docker.com/linux/debian|trixie|/k.gpg|yes|stable"
+    rest = "|http://deb.debian.org/debian|bookworm|/d.gpg|yes|main"
+    found = repository("containerd", answers("containerd", f"sources.list{place}", f"sources.list{rest}"))
+    assert found.hint.startswith("put # before its line of https://download.docker.com/linux/debian in ")
+    two = [f"sources.list.d/all.sources{one}" for one in (place, rest)]
+    found = repository("containerd", answers("containerd", *two))
+    assert found.hint.startswith("add the line `Enabled: no` to its stanza of ")
+
+
+def test_no_gpg_is_no_key() -> None:
+    asked = answers("containerd", keyring="key ? /k.gpg")
+    assert judged(containerd.STEP, asked, OFFICIAL)["repository"].outcome == "unknown"
+
+
+def test_ours_goes_where_somebody_brought_the_same() -> None:
+    """The package cuda-keyring came after us: two files of one key break apt, as their keyrings have two names."""
+    found = repository("containerd", answers("containerd", ours=True))
+    assert (found.cure, found.found) == ("install", "two, with that of gpustack")
+    assert "/etc/apt/sources.list.d/docker.sources has the same key" in found.expected
+
+
+def test_a_source_that_is_off_or_of_another_place_is_nothing_to_us() -> None:
+    off = "sources.list.d/docker.sources|https://download.docker.com/linux/debian|bookworm|/o.gpg|no|stable"
+    other = "sources.list.d/u.list|https://download.docker.com/linux/ubuntu|noble|/o.gpg|yes|stable"
+    assert repository("containerd", answers("containerd", off, other)).found == "nothing"
+
+
+PREPARED = "1795283488:2110643488"
+RING = "/etc/apt/keyrings/gpustack-kubernetes.gpg"
+
+
+def with_end(end: str) -> dict[tuple[str, str], Any]:
+    return {(SOURCES, "h1"): recorded(SOURCES, "prepared-debian-12", (PREPARED, f"1795283488:{end}"))}
+
+
+def test_a_key_that_has_ended_is_fetched_again() -> None:
+    """Recorded on 2026-11-21; 1795000000 is 2026-11-18."""
+    found = broken(kubernetes.STEP, with_end("1795000000"))["repository"]
+    assert found == ("B02F2293F7B78A3111583174AF233E29F632E03B, ended on 2026-11-18", "install")
+    assert broken(kubernetes.STEP, with_end("1796000000")) == {}
+
+
+@pytest.mark.parametrize(
+    ("end", "prolonged", "found"),
+    [("1798502400", "2028-12-29", ("until 2026-12-29", "install")), ("1798502400", "2026-12-29", None)],
+    ids=["known to be prolonged", "not known"],
+)
+def test_a_key_that_ends_soon_is_renewed_once_it_is_known_to_be_prolonged(
+    end: str, prolonged: str, found: tuple[str, str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = version_set("2026-11")
+    apt = {**known.apt, "kubernetes": replace(known.apt["kubernetes"], expires=date.fromisoformat(prolonged))}
+    monkeypatch.setattr(resolved, "version_set", lambda name: replace(known, apt=apt))
+    file = recorded("packages.repositories", "prepared-debian-12")
+    text = file.out.replace("http://10.77.1.1:8480/", "https://").replace(
+        "B02F2293F7B78A3111583174AF233E29F632E03B", KUBERNETES[1]
+    )
+    asked = {**with_end(end), ("packages.repositories", "h1"): said("packages.repositories", text)}
+    assert broken(kubernetes.STEP, asked, OFFICIAL).get("repository") == found
+    older = Spec.model_validate({"kubernetes": {"version": "1.35.2"}})
+    assert (resolved.end_of(Spec(), "kubernetes"), resolved.end_of(older, "kubernetes")) == (
+        date.fromisoformat(prolonged), None,
+    )  # fmt: skip
+
+
+def test_half_a_source_is_refused_before_anything_is_changed() -> None:
+    words = "E: Malformed entry 1 in list file /etc/apt/sources.list.d/half.list (Suite)"
+    edit = ("== refused\n", f"== refused\n{words}\nE: The list of sources could not be read.\n")
+    asked = {(SOURCES, "h1"): recorded(SOURCES, "prepared-debian-12", edit)}
+    found = judged(prereqs.STEP, asked)["package-sources"].mismatch
+    assert found
+    assert (found.cure, found.hint) == ("operator", "gpustack explain apt-sources-refused")
+    assert words in found.found
+    ours = "E: Conflicting values set for option Signed-By regarding source x: /k.gpg != " + RING
+    asked = {(SOURCES, "h1"): recorded(SOURCES, "prepared-debian-12", ("== refused\n", f"== refused\n{ours}\n"))}
+    assert "package-sources" not in broken(prereqs.STEP, asked)

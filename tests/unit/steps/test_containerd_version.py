@@ -1,0 +1,100 @@
+"""Which containerd.io is right, and which one a host gets that has none."""
+
+from typing import Any
+
+import pytest
+
+from gpustack.config.versions import version_set
+from gpustack.rollout.overlay import overlay
+from gpustack.steps.containerd import STEP
+from tests.unit.steps.recorded_hosts import judged, recorded, snapshot
+
+PACKAGES, OFFERED = "packages.installed", "containerd.offered"
+NEWEST = "the newest 2.3 of its repository"
+
+
+def with_version(version: str) -> dict[tuple[str, str], Any]:
+    edit = ("installed 2.3.7-1", f"installed {version}-1")
+    return {(PACKAGES, "h1"): recorded(PACKAGES, "prepared-debian-12", edit)}
+
+
+def asking(version: str) -> dict[str, Any]:
+    """A spec with containerd.version, or without one."""
+    said_so = {"version": version} if version else {}
+    return {"containerd": {"restrict_oom_score_adj": True, **said_so}}
+
+
+@pytest.mark.parametrize(
+    ("there", "spec", "expected"),
+    [
+        ("2.3.6", "", ""),
+        ("2.3.7", "", ""),
+        ("2.3.12", "", ""),
+        ("2.2.0", "", ""),
+        ("2.1.5", "", "2.2.0 or newer of 2.2 or 2.3.0 or newer of 2.3, for Kubernetes 1.36"),
+        ("1.7.29", "", "2.2.0 or newer of 2.2 or 2.3.0 or newer of 2.3, for Kubernetes 1.36"),
+        ("2.4.0", "", "2.2.0 or newer of 2.2 or 2.3.0 or newer of 2.3, for Kubernetes 1.36"),
+        ("2.3.0~rc.1", "", "2.2.0 or newer of 2.2 or 2.3.0 or newer of 2.3, for Kubernetes 1.36"),
+        ("2.3.7", "2.3.7", ""),
+        ("2.3.6", "2.3.7", "2.3.7"),
+        ("2.2.7", "2.3.7", "2.3.7"),
+        ("2.4.0", "2.4.0", ""),
+        ("2.3.6", "2.3", ""),
+        ("2.2.7", "2.3", "a patch of 2.3"),
+        ("2.4.1", "2.4", ""),
+    ],
+)
+def test_another_patch_of_a_line_that_serves_is_no_drift(there: str, spec: str, expected: str) -> None:
+    found = judged(STEP, with_version(there), asking(spec))["version"].mismatch
+    assert (found.expected if found else "") == expected
+    assert not found or (found.found, found.cure) == (there, "upgrade")
+
+
+def test_lines_by_kubernetes() -> None:
+    """containerd RELEASES.md, "Kubernetes Support"."""
+    older = {**asking(""), "kubernetes": {"version": "1.35.2"}}
+    assert judged(STEP, with_version("2.1.5"), older)["version"].mismatch is None
+    assert judged(STEP, with_version("2.1.4"), older)["version"].mismatch
+    versions = version_set("2026-11")
+    assert versions.containerd_lines.keys() == versions.minors.keys()
+
+
+@pytest.mark.parametrize(
+    ("offered", "plane", "spec", "expected", "patch"),
+    [
+        ("fresh-debian-12", "", "", f"2.3.7, {NEWEST}", "2.3.7"),
+        (
+            "file-missing",
+            "",
+            "",
+            f"2.3.6, {NEWEST}; the file of 2.3.7 is not there (404)",
+            "2.3.6",
+        ),
+        ("unreachable", "", "", NEWEST, ""),
+        ("prepared-debian-12", "", "", NEWEST, ""),
+        ("file-missing", "2.3.4", "", "2.3.4, as on h1", "2.3.4"),
+        ("file-missing", "2.2.6", "", "2.2.6, as on h1", "2.2.6"),
+        ("fresh-debian-12", "1.7.29", "", f"2.3.7, {NEWEST}", "2.3.7"),
+        ("fresh-debian-12", "", "2.3.5", "2.3.5", "2.3.5"),
+    ],
+)
+def test_a_new_host_gets_what_the_acting_control_plane_has_or_is_offered(
+    offered: str, plane: str, spec: str, expected: str, patch: str
+) -> None:
+    answers = {**(with_version(plane) if plane else {(PACKAGES, "h1"): recorded(PACKAGES, "fresh-debian-12")}),
+               (OFFERED, "h1"): recorded(OFFERED, offered), (PACKAGES, "h2"): recorded(PACKAGES, "fresh-debian-13"),
+               (OFFERED, "h2"): recorded(OFFERED, "fresh-debian-13")}  # fmt: skip
+    found = judged(STEP, answers, asking(spec), on="h2")["version"].mismatch
+    assert found
+    assert (found.expected, found.found, found.cure) == (expected, "nothing", "install")
+    hosts = overlay(snapshot(answers, asking(spec)))["all"]["hosts"]
+    assert {hosts[name]["gpustack"]["containerd"]["patch"] for name in ("h1", "h2")} == {patch}
+
+
+def test_an_old_containerd_of_docker_ce_is_another_version() -> None:
+    answers = {(PACKAGES, "h1"): recorded(PACKAGES, "ubuntu-docker")}
+    found = judged(STEP, answers, asking(""))
+    assert found["other-runtimes"].mismatch is None
+    wrong = found["version"].mismatch
+    assert wrong
+    assert (wrong.found, wrong.cure) == ("1.7.27", "upgrade")

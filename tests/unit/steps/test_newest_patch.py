@@ -1,0 +1,142 @@
+"""newest-patch.sh with the real apt of this machine: a repository of small packages, some without their file."""
+
+import functools
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from gpustack.config.shipped import playbooks
+
+SCRIPT = (playbooks() / "roles" / "containerd" / "files" / "newest-patch.sh").read_text()
+# As Docker names them; RELEASES.md of containerd has release candidates only before a minor.
+VERSIONS = ("2.2.5", "2.3.4", "2.3.5", "2.3.6", "2.3.7", "2.3.8~rc.1", "2.4.0")
+SUFFIX = "-1~debian.12~bookworm"
+pytestmark = pytest.mark.skipif(not shutil.which("apt-get"), reason="needs apt")
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *words: object) -> None:
+        pass
+
+
+def deb(folder: Path, version: str) -> str:
+    """Makes a package; its stanza in the index."""
+    tree, name = folder / f"tree-{version}", f"containerd.io_{version}{SUFFIX}_amd64.deb"
+    (tree / "DEBIAN").mkdir(parents=True)
+    control = (
+        f"Package: containerd.io\nVersion: {version}{SUFFIX}\nArchitecture: amd64\nMaintainer: x <x@example.org>\n"
+        "Description: x\n"
+    )
+    (tree / "DEBIAN" / "control").write_text(control)
+    subprocess.run(["dpkg-deb", "-b", tree, folder / name], check=True, capture_output=True, timeout=60)
+    digest = subprocess.run(["sha256sum", folder / name], check=True, capture_output=True, text=True).stdout.split()[0]
+    return f"{control}Filename: ./{name}\nSize: {(folder / name).stat().st_size}\nSHA256: {digest}\n"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[Path]:
+    served = tmp_path / "served"
+    served.mkdir()
+    (served / "Packages").write_text("\n".join(deb(served, version) for version in VERSIONS))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(served)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    for folder in ("apt/sources.list.d", "apt/apt.conf.d", "apt/preferences.d", "dpkg", "state/lists/partial",
+                   "cache/archives/partial"):  # fmt: skip
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "dpkg" / "status").touch()
+    (tmp_path / "apt.conf").write_text(
+        f'Dir::Etc "{tmp_path}/apt"; Dir::State "{tmp_path}/state"; Dir::State::status "{tmp_path}/dpkg/status";'
+        f'Dir::Cache "{tmp_path}/cache"; APT::Sandbox::User "root"; APT::Architecture "amd64"; Acquire::Retries "0";'
+        'Acquire::http::Proxy "DIRECT"; Debug::NoLocking "true";'
+    )
+    (tmp_path / "apt" / "sources.list.d" / "gpustack-containerd.sources").write_text(
+        f"Types: deb\nURIs: http://127.0.0.1:{server.server_port}/\nSuites: ./\nTrusted: yes\nArchitectures: amd64\n"
+    )
+    yield tmp_path
+    server.shutdown()
+    server.server_close()
+
+
+def gone(world: Path, version: str) -> None:
+    """Its file is not there any more, nor what was fetched before."""
+    (world / "served" / f"containerd.io_{version}{SUFFIX}_amd64.deb").unlink()
+    for path in (world / "cache" / "archives").glob("*.deb"):
+        path.unlink()
+
+
+def chosen(world: Path, wanted: str = "2.3", patch: str = "") -> tuple[str, str]:
+    """PACKAGES, and what is said."""
+    script = f'set -eu\n{SCRIPT}\necho "$PACKAGES"'.replace("/etc/apt", f"{world}/apt")
+    env = {"PATH": os.environ["PATH"], "APT_CONFIG": f"{world}/apt.conf", "DPKG_ADMINDIR": f"{world}/dpkg",
+           "LC_ALL": "C", "WANTED": wanted, "PATCH": patch}  # fmt: skip
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, env=env, check=True, timeout=120)
+    *said, packages = done.stdout.splitlines()
+    return packages, "\n".join(said)
+
+
+def exactly(version: str) -> str:
+    return f"containerd.io={version}{SUFFIX} cri-tools"
+
+
+def test_the_newest_patch_of_the_line(world: Path) -> None:
+    assert chosen(world) == (exactly("2.3.7"), "")
+    assert list((world / "cache" / "archives").glob("*_2.3.7-1*.deb"))
+
+
+def test_an_index_that_names_a_file_that_is_not_there(world: Path) -> None:
+    """docker/for-linux issue 1557."""
+    gone(world, "2.3.7")
+    packages, said = chosen(world)
+    assert packages == exactly("2.3.6")
+    assert said == (
+        f"changed: containerd.io 2.3.6{SUFFIX} is taken; the index names files that are not there (404): 2.3.7{SUFFIX}"
+    )
+    gone(world, "2.3.6")
+    assert chosen(world)[0] == exactly("2.3.5")
+
+
+def test_what_the_cluster_has_is_taken_before_what_is_newer(world: Path) -> None:
+    assert chosen(world, patch="2.3.5") == (exactly("2.3.5"), "")
+    gone(world, "2.3.5")
+    assert chosen(world, patch="2.3.5")[0] == exactly("2.3.4")
+    gone(world, "2.3.4")
+    assert chosen(world, patch="2.3.5")[0] == exactly("2.3.7")
+    assert chosen(world, patch="2.3.1")[0] == exactly("2.3.7")
+
+
+def test_a_version_of_the_spec_is_that_one_alone(world: Path) -> None:
+    assert chosen(world, "2.3.7") == ("containerd.io=2.3.7-* cri-tools", "")
+    gone(world, "2.3.7")
+    assert chosen(world, "2.3.7") == ("containerd.io=2.3.7-* cri-tools", "")
+
+
+def test_what_is_installed_stays(world: Path) -> None:
+    (world / "dpkg" / "status").write_text(
+        "Package: containerd.io\nStatus: hold ok installed\nVersion: 2.3.4-1\nArchitecture: amd64\n"
+        "Maintainer: x <x@example.org>\nDescription: x\n"
+    )
+    assert chosen(world) == ("containerd.io cri-tools", "")
+
+
+def test_nothing_of_the_line_or_no_repository_is_for_apt_to_say(world: Path) -> None:
+    assert chosen(world, "2.9") == ("containerd.io=2.9.* cri-tools", "")
+    for version in VERSIONS:
+        gone(world, version)
+    assert chosen(world)[0] == "containerd.io=2.3.* cri-tools"
+
+
+def test_apt_takes_the_newest_of_a_pattern(world: Path) -> None:
+    """What is left to apt-install.sh where no version could be chosen."""
+    chosen(world)
+    done = subprocess.run(
+        ["apt-get", "-qq", "--yes", "--print-uris", "install", "containerd.io=2.3.*"],
+        capture_output=True, text=True, check=True, timeout=60,
+        env={"PATH": os.environ["PATH"], "APT_CONFIG": f"{world}/apt.conf"},
+    )  # fmt: skip
+    assert "containerd.io_2.3.8" in done.stdout
