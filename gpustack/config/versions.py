@@ -95,7 +95,7 @@ def version_set(name: str) -> VersionSet:
             data["manifests"]["local-path-provisioner"], str(data["components"]["local-path-provisioner"]["version"])
         ),
         images={name: digest for name, digest in data["images"].items() if digest != "unpinned"},
-        containerd_lines={str(minor): tuple(first) for minor, first in data["containerd_lines"].items()},
+        containerd_lines={str(minor): tuple(row["first"]) for minor, row in data["containerd_lines"].items()},
         minors={str(minor): entry["end"] for minor, entry in data["kubernetes_support"].items()},
     )
 

@@ -17,9 +17,9 @@ every_entry = pytest.mark.parametrize("entry", ENTRIES, ids=str)
 
 
 def unit_tests(step: str) -> set[str]:
-    """Names of the test functions of a step."""
-    tree = ast.parse((UNIT / f"test_{step.replace('-', '_')}.py").read_text())
-    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    """Names of the test functions of a step, which may stand in several files of its name."""
+    trees = [ast.parse(path.read_text()) for path in UNIT.glob(f"test_{step.replace('-', '_')}*.py")]
+    return {node.name for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
 def test_no_check_without_a_break_or_a_reason() -> None:

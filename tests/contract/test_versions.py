@@ -27,7 +27,7 @@ def test_a_manifest_is_fetched_as_the_file_that_its_checksum_is_of(name: str) ->
 
 
 # Facts that came from outside, wherever they stand in a version set.
-FACTS = ("version", "uri", "key", "keys", "fingerprint", "expires", "url", "sha256", "maintenance", "end")
+FACTS = ("version", "uri", "key", "keys", "fingerprint", "expires", "url", "sha256", "maintenance", "end", "first")
 # `images` has its sources in comments; `source` and `licence` of a component are where to look, and no pins.
 WITHOUT = ("set", "images")
 

@@ -288,20 +288,3 @@ def test_a_proxy_that_the_spec_no_longer_has() -> None:
     file = "/etc/systemd/system/containerd.service.d/gpustack-proxy.conf"
     answers = {("egress.files", "h1"): said("egress.files", f"{file} other 644 root\n")}
     assert broken(STEP, answers) == {"egress": (f"{file}, which is left over", "install")}
-
-
-@pytest.mark.parametrize(
-    ("case", "found"),
-    [
-        ("tuned", "max_concurrent_downloads = 10, registry.mirrors, configs or auths"),
-        ("containerd-2.0", "use_local_image_pull = (unknown to it)"),
-        ("containerd-2.0", "bin_dir = /srv/verifiers"),
-    ],
-)
-def test_a_containerd_that_asks_no_verifier(case: str, found: str) -> None:
-    text, cure = broken(STEP, {(IMAGES, "h1"): recorded(IMAGES, case)})["pulls-verified"]
-    assert found in text
-    assert cure == "operator"
-    assert "pulls-verified" not in broken(
-        STEP, {(IMAGES, "h1"): recorded(IMAGES, case)}, {"containerd": {"verify_images": False}}
-    )

@@ -70,3 +70,20 @@ def test_what_cannot_be_read_is_unknown() -> None:
     found = judged(STEP, {(IMAGES, "h1"): recorded(IMAGES, "unreadable")})
     checks = ("image-list", "image-verifier", "pulls-verified", "images-as-listed")
     assert {found[check].outcome for check in checks} == {"unknown"}
+
+
+@pytest.mark.parametrize(
+    ("case", "found"),
+    [
+        ("tuned", "max_concurrent_downloads = 10, registry.mirrors, configs or auths"),
+        ("containerd-2.0", "use_local_image_pull = (unknown to it)"),
+        ("containerd-2.0", "bin_dir = /srv/verifiers"),
+    ],
+)
+def test_a_containerd_that_asks_no_verifier(case: str, found: str) -> None:
+    text, cure = broken(STEP, {(IMAGES, "h1"): recorded(IMAGES, case)})["pulls-verified"]
+    assert found in text
+    assert cure == "operator"
+    assert "pulls-verified" not in broken(
+        STEP, {(IMAGES, "h1"): recorded(IMAGES, case)}, {"containerd": {"verify_images": False}}
+    )
