@@ -24,11 +24,15 @@ ADDRESS = re.compile(r".*(?:apiurl|webhookurl)")
 # All below is one: Grafana's data sources, its chart's variables, a Secret itself.
 HOLDERS = {"securejsondata", "envrendersecret", "stringdata", "basicauthusers"}
 POINTER = re.compile(
-    r"\s*|true|false|\{\{.*|(?:\w+ )?\$(?:\{\w+\}|[A-Z_]+)|\$__\w+\{.*|(?:~|/(?:etc|var|run|mnt|opt|tmp|home))/.*|<[\w .-]+>|"
+    r"\s*|true|false|\{\{.*|"
+    r"(?:\w+ )?\$(?:\{\w+\}|[A-Z_]+)|\$__\w+\{.*|(?:~|/(?:etc|var|run|mnt|opt|tmp|home))/.*|<[\w .-]+>|"
     r"(?:Bearer|Basic|REDACTED)\s*",
     re.DOTALL,
 )
 LOGIN = re.compile(r"://[^/\s:@]*:(?!\d{1,5}/)[^\s@\"']+@[\w.\[-]|hooks\.slack\.com/services/\w")
+
+
+GONE = "REDACTED"
 
 
 def secrets_in(file: str, values: Mapping[str, Any]) -> list[Complaint]:
@@ -57,6 +61,24 @@ def secret_paths(value: Any, path: tuple[str, ...] = (), *, inside: bool = False
 def holds_secret(text: str) -> bool:
     """An address with a login, or a document of several lines that has a secret."""
     return LOGIN.search(text) is not None or ("\n" in text and any(True for _ in secret_paths(document(text))))
+
+
+def without_secrets(values: Any) -> Any:
+    """The same with GONE in the place of each."""
+    gone = set(secret_paths(values))
+    return replaced(values, gone) if gone else values
+
+
+def replaced(value: Any, gone: set[tuple[str, ...]], path: tuple[str, ...] = ()) -> Any:
+    if path in gone:
+        return GONE
+    if isinstance(value, Mapping):
+        return {key: replaced(inner, gone, (*path, str(key))) for key, inner in value.items()}
+    return (
+        [replaced(inner, gone, (*path, str(at))) for at, inner in enumerate(value)]
+        if isinstance(value, list)
+        else value
+    )
 
 
 def plain(key: str) -> str:
