@@ -44,6 +44,8 @@ RANDOM = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9+/=_~]{16,}")
 # As the kubelet writes which Secret it means.
 REFERENCE = re.compile(r"[a-z][a-z0-9-]*/[a-z][a-z0-9.-]*")
 LOOKS_BACK = 200
+# What ids of ours begin with that end in a name: join-token, host-sudo-password.
+IDS = ("join-", "host-sudo-")
 
 
 # One of these is in each name. Most answers have none of them, and looking for words is a hundred times as quick.
@@ -99,6 +101,8 @@ def takes_bare(found: re.Match[str]) -> str:
     before = found.string[max(found.start() - LOOKS_BACK, 0) : found.start()]
     line = re.split(r"\n|\\n", before)[-1]
     is_key = KEY_PLACE.fullmatch(line) is not None and (len(line) < LOOKS_BACK or line != before)
+    if line.endswith(IDS):
+        return "word" if RANDOM.fullmatch(value) else ""
     if PASSWORD.match(name):
         if name.lower() in ("pass", "pwd") and (value.startswith("/") or value.isdigit()):
             return ""
@@ -107,7 +111,7 @@ def takes_bare(found: re.Match[str]) -> str:
         return "word" if "=" in found["sep"] or not found["more"] or not looks_like_a_word(value) else ""
     if "=" in found["sep"]:
         return "" if is_reference(found) and REFERENCE.fullmatch(value) else "word"
-    if found["more"] or line.endswith("join-") or follows_quote(found):
+    if found["more"] or follows_quote(found):
         return "word" if RANDOM.fullmatch(value) else ""
     if is_key and found["sep"] != ":":
         return "word"
