@@ -26,7 +26,7 @@ BARE = r"(?:[^\s\"'\\]|\\(?![nrt\"'\\])|(?<=\w)[\"'](?=\w))+"
 MORE = r"(?:[ \t]+(?!#)(?![^\s\"'\\:=]*[ \t]*[:=])[^\s\"'\\:=]+)*"
 # A newline that JSON has escaped ends the value: what follows is the next line of a document.
 PATTERN = re.compile(
-    rf"(?P<name>{NAMES})(?P<close>\\*[\"']?)(?P<sep>[ \t]*(?::=|=>|[:=])[ \t]*)(?!\\[nr])"
+    rf"(?P<name>{NAMES})(?P<close>\\*[\"']?)(?P<sep>[ \t]*(?::=|=>|[:=])[ \t]*)(?!\\[nr])(?:\[[ \t]*(?=\\*[\"']))?"
     rf"(?P<s>{QUOTED}|{BARE})(?P<more>{MORE})",
     re.IGNORECASE,
 )
@@ -34,8 +34,8 @@ PASSWORD = re.compile(PASSWORDS, re.IGNORECASE)
 # From the start of the line, or of what stands in quotes or in braces.
 KEY_PLACE = re.compile(r"(?:(?:.*[\"'])?|[\s{,\[\\-]*(?:export[ \t]+)?)[\w.-]*")
 NO_SECRET = re.compile(
-    rf"(?:true|false|null|none|nil|yes|no|~|\d{{1,3}}|[{{\[]+[\w.-]*:?|\{{\}}|\[\]|[|>][+-]?\d?|\*+|<[\w .-]+>|[^\w]*|"
-    rf"{GONE}.*|"
+    rf"(?:true|false|null|none|nil|yes|no|~|\d{{1,3}}|\[+[\w.-]*:?|\{{+(?:[\w.-]*:)?|"
+    rf"\{{\}}|\[\]|[|>][+-]?\d?|\*+|<[\w .-]+>|[^\w]{{0,3}}|{GONE}.*|"
     r"\$\{[\w:.-]*\}?|\$\([\w.-]+\)?|\$[A-Z_]+|\{\{.*|"
     r"(?:~|/(?:etc|var|run|root|home|dev|opt|tmp|usr|proc|sys|mnt|srv|path))(?:/[\w.@+-]*)*)[,;)}\]]*",
     re.IGNORECASE | re.DOTALL,
@@ -152,7 +152,9 @@ BLOCK = re.compile(r":[ \t]*[|>][+-]?\d?[ \t]*(?:\n|\\n)")
 def block_pattern(start: str, end: str, char: str) -> re.Pattern[str]:
     """`end` is the end of a line, `char` one character in it."""
     return re.compile(
-        rf"(?:{start}|{end})(?P<indent>[ \t]*)(?:- )?[\w.-]{{0,60}}?(?:{NAMES})[\"']?[ \t]*:[ \t]*[|>][+-]?\d?[ \t]*"
+        rf"(?:{start}|{end})(?P<indent>[ \t]*)(?:- )?"
+        rf"(?:name:[ \t]*[\"']?[\w.-]{{0,60}}?{NAMES}[\"']?{end}[ \t]*value|[\w.-]{{0,60}}?{NAMES}[\"']?)"
+        rf"[ \t]*:[ \t]*[|>][+-]?\d?[ \t]*"
         rf"(?P<s>(?:{end}(?:(?P=indent)[ \t]+{char}*|[ \t]*(?={end})))+)",
         re.IGNORECASE | re.MULTILINE,
     )
