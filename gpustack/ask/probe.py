@@ -77,7 +77,8 @@ class Probe(Generic[Fact]):
     """`limit` in seconds. `ends` are the exit statuses with which the question was answered; with any other one the
     parser is not called. It may raise what UNREADABLE names, and must return what it is annotated with: else the fact
     is unavailable. Where the question is a script, `like` is what a person would type to see the same, and `rows` name
-    the values of its lines that are nothing but values."""
+    the values of its lines that are nothing but values. `shorten` makes of a text that holds more than is asked for one
+    that the parser reads to the same end; what it leaves out is never recorded."""
 
     id: str
     ask: Shell | Api
@@ -86,10 +87,18 @@ class Probe(Generic[Fact]):
     ends: tuple[int, ...] = (0,)
     like: str = ""
     rows: tuple[Row, ...] = ()
+    shorten: Callable[[str], str] | None = None
 
     @cached_property
     def where(self) -> Where:
         return "cluster" if isinstance(self.ask, Api) else "host"
+
+    def kept(self, text: str) -> str:
+        """Of the output. Of one that cannot be shortened nothing is kept: then the parser knows its shape as little."""
+        try:
+            return self.shorten(text) if self.shorten else text
+        except UNREADABLE:
+            return ""
 
     def fact(self, answer: Answer) -> Fact:
         """Raises FactUnavailable, with the reason in words."""

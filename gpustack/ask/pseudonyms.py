@@ -127,9 +127,8 @@ def disguised(snapshot: Snapshot, given: Pseudonyms) -> Snapshot:
     inventory, said = snapshot.inventory, given.text
     spec = Spec.model_validate(everywhere(inventory.spec.model_dump(mode="json", by_alias=True), said))
     hosts = tuple(host_of(host, said) for host in inventory.hosts)
-    other = Inventory(
-        Path("inventory") if inventory.source else None, hosts, spec, everywhere(dict(inventory.values), said)
-    )
+    source, values = Path("inventory") if inventory.source else None, everywhere(dict(inventory.values), said)
+    other = Inventory(source, hosts, spec, values, inventory.file_secrets)
     answers = (
         replace(
             answer,

@@ -4,7 +4,7 @@ line, grouped by host, so that a reader needs to hold one host at a time.
 
 import json
 import os
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import MISSING, asdict, dataclass, fields
 from datetime import datetime
 from functools import cache
@@ -22,6 +22,7 @@ from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.typed import fits
 from gpustack.config.host import Host, HostSpec
 from gpustack.config.inventory import Inventory
+from gpustack.config.secret_values import without_secrets
 from gpustack.config.spec import Spec
 from gpustack.errors import UsageError
 
@@ -58,18 +59,17 @@ def write(snapshot: Snapshot, path: Path, *, redacted: bool = True) -> None:
 
 def lines(snapshot: Snapshot, *, redacted: bool = True) -> Iterator[str]:
     inventory = snapshot.inventory
-    secrets = [host.become_password for host in inventory.hosts if host.become_password] if redacted else []
 
     def said(text: str) -> str:
-        return redact(text, secrets) if redacted else text
+        return redact(text, inventory.secrets) if redacted else text
 
     header = {
         "schema": SCHEMA,
         "taken": snapshot.taken.isoformat(timespec="milliseconds"),
         "took": round(snapshot.took, 3),
         "source": str(inventory.source) if inventory.source else None,
-        "spec": inventory.spec.model_dump(mode="json", by_alias=True),
-        "values": dict(inventory.values),
+        "spec": leaves(inventory.spec.model_dump(mode="json", by_alias=True), redact if redacted else str),
+        "values": values_without_secrets(inventory) if redacted else dict(inventory.values),
         "hosts": [host_line(host, snapshot.reach.get(host.name), said) for host in inventory.hosts],
     }
     yield json.dumps(header) + "\n"
@@ -80,6 +80,19 @@ def lines(snapshot: Snapshot, *, redacted: bool = True) -> Iterator[str]:
             json.dumps({key: said(value) if key in ("out", "err", "lost") else value for key, value in entry.items()})
             + "\n"
         )
+
+
+def values_without_secrets(inventory: Inventory) -> Any:
+    return leaves(without_secrets(dict(inventory.values)), lambda text: redact(text, inventory.secrets))
+
+
+def leaves(value: Any, said: Callable[[str], str]) -> Any:
+    """The same with each text as `said` has it."""
+    if isinstance(value, dict):
+        return {key: leaves(inner, said) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [leaves(inner, said) for inner in value]
+    return said(value) if isinstance(value, str) else value
 
 
 def host_line(host: Host, reach: Reach | None, said: Any) -> dict[str, Any]:

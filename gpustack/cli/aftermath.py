@@ -25,18 +25,19 @@ def aftermath(
     from gpustack.ask.redact import plain, redact
     from gpustack.doctor.diagnose import diagnose, questions
     from gpustack.report import doctor_brief
+    from gpustack.rollout.disguise import without_secrets
 
     planes = [host.name for host in hosts.control_planes]
     others = limit or [*planes, *(host.name for host in hosts.hosts)]
     wanted = list(dict.fromkeys([*planes[:1], *failed, *others]))[:AT_ONCE]
     try:
         taken = gather(hosts, questions(), hosts=wanted, report=report)
-        write(taken, folder / NAME)
+        write(without_secrets(taken), folder / NAME)
         return doctor_brief.text(diagnose(taken), folder / NAME)
     except KeyboardInterrupt:
         return "\nno snapshot of the hosts: interrupted\n"
     except Exception as error:  # noqa: BLE001 - the error that led here is the one to be told
-        return f"\nno snapshot of the hosts: {redact(plain(f'{type(error).__name__}: {error}'))}\n"
+        return f"\nno snapshot of the hosts: {redact(plain(f'{type(error).__name__}: {error}'), hosts.secrets)}\n"
 
 
 @contextmanager

@@ -84,10 +84,11 @@ class Change:
     def keep(self, snapshot: "Snapshot") -> None:
         """The last answers, into the evidence."""
         from gpustack.ask.recording import write
+        from gpustack.rollout.disguise import without_secrets
         from gpustack.rollout.evidence import not_kept
 
         try:
-            write(snapshot, self.folder / "snapshot.jsonl")
+            write(without_secrets(snapshot), self.folder / "snapshot.jsonl")
         except OSError as error:
             self.record(not_kept(self.folder, error))
 
@@ -101,7 +102,7 @@ def changing(hosts: "Inventory", verb: str, locked: "Host", report: "Reporter") 
     from gpustack.rollout.private import private_folder
 
     folder = open_folder(verb)
-    record = recorder(folder, report)
+    record = recorder(folder, report, hosts.secrets)
     stop = threading.Event()
     with interruptible(stop), private_folder() as private, lock(locked, verb) as held:
         yield Change(hosts, folder, record, private, stop, held)

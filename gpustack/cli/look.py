@@ -66,14 +66,14 @@ def snapshot(
     from gpustack.ask.recording import lines, write
     from gpustack.cli import wiring
     from gpustack.doctor.diagnose import questions
+    from gpustack.rollout.disguise import without_secrets
 
     if recording:
         taken = wiring.recorded(recording, quiet=quiet)
     else:
         report = wiring.progress(quiet=quiet)
         taken = wiring.asked(wiring.opened(inventory, ask_password=become, quiet=quiet), report, questions())
-    if redacted:
-        taken = disguised(taken)
+    taken = disguised(taken) if redacted else without_secrets(taken)
     if listed:
         from gpustack.report import inside
 

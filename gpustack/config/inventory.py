@@ -16,7 +16,9 @@ from gpustack.config.complaint import Complaint, refuse
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.judge import judge
 from gpustack.config.listing import Listing, begin, chosen, finished
-from gpustack.config.spec import Spec
+from gpustack.config.receiver import secret_of
+from gpustack.config.secret_file import secret
+from gpustack.config.spec import Mirror, Proxy, Spec
 from gpustack.config.values import strangers, theirs
 from gpustack.config.versions import version_set
 from gpustack.config.yaml_files import judged
@@ -28,16 +30,24 @@ LOCAL_SPEC = Path("/etc/gpustack/gpustack.yml")
 @dataclass(frozen=True)
 class Inventory:
     """`source` is None for the local host. Hosts are in the order of the inventory, control planes first. `values` are
-    the operator's, by Helm release."""
+    the operator's, by Helm release, `file_secrets` what stands in the files that the spec names; of a recording these
+    files are not opened."""
 
     source: Path | None
     hosts: tuple[Host, ...]
     spec: Spec
     values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    file_secrets: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @cached_property
     def by_name(self) -> Mapping[str, Host]:
         return {host.name: host for host in self.hosts}
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """All that are known, to be taken out of whatever leaves."""
+        passwords = [host.become_password for host in self.hosts if host.become_password]
+        return tuple(dict.fromkeys((*passwords, *self.file_secrets)))
 
     @cached_property
     def control_planes(self) -> tuple[Host, ...]:
@@ -132,7 +142,14 @@ def load(option: Path | None, *, become_password: str | None = None, started: Li
     hosts, spec, complaints = judge(raw.source, raw.groups, raw.variables, ansible_cfg(), become_password)
     values, of_values = values_of(raw.source, spec)
     refuse([*complaints, *of_values])
-    return Inventory(raw.source, hosts, spec, values)
+    return Inventory(raw.source, hosts, spec, values, file_secrets(spec))
+
+
+def file_secrets(spec: Spec) -> tuple[str, ...]:
+    """Of the proxy, the mirror and the receiver of alerts. Raises ConfigError when a file cannot be used."""
+    sections = [section for section in (spec.proxy, spec.source) if isinstance(section, Proxy | Mirror)]
+    files = [section.password_file for section in sections if section.password_file]
+    return tuple(filter(None, (*map(secret, files), secret_of(spec.alerts.receiver))))
 
 
 def values_of(source: Path | None, spec: Spec) -> tuple[dict[str, dict[str, Any]], list[Complaint]]:

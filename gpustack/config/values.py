@@ -14,6 +14,7 @@ from gpustack.config.chart_keys import judged as judged_keys
 from gpustack.config.chart_keys import shape
 from gpustack.config.cluster_spec import beside
 from gpustack.config.complaint import Complaint
+from gpustack.config.secret_values import secrets_in
 from gpustack.config.shipped import values as shipped_values
 from gpustack.config.yaml_files import judged as judged_yaml
 
@@ -68,7 +69,11 @@ def theirs(source: Path | None, release: str, chart: str) -> tuple[dict[str, Any
         return {}, [Complaint(str(path), "", f"no YAML for Helm ({error})", "plain YAML, no tags", "config-not-yaml")]
     if not isinstance(found, dict):
         return {}, [Complaint(str(path), "", shape(found), "a mapping of values", "values-shape")]
-    return found, [*jinja(str(path), "", found), *judged_keys(str(path), chart, found)]
+    return found, [
+        *jinja(str(path), "", found),
+        *secrets_in(str(path), found),
+        *judged_keys(str(path), chart, found),
+    ]
 
 
 def strangers(source: Path | None, releases: Collection[str]) -> list[Complaint]:

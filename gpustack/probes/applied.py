@@ -17,8 +17,8 @@ MANAGER = "gpustack"
 LABEL, DIGEST = "app.kubernetes.io/managed-by", "gpustack/digest"
 OURS = f"labelSelector={LABEL}%3D{MANAGER}"
 KEEP = (
-    "metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.managedFields.manager",
-    "metadata.managedFields.subresource", "metadata.managedFields.fieldsV1",
+    "metadata.name", "metadata.namespace", "metadata.labels", f"metadata.annotations.{DIGEST}",
+    "metadata.managedFields.manager", "metadata.managedFields.subresource", "metadata.managedFields.fieldsV1",
 )  # fmt: skip
 Path = tuple[str, ...]
 

@@ -9,6 +9,7 @@ from typing import Any
 from gpustack.ask.probe import Answer, Lines, Probe, Shell
 from gpustack.probes.read import number, yaml_mapping
 from gpustack.probes.sections import named, sections
+from gpustack.probes.toml_keys import FUNCTION
 from gpustack.probes.units import show_units, unsettled
 
 SOCKET = "unix:///run/containerd/containerd.sock"
@@ -17,6 +18,7 @@ UNSERVED = "code = Unimplemented"
 OURS = "# Written by gpustack; a change here is undone by the next install."
 FOLDER = "/etc/containerd/"
 DROP_IN = "conf.d/gpustack.toml"
+OPTIONS = ("SystemdCgroup", "BinaryName")
 REGISTRIES = ("docker.io", "ghcr.io", "nvcr.io", "quay.io", "registry.k8s.io")
 
 
@@ -82,6 +84,23 @@ def runtime(answer: Answer) -> Runtime | None:
     )
 
 
+def runtime_only(text: str) -> str:
+    """What `runtime` reads of `crictl info`, which has the logins of registries as well."""
+    config = json.loads(text)["config"]
+    runtimes = {
+        name: {"options": pick(config["containerd"]["runtimes"][name].get("options") or {}, OPTIONS)}
+        for name in ("runc", "nvidia")
+        if name in config["containerd"]["runtimes"]
+    }
+    cni = pick(config["cni"], ("binDir", "binDirs"))
+    told = {"cni": cni, "containerd": {"runtimes": runtimes}, **pick(config, ("restrictOOMScoreAdj",))}
+    return json.dumps({"config": told}, indent=2) + "\n"
+
+
+def pick(said: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    return {key: said[key] for key in keys if key in said}
+
+
 # Without its socket there is no daemon, and that can be told without crictl.
 RUNTIME = Probe(
     "containerd.runtime",
@@ -93,6 +112,7 @@ exit $rc"""),
     runtime,
     ends=(0, 1),
     like="crictl info",
+    shorten=runtime_only,
 )
 
 
@@ -148,17 +168,25 @@ def mirror(lines: list[str]) -> Mirror:
 
 CONFIGURATION = Probe(
     "containerd.configuration",
-    Lines(r"""cd /etc/containerd 2>/dev/null || exit 0
+    Lines(
+        FUNCTION
+        + r"""cd /etc/containerd 2>/dev/null || exit 0
 for file in config.toml conf.d/*.toml; do
-  [ ! -e "$file" ] || { echo "== $file $(stat -Lc %Y "$file")"; cat "$file"; echo; }
-done"""),
+  [ -e "$file" ] || continue
+  echo "== $file $(stat -Lc %Y "$file")"
+  toml_keys 'version|imports|disabled_plugins|config_path|bin_dirs?' <"$file"
+  echo
+done"""
+    ),
     configuration,
     like="cat /etc/containerd/config.toml /etc/containerd/conf.d/*.toml",
 )
-# What is said as Authorization never leaves the host, in foreign files neither.
+# What is said as Authorization never leaves the host, in foreign files neither, nor does any other header.
 MIRRORS = Probe(
     "containerd.mirrors",
-    Lines(r"""cd /etc/containerd/certs.d 2>/dev/null || exit 0
+    Lines(
+        FUNCTION
+        + r"""cd /etc/containerd/certs.d 2>/dev/null || exit 0
 for file in */hosts.toml; do
   [ -e "$file" ] || continue
   echo "== ${file%/hosts.toml}"
@@ -170,9 +198,10 @@ for file in */hosts.toml; do
     sed -E "s/(authorization['\"]?[[:space:]]*=[[:space:]]*)$value/\1\"$is, mode $mode\"/Ig" "$file"
   else
     cat "$file"
-  fi
+  fi | toml_keys 'server|capabilities'
   echo
-done"""),
+done"""
+    ),
     mirrors,
     like="cat /etc/containerd/certs.d/*/hosts.toml",
 )

@@ -80,7 +80,7 @@ COUNTERS = Probe(
     "dcgm.counters",
     Api(
         "/api/v1/namespaces/$GPU_NAMESPACE/configmaps?fieldSelector=metadata.name%3Dgpustack-dcgm-counters",
-        ("metadata.name", "data"),
+        ("metadata.name", r"data.dcgm-metrics\.csv"),
     ),
     counters,
 )

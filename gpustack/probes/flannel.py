@@ -146,7 +146,9 @@ FLANNEL_DAEMON_SET = Probe(
     daemon_set,
 )
 NET_CONF = Probe(
-    "flannel.net-conf", Api("/api/v1/namespaces/kube-flannel/configmaps", ("metadata.name", "data")), net_conf
+    "flannel.net-conf",
+    Api("/api/v1/namespaces/kube-flannel/configmaps", ("metadata.name", r"data.net-conf\.json")),
+    net_conf,
 )
 FLANNELD = Probe("flannel.host", Lines(SCRIPT), flanneld, like="cat /run/flannel/subnet.env")
 ANNOUNCED = Probe(

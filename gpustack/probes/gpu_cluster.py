@@ -121,7 +121,7 @@ CLUSTER_POLICIES = Probe(
     "gpu.cluster-policies",
     Api(
         "/apis/nvidia.com/v1/clusterpolicies",
-        ("metadata.name", "metadata.annotations", "status.state", "status.conditions"),
+        ("metadata.name", r"metadata.annotations.meta\.helm\.sh/release-name", "status.state", "status.conditions"),
     ),
     policies,
     ends=(0, 1),

@@ -3,6 +3,7 @@ which ConfigMaps are there."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from json import dumps, loads
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
@@ -10,6 +11,7 @@ from gpustack.probes.kube import entries, entries_if_known
 
 KEPT = ("driver.enabled", "dcgm.enabled", "devicePlugin.config", "dcgmExporter.serviceMonitor", "dcgmExporter.config",
         "cdi", "hostPaths", "daemonsets.tolerations")  # fmt: skip
+BY_POD = "DCGM_EXPORTER_KUBERNETES"
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def exporter(name: str, spec: Any) -> ExporterPod:
     return ExporterPod(
         name,
         container.get("image", ""),
-        env.get("DCGM_EXPORTER_KUBERNETES", "").lower() == "true",
+        env.get(BY_POD, "").lower() == "true",
         any(mount.endswith("/pod-resources") for mount in mounts),
         next(iter(maps), ""),
     )
@@ -86,6 +88,20 @@ def exporter(name: str, spec: Any) -> ExporterPod:
 def config_maps(answer: Answer) -> Mapping[str, tuple[str, ...]]:
     """Keys by name."""
     return {str(entry["metadata"]["name"]): tuple(sorted(entry.get("data") or {})) for entry in entries(answer)}
+
+
+def keys_only(text: str) -> str:
+    items = [entry | {"data": dict.fromkeys(entry.get("data") or {}, "")} for entry in loads(text)["items"]]
+    return dumps({"items": items}, separators=(",", ":"))
+
+
+def counters_only(text: str) -> str:
+    """Of an environment what is read; any other variable may hold a secret."""
+    items = loads(text)["items"]
+    for entry in items:
+        for one in entry["spec"]["template"]["spec"]["containers"]:
+            one["env"] = [said for said in one.get("env", ()) if said["name"] == BY_POD]
+    return dumps({"items": items}, separators=(",", ":"))
 
 
 SETTINGS = Probe(
@@ -105,7 +121,11 @@ EXPORTERS = Probe(
         ),
     ),
     exporters,
+    shorten=counters_only,
 )
 GPU_CONFIG_MAPS = Probe(
-    "gpu.config-maps", Api("/api/v1/namespaces/$GPU_NAMESPACE/configmaps", ("metadata.name", "data")), config_maps
+    "gpu.config-maps",
+    Api("/api/v1/namespaces/$GPU_NAMESPACE/configmaps", ("metadata.name", "data")),
+    config_maps,
+    shorten=keys_only,
 )

@@ -3,9 +3,9 @@
 Side-cars take ConfigMaps with the labels grafana_datasource and grafana_dashboard (kube-prometheus-stack, values).
 """
 
-import json
 import re
 from dataclasses import dataclass
+from json import dumps, loads
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
@@ -13,6 +13,7 @@ from gpustack.probes.kube import entries
 from gpustack.probes.read import number, yaml_mapping
 
 METRIC = re.compile(r"\bDCGM_(?:FI|EXP)_[A-Z0-9_]+\b")
+SOURCE = ("uid", "url", "isDefault")
 HOST_LABEL = re.compile(r"\b[Hh]ostname\b(?=\s*(?:[=!]|[,)]))")
 
 
@@ -61,6 +62,23 @@ def data_sources(answer: Answer) -> tuple[DataSource, ...]:
     return tuple(found)
 
 
+def data_sources_only(text: str) -> str:
+    """Of each source what is read: others hold logins. What is no YAML mapping stays none."""
+    items = loads(text)["items"]
+    for entry in items:
+        entry["data"] = {key: sources_only(said) for key, said in (entry.get("data") or {}).items()}
+    return dumps({"items": items}, separators=(",", ":"))
+
+
+def sources_only(text: str) -> str:
+    """JSON, which is YAML too."""
+    try:
+        sources = yaml_mapping(text).get("datasources") or []
+    except ValueError:
+        return ""
+    return dumps({"datasources": [{key: one[key] for key in SOURCE if key in one} for one in sources]})
+
+
 def dashboards(answer: Answer) -> tuple[Dashboard, ...]:
     return tuple(
         dashboard(entry["metadata"], [str(text) for text in entry.get("data", {}).values()])
@@ -79,9 +97,23 @@ def dashboard(metadata: Any, texts: list[str]) -> Dashboard:
     )
 
 
+def dashboards_only(text: str) -> str:
+    """Of each text the words that are looked for, as JSON where it was JSON."""
+    items = loads(text)["items"]
+    for entry in items:
+        entry["data"] = {key: words_only(str(said)) for key, said in (entry.get("data") or {}).items()}
+    return dumps({"items": items}, separators=(",", ":"))
+
+
+def words_only(text: str) -> str:
+    labels = [f"{label}=" for label in HOST_LABEL.findall(text)]
+    words = sorted({*METRIC.findall(text), *labels})
+    return dumps({"words": words}) if readable(text) else " ".join(["no JSON:", *words])
+
+
 def readable(text: str) -> bool:
     try:
-        return isinstance(json.loads(text), dict)
+        return isinstance(loads(text), dict)
     except (ValueError, RecursionError):
         return False
 
@@ -98,6 +130,7 @@ DATA_SOURCES = Probe(
     "grafana.data-sources",
     Api("/api/v1/configmaps?labelSelector=grafana_datasource%3D1", ("metadata.name", "data")),
     data_sources,
+    shorten=data_sources_only,
 )
 # Those that the chart itself brings are many, and have nothing about GPUs.
 DASHBOARDS = Probe(
@@ -107,6 +140,7 @@ DASHBOARDS = Probe(
         ("metadata.name", "metadata.namespace", "data"),
     ),
     dashboards,
+    shorten=dashboards_only,
 )
 # The password stays on the host, and is in no argument. One that is refused is tried once: Grafana locks a user out for
 # five minutes after five failed logins (configure-grafana/#brute_force_login_protection_max_attempts).

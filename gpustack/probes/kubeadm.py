@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from json import dumps, loads
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
@@ -21,6 +22,8 @@ JOIN = "/run/gpustack-join.yaml"
 ROOTS = "/root/.kube/config"
 MODE, SERVER = re.compile(r"([0-7]{3,4}) (/.+)"), re.compile(r"(/[^:]+): *server: *(\S+)")
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+# What kubeadm keeps in kube-system, and under which key.
+MAPS = {"kubeadm-config": "ClusterConfiguration", "kubelet-config": "kubelet", "kube-proxy": "config.conf"}
 MANIFESTS = tuple(f"/etc/kubernetes/manifests/{name}.yaml" for name in COMPONENTS)
 CONTROL_PLANE = (ADMIN, CA_KEY, *MANIFESTS)
 
@@ -75,11 +78,13 @@ def files(answer: Answer) -> Files:
 
 def settings(answer: Answer) -> Settings:
     found = {entry["metadata"]["name"]: entry.get("data", {}) for entry in entries(answer)}
-    return Settings(
-        document(found, "kubeadm-config", "ClusterConfiguration"),
-        document(found, "kubelet-config", "kubelet"),
-        document(found, "kube-proxy", "config.conf"),
-    )
+    return Settings(*(document(found, name, key) for name, key in MAPS.items()))
+
+
+def settings_only(text: str) -> str:
+    """The ConfigMaps of everybody else go."""
+    ours = [entry for entry in loads(text)["items"] if entry["metadata"]["name"] in MAPS]
+    return dumps({"items": ours}, separators=(",", ":"))
 
 
 def document(maps: Mapping[str, Any], name: str, key: str) -> Mapping[str, Any] | None:
@@ -151,7 +156,13 @@ FILES = Probe(
     like="ls -l /etc/kubernetes /etc/kubernetes/manifests /etc/kubernetes/pki",
 )
 SETTINGS = Probe(
-    "kubeadm.settings", Api("/api/v1/namespaces/kube-system/configmaps", ("metadata.name", "data")), settings
+    "kubeadm.settings",
+    Api(
+        "/api/v1/namespaces/kube-system/configmaps",
+        ("metadata.name", "data.ClusterConfiguration", "data.kubelet", r"data.config\.conf"),
+    ),
+    settings,
+    shorten=settings_only,
 )
 JOIN_TOKEN = Probe(
     "kubeadm.join-token",

@@ -89,7 +89,7 @@ DEFINITIONS = Probe(
     "monitoring.definitions",
     Api(
         "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-        ("metadata.name", "metadata.annotations"),
+        ("metadata.name", r"metadata.annotations.operator\.prometheus\.io/version"),
         metadata=True,
     ),
     definitions,

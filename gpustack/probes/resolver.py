@@ -50,6 +50,9 @@ echo "file $file"
 )
 FORWARDS = Probe(
     "resolver.forwards",
-    Api("/api/v1/namespaces/kube-system/configmaps?fieldSelector=metadata.name%3Dcoredns", ("metadata.name", "data")),
+    Api(
+        "/api/v1/namespaces/kube-system/configmaps?fieldSelector=metadata.name%3Dcoredns",
+        ("metadata.name", "data.Corefile"),
+    ),
     forwards,
 )

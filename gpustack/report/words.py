@@ -58,7 +58,7 @@ def facts(found: "Plan") -> str:
 
 
 def cleaner(inventory: "Inventory") -> Clean:
-    secrets = [host.become_password for host in inventory.hosts if host.become_password]
+    secrets = inventory.secrets
     return lambda text: redact(plain(text), secrets)
 
 

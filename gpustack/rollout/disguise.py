@@ -14,6 +14,7 @@ from typing import Any
 
 from gpustack.ask.probe import FactUnavailable, Probe
 from gpustack.ask.pseudonyms import Pseudonyms, disguised, pseudonyms
+from gpustack.ask.recording import values_without_secrets
 from gpustack.ask.script import command
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.versions import KNOWN_SETS, version_set
@@ -26,16 +27,28 @@ DIGEST = re.compile(r"[0-9a-f]{12,64}")
 
 def disguise(snapshot: Snapshot, questions: tuple[Probe[Any], ...]) -> tuple[Snapshot, Pseudonyms]:
     given = pseudonyms(snapshot, words(questions), called(snapshot))
-    other = disguised(snapshot, given)
+    return judged_alike(snapshot, disguised(snapshot, given)), given
+
+
+def without_secrets(snapshot: Snapshot) -> Snapshot:
+    """With no secret among the Helm values, and judged as the real one is."""
+    values = values_without_secrets(snapshot.inventory)
+    if values == snapshot.inventory.values:
+        return snapshot
+    return judged_alike(snapshot, replace(snapshot, inventory=replace(snapshot.inventory, values=values), parsed={}))
+
+
+def judged_alike(snapshot: Snapshot, other: Snapshot) -> Snapshot:
+    """`other` with the digests that follow from its own inventory, where `snapshot` has those of its own."""
     again = dict(digests(of_cluster(snapshot), of_cluster(other)))
     if not again:
-        return other, given
+        return other
     pattern = re.compile("|".join(map(re.escape, again)))
     answers = {
         key: replace(answer, out=pattern.sub(lambda found: again[found[0]], answer.out))
         for key, answer in other.answers.items()
     }
-    return Snapshot(other.taken, other.inventory, other.reach, MappingProxyType(answers), other.took), given
+    return Snapshot(other.taken, other.inventory, other.reach, MappingProxyType(answers), other.took)
 
 
 def called(snapshot: Snapshot) -> Iterator[str]:

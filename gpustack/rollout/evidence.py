@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import threading
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -58,7 +59,7 @@ def open_folder(verb: str) -> Path:
     return folder
 
 
-def recorder(folder: Path, onward: Reporter) -> Reporter:
+def recorder(folder: Path, onward: Reporter, secrets: Sequence[str] = ()) -> Reporter:
     """A reporter that writes every event, redacted, to events.jsonl and passes it on. Safe to call from threads.
 
     A disk that runs full ends the record and not the run: hosts are not left half-way for the sake of a log."""
@@ -68,7 +69,7 @@ def recorder(folder: Path, onward: Reporter) -> Reporter:
 
     def record(event: Event) -> None:
         entry = {"at": datetime.now(UTC).isoformat(timespec="milliseconds")} | asdict(event)
-        entry["what"] = redact(event.what)
+        entry["what"] = redact(event.what, secrets)
         try:
             with guard:
                 os.write(file, f"{json.dumps(entry)}\n".encode())

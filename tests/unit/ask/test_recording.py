@@ -2,6 +2,7 @@
 
 import json
 import stat
+from base64 import b64encode
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -73,6 +74,24 @@ def test_secrets_are_taken_out_unless_told_otherwise() -> None:
         "probe": "x.y", "where": "h1", "rc": 0, "out": "it was REDACTED and REDACTED", "err": "password: REDACTED",
     }  # fmt: skip
     assert "hunter2! and abcdef" in list(lines(given, redacted=False))[1]
+
+
+def test_what_is_in_the_files_of_the_spec_is_known_and_goes_in_every_encoding() -> None:
+    known = "f1g/leaf~77"
+    texts = {form: form for form in (known, "kube:f1g%2Fleaf~77@proxy", b64encode(f"kube:{known}".encode()).decode())}
+    given = replace(snapshot(), answers=keyed(Answer("x.y", "h1", 0, f"said {form}", err=form) for form in texts))
+    given = replace(given, inventory=replace(given.inventory, file_secrets=(known,)))
+    written = "".join(lines(given))
+    assert [form for form in texts if form in written] == []
+    assert repr(given.inventory).count(known) == 0
+
+
+def test_values_with_a_secret_are_written_without_it() -> None:
+    values = {"monitoring": {"grafana": {"adminPassword": "figleaf", "replicas": 2}}}
+    given = replace(snapshot(), inventory=replace(snapshot().inventory, values=values))
+    head = json.loads(next(lines(given)))
+    assert head["values"] == {"monitoring": {"grafana": {"adminPassword": "REDACTED", "replicas": 2}}}
+    assert json.loads(next(lines(given, redacted=False)))["values"] == values
 
 
 def test_answers_come_host_by_host_without_reading_ahead() -> None:

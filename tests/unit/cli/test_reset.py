@@ -55,7 +55,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Worl
         monkeypatch.setattr(playbook, "play", found.play)
         monkeypatch.setattr(lock, "lock", found.lock)
         monkeypatch.setattr(evidence, "runs", lambda: tmp_path / "runs")
-        monkeypatch.setattr(evidence, "recorder", lambda folder, onward: onward)
+        monkeypatch.setattr(evidence, "recorder", lambda folder, onward, secrets: onward)
         return found
 
     return made

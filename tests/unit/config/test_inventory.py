@@ -97,6 +97,15 @@ def test_a_spec_in_any_file_for_all_hosts_is_taken_and_named(site: Site, path: s
     assert f"site/{path}: gpustack.swp" in error.why
 
 
+def test_what_the_files_of_the_spec_hold_is_known_and_never_shown(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "password").write_text("fig-leaf-77\n")
+    (tmp_path / "password").chmod(0o600)
+    proxy = "gpustack:\n  proxy: {http: 'http://proxy:3128', user: kube, password_file: ~/password}\n"
+    found = load(site(**{"group_vars/all/gpustack.yml": proxy}))
+    assert found.secrets == ("fig-leaf-77",)
+    assert "fig-leaf-77" not in repr(found)
+
+
 def test_vaulted_files_are_read(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = site(**{"group_vars/all/secret.yml": "ansible_become_password: hunter2\n"})
     (tmp_path / "password").write_text("open")

@@ -5,7 +5,7 @@ A case is tests/cases/<probe-id>/<name>.json with `answer` {rc, out, err}, `fact
 """
 
 import json
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, is_dataclass, replace
 from datetime import datetime
 from functools import cache
 from importlib import import_module
@@ -49,6 +49,21 @@ def test_case(path: Path) -> None:
     assert case["source"].startswith(("recorded on ", "constructed: ")), "say where the answer comes from"
     probe = known()[path.parent.name]
     answer = Answer(probe.id, "host1", **case["answer"])
+    if case["fact"] == {"unavailable": True}:
+        with pytest.raises(FactUnavailable):
+            probe.fact(answer)
+    else:
+        assert plain(probe.fact(answer)) == case["fact"]
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if known()[path.parent.name].shorten], ids=str)
+def test_what_is_kept_of_an_answer_says_the_same(path: Path) -> None:
+    case = json.loads(path.read_text())
+    probe = known()[path.parent.name]
+    answer = Answer(probe.id, "host1", **case["answer"])
+    if answer.rc == 0:
+        answer = replace(answer, out=probe.kept(answer.out))
+        assert probe.kept(answer.out) == answer.out
     if case["fact"] == {"unavailable": True}:
         with pytest.raises(FactUnavailable):
             probe.fact(answer)

@@ -14,7 +14,7 @@ from gpustack.ask.recording import lines
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose, questions
 from gpustack.doctor.finding import Diagnosis
-from gpustack.rollout.disguise import disguise
+from gpustack.rollout.disguise import disguise, without_secrets
 from gpustack.rollout.overlay import of_cluster
 from tests.unit.steps import recorded_cluster, recorded_gpus, recorded_hosts
 from tests.unit.steps.recorded_cluster import recorded
@@ -63,6 +63,27 @@ def test_what_was_brought_with_an_address_in_it_is_still_what_would_be_brought()
     snapshot = replace(valued, answers=answers, parsed={})
     other, _ = disguise(snapshot, questions())
     assert now not in text(other)
+    assert verdict(diagnose(other)) == verdict(diagnose(snapshot))
+    assert ("monitoring", "released") not in {(one.step, one.check) for one in diagnose(other).drift}
+
+
+def test_secrets_among_values_are_gone_and_the_verdict_is_the_same() -> None:
+    """Of an inventory that was read before they were refused."""
+    found = recorded_cluster.snapshot({}, {}, (recorded_cluster.K1, recorded_cluster.K2))
+    values = {"monitoring": {"grafana": {"adminPassword": "figleaf", "note": "it is fig-leaf-77"}}}
+    inventory = replace(found.inventory, values=values, file_secrets=("fig-leaf-77",))
+    valued = replace(found, inventory=inventory, parsed={})
+    (before, now) = (of_cluster(one)["gpustack_releases"]["monitoring"]["digest"] for one in (found, valued))
+    answers = {key: replace(one, out=one.out.replace(before, now)) for key, one in found.answers.items()}
+    snapshot = replace(valued, answers=answers, parsed={})
+    other = without_secrets(snapshot)
+    assert "figleaf" not in text(other)
+    assert "fig-leaf-77" not in text(other)
+    assert other.inventory.values == {
+        "monitoring": {"grafana": {"adminPassword": "REDACTED", "note": "it is REDACTED"}}
+    }
+    again = replace(other, inventory=replace(other.inventory, file_secrets=()))
+    assert text(without_secrets(again)) == text(again)
     assert verdict(diagnose(other)) == verdict(diagnose(snapshot))
     assert ("monitoring", "released") not in {(one.step, one.check) for one in diagnose(other).drift}
 

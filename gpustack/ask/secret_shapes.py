@@ -1,0 +1,236 @@
+"""Secrets that are known by what they look like, or by what stands before them. One rule each, with a secret that it
+takes (invented) and where its form is described. What is taken is the group `s` of the pattern."""
+
+import re
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Callable
+from dataclasses import dataclass
+
+GONE = "REDACTED"
+
+B64 = "[A-Za-z0-9+/]"
+WORD = r"[^\s\"'\\]"
+PEM_KIND = r"(?P<kind>(?:[A-Z0-9]+ )*(?:PRIVATE KEY(?: BLOCK)?|CERTIFICATE|CERTIFICATE REQUEST))"
+SCHEMES = ("basic", "bearer", "token", "negotiate", "ntlm", "apikey", "geniekey", "ssws", "aws4-hmac-sha256")
+# What follows a name, a flag or a scheme in a sentence, and is no value; the last ones in /etc/nsswitch.conf.
+SENTENCE = re.compile(
+    r"(?:a|an|and|any|are|argument|as|at|authentication|authorization|be|by|bytes|can|cannot|could|did|does|denied|"
+    r"empty|eof|error|expired|failed|flags?|for|forbidden|found|from|given|has|have|if|in|incorrect|instead|invalid|is|it|"
+    r"length|may|mismatch|missing|must|needs?|no|not|object|of|on|only|option|or|refused|rejected|required|requires?|"
+    r"realm|set|should|str|string|that|the|this|timeout|to|too|unauthorized|unknown|unset|use|used|value|was|were|will|with|"
+    r"wrong|"
+    r"files|compat|sss|ldap)[.,;:)]?",
+    re.IGNORECASE,
+)
+
+
+def always(_: re.Match[str]) -> bool:
+    return True
+
+
+def has_digit(found: re.Match[str]) -> bool:
+    """A word of a language has none."""
+    return any(char.isdigit() for char in found["s"])
+
+
+def is_login(found: re.Match[str]) -> bool:
+    """base64 of `user:password`."""
+    word = found["s"].rstrip("=")
+    try:
+        text = b64decode(word + "=" * (-len(word) % 4), validate=True).decode()
+    except (Error, ValueError):
+        return False
+    return ":" in text and text.isprintable()
+
+
+def is_credential(found: re.Match[str]) -> bool:
+    """Behind a scheme that is known, any word; else what ends the line or the quotes, and looks like no word."""
+    if SENTENCE.fullmatch(found["s"]) or found["s"].startswith("realm="):
+        return False
+    if (found["scheme"] or "").lower() in SCHEMES:
+        return True
+    after = found.string[found.end() : found.end() + 1]
+    return len(found["s"]) >= 8 and has_digit(found) and after in ("", "\n", "\r", '"', "'", "\\")
+
+
+def is_hook(found: re.Match[str]) -> bool:
+    """In an address, and not in that of a Service, where admission webhooks are."""
+    address = re.split(r"[\s\"']", found.string[max(found.start() - 300, 0) : found.start()])[-1]
+    part = re.search(r"[A-Za-z0-9_-]{16,}", found["s"])
+    return part is not None and bool(re.search(r"\d", part[0])) and "://" in address and ".svc" not in address
+
+
+def is_argument(found: re.Match[str]) -> bool:
+    return not found["s"].startswith("-") and not SENTENCE.fullmatch(found["s"])
+
+
+@dataclass(frozen=True)
+class Shape:
+    """`takes` has the last word on what the pattern found; `gone` stands in its place."""
+
+    name: str
+    pattern: re.Pattern[str]
+    example: str
+    source: str
+    takes: Callable[[re.Match[str]], bool] = always
+    gone: str = GONE
+
+
+def shape(
+    name: str,
+    pattern: str,
+    example: str,
+    source: str,
+    takes: Callable[[re.Match[str]], bool] = always,
+    flags: re.RegexFlag = re.IGNORECASE,
+    gone: str = GONE,
+) -> Shape:
+    return Shape(name, re.compile(pattern, flags), example, source, takes, gone)
+
+
+EXACT = re.RegexFlag(0)
+SHAPES = (
+    shape(
+        "key or certificate",
+        rf"-----BEGIN {PEM_KIND}-----(?P<s>(?! {GONE}).*?)(?:-----END (?P=kind)-----|\Z)",
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQOYBGc\n-----END PGP PRIVATE KEY BLOCK-----",
+        "RFC 7468; RFC 4880 6.2",
+        flags=re.DOTALL,
+        gone=f" {GONE} ",
+    ),
+    shape("the same in base64", r"(?P<s>LS0tLS1CRUdJTi[A-Za-z0-9+/=]*)", "LS0tLS1CRUdJTiBQUk", "RFC 7468", flags=EXACT),
+    shape(
+        "key in DER, in base64",
+        rf"(?<!{B64})(?P<s>(?:MII{B64}{{3}}IBA(?:AKC|DANBgkqhkiG9w0B)|MHcCAQEEI|MIGHAgEAMBMG|MIG2AgEAMBAG|MC4CAQAwBQYDK2V)"
+        rf"(?:{B64}|\\n|\n){{16,}}={{0,2}})",
+        "MIIEpAIBAAKCAQEAxo8vQ1hb0kXy",
+        "RFC 8017 A.1.2, RFC 5958, RFC 5915: SEQUENCE, INTEGER 0 or 1",
+        flags=EXACT,
+    ),
+    shape(
+        "data of a kubeconfig",
+        rf"(?:certificate-authority|client-certificate|client-key)-data[\"']?[ \t]*:[ \t]*[\"']?(?P<s>{WORD}+)",
+        "client-key-data: bm90LWEta2V5",
+        "kubernetes.io/docs/reference/config-api/kubeconfig.v1",
+    ),
+    shape(
+        "JSON web token",
+        r"(?P<s>eyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{0,4096})",
+        "eyJhbGciOiJub25lIn0.eyJpc3MiOiJ4In0.c2ln",
+        "RFC 7519",
+        flags=EXACT,
+    ),
+    shape(
+        "Authorization",
+        r"authorization\\*[\"']?[ \t]*[:=][ \t]*(?!\\[nr])[\[\\]*[\"']?"
+        r"(?:(?P<scheme>[A-Za-z][\w-]{1,20})[ \t]+)?(?P<s>[^\s\"'\\,]+)",
+        "Authorization: Bearer n0t-a-token",
+        "RFC 9110 11.6.2",
+        is_credential,
+    ),
+    shape("bearer", r"\bbearer[ \t]+(?P<s>[A-Za-z0-9._~+/=-]{8,})", "bearer n0tatoken", "RFC 6750 2.1", has_digit),
+    shape("basic", r"\bbasic[ \t]+(?P<s>[A-Za-z0-9+/]{8,}={0,2})", "Basic dXNlcjpwYXNz", "RFC 7617", is_login),
+    shape(
+        "auth of a registry",
+        r"(?<![A-Za-z0-9])auth\\*[\"']?[ \t]*[:=][ \t]*\\*[\"']?(?P<s>[A-Za-z0-9+/]{4,}={0,2})",
+        '"auth": "dXNlcjpwYXNz"',
+        "docs.docker.com/reference/cli/docker/login: base64 of user:password",
+        is_login,
+    ),
+    shape(
+        "cookie",
+        r"\bcookie2?\\*[\"']?[ \t]*[:=][ \t]*[\[\\]*[\"']?(?P<s>[^\s\"'=;,\\]+=[^\"'\n\r\\]+)",
+        "Cookie: sid=n0tasession",
+        "RFC 6265 4.2",
+    ),
+    # Also behind a newline or tab that JSON has escaped.
+    shape(
+        "bootstrap token",
+        r"(?:(?<![A-Za-z0-9_-])|(?<=\\n)|(?<=\\t))(?P<s>[a-z0-9]{6}\.[a-z0-9]{16})(?![A-Za-z0-9_-])",
+        "abcdef.0123456789abcdef",
+        r"kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens: [a-z0-9]{6}\.[a-z0-9]{16}",
+        flags=EXACT,
+    ),
+    shape(
+        "netrc",
+        r"\b(?:machine[ \t]+\S{1,300}|login[ \t]+\S{1,300})(?:[ \t]|\n|\\n)+password[ \t]+(?P<s>[^\s\"\\]+)",
+        "machine mirror.example.com login kube password n0tapassword",
+        "apt_auth.conf(5)",
+    ),
+    shape(
+        "login as an argument",
+        r"(?:\b(?:curl|wget|http)\b[^\n|;&]{0,300}?[ \t](?:-u|-U)|--(?:user|proxy-user|creds))[ \t=]*[\"']?"
+        r"[^\s:\"'/]{0,100}:(?P<s>[^\s\"'\\]+)",
+        "curl -u kube:n0tapassword http://example.com",
+        "curl(1); crictl pull --creds",
+        flags=EXACT,
+    ),
+    shape(
+        "password as an argument",
+        r"\b(?:mysql\w{0,10}\b[^\n|;&]{0,200}?[ \t]-p|sshpass[ \t]+-p[ \t]*|redis-cli\b[^\n|;&]{0,200}?[ \t]-a[ \t]*|"
+        r"(?:docker|podman|nerdctl|helm registry)[ \t]+login\b[^\n|;&]{0,200}?[ \t]-p[ \t]*)[\"']?(?P<s>[^\s\"'\\]+)",
+        "mysql -pn0tapassword",
+        "mysql(1), sshpass(1), redis-cli --help, docker login --help",
+        flags=EXACT,
+    ),
+    shape(
+        "key of NGC",
+        r"\$oauthtoken[\"']?[ \t]*(?::|-p|--password)[ \t=]*[\"']?(?P<s>[^\s\"'\\]+)",
+        "$oauthtoken:bm90YWtleQ",
+        "docs.nvidia.com/ngc: the user is $oauthtoken, the password the key",
+    ),
+    # A password may have @ and /, but a port before a path is none.
+    shape(
+        "login in an address",
+        r"://(?P<s>[^/\s:@\"'\\]{0,256}:(?!\d{1,5}/)(?:(?!://)[^\s\"'\\]){1,512})@(?=[\w.\[-])",
+        "http://kube:p@ss/w0rd@proxy.example.com:3128",
+        "RFC 3986 3.2.1",
+    ),
+    shape(
+        "token in an address",
+        r"://(?P<s>[A-Za-z0-9_-]{16,256})@(?=[\w.\[-])",
+        "https://0123456789abcdef0@example.com/1",
+        "RFC 3986 3.2.1; docs.sentry.io: DSN",
+        has_digit,
+    ),
+    shape(
+        "webhook",
+        r"(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks|"
+        r"webhook\.office\.com/webhookb2|outlook\.office\.com/webhook|events\.pagerduty\.com/integration|"
+        r"api\.telegram\.org)/(?P<s>[^\s\"'\\<>]+)",
+        "https://hooks.slack.com/services/T000/B000/n0tahook",
+        "api.slack.com/messaging/webhooks and the others' own pages: who has the address may send",
+    ),
+    shape(
+        "another webhook",
+        r"hooks?/(?P<s>[^\s\"'\\<>]{16,})",
+        "https://chat.example.com/hooks/x1y2z3x1y2z3x1y2z3",
+        "docs.mattermost.com: incoming webhooks",
+        is_hook,
+    ),
+    shape(
+        "parameter of an address",
+        r"[?&](?:[a-z_-]{0,20}token|(?:api_?)?key|sig|[a-z-]{0,20}signature|x-amz-credential|client_secret|password)="
+        r"(?P<s>[^&\s\"'\\<>]{6,})",
+        "https://example.com/x?sig=n0tasignature",
+        "AWS Signature Version 4, Azure SAS, RFC 6750 2.3",
+    ),
+    shape(
+        "token of a vendor",
+        r"(?<![\w-])(?P<s>nvapi-[\w-]{20,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{20,}|gl(?:pat|dt|rt|agent|soat)-[\w-]{16,}|"
+        r"hf_[A-Za-z0-9]{30,}|A(?:KIA|SIA)[0-9A-Z]{16}|xox[abeoprs]-[\w-]{10,}|xapp-[\w-]{10,}|dckr_[po]at_[\w-]{16,}|"
+        r"sk-(?:[a-z]{2,6}-)?[A-Za-z0-9_]{20,}|[sr]k_live_\w{16,}|npm_[A-Za-z0-9]{30,}|pypi-[\w-]{30,}|AIza[\w-]{30,}|"
+        r"hv[sb]\.[\w-]{20,}|glsa_\w{20,}|SG\.[\w-]{16,}\.[\w-]{16,}|AGE-SECRET-KEY-1\w{20,})",
+        "glpat-n0tatoken0n0tatoken0",
+        "docs.github.com, docs.gitlab.com/security/tokens, api.slack.com/authentication/token-types: prefixes",
+        flags=EXACT,
+    ),
+    shape(
+        "hash of a password",
+        r"(?P<s>\$(?:1|2[abxy]|5|6|7|y|gy|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+]{16,})",
+        "$apr1$salt5678$n0tahashn0tahashn0taha",
+        "crypt(5), htpasswd(1)",
+        flags=EXACT,
+    ),
+)

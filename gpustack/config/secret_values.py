@@ -1,0 +1,111 @@
+"""Secrets in clear among Helm values. They would stand in the plan, in Helm's own record of the release, in whatever
+keeps the inventory, and in each snapshot; charts take the name of a Secret instead.
+
+Whether a key names a secret is told by its end, as charts and the programs below them call theirs: Grafana's
+`adminPassword` and `client_secret`, Alertmanager's `routing_key` and `smtp_auth_password`, Prometheus' `credentials`
+(`<secret>` in their documentation).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gpustack.config.complaint import Complaint
+
+REFERENCE = "values-secret"
+ALLOWED = "the name of a Secret or a file (existingSecret, secretKeyRef, secretName, *_file)"
+# Of a key in small letters, without - and _.
+SECRET = re.compile(
+    r".*(?:password|passwd|passphrase|token|credentials?|authorization|cookie|"
+    r"(?:api|access|secret|private|signing|client|routing|service|integration|encryption|account)key)|"
+    r"(?:.*(?:client|api|auth|shared|web|app|consumer|webhook))?secret"
+)
+ADDRESS = re.compile(r".*(?:apiurl|webhookurl)")
+# All below is one: Grafana's data sources, its chart's variables, a Secret itself.
+HOLDERS = {"securejsondata", "envrendersecret", "stringdata", "basicauthusers"}
+POINTER = re.compile(
+    r"\s*|true|false|\{\{.*|"
+    r"(?:\w+ )?\$(?:\{\w+\}|[A-Z_]+)|\$__\w+\{.*|(?:~|/(?:etc|var|run|mnt|opt|tmp|home))/.*|<[\w .-]+>|"
+    r"(?:Bearer|Basic|REDACTED)\s*",
+    re.DOTALL,
+)
+LOGIN = re.compile(r"://[^/\s:@]*:(?!\d{1,5}/)[^\s@\"']+@[\w.\[-]|hooks\.slack\.com/services/\w")
+
+
+GONE = "REDACTED"
+
+
+def secrets_in(file: str, values: Mapping[str, Any]) -> list[Complaint]:
+    """One complaint for each, none of which says the secret."""
+    return [Complaint(file, ".".join(path), "a secret in clear", ALLOWED, REFERENCE) for path in secret_paths(values)]
+
+
+def secret_paths(value: Any, path: tuple[str, ...] = (), *, inside: bool = False) -> Iterator[tuple[str, ...]]:
+    """Where the secrets are. `inside`: the key above names one. A mapping below such a key says where it is (`name` and
+    `key` of a Secret), or is settings with names of their own."""
+    if isinstance(value, Mapping):
+        if names_secret(str(value.get("name", ""))) and is_clear(value.get("value")):
+            yield (*path, "value")
+        for key, inner in value.items():
+            word = plain(str(key))
+            held = HOLDERS & {word, *map(plain, path)} or (inside and word == "value")
+            below = bool(held) or names_secret(word) or (ADDRESS.fullmatch(word) is not None and has_token(inner))
+            yield from secret_paths(inner, (*path, str(key)), inside=below)
+    elif isinstance(value, list):
+        for at, inner in enumerate(value):
+            yield from secret_paths(inner, (*path, str(at)), inside=inside)
+    elif (inside and is_clear(value)) or (isinstance(value, str) and holds_secret(value)):
+        yield path
+
+
+def holds_secret(text: str) -> bool:
+    """An address with a login, or a document of several lines that has a secret."""
+    return LOGIN.search(text) is not None or ("\n" in text and any(True for _ in secret_paths(document(text))))
+
+
+def without_secrets(values: Any) -> Any:
+    """The same with GONE in the place of each."""
+    gone = set(secret_paths(values))
+    return replaced(values, gone) if gone else values
+
+
+def replaced(value: Any, gone: set[tuple[str, ...]], path: tuple[str, ...] = ()) -> Any:
+    if path in gone:
+        return GONE
+    if isinstance(value, Mapping):
+        return {key: replaced(inner, gone, (*path, str(key))) for key, inner in value.items()}
+    return (
+        [replaced(inner, gone, (*path, str(at))) for at, inner in enumerate(value)]
+        if isinstance(value, list)
+        else value
+    )
+
+
+def plain(key: str) -> str:
+    return re.sub(r"[_-]", "", key).lower()
+
+
+def names_secret(key: str) -> bool:
+    return SECRET.fullmatch(plain(key)) is not None
+
+
+def is_clear(value: Any) -> bool:
+    if isinstance(value, bool) or value is None:
+        return False
+    return isinstance(value, int) or (isinstance(value, str) and POINTER.fullmatch(value) is None)
+
+
+def has_token(value: Any) -> bool:
+    """Of an address: a part that looks like no word. Who has it may send."""
+    parts = re.findall(r"(?<=/)[\w-]{8,}", value) if isinstance(value, str) else []
+    return any(re.search(r"\d", part) and re.search(r"[A-Za-z]", part) for part in parts)
+
+
+def document(text: str) -> Any:
+    """A text of several lines that is YAML, such as a configuration for another program; None for another."""
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return None

@@ -1,0 +1,79 @@
+"""Of texts and objects of others a probe keeps what it reads: a secret beside it never becomes an answer."""
+
+import json
+from typing import Any
+
+import pytest
+
+from gpustack.ask.answers import parse
+from gpustack.ask.probe import Answer, Probe
+from gpustack.probes import (
+    alerting,
+    applied,
+    containerd,
+    flannel,
+    gpu_cluster,
+    gpu_settings,
+    grafana,
+    kubeadm,
+    resolver,
+)
+
+MARK = "@@m"
+CONTAINERD = {"cni": {"binDir": "/opt/cni/bin"}, "containerd": {"runtimes": {"runc": {"options": {}}}}}
+LOGINS = {"registry": {"configs": {"nvcr.io": {"auth": {"password": "figleaf"}}}}}
+SOURCES = """
+datasources:
+  - {name: A, uid: a, url: http://a/, isDefault: true, basicAuthPassword: figleaf, secureJsonData: {password: figleaf}}
+"""
+PANELS = json.dumps({"a": "figleaf", "b": "DCGM_FI_DEV_GPU_TEMP{Hostname=~'x'}"})
+ORIGINAL = "global: {smtp_auth_password: figleaf, smtp_from: figleaf}\nreceivers: [{name: ops, x: figleaf}]"
+ENV = [{"name": "DCGM_EXPORTER_KUBERNETES", "value": "true"}, {"name": "X", "value": "figleaf"}]
+EXPORTER = {"template": {"spec": {"containers": [{"name": "dcgm", "env": ENV}], "volumes": []}}}
+NOTED = {"kubectl.kubernetes.io/last-applied-configuration": "figleaf", "gpustack/digest": "d"}
+
+
+def item(name: str, data: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name, "namespace": "n"}, "data": data, **more}
+
+
+def listed(*items: dict[str, Any]) -> str:
+    return json.dumps({"items": items})
+
+
+MAPS = listed(
+    item("kubeadm-config", {"ClusterConfiguration": "a: 1", "x": "figleaf"}), item("y", {"kubelet": "figleaf"})
+)
+GIVEN: tuple[tuple[Probe[Any], str], ...] = (
+    (containerd.RUNTIME, json.dumps({"config": CONTAINERD | LOGINS, "status": "figleaf"}, indent=2)),
+    (kubeadm.SETTINGS, MAPS),
+    (grafana.DATA_SOURCES, listed(item("d", {"d.yaml": SOURCES}))),
+    (grafana.DASHBOARDS, listed(item("d", {"d.json": PANELS, "e.json": "figleaf"}))),
+    (gpu_settings.GPU_CONFIG_MAPS, listed(item("c", {"key": "figleaf"}))),
+    (gpu_settings.EXPORTERS, listed(item("e", {}, spec=EXPORTER))),
+    (alerting.RECEIVERS, json.dumps({"config": {"original": ORIGINAL}})),
+    (flannel.NET_CONF, listed(item("z", {"token": "figleaf"}))),
+    (resolver.FORWARDS, listed(item("coredns", {"Corefile": "x", "y": "figleaf"}))),
+    (applied.probe("a.b", "/x"), listed({"metadata": {"name": "p", "namespace": "n", "annotations": NOTED}})),
+    (gpu_cluster.CLUSTER_POLICIES, listed(
+        {"metadata": {"name": "p", "annotations": NOTED}, "status": {}})),
+)  # fmt: skip
+
+
+def answered(probe: Probe[Any], text: str) -> Answer:
+    api = [f"{MARK} @api 1.00 {probe.id}", *text.splitlines(), "", f"{MARK} = 0 200 0.004 ", f"{MARK} . 0 1.30"]
+    host = [f"{MARK} {probe.id} 1.00", *text.splitlines(), f"{MARK} . 0 1.30"]
+    (found,) = parse(api if probe.where == "cluster" else host, MARK, "h1", {probe.id: probe})
+    return found
+
+
+@pytest.mark.parametrize(("probe", "text"), GIVEN, ids=lambda value: getattr(value, "id", ""))
+def test_what_is_not_read_is_not_kept(probe: Probe[Any], text: str) -> None:
+    assert "figleaf" in text
+    found = answered(probe, text)
+    assert "figleaf" not in found.out
+    assert probe.fact(found) == probe.fact(Answer(probe.id, found.where, 0, text))
+
+
+def test_of_what_cannot_be_shortened_nothing_is_kept() -> None:
+    assert answered(containerd.RUNTIME, '{"password": "figleaf"').out == ""

@@ -1,0 +1,130 @@
+"""What of containerd's files leaves a host: run as the probes do, on files with secrets in every place."""
+
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpustack.ask.probe import Answer, Probe, Shell
+from gpustack.probes.containerd import CONFIGURATION, MIRRORS, OURS, Configuration
+from gpustack.probes.containerd_tables import CONFIGURED
+
+RECORDED = sorted((Path(__file__).parents[2] / "cases" / "containerd.configuration").glob("*.json"))
+AWKS = [name for name in ("mawk", "gawk", "original-awk", "busybox awk") if shutil.which(name.split()[0])]
+CONFIG = """\
+version = 2 # it is figleaf
+imports = [
+  "/etc/containerd/conf.d/*.toml", # figleaf
+]
+# figleaf
+disabled_plugins = ["cri"]
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = 'figleaf'
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+  SystemdCgroup = true
+[plugins."io.containerd.grpc.v1.cri".registry.configs."nvcr.io".auth]
+  username = "$oauthtoken"
+  password = "fig\\"leaf # figleaf"
+  auth = 'figleaf'
+[plugins."io.containerd.grpc.v1.cri".registry.headers]
+  X-JFrog-Art-Api = ["figleaf",
+    "figleaf"]
+[stream_processors.x]
+  env = ["TOKEN=figleaf"]
+  text = \"\"\"
+figleaf
+\"\"\"
+  other = '''figleaf'''
+  inline = {a = "figleaf", b = 1}
+"""
+HOSTS = f"""\
+{OURS}
+server = "https://mirror.example.com"
+
+[host."https://mirror.example.com"]
+  capabilities = ["pull", "resolve"]
+[host."https://mirror.example.com".header]
+  Authorization = "Basic figleaf"
+  X-JFrog-Art-Api = "figleaf"
+  Cookie = ["a=figleaf",
+    "figleaf"]
+"""
+
+
+def asked(probe: Probe[Any], folder: Path, awk: str = "awk") -> Answer:
+    assert isinstance(probe.ask, Shell)
+    text = probe.ask.text.replace("/etc/containerd 2>", f"{folder} 2>").replace("/etc/containerd/certs.d", str(folder))
+    done = subprocess.run(
+        ["sh", "-c", text.replace("  awk -v", f"  {awk} -v")],
+        env={"PATH": "/usr/bin:/bin", "SALT": "s", "MIRROR_LOGIN": ""},
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert done.stderr == ""
+    return Answer(probe.id, "h1", done.returncode, done.stdout)
+
+
+@pytest.fixture(params=AWKS)
+def awk(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def test_of_the_configuration_no_text_leaves_but_what_is_read(tmp_path: Path, awk: str) -> None:
+    (tmp_path / "config.toml").write_text(CONFIG)
+    answer = asked(CONFIGURATION, tmp_path, awk)
+    assert "leaf" not in answer.out
+    found = CONFIGURATION.fact(answer)
+    assert (found.imports, found.broken) == (("/etc/containerd/conf.d/*.toml",), {})
+    assert found.disabled == {"config.toml": ("cri",)}
+    tables = CONFIGURED.fact(answer)["config.toml"]
+    assert (tables.version, tables.systemd, tables.mirrors) == (2, frozenset({2}), True)
+
+
+def test_of_the_mirrors_no_header_leaves(tmp_path: Path, awk: str) -> None:
+    (tmp_path / "docker.io").mkdir()
+    (tmp_path / "docker.io" / "hosts.toml").write_text(HOSTS)
+    (tmp_path / "docker.io" / "hosts.toml").chmod(0o600)
+    answer = asked(MIRRORS, tmp_path, awk)
+    assert "figleaf" not in answer.out
+    found = MIRRORS.fact(answer)["docker.io"]
+    assert (found.ours, found.server, found.login) == (True, "https://mirror.example.com", "other, mode 0600")
+
+
+@pytest.mark.parametrize("line", ['password = "figleaf', "password = figleaf = 1", "[plugins", 'x = ["figleaf"'])
+def test_what_is_broken_stays_broken_in_the_same_line(tmp_path: Path, line: str) -> None:
+    (tmp_path / "config.toml").write_text(f"version = 2\n# one\n{line}\nimports = []\n")
+    (wrong,) = CONFIGURATION.fact(asked(CONFIGURATION, tmp_path)).broken.values()
+    assert wrong
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("probe", [CONFIGURATION, CONFIGURED], ids=lambda probe: probe.id)
+def test_recorded_files_say_the_same(path: Path, probe: Probe[Any], tmp_path: Path) -> None:
+    """But for the time at which a file was written, and the column of a mistake."""
+    answer = Answer(probe.id, "h1", **json.loads(path.read_text())["answer"])
+    times = dict[str, str]()
+    name = ""
+    for line in answer.out.splitlines():
+        if line.startswith("== "):
+            name, times[name] = line.removeprefix("== ").rsplit(" ", 1)
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text("")
+        else:
+            with (tmp_path / name).open("a") as file:
+                file.write(f"{line}\n")
+    again = asked(CONFIGURATION, tmp_path)
+    for line in again.out.splitlines():
+        if line.startswith("== "):
+            name, time = line.removeprefix("== ").rsplit(" ", 1)
+            again = Answer(probe.id, "h1", 0, again.out.replace(f"== {name} {time}\n", f"== {name} {times[name]}\n"))
+    before, now = probe.fact(answer), probe.fact(again)
+    if isinstance(now, Configuration):
+        assert sorted(now.broken) == sorted(before.broken)
+        now = replace(now, broken=before.broken)
+    assert now == before
