@@ -28,12 +28,14 @@ LOCAL_SPEC = Path("/etc/gpustack/gpustack.yml")
 @dataclass(frozen=True)
 class Inventory:
     """`source` is None for the local host. Hosts are in the order of the inventory, control planes first. `values` are
-    the operator's, by Helm release."""
+    the operator's, by Helm release. `typed_password` is what -K asked for: Ansible offers it to every host whose
+    variables hold none, and reads those of hosts itself."""
 
     source: Path | None
     hosts: tuple[Host, ...]
     spec: Spec
     values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    typed_password: str | None = field(default=None, repr=False)
 
     @cached_property
     def by_name(self) -> Mapping[str, Host]:
@@ -132,7 +134,10 @@ def load(option: Path | None, *, become_password: str | None = None, started: Li
     hosts, spec, complaints = judge(raw.source, raw.groups, raw.variables, ansible_cfg(), become_password)
     values, of_values = values_of(raw.source, spec)
     refuse([*complaints, *of_values])
-    return Inventory(raw.source, hosts, spec, values)
+    if raw.source is None:
+        # The variables of this host stand in no inventory that Ansible reads.
+        become_password = hosts[0].become_password
+    return Inventory(raw.source, hosts, spec, values, become_password)
 
 
 def values_of(source: Path | None, spec: Spec) -> tuple[dict[str, dict[str, Any]], list[Complaint]]:
