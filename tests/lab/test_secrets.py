@@ -29,6 +29,8 @@ pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.filterwarnings(LEAK
 MARKS = {
     name: f"canary{name}{random.token_hex(8)}" for name in ("become", "vault", "variable", "proxy", "mirror", "foreign")
 }
+# No secret by its key, and so let through: it stands in evidence, in Helm's Secret and in what the chart makes of it.
+VALUE = f"canaryvalue{random.token_hex(8)}"
 REGISTRIES = ("docker.io", "ghcr.io", "nvcr.io", "quay.io", "registry.k8s.io")
 HOSTS = ("host1", "host2")
 # Where a secret may be on a host, as docs/secrets.md says; all for root alone.
@@ -53,7 +55,7 @@ SPARED = ("/var/lib/containerd/", "/run/containerd/io.containerd.runtime", "/var
 
 @pytest.fixture(scope="module")
 def two(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
-    made = make_lab("secrets", ["debian-12", "debian-13"])
+    made = make_lab("secrets", ["debian-12", "debian-13"], monitored=True)
     for name in HOSTS:
         host = witness.host(made, name)
         host.run_expect([0], "useradd -m -s /bin/bash asked && echo 'asked ALL=(ALL) ALL' >/etc/sudoers.d/asked")
@@ -107,6 +109,9 @@ def inputs(two: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
         },
     )
     roads.change(made / "hosts.yml", lambda said: said["all"]["vars"].update(ansible_user="asked"))
+    (made / "values").mkdir(exist_ok=True)
+    values = {"prometheus": {"prometheusSpec": {"externalLabels": {"site": VALUE}}}}
+    (made / "values" / "monitoring.yaml").write_text(yaml.safe_dump(values))
     vaulted = made / "group_vars" / "all" / "vault.yml"
     said = {"ansible_become_password": MARKS["become"], "of_somebody": MARKS["variable"]}
     vaulted.write_text(yaml.safe_dump(said))
@@ -244,6 +249,18 @@ def test_looking_leaves_nothing(
     assert "download.docker.com/linux/old" in text, "the probe that reads the foreign login was not asked"
     assert "REDACTED@download.docker.com" in text
     print(f"hunted {len(hunt.marks)} secrets in {hunt.files} files, {hunt.lines} lines, {hunt.processes} processes")
+
+
+def test_values_of_a_release_are_in_no_journal(two: lab.Lab) -> None:
+    """Ansible's modules log what they are given, unless they are told not to: groups of the host that are not root read
+    journals, and so does what ships logs."""
+    command = "/usr/local/lib/gpustack/helm --kubeconfig /etc/kubernetes/admin.conf -n monitoring get values monitoring"
+    assert VALUE in witness.host(two, "host1").check_output(command), "the canary did not arrive"
+    hunt = Hunt({"value": VALUE})
+    for name in HOSTS:
+        hunt.journal(name, journal_of(two, name))
+    assert hunt.lines > 0
+    assert hunt.found == set()
 
 
 def test_the_documented_files_are_for_root_alone(hunt: Hunt, two: lab.Lab) -> None:

@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -29,7 +30,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, Any]]:
 
     def run(**settings: Any) -> SimpleNamespace:
         seen.append(("--ask-become-pass" in settings["cmdline"], settings.get("passwords")))
-        return SimpleNamespace(stdout=None, rc=0)
+        return SimpleNamespace(stdout=StringIO(), rc=0)
 
     monkeypatch.setattr(ansible_runner, "run", run)
     return seen
