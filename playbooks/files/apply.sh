@@ -4,14 +4,12 @@
 # differed.
 kube() { timeout 60 kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
 
-apply() {
-  objects=$(mktemp)
-  cat >"$objects"
-  set -- --server-side --force-conflicts --field-manager=gpustack -f "$objects"
-  if ! kube diff "$@" >/dev/null 2>&1; then
-    kube apply "$@" >"$objects.said" 2>&1 || { cat "$objects.said" >&2; rm -f "$objects" "$objects.said"; return 1; }
-    sed 's/^/changed: /' "$objects.said"
-    rm -f "$objects.said"
-  fi
-  rm -f "$objects"
-}
+apply() (
+  fresh=$(mktemp -d)
+  trap 'rm -rf "$fresh"' EXIT
+  cat >"$fresh/objects"
+  set -- --server-side --force-conflicts --field-manager=gpustack -f "$fresh/objects"
+  kube diff "$@" >/dev/null 2>&1 && exit
+  kube apply "$@" >"$fresh/answer" 2>&1 || { cat "$fresh/answer" >&2; exit 1; }
+  sed 's/^/changed: /' "$fresh/answer"
+)
