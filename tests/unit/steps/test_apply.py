@@ -9,8 +9,8 @@ import pytest
 from gpustack.config.shipped import playbooks
 
 SCRIPT = (playbooks() / "files" / "apply.sh").read_text()
-# While it compares, somebody else on the host plants a link beside every file of ours in the folder for all: a name that
-# is derived from ours is theirs to take.
+# While it compares, somebody else on the host plants a link beside every file of ours in the folder for all: who can
+# read our names can guess those that are made of them.
 KUBECTL = """#!/bin/sh
 echo "$*" >>"$WORLD/asked"
 while [ $# -gt 1 ]; do case $1 in diff | apply) verb=$1 ;; esac; shift; done
