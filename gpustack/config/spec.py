@@ -76,7 +76,8 @@ class Mirror(Section):
         ),
     ]
     user: Annotated[
-        User | None, Field(description="where the mirror wants a login; goes with password_file", examples=["kube"])
+        User | None,
+        Field(description="where a mirror with https wants a login; goes with password_file", examples=["kube"]),
     ] = None
     password_file: Annotated[
         str | None,

@@ -20,7 +20,7 @@ import yaml
 from gpustack import lab
 from tests.lab import roads, witness
 from tests.lab.conftest import GPUSTACK, Run
-from tests.lab.http_proxy import door, proxy
+from tests.lab.http_proxy import certify, door, proxy
 from tests.lab.hunt import Hunt, Watch, journal_of, root_of
 
 LEAKS = "ignore::pytest.PytestUnraisableExceptionWarning"
@@ -33,6 +33,7 @@ MARKS = {
 VALUE = f"canaryvalue{random.token_hex(8)}"
 REGISTRIES = ("docker.io", "ghcr.io", "nvcr.io", "quay.io", "registry.k8s.io")
 HOSTS = ("host1", "host2")
+MIRROR = "mirror.lab.example"  # a login goes to no mirror without TLS, and a certificate is for a name
 # Where a secret may be on a host, as docs/secrets.md says; all for root alone.
 DOCUMENTED = {
     ("/etc/apt/auth.conf.d/gpustack-proxy.conf", "proxy"),
@@ -54,7 +55,13 @@ SPARED = ("/var/lib/containerd/", "/run/containerd/io.containerd.runtime", "/var
 
 
 @pytest.fixture(scope="module")
-def two(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """Of the mirror, as PEM; and the file with its key."""
+    return certify(MIRROR, tmp_path_factory.mktemp("certificate"))
+
+
+@pytest.fixture(scope="module")
+def two(make_lab: Callable[..., lab.Lab], certificate: tuple[str, Path]) -> lab.Lab:
     made = make_lab("secrets", ["debian-12", "debian-13"], monitored=True)
     for name in HOSTS:
         host = witness.host(made, name)
@@ -69,6 +76,10 @@ def two(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
         header = f"authorization = 'Bearer {MARKS['foreign']}'"
         toml = f"server = 'https://old.example'\n[host.'https://old.example'.header]\n{header}\n"
         write(made, name, "/etc/containerd/certs.d/old.example/hosts.toml", toml)
+        trusted = f"/usr/local/share/ca-certificates/{MIRROR}.crt"
+        write(made, name, trusted, certificate[0])
+        known = f"echo {made.record.gateway} {MIRROR} >>/etc/hosts"
+        host.check_output(f"chmod 644 {trusted} && update-ca-certificates && {known}")
     return made
 
 
@@ -102,7 +113,7 @@ def inputs(two: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
         list(HOSTS),
         proxy={"http": f"http://{gateway}:3128", "user": "kube", "password_file": str(folder / "proxy")},
         source={
-            "mirror": f"http://{gateway}:8481",
+            "mirror": f"https://{MIRROR}:8481",
             "fingerprint": two.record.source.fingerprint,
             "user": "kube",
             "password_file": str(folder / "mirror"),
@@ -135,13 +146,13 @@ def env(home: Path, inputs: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def hunt(two: lab.Lab) -> Iterator[Hunt]:
+def hunt(two: lab.Lab, certificate: tuple[str, Path]) -> Iterator[Hunt]:
     """Watches from before the first command to the end; the proxy and the mirror's door are there meanwhile."""
     hunt, assumed = Hunt(dict(MARKS)), two.record
     upstream = (assumed.gateway, 8480)
     with (
-        proxy(assumed.gateway, "kube", MARKS["proxy"], {}, {}),
-        door(assumed.gateway, 8481, "kube", MARKS["mirror"], upstream),
+        proxy(assumed.gateway, "kube", MARKS["proxy"], {MIRROR: assumed.gateway}, {}),
+        door(assumed.gateway, 8481, "kube", MARKS["mirror"], upstream, certificate[1]),
         Watch(hunt, hunt.pattern),
     ):
         yield hunt
