@@ -53,7 +53,7 @@ def ask_one(
     started = time.monotonic()
     mine = [probe for probe in probes if probe.where == "host" or host.control_plane]
     marker = secrets.token_hex(16)
-    script = render(mine, marker, exported(inventory))
+    script = render(mine, marker, exported(inventory, host))
     found: list[Answer] = []
     try:
         found.extend(

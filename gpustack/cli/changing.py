@@ -56,9 +56,9 @@ class Change:
         from gpustack.rollout.overlay import sources
         from gpustack.rollout.playbook import play
 
-        password = next((host.become_password for host in self.hosts.hosts if host.become_password), None)
         beside = sources(self.hosts, self.overlay(snapshot, more))
-        return play(name, wanted, beside, self.private, self.record, become_password=password, cancelled=self.cancelled)
+        typed = self.hosts.typed_password
+        return play(name, wanted, beside, self.private, self.record, become_password=typed, cancelled=self.cancelled)
 
     def preview(
         self, name: str, wanted: Sequence[str], snapshot: "Snapshot", more: Mapping[str, Mapping[str, Any]]
@@ -67,9 +67,8 @@ class Change:
         from gpustack.rollout.overlay import sources
         from gpustack.rollout.preview import differences
 
-        password = next((host.become_password for host in self.hosts.hosts if host.become_password), None)
         beside = sources(self.hosts, self.overlay(snapshot, more))
-        return differences(name, wanted, beside, self.private, self.record, password)
+        return differences(name, wanted, beside, self.private, self.record, self.hosts.typed_password)
 
     def overlay(self, snapshot: "Snapshot", more: Mapping[str, Mapping[str, Any]]) -> Path:
         from gpustack.rollout.evidence import not_kept

@@ -141,10 +141,15 @@ def unheeded(file: str, spec: Spec) -> Iterator[tuple[set[str], Complaint]]:
 
 
 def logins(file: str, spec: Spec, source: Path | None) -> Iterator[tuple[set[str], Complaint]]:
-    """Of the proxy and of the mirror: user and password go together, and the file is there and private."""
+    """Of the proxy and of the mirror: user and password go together, the file is there and private, and a mirror that
+    gets them has TLS."""
     folder = source if source and source.is_dir() else None
     if spec.proxy and not (spec.proxy.http or spec.proxy.https):
         yield {"proxy"}, Complaint(file, f"{KEY}.proxy", "neither http nor https", "an address for one of them or both")
+    mirror = spec.source if isinstance(spec.source, Mirror) else None
+    if mirror and (mirror.user or mirror.password_file) and not mirror.mirror.startswith("https://"):
+        found, allowed = f"{mirror.mirror} beside a login", "https://, or neither user nor password_file"
+        yield {"source"}, Complaint(file, f"{KEY}.source.mirror", found, allowed, "config-login-in-clear")
     for key, section in (("proxy", spec.proxy), ("source", spec.source)):
         if not isinstance(section, (Proxy, Mirror)):
             continue

@@ -71,7 +71,8 @@ def connection(
         wrong.append(Complaint("", "ansible_port", repr(port), "a port number, 1 to 65535"))
         port = None
     key_file = said(*KEY_FILE, default=cfg.private_key_file or None)
-    become_password = password or said(*PASSWORD)
+    # As for Ansible, whose variables win over -K (docs: "Controlling how Ansible behaves: precedence rules").
+    become_password = said(*PASSWORD, default=password)
     fields = {
         "name": name,
         "address": str(said(*ADDRESS, default=name)),

@@ -20,6 +20,7 @@ from gpustack.config.secret_file import secret
 from gpustack.config.spec import Mirror, Proxy, Spec
 
 if TYPE_CHECKING:
+    from gpustack.config.host import Host
     from gpustack.config.inventory import Inventory
 
 HEADER = "# Written by gpustack; a change here is undone by the next install."
@@ -136,9 +137,10 @@ def authorization(spec: Spec) -> str:
     return "Basic " + b64encode(f"{user}:{secret(file)}".encode()).decode()
 
 
-def digests(inventory: "Inventory") -> dict[str, str]:
-    """Variables for probes: a random salt, and salted hashes of what files, containerd's login, the environment of
-    daemons and the secret of the receiver of alerts must be, where there is one."""
+def digests(inventory: "Inventory", host: "Host") -> dict[str, str]:
+    """Variables for the probes of a host: a random salt, and salted hashes of what files, containerd's login and the
+    environment of daemons must be there; on a control plane, where the cluster's Secrets can be read, that of the
+    secret of the receiver of alerts besides, where there is one."""
     salt = random.token_hex(16)
 
     def digest(text: str) -> str:
@@ -146,7 +148,7 @@ def digests(inventory: "Inventory") -> dict[str, str]:
 
     files = {path: filled(file.text, file.user, file.password_file) for path, file in host_files(inventory).items()}
     wanted = "".join(f"{path} {digest(text)}\n" for path, text in files.items())
-    receiver = secret_of(inventory.spec.alerts.receiver)
+    receiver = secret_of(inventory.spec.alerts.receiver) if host.control_plane else ""
     daemon = "".join(f"{line}\n" for line in sorted(files.get(ENVIRONMENT, "").splitlines()))
     return {
         "SALT": salt,

@@ -31,13 +31,15 @@ LOCAL_SPEC = Path("/etc/gpustack/gpustack.yml")
 class Inventory:
     """`source` is None for the local host. Hosts are in the order of the inventory, control planes first. `values` are
     the operator's, by Helm release, `file_secrets` what stands in the files that the spec names; of a recording these
-    files are not opened."""
+    files are not opened. `typed_password` is what -K asked for: Ansible offers it to every host whose variables hold
+    none, and reads those of hosts itself."""
 
     source: Path | None
     hosts: tuple[Host, ...]
     spec: Spec
     values: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     file_secrets: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    typed_password: str | None = field(default=None, repr=False)
 
     @cached_property
     def by_name(self) -> Mapping[str, Host]:
@@ -142,7 +144,10 @@ def load(option: Path | None, *, become_password: str | None = None, started: Li
     hosts, spec, complaints = judge(raw.source, raw.groups, raw.variables, ansible_cfg(), become_password)
     values, of_values = values_of(raw.source, spec)
     refuse([*complaints, *of_values])
-    return Inventory(raw.source, hosts, spec, values, file_secrets(spec))
+    if raw.source is None:
+        # The variables of this host stand in no inventory that Ansible reads.
+        become_password = hosts[0].become_password
+    return Inventory(raw.source, hosts, spec, values, file_secrets(spec), become_password)
 
 
 def file_secrets(spec: Spec) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from gpustack.config import egress
 from gpustack.config.endpoint import endpoint_of
+from gpustack.config.host import Host
 from gpustack.config.images import image_list
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Mirror, Spec
@@ -99,8 +100,8 @@ def names(spec: Spec) -> dict[str, str]:
     }
 
 
-def exported(inventory: Inventory) -> dict[str, str]:
-    """Variables that probe scripts may read."""
+def exported(inventory: Inventory, host: Host) -> dict[str, str]:
+    """Variables that the probe scripts of this host may read."""
     kubernetes = inventory.spec.kubernetes
     return {
         "API": endpoint_of(inventory),
@@ -113,7 +114,7 @@ def exported(inventory: Inventory) -> dict[str, str]:
         "CHARTS": " ".join(charts_of(inventory.spec).values()),
         "KUBE_MINOR": minor(kubernetes_version_of(inventory.spec)),
         **names(inventory.spec),
-        **egress.digests(inventory),
+        **egress.digests(inventory, host),
     }
 
 

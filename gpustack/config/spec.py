@@ -80,7 +80,8 @@ class Mirror(Section):
         Field(description="lab takes a mirror of stand-ins for GPU parts, as a bundle is; production refuses it"),
     ] = "production"
     user: Annotated[
-        User | None, Field(description="where the mirror wants a login; goes with password_file", examples=["kube"])
+        User | None,
+        Field(description="where a mirror with https wants a login; goes with password_file", examples=["kube"]),
     ] = None
     password_file: Annotated[
         str | None,

@@ -63,8 +63,9 @@ def temporary(answer: Answer) -> tuple[str, ...]:
 TEMPORARIES = Probe(
     "leftovers.temporary",
     Lines(f"""for user in root ${{SUDO_USER-}}; do
-  home=$(getent passwd "$user" | cut -d: -f6)
-  for path in "$home{TEMPORARY.removeprefix("~")}"/*; do
+  folder=$(getent passwd "$user" | cut -d: -f6){TEMPORARY.removeprefix("~")}
+  [ ! -L "$folder" ] || continue
+  for path in "$folder"/*; do
     [ ! -e "$path" ] || echo "$path"
   done
 done | sort -u"""),

@@ -21,7 +21,8 @@ from gpustack.ask.reach import HostRefused, converse
 from gpustack.config.host import Host
 from gpustack.errors import LockedError, UnreachableError
 
-FILE = "/run/lock/gpustack.lock"
+# Of root's alone: in /run/lock anybody could hold the lock for ever, or be named as its holder.
+FOLDER = "/run/gpustack-cluster"
 # Seconds: between heartbeats, for the first answer, without an answer before the lock is taken again, for that, and
 # between attempts. The host holds the lock for a minute after the last one: when we give up, nobody was let in yet.
 HEARTBEAT, ANSWER_LIMIT, SILENCE, RETAKE, AGAIN = 10.0, 30, 35.0, 15.0, 1.0
@@ -29,12 +30,12 @@ HELD, TAKEN, BEAT, ENDED = "held", "taken", "beat", "the connection ended"
 # One byte per heartbeat. The note is removed with the lock.
 HOLD = """
 if ! command -v flock >/dev/null 2>&1; then echo no-flock; exit 0; fi
-exec 9>>{file}
-if ! flock -n 9; then echo {taken}; cat {file}.holder 2>/dev/null; exit 0; fi
-printf '%s\\n' {who} >{file}.holder
+install -d -m 0700 {folder} && exec 9>>{folder}/lock || exit
+if ! flock -n 9; then echo {taken}; cat {folder}/holder 2>/dev/null; exit 0; fi
+printf '%s\\n' {who} >{folder}/holder
 echo {held}
 while [ -n "$(timeout 60 head -c 1)" ]; do echo {beat}; done
-rm -f {file}.holder
+rm -f {folder}/holder
 """
 
 Session = Callable[[Host, str, "queue.Queue[bytes | None]"], Iterator[str]]
@@ -89,7 +90,7 @@ class Hold:
     def take(self) -> str | HostRefused:
         """Begins a conversation; its first line. What an earlier one still says is no longer heard."""
         self.beats, self.said = queue.Queue(), queue.Queue()
-        script = HOLD.format(file=FILE, who=shlex.quote(self.who), held=HELD, taken=TAKEN, beat=BEAT)
+        script = HOLD.format(folder=FOLDER, who=shlex.quote(self.who), held=HELD, taken=TAKEN, beat=BEAT)
         self.talk = threading.Thread(target=self.converse, args=(script, self.beats, self.said), daemon=True)
         self.talk.start()
         first = self.hear(ANSWER_LIMIT)

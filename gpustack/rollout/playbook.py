@@ -23,6 +23,15 @@ from gpustack.rollout.tether import end, tethered
 
 BECOME_PROMPT = r"(?i)become password.*:\s*?$"
 FORKS = 32
+# Of our own settings those that no variable of the operator's environment replaces.
+FORCED = {
+    "PATH",
+    "ANSIBLE_ROLES_PATH",
+    "ANSIBLE_HOST_KEY_CHECKING",
+    "ANSIBLE_SSH_EXTRA_ARGS",
+    "ANSIBLE_INVENTORY_IGNORE_REGEX",
+    "ANSIBLE_NO_TARGET_SYSLOG",
+}
 ALIVE = "-o ServerAliveInterval=10 -o ServerAliveCountMax=4"
 
 
@@ -184,7 +193,8 @@ def run(
         )
     if cancelled():
         end(folder)
-    return done.stdout.read() if done.stdout else "", int(done.rc)
+    with done.stdout as printed:
+        return printed.read(), int(done.rc)
 
 
 def environment(folder: Path, path: str) -> dict[str, str]:
@@ -205,6 +215,8 @@ def environment(folder: Path, path: str) -> dict[str, str]:
         "ANSIBLE_DISPLAY_SKIPPED_HOSTS": "False",
         "ANSIBLE_GATHERING": "explicit",
         "ANSIBLE_PYTHON_INTERPRETER": "auto_silent",
+        # Modules would log what they are given to the host's journal, which more people read than root.
+        "ANSIBLE_NO_TARGET_SYSLOG": "True",
         # A host that lost its power says nothing any more, and ssh would wait for it for hours.
         "ANSIBLE_SSH_EXTRA_ARGS": f"{cfg.ssh_extra_args} {ALIVE}".strip(),
         # A moment without packets is no reason to leave a host. What a task began there goes on, and the scripts that
@@ -213,10 +225,4 @@ def environment(folder: Path, path: str) -> dict[str, str]:
         **({} if cfg.remote_tmp else {"ANSIBLE_REMOTE_TEMP": TEMPORARY}),
     }
     given = os.environ
-    return {
-        key: value
-        for key, value in own.items()
-        if key in ("PATH", "ANSIBLE_ROLES_PATH", "ANSIBLE_SSH_EXTRA_ARGS", "ANSIBLE_INVENTORY_IGNORE_REGEX")
-        or key not in given
-        or key.endswith(("KEY_CHECKING", "NO_TARGET_SYSLOG"))
-    }
+    return {key: value for key, value in own.items() if key in FORCED or key not in given}

@@ -18,7 +18,6 @@ from gpustack.steps.step import Step
 
 def preview(found: Plan, steps: tuple[Step, ...], report: Reporter) -> str:
     """The differences as text, by step, host and task."""
-    password = next((host.become_password for host in found.inventory.hosts if host.become_password), None)
     lines: list[str] = []
     acting = View(found.snapshot, CLUSTER).acting
     with private_folder() as private:
@@ -28,7 +27,7 @@ def preview(found: Plan, steps: tuple[Step, ...], report: Reporter) -> str:
             if not due:
                 continue
             hosts = list(dict.fromkeys(acting if where == CLUSTER else where for where in due))
-            lines += ["", *differences(step.id, hosts, overlay, private, report, password)]
+            lines += ["", *differences(step.id, hosts, overlay, private, report, found.inventory.typed_password)]
     return "\n".join(lines) + "\n" if any(lines) else ""
 
 

@@ -4,14 +4,12 @@
 # differed.
 kube() { timeout 60 kubectl --kubeconfig /etc/kubernetes/admin.conf "$@"; }
 
-apply() {
-  folder=$(mktemp -d) || return
-  objects=$folder/objects
-  cat >"$objects"
-  set -- --server-side --force-conflicts --field-manager=gpustack -f "$objects"
-  if ! kube diff "$@" >/dev/null 2>&1; then
-    kube apply "$@" >"$folder/output" 2>&1 || { cat "$folder/output" >&2; rm -rf --one-file-system "$folder"; return 1; }
-    sed 's/^/changed: /' "$folder/output"
-  fi
-  rm -rf --one-file-system "$folder"
-}
+apply() (
+  fresh=$(mktemp -d)
+  trap 'rm -rf "$fresh"' EXIT
+  cat >"$fresh/objects"
+  set -- --server-side --force-conflicts --field-manager=gpustack -f "$fresh/objects"
+  kube diff "$@" >/dev/null 2>&1 && exit
+  kube apply "$@" >"$fresh/answer" 2>&1 || { cat "$fresh/answer" >&2; exit 1; }
+  sed 's/^/changed: /' "$fresh/answer"
+)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
+from jinja2 import Environment, nodes
 
 from gpustack.config.shipped import playbooks
 from gpustack.probes.kubeadm import SIGNATURE
@@ -22,6 +23,15 @@ KEYWORDS = {
     "ignore_unreachable", "listen", "loop", "loop_control", "name", "no_log", "notify", "poll", "register", "rescue",
     "retries", "run_once", "tags", "throttle", "timeout", "until", "vars", "when",
 }  # fmt: skip
+
+
+# What the controller opens, loads or speaks with. `src` of some modules is on the host; ours need no host's word there.
+CHOOSING = re.compile(
+    r"(ansible\.builtin\.)?(include_(tasks|role|vars)|import_(tasks|role|playbook)|template|script|action|add_host)"
+    r"|action|local_action|roles|src|vars_files|delegate_to|connection|notify|ansible_\w+"
+)
+BARE = {"when", "that", "changed_when", "failed_when", "until"}  # Ansible templates these without braces
+FROM_HOSTS = {"ansible_facts", "ansible_local", "hostvars", "vars"}
 
 
 def tasks(found: Any) -> Iterator[dict[str, Any]]:
@@ -134,21 +144,110 @@ def test_the_token_of_a_join_is_known_by_one_id() -> None:
     assert f"id={SIGNATURE.removeprefix('jws-kubeconfig-')}\n" in script
 
 
-# What a host answers stands in these; what names a file, template or task list of the controller is no place for it.
-FILES = ("include_tasks", "import_tasks", "include_role", "import_role", "include_vars", "template", "copy", "script")
+def test_every_firewall_that_a_host_may_name_has_its_task_file() -> None:
+    role = playbooks() / "roles" / "firewall"
+    named = set(re.findall(r"echo (\w+)", (role / "templates" / "who.sh.j2").read_text())) - {"none"}
+    (chosen,) = (task for _, task in tasks_of(role) if "{{ firewall_keeper }}.yml" in str(task))
+    assert set(chosen["loop"]) == named
+    assert all((role / "tasks" / f"{name}.yml").is_file() for name in named)
 
 
-@every_role
-def test_no_answer_of_a_host_names_a_file_of_the_controller(role: Path) -> None:
-    found = list(tasks_of(role))
-    answers = {str(task["register"]) for _, task in found if "register" in task}
-    for where, task in found:
-        for module in FILES:
-            given = task.get(f"ansible.builtin.{module}")
-            named = given if isinstance(given, str) else (given or {}).get("src") or (given or {}).get("file") or ""
-            for answer in answers:
-                plain = re.sub(r"\w+\[[^\]]*\]", "", str(named))  # a choice among literals
-                assert answer not in plain, where
-        for answer in answers:
-            assert not re.search(rf"lookup\([^)]*\b{answer}\b", str(task)), where
-            assert answer not in str(task.get("delegate_to", "")), where
+def test_no_answer_of_a_host_chooses_what_the_controller_opens() -> None:
+    """A registered result, a fact, and all that is made of them: a host that was broken into would choose a file or a
+    host for the operator's machine."""
+    files = {path: yaml.safe_load(path.read_text()) for path in sorted(playbooks().rglob("*.yml"))}
+    known = answers(list(files.values()))
+    chosen = [
+        f"{path.relative_to(playbooks())}: {text}" for path, found in files.items() for text in chosen_by(found, known)
+    ]
+    templates = sorted(path for path in playbooks().rglob("*.j2"))
+    chosen += [f"{path.name}: {text}" for path in templates for text in opened_by(path.read_text(), known)]
+    assert len(files) > 60
+    assert len(templates) > 10
+    assert chosen == []
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        '- {ansible.builtin.include_tasks: "{{ who.stdout }}.yml"}',
+        '- {ansible.builtin.include_tasks: {file: "{{ made }}.yml"}}',
+        "- {ansible.builtin.include_role: {name: x, tasks_from: \"{{ [who] | map(attribute='stdout') | first }}\"}}",
+        '- {ansible.builtin.include_tasks: "{{ item }}.yml", loop: "{{ who.stdout_lines }}"}',
+        '- {block: [{ansible.builtin.command: {argv: [a]}, delegate_to: "{{ hostvars[inventory_hostname].x }}"}]}',
+        '- {ansible.builtin.copy: {src: "{{ ansible_facts.nodename }}", dest: /etc/a}}',
+        "- {ansible.builtin.command: {argv: [a], stdin: \"{{ lookup('file', '/x' ~ made) }}\"}}",
+        "- {ansible.builtin.command: {argv: [a]}, when: \"lookup('file', who.stdout) == 1\"}",
+        '- {ansible.builtin.command: {argv: [a]}, vars: {ansible_host: "{{ who.stdout }}"}}',
+        '- {vars_files: ["{{ who.stdout }}"]}',
+    ],
+)
+def test_an_answer_that_chooses_is_found(task: str) -> None:
+    given = yaml.safe_load('- {ansible.builtin.command: {argv: [a]}, register: who, vars: {made: "{{ who.rc }}"}}')
+    found = yaml.safe_load(task)
+    assert list(chosen_by(found, answers([given, found]))) != []
+
+
+def test_an_answer_that_only_decides_is_let_through() -> None:
+    task = '- {ansible.builtin.include_tasks: "{{ item }}.yml", loop: [a, b], when: who.stdout == item, register: who}'
+    assert list(chosen_by(yaml.safe_load(task), {"who"})) == []
+
+
+def answers(files: list[Any]) -> set[str]:
+    """The variables that hold what a host answered, and those that are made of them."""
+    known, assigned = set(FROM_HOSTS), dict[str, set[str]]()
+    for found in files:
+        for mapping in mappings(found):
+            known |= {mapping["register"]} if "register" in mapping else set()
+            for name, value in mapping.items():
+                assigned[name] = assigned.get(name, set()) | names(value)
+    while grown := {name for name, made_of in assigned.items() if made_of & known} - known - KEYWORDS:
+        known |= grown
+    return known
+
+
+def mappings(found: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(found, dict):
+        yield found
+    for inner in found.values() if isinstance(found, dict) else found if isinstance(found, list) else ():
+        yield from mappings(inner)
+
+
+def names(value: Any) -> set[str]:
+    """The variables that the templates of a value, or of all values in it, read."""
+    if isinstance(value, str):
+        return {node.name for node in parse(value).find_all(nodes.Name)}
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return set().union(*(names(one) for one in inner))
+
+
+def parse(template: str) -> nodes.Template:
+    """Ansible keeps backslashes in strings as they are."""
+    return Environment().parse(template.replace("\\", "\\\\"))
+
+
+def chosen_by(found: Any, known: set[str], key: str = "") -> Iterator[str]:
+    """What names a file or a host for the controller by one of the known variables."""
+    if isinstance(found, dict):
+        round_of = (found.get("loop_control") or {}).get("loop_var", "item")
+        looped = known | ({round_of} if names(found.get("loop")) & known else set())
+        for name, value in found.items():
+            if CHOOSING.fullmatch(name) and names(value) & looped:
+                yield f"{name}: {value}"
+            yield from chosen_by(value, looped, name)
+    elif isinstance(found, list):
+        for one in found:
+            yield from chosen_by(one, known, key)
+    elif isinstance(found, str):
+        yield from opened_by(f"{{{{ {found} }}}}" if key in BARE else found, known)
+
+
+def opened_by(template: str, known: set[str]) -> Iterator[str]:
+    """Lookups, includes and imports of a template that read one of the known variables."""
+    tree = parse(template)
+    called = [node for node in tree.find_all(nodes.Call) if getattr(node.node, "name", "") in ("lookup", "query", "q")]
+    files = [*tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends))]
+    filters = [node for node in tree.find_all(nodes.Filter) if node.name.rpartition(".")[2] == "fileglob"]
+    for node in (*called, *files, *filters):
+        if {name.name for name in node.find_all(nodes.Name)} & known:
+            yield template.strip()

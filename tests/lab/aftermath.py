@@ -6,12 +6,12 @@ from tests.lab.stage import Stage
 
 # Lock files stay, empty; that is how flock(1) works. The holder's note goes with the lock.
 LEFT = r"""
-ls -d /run/gpustack* /run/lock/gpustack* /tmp/*gpustack* /tmp/tmp.* ~ops/.ansible/gpustack/* ~ops/.ansible/tmp/* \
+ls -d /run/gpustack* /run/gpustack-cluster/* /tmp/*gpustack* /tmp/tmp.* ~ops/.ansible/gpustack/* ~ops/.ansible/tmp/* \
   /root/.ansible/*/* /etc/kubernetes/*.unfinished /etc/kubernetes/bootstrap-kubelet.conf 2>/dev/null |
-  grep -vxE '/run/(lock/gpustack|gpustack-apt|gpustack-kubeadm)\.lock'
+  grep -vxE '/run/(gpustack-cluster(/lock)?|gpustack-(apt|kubeadm)\.lock)'
 find /etc /usr/local /opt/cni -xdev \( -name '.ansible_tmp*' -o -name 'hosts.toml.new' \) 2>/dev/null
 dpkg --audit | grep .
-flock --nonblock /run/lock/gpustack.lock true || echo "the lock is held"
+flock --nonblock /run/gpustack-cluster/lock true || echo "the lock is held"
 for pid in $(pgrep -f 'ansible|AnsiballZ|kubeadm|apt-get|/usr/bin/dpkg'); do
   [ "$pid" = $$ ] || tr '\0\n' '  ' <"/proc/$pid/cmdline" && echo
 done 2>/dev/null

@@ -1,16 +1,19 @@
 """A small HTTP proxy that wants a login, on a lab's bridge: CONNECT for https, whole URLs for http (RFC 9110, 9112).
 
-And a door that wants one before a mirror.
+And a door with TLS that wants one before a mirror.
 """
 
 import select
 import socket
+import ssl
+import subprocess
 import threading
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from shutil import copyfileobj
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -53,13 +56,20 @@ class Proxy(ThreadingHTTPServer):
 
 
 class Door(Proxy):
-    """A mirror that wants a login: what comes with it is handed on to `upstream`."""
+    """A mirror that wants a login: what comes with it is handed on to `upstream`. `identity` holds certificate and
+    key."""
 
     header, status, asks = "Authorization", 401, "WWW-Authenticate"
 
-    def __init__(self, address: str, port: int, user: str, password: str, upstream: tuple[str, int]) -> None:
+    def __init__(
+        self, address: str, port: int, user: str, password: str, upstream: tuple[str, int], identity: Path
+    ) -> None:
         self.upstream = upstream
         super().__init__(address, user, password, {}, {}, port)
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(identity)
+        # Its handshake is part of the first reading, in the connection's own thread.
+        self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
 
     def place(self, host: str, port: int) -> tuple[str, int]:
         return self.upstream
@@ -124,6 +134,30 @@ class Request(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815 - http.server's names
 
 
+def certify(name: str, folder: Path) -> tuple[str, Path]:
+    """A certificate for a host name, signed by itself, as PEM; and the file with its key."""
+    key, certificate = folder / "key.pem", folder / "certificate.pem"
+    made = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "2",
+    ]
+    named = ["-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}"]
+    command = [*made, *named, "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    identity = folder / "identity.pem"
+    identity.touch(mode=0o600)
+    identity.write_text(certificate.read_text() + key.read_text())
+    return certificate.read_text(), identity
+
+
 @contextmanager
 def proxy(
     address: str, user: str, password: str, known: Mapping[str, str], ports: Mapping[int, int]
@@ -133,8 +167,10 @@ def proxy(
 
 
 @contextmanager
-def door(address: str, port: int, user: str, password: str, upstream: tuple[str, int]) -> Iterator[Proxy]:
-    with running(Door(address, port, user, password, upstream)) as server:
+def door(
+    address: str, port: int, user: str, password: str, upstream: tuple[str, int], identity: Path
+) -> Iterator[Proxy]:
+    with running(Door(address, port, user, password, upstream, identity)) as server:
         yield server
 
 

@@ -7,7 +7,7 @@ from tests.lab.host_faults import HURT
 from tests.lab.stage import Stage, ended, fill, pause, small_disk
 from tests.lab.story import on, tasks
 
-LOCK = "/run/lock/gpustack.lock"
+LOCK = "/run/gpustack-cluster/lock"
 HOSTS = "dpkg -l | sha256sum; find /etc -type f -newer /proc/1 | sort | xargs -r sha256sum"
 # Processes that have the lock open as our script does.
 HOLDERS = f"""for fd in /proc/[0-9]*/fd/9; do

@@ -20,7 +20,7 @@ import yaml
 from gpustack import lab
 from tests.lab import roads, witness
 from tests.lab.conftest import GPUSTACK, Run
-from tests.lab.http_proxy import door, proxy
+from tests.lab.http_proxy import certify, door, proxy
 from tests.lab.hunt import Hunt, Watch, journal_of, root_of
 
 LEAKS = "ignore::pytest.PytestUnraisableExceptionWarning"
@@ -29,8 +29,11 @@ pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.filterwarnings(LEAK
 MARKS = {
     name: f"canary{name}{random.token_hex(8)}" for name in ("become", "vault", "variable", "proxy", "mirror", "foreign")
 }
+# No secret by its key, and so let through: it stands in evidence, in Helm's Secret and in what the chart makes of it.
+VALUE = f"canaryvalue{random.token_hex(8)}"
 REGISTRIES = ("docker.io", "ghcr.io", "nvcr.io", "quay.io", "registry.k8s.io")
 HOSTS = ("host1", "host2")
+MIRROR = "mirror.lab.example"  # a login goes to no mirror without TLS, and a certificate is for a name
 # Where a secret may be on a host, as docs/secrets.md says; all for root alone.
 DOCUMENTED = {
     ("/etc/apt/auth.conf.d/gpustack-proxy.conf", "proxy"),
@@ -52,8 +55,14 @@ SPARED = ("/var/lib/containerd/", "/run/containerd/io.containerd.runtime", "/var
 
 
 @pytest.fixture(scope="module")
-def two(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
-    made = make_lab("secrets", ["debian-12", "debian-13"])
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """Of the mirror, as PEM; and the file with its key."""
+    return certify(MIRROR, tmp_path_factory.mktemp("certificate"))
+
+
+@pytest.fixture(scope="module")
+def two(make_lab: Callable[..., lab.Lab], certificate: tuple[str, Path]) -> lab.Lab:
+    made = make_lab("secrets", ["debian-12", "debian-13"], monitored=True)
     for name in HOSTS:
         host = witness.host(made, name)
         host.run_expect([0], "useradd -m -s /bin/bash asked && echo 'asked ALL=(ALL) ALL' >/etc/sudoers.d/asked")
@@ -67,6 +76,10 @@ def two(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
         header = f"authorization = 'Bearer {MARKS['foreign']}'"
         toml = f"server = 'https://old.example'\n[host.'https://old.example'.header]\n{header}\n"
         write(made, name, "/etc/containerd/certs.d/old.example/hosts.toml", toml)
+        trusted = f"/usr/local/share/ca-certificates/{MIRROR}.crt"
+        write(made, name, trusted, certificate[0])
+        known = f"echo {made.record.gateway} {MIRROR} >>/etc/hosts"
+        host.check_output(f"chmod 644 {trusted} && update-ca-certificates && {known}")
     return made
 
 
@@ -100,7 +113,7 @@ def inputs(two: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
         list(HOSTS),
         proxy={"http": f"http://{gateway}:3128", "user": "kube", "password_file": str(folder / "proxy")},
         source={
-            "mirror": f"http://{gateway}:8481",
+            "mirror": f"https://{MIRROR}:8481",
             "fingerprint": two.record.source.fingerprint,
             "purpose": "lab",
             "user": "kube",
@@ -108,6 +121,9 @@ def inputs(two: lab.Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
         },
     )
     roads.change(made / "hosts.yml", lambda said: said["all"]["vars"].update(ansible_user="asked"))
+    (made / "values").mkdir(exist_ok=True)
+    values = {"prometheus": {"prometheusSpec": {"externalLabels": {"site": VALUE}}}}
+    (made / "values" / "monitoring.yaml").write_text(yaml.safe_dump(values))
     vaulted = made / "group_vars" / "all" / "vault.yml"
     said = {"ansible_become_password": MARKS["become"], "of_somebody": MARKS["variable"]}
     vaulted.write_text(yaml.safe_dump(said))
@@ -131,13 +147,13 @@ def env(home: Path, inputs: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def hunt(two: lab.Lab) -> Iterator[Hunt]:
+def hunt(two: lab.Lab, certificate: tuple[str, Path]) -> Iterator[Hunt]:
     """Watches from before the first command to the end; the proxy and the mirror's door are there meanwhile."""
     hunt, assumed = Hunt(dict(MARKS)), two.record
     upstream = (assumed.gateway, 8480)
     with (
-        proxy(assumed.gateway, "kube", MARKS["proxy"], {}, {}),
-        door(assumed.gateway, 8481, "kube", MARKS["mirror"], upstream),
+        proxy(assumed.gateway, "kube", MARKS["proxy"], {MIRROR: assumed.gateway}, {}),
+        door(assumed.gateway, 8481, "kube", MARKS["mirror"], upstream, certificate[1]),
         Watch(hunt, hunt.pattern),
     ):
         yield hunt
@@ -245,6 +261,18 @@ def test_looking_leaves_nothing(
     assert "download.docker.com/linux/old" in text, "the probe that reads the foreign login was not asked"
     assert "REDACTED@download.docker.com" in text
     print(f"hunted {len(hunt.marks)} secrets in {hunt.files} files, {hunt.lines} lines, {hunt.processes} processes")
+
+
+def test_values_of_a_release_are_in_no_journal(two: lab.Lab) -> None:
+    """Ansible's modules log what they are given, unless they are told not to: groups of the host that are not root read
+    journals, and so does what ships logs."""
+    command = "/usr/local/lib/gpustack/helm --kubeconfig /etc/kubernetes/admin.conf -n monitoring get values monitoring"
+    assert VALUE in witness.host(two, "host1").check_output(command), "the canary did not arrive"
+    hunt = Hunt({"value": VALUE})
+    for name in HOSTS:
+        hunt.journal(name, journal_of(two, name))
+    assert hunt.lines > 0
+    assert hunt.found == set()
 
 
 def test_the_documented_files_are_for_root_alone(hunt: Hunt, two: lab.Lab) -> None:

@@ -13,7 +13,7 @@ from gpustack.config.spec import Spec
 from tests.unit.config.said import complaints, judged, told
 
 PASSWORD = 's3cret/with:odd#chars%$"x'
-MIRROR = {"mirror": "http://10.0.0.5:8480", "fingerprint": "A" * 40}
+MIRROR = {"mirror": "https://10.0.0.5:8480", "fingerprint": "A" * 40}
 
 
 @pytest.fixture
@@ -64,14 +64,18 @@ def test_files_with_a_login_are_for_root_alone(file: str) -> None:
 def test_what_roles_are_told_and_probes_read_has_no_secret(file: str) -> None:
     login = {"user": "kube", "password_file": file}
     whole = inventory(proxy={"http": "http://p:3128", **login}, source={**MIRROR, **login})
-    texts = [yaml.safe_dump(resolved(whole, "e:1", {})), yaml.safe_dump(exported(whole)), repr(host_files(whole))]
+    texts = [
+        yaml.safe_dump(resolved(whole, "e:1", {})),
+        yaml.safe_dump(exported(whole, whole.hosts[0])),
+        repr(host_files(whole)),
+    ]
     assert [text for text in texts if PASSWORD in text or "s3cret" in text] == []
     assert file in texts[0]
 
 
 def test_no_two_askings_have_the_same_hashes(file: str) -> None:
     whole = inventory(proxy={"http": "http://p:3128", "user": "kube", "password_file": file})
-    one, other = digests(whole), digests(whole)
+    one, other = (digests(whole, whole.hosts[0]) for _ in range(2))
     assert {value for value in one.values() if value}.isdisjoint(other.values())  # empty: there is no such secret
 
 
@@ -111,6 +115,18 @@ def test_password_files_that_are_refused(tmp_path: Path, content: bytes, mode: i
     assert (said.key, said.reference) == ("gpustack.source.password_file", "config-secret-file")
     assert found in said.found
     assert "right" not in str(said)
+
+
+@pytest.mark.parametrize("given", [{"user": "me"}, {"password_file": "FILE"}, {"user": "me", "password_file": "FILE"}])
+def test_a_login_for_a_mirror_without_tls_is_refused(file: str, given: dict[str, str]) -> None:
+    """apt, curl and containerd would send it in clear."""
+    plain = {**MIRROR, "mirror": "http://10.0.0.5:8480"}
+    login = {key: file if value == "FILE" else value for key, value in given.items()}
+    said = {one.reference: one for one in complaints({"source": {**plain, **login}})}["config-login-in-clear"]
+    assert (said.file, said.key) == ("nowhere/site/group_vars/all/gpustack.yml", "gpustack.source.mirror")
+    assert "http://10.0.0.5:8480" in said.found
+    assert "https://" in said.allowed
+    assert told({"source": plain}) == []
 
 
 @pytest.mark.parametrize("path", ["relative/file", "/nowhere/password", "/etc"])

@@ -171,8 +171,10 @@ def test_the_sudo_that_is_named_is_taken(exe: str) -> None:
     assert (fields["become_exe"], wrong) == (exe, [])
 
 
-def test_a_typed_password_counts_before_the_inventorys() -> None:
-    assert judged(password="typed", h1={"ansible_become_pass": "old"})[0][0].become_password == "typed"
+def test_a_typed_password_is_for_hosts_whose_variables_hold_none() -> None:
+    """As for Ansible, so that a question offers a host no other password than a play does."""
+    hosts, *_ = judged(password="typed", h1={"ansible_become_pass": "own"}, h2={})
+    assert [host.become_password for host in hosts] == ["own", "typed"]
 
 
 def test_ansible_cfg_counts_behind_the_inventory() -> None:

@@ -112,11 +112,15 @@ def test_a_file_that_is_not_there() -> None:
     assert wrong(type="webhook", secret_file="hook") == {"secret_file": "hook: a relative path"}
 
 
-def test_only_a_salted_hash_leaves_this_machine(file: Path) -> None:
+def test_only_a_salted_hash_leaves_this_machine_and_it_goes_to_control_planes(file: Path) -> None:
+    """A password that people chose is soon guessed from a hash: it goes where the secret itself can be read."""
     spec = Spec.model_validate({"alerts": {"receiver": {"type": "webhook", "secret_file": str(file)}}})
-    hosts = (Host("h1", "192.0.2.1", groups=frozenset({CONTROL_PLANE})),)
-    first, second = (exported(Inventory(None, hosts, spec)) for _ in range(2))
+    hosts = (Host("h1", "192.0.2.1", groups=frozenset({CONTROL_PLANE})), Host("h2", "192.0.2.2"))
+    first, second = (exported(Inventory(None, hosts, spec), hosts[0]) for _ in range(2))
+    worker = exported(Inventory(None, hosts, spec), hosts[1])
+    assert "RECEIVER" not in worker
+    assert len(worker["SALT"]) == 32
     assert len(first["RECEIVER"]) == 64
     assert first["RECEIVER"] != second["RECEIVER"]
     assert "only-we-know" not in str(first)
-    assert "RECEIVER" not in exported(Inventory(None, hosts, Spec()))
+    assert "RECEIVER" not in exported(Inventory(None, hosts, Spec()), hosts[0])

@@ -1,8 +1,11 @@
 """The lock as its holder sees it: taken, refused, kept by answered heartbeats, taken again, lost."""
 
+import os
 import queue
+import subprocess
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -126,3 +129,44 @@ def test_it_is_lost_when_the_host_stays_away() -> None:
     with lock(HOST, "install", Plane(breaks, refuses)) as held:
         assert until(lambda: held.lost)
     assert held.lost == "the lock on plane was lost: nobody answers"
+
+
+def script_of(monkeypatch: pytest.MonkeyPatch, folder: Path) -> str:
+    """What is sent to the host, with the lock in this folder."""
+    monkeypatch.setattr(module, "FOLDER", str(folder))
+    sent: list[str] = []
+
+    def session(host: Host, script: str, beats: "queue.Queue[bytes | None]") -> Iterator[str]:
+        sent.append(script)
+        return faithful(beats)
+
+    with lock(HOST, "install", session):
+        return sent[0]
+
+
+def test_the_lock_is_where_nobody_but_root_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """/run/lock is for everybody: whoever can open a file there can hold its flock for ever, or make the file first."""
+    assert Path(module.FOLDER).parent == Path("/run")
+    folder = tmp_path / "gpustack-cluster"
+    script = script_of(monkeypatch, folder)
+    assert "/run/lock" not in script
+    first = subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    with first:
+        assert first.stdin
+        assert first.stdout
+        assert first.stdout.readline() == "held\n"
+        assert (folder.stat().st_mode & 0o777, folder.stat().st_uid) == (0o700, os.getuid())
+        second = subprocess.run(["sh", "-c", script], input="", capture_output=True, text=True, check=True, timeout=30)
+        assert second.stdout.splitlines() == ["taken", module.holder("install")]
+        first.stdin.close()
+    assert [path.name for path in folder.iterdir()] == ["lock"]
+
+
+def test_a_folder_that_others_may_enter_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "gpustack-cluster"
+    folder.mkdir()
+    folder.chmod(0o777)
+    done = subprocess.run(
+        ["sh", "-c", script_of(monkeypatch, folder)], input="", capture_output=True, text=True, check=True, timeout=30
+    )
+    assert (done.stdout, folder.stat().st_mode & 0o777) == ("held\n", 0o700)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -99,8 +100,19 @@ def test_the_differences_of_a_loop_are_those_of_its_rounds() -> None:
     assert tally.diffs == [("h1", "loop", diff)]
 
 
-def test_modules_write_no_arguments_into_a_hosts_journal(
-    cfg: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_module_is_given_goes_to_no_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ansible's modules log their arguments on the host, Helm's values among them, unless they are told not to. This
+    one answers what it was told, in a real play, with an operator who set it otherwise."""
+    for folder in ("library", "private"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "library" / "told").write_text('#!/bin/sh\n# WANT_JSON\nprintf \'{"told": %s}\' "$(cat "$1")"\n')
+    (tmp_path / "hosts.yml").write_text("all: {hosts: {h1: {ansible_connection: local}}}\n")
+    (tmp_path / "one.yml").write_text("- {hosts: all, gather_facts: false, tasks: [{name: t, told: {of: values}}]}\n")
+    monkeypatch.setattr(playbook, "playbooks", lambda: tmp_path)
     monkeypatch.setenv("ANSIBLE_NO_TARGET_SYSLOG", "False")
-    assert environment(tmp_path, "/bin")["ANSIBLE_NO_TARGET_SYSLOG"] == "True"
+    heard: list[dict[str, Any]] = []
+    tally: Any = SimpleNamespace(hear=heard.append)
+    said, rc = playbook.run("one", ["h1"], [str(tmp_path / "hosts.yml")], tmp_path / "private", tally, "", None)
+    assert rc == 0, said
+    (told,) = [event["event_data"]["res"]["told"] for event in heard if event["event"] == "runner_on_ok"]
+    assert (told["of"], told["_ansible_no_log"]) == ("values", True)

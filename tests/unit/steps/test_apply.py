@@ -9,12 +9,17 @@ import pytest
 from gpustack.config.shipped import playbooks
 
 SCRIPT = (playbooks() / "files" / "apply.sh").read_text()
+# While it compares, somebody else on the host plants a link beside every file of ours in the folder for all: who can
+# read our names can guess those that are made of them.
 KUBECTL = """#!/bin/sh
 echo "$*" >>"$WORLD/asked"
 while [ $# -gt 1 ]; do case $1 in diff | apply) verb=$1 ;; esac; shift; done
 cp "$1" "$WORLD/$verb"
 case $verb in
-  diff) [ -e "$WORLD/same" ] ;;
+  diff)
+    for file in "$TMPDIR"/*; do [ ! -f "$file" ] || ln -s "$WORLD/precious" "$file.said"; done
+    [ -e "$WORLD/same" ]
+    ;;
   apply) [ ! -e "$WORLD/refused" ] || { cat "$WORLD/refused" >&2; exit 1; }; echo "configmap/a serverside-applied" ;;
 esac
 """
@@ -26,6 +31,7 @@ def world(tmp_path: Path) -> Path:
     (tmp_path / "kubectl").write_text(KUBECTL)
     (tmp_path / "kubectl").chmod(0o755)
     (tmp_path / "tmp").mkdir()
+    (tmp_path / "precious").write_text("as it was")
     return tmp_path
 
 
@@ -36,6 +42,7 @@ def run(world: Path) -> "subprocess.CompletedProcess[str]":
         ["sh", "-c", script], input=OBJECTS, capture_output=True, text=True, env=env, check=False, timeout=30
     )
     assert list((world / "tmp").iterdir()) == []
+    assert (world / "precious").read_text() == "as it was"
     return done
 
 

@@ -62,7 +62,7 @@ def compared(world: Path, wanted: str) -> object:
     hosts = (Host("h1", "192.0.2.1", groups=frozenset({CONTROL_PLANE})),)
     assert isinstance(SECRET.ask, Shell)
     script = SECRET.ask.text.replace("/etc/kubernetes/admin.conf", str(file))
-    said = run(world, script, MONITORING="monitoring", **digests(Inventory(None, hosts, spec)))
+    said = run(world, script, MONITORING="monitoring", **digests(Inventory(None, hosts, spec), hosts[0]))
     return SECRET.fact(Answer(SECRET.id, "h1", 0, said))
 
 

@@ -1,0 +1,76 @@
+"""What a run that changes hosts hands to Ansible: a password of one host reaches no other."""
+
+import threading
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import ansible_runner
+import pytest
+
+from gpustack.cli.changing import Change
+from gpustack.config import inventory as reading
+from gpustack.config.inventory import Inventory, load
+from gpustack.events import silent
+from gpustack.rollout.preview import preview
+from gpustack.steps import STEPS
+from tests.unit.rollout.taken import INVENTORY, taken
+
+PLANE, *OTHERS = INVENTORY.hosts
+OF_THE_PLANE = replace(INVENTORY, hosts=(replace(PLANE, become_password="of the plane only"), *OTHERS))
+TYPED = replace(INVENTORY, typed_password="typed")
+
+
+@pytest.fixture
+def given(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, Any]]:
+    """Of each play whether Ansible is to ask for a password, and what it is answered."""
+    seen: list[tuple[bool, Any]] = []
+
+    def run(**settings: Any) -> SimpleNamespace:
+        seen.append(("--ask-become-pass" in settings["cmdline"], settings.get("passwords")))
+        return SimpleNamespace(stdout=StringIO(), rc=0)
+
+    monkeypatch.setattr(ansible_runner, "run", run)
+    return seen
+
+
+def played(inventory: Inventory, folder: Path) -> None:
+    held: Any = SimpleNamespace(lost="")
+    change = Change(inventory, folder, silent, folder, threading.Event(), held)
+    before = replace(taken(), inventory=inventory)
+    change.play("prereqs", ["k2"], before)
+    change.preview("prereqs", ["k2"], before, {})
+    state: Any = SimpleNamespace(step="prereqs", where="k2")
+    found: Any = SimpleNamespace(inventory=inventory, snapshot=before, drifted=[state])
+    preview(found, STEPS, silent)
+
+
+def test_what_one_host_has_in_the_inventory_is_offered_to_no_other(tmp_path: Path, given: list[Any]) -> None:
+    """Ansible reads the inventory's passwords itself, each for its own host. A host that was broken into would
+    collect what is answered at its prompt."""
+    played(OF_THE_PLANE, tmp_path)
+    assert given == [(False, None)] * 3
+
+
+def test_a_typed_one_is_handed_on(tmp_path: Path, given: list[Any]) -> None:
+    played(TYPED, tmp_path)
+    assert [(asked, *answers.values()) for asked, answers in given] == [(True, "typed")] * 3
+
+
+def test_without_an_inventory_this_hosts_own_is_handed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ansible reads nothing of /etc/gpustack/gpustack.yml."""
+    spec = tmp_path / "gpustack.yml"
+    spec.write_text("ansible_become_password: own\n")
+    monkeypatch.setattr(reading, "LOCAL_SPEC", spec)
+    monkeypatch.setattr(reading, "chosen", lambda _: None)
+    assert load(None).typed_password == "own"
+    assert "own" not in repr(load(None).hosts[0])
+
+
+def test_an_inventory_hands_on_no_password_of_its_hosts(tmp_path: Path) -> None:
+    path = tmp_path / "hosts.yml"
+    path.write_text("kube_control_plane: {hosts: {h1: {ansible_become_password: own}}}\nkube_node: {hosts: {h2: {}}}\n")
+    assert load(path).typed_password is None
+    assert load(path, become_password="typed").typed_password == "typed"
