@@ -207,8 +207,6 @@ def environment(folder: Path, path: str) -> dict[str, str]:
         "ANSIBLE_PIPELINING": "True",
         "ANSIBLE_SSH_PIPELINING": "True",
         "ANSIBLE_RETRY_FILES_ENABLED": "False",
-        # Modules would write their arguments into the host's journal, the values of charts among them.
-        "ANSIBLE_NO_TARGET_SYSLOG": "True",
         "ANSIBLE_NOCOLOR": "True",
         "ANSIBLE_INVENTORY_IGNORE_REGEX": ignored(),
         "ANSIBLE_LOCAL_TEMP": str(folder / "tmp"),
