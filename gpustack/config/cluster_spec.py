@@ -23,7 +23,7 @@ STANDS = re.compile(rf"""^["']?{KEY}["']?\s*:""", re.MULTILINE)
 def spec_file(source: Path | None) -> str:
     """Where the operator wrote the spec, or should have."""
     if source is None:
-        return "/etc/gpustack/gpustack.yml"
+        return "/etc/gpustack-cluster/gpustack.yml"
     usual = beside(source) / "group_vars" / "all" / "gpustack.yml"
     return str(next((path for path in (usual, *general(source)) if says_spec(path)), usual))
 

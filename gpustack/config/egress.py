@@ -27,7 +27,7 @@ HEADER = "# Written by gpustack; a change here is undone by the next install."
 PASSWORD, LOGIN = "<password>", "<login>"
 APT = "/etc/apt/apt.conf.d/99gpustack-proxy"
 APT_LOGIN = "/etc/apt/auth.conf.d/gpustack-proxy.conf"
-ENVIRONMENT = "/etc/gpustack/proxy.env"
+ENVIRONMENT = "/etc/gpustack-cluster/proxy.env"
 MIRROR_LOGIN = "/etc/apt/auth.conf.d/gpustack-mirror.conf"
 UNITS = {
     "containerd": "/etc/systemd/system/containerd.service.d/gpustack-proxy.conf",

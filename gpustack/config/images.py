@@ -7,7 +7,7 @@ from gpustack.config.shipped import playbooks
 from gpustack.config.spec import Mirror, Spec
 from gpustack.config.versions import version_set
 
-LIST = "/etc/gpustack/images"
+LIST = "/etc/gpustack-cluster/images"
 VERIFIERS = "/opt/containerd/image-verifier/bin"  # where containerd looks, by its docs/image-verification.md
 VERIFIER = f"{VERIFIERS}/gpustack"
 

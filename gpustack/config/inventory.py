@@ -1,7 +1,7 @@
 """Which hosts: the operator's own Ansible inventory, read once, judged whole, as frozen values.
 
 `-i PATH`, else GPUSTACK_INVENTORY, else the inventory of the ansible.cfg in force; without any, the local host as a
-one-node cluster, whose spec may stand in /etc/gpustack/gpustack.yml.
+one-node cluster, whose spec may stand in /etc/gpustack-cluster/gpustack.yml.
 """
 
 import socket
@@ -24,7 +24,8 @@ from gpustack.config.versions import version_set
 from gpustack.config.yaml_files import judged
 from gpustack.errors import ConfigError
 
-LOCAL_SPEC = Path("/etc/gpustack/gpustack.yml")
+LOCAL_SPEC = Path("/etc/gpustack-cluster/gpustack.yml")
+EARLIER_SPEC = Path("/etc/gpustack/gpustack.yml")
 
 
 @dataclass(frozen=True)
@@ -75,12 +76,20 @@ class Raw:
 
 
 def local() -> Raw:
-    """The local host. Its spec, if it wants another than the default, stands in /etc/gpustack/gpustack.yml, in the same
-    form as in group_vars. Raises ConfigError when that file is not YAML."""
+    """The local host. Its spec, if it wants another than the default, stands in /etc/gpustack-cluster/gpustack.yml, in
+    the same form as in group_vars. Raises ConfigError when that file is not YAML, or stands where earlier releases
+    read it."""
     name = socket.gethostname()
     variables: dict[str, Any] = {"ansible_connection": "local", "ansible_host": own_address()}
     if LOCAL_SPEC.is_file():
         variables |= mapping(LOCAL_SPEC)
+    elif EARLIER_SPEC.is_file():
+        raise ConfigError(
+            "config-earlier-folder",
+            f"{EARLIER_SPEC} is not read any more; the spec of this host is {LOCAL_SPEC}.",
+            "Another product of the name gpustack has that folder too. Without the spec, defaults would be installed.",
+            f"mkdir -p {LOCAL_SPEC.parent} && mv {EARLIER_SPEC} {LOCAL_SPEC.parent}/    # and the folder values",
+        )
     return Raw(None, {CONTROL_PLANE: (name,), NODE: (name,)}, {name: variables})
 
 

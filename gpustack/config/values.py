@@ -18,7 +18,7 @@ from gpustack.config.secret_values import secrets_in
 from gpustack.config.shipped import values as shipped_values
 from gpustack.config.yaml_files import judged as judged_yaml
 
-LOCAL = Path("/etc/gpustack/values")
+LOCAL = Path("/etc/gpustack-cluster/values")
 ENDING = ".yaml"
 # Charts and rules carry Go templates: {{ $labels.x }}, {{ .Values.y }}, {{ template "z" . }}. A bare name, alone or
 # with a filter, an attribute or a call, is Jinja, and so is a text in single quotes.

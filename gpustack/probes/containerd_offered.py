@@ -35,7 +35,7 @@ OFFERED = Probe(
 case $(dpkg-query -Wf '${db:Status-Status}' containerd.io 2>/dev/null) in installed) exit 0 ;; esac
 # shellcheck source=/dev/null
 . /etc/os-release || exit
-file=/etc/gpustack/proxy.env
+file=/etc/gpustack-cluster/proxy.env
 if [ -r "$file" ]; then
   for name in HTTP_PROXY HTTPS_PROXY NO_PROXY; do
     value=$(sed -n "s/^$name=//p" "$file" | tr -d '"')

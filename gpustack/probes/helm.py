@@ -150,7 +150,7 @@ RUNNING_HELMS = Probe(
 CHARTS = Probe(
     "helm.charts",
     Lines(r"""[ -r /etc/kubernetes/admin.conf ] || exit 0
-file=/etc/gpustack/proxy.env
+file=/etc/gpustack-cluster/proxy.env
 if [ -r "$file" ]; then
   for name in HTTP_PROXY HTTPS_PROXY NO_PROXY; do
     value=$(sed -n "s/^$name=//p" "$file" | tr -d '"')
@@ -158,7 +158,7 @@ if [ -r "$file" ]; then
   done
 fi
 for url in $CHARTS; do
-  if [ -s "/var/lib/gpustack/charts/${url##*/}" ]; then
+  if [ -s "/var/lib/gpustack-cluster/charts/${url##*/}" ]; then
     echo "$url cached"
   else
     {

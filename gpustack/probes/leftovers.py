@@ -1,4 +1,5 @@
-"""What was left on the host: Kubernetes that somebody else put there, and files of an installation that broke off."""
+"""What was left on the host: Kubernetes that somebody else put there, files of an installation that broke off, and
+files of ours in the folders of earlier releases."""
 
 from dataclasses import dataclass
 
@@ -59,10 +60,17 @@ def temporary(answer: Answer) -> tuple[str, ...]:
     return tuple(lines)
 
 
+# Of releases before 0.1.0, on a host that has our settings. The folders are another product's of the name gpustack
+# (pypi.org/project/gpustack) too; the role's earlier-folders.sh moves these paths and no others.
+EARLIER = "/etc/gpustack/proxy.env /etc/gpustack/images /var/lib/gpustack/charts /var/lib/gpustack/fixes"
+
 # As root; the login that became root is in SUDO_USER.
 TEMPORARIES = Probe(
     "leftovers.temporary",
-    Lines(f"""for user in root ${{SUDO_USER-}}; do
+    Lines(f"""for path in {EARLIER}; do
+  [ ! -e /etc/sysctl.d/90-gpustack.conf ] || [ ! -e "$path" ] || [ -L "$path" ] || echo "$path"
+done
+for user in root ${{SUDO_USER-}}; do
   folder=$(getent passwd "$user" | cut -d: -f6){TEMPORARY.removeprefix("~")}
   [ ! -L "$folder" ] || continue
   for path in "$folder"/*; do

@@ -42,7 +42,7 @@ SERVED = Probe(
     "mirror.checksums",
     Lines(
         rf"""[ -n "$MIRROR" ] && command -v curl >/dev/null || exit 0
-file=/etc/gpustack/proxy.env
+file=/etc/gpustack-cluster/proxy.env
 if [ -r "$file" ]; then
   said() {{ sed -n "s/^$1=//p" "$file" | tr -d '"'; }}
   http_proxy=$(said HTTP_PROXY) https_proxy=$(said HTTPS_PROXY) no_proxy=$(said NO_PROXY)

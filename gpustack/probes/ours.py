@@ -25,7 +25,7 @@ FILES = {
         "/etc/apt/apt.conf.d/52gpustack-nvidia-driver", "/etc/modprobe.d/gpustack-nouveau.conf",
     ),
     "storage": ("/etc/kubernetes/gpustack-storage",),
-    "helm": ("/usr/local/lib/gpustack/helm", "/var/lib/gpustack/charts"),
+    "helm": ("/usr/local/lib/gpustack/helm", "/var/lib/gpustack-cluster/charts"),
     "workers": ("/run/gpustack-join.yaml", "/etc/kubernetes/bootstrap-kubelet.conf"),
     "flannel": (
         "/etc/cni/net.d/10-flannel.conflist", "/run/flannel", "/var/lib/cni/flannel", "/var/lib/cni/networks/cbr0",
@@ -41,7 +41,7 @@ FILES = {
     ),
     "containerd": (
         "/etc/containerd/conf.d/gpustack.toml", "/etc/apt/sources.list.d/gpustack-containerd.sources",
-        "/etc/apt/keyrings/gpustack-containerd.gpg", "/etc/gpustack/images",
+        "/etc/apt/keyrings/gpustack-containerd.gpg", "/etc/gpustack-cluster/images",
         "/opt/containerd/image-verifier/bin/gpustack",
     ),
     "firewall": (
@@ -54,7 +54,8 @@ FILES = {
     # The last ones are of `gpustack doctor --fix`.
     "prereqs": (
         "/etc/modules-load.d/gpustack.conf", "/etc/sysctl.d/90-gpustack.conf", "/etc/sysctl.d/zzz-gpustack.conf",
-        "/etc/NetworkManager/conf.d/gpustack.conf", "/etc/systemd/network/10-flannel.link", "/var/lib/gpustack/fixes",
+        "/etc/NetworkManager/conf.d/gpustack.conf", "/etc/systemd/network/10-flannel.link",
+        "/var/lib/gpustack-cluster/fixes",
     ),
 }  # fmt: skip
 

@@ -60,7 +60,7 @@ SOURCE = Probe(
     Lines(
         TRY
         + r"""url=${MIRROR:-https://pkgs.k8s.io/}
-file=/etc/gpustack/proxy.env
+file=/etc/gpustack-cluster/proxy.env
 if [ -r "$file" ]; then
   said() { sed -n "s/^$1=//p" "$file" | tr -d '"'; }
   http_proxy=$(said HTTP_PROXY) https_proxy=$(said HTTPS_PROXY) no_proxy=$(said NO_PROXY)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The copies that a fix keeps on a host, in /var/lib/gpustack/fixes/ID: a folder for each fix, readable by root alone.
+# The copies that a fix keeps on a host, in /var/lib/gpustack-cluster/fixes/ID: a folder for each fix, readable by root alone.
 # Reads DO, ID and what that one needs; says lines `WORD …`, `done` last. Is sent to a host by copies.py.
 #
 #   begin    copies of PLACES, states of UNITS, values of KEYS, objects of KINDS (on a control plane); ABOUT says of what
@@ -15,7 +15,7 @@ LC_ALL=C
 KUBECONFIG=/etc/kubernetes/admin.conf
 export LC_ALL KUBECONFIG
 umask 077
-ALL=${ALL:-/var/lib/gpustack/fixes}
+ALL=${ALL:-/var/lib/gpustack-cluster/fixes}
 KEPT=5
 TAB=$(printf '\t')
 # Written by daemons, at any time; and what a package makes of its own files.

@@ -6,7 +6,7 @@ line that the repository offers, the same on all hosts (where the index names a 
 before); writes /etc/containerd/conf.d/gpustack.toml, lets config.toml import it
 and takes CRI out of its disabled_plugins; with a mirror in the spec, points containerd at it for docker.io, ghcr.io,
 nvcr.io, quay.io and registry.k8s.io, without any public fallback. Images that the mirror signs, or that the version set
-pins, are pulled with that digest and no other: /etc/gpustack/images lists them, and containerd asks
+pins, are pulled with that digest and no other: /etc/gpustack-cluster/images lists them, and containerd asks
 /opt/containerd/image-verifier/bin/gpustack before each pull; one that is here with another is pulled anew. It restarts
 containerd when its files changed, and a kubelet that took another cgroup driver from it. Containers go on running
 through that.

@@ -3,7 +3,7 @@
 What it does: installs the packages that kubeadm, the kubelet and the network need; loads the modules overlay and
 br_netfilter now and at boot; sets net.ipv4.ip_forward and net.bridge.bridge-nf-call-{iptables,ip6tables} now and at
 boot; turns swap off and keeps it off; starts a time service where there is none. Where the spec has a proxy, apt and
-our own downloads take it: /etc/apt/apt.conf.d/99gpustack-proxy and /etc/gpustack/proxy.env.
+our own downloads take it: /etc/apt/apt.conf.d/99gpustack-proxy and /etc/gpustack-cluster/proxy.env.
 
 What it never does: it changes no kernel, no host name and no clock, and it stops no program of yours. What only a
 person can decide (too little memory, a port taken, another Kubernetes on the host) is refused with the reason before

@@ -56,8 +56,9 @@ def clock_synchronised(here: View) -> Mismatch | None:
 
 
 def temporary_files(here: View) -> Mismatch | None:
-    """No temporary file of an installation that was broken off is left."""
-    return expect("temporary files", (), here[TEMPORARIES])
+    """No temporary file of an installation that was broken off is left, and no file of ours in the folders of earlier
+    releases."""
+    return expect("files left over", (), here[TEMPORARIES])
 
 
 def egress(here: View) -> Mismatch | None:

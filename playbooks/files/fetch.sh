@@ -15,10 +15,10 @@ fetch() {
 
 # Lines of curl's configuration: the proxy for a URL. Without one of ours, the environment's counts.
 way() (
-  [ -e /etc/gpustack/proxy.env ] || return 0
+  [ -e /etc/gpustack-cluster/proxy.env ] || return 0
   unset HTTP_PROXY HTTPS_PROXY NO_PROXY
   # shellcheck source=/dev/null
-  . /etc/gpustack/proxy.env
+  . /etc/gpustack-cluster/proxy.env
   case $1 in https:*) proxy=${HTTPS_PROXY-} ;; *) proxy=${HTTP_PROXY-} ;; esac
   printf 'proxy = "%s"\nnoproxy = "%s"\n' "$proxy" "${NO_PROXY-}"
 )

@@ -3,11 +3,11 @@
 # Reads NAME, NAMESPACE, VERSION, URL, SHA256, DIGEST and PRIVILEGED (yes or no). Says `changed: …` for what it did.
 set -eu
 KUBECONFIG=/etc/kubernetes/admin.conf
-HELM_CACHE_HOME=/var/lib/gpustack/charts HELM_CONFIG_HOME=/var/lib/gpustack/charts HELM_DATA_HOME=/var/lib/gpustack/charts
+HELM_CACHE_HOME=/var/lib/gpustack-cluster/charts HELM_CONFIG_HOME=/var/lib/gpustack-cluster/charts HELM_DATA_HOME=/var/lib/gpustack-cluster/charts
 export KUBECONFIG HELM_CACHE_HOME HELM_CONFIG_HOME HELM_DATA_HOME
 # By its whole path, so that a Helm of ours that still runs is found by it.
 HELM=/usr/local/lib/gpustack/helm
-CHART=/var/lib/gpustack/charts/${URL##*/}
+CHART=/var/lib/gpustack-cluster/charts/${URL##*/}
 kube() { timeout 60 kubectl "$@"; }
 
 ensure_namespace() {

@@ -11,7 +11,7 @@ ls -d /run/gpustack* /run/gpustack-cluster/* /tmp/*gpustack* /tmp/tmp.* ~ops/.an
   grep -vxE '/run/(gpustack-cluster(/lock)?|gpustack-(apt|kubeadm)\.lock)'
 find /etc /usr/local /opt/cni -xdev \( -name '.ansible_tmp*' -o -name 'hosts.toml.new' \) 2>/dev/null
 dpkg --audit | grep .
-flock --nonblock /run/gpustack-cluster/lock true || echo "the lock is held"
+[ ! -e /run/gpustack-cluster/lock ] || flock --nonblock /run/gpustack-cluster/lock true || echo "the lock is held"
 for pid in $(pgrep -f 'ansible|AnsiballZ|kubeadm|apt-get|/usr/bin/dpkg'); do
   [ "$pid" = $$ ] || tr '\0\n' '  ' <"/proc/$pid/cmdline" && echo
 done 2>/dev/null

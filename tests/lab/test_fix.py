@@ -19,7 +19,7 @@ from tests.lab.monitored import kubectl
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 HOSTS = ("host1", "host2")
-FIXES = r"(folder|file|[df]) /var/lib/gpustack(/|$)"
+FIXES = r"(folder|file|[df]) /var/lib/gpustack-cluster(/|$)"
 # Ansible's own copy, beside the file.
 COPIES = r"file \S+\.\d+\.\d{4}-\d\d-\d\d@\d\d:\d\d:\d\d~ "
 CRI = "/etc/containerd/conf.d/00-docker.toml"
@@ -64,7 +64,7 @@ def healed(two: lab.Lab, gpustack: Run) -> Iterator[lab.Lab]:
     inject.heal(two)
     healthy(two, gpustack)
     for host in HOSTS:
-        root(two, host, "rm -rf /var/lib/gpustack/fixes /etc/sysctl.d/zzz-gpustack.conf")
+        root(two, host, "rm -rf /var/lib/gpustack-cluster/fixes /etc/sysctl.d/zzz-gpustack.conf")
 
 
 def doctor(made: lab.Lab, gpustack: Run, *words: str, code: int | None = 0) -> Any:

@@ -86,7 +86,7 @@ def test_from_the_right_mirror_all_of_them_are_pulled_and_the_second_install_has
 ) -> None:
     gpustack("install", "-i", one.inventory, "--yes", limit=900)
     host = witness.host(one, "host1")
-    listed = dict(line.split() for line in host.check_output("cat /etc/gpustack/images").splitlines())
+    listed = dict(line.split() for line in host.check_output("cat /etc/gpustack-cluster/images").splitlines())
     for line in host.check_output("ctr --namespace k8s.io images list").splitlines()[1:]:
         name, _, digest = line.split()[:3]
         assert listed.get(name, digest) == digest

@@ -25,7 +25,7 @@ def test_the_host_itself_becomes_a_cluster(
     host = witness.host(made, "host1")
     carried.install(made, "host1", python, wheel, tmp_path)
     carried.carry(made, "host1", made.inventory / "group_vars" / "all" / "gpustack.yml", "/tmp/gpustack.yml")
-    host.check_output("install -D -m 0644 /tmp/gpustack.yml /etc/gpustack/gpustack.yml")
+    host.check_output("install -D -m 0644 /tmp/gpustack.yml /etc/gpustack-cluster/gpustack.yml")
     assert host.run(f"{VENV}/bin/gpustack plan").rc == 1
     done = host.run(f"{VENV}/bin/gpustack install --yes")
     assert done.rc == 0, done.stderr[-4000:] + done.stdout[-4000:]

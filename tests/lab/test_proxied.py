@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.slow, pytest.mark.filterwarnings(LEAK
 
 USER, PASSWORD = "kube", 'pass/with:odd#signs%$"x'
 OUTSIDE = ("127.0.0.1", 8443)  # where the official names are, for the proxy alone
-OURS = "/etc/apt/apt.conf.d/99gpustack-proxy /etc/apt/auth.conf.d/gpustack-proxy.conf /etc/gpustack/proxy.env"
+OURS = "/etc/apt/apt.conf.d/99gpustack-proxy /etc/apt/auth.conf.d/gpustack-proxy.conf /etc/gpustack-cluster/proxy.env"
 UNITS = "/etc/systemd/system/containerd.service.d /etc/systemd/system/kubelet.service.d"
 
 
@@ -103,7 +103,7 @@ def test_a_login_that_changed_is_drift(
     try:
         said = gpustack("plan", "-i", inventory, code=1).stdout
         told = " ".join(said.split())
-        assert "/etc/gpustack/proxy.env says something else" in told
+        assert "/etc/gpustack-cluster/proxy.env says something else" in told
         assert "renewed-word" not in told
         started = witness.host(installed, "host1").check_output("systemctl show -p MainPID --value containerd")
         way_out.expect(USER, "renewed-word")

@@ -37,7 +37,7 @@ MIRROR = "mirror.lab.example"  # a login goes to no mirror without TLS, and a ce
 # Where a secret may be on a host, as docs/secrets.md says; all for root alone.
 DOCUMENTED = {
     ("/etc/apt/auth.conf.d/gpustack-proxy.conf", "proxy"),
-    ("/etc/gpustack/proxy.env", "proxy"),
+    ("/etc/gpustack-cluster/proxy.env", "proxy"),
     ("/etc/apt/auth.conf.d/gpustack-mirror.conf", "mirror"),
     *((f"/etc/containerd/certs.d/{name}/hosts.toml", "mirror") for name in REGISTRIES),
     *((f"environ of {name}", "proxy") for name in ("containerd", "containerd-shim", "kubelet")),

@@ -18,7 +18,7 @@ from tests.lab.witness import until
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 HELM = "KUBECONFIG=/etc/kubernetes/admin.conf /usr/local/lib/gpustack/helm"
-CHARTS = "/var/lib/gpustack/charts"
+CHARTS = "/var/lib/gpustack-cluster/charts"
 SERIES = "DCGM_FI_DEV_GPU_TEMP"
 PAUSE = f"registry.k8s.io/pause:{version_set(KNOWN_SETS[-1]).components['pause']}"
 

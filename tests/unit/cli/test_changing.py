@@ -60,7 +60,7 @@ def test_a_typed_one_is_handed_on(tmp_path: Path, given: list[Any]) -> None:
 
 
 def test_without_an_inventory_this_hosts_own_is_handed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ansible reads nothing of /etc/gpustack/gpustack.yml."""
+    """Ansible reads nothing of /etc/gpustack-cluster/gpustack.yml."""
     spec = tmp_path / "gpustack.yml"
     spec.write_text("ansible_become_password: own\n")
     monkeypatch.setattr(reading, "LOCAL_SPEC", spec)

@@ -198,3 +198,14 @@ def test_what_the_operator_ignores_stays_ignored(site: Site, monkeypatch: pytest
     found = load(site(**{"values/monitoring.yaml": INTRUDER, "notes.yml": "kube_node: {hosts: {h4: {}}}\n"}))
     assert [host.name for host in found.hosts] == ["h1", "h2"]
     assert found.hosts[0].spec.gpustack_node_ip is None
+
+
+def test_a_spec_in_the_folder_of_earlier_releases_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Defaults would be installed instead."""
+    earlier = tmp_path / "gpustack.yml"
+    earlier.write_text("gpustack: {}\n")
+    monkeypatch.setattr(inventory, "LOCAL_SPEC", tmp_path / "new" / "gpustack.yml")
+    monkeypatch.setattr(inventory, "EARLIER_SPEC", earlier)
+    with pytest.raises(ConfigError) as refused:
+        inventory.local()
+    assert refused.value.reference == "config-earlier-folder"

@@ -43,7 +43,7 @@ def test_nothing_is_neutral(part: dict[str, Any]) -> None:
 def test_values_stand_beside_the_inventory(tmp_path: Path) -> None:
     (tmp_path / "hosts.yml").touch()
     assert folder(tmp_path) == folder(tmp_path / "hosts.yml") == tmp_path / "values"
-    assert folder(None) == Path("/etc/gpustack/values")
+    assert folder(None) == Path("/etc/gpustack-cluster/values")
 
 
 @pytest.fixture

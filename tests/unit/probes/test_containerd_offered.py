@@ -56,7 +56,11 @@ def offer(folder: Path, *versions: str, gone: tuple[str, ...] = ()) -> None:
 
 def asked(world: tuple[Path, str], wanted: str = "2.3") -> tuple[Offer, ...]:
     folder, root = world
-    script = command(OFFERED).replace("/etc/os-release", f"{folder}/os-release").replace("/etc/gpustack", str(folder))
+    script = (
+        command(OFFERED)
+        .replace("/etc/os-release", f"{folder}/os-release")
+        .replace("/etc/gpustack-cluster", str(folder))
+    )
     script = script.replace("$(dpkg --print-architecture)", ARCH)
     env = {"PATH": os.environ["PATH"], "CONTAINERD": wanted, "CONTAINERD_ROOT": root,
            "DPKG_ADMINDIR": f"{folder}/dpkg", "LC_ALL": "C", "no_proxy": "127.0.0.1"}  # fmt: skip

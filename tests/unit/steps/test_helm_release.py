@@ -59,7 +59,7 @@ def world(tmp_path: Path) -> Path:
 
 def run(world: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
     script = SCRIPT.replace("/usr/local/lib/gpustack/helm", f"{world}/helm")
-    script = script.replace("/var/lib/gpustack/charts", f"{world}/charts")
+    script = script.replace("/var/lib/gpustack-cluster/charts", f"{world}/charts")
     known = {
         "NAME": "monitoring", "NAMESPACE": "space", "VERSION": "1", "URL": "http://m/c-1.tgz", "DIGEST": "d" * 40,
         "SHA256": hashlib.sha256(CHART.encode()).hexdigest(), "PRIVILEGED": "yes", "MIRROR": "", "KEYRING": "/k",

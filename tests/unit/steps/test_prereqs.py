@@ -249,7 +249,8 @@ def test_files_of_the_proxy_that_are_not_as_they_should_be() -> None:
     assert "egress" not in broken(STEP, answers, {"proxy": proxy})
     drifted = {("egress.files", "h1"): recorded("egress.files", "drifted")}
     assert broken(STEP, drifted, {"proxy": proxy})["egress"] == (
-        "/etc/apt/auth.conf.d/gpustack-proxy.conf has mode 0644, not 0600; /etc/gpustack/proxy.env says something else",
+        "/etc/apt/auth.conf.d/gpustack-proxy.conf has mode 0644, not 0600; "
+        "/etc/gpustack-cluster/proxy.env says something else",
         "install",
     )
 

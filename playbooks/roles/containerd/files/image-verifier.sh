@@ -8,11 +8,11 @@ while [ $# -gt 1 ]; do
   case $1 in -name) name=$2 ;; -digest) digest=$2 ;; esac
   shift
 done
-if [ ! -r /etc/gpustack/images ]; then
-  echo "there is no /etc/gpustack/images to compare with; run gpustack install (gpustack explain image-changed)"
+if [ ! -r /etc/gpustack-cluster/images ]; then
+  echo "there is no /etc/gpustack-cluster/images to compare with; run gpustack install (gpustack explain image-changed)"
   exit 1
 fi
-wanted=$(awk -v name="$name" '$1 == name { print $2; exit }' /etc/gpustack/images) || exit
+wanted=$(awk -v name="$name" '$1 == name { print $2; exit }' /etc/gpustack-cluster/images) || exit
 [ -n "$wanted" ] && [ "$wanted" != "$digest" ] || exit 0
 echo "it should be $wanted; somebody on the way changed it, or it was built anew (gpustack explain image-changed)"
 exit 1

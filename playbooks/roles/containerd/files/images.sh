@@ -4,7 +4,7 @@
 # pulled anew, and one that differs still is refused. Follows pinned.sh. Reads MIRROR, KEYRING, PROGRAM (the text of
 # image-verifier.sh) and VERIFY (yes or no). Says `changed: …` for what it did.
 set -eu
-LIST=/etc/gpustack/images
+LIST=/etc/gpustack-cluster/images
 VERIFIER=/opt/containerd/image-verifier/bin/gpustack
 SOCKET=unix:///run/containerd/containerd.sock
 FRESH=$(mktemp -d)

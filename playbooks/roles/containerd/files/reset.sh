@@ -39,7 +39,7 @@ for file in /etc/containerd/certs.d/*/hosts.toml; do
   drop "$file"
   drop_empty "${file%/hosts.toml}"
 done
-drop /opt/containerd/image-verifier/bin/gpustack /etc/gpustack/images
+drop /opt/containerd/image-verifier/bin/gpustack /etc/gpustack-cluster/images
 drop_empty /opt/containerd/image-verifier/bin
 drop_empty /opt/containerd/image-verifier
 drop_empty /etc/containerd/conf.d

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Says `restart: …` when the kubelet runs with a proxy that is older than our file.
 set -eu
-file=/etc/gpustack/proxy.env
+file=/etc/gpustack-cluster/proxy.env
 [ -e "$file" ] && systemctl --quiet is-active kubelet || exit 0
 # For the zone of TZ; only UTC's name means the same to every date(1). `--timestamp=unix` needs systemd 251.
 started=$(TZ=UTC systemctl show -p ActiveEnterTimestamp --value kubelet)

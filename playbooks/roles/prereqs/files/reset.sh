@@ -44,9 +44,9 @@ if [ -e /etc/sysctl.d/90-gpustack.conf ] || [ -e /etc/sysctl.d/zzz-gpustack.conf
   done
 fi
 drop /etc/modules-load.d/gpustack.conf /etc/apt/apt.conf.d/99gpustack-proxy /etc/apt/auth.conf.d/gpustack-proxy.conf \
-  /etc/gpustack/proxy.env /var/lib/gpustack/fixes
-drop_empty /etc/gpustack
-drop_empty /var/lib/gpustack
+  /etc/gpustack-cluster/proxy.env /var/lib/gpustack-cluster/fixes
+drop_empty /etc/gpustack-cluster
+drop_empty /var/lib/gpustack-cluster
 # Files of remedies. One of the same name that somebody else wrote stays.
 for file in /etc/NetworkManager/conf.d/gpustack.conf /etc/systemd/network/10-flannel.link; do
   ! head -n 1 "$file" 2>/dev/null | grep -q '^# Written by gpustack' || drop "$file"
