@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpustack.config.ansible_cfg import ansible_cfg
+from gpustack.config.ansible_cfg import ansible_cfg, for_ansible
 from gpustack.errors import ConfigError
 
 READ_LIMIT = 60
@@ -54,6 +54,7 @@ def begin(source: Path) -> Listing:
     program = Path(sys.executable).with_name("ansible-inventory")
     command = (str(program) if program.exists() else "ansible-inventory", "-i", str(source), "--list")
     env = os.environ | {
+        **for_ansible(),
         "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "1",
         "ANSIBLE_DUPLICATE_YAML_DICT_KEY": "error",
         "ANSIBLE_NOCOLOR": "1",
