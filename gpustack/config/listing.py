@@ -44,6 +44,16 @@ def chosen(option: Path | None, env: Mapping[str, str] = os.environ) -> Path | N
     return path
 
 
+def named_by(option: Path | None, env: Mapping[str, str] = os.environ) -> str:
+    """Who named the inventory in force, where that was no option: a variable or a file; empty where nobody did."""
+    if option:
+        return ""
+    if env.get(NAMED):
+        return NAMED
+    cfg = ansible_cfg(env)
+    return "" if not cfg.inventory else "ANSIBLE_INVENTORY" if env.get("ANSIBLE_INVENTORY") else str(cfg.path)
+
+
 def ignored() -> str:
     """Of an inventory that is a folder Ansible would read `values/` as hosts and groups: it is ours, and Helm's."""
     return ",".join(filter(None, (ansible_cfg().ignored, "^values$")))
