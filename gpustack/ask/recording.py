@@ -3,7 +3,6 @@ line, grouped by host, so that a reader needs to hold one host at a time.
 """
 
 import json
-import os
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import MISSING, asdict, dataclass, fields
 from datetime import datetime
@@ -22,6 +21,7 @@ from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.typed import fits
 from gpustack.config.host import Host, HostSpec
 from gpustack.config.inventory import Inventory
+from gpustack.config.private_file import private_file
 from gpustack.config.secret_values import without_secrets
 from gpustack.config.spec import Spec
 from gpustack.errors import UsageError
@@ -52,8 +52,8 @@ class Header:
 
 
 def write(snapshot: Snapshot, path: Path, *, redacted: bool = True) -> None:
-    """Readable by its owner only: what a host says is nobody else's before its owner hands it on."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+    """Readable by its owner only: what a host says is nobody else's before its owner hands it on. Raises OSError."""
+    with private_file(path) as file:
         file.writelines(lines(snapshot, redacted=redacted))
 
 

@@ -1,7 +1,8 @@
 """Runs a script on a host over one SSH connection, through Fabric. The only file that knows Fabric and Paramiko.
 
-Traps: Fabric accepts unknown host keys unless told otherwise, so known_hosts is loaded and everything else rejected;
-its `in_stream` reads one byte per 10 ms (invoke #774, fabric #2296), so the script is written to the channel itself.
+Traps: Fabric accepts unknown host keys unless told otherwise, and Paramiko fails at markers in known_hosts and knows no
+patterns there, so a check of our own is the only one; Fabric's `in_stream` reads one byte per 10 ms (invoke #774,
+fabric #2296), so the script is written to the channel itself.
 """
 
 import logging
@@ -9,9 +10,11 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gpustack.ask.exchange import Exchange, More
+from gpustack.ask.known_hosts import KnownKeys, known_keys
 from gpustack.ask.reach import CONNECT_LIMIT, HostRefused, sudo_refusal
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.ssh_options import SshOptions, resolve
@@ -92,10 +95,10 @@ def alive(connection: "Connection") -> bool:
 
 def late(error: Exception, started: float) -> Exception:
     """Paramiko has many words for a host that keeps silent; what they have in common is the time they take."""
-    from paramiko import AuthenticationException, BadHostKeyException
+    from paramiko import AuthenticationException
 
     refused = isinstance(error, AuthenticationException) and "timeout" not in str(error).lower()
-    if refused or isinstance(error, BadHostKeyException | TimeoutError):
+    if refused or isinstance(error, TimeoutError):
         return error
     return TimeoutError(str(error)) if time.monotonic() - started >= CONNECT_LIMIT else error
 
@@ -103,15 +106,16 @@ def late(error: Exception, started: float) -> Exception:
 def connect(host: Host) -> "Connection":
     """An open Fabric connection whose host key was checked. Raises HostRefused."""
     from fabric import Config, Connection
-    from paramiko import RejectPolicy
 
     options = resolve(host)
+    known = known_keys(options.known_as, options.known_hosts)
     config = Config(lazy=True, overrides={"load_ssh_configs": False})
     arguments: dict[str, Any] = {
         "look_for_keys": False,
         "allow_agent": options.agent,
         "banner_timeout": CONNECT_LIMIT,
         "auth_timeout": CONNECT_LIMIT,
+        "transport_factory": lambda *given, **named: transport(known, *given, **named),
     }
     if present := options.key_files_present():
         arguments["key_filename"] = list(present)
@@ -124,39 +128,65 @@ def connect(host: Host) -> "Connection":
         gateway=options.proxy_command or None,
         connect_kwargs=arguments,
     )
-    connection.client.set_missing_host_key_policy(RejectPolicy())
-    trust(connection.client, options)
+    connection.client.set_missing_host_key_policy(HostKeyCheck(host, options, known))
     started = time.monotonic()
     try:
         connection.open()
+    except HostRefused:
+        connection.close()
+        raise
     except Exception as error:
         connection.close()
         raise HostRefused(refusal(host, options, late(error, started))) from error
     return connection
 
 
-def trust(client: Any, options: SshOptions) -> None:
-    """Loads the known host keys that ssh(1) would use; a key stored under an alias counts for the address."""
-    known = client.get_host_keys()
-    for path in options.known_hosts:
-        if path.is_file():
-            known.load(str(path))
-    aliased = known.lookup(options.host_key_alias) if options.host_key_alias else None
-    for kind, key in (aliased or {}).items():
-        known.add(options.where, kind, key)
+def transport(known: KnownKeys, *given: Any, **named: Any) -> Any:
+    """Asks the host for a key of a type that is known before others, as ssh(1) does."""
+    from paramiko import Transport
+
+    made = Transport(*given, **named)
+    kinds = set(known.trusted.values())
+    # One RSA key has three names, by the hash that it signs with (RFC 8332).
+    asked = made.get_security_options()
+    asked.key_types = sorted(asked.key_types, key=lambda kind: ("ssh-rsa" if "rsa" in kind else kind) not in kinds)
+    return made
+
+
+@dataclass(frozen=True)
+class HostKeyCheck:
+    """Paramiko knows no host and leaves every key to this."""
+
+    host: Host
+    options: SshOptions
+    known: KnownKeys
+
+    def missing_host_key(self, client: object, name: str, key: Any) -> None:
+        """Raises HostRefused for every key but a known one that nobody revoked."""
+        shown, name = key.get_base64(), self.options.known_as
+        if shown in self.known.revoked:
+            reference, why = "host-key-revoked", f"the host key of {name} is marked @revoked in known_hosts"
+            hint = f"ssh-keygen -F '{name}'    # and give the host a new key: gpustack explain {reference}"
+        elif shown in self.known.trusted:
+            return
+        elif self.known.trusted:
+            reference, why = "host-key-changed", f"the host key of {name} is another than the known one"
+            hint = f"ssh-keygen -R '{name}'    # only after finding out why it changed"
+        elif self.known.authority:
+            reference = "host-key-unknown"
+            why = f"known_hosts has an authority for {name}, and no key of its own: certificates are not read here"
+            hint = self.options.certified
+        else:
+            reference, why, hint = "host-key-unknown", f"the host key of {name} is not known", self.options.scan
+        raise HostRefused(Reach(self.host.name, reference, why, hint))
 
 
 def refusal(host: Host, options: SshOptions, error: Exception) -> Reach:
     """What went wrong, as one of the references that `gpustack explain` knows."""
-    from paramiko import AuthenticationException, BadHostKeyException, PasswordRequiredException
+    from paramiko import AuthenticationException, PasswordRequiredException
     from paramiko.ssh_exception import NoValidConnectionsError
 
     where, typed = options.where, f"ssh {options.typed} true"
-    if isinstance(error, BadHostKeyException):
-        forget = f"ssh-keygen -R '{where}'    # only after finding out why it changed"
-        return Reach(host.name, "host-key-changed", f"the host key of {where} is another than the known one", forget)
-    if "not found in known_hosts" in str(error):
-        return Reach(host.name, "host-key-unknown", f"the host key of {where} is not known", options.scan)
     if isinstance(error, PasswordRequiredException):
         return Reach(host.name, "host-ssh-login", "the key is encrypted and no agent holds it", "ssh-add")
     if isinstance(error, AuthenticationException):

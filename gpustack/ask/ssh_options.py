@@ -24,8 +24,13 @@ class SshOptions:
 
     @property
     def where(self) -> str:
-        """The host as known_hosts names it."""
+        """Address and port."""
         return self.hostname if self.port == 22 else f"[{self.hostname}]:{self.port}"
+
+    @property
+    def known_as(self) -> str:
+        """The host as known_hosts names it; an alias stands for address and port (ssh_config(5), HostKeyAlias)."""
+        return self.host_key_alias or self.where
 
     @property
     def typed(self) -> str:
@@ -38,8 +43,17 @@ class SshOptions:
         """The command that shows the host's key, and the one that adds it."""
         port = f"-p {self.port} " if self.port != 22 else ""
         scan = f"ssh-keyscan {port}{self.hostname}"
-        file = self.known_hosts[0] if self.known_hosts else "~/.ssh/known_hosts"
-        return f"{scan} | ssh-keygen -lf -    # compare it, then: {scan} >>{file}"
+        return f"{scan} | ssh-keygen -lf -    # compare it, then: {scan} >>{self.first_file}"
+
+    @property
+    def certified(self) -> str:
+        """The command that adds the host's key, over a connection for which ssh(1) checks the host's certificate."""
+        key = f"ssh {self.typed} cat /etc/ssh/ssh_host_ed25519_key.pub"
+        return f'echo "{self.known_as} $({key})" >>{self.first_file}'
+
+    @property
+    def first_file(self) -> str:
+        return str(self.known_hosts[0]) if self.known_hosts else "~/.ssh/known_hosts"
 
     def key_files_present(self) -> tuple[str, ...]:
         """ssh(1) lists default keys whether or not they exist."""

@@ -33,6 +33,7 @@ def alerts() -> None:
 def arrival(
     inventory: options.InventoryOption = None,
     timeout: Annotated[int, typer.Option("--timeout", min=10, help="Seconds to wait for the receiver.")] = 60,
+    this_host: options.ThisHostOption = False,
     output: Annotated[Output, typer.Option("-o", "--output", help="How the result is written to stdout.")] = (
         Output.HUMAN
     ),
@@ -48,7 +49,7 @@ def arrival(
     from gpustack.report import show
 
     report = wiring.progress(quiet=quiet)
-    hosts = wiring.opened(inventory, ask_password=become, quiet=quiet)
+    hosts = wiring.opened_to_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
     receiving(hosts)
     taken = wiring.asked(hosts, report, ACCESS_PROBES)
     found, acting, stop = reached(taken, Part.ALERTMANAGER), acting_host(taken), threading.Event()

@@ -44,6 +44,7 @@ def doctor(
         list[str] | None,
         typer.Option("--yes-to", metavar="ID", help="Do not ask before this one (repeat).", autocompletion=fault_ids),
     ] = None,
+    this_host: options.ThisHostOption = False,
     undo: Annotated[bool, typer.Option("--undo", help="Put back what the last fix changed.")] = False,
     metrics: MetricsOption = None,
     watch: WatchOption = False,
@@ -55,11 +56,14 @@ def doctor(
 ) -> None:
     """Find out what is wrong: the root cause first, with its evidence, what it broke and what mends it."""
     refuse(fault, recording, yes_to, output, fix=fix, undo=undo, watch=watch)
+    if this_host and not (fix or undo):
+        why = "Without --fix or --undo doctor only looks, and needs nobody's word for it."
+        raise UsageError("fix-words", "--this-host goes with --fix and --undo.", why, "gpustack doctor")
     if fix or undo:
         from gpustack.cli import wiring
 
         report = wiring.progress(quiet=quiet)
-        hosts = wiring.opened(inventory, ask_password=become, quiet=quiet)
+        hosts = wiring.opened_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
         if undo:
             raise typer.Exit(taken_back(hosts, output.value, report, yes=yes))
         wanted = wiring.words([fault] if fault else None)

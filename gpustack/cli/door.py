@@ -41,8 +41,11 @@ def saved(error: Exception) -> str:
     from platformdirs import user_state_path
 
     from gpustack.ask.redact import redact
+    from gpustack.config.private_file import private_file
 
     path = user_state_path("gpustack") / "bug-report.txt"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(redact("".join(traceback.format_exception(error))))
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    with private_file(path) as file:
+        file.write(redact("".join(traceback.format_exception(error))))
     return str(path)

@@ -155,11 +155,13 @@ def a_root(id: str, found: "Diagnosis") -> None:
 
 def written(change: Change, done: "Fixed") -> None:
     """What was done, into the evidence."""
+    from gpustack.config.private_file import private_file
     from gpustack.report import fix_json
     from gpustack.rollout.evidence import not_kept
 
     try:
-        (change.folder / "fix.json").write_text(fix_json.text(done, str(change.folder)))
+        with private_file(change.folder / "fix.json") as file:
+            file.write(fix_json.text(done, str(change.folder)))
     except OSError as error:
         change.record(not_kept(change.folder, error))
 

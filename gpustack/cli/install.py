@@ -75,6 +75,7 @@ def install(
     only: options.OnlyOption = None,
     force: Annotated[bool, typer.Option("--force", help="Play every step, also where nothing differs.")] = False,
     yes: options.YesOption = False,
+    this_host: options.ThisHostOption = False,
     output: options.OutputOption = options.Output.HUMAN,
     become: options.BecomeOption = False,
     verbose: options.VerboseOption = False,
@@ -84,7 +85,7 @@ def install(
     from gpustack.cli import wiring
 
     report = wiring.progress(quiet=quiet)
-    hosts = wiring.opened(inventory, ask_password=become, quiet=quiet)
+    hosts = wiring.opened_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
     from gpustack.report import show
     from gpustack.rollout.plan import plan as judged
     from gpustack.rollout.private import sweep

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options
+from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
     from gpustack.ask.snapshot import Snapshot
@@ -84,7 +85,12 @@ def snapshot(
     if listed and not out:
         return
     path = out or Path(named(taken.inventory.spec.cluster_name, taken.taken))
-    write(taken, path)
+    try:
+        write(taken, path)
+    except OSError as error:
+        why = error.strerror or str(error)
+        message = f"{path} cannot be written."
+        raise UsageError("snapshot-unwritable", message, why, "gpustack snapshot --out FILE") from error
     sys.stdout.write(f"{path}\n")
 
 

@@ -54,4 +54,7 @@ OnlyOption = Annotated[
 FromOption = Annotated[
     Path | None, typer.Option("--from", help="Judge a recording made by `gpustack snapshot` instead of asking hosts.")
 ]
+ThisHostOption = Annotated[
+    bool, typer.Option("--this-host", help="Without an inventory: change this host, without asking for its name.")
+]
 YesOption = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask before changing hosts.")]

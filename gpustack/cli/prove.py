@@ -27,6 +27,7 @@ def prove(
     inventory: options.InventoryOption = None,
     limit: options.LimitOption = None,
     timeout: Annotated[int, typer.Option("--timeout", min=10, help="Seconds for pods and series, at most.")] = 180,
+    this_host: options.ThisHostOption = False,
     output: options.OutputOption = options.Output.HUMAN,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
@@ -36,7 +37,7 @@ def prove(
     from gpustack.proof.survey import PROBES
 
     report = wiring.progress(quiet=quiet)
-    hosts = wiring.opened(inventory, ask_password=become, quiet=quiet)
+    hosts = wiring.opened_to_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
     names = wiring.chosen_hosts(hosts, limit)
     taken = wiring.asked(hosts, report, PROBES, names)
     places, unasked = surveyed(taken, names)

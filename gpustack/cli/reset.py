@@ -32,6 +32,7 @@ def reset(
         bool, typer.Option("--foreign", help="Also take hosts out of a cluster that is not this inventory's.")
     ] = False,
     yes: options.YesOption = False,
+    this_host: options.ThisHostOption = False,
     output: Annotated[Output, typer.Option("-o", "--output", help="How the result is written to stdout.")] = (
         Output.HUMAN
     ),
@@ -44,7 +45,7 @@ def reset(
     from gpustack.rollout.removal import PROBES, removal
 
     report = wiring.progress(quiet=quiet)
-    hosts = wiring.opened(inventory, ask_password=become, quiet=quiet)
+    hosts = wiring.opened_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
     names = wiring.chosen_hosts(hosts, limit)
     before = removal(wiring.asked(hosts, report, PROBES, names), names, packages=packages)
     if not before.due:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpustack.config.listing import NAMED, begin, chosen
-from gpustack.errors import UnreachableError, UsageError
+from gpustack.config.ansible_cfg import disregarded
+from gpustack.config.listing import NAMED, begin, chosen, named_by
+from gpustack.errors import RolloutError, UnreachableError, UsageError
 from gpustack.events import Reporter, silent
 
 if TYPE_CHECKING:
@@ -54,8 +55,44 @@ def opened(
 
     inventory = load(source, become_password=password, started=listing)
     if not quiet:
-        sys.stderr.write(f"{inventory.said}\n")
+        sys.stderr.write("".join(f"{line}\n" for line in (first_line(inventory, option), disregarded()) if line))
     return inventory
+
+
+def first_line(inventory: "Inventory", option: Path | None) -> str:
+    """Which hosts these are, and who says so where no option does."""
+    if inventory.source is None:
+        return f"{inventory.said}: no inventory is named by -i, {NAMED} or an ansible.cfg"
+    who = named_by(option)
+    return f"{inventory.said}, named by {who}" if who else inventory.said
+
+
+def opened_to_change(
+    option: Path | None, *, this_host: bool, yes: bool, ask_password: bool, quiet: bool
+) -> "Inventory":
+    """For commands that change something: where nobody named an inventory, this host itself has to be meant. Raises
+    UsageError, and RolloutError where its name was not typed."""
+    inventory = opened(option, ask_password=ask_password, quiet=quiet)
+    if this_host and inventory.source is not None:
+        why = f"--this-host is for a host without an inventory, and there is {inventory.source}."
+        raise UsageError("this-host", "An inventory is named as well; nothing was changed.", why, "gpustack plan")
+    if inventory.source is None and not this_host:
+        mean_this_host(inventory.hosts[0].name, yes=yes)
+    return inventory
+
+
+def mean_this_host(name: str, *, yes: bool) -> None:
+    """Has the host's name typed. A lost variable in a script would else change the host that the script runs on."""
+    why = f"No inventory is named by -i, {NAMED} or an ansible.cfg, so the host would be this one: {name}."
+    if yes or not sys.stdin.isatty():
+        hint = "add -i INVENTORY, or --this-host where this host is meant"
+        raise UsageError("this-host", "Nobody said which hosts; nothing was changed.", why, hint)
+    sys.stderr.write(f"\n{why}\nType its name to go on: ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip() != name:
+        raise RolloutError(
+            "this-host", "The name of this host was not typed; nothing was changed.", why, "add -i INVENTORY"
+        )
 
 
 def progress(*, quiet: bool) -> Reporter:

@@ -1,7 +1,8 @@
 """The ansible.cfg in force: the few settings that say which hosts and how they are reached.
 
 Search order of Ansible (docs: "Ansible Configuration Settings"): ANSIBLE_CONFIG, ./ansible.cfg, ~/.ansible.cfg,
-/etc/ansible/ansible.cfg. Ansible skips ./ansible.cfg in a world-writable directory, and so do we.
+/etc/ansible/ansible.cfg. Ansible skips ./ansible.cfg in a world-writable directory, and so do we; one that belongs to
+somebody else is skipped besides, as it names programs to run. Ansible itself is told which one counts.
 """
 
 import os
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpustack.errors import ConfigError
+
+EMPTY = Path(__file__).with_name("empty.cfg")
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,32 @@ def in_force(env: Mapping[str, str] = os.environ, cwd: Path | None = None) -> Pa
         path = Path(named).expanduser()
         return path / "ansible.cfg" if path.is_dir() else path
     local = here / "ansible.cfg"
-    if local.is_file() and not here.stat().st_mode & stat.S_IWOTH:
+    if local.is_file() and not here.stat().st_mode & stat.S_IWOTH and owner(local, env) is None:
         return local
     others = (Path(env.get("HOME", "/nonexistent")) / ".ansible.cfg", Path("/etc/ansible/ansible.cfg"))
     return next((path for path in others if path.is_file()), None)
+
+
+def owner(path: Path, env: Mapping[str, str]) -> int | None:
+    """Whose it is, where that is neither root nor the user; behind sudo the user is who called it as well, as for git
+    (git-config(1), safe.directory)."""
+    user = os.getuid()
+    caller = env.get("SUDO_UID", "")
+    known = {0, user, int(caller) if user == 0 and caller.isdecimal() else user}
+    return next((uid for uid in (path.lstat().st_uid, path.stat().st_uid) if uid not in known), None)
+
+
+def disregarded(env: Mapping[str, str] = os.environ, cwd: Path | None = None) -> str:
+    """That the ansible.cfg of the current folder does not count, and why; else an empty string."""
+    local = (cwd or Path.cwd()) / "ansible.cfg"
+    other = owner(local, env) if local.is_file() and not env.get("ANSIBLE_CONFIG") else None
+    return f"{local} belongs to user {other} and does not count" if other is not None else ""
+
+
+def for_ansible(env: Mapping[str, str] = os.environ, cwd: Path | None = None) -> dict[str, str]:
+    """The variable that has Ansible use the file in force and look for no other."""
+    path = in_force(env, cwd)
+    return {"ANSIBLE_CONFIG": str((path if path and path.is_file() else EMPTY).absolute())}
 
 
 def ansible_cfg(env: Mapping[str, str] = os.environ, cwd: Path | None = None) -> AnsibleCfg:

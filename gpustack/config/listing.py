@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpustack.config.ansible_cfg import ansible_cfg
+from gpustack.config.ansible_cfg import ansible_cfg, for_ansible
 from gpustack.errors import ConfigError
 
 READ_LIMIT = 60
@@ -44,6 +44,16 @@ def chosen(option: Path | None, env: Mapping[str, str] = os.environ) -> Path | N
     return path
 
 
+def named_by(option: Path | None, env: Mapping[str, str] = os.environ) -> str:
+    """Who named the inventory in force, where that was no option: a variable or a file; empty where nobody did."""
+    if option:
+        return ""
+    if env.get(NAMED):
+        return NAMED
+    cfg = ansible_cfg(env)
+    return "" if not cfg.inventory else "ANSIBLE_INVENTORY" if env.get("ANSIBLE_INVENTORY") else str(cfg.path)
+
+
 def ignored() -> str:
     """Of an inventory that is a folder Ansible would read `values/` as hosts and groups: it is ours, and Helm's."""
     return ",".join(filter(None, (ansible_cfg().ignored, "^values$")))
@@ -54,6 +64,7 @@ def begin(source: Path) -> Listing:
     program = Path(sys.executable).with_name("ansible-inventory")
     command = (str(program) if program.exists() else "ansible-inventory", "-i", str(source), "--list")
     env = os.environ | {
+        **for_ansible(),
         "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "1",
         "ANSIBLE_DUPLICATE_YAML_DICT_KEY": "error",
         "ANSIBLE_NOCOLOR": "1",

@@ -18,6 +18,7 @@ from gpustack.config.endpoint import endpoint_of
 from gpustack.config.flows import flows, node_addresses
 from gpustack.config.host import CONTROL_PLANE, NODE
 from gpustack.config.inventory import Inventory
+from gpustack.config.private_file import private_file
 from gpustack.config.resolved import resolved
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.network import ADDRESS
@@ -115,7 +116,8 @@ def overlay(snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]] = MappingP
 
 def write(snapshot: Snapshot, folder: Path, more: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> Path:
     path = folder / "overlay.yml"
-    path.write_text(document(overlay(snapshot, more)))
+    with private_file(path) as file:
+        file.write(document(overlay(snapshot, more)))
     return path
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from gpustack.config.ansible_cfg import ansible_cfg
+from gpustack.config.ansible_cfg import ansible_cfg, for_ansible
 from gpustack.config.listing import ignored
 from gpustack.config.shipped import playbooks
 from gpustack.events import Event, Reporter
@@ -26,6 +26,7 @@ FORKS = 32
 # Of our own settings those that no variable of the operator's environment replaces.
 FORCED = {
     "PATH",
+    "ANSIBLE_CONFIG",
     "ANSIBLE_ROLES_PATH",
     "ANSIBLE_HOST_KEY_CHECKING",
     "ANSIBLE_SSH_EXTRA_ARGS",
@@ -202,6 +203,7 @@ def environment(folder: Path, path: str) -> dict[str, str]:
     cfg = ansible_cfg()
     own = {
         "PATH": path,
+        **for_ansible(),
         "ANSIBLE_ROLES_PATH": str(playbooks() / "roles"),
         "ANSIBLE_HOST_KEY_CHECKING": "True",
         "ANSIBLE_PIPELINING": "True",

@@ -42,10 +42,11 @@ def sweep() -> None:
 
 
 def hold(folder: Path) -> int | None:
-    """A descriptor that keeps a folder locked until it is closed; None when it is gone, another user's or in use."""
+    """A descriptor that keeps a folder locked until it is closed; None when it is gone, no folder, another
+    user's or in use."""
     try:
-        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    except (FileNotFoundError, PermissionError):
+        lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
     try:
         if os.fstat(lock).st_uid == os.getuid():

@@ -134,6 +134,24 @@ def test_no_sleeps(role: Path) -> None:
 
 
 @every_role
+def test_what_a_command_line_is_given_is_quoted(role: Path) -> None:
+    """A host names itself: `a;id` is a name that the kernel takes. One of two literals needs no quotes."""
+    lines = {
+        where: str(module["cmd"])
+        for where, task in tasks_of(role)
+        for module in task.values()
+        if isinstance(module, dict) and "cmd" in module
+    }
+    bare = {
+        where: found
+        for where, line in lines.items()
+        for found in re.findall(r"\{\{ (.+?) \}\}", line)
+        if not found.endswith("| quote") and not re.fullmatch(r".+ if .+ else '\w*'", found)
+    }
+    assert bare == {}
+
+
+@every_role
 def test_task_files_are_short(role: Path) -> None:
     long = {str(path): n for path in role.glob("tasks/*.yml") if (n := len(path.read_text().splitlines())) > 80}
     assert long == {}

@@ -27,9 +27,12 @@ def test_the_host_itself_becomes_a_cluster(
     carried.carry(made, "host1", made.inventory / "group_vars" / "all" / "gpustack.yml", "/tmp/gpustack.yml")
     host.check_output("install -D -m 0644 /tmp/gpustack.yml /etc/gpustack-cluster/gpustack.yml")
     assert host.run(f"{VENV}/bin/gpustack plan").rc == 1
-    done = host.run(f"{VENV}/bin/gpustack install --yes")
+    unnamed = host.run(f"{VENV}/bin/gpustack install --yes")
+    assert unnamed.rc == 2
+    assert "--this-host" in unnamed.stderr
+    done = host.run(f"{VENV}/bin/gpustack install --yes --this-host")
     assert done.rc == 0, done.stderr[-4000:] + done.stdout[-4000:]
-    again = host.run(f"{VENV}/bin/gpustack install --yes")
+    again = host.run(f"{VENV}/bin/gpustack install --yes --this-host")
     assert again.rc == 0
     assert "nothing to do" in again.stdout
     assert host.run(f"{VENV}/bin/gpustack plan").rc == 0

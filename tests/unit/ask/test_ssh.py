@@ -4,9 +4,11 @@ The server is Paramiko's own, on a loopback port; the limits are shortened.
 """
 
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import paramiko
 import pytest
 
 from gpustack.ask import ssh
+from gpustack.ask.known_hosts import KnownKeys
 from gpustack.ask.reach import HostRefused
 from gpustack.config.host import Host
 
@@ -139,3 +142,87 @@ def test_one_that_breaks_off(start: Callable[..., Host]) -> None:
     lines, reference, _ = asked(start(breaks_off), 20)
     assert lines == ["one"]
     assert reference in ("", "host-ssh-unreachable")
+
+
+def keys_of(start_folder: Path) -> tuple[str, str]:
+    """The server's key and another one, as known_hosts has them."""
+    own, other = paramiko.RSAKey(filename=str(start_folder / "key")), paramiko.RSAKey.generate(2048)
+    return f"ssh-rsa {own.get_base64()}", f"ssh-rsa {other.get_base64()}"
+
+
+LET_IN = [
+    "{where} {own}",
+    "*.0.0.*,[127.0.0.*]:* {own}",
+    "{where} {other}\n{where} {own}",
+    "@cert-authority * {other}\n{where} {own}",
+    "@revoked {where} {other}\n{where} {own}",
+    "@revoked elsewhere {own}\n{where} {own}",
+    "{where} ssh-rsa %%%\nspoiled\n{where} {own} of ops",
+]
+KEPT_OUT = [
+    ("", "host-key-unknown", "is not known"),
+    ("elsewhere {own}", "host-key-unknown", "is not known"),
+    ("*,!{where} {own}", "host-key-unknown", "is not known"),
+    ("{where} {other}", "host-key-changed", "another than the known one"),
+    ("@revoked * {own}\n{where} {own}", "host-key-revoked", "marked @revoked"),
+    ("{where} {own}\n@revoked {where} {own}", "host-key-revoked", "marked @revoked"),
+    ("@revoked {where} {other}", "host-key-unknown", "is not known"),
+    ("@cert-authority * {other}", "host-key-unknown", "certificates are not read here"),
+    ("@cert-authority * {own}", "host-key-unknown", "certificates are not read here"),
+    ("@cert-authority %%% %%%\n@revoked\n@other {where} {own}", "host-key-unknown", "is not known"),
+]
+
+
+@pytest.mark.parametrize("hashed", [False, True])
+@pytest.mark.parametrize("known", LET_IN)
+def test_known_keys_let_in(start: Callable[..., Host], tmp_path: Path, known: str, hashed: bool) -> None:
+    host = start(answers)
+    write_known(tmp_path, host, known, hashed=hashed)
+    assert asked(host, 20) == (["one", "two"], "", "")
+
+
+@pytest.mark.parametrize(("known", "reference", "why"), KEPT_OUT)
+def test_no_other_key_is_let_in_and_none_ends_in_a_traceback(
+    start: Callable[..., Host], tmp_path: Path, known: str, reference: str, why: str
+) -> None:
+    host = start(answers)
+    write_known(tmp_path, host, known)
+    lines, found, said = asked(host, 20)
+    assert (lines, found) == ([], reference)
+    assert why in said
+    assert f"[127.0.0.1]:{host.port}" in said
+
+
+def write_known(folder: Path, host: Host, known: str, *, hashed: bool = False) -> None:
+    own, other = keys_of(folder)
+    file = folder / "known_hosts"
+    file.write_text(known.format(where=f"[127.0.0.1]:{host.port}", own=own, other=other) + "\n")
+    if hashed:
+        subprocess.run(["ssh-keygen", "-H", "-f", str(file)], check=False, capture_output=True, timeout=30)
+
+
+def test_an_alias_is_the_name_in_known_hosts(start: Callable[..., Host], tmp_path: Path) -> None:
+    host = start(answers)
+    host = replace(host, ssh_args=(*host.ssh_args, "-o", "HostKeyAlias=gpu1"))
+    write_known(tmp_path, host, "gpu1 {own}")
+    assert asked(host, 20) == (["one", "two"], "", "")
+
+
+def test_where_an_authority_is_known_ssh_fetches_the_key(start: Callable[..., Host], tmp_path: Path) -> None:
+    host = start(answers)
+    write_known(tmp_path, host, "@cert-authority * {other}")
+    with pytest.raises(HostRefused) as refused:
+        list(ssh.run(host, "true", b"", 20))
+    fetched = f"ssh -p {host.port} ops@127.0.0.1 cat /etc/ssh/ssh_host_ed25519_key.pub"
+    assert refused.value.reach.hint == f'echo "[127.0.0.1]:{host.port} $({fetched})" >>{tmp_path / "known_hosts"}'
+
+
+def test_a_key_of_a_known_type_is_asked_for(tmp_path: Path) -> None:
+    """A host has keys of several types, and shows one."""
+    near, far = socket.socketpair()
+    with near, far:
+        made = ssh.transport(KnownKeys({"AAAA": "ssh-rsa"}, frozenset(), authority=False), near)
+        kinds = list(made.get_security_options().key_types)
+        made.close()
+    assert kinds[0].startswith("rsa-sha2-")
+    assert "ssh-ed25519" in kinds

@@ -1,10 +1,12 @@
 """The ansible.cfg in force, as Ansible finds and reads it."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from gpustack.config.ansible_cfg import ansible_cfg, in_force
+from gpustack.config import ansible_cfg as module
+from gpustack.config.ansible_cfg import ansible_cfg, disregarded, for_ansible, in_force
 from gpustack.errors import ConfigError
 
 
@@ -32,6 +34,60 @@ def test_a_folder_that_all_may_write_to_does_not_count(here: Path, tmp_path: Pat
         in_force({"HOME": str(tmp_path)}, here) is None
         or in_force({"HOME": str(tmp_path)}, here) != here / "ansible.cfg"
     )
+
+
+def given_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To somebody who is neither root nor the user."""
+    try:
+        os.chown(path, 12345, -1, follow_symlinks=False)
+    except PermissionError:
+        monkeypatch.setattr(os, "getuid", lambda: 12345)
+
+
+def test_one_of_somebody_else_does_not_count(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It names programs that are run: whoever puts it into a folder that others work in would be them."""
+    home = {"HOME": str(tmp_path)}
+    (tmp_path / ".ansible.cfg").write_text("")
+    (here / "ansible.cfg").write_text("[defaults]\ninventory = theirs.sh\n")
+    assert disregarded(home, here) == ""
+    given_away(here / "ansible.cfg", monkeypatch)
+    assert in_force(home, here) == tmp_path / ".ansible.cfg"
+    assert ansible_cfg(home, here).inventory == ""
+    assert disregarded(home, here) == f"{here}/ansible.cfg belongs to user 12345 and does not count"
+    named = home | {"ANSIBLE_CONFIG": str(here / "ansible.cfg")}
+    assert (in_force(named, here), disregarded(named, here)) == (here / "ansible.cfg", "")
+
+
+def test_a_link_of_somebody_else_does_not_count(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it says is relative to where the link is."""
+    (tmp_path / "own.cfg").write_text("[defaults]\ninventory = hosts\n")
+    (here / "ansible.cfg").symlink_to(tmp_path / "own.cfg")
+    assert in_force({"HOME": str(tmp_path)}, here) == here / "ansible.cfg"
+    given_away(here / "ansible.cfg", monkeypatch)
+    assert in_force({"HOME": str(tmp_path)}, here) != here / "ansible.cfg"
+
+
+def test_behind_sudo_it_may_be_of_who_called_it(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (here / "ansible.cfg").write_text("")
+    given_away(here / "ansible.cfg", monkeypatch)
+    owner = (here / "ansible.cfg").stat().st_uid
+    home = {"HOME": str(tmp_path), "SUDO_UID": str(owner)}
+    monkeypatch.setattr(os, "getuid", lambda: 0)
+    assert in_force(home, here) == here / "ansible.cfg"
+    monkeypatch.setattr(os, "getuid", lambda: owner + 1)
+    assert in_force(home, here) != here / "ansible.cfg"
+
+
+def test_ansible_is_told_which_one_counts(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left alone it looks for one itself."""
+    home = {"HOME": str(tmp_path)}
+    (here / "ansible.cfg").write_text("")
+    assert for_ansible(home, here) == {"ANSIBLE_CONFIG": str(here / "ansible.cfg")}
+    given_away(here / "ansible.cfg", monkeypatch)
+    for env in (home, home | {"ANSIBLE_CONFIG": "/nowhere/x.cfg"}):
+        found = Path(for_ansible(env, here)["ANSIBLE_CONFIG"])
+        assert found.is_file()
+        assert found in (Path("/etc/ansible/ansible.cfg"), Path(module.__file__).with_name("empty.cfg"))
 
 
 def test_what_is_read(here: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from gpustack.config import inventory, listing
 from gpustack.config.inventory import load, read
 from gpustack.config.listing import chosen
 from gpustack.errors import ConfigError
+from tests.unit.config.test_ansible_cfg import given_away
 
 HOSTS = """\
 kube_control_plane: {hosts: {h1: {ansible_host: 192.0.2.1}}}
@@ -158,6 +159,17 @@ def test_which_inventory(site: Site, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="does not exist") as raised:
         chosen(Path("none"), home)
     assert raised.value.reference == "inventory-missing"
+
+
+def test_an_ansible_cfg_of_somebody_else_is_not_read_by_ansible_either(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """This one lets no YAML be read; another would name plugins of its own, and run them."""
+    folder, cfg = site(), tmp_path / "ansible.cfg"
+    cfg.write_text("[inventory]\nenable_plugins = ini\n")
+    assert refused(folder).reference == "inventory-unreadable"
+    given_away(cfg, monkeypatch)
+    assert len(load(folder).hosts) == 2
 
 
 def test_without_an_inventory_the_host_itself(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

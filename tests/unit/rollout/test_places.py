@@ -50,6 +50,19 @@ def test_a_killed_runs_folder_is_swept_and_a_living_ones_is_not(memory: Path) ->
     assert list(memory.iterdir()) == []
 
 
+def test_a_link_of_our_name_is_left_alone(memory: Path) -> None:
+    """The folders are in places where everybody may put one."""
+    other = memory / "other"
+    other.mkdir()
+    (other / "file").touch()
+    link = memory / f"{private.PREFIX}x"
+    link.symlink_to(other)
+    assert private.hold(link) is None
+    private.sweep()
+    assert link.is_symlink()
+    assert (other / "file").exists()
+
+
 def full(*_: object, **__: object) -> int:
     raise OSError(errno.ENOSPC, "No space left on device")
 

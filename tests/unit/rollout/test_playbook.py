@@ -58,6 +58,14 @@ def test_a_dead_host_is_noticed_and_its_temporary_files_are_ours(cfg: Path, tmp_
     assert told["ANSIBLE_REMOTE_TEMP"] == "~/.ansible/gpustack"
 
 
+def test_the_ansible_cfg_in_force_is_that_of_plays(cfg: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They run in a folder of their own, where Ansible would not find it."""
+    assert environment(tmp_path, "/bin")["ANSIBLE_CONFIG"] == str(cfg)
+    monkeypatch.delenv("ANSIBLE_CONFIG")
+    monkeypatch.chdir(tmp_path)
+    assert environment(tmp_path, "/bin")["ANSIBLE_CONFIG"] == str(tmp_path / "ansible.cfg")
+
+
 def test_the_operators_own_settings_stay(cfg: Path, tmp_path: Path) -> None:
     ssh = "[ssh_connection]\nssh_extra_args = -o ServerAliveInterval=3\nretries = 5\n"
     cfg.write_text(f"[defaults]\nremote_tmp = /var/tmp/a\n{ssh}")

@@ -12,6 +12,8 @@ from gpustack.probes.system import OS
 from gpustack.steps.prereqs import STEP
 from tests.unit.steps.recorded_hosts import H1, H2, broken, judged, recorded, said
 
+PROXY = "/etc/gpustack-cluster/proxy.env"
+
 
 def test_a_fresh_host() -> None:
     assert broken(STEP, state="fresh") == {
@@ -249,8 +251,7 @@ def test_files_of_the_proxy_that_are_not_as_they_should_be() -> None:
     assert "egress" not in broken(STEP, answers, {"proxy": proxy})
     drifted = {("egress.files", "h1"): recorded("egress.files", "drifted")}
     assert broken(STEP, drifted, {"proxy": proxy})["egress"] == (
-        "/etc/apt/auth.conf.d/gpustack-proxy.conf has mode 0644, not 0600; "
-        "/etc/gpustack-cluster/proxy.env says something else",
+        f"/etc/apt/auth.conf.d/gpustack-proxy.conf has mode 0644, not 0600; {PROXY} says something else",
         "install",
     )
 

@@ -1,0 +1,160 @@
+"""Without an inventory, what changes something wants this host's name: typed, or --this-host where nobody can type."""
+
+import sys
+from collections.abc import Sequence
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from gpustack.ask import gather as gathering
+from gpustack.cli import doctor, wiring
+from gpustack.cli.app import app
+from gpustack.config import inventory as reading
+from gpustack.errors import GpustackError
+
+# Every way to change something, without --yes where it has one.
+CHANGING = (["install"], ["reset"], ["prove"], ["alerts", "test"], ["doctor", "--fix"], ["doctor", "--undo"])
+AGREED = (["install", "-y"], ["reset", "--yes"], ["doctor", "--fix", "--yes"], ["doctor", "--undo", "--yes"])
+changing = pytest.mark.parametrize("words", CHANGING, ids=" ".join)
+NAME = "gpu1"
+COMMANDS = [command.callback for command in app.registered_commands if command.callback]
+
+
+class Asked(Exception):
+    """It went on to ask the host."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ANSIBLE_CONFIG", "ANSIBLE_INVENTORY", "GPUSTACK_INVENTORY", "SUDO_UID"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    spec = tmp_path / "spec.yml"
+    (tmp_path / "hook").touch(mode=0o600)
+    (tmp_path / "hook").write_text("https://hook.example.com/x\n")
+    receiver = f"{{type: webhook, secret_file: {tmp_path / 'hook'}}}"
+    spec.write_text(f"gpustack: {{alerts: {{receiver: {receiver}}}}}\n")
+    monkeypatch.setattr(reading, "LOCAL_SPEC", spec)
+    monkeypatch.setattr("socket.gethostname", lambda: NAME)
+
+    def gather(*_: Any, **__: Any) -> Any:
+        raise Asked
+
+    monkeypatch.setattr(gathering, "gather", gather)
+    monkeypatch.setattr(doctor, "taken_back", gather)
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(app, words)
+
+
+def refusal(*words: str) -> GpustackError:
+    raised = run(*words).exception
+    assert isinstance(raised, GpustackError), raised
+    return raised
+
+
+@pytest.mark.parametrize("words", [*CHANGING, *AGREED], ids=" ".join)
+def test_where_nobody_can_type_it_has_to_be_said(words: Sequence[str]) -> None:
+    error = refusal(*words)
+    assert (error.reference, error.code) == ("this-host", 2)
+    assert NAME in error.why
+    assert "--this-host" in error.hint
+
+
+class Terminal:
+    def __init__(self, typed: str) -> None:
+        self.typed = typed
+
+    def isatty(self) -> bool:
+        return True
+
+    def readline(self) -> str:
+        return self.typed
+
+
+def typing(monkeypatch: pytest.MonkeyPatch, typed: str, *words: str) -> BaseException:
+    monkeypatch.setattr(sys, "stdin", Terminal(typed))
+    with pytest.raises((GpustackError, Asked, SystemExit)) as raised:
+        app(list(words))
+    return raised.value
+
+
+@changing
+@pytest.mark.parametrize("typed", ["", "\n", "y\n", "yes\n", "gpu\n", "gpu1.example.com\n"])
+def test_anything_but_the_name_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, words: Sequence[str], typed: str
+) -> None:
+    error = typing(monkeypatch, typed, *words)
+    assert isinstance(error, GpustackError)
+    assert (error.reference, error.code) == ("this-host", 5)
+
+
+@changing
+def test_the_name_or_the_option_goes_on(monkeypatch: pytest.MonkeyPatch, words: Sequence[str]) -> None:
+    assert went_on(typing(monkeypatch, f"{NAME}\n", *words))
+    assert went_on(run(*words, "--this-host").exception)
+
+
+def went_on(raised: BaseException | None) -> bool:
+    return isinstance(raised, Asked) or (isinstance(raised, GpustackError) and raised.reference != "this-host")
+
+
+@pytest.mark.parametrize("words", AGREED, ids=" ".join)
+def test_a_yes_is_no_name(monkeypatch: pytest.MonkeyPatch, words: Sequence[str]) -> None:
+    error = typing(monkeypatch, f"{NAME}\n", *words)
+    assert isinstance(error, GpustackError)
+    assert (error.reference, error.code) == ("this-host", 2)
+    assert went_on(run(*words, "--this-host").exception)
+
+
+@pytest.mark.parametrize("words", [["plan"], ["verify"], ["doctor"], ["snapshot", "--list"]], ids=" ".join)
+def test_looking_asks_for_no_name(words: Sequence[str]) -> None:
+    result = run(*words)
+    assert isinstance(result.exception, Asked), result.exception
+    assert f"this host ({NAME}), as a one-node cluster" in result.stderr
+    assert "no inventory is named by -i, GPUSTACK_INVENTORY or an ansible.cfg" in result.stderr
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    hosts = "kube_control_plane: {hosts: {h1: {ansible_host: 192.0.2.1}}}\nkube_node: {hosts: {h1: {}}}\n"
+    (tmp_path / "site.yml").write_text(hosts)
+    return tmp_path / "site.yml"
+
+
+@changing
+def test_with_an_inventory_no_name_is_asked_for(site: Path, words: Sequence[str]) -> None:
+    assert went_on(run(*words, "-i", str(site)).exception)
+    error = refusal(*words, "--this-host", "-i", str(site))
+    assert (error.reference, error.code) == ("this-host", 2)
+    assert str(site) in error.why
+
+
+def test_the_first_line_says_who_named_the_inventory(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert f"1 host of inventory {site}\n" in run("plan", "-i", str(site)).stderr
+    (tmp_path / "ansible.cfg").write_text(f"[defaults]\ninventory = {site}\n")
+    assert f"1 host of inventory {site}, named by {tmp_path}/ansible.cfg\n" in run("plan").stderr
+    monkeypatch.setenv("ANSIBLE_INVENTORY", str(site))
+    assert f"1 host of inventory {site}, named by ANSIBLE_INVENTORY\n" in run("plan").stderr
+    monkeypatch.setenv("GPUSTACK_INVENTORY", str(site))
+    assert f"1 host of inventory {site}, named by GPUSTACK_INVENTORY\n" in run("plan").stderr
+
+
+def test_an_ansible_cfg_that_does_not_count_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wiring, "disregarded", lambda: "x/ansible.cfg belongs to user 5 and does not count")
+    assert "x/ansible.cfg belongs to user 5 and does not count\n" in run("plan").stderr
+
+
+def test_every_command_that_can_be_agreed_to_takes_the_option() -> None:
+    """So that a new one is not forgotten; the table above names those that ask for no yes."""
+    taken = {command.__name__: set(signature(command).parameters) for command in COMMANDS}
+    agreed = {name for name, options in taken.items() if "yes" in options}
+    assert agreed == {words[0] for words in AGREED}
+    assert agreed <= {name for name, options in taken.items() if "this_host" in options}

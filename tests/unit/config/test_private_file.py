@@ -1,0 +1,73 @@
+"""What we write is for its owner alone, whatever was there before."""
+
+import traceback
+from pathlib import Path
+
+import platformdirs
+import pytest
+from typer.testing import CliRunner
+
+from gpustack.ask import recording
+from gpustack.cli import door
+from gpustack.cli.app import app
+from gpustack.config.private_file import private_file
+from gpustack.errors import UsageError
+from gpustack.rollout import overlay
+from tests.unit.rollout.taken import taken
+
+
+def mode(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+def test_a_file_that_others_could_read_is_closed_and_emptied(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("a longer text")
+    path.chmod(0o644)
+    with private_file(path) as file:
+        file.write("text")
+    assert (path.read_text(), mode(path)) == ("text", 0o600)
+
+
+def test_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("as it was")
+    (tmp_path / "link").symlink_to("precious")
+    with pytest.raises(OSError, match="link"):
+        private_file(tmp_path / "link")
+    assert (tmp_path / "precious").read_text() == "as it was"
+
+
+def test_a_device_keeps_its_mode() -> None:
+    before = mode(Path("/dev/null"))
+    private_file(Path("/dev/null")).close()
+    assert mode(Path("/dev/null")) == before
+
+
+def test_recording_and_overlay(tmp_path: Path) -> None:
+    for path in (tmp_path / "snapshot.jsonl", tmp_path / "overlay.yml"):
+        path.touch(mode=0o644)
+    recording.write(taken(), tmp_path / "snapshot.jsonl")
+    overlay.write(taken(), tmp_path)
+    assert [mode(path) for path in tmp_path.iterdir()] == [0o600, 0o600]
+
+
+def test_a_snapshot_that_cannot_be_written_says_why(tmp_path: Path) -> None:
+    recording.write(taken(), tmp_path / "taken")
+    (tmp_path / "link").symlink_to("precious")
+    for out in (tmp_path / "link", tmp_path / "none" / "file", tmp_path):
+        error = CliRunner().invoke(app, ["snapshot", "--from", str(tmp_path / "taken"), "--out", str(out)]).exception
+        assert isinstance(error, UsageError), error
+        assert (error.reference, str(out) in error.message) == ("snapshot-unwritable", True)
+
+
+def test_the_report_of_a_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = tmp_path / "state"
+    monkeypatch.setattr(platformdirs, "user_state_path", lambda _: state)
+    (tmp_path / "precious").write_text("as it was")
+    for _ in range(2):
+        path = Path(door.saved(ValueError("of ours")))
+        assert (mode(state), mode(path)) == (0o700, 0o600)
+        assert path.read_text() == "".join(traceback.format_exception(ValueError("of ours")))
+        path.unlink()
+        path.symlink_to(tmp_path / "precious")
+    assert (tmp_path / "precious").read_text() == "as it was"
