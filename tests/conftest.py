@@ -1,5 +1,6 @@
 """Markers are in pyproject.toml. Tests marked `lab` are skipped, with the lab's own sentence, where it cannot run."""
 
+import os
 import subprocess
 import sys
 from functools import cache
@@ -12,6 +13,9 @@ from gpustack.errors import LabError
 
 # Seconds for one lab test with its fixtures: bringing hosts up and a whole installation are in it.
 LAB_LIMIT = 1800
+
+# Programs of the development lock (shellcheck) are found where `.venv/bin/pytest` is typed in full, too.
+os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 # The many cases of tests/unit/hostile, the same in every run.
 settings.register_profile("hostile", max_examples=10_000, derandomize=True, database=None, deadline=None)
