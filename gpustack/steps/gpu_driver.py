@@ -30,6 +30,7 @@ from gpustack.probes.gpu_driver import GPU_DRIVER, GPU_SMI
 from gpustack.probes.gpu_packages import GPU_GUARD, GPU_KERNELS, GPU_PACKAGES, GPU_REPOSITORY
 from gpustack.probes.system import OS
 from gpustack.steps import gpu_driver_packages, gpu_driver_running
+from gpustack.steps.gpu_generation import generation
 from gpustack.steps.step import Step
 
 # The last one may find a driver that is stuck.
@@ -39,7 +40,7 @@ STEP = Step(
     needs=("prereqs",),
     probes=(OS, GPU_DEVICES, GPU_PACKAGES, GPU_REPOSITORY, SOURCES, GPU_KERNELS, GPU_GUARD, GPU_DRIVER, GPU_SMI),
     checks=(
-        *gpu_driver_running.BEFORE, gpu_driver_packages.other_drivers, *gpu_driver_packages.CHECKS,
+        generation, *gpu_driver_running.BEFORE, gpu_driver_packages.other_drivers, *gpu_driver_packages.CHECKS,
         *gpu_driver_running.CHECKS,
     ),
     settle=30,
