@@ -21,9 +21,9 @@ from scripts.accuracy.snapshots import whole
 
 FOLDER = Path(__file__).parents[1] / "snapshots"
 UNKNOWN = (
-    "cni-plugin-binaries-missing", "containerd-cni-status-stale", "control-plane-settings-refused--flag", "etcd-nospace",
-    "flannel-cidr-mismatch--another", "flannel-wrong-interface", "forward-policy-drop", "gpu-driver-not-loaded",
-    "gpu-fell-off-bus", "gpu-host-driver-conflict--helm",
+    "cni-plugin-binaries-missing", "containerd-cni-status-stale", "control-plane-settings-refused--flag",
+    "etcd-nospace", "flannel-cidr-mismatch--another", "flannel-wrong-interface", "forward-policy-drop",
+    "gpu-driver-not-loaded", "gpu-fell-off-bus", "gpu-host-driver-conflict--helm",
 )  # fmt: skip
 
 
