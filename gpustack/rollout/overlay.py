@@ -26,7 +26,7 @@ from gpustack.probes.system import HOSTNAME, IDENTITY, OS
 from gpustack.steps.apt_repository import taken_sources
 from gpustack.steps.containerd_version import cluster_patch
 from gpustack.steps.firewall_guard import state
-from gpustack.steps.gpu_mode import mode
+from gpustack.steps.gpu_mode import mode, switched
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
 
@@ -48,6 +48,7 @@ def host_facts(snapshot: Snapshot, name: str) -> dict[str, Any] | None:
         "version": system.version,
         "arch": system.arch,
         "gpu_driver": gpu_driver(here),
+        "nvswitch": nvswitch(here),
         "metrics_guard": metrics_guard(here),
         "sources": dict(taken_sources(here)),
     }
@@ -64,6 +65,13 @@ def gpu_driver(here: View) -> str:
     with suppress(FactUnavailable):
         return mode(here) if here[GPU_DEVICES] else ""
     return ""
+
+
+def nvswitch(here: View) -> bool:
+    """Whether switches join the GPUs; not where that cannot be told."""
+    with suppress(FactUnavailable):
+        return bool(here[GPU_DEVICES]) and switched(here)
+    return False
 
 
 def metrics_guard(here: View) -> str:

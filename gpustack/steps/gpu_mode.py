@@ -13,6 +13,7 @@ from gpustack.config.resolved import driver_version_of
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_driver import GPU_DRIVER
 from gpustack.probes.gpu_packages import GPU_PACKAGES
+from gpustack.probes.gpu_plugin_files import PLUGIN_FILES
 from gpustack.probes.system import OS
 
 Mode = Literal["container", "host", "none"]
@@ -24,6 +25,8 @@ MODULES = {
     "debian": {"open": "nvidia-kernel-open-dkms", "proprietary": "nvidia-kernel-dkms"},
     "ubuntu": {"open": "nvidia-dkms-open", "proprietary": "nvidia-dkms"},
 }
+# Of exactly the driver's version; since branch 580 without a branch in its name (NVIDIA/gpu-driver-container).
+FABRIC = "nvidia-fabricmanager"
 
 # Debian's own archive has a package of this name as well.
 DEBIAN_TOO = "nvidia-kernel-dkms"
@@ -64,7 +67,14 @@ def driven(here: View, *modes: Mode) -> bool:
     return bool(here[GPU_DEVICES]) and mode(here) in modes
 
 
-def wanted(here: View) -> tuple[str, str]:
-    """The packages with the libraries and with the module."""
+def wanted(here: View) -> tuple[str, ...]:
+    """The packages with the libraries and with the module; where switches join the GPUs, the Fabric Manager too."""
     system = "debian" if here[OS].id == "debian" else "ubuntu"
-    return LIBRARIES[system], MODULES[system][here.spec.gpu.driver.kernel_module]
+    fabric = (FABRIC,) if switched(here) else ()
+    return LIBRARIES[system], MODULES[system][here.spec.gpu.driver.kernel_module], *fabric
+
+
+def switched(here: View) -> bool:
+    """The bus has NVSwitches, as HGX A100, H100 and H200 have. Those of NVLink 5 are on no bus of the host's."""
+    files = here[PLUGIN_FILES]
+    return files is not None and files.switches > 0

@@ -19,7 +19,12 @@ from gpustack.probes.pod_states import GPU_PODS, PENDING
 from gpustack.steps.gpu_operator_values import SHARING
 
 OPERATOR = "gpu-operator"
-LOGIN = re.compile(r"\b40[13]\b|failed to authorize|unauthorized|authentication required|denied", re.IGNORECASE)
+# Not "failed to authorize": containerd begins so too where the token service cannot be reached. A proxy that wants a
+# login (407) and a file of the host's are nothing of the registry's.
+LOGIN = re.compile(
+    r"\b40[13]\b|unauthorized|authorization failed|(?<!proxy )authentication required|(?<!permission )denied",
+    re.IGNORECASE,
+)
 # What the chart always writes into its policy: an older definition drops them.
 ALWAYS = ("cdi", "hostPaths", "dcgmExporter.serviceMonitor")
 NOTHING_TO_DO = ("NoGPUNodes", "NFDLabelsMissing")

@@ -117,13 +117,13 @@ def test_the_probe_names_headers_that_apt_does_not_know(tmp_path: Path, known: s
     assert GPU_KERNELS.fact(Answer(GPU_KERNELS.id, "h1", 0, done.stdout)).unknown == unknown
 
 
-def loading(world: Path, *, modprobe: str, systemctl: str = "exit 1") -> Done:
+def loading(world: Path, *, modprobe: str, systemctl: str = "exit 1", fabric: str = "") -> Done:
     kernels(world, "6.18.44-lab")
     program(world, "modprobe", modprobe)
     program(world, "modinfo", "exit 1")
     program(world, "systemctl", systemctl)
     program(world, "dkms", "exit 1")
-    return run(world, (FILES / "build-log.sh").read_text() + (FILES / "load.sh").read_text())
+    return run(world, (FILES / "build-log.sh").read_text() + (FILES / "load.sh").read_text(), FABRIC=fabric)
 
 
 def test_a_module_is_loaded(tmp_path: Path) -> None:
@@ -133,6 +133,17 @@ def test_a_module_is_loaded(tmp_path: Path) -> None:
     (tmp_path / "proc" / "driver" / "nvidia" / "version").touch()
     (tmp_path / "boot").rmdir()
     assert loading(tmp_path, modprobe='[ "$1" != nvidia ]').stdout == ""
+
+
+def test_the_fabric_manager_is_started_where_it_is_wanted(tmp_path: Path) -> None:
+    """One that somebody installed on a host without switches ends at once, and is left alone."""
+    systemctl = 'case $* in *is-active*) exit 3 ;; start*) echo "$2" >>"$WORLD/started" ;; esac'
+    loading(tmp_path, modprobe="exit 0", systemctl=systemctl)
+    assert (tmp_path / "started").read_text() == "nvidia-persistenced.service\n"
+    (tmp_path / "boot").rmdir()
+    done = loading(tmp_path, modprobe="exit 0", systemctl=systemctl, fabric="nvidia-fabricmanager")
+    assert done.stdout.endswith("changed: started nvidia-fabricmanager\n")
+    assert (tmp_path / "started").read_text().endswith("nvidia-fabricmanager.service\n")
 
 
 def test_with_nouveau_nothing_is_loaded_and_nothing_fails(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # Brings about now what a boot would: the module is built for this kernel and the next one, loaded, and kept busy by
-# nvidia-persistenced. Follows build-log.sh. Says `changed: …` for what it did.
+# nvidia-persistenced; FABRIC is the Fabric Manager's unit where one is needed. Follows build-log.sh. Says `changed: …` for what it did.
 running=$(uname -r)
 newest=$(find /boot -maxdepth 1 -name 'vmlinuz-*' | sed 's,.*/vmlinuz-,,' | sort -V | tail -n 1)
 built() { modinfo -k "$1" nvidia >/dev/null 2>&1; }
@@ -22,8 +22,9 @@ if [ ! -e /proc/driver/nvidia/version ] && [ ! -e /sys/module/nvidia/version ]; 
   echo "changed: loaded nvidia"
 fi
 modprobe -q nvidia-uvm || :
-if systemctl cat nvidia-persistenced.service >/dev/null 2>&1 && ! systemctl -q is-active nvidia-persistenced.service; then
-  systemctl -q enable nvidia-persistenced.service 2>/dev/null || :
-  systemctl start nvidia-persistenced.service
-  echo "changed: started nvidia-persistenced"
-fi
+for unit in nvidia-persistenced $FABRIC; do
+  systemctl cat "$unit.service" >/dev/null 2>&1 && ! systemctl -q is-active "$unit.service" || continue
+  systemctl -q enable "$unit.service" 2>/dev/null || :
+  systemctl start "$unit.service"
+  echo "changed: started $unit"
+done

@@ -1,0 +1,42 @@
+"""Check of step gpu-driver on what its version and kind of module can drive at all, by the GPUs' PCI device ids.
+
+The open module's own table begins with Turing, at 1e02 (open-gpu-kernel-modules: g_nv_name_released.h); Blackwell, from
+2901 on, has no other. 580 is the last branch for what is older than Turing (NVIDIA: UNIX graphics feature deprecation
+schedule)."""
+
+from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.view import View
+from gpustack.config.resolved import driver_version_of
+from gpustack.probes.gpu import GPU_DEVICES, Device
+from gpustack.steps.gpu_hosts import usable
+from gpustack.steps.gpu_mode import driven
+
+TURING, BLACKWELL = 0x1E00, 0x2900
+LAST = 580
+
+
+def generation(here: View) -> Mismatch | None:
+    """The driver's branch and kind of module drive the GPUs: else it is loaded, and finds none. GPUs before Turing
+    (V100, P100, P40, P4, GTX 10) need branch 580 and the proprietary module, Blackwell (B200, RTX 50) the open one. A
+    card that only shows a display is left out by `gpustack_gpus` in the inventory."""
+    if not driven(here, "host", "container"):
+        return None
+    found, kind = here[GPU_DEVICES], here.spec.gpu.driver.kernel_module
+    version = driver_version_of(here.spec)
+    lasts = kind == "proprietary" and int(version.split(".")[0]) <= LAST
+    old = [] if lasts else [one for one in found if number(one) < TURING]
+    new = [one for one in found if number(one) >= BLACKWELL and kind == "proprietary"]
+    rest = len(found) - len(old) - len(new)
+    if not (old or new) or rest >= usable(here):
+        return None
+    older = f"gpu.driver: {{version: {LAST}.…, kernel_module: proprietary}} in the spec, or mode: none"
+    hint = older if old else "gpu.driver.kernel_module: open in the spec"
+    if old and rest:
+        hint += f"; gpustack_gpus: {rest} in the inventory, where these are for a display alone"
+    names = said([f"{one.bus} 10de:{one.device}" for one in old or new])
+    told = f"{names}: {'older than Turing' if old else 'Blackwell'}"
+    return Mismatch("GPUs", f"driven by {version} with its {kind} module", told, "operator", hint=hint)
+
+
+def number(device: Device) -> int:
+    return int(device.device, 16)

@@ -1,0 +1,113 @@
+"""A cluster that is broken by no fault of the catalogue is never called healthy: the doctor says what differs.
+
+Each is an edit of a healthy recording. Guards and conditions of edges hold there, and share answers with the checks
+that see what is wrong: that is no reason to keep it back.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.recording import read
+from gpustack.doctor.diagnose import diagnose
+
+HEALTHY = Path(__file__).parents[1] / "snapshots" / "healthy-b7bceb72.jsonl"
+Edit = Callable[[list[Any]], None]
+OPERANDS = ("nvidia-container-toolkit", "gpu-feature-discovery", "nvidia-operator-validator", "nvidia-mig-manager")
+
+
+def named(items: list[Any], *beginnings: str) -> list[Any]:
+    found = [one for one in items if one["metadata"]["name"].startswith(beginnings)]
+    assert found
+    return found
+
+
+def crashing(*beginnings: str) -> Edit:
+    def edit(items: list[Any]) -> None:
+        for pod in named(items, *beginnings):
+            if pod["spec"]["nodeName"] != "host2":
+                continue
+            for one in pod["status"]["conditions"]:
+                one["status"] = "False" if one["type"] in ("Ready", "ContainersReady") else one["status"]
+            waits = {"reason": "CrashLoopBackOff", "message": "back-off 5m0s restarting failed container"}
+            pod["status"]["containerStatuses"][0] |= {"ready": False, "state": {"waiting": waits}}
+
+    return edit
+
+
+def on_one_node(*beginnings: str) -> Edit:
+    def edit(items: list[Any]) -> None:
+        for one in named(items, *beginnings):
+            one["status"] |= {"numberReady": 1, "numberAvailable": 1}
+
+    return edit
+
+
+def not_ready(items: list[Any]) -> None:
+    status = items[0]["status"]
+    status["state"] = "notReady"
+    words = "ClusterPolicy is not ready, states not ready: [state-container-toolkit]"
+    status["conditions"][0] |= {"status": "False", "reason": "OperandNotReady", "message": words}
+
+
+def without_pods(name: str, replicas: int) -> Edit:
+    def edit(items: list[Any]) -> None:
+        (one,) = named(items, name)
+        one["spec"]["replicas"] = one["status"]["replicas"] = replicas
+        for key in ("readyReplicas", "availableReplicas"):
+            del one["status"][key]
+
+    return edit
+
+
+def baseline(items: list[Any]) -> None:
+    (one,) = named(items, "gpu-operator")
+    one["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] = "baseline"
+
+
+def in_two_days(answer: Answer) -> Answer:
+    """The recording is of 2026-11-23."""
+    return replace(answer, out=answer.out.replace("Nov 23 20:01:17 2027", "Nov 25 20:01:17 2026"))
+
+
+def edited(edit: Edit) -> Callable[[Answer], Answer]:
+    def change(answer: Answer) -> Answer:
+        found = json.loads(answer.out)
+        edit(found["items"])
+        return replace(answer, out=json.dumps(found))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("edits", "check", "words"),
+    [
+        ({"gpu.pods": crashing(OPERANDS[0]), "gpu.daemon-sets": on_one_node(OPERANDS[0])},
+         "gpu-operator/operands", "nvidia-container-toolkit-daemonset 1 of 2"),
+        ({"gpu.pods": crashing(*OPERANDS), "gpu.daemon-sets": on_one_node(*OPERANDS),
+          "gpu.cluster-policies": not_ready}, "gpu-operator/policy", "states not ready"),
+        ({"gpu.cluster-policies": not_ready}, "gpu-operator/policy", "[state-container-toolkit]"),
+        ({"monitoring.deployments": without_pods("monitoring-operator", 0)},
+         "monitoring/workloads", "scaled to nothing"),
+        ({"monitoring.deployments": without_pods("monitoring-grafana", 1),
+          "monitoring.pods": crashing("monitoring-grafana")}, "monitoring/workloads", "monitoring-grafana 0 of 1"),
+        ({"kubeadm.certificates": in_two_days}, "control-plane/certificates", "kube-apiserver"),
+        ({"kube.namespaces": baseline}, "gpu-operator/namespace", "baseline"),
+    ],
+    ids=["toolkit", "operands", "policy", "operator-of-prometheus", "grafana", "certificates", "pod-security"],
+)  # fmt: skip
+def test_what_differs_is_said(edits: dict[str, Any], check: str, words: str) -> None:
+    seen = read(HEALTHY)
+    for probe, edit in edits.items():
+        where, change = (CLUSTER, edited(edit)) if (probe, CLUSTER) in seen.answers else ("host1", edit)
+        answer = seen.answers[probe, where]
+        assert change(answer) != answer
+        seen = replace(seen, answers={**seen.answers, (probe, where): change(answer)})
+    found = diagnose(seen)
+    said = {f"{one.step}/{one.check}": one.mismatch.found for one in found.drift}
+    assert words in said.get(check, ""), (said, [one.id for one in found.roots])

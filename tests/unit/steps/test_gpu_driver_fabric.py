@@ -1,0 +1,62 @@
+"""Hosts whose GPUs switches join, as HGX H100 (four NVSwitches on the bus) and B200 (none there)."""
+
+from typing import Any
+
+import pytest
+
+from gpustack.rollout.overlay import host_facts
+from gpustack.steps.gpu_driver import STEP
+from tests.unit.steps.recorded_hosts import broken, judged, recorded, said, snapshot
+from tests.unit.steps.test_gpu_mode import UBUNTU
+
+FILES, PACKAGES, DEVICES = "gpu.plugin-files", "gpu.packages", "gpu.devices"
+FABRIC = "nvidia-fabricmanager install installed 595.91.07-1\n"
+
+
+def switches(unit: str, count: int = 4) -> dict[tuple[str, str], Any]:
+    return {(FILES, "h1"): recorded(FILES, "prepared-debian-12", ("0\nnone", f"{count}\n{unit}"))}
+
+
+def test_a_host_with_switches_gets_the_fabric_manager() -> None:
+    found = broken(STEP, switches("none"), state="fresh")
+    assert found["installed"][0].endswith("nvidia-fabricmanager, nvidia-kernel-open-dkms")
+    assert found["fabric-manager"] == ("none", "install")
+    facts = host_facts(snapshot(switches("none"), {}), "h1")
+    assert facts
+    assert facts["nvswitch"] is True
+
+
+@pytest.mark.parametrize("unit", ["inactive", "failed"])
+def test_it_runs(unit: str) -> None:
+    there = recorded(PACKAGES, "prepared-debian-12").out + FABRIC.replace("install", "hold", 1)
+    packages = {(PACKAGES, "h1"): said(PACKAGES, there)}
+    assert broken(STEP, switches(unit) | packages) == {"fabric-manager": (unit, "install")}
+    assert broken(STEP, switches("active") | packages) == {}
+
+
+def test_it_is_held_and_of_the_driver_s_version() -> None:
+    there = recorded(PACKAGES, "prepared-debian-12").out
+    loose = {(PACKAGES, "h1"): said(PACKAGES, there + FABRIC)}
+    assert broken(STEP, switches("active") | loose) == {"held": ("not held: nvidia-fabricmanager", "install")}
+    other = {(PACKAGES, "h1"): said(PACKAGES, there + FABRIC.replace("595.91.07", "610.57.04"))}
+    assert broken(STEP, switches("active") | other)["version"] == ("nvidia-fabricmanager 610.57.04", "upgrade")
+
+
+@pytest.mark.parametrize("device", ["2901", "2941", "3182"])
+def test_gpus_of_nvlink_5_are_refused_without_a_fabric_manager(device: str) -> None:
+    bus = {(DEVICES, "h1"): said(DEVICES, f"0000:17:00.0 0x{device}\n0000:1f:00.0 0x{device}\n")}
+    ubuntu = {**bus, ("system.os", "h1"): UBUNTU}
+    wrong = judged(STEP, ubuntu, {"gpu": {"driver": {"mode": "host"}}})["fabric"].mismatch
+    assert wrong
+    assert (wrong.cure, "mode: container" in wrong.hint, "nvlsm" in wrong.hint) == ("operator", True, True)
+    debian = judged(STEP, bus)["fabric"].mismatch
+    assert debian
+    assert "container" not in debian.hint
+    assert judged(STEP, bus | switches("active", 0))["fabric"].mismatch is None
+    assert judged(STEP, ubuntu, {"gpu": {"driver": {"mode": "container"}}})["fabric"].mismatch is None
+
+
+def test_without_switches_none_is_wanted() -> None:
+    facts = host_facts(snapshot({}, {}), "h1")
+    assert facts
+    assert facts["nvswitch"] is False
