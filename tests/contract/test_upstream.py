@@ -251,6 +251,16 @@ def test_a_package_that_only_the_index_has(vendors: Vendors, tmp_path: Path) -> 
     assert (status, found) == (1, [("gone", f"containerd.io 2.2.* amd64 in {INDEX}Packages: {missing}")])
 
 
+@pytest.mark.parametrize("kind", ["deb", "deb-asked"])
+@pytest.mark.parametrize("served", [b"", b"<html>Sign in to the proxy</html>\n"])
+def test_what_is_no_index_does_not_say_that_a_package_is_not_offered(
+    vendors: Vendors, tmp_path: Path, served: bytes, kind: str
+) -> None:
+    vendors.served[at(f"{INDEX}Packages")] = served
+    status, found, _ = asked(vendors, f"{kind} kube 1-* amd64 {INDEX} Packages", folder=tmp_path)
+    assert (status, found) == (1, [("differs", f"kube 1-* amd64 in {INDEX}Packages: no index of packages")])
+
+
 @pytest.mark.parametrize(
     ("served", "digest", "status", "verdict", "text"),
     [
@@ -282,3 +292,18 @@ def test_a_line_that_nobody_knows_is_no_success(vendors: Vendors, tmp_path: Path
     assert done.stderr.endswith("unknown line: picture\n")
     done = subprocess.run([SCRIPT, tmp_path / "none"], capture_output=True, text=True, timeout=20, check=False)
     assert done.returncode == 2
+
+
+def test_a_list_without_a_line_is_no_success(tmp_path: Path) -> None:
+    (tmp_path / "upstream.list").write_text("# nothing\n\n")
+    done = subprocess.run([SCRIPT, tmp_path / "upstream.list"], capture_output=True, text=True, timeout=20, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith("upstream.list: nothing to ask for\n")
+
+
+def test_the_last_line_counts_without_an_end(vendors: Vendors, tmp_path: Path) -> None:
+    (tmp_path / "upstream.list").write_text(f"file {'a' * 64} {FILE}")
+    env = {"PATH": os.environ["PATH"], "UPSTREAM_AT": f"http://127.0.0.1:{vendors.status['port']}"}
+    command = [SCRIPT, tmp_path / "upstream.list"]
+    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=20, check=False)
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "0 good, 1 differ or are gone, 0 without an answer")
