@@ -19,7 +19,7 @@ from gpustack.config.flows import flows, node_addresses
 from gpustack.config.host import CONTROL_PLANE, NODE
 from gpustack.config.inventory import Inventory
 from gpustack.config.private_file import private_file
-from gpustack.config.resolved import resolved
+from gpustack.config.resolved import driver_version_of, resolved
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.network import ADDRESS
 from gpustack.probes.system import HOSTNAME, IDENTITY, OS
@@ -27,6 +27,7 @@ from gpustack.steps.apt_repository import taken_sources
 from gpustack.steps.containerd_version import cluster_patch
 from gpustack.steps.firewall_guard import state
 from gpustack.steps.gpu_mode import mode
+from gpustack.steps.gpu_mode import wanted as wanted_driver
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
 
@@ -48,6 +49,7 @@ def host_facts(snapshot: Snapshot, name: str) -> dict[str, Any] | None:
         "version": system.version,
         "arch": system.arch,
         "gpu_driver": gpu_driver(here),
+        "gpu_driver_packages": " ".join(f"{name}={driver_version_of(here.spec)}-*" for name in wanted_driver(here)),
         "metrics_guard": metrics_guard(here),
         "sources": dict(taken_sources(here)),
     }

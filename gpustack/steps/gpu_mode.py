@@ -18,12 +18,19 @@ from gpustack.probes.system import OS
 Mode = Literal["container", "host", "none"]
 
 # Computing without graphics, by system: the libraries with nvidia-smi, and the module of either kind. NVIDIA's Driver
-# Installation Guide, "Compute-only System"; the names for Ubuntu have no branch in them since 590.
+# Installation Guide, "Compute-only System".
 LIBRARIES = {"debian": "nvidia-driver-cuda", "ubuntu": "libnvidia-compute"}
 MODULES = {
     "debian": {"open": "nvidia-kernel-open-dkms", "proprietary": "nvidia-kernel-dkms"},
     "ubuntu": {"open": "nvidia-dkms-open", "proprietary": "nvidia-dkms"},
 }
+
+# The first branch that names for Ubuntu do not have in them: those that do end with 580 (pull 89 of
+# NVIDIA/ansible-role-nvidia-driver). Up to 580.65 nvidia-smi is in nvidia-utils-BRANCH, which is empty after that
+# (NVIDIA/k8s-test-infra, deployments/nvml-mock/Dockerfile), and gone in later branches.
+UNBRANCHED = 590
+# On Debian the libraries depend on it.
+PERSISTENCED = "nvidia-persistenced"
 
 # Debian's own archive has a package of this name as well.
 DEBIAN_TOO = "nvidia-kernel-dkms"
@@ -64,7 +71,14 @@ def driven(here: View, *modes: Mode) -> bool:
     return bool(here[GPU_DEVICES]) and mode(here) in modes
 
 
-def wanted(here: View) -> tuple[str, str]:
-    """The packages with the libraries and with the module."""
-    system = "debian" if here[OS].id == "debian" else "ubuntu"
-    return LIBRARIES[system], MODULES[system][here.spec.gpu.driver.kernel_module]
+def wanted(here: View) -> tuple[str, ...]:
+    """The packages with the libraries and with the module, then those that neither of the two brings."""
+    kind = here.spec.gpu.driver.kernel_module
+    if here[OS].id == "debian":
+        return LIBRARIES["debian"], MODULES["debian"][kind]
+    libraries, module = LIBRARIES["ubuntu"], MODULES["ubuntu"][kind]
+    branch = driver_version_of(here.spec).partition(".")[0]
+    if int(branch) >= UNBRANCHED:
+        return libraries, module, PERSISTENCED
+    of_branch = module.replace("nvidia-dkms", f"nvidia-dkms-{branch}")
+    return f"{libraries}-{branch}", of_branch, PERSISTENCED, f"nvidia-utils-{branch}"
