@@ -19,14 +19,15 @@ from gpustack.config.flows import flows, node_addresses
 from gpustack.config.host import CONTROL_PLANE, NODE
 from gpustack.config.inventory import Inventory
 from gpustack.config.private_file import private_file
-from gpustack.config.resolved import resolved
+from gpustack.config.resolved import driver_version_of, resolved
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.network import ADDRESS
 from gpustack.probes.system import HOSTNAME, IDENTITY, OS
 from gpustack.steps.apt_repository import taken_sources
 from gpustack.steps.containerd_version import cluster_patch
 from gpustack.steps.firewall_guard import state
-from gpustack.steps.gpu_mode import mode, switched
+from gpustack.steps.gpu_mode import mode
+from gpustack.steps.gpu_mode import wanted as wanted_driver
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
 
@@ -48,7 +49,7 @@ def host_facts(snapshot: Snapshot, name: str) -> dict[str, Any] | None:
         "version": system.version,
         "arch": system.arch,
         "gpu_driver": gpu_driver(here),
-        "nvswitch": nvswitch(here),
+        "gpu_driver_packages": gpu_driver_packages(here),
         "metrics_guard": metrics_guard(here),
         "sources": dict(taken_sources(here)),
     }
@@ -67,11 +68,12 @@ def gpu_driver(here: View) -> str:
     return ""
 
 
-def nvswitch(here: View) -> bool:
-    """Whether switches join the GPUs; not where that cannot be told."""
+def gpu_driver_packages(here: View) -> str:
+    """As apt-install.sh reads them; empty without GPUs, and where that cannot be told."""
     with suppress(FactUnavailable):
-        return bool(here[GPU_DEVICES]) and switched(here)
-    return False
+        if here[GPU_DEVICES]:
+            return " ".join(f"{name}={driver_version_of(here.spec)}-*" for name in wanted_driver(here))
+    return ""
 
 
 def metrics_guard(here: View) -> str:

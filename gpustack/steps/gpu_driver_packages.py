@@ -1,5 +1,7 @@
 """Checks of step gpu-driver about packages: where they come from, which are there, and that nothing moves them."""
 
+import re
+
 from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.view import View
 from gpustack.config.resolved import driver_version_of
@@ -11,6 +13,8 @@ from gpustack.steps.gpu_mode import LIBRARIES, MODULES, driven, wanted
 
 # Debian's own packages of a driver: NVIDIA's conflict with them.
 DEBIAN = ("nvidia-smi", "nvidia-open-kernel-dkms", "nvidia-tesla-driver", "nvidia-tesla-kernel-dkms")
+# Any package with a module for DKMS, of NVIDIA's repository or of a distribution.
+MODULE = re.compile(r"nvidia-(dkms(-\d+)?(-server)?(-open)?|kernel(-open)?-dkms)")
 # Beginnings of names, as unattended-upgrades compares them.
 LEFT_ALONE = ("nvidia-", "libnvidia-", "libcuda", "firmware-nvidia")
 UPGRADE = "gpustack explain gpu-driver"
@@ -59,7 +63,8 @@ def pinned(here: View) -> Mismatch | None:
 
 
 def installed(here: View) -> Mismatch | None:
-    """The libraries with nvidia-smi are there, and the kernel module's source for DKMS."""
+    """The libraries with nvidia-smi are there, and the kernel module's source for DKMS; on Ubuntu
+    nvidia-persistenced too, which nothing else brings there."""
     if not driven(here, "host"):
         return None
     missing = [name for name in wanted(here) if name not in here[GPU_PACKAGES]]
@@ -72,9 +77,8 @@ def version(here: View) -> Mismatch | None:
         return None
     names, there = wanted(here), here[GPU_PACKAGES]
     target = driver_version_of(here.spec)
-    others = sorted({*MODULES["debian"].values(), *MODULES["ubuntu"].values()} - set(names))
     wrong = [f"{name} {there[name].version}" for name in names if name in there and there[name].version != target]
-    wrong += [name for name in others if name in there]
+    wrong += sorted(name for name in there if MODULE.fullmatch(name) and name not in names)
     return Mismatch("driver", f"{target}, {names[1]}", said(wrong), "upgrade", hint=UPGRADE) if wrong else None
 
 

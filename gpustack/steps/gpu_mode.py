@@ -19,14 +19,21 @@ from gpustack.probes.system import OS
 Mode = Literal["container", "host", "none"]
 
 # Computing without graphics, by system: the libraries with nvidia-smi, and the module of either kind. NVIDIA's Driver
-# Installation Guide, "Compute-only System"; the names for Ubuntu have no branch in them since 590.
+# Installation Guide, "Compute-only System".
 LIBRARIES = {"debian": "nvidia-driver-cuda", "ubuntu": "libnvidia-compute"}
 MODULES = {
     "debian": {"open": "nvidia-kernel-open-dkms", "proprietary": "nvidia-kernel-dkms"},
     "ubuntu": {"open": "nvidia-dkms-open", "proprietary": "nvidia-dkms"},
 }
-# Of exactly the driver's version; since branch 580 without a branch in its name (NVIDIA/gpu-driver-container).
-FABRIC = "nvidia-fabricmanager"
+# Of exactly the driver's version; up to branch 575 with the branch in its name (NVIDIA/gpu-driver-container).
+FABRIC, FABRIC_UNBRANCHED = "nvidia-fabricmanager", 580
+
+# The first branch that names for Ubuntu do not have in them: those that do end with 580 (pull 89 of
+# NVIDIA/ansible-role-nvidia-driver). Up to 580.65 nvidia-smi is in nvidia-utils-BRANCH, which is empty after that
+# (NVIDIA/k8s-test-infra, deployments/nvml-mock/Dockerfile), and gone in later branches.
+UNBRANCHED = 590
+# On Debian the libraries depend on it.
+PERSISTENCED = "nvidia-persistenced"
 
 # Debian's own archive has a package of this name as well.
 DEBIAN_TOO = "nvidia-kernel-dkms"
@@ -68,10 +75,28 @@ def driven(here: View, *modes: Mode) -> bool:
 
 
 def wanted(here: View) -> tuple[str, ...]:
-    """The packages with the libraries and with the module; where switches join the GPUs, the Fabric Manager too."""
-    system = "debian" if here[OS].id == "debian" else "ubuntu"
-    fabric = (FABRIC,) if switched(here) else ()
-    return LIBRARIES[system], MODULES[system][here.spec.gpu.driver.kernel_module], *fabric
+    """The packages with the libraries and with the module, then those that neither of the two brings; where switches
+    join the GPUs, the Fabric Manager too."""
+    if not switched(here):
+        return driver_packages(here)
+    branch = branch_of(here)
+    return *driver_packages(here), FABRIC if branch >= FABRIC_UNBRANCHED else f"{FABRIC}-{branch}"
+
+
+def driver_packages(here: View) -> tuple[str, ...]:
+    kind = here.spec.gpu.driver.kernel_module
+    if here[OS].id == "debian":
+        return LIBRARIES["debian"], MODULES["debian"][kind]
+    libraries, module = LIBRARIES["ubuntu"], MODULES["ubuntu"][kind]
+    branch = branch_of(here)
+    if branch >= UNBRANCHED:
+        return libraries, module, PERSISTENCED
+    of_branch = module.replace("nvidia-dkms", f"nvidia-dkms-{branch}")
+    return f"{libraries}-{branch}", of_branch, PERSISTENCED, f"nvidia-utils-{branch}"
+
+
+def branch_of(here: View) -> int:
+    return int(driver_version_of(here.spec).partition(".")[0])
 
 
 def switched(here: View) -> bool:

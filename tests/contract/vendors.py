@@ -36,15 +36,18 @@ class Request(BaseHTTPRequestHandler):
             time.sleep(3)
         elif path in vendors.status:
             self.answer(vendors.status[path])
-        elif below == "token":
-            wanted = parse_qs(query)
-            token = f"{wanted['service'][0]}|{wanted['scope'][0]}"
+        elif below in ("token", "proxy_auth"):
+            wanted = parse_qs(query, keep_blank_values=True)
+            token = "|".join((*wanted.get("service", ()), *wanted["scope"]))
             self.answer(200, f'{{"token":"{token}","expires_in":300}}'.encode())
         elif path in vendors.manifests:
             scope = f"repository:{below.removeprefix('v2/').partition('/manifests/')[0]}:pull"
-            if self.headers.get("Authorization") != f"Bearer {host}|{scope}":
-                challenge = f'Bearer realm="https://auth.{host}/token",service="{host}",scope="{scope}"'
-                self.answer(401, WWW_Authenticate=challenge)
+            # As of nvcr.io: no service, and no scope that would do.
+            bare = host == "nvcr.io"
+            if self.headers.get("Authorization") != f"Bearer {scope if bare else f'{host}|{scope}'}":
+                said = f'realm="https://{host}/proxy_auth",scope=""'
+                usual = f'realm="https://auth.{host}/token",service="{host}",scope="{scope}"'
+                self.answer(401, WWW_Authenticate=f"Bearer {said if bare else usual}")
             elif OCI not in ",".join(self.headers.get_all("Accept", [])):
                 self.answer(404)
             else:

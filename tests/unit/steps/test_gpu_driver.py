@@ -1,14 +1,13 @@
 from typing import Any
 
 import pytest
-import yaml
 
 from gpustack.ask.reach import HOST_LIMIT
 from gpustack.config.shipped import playbooks
+from gpustack.rollout.overlay import host_facts
 from gpustack.steps.gpu_driver import STEP
 from gpustack.steps.gpu_driver_packages import LEFT_ALONE
-from gpustack.steps.gpu_mode import LIBRARIES, MODULES
-from tests.unit.steps.recorded_hosts import Answers, broken, judged, recorded, said
+from tests.unit.steps.recorded_hosts import Answers, broken, judged, recorded, said, snapshot
 from tests.unit.steps.test_gpu_mode import UBUNTU
 
 ROLE = playbooks() / "roles" / "gpu_driver"
@@ -115,6 +114,42 @@ def test_names_of_ubuntu() -> None:
     found = broken(STEP, ubuntu)
     assert set(found) == {"repository"}
     assert found["repository"][0].startswith("uri ")
+
+
+@pytest.mark.parametrize(
+    ("driver", "names"),
+    [
+        ({}, ["libnvidia-compute", "nvidia-dkms-open", "nvidia-persistenced"]),
+        (
+            {"version": "590.48.01", "kernel_module": "proprietary"},
+            ["libnvidia-compute", "nvidia-dkms", "nvidia-persistenced"],
+        ),
+        (
+            {"version": "580.126.16"},
+            ["libnvidia-compute-580", "nvidia-dkms-580-open", "nvidia-persistenced", "nvidia-utils-580"],
+        ),
+        (
+            {"version": "580.126.16", "kernel_module": "proprietary"},
+            ["libnvidia-compute-580", "nvidia-dkms-580", "nvidia-persistenced", "nvidia-utils-580"],
+        ),
+    ],
+)
+def test_names_of_ubuntu_by_branch(driver: dict[str, str], names: list[str]) -> None:
+    """As NVIDIA/infra-controller installs 580.126.16; the role is given what the check asks for."""
+    ubuntu = {("system.os", "h1"): UBUNTU}
+    spec = {"gpu": {"driver": {"mode": "host", **driver}}}
+    missing = broken(STEP, ubuntu, spec, state="fresh")["installed"]
+    assert missing == (f"missing: {', '.join(names)}", "install")
+    found = host_facts(snapshot(ubuntu, spec), "h1")
+    version = driver.get("version", "595.91.07")
+    assert found
+    assert found["gpu_driver_packages"] == " ".join(f"{name}={version}-*" for name in names)
+
+
+def test_a_module_of_another_branch_is_another_version() -> None:
+    packages = edited(PACKAGES, ("nvidia-driver-pinning-595 ", "nvidia-dkms-580-server-open "))
+    found = broken(STEP, {("system.os", "h1"): UBUNTU, **packages}, {"gpu": {"driver": {"mode": "host"}}})
+    assert found["version"] == ("nvidia-dkms-580-server-open, nvidia-kernel-open-dkms", "upgrade")
 
 
 def test_the_official_repository_has_the_release_and_the_platform_in_its_address() -> None:
@@ -239,8 +274,6 @@ def test_what_may_hang_is_asked_last() -> None:
     assert STEP.probes[-1].limit <= HOST_LIMIT - 15
 
 
-def test_the_role_has_the_same_names_as_the_checks() -> None:
-    names = yaml.safe_load((ROLE / "vars" / "main.yml").read_text())["gpu_driver_names"]
-    assert names == {system: {"libraries": LIBRARIES[system], **MODULES[system]} for system in LIBRARIES}
+def test_the_role_leaves_alone_what_the_check_asks_for() -> None:
     guard = (ROLE / "files" / "52gpustack-nvidia-driver").read_text()
     assert [line.strip(' ";') for line in guard.splitlines() if line.startswith("  ")] == list(LEFT_ALONE)

@@ -23,7 +23,13 @@ def test_a_host_with_switches_gets_the_fabric_manager() -> None:
     assert found["fabric-manager"] == ("none", "install")
     facts = host_facts(snapshot(switches("none"), {}), "h1")
     assert facts
-    assert facts["nvswitch"] is True
+    assert "nvidia-fabricmanager=595.91.07-*" in facts["gpu_driver_packages"].split()
+
+
+def test_up_to_branch_575_its_package_has_the_branch_in_its_name() -> None:
+    facts = host_facts(snapshot(switches("none"), {"gpu": {"driver": {"version": "570.195.03"}}}), "h1")
+    assert facts
+    assert "nvidia-fabricmanager-570=570.195.03-*" in facts["gpu_driver_packages"].split()
 
 
 @pytest.mark.parametrize("unit", ["inactive", "failed"])
@@ -59,4 +65,4 @@ def test_gpus_of_nvlink_5_are_refused_without_a_fabric_manager(device: str) -> N
 def test_without_switches_none_is_wanted() -> None:
     facts = host_facts(snapshot({}, {}), "h1")
     assert facts
-    assert facts["nvswitch"] is False
+    assert "fabricmanager" not in facts["gpu_driver_packages"]
