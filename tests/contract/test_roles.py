@@ -136,22 +136,16 @@ def test_no_sleeps(role: Path) -> None:
     assert sleeping == [], "waiting is part of verification: Step.settle"
 
 
-@every_role
-def test_what_a_command_line_is_given_is_quoted(role: Path) -> None:
+def test_what_a_command_line_is_given_is_quoted() -> None:
     """A host names itself: `a;id` is a name that the kernel takes. One of two literals needs no quotes."""
-    lines = {
-        where: str(module["cmd"])
-        for where, task in tasks_of(role)
-        for module in task.values()
-        if isinstance(module, dict) and "cmd" in module
-    }
-    bare = {
-        where: found
-        for where, line in lines.items()
-        for found in re.findall(r"\{\{ (.+?) \}\}", line)
-        if not found.endswith("| quote") and not re.fullmatch(r".+ if .+ else '\w*'", found)
-    }
-    assert bare == {}
+    found = [one for path in playbooks().rglob("*.yml") for one in mappings(yaml.safe_load(path.read_text()))]
+    words = ("cmd", *(f"ansible.builtin.{name}" for name in ("command", "raw", "shell")))
+    lines = [str(one[word]) for one in found for word in words if isinstance(one.get(word), str)]
+    given = [one for line in lines for one in re.findall(r"\{\{ (.+?) \}\}", line)]
+    assert [
+        one for one in given if not one.endswith("| quote") and not re.fullmatch(r".+ if .+ else '\w*'", one)
+    ] == []
+    assert any("same_machine_id" in one for one in given)
 
 
 @every_role
