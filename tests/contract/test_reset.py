@@ -115,7 +115,7 @@ def test_nothing_is_removed_recursively_across_mounts() -> None:
 
 @pytest.mark.parametrize("linked", [False, True])
 @pytest.mark.parametrize("name", ["pods", "a b"])
-def test_what_has_a_mount_below_it_stays_whole(tmp_path: Path, name: str, linked: bool) -> None:  # noqa: FBT001
+def test_what_has_a_mount_below_it_stays_whole(tmp_path: Path, name: str, linked: bool) -> None:
     """The kubelet's folder may be a link to a larger disk: the table of mounts has the real path then."""
     real = tmp_path / ("disk" if linked else "kubelet")
     for folder in (real / name / "volume", tmp_path / "other"):

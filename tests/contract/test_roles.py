@@ -142,9 +142,7 @@ def test_what_a_command_line_is_given_is_quoted() -> None:
     words = ("cmd", *(f"ansible.builtin.{name}" for name in ("command", "raw", "shell")))
     lines = [str(one[word]) for one in found for word in words if isinstance(one.get(word), str)]
     given = [one for line in lines for one in re.findall(r"\{\{ (.+?) \}\}", line)]
-    assert [
-        one for one in given if not one.endswith("| quote") and not re.fullmatch(r".+ if .+ else '\w*'", one)
-    ] == []
+    assert [one for one in given if not one.endswith("| quote") and not re.fullmatch(r".+ if .+ else '\w*'", one)] == []
     assert any("same_machine_id" in one for one in given)
 
 
