@@ -28,15 +28,40 @@ def hide_known(text: str, secrets: Sequence[str]) -> str:
     return text
 
 
+def tables(*found: dict[str, str]) -> tuple[dict[int, str], ...]:
+    return tuple(str.maketrans(table) for table in found)
+
+
+MARKUP = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+ESCAPED = tables(
+    {"'": "''"},  # YAML
+    {"'": "'\\''"},  # shells
+    {"'": "'\"'\"'"},  # Python for a shell
+    {"'": "\\'", "\\": "\\\\"},
+    MARKUP,
+    MARKUP | {"'": "&#x27;", '"': "&quot;"},  # Python
+    MARKUP | {"'": "&#39;", '"': "&#34;"},  # Go
+    MARKUP | {"'": "&apos;", '"': "&quot;"},  # XML
+)
+# kubectl, Docker and all that Go writes as JSON (encoding/json, HTMLEscape).
+(GO_JSON,) = tables({"&": "\\u0026", "<": "\\u003c", ">": "\\u003e"})
+# What stays in an address as it is: nothing, what is so in paths, in logins by Go (net/url), and in JavaScript.
+SAFE = ("", "/", "$&+,;=", "!'()*")
+
+
 @lru_cache(maxsize=256)
 def forms(secret: str) -> tuple[str, ...]:
-    """As it is, in JSON (and JSON within JSON), in an address. The longest first: one may be the start of another."""
-    found = {secret}
+    """As it is, in JSON (and JSON within JSON), in an address, within quotes and markup, in hexadecimal. The longest
+    first: one may be the start of another."""
+    found = {secret, *(secret.translate(table) for table in ESCAPED)}
     for ascii_only in (True, False):
         once = json.dumps(secret, ensure_ascii=ascii_only)[1:-1]
-        found |= {once, json.dumps(once, ensure_ascii=ascii_only)[1:-1]}
-    for quoted in (quote(secret, safe=""), quote(secret), quote_plus(secret)):
-        found |= {quoted, re.sub("%..", lambda code: code[0].lower(), quoted)}
+        for inner in (once, once.translate(GO_JSON)):
+            found |= {inner, json.dumps(inner, ensure_ascii=ascii_only)[1:-1]}
+    for quoted in (*(quote(secret, safe=safe) for safe in SAFE), quote_plus(secret)):
+        small = re.sub("%..", lambda code: code[0].lower(), quoted)
+        found |= {quoted, small, quoted.replace("%", "%%"), small.replace("%", "%%")}  # %% in units of systemd
+    found |= {secret.encode().hex(), secret.encode().hex().upper()}
     return tuple(sorted(found, key=len, reverse=True))
 
 

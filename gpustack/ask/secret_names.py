@@ -11,7 +11,7 @@ from gpustack.ask.secret_shapes import GONE, SENTENCE, Shape, is_argument, shape
 
 KEYS = (
     r"(?:api|access|private|signing|client|routing|service|integration|certificate|encryption|shared|account|license)"
-    r"[_-]?key"
+    r"[_-]?key|(?:secret|hmac)[_-]key(?:_base)?"
 )
 # `<secret>` in the documentation of Prometheus and Alertmanager: their configuration pages.
 ADDRESSES = r"api_url|webhook[_-]?url"

@@ -160,7 +160,8 @@ SHAPES = (
     ),
     shape(
         "login as an argument",
-        r"(?:\b(?:curl|wget|http)\b[^\n|;&]{0,300}?[ \t](?:-u|-U)|--(?:user|proxy-user|creds))[ \t=]*[\"']?"
+        r"(?:\bcurl\b[^\n|;&]{0,300}?[ \t]-[A-Za-z#]{0,8}[uU]|\b(?:wget|http)\b[^\n|;&]{0,300}?[ \t]-[uU]|"
+        r"--(?:user|proxy-user|creds))[ \t=]*[\"']?"
         r"[^\s:\"'/]{0,100}:(?P<s>[^\s\"'\\]+)",
         "curl -u kube:n0tapassword http://example.com",
         "curl(1); crictl pull --creds",
@@ -221,14 +222,16 @@ SHAPES = (
         r"(?<![\w-])(?P<s>nvapi-[\w-]{20,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_\w{20,}|gl(?:pat|dt|rt|agent|soat)-[\w-]{16,}|"
         r"hf_[A-Za-z0-9]{30,}|A(?:KIA|SIA)[0-9A-Z]{16}|xox[abeoprs]-[\w-]{10,}|xapp-[\w-]{10,}|dckr_[po]at_[\w-]{16,}|"
         r"sk-(?:[a-z]{2,6}-)?[A-Za-z0-9_]{20,}|[sr]k_live_\w{16,}|npm_[A-Za-z0-9]{30,}|pypi-[\w-]{30,}|AIza[\w-]{30,}|"
-        r"hv[sb]\.[\w-]{20,}|glsa_\w{20,}|SG\.[\w-]{16,}\.[\w-]{16,}|AGE-SECRET-KEY-1\w{20,})",
+        r"hv[sb]\.[\w-]{20,}|glsa_\w{20,}|SG\.[\w-]{16,}\.[\w-]{16,}|AGE-SECRET-KEY-1\w{20,}|"
+        r"tskey-[a-z]{3,12}-[\w-]{10,})",
         "glpat-n0tatoken0n0tatoken0",
         "docs.github.com, docs.gitlab.com/security/tokens, api.slack.com/authentication/token-types: prefixes",
         flags=EXACT,
     ),
     shape(
         "hash of a password",
-        r"(?P<s>\$(?:1|2[abxy]|5|6|7|y|gy|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+]{16,})",
+        r"(?P<s>\$(?:1|2[abxy]|5|6|7|y|gy|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+]{16,}|"
+        r"\{S?SHA\d*\}[A-Za-z0-9+/=]{16,})",
         "$apr1$salt5678$n0tahashn0tahashn0taha",
         "crypt(5), htpasswd(1)",
         flags=EXACT,

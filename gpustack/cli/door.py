@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from gpustack.errors import GpustackError
 
 INTERRUPTED, BUG = 130, 70
+known: list[str] = []
+"""Secrets by their values; `wiring.opened` adds those of the inventory."""
 
 
 @contextmanager
@@ -17,7 +19,7 @@ def door() -> Iterator[None]:
     except GpustackError as error:
         from gpustack.report.error import render
 
-        sys.stderr.write(render(error) + notes(error))
+        sys.stderr.write(render(error, known) + notes(error))
         raise SystemExit(error.code) from error
     except KeyboardInterrupt as error:
         sys.stderr.write("\ninterrupted\n")
@@ -26,7 +28,7 @@ def door() -> Iterator[None]:
         path = saved(error)
         from gpustack.ask.redact import plain, redact
 
-        said = redact(plain(f"{type(error).__name__}: {error}"))
+        said = redact(plain(f"{type(error).__name__}: {error}"), known)
         sys.stderr.write(f"gpustack met a bug of its own: {said}\nreport saved to {path}\n{notes(error)}")
         raise SystemExit(BUG) from error
 
@@ -47,5 +49,5 @@ def saved(error: Exception) -> str:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     with private_file(path) as file:
-        file.write(redact("".join(traceback.format_exception(error))))
+        file.write(redact("".join(traceback.format_exception(error)), known))
     return str(path)

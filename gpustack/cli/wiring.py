@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpustack.cli import door
 from gpustack.config.ansible_cfg import disregarded
 from gpustack.config.listing import NAMED, begin, chosen, named_by
 from gpustack.errors import RolloutError, UnreachableError, UsageError
@@ -53,7 +54,9 @@ def opened(
     meanwhile()
     from gpustack.config.inventory import load
 
+    door.known.extend(filter(None, (password,)))
     inventory = load(source, become_password=password, started=listing)
+    door.known.extend(inventory.secrets)
     if not quiet:
         sys.stderr.write("".join(f"{line}\n" for line in (first_line(inventory, option), disregarded()) if line))
     return inventory

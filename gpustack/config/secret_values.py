@@ -20,6 +20,8 @@ SECRET = re.compile(
     r"(?:api|access|secret|private|signing|client|routing|service|integration|encryption|account)key)|"
     r"(?:.*(?:client|api|auth|shared|web|app|consumer|webhook))?secret"
 )
+# Of a key as it is: `bypass` names none.
+SHORT = re.compile(r"(?:^|[a-z0-9_.-])(?:Pass|Pwd|PASS|PWD)$|(?:^|[_.-])(?:pass|pwd|bindpw|psk)$")
 ADDRESS = re.compile(r".*(?:apiurl|webhookurl)")
 # All below is one: Grafana's data sources, its chart's variables, a Secret itself.
 HOLDERS = {"securejsondata", "envrendersecret", "stringdata", "basicauthusers"}
@@ -29,8 +31,17 @@ POINTER = re.compile(
     r"(?:Bearer|Basic|REDACTED)\s*",
     re.DOTALL,
 )
-LOGIN = re.compile(r"://[^/\s:@]*:(?!\d{1,5}/)[^\s@\"']+@[\w.\[-]|hooks\.slack\.com/services/\w")
-
+# Whatever the key is called: a login in an address, an address or an argument that lets in, a private key (also in
+# base64, where certificates and public keys begin otherwise), and what vendors' tokens begin with.
+CLEAR = re.compile(
+    r"://[^/\s:@]*:(?!\d{1,5}/)[^\s@\"']+@[\w.\[-]|hooks\.slack\.com/services/\w|"
+    r"[?&](?:[a-z_]{0,16}token|api_?key|sig|password)=[\w.~+/-]{6}|://\S*/hooks?/[\w-]{16}|"
+    r"(?:^|\s)--?[\w.-]{0,40}(?:password|passwd|token|secret|api-key)=[^\s$<{/\"']|"
+    r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY|LS0tLS1CRUdJTi(?!BDRVJU|BQVUJMSUM|BFQyBQQVJBTU)\w|"
+    r"(?<![\w-])(?:nvapi-|gh[pousr]_|github_pat_|gl(?:pat|dt|rt)-|hf_|xox[abeoprs]-|glsa_|dckr_pat_)\w{10}"
+)
+# A line of INI or TOML, as of Grafana's LDAP.
+LINE = re.compile(r"^[ \t]*([\w.-]+)[ \t]*=[ \t]*[\"']?([^\s\"'#;$<{(][^\s\"']*)", re.MULTILINE)
 
 GONE = "REDACTED"
 
@@ -46,6 +57,8 @@ def secret_paths(value: Any, path: tuple[str, ...] = (), *, inside: bool = False
     if isinstance(value, Mapping):
         if names_secret(str(value.get("name", ""))) and is_clear(value.get("value")):
             yield (*path, "value")
+        if value.get("kind") == "Secret" and isinstance(value.get("data"), Mapping):
+            yield from ((*path, "data", str(key)) for key, inner in value["data"].items() if is_clear(inner))
         for key, inner in value.items():
             word = plain(str(key))
             held = HOLDERS & {word, *map(plain, path)} or (inside and word == "value")
@@ -59,8 +72,13 @@ def secret_paths(value: Any, path: tuple[str, ...] = (), *, inside: bool = False
 
 
 def holds_secret(text: str) -> bool:
-    """An address with a login, or a document of several lines that has a secret."""
-    return LOGIN.search(text) is not None or ("\n" in text and any(True for _ in secret_paths(document(text))))
+    """One that is known by its looks, or a document of several lines that has a secret."""
+    if CLEAR.search(text):
+        return True
+    lines = LINE.findall(text) if "\n" in text else []
+    return any(names_secret(name) and is_clear(value) for name, value in lines) or (
+        "\n" in text and any(True for _ in secret_paths(document(text)))
+    )
 
 
 def without_secrets(values: Any) -> Any:
@@ -86,7 +104,7 @@ def plain(key: str) -> str:
 
 
 def names_secret(key: str) -> bool:
-    return SECRET.fullmatch(plain(key)) is not None
+    return SECRET.fullmatch(plain(key)) is not None or SHORT.search(key) is not None
 
 
 def is_clear(value: Any) -> bool:

@@ -1,16 +1,18 @@
 """An error as text: what is wrong, where and why, what to do now, and the page that tells more."""
 
+from collections.abc import Sequence
+
 from gpustack.ask.redact import plain, redact
 from gpustack.errors import GpustackError
 from gpustack.report.progress import rest
 
 
-def render(error: GpustackError) -> str:
+def render(error: GpustackError, secrets: Sequence[str] = ()) -> str:
     """Plain text, one line per complaint, never wrapped: it is read in logs as well."""
     rest()
     page = f"gpustack explain {error.reference}"
     rows = [("error", error.message), ("why", error.why), ("do", error.hint if error.hint != page else "")]
-    lines = [line for name, text in rows if text for line in row(name, redact(plain(text)).strip())]
+    lines = [line for name, text in rows if text for line in row(name, redact(plain(text), secrets).strip())]
     return "\n".join([*lines, *row("more", page)]) + "\n"
 
 

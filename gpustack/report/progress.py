@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
-from gpustack.ask.redact import plain
+from gpustack.ask.redact import plain, redact
 from gpustack.events import Event, Reporter
 from gpustack.report.words import duration
 
@@ -153,11 +153,11 @@ class Lines:
 
     def doing(self, text: str) -> None:
         if self.line is not None:
-            self.line.say(plain(text).replace("\n", " "), self.since or time.monotonic())
+            self.line.say(redact(plain(text)).replace("\n", " "), self.since or time.monotonic())
 
     def put(self, text: str) -> None:
         """A line that stays, above the live one. Further lines are set in: none of a host's passes for one of ours."""
-        said = plain(text).strip().replace("\n", "\n  ")
+        said = redact(plain(text)).strip().replace("\n", "\n  ")
         if self.line is not None and self.line.shown is not None:
             from rich.text import Text
 

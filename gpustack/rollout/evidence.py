@@ -8,7 +8,7 @@ import os
 import shutil
 import threading
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -60,7 +60,7 @@ def open_folder(verb: str) -> Path:
 
 
 def recorder(folder: Path, onward: Reporter, secrets: Sequence[str] = ()) -> Reporter:
-    """A reporter that writes every event, redacted, to events.jsonl and passes it on. Safe to call from threads.
+    """A reporter that redacts every event, writes it to events.jsonl and passes it on. Safe to call from threads.
 
     A disk that runs full ends the record and not the run: hosts are not left half-way for the sake of a log."""
     file = os.open(folder / "events.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -68,8 +68,8 @@ def recorder(folder: Path, onward: Reporter, secrets: Sequence[str] = ()) -> Rep
     full = threading.Event()
 
     def record(event: Event) -> None:
+        event = replace(event, what=redact(event.what, secrets))
         entry = {"at": datetime.now(UTC).isoformat(timespec="milliseconds")} | asdict(event)
-        entry["what"] = redact(event.what, secrets)
         try:
             with guard:
                 os.write(file, f"{json.dumps(entry)}\n".encode())

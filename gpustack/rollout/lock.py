@@ -114,14 +114,14 @@ class Hold:
         return str(self.hear(ANSWER_LIMIT) or "")
 
     def keep(self) -> None:
-        """Until it is let go or lost."""
-        heard = time.monotonic()
+        """Until it is let go or lost. The clock counts the time that this machine sleeps, as the host's does."""
+        heard = time.clock_gettime(time.CLOCK_BOOTTIME)
         while not self.done.is_set():
             line = self.hear(HEARTBEAT)
-            if line is None and time.monotonic() - heard < SILENCE:
+            if line is None and time.clock_gettime(time.CLOCK_BOOTTIME) - heard < SILENCE:
                 self.beats.put(b".")
             elif line == BEAT or self.take_again():
-                heard = time.monotonic()
+                heard = time.clock_gettime(time.CLOCK_BOOTTIME)
             else:
                 return
 

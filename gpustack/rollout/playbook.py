@@ -32,6 +32,7 @@ FORCED = {
     "ANSIBLE_SSH_EXTRA_ARGS",
     "ANSIBLE_INVENTORY_IGNORE_REGEX",
     "ANSIBLE_NO_TARGET_SYSLOG",
+    "ANSIBLE_INJECT_FACT_VARS",
 }
 ALIVE = "-o ServerAliveInterval=10 -o ServerAliveCountMax=4"
 
@@ -217,6 +218,9 @@ def environment(folder: Path, path: str) -> dict[str, str]:
         "ANSIBLE_PYTHON_INTERPRETER": "auto_silent",
         # Modules would log what they are given to the host's journal, which more people read than root.
         "ANSIBLE_NO_TARGET_SYSLOG": "True",
+        # Any module's answer may hold facts, which would win over variables of the inventory: a host would say which
+        # of the controller's files its next task is given, or which one holds its tasks.
+        "ANSIBLE_INJECT_FACT_VARS": "False",
         # A host that lost its power says nothing any more, and ssh would wait for it for hours.
         "ANSIBLE_SSH_EXTRA_ARGS": f"{cfg.ssh_extra_args} {ALIVE}".strip(),
         # A moment without packets is no reason to leave a host. What a task began there goes on, and the scripts that

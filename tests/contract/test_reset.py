@@ -1,6 +1,7 @@
 """What a step puts on a host, its role takes away again, in the reverse order; what is taken is also asked for."""
 
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -110,3 +111,31 @@ def test_nothing_is_removed_recursively_across_mounts() -> None:
         for words in re.findall(r"\brm ((?:-\w*[rR]|--recursive\b|--?[\w-]+ +(?:-\w*[rR]|--recursive\b)).*)", script):
             own = re.fullmatch(r"-rf \"\$(\w+)\"'? EXIT", words)
             assert "--one-file-system" in words or (own and own[1] in made), f"{path}: rm {words}"
+
+
+@pytest.mark.parametrize("linked", [False, True])
+@pytest.mark.parametrize("name", ["pods", "a b"])
+def test_what_has_a_mount_below_it_stays_whole(tmp_path: Path, name: str, linked: bool) -> None:
+    """The kubelet's folder may be a link to a larger disk: the table of mounts has the real path then."""
+    real = tmp_path / ("disk" if linked else "kubelet")
+    for folder in (real / name / "volume", tmp_path / "other"):
+        folder.mkdir(parents=True)
+        (folder / "data").write_text("kept")
+    if linked:
+        (tmp_path / "kubelet").symlink_to(real)
+    mounted = str(real / name / "volume").replace(" ", "\\040")
+    (tmp_path / "mounts").write_text(f"tmpfs / tmpfs rw 0 0\nserver:/x {mounted} nfs rw 0 0\n")
+    script = (playbooks() / "files" / "kept-copies.sh").read_text().replace("/proc/mounts", str(tmp_path / "mounts"))
+    script += f'drop "{tmp_path}/other"\ndrop "{tmp_path}/kubelet/{name}"\necho went on\n'
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (1, f"changed: removed {tmp_path}/other\n"), done.stderr
+    assert str(real / name / "volume") in done.stderr
+    assert (real / name / "volume" / "data").read_text() == "kept"
+
+
+def test_mounts_are_looked_for_before_kubeadm_and_we_remove_anything() -> None:
+    script = (role("control-plane") / "files" / "reset.sh").read_text()
+    (line,) = re.findall(r"^refuse_mounts (.+)$", script, re.MULTILINE)
+    assert {"/etc/kubernetes", "/var/lib/kubelet", "/var/lib/etcd/member", "/var/lib/cni"} <= set(line.split())
+    before = script.partition("\nrefuse_mounts ")[0]
+    assert not re.search(r"\b(rm|drop|mv)\b|kubeadm reset", before)

@@ -32,6 +32,9 @@ CHOOSING = re.compile(
 )
 BARE = {"when", "that", "changed_when", "failed_when", "until"}  # Ansible templates these without braces
 FROM_HOSTS = {"ansible_facts", "ansible_local", "hostvars", "vars"}
+# Of the overlay what is made of answers. `gpustack` itself is the spec.
+FROM_HOSTS |= {"gpustack_fix", "gpustack_host", "gpustack_machine_id", "gpustack_objects", "gpustack_releases"}
+FROM_HOSTS |= {"gpustack_remedy", "gpustack_reset"}
 
 
 def tasks(found: Any) -> Iterator[dict[str, Any]]:
@@ -133,22 +136,14 @@ def test_no_sleeps(role: Path) -> None:
     assert sleeping == [], "waiting is part of verification: Step.settle"
 
 
-@every_role
-def test_what_a_command_line_is_given_is_quoted(role: Path) -> None:
+def test_what_a_command_line_is_given_is_quoted() -> None:
     """A host names itself: `a;id` is a name that the kernel takes. One of two literals needs no quotes."""
-    lines = {
-        where: str(module["cmd"])
-        for where, task in tasks_of(role)
-        for module in task.values()
-        if isinstance(module, dict) and "cmd" in module
-    }
-    bare = {
-        where: found
-        for where, line in lines.items()
-        for found in re.findall(r"\{\{ (.+?) \}\}", line)
-        if not found.endswith("| quote") and not re.fullmatch(r".+ if .+ else '\w*'", found)
-    }
-    assert bare == {}
+    found = [one for path in playbooks().rglob("*.yml") for one in mappings(yaml.safe_load(path.read_text()))]
+    words = ("cmd", *(f"ansible.builtin.{name}" for name in ("command", "raw", "shell")))
+    lines = [str(one[word]) for one in found for word in words if isinstance(one.get(word), str)]
+    given = [one for line in lines for one in re.findall(r"\{\{ (.+?) \}\}", line)]
+    assert [one for one in given if not one.endswith("| quote") and not re.fullmatch(r".+ if .+ else '\w*'", one)] == []
+    assert any("same_machine_id" in one for one in given)
 
 
 @every_role
@@ -196,6 +191,9 @@ def test_no_answer_of_a_host_chooses_what_the_controller_opens() -> None:
         '- {ansible.builtin.copy: {src: "{{ ansible_facts.nodename }}", dest: /etc/a}}',
         "- {ansible.builtin.command: {argv: [a], stdin: \"{{ lookup('file', '/x' ~ made) }}\"}}",
         "- {ansible.builtin.command: {argv: [a]}, when: \"lookup('file', who.stdout) == 1\"}",
+        "- {ansible.builtin.command: {argv: [\"{% set a = who.stdout %}{{ lookup('file', a) }}\"]}}",
+        "- {ansible.builtin.command: {argv: [\"{% for a in made %}{{ lookup('file', a) }}{% endfor %}\"]}}",
+        '- {ansible.builtin.include_tasks: "{{ gpustack_host.os }}.yml"}',
         '- {ansible.builtin.command: {argv: [a]}, vars: {ansible_host: "{{ who.stdout }}"}}',
         '- {vars_files: ["{{ who.stdout }}"]}',
     ],
@@ -209,6 +207,14 @@ def test_an_answer_that_chooses_is_found(task: str) -> None:
 def test_an_answer_that_only_decides_is_let_through() -> None:
     task = '- {ansible.builtin.include_tasks: "{{ item }}.yml", loop: [a, b], when: who.stdout == item, register: who}'
     assert list(chosen_by(yaml.safe_load(task), {"who"})) == []
+
+
+def test_no_task_runs_on_the_controller_or_writes_there() -> None:
+    """Then nothing that a host says can be a command, a text or a file there."""
+    found = [one for path in playbooks().rglob("*.yml") for one in mappings(yaml.safe_load(path.read_text()))]
+    acting = {one["delegate_to"] for one in found if "delegate_to" in one}
+    assert acting == {"{{ groups['kube_control_plane'] | first }}", "{{ same_machine_of }}"}
+    assert [one for one in found if {"local_action", "connection", "ansible.builtin.fetch", "fetch"} & set(one)] == []
 
 
 def answers(files: list[Any]) -> set[str]:
@@ -234,7 +240,7 @@ def mappings(found: Any) -> Iterator[dict[str, Any]]:
 def names(value: Any) -> set[str]:
     """The variables that the templates of a value, or of all values in it, read."""
     if isinstance(value, str):
-        return {node.name for node in parse(value).find_all(nodes.Name)}
+        return read_by(parse(value))
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return set().union(*(names(one) for one in inner))
 
@@ -263,9 +269,17 @@ def chosen_by(found: Any, known: set[str], key: str = "") -> Iterator[str]:
 def opened_by(template: str, known: set[str]) -> Iterator[str]:
     """Lookups, includes and imports of a template that read one of the known variables."""
     tree = parse(template)
+    loops = [(one.target, one.iter) for one in tree.find_all(nodes.For)]
+    for target, made_of in [*loops, *((one.target, one.node) for one in tree.find_all(nodes.Assign))]:
+        known = known | (read_by(target) if read_by(made_of) & known else set())
     called = [node for node in tree.find_all(nodes.Call) if getattr(node.node, "name", "") in ("lookup", "query", "q")]
     files = [*tree.find_all((nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends))]
     filters = [node for node in tree.find_all(nodes.Filter) if node.name.rpartition(".")[2] == "fileglob"]
     for node in (*called, *files, *filters):
-        if {name.name for name in node.find_all(nodes.Name)} & known:
+        if read_by(node) & known:
             yield template.strip()
+
+
+def read_by(node: nodes.Node) -> set[str]:
+    own = {node.name} if isinstance(node, nodes.Name) else set()
+    return own | {name.name for name in node.find_all(nodes.Name)}

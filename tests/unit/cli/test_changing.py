@@ -10,9 +10,11 @@ from typing import Any
 import ansible_runner
 import pytest
 
+from gpustack.cli import door, wiring
 from gpustack.cli.changing import Change
 from gpustack.config import inventory as reading
 from gpustack.config.inventory import Inventory, load
+from gpustack.errors import VerifyError
 from gpustack.events import silent
 from gpustack.rollout.preview import preview
 from gpustack.steps import STEPS
@@ -74,3 +76,19 @@ def test_an_inventory_hands_on_no_password_of_its_hosts(tmp_path: Path) -> None:
     path.write_text("kube_control_plane: {hosts: {h1: {ansible_become_password: own}}}\nkube_node: {hosts: {h2: {}}}\n")
     assert load(path).typed_password is None
     assert load(path, become_password="typed").typed_password == "typed"
+
+
+@pytest.mark.parametrize("error", [VerifyError("still-differs", "h1 said figleaf"), ValueError("figleaf")])
+def test_no_error_of_a_run_says_a_password_that_is_known(
+    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setattr(door, "known", [])
+    path = tmp_path / "hosts.yml"
+    hosts = "{hosts: {h1: {ansible_become_password: figleaf}}}"
+    path.write_text(f"kube_control_plane: {hosts}\nkube_node: {hosts}\n")
+    wiring.opened(path, ask_password=False, quiet=True)
+    with pytest.raises(SystemExit), door.door():
+        raise error
+    assert "figleaf" not in capsys.readouterr().err
+    assert [file for file in (tmp_path / "gpustack").glob("*.txt") if "figleaf" in file.read_text()] == []

@@ -29,6 +29,19 @@ alertmanager:
     receivers:
       - opsgenie_configs: [{api_key: figleaf}]
 """
+# Whatever its key is called, or in a text of another program.
+LOOKS = (
+    "{url: 'https://x.example.com/send?token=f1gl3af0'}",
+    "{url: 'https://chat.example.com/hooks/f1gl3aff1gl3aff1gl3af'}",
+    "{args: ['--web.password=figleaf']}",
+    '{cert: "-----BEGIN RSA PRIVATE KEY-----\\nMIIfigleaf\\n"}',
+    "{cert: LS0tLS1CRUdJTiBQUklWQVRFIEtFWS0tLS0t}",
+    "{extra: glpat-invented0invented0xx}",
+    "{config: \"[[servers]]\\nhost = 'ldap'\\nbind_password = 'figleaf'\\n\"}",
+    "{objects: [{kind: Secret, data: {any: ZmlnbGVhZg==}}]}",
+    "{env: [{name: DB_PASS, value: figleaf}]}",
+    "{bindpw: figleaf}",
+)
 NAMED = """
 grafana:
   admin: {existingSecret: grafana, userKey: admin-user, passwordKey: admin-password}
@@ -48,6 +61,12 @@ prometheus:
     podAntiAffinityTopologyKey: kubernetes.io/hostname
     additionalScrapeConfigs: [{bearer_token_file: /etc/token, basic_auth: {password_file: /etc/password}}]
     objectStorageConfig: {secret: {type: S3, config: {bucket: thanos, endpoint: s3.example.com}}}
+  extraArgs: ["--token-auth-file=/x", "--password=$(PASSWORD)", "--token=${TOKEN}"]
+  script: |
+    token=$(cat /var/run/token)
+    bypass = 1
+  ca: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t
+  bypass: everything
 alertmanager:
   alertmanagerSpec: {configSecret: receivers, secrets: [a, b]}
   config: {global: {opsgenie_api_url: "https://api.opsgenie.com/v2/", slack_api_url_file: /etc/slack}}
@@ -76,6 +95,11 @@ def test_every_secret_in_clear_is_named_and_none_is_said() -> None:
         "alertmanager.config.receivers.0.pagerduty_configs.0.routing_key",
         "alertmanager.stringConfig",
     ]
+
+
+@pytest.mark.parametrize("text", LOOKS)
+def test_a_secret_is_known_by_its_looks(text: str) -> None:
+    assert len(places(text)) == 1
 
 
 def test_what_only_names_a_secret_is_taken() -> None:

@@ -48,6 +48,13 @@ def test_a_log_has_a_line_for_all_that_matters() -> None:
     ]
 
 
+def test_lines_are_redacted() -> None:
+    """They stay in the logs of whatever ran the command."""
+    events = (Event("failed", "kube1", "Ensure it: http://kube:fig-leaf@proxy: 407"), Event("note", "", "password=fig"))
+    for stream in (io.StringIO(), Terminal()):
+        assert "fig" not in told(stream, events)
+
+
 def test_parts_of_a_bundle_may_be_made_at_once() -> None:
     events = (
         Event("step", "runc", "building"),

@@ -109,6 +109,19 @@ def test_a_connection_that_broke_is_made_again(first: Callable[..., Iterator[str
         assert plane.begun == 3
 
 
+def test_time_that_this_machine_slept_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The host frees the lock after a minute of its own."""
+    monkeypatch.setattr(module, "SILENCE", 1000)
+    slept, clock = [0], time.clock_gettime
+    monkeypatch.setattr(time, "clock_gettime", lambda kind: clock(kind) + slept[0] * (kind == time.CLOCK_BOOTTIME))
+    plane = Plane(deaf, faithful)
+    with lock(HOST, "install", plane):
+        time.sleep(0.1)
+        assert plane.begun == 1
+        slept[0] = 2000
+        assert until(lambda: plane.begun == 2)
+
+
 def test_it_is_lost_to_another_who_came_meanwhile() -> None:
     with lock(HOST, "install", Plane(breaks, taken("ann@desk (pid 7)"))) as held:
         assert until(lambda: held.lost)

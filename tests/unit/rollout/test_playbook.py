@@ -108,19 +108,34 @@ def test_the_differences_of_a_loop_are_those_of_its_rounds() -> None:
     assert tally.diffs == [("h1", "loop", diff)]
 
 
+def played(folder: Path, module: str, tasks: str, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the tasks of a real play on this machine, as h1, resulted in. `module` is the shell script of `told`."""
+    for name in ("library", "private"):
+        (folder / name).mkdir()
+    (folder / "library" / "told").write_text(f"#!/bin/sh\n# WANT_JSON\n{module}\n")
+    (folder / "hosts.yml").write_text("all: {hosts: {h1: {ansible_connection: local, ours: asked}}}\n")
+    (folder / "one.yml").write_text(f"- {{hosts: all, gather_facts: false, tasks: [{tasks}]}}\n")
+    monkeypatch.setattr(playbook, "playbooks", lambda: folder)
+    heard: list[dict[str, Any]] = []
+    tally: Any = SimpleNamespace(hear=heard.append)
+    said, rc = playbook.run("one", ["h1"], [str(folder / "hosts.yml")], folder / "private", tally, "", None)
+    assert rc == 0, said
+    return [event["event_data"]["res"] for event in heard if event["event"] == "runner_on_ok"]
+
+
 def test_what_a_module_is_given_goes_to_no_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ansible's modules log their arguments on the host, Helm's values among them, unless they are told not to. This
     one answers what it was told, in a real play, with an operator who set it otherwise."""
-    for folder in ("library", "private"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "library" / "told").write_text('#!/bin/sh\n# WANT_JSON\nprintf \'{"told": %s}\' "$(cat "$1")"\n')
-    (tmp_path / "hosts.yml").write_text("all: {hosts: {h1: {ansible_connection: local}}}\n")
-    (tmp_path / "one.yml").write_text("- {hosts: all, gather_facts: false, tasks: [{name: t, told: {of: values}}]}\n")
-    monkeypatch.setattr(playbook, "playbooks", lambda: tmp_path)
     monkeypatch.setenv("ANSIBLE_NO_TARGET_SYSLOG", "False")
-    heard: list[dict[str, Any]] = []
-    tally: Any = SimpleNamespace(hear=heard.append)
-    said, rc = playbook.run("one", ["h1"], [str(tmp_path / "hosts.yml")], tmp_path / "private", tally, "", None)
-    assert rc == 0, said
-    (told,) = [event["event_data"]["res"]["told"] for event in heard if event["event"] == "runner_on_ok"]
-    assert (told["of"], told["_ansible_no_log"]) == ("values", True)
+    module = 'printf \'{"told": %s}\' "$(cat "$1")"'
+    (result,) = played(tmp_path, module, "{name: t, told: {of: values}}", monkeypatch)
+    assert (result["told"]["of"], result["told"]["_ansible_no_log"]) == ("values", True)
+
+
+def test_no_answer_of_a_host_replaces_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module runs on the host, so its whole result is the host's word, the facts in it too."""
+    monkeypatch.setenv("ANSIBLE_INJECT_FACT_VARS", "True")
+    module = 'echo \'{"ansible_facts": {"ours": "hostile"}}\''
+    tasks = "{name: t, told: {of: x}}, {name: u, ansible.builtin.debug: {var: ours}}"
+    _, shown = played(tmp_path, module, tasks, monkeypatch)
+    assert shown["ours"] == "asked"
