@@ -19,7 +19,11 @@ if [ "$(id -u)" = 0 ]; then exec sh -c '{skip}'; fi
 command -v {sudo} >/dev/null 2>&1 || {{ echo GPUSTACK-NO-SUDO >&2; exit 97; }}
 exec {sudo} {flags} -p "" sh -c '{skip}'
 """
-SKIP = 'while IFS= read -r l && [ "$l" != "{mark}" ]; do :; done; echo; echo {mark}; exec sh -s'
+# A sudo that asks for more than the password (a code of one use, a key to press) has read the marker as its answer.
+SKIP = (
+    'while IFS= read -r l && [ "$l" != "{mark}" ]; do :; done; '
+    '[ "$l" = "{mark}" ] || {{ echo GPUSTACK-SUDO-ASKS-MORE >&2; exit 97; }}; echo; echo {mark}; exec sh -s'
+)
 
 
 class HostRefused(Exception):
@@ -79,10 +83,14 @@ def sudo_refusal(host: Host, errors: str, rc: int) -> HostRefused | None:
                 f"ssh as root to {host.name}, or install {host.become_exe} there",
             )
         )
+    if "GPUSTACK-SUDO-ASKS-MORE" in errors:
+        why = f"{host.become_exe} asks for more than a password, and nothing was run"
+        hint = "let sudo ask this login for the password alone, or for nothing (NOPASSWD)"
+        return HostRefused(Reach(host.name, "host-sudo-password", why, hint))
     if "sudo:" in errors and rc > 0:
         said = next(line for line in errors.splitlines() if "sudo:" in line)
         hint = (
-            "the password was wrong; try again with -K"
+            "the password was wrong, or it asks for more than that; try again with -K"
             if host.become_password
             else "add -K and type the password, or allow sudo without one"
         )

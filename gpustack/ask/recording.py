@@ -127,8 +127,9 @@ def stream(given: Iterable[str | bytes]) -> tuple[Header, Iterator[tuple[str, tu
     shape, the iterator too."""
     source = iter(given)
     head = json.loads(next(source, ""))
-    if head["schema"] != SCHEMA:
-        raise ValueError(f"it is of schema {head['schema']}, this release reads {SCHEMA}")
+    schema = head.get("schema", "none") if isinstance(head, dict) else "none"
+    if schema != SCHEMA:
+        raise ValueError(f"it is of schema {schema}, this release reads {SCHEMA}")
     header = header_of(head)
     places = {CLUSTER, *(host.name for host in header.inventory.hosts)}
     answers = answers_of(source, places)

@@ -15,10 +15,12 @@ Fact = TypeVar("Fact")
 NODE_NAME = re.compile(r"(?=.{1,63}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
 
 # What vendors write into every board: GLPI src/Blacklist.php getDefaults; all zeros and all ones mean "not set" in the
-# SMBIOS specification (DSP0134, System - UUID).
+# SMBIOS specification (DSP0134, System - UUID). The third of these is the fourth where the first three fields are taken
+# for little-endian, as that specification has them since 2.6.
 PLACEHOLDERS = (
     "00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff",
-    "03000200-0400-0500-0006-000700080009", "6ab5b300-538d-1014-9fb5-b0684d007b53",
+    "03000200-0400-0500-0006-000700080009", "00020003-0004-0005-0006-000700080009",
+    "12345678-1234-5678-90ab-cddeefaabbcc", "6ab5b300-538d-1014-9fb5-b0684d007b53",
     "01010101-0101-0101-0101-010101010101",
 )  # fmt: skip
 

@@ -8,7 +8,13 @@ export KUBECONFIG HELM_CACHE_HOME HELM_CONFIG_HOME HELM_DATA_HOME
 # By its whole path, so that a Helm of ours that still runs is found by it.
 HELM=/usr/local/lib/gpustack/helm
 CHART=/var/lib/gpustack-cluster/charts/${URL##*/}
-kube() { timeout 60 kubectl "$@"; }
+kube() {
+  timeout 60 kubectl "$@" || {
+    rc=$?
+    [ "$rc" != 124 ] || echo "kubectl $1 was ended after 60 seconds on $(hostname): a slow machine or API server; install again" >&2
+    return "$rc"
+  }
+}
 
 ensure_namespace() {
   phase=$(kube get namespace "$NAMESPACE" --ignore-not-found -o 'jsonpath={.status.phase}')

@@ -194,3 +194,14 @@ def test_a_chart_of_another_checksum_goes_no_further(world: Path) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert "gpustack explain wrong-checksum" in done.stderr
     assert asked(world) == []
+
+
+def test_a_limit_that_strikes_is_said(world: Path) -> None:
+    """timeout(1) ends a slow kubectl with 124, and without a word."""
+    (world / "timeout").write_text('#!/bin/sh\ncase $* in *" apply "*) exit 124 ;; esac\nshift\nexec "$@"\n')
+    (world / "timeout").chmod(0o755)
+    (world / "crds").touch()
+    done = run(world)
+    assert done.returncode == 124
+    assert "kubectl apply was ended after 60 seconds on " in done.stderr
+    assert asked(world, "helm upgrade") == []

@@ -159,7 +159,15 @@ def test_copies_of_one_disk() -> None:
     }
 
 
-@pytest.mark.parametrize("uuid", ["03000200-0400-0500-0006-000700080009", "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF"])
+@pytest.mark.parametrize(
+    "uuid",
+    [
+        "03000200-0400-0500-0006-000700080009",
+        "00020003-0004-0005-0006-000700080009",
+        "12345678-1234-5678-90ab-cddeefaabbcc",
+        "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF",
+    ],
+)
 def test_what_a_vendor_wrote_into_every_board_is_no_identity(uuid: str) -> None:
     ids = {"h1": "ab" * 16, "h2": "cd" * 16}
     answers = {("system.identity", host): said("system.identity", f"{id}\n{uuid}\n") for host, id in ids.items()}
