@@ -126,4 +126,4 @@ class interruptible:  # noqa: N801 - reads as the word it is in a with statement
         if self.flag.is_set():
             raise KeyboardInterrupt
         self.flag.set()
-        sys.stderr.write("\nstopping after the running task; once more to stop at once\n")
+        sys.stderr.write("\nstopping: what runs on a host goes on there; once more to stop at once\n")

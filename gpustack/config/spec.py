@@ -65,7 +65,9 @@ class Mirror(Section):
     mirror: Annotated[
         str,
         Field(
-            pattern=r"^https?://[^/\s]+$", description="http(s)://HOST:PORT, no path", examples=["http://10.0.0.5:8480"]
+            pattern=r"^https?://[^/\s@]+$",
+            description="http(s)://HOST:PORT, no path",
+            examples=["http://10.0.0.5:8480"],
         ),
     ]
     fingerprint: Annotated[

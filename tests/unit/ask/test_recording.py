@@ -94,6 +94,12 @@ def test_values_with_a_secret_are_written_without_it() -> None:
     assert json.loads(next(lines(given, redacted=False)))["values"] == values
 
 
+def test_texts_of_the_spec_are_redacted() -> None:
+    spec = Spec.model_validate({"kubernetes": {"ignore_preflight": ["password=figleaf"]}})
+    given = replace(snapshot(), inventory=replace(snapshot().inventory, spec=spec))
+    assert "figleaf" not in next(lines(given))
+
+
 def test_answers_come_host_by_host_without_reading_ahead() -> None:
     header, *rest = lines(snapshot())
     taken = []

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from gpustack.ask.redact import redact
 from gpustack.config.egress import APT, APT_LOGIN, ENVIRONMENT, MIRROR_LOGIN, UNITS, digests, host_files, no_proxy
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import exported, resolved
@@ -127,6 +128,14 @@ def test_a_login_for_a_mirror_without_tls_is_refused(file: str, given: dict[str,
     assert "http://10.0.0.5:8480" in said.found
     assert "https://" in said.allowed
     assert told({"source": plain}) == []
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_login_in_the_address_of_a_mirror_is_refused(scheme: str) -> None:
+    """It would stand in files that everybody on a host may read, and in arguments of programs."""
+    (said,) = complaints({"source": {**MIRROR, "mirror": f"{scheme}://me:right@10.0.0.5:8480"}})
+    assert said.key == "gpustack.source.mirror"
+    assert "right" not in redact(str(said))
 
 
 @pytest.mark.parametrize("path", ["relative/file", "/nowhere/password", "/etc"])

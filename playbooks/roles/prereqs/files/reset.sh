@@ -32,6 +32,12 @@ if [ -n "$kept" ]; then
   printf '%s\n' "$kept" | while read -r copy; do rm "$copy"; done
 fi
 
+# In folders of earlier releases, which another product has too.
+if [ -e /etc/sysctl.d/90-gpustack.conf ]; then
+  drop /etc/gpustack/proxy.env /etc/gpustack/images /var/lib/gpustack/charts /var/lib/gpustack/fixes
+  drop_empty /etc/gpustack
+  drop_empty /var/lib/gpustack
+fi
 if [ -e /etc/sysctl.d/90-gpustack.conf ] || [ -e /etc/sysctl.d/zzz-gpustack.conf ]; then
   drop /etc/sysctl.d/90-gpustack.conf /etc/sysctl.d/zzz-gpustack.conf
   # What other files say counts again. A key that no file names keeps its value until the next boot.
