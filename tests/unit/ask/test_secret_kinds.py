@@ -107,6 +107,8 @@ OTHERWISE = (
 HARMLESS = (
     "join-token: vm1 did not answer",
     "join-token: gpu-worker-01 did not answer",
+    "join-token: gpu-worker-01",
+    "host-sudo-password: gpu-worker-01",
     'failed to authorize: failed to fetch anonymous token: Get "https://auth.docker.io/token?scope=x": i/o timeout',
     "invalid configuration: endpoints[0]: authorization: failed to get authorization token of type",
     "does not exist or may require authorization: authorization failed: no basic auth credentials",
