@@ -10,14 +10,15 @@ Driver = Literal["", "systemd", "cgroupfs"]
 
 
 def health(answer: Answer) -> Health:
-    """`silent` is nothing listening. Raises ValueError where there is no curl to ask with."""
-    if answer.rc == 0:
-        return "ok" if answer.out.strip() == "ok" else "failing"
+    """`silent` is nothing listening. Raises ValueError where there is no curl to ask with, and for a success with
+    another text than the kubelet's: then something else answered (k8s.io/apiserver pkg/server/healthz writes `ok`)."""
+    if answer.rc == 0 and answer.out.strip() == "ok":
+        return "ok"
     if answer.rc == 7:
         return "silent"
     if answer.rc in (22, 28, 52, 56):
         return "failing"
-    raise ValueError(answer.err)
+    raise ValueError(answer.err or answer.out)
 
 
 # 10248 is healthzPort, which the kubelet binds to the loopback alone. Exit statuses are those of curl(1): 7 could not

@@ -20,7 +20,7 @@ from tests.unit.hostile.worlds import places
 pytestmark = pytest.mark.timeout(LIMIT)
 Asked = tuple[str, str]
 # Where anything but `ok` is a way of not being ready: states, never roots.
-ANYTHING_ELSE = {"kube.readyz", "kubelet.health"}
+ANYTHING_ELSE = {"kube.readyz"}
 
 
 @cache
