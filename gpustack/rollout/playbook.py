@@ -23,6 +23,14 @@ from gpustack.rollout.tether import end, tethered
 
 BECOME_PROMPT = r"(?i)become password.*:\s*?$"
 FORKS = 32
+# Keep a host from choosing for the controller, and secrets out of its journal, also when a play is repeated by hand.
+SAFEGUARDS = {
+    # Any module's answer may hold facts, which would win over variables of the inventory: a host would say which of the
+    # controller's files its next task is given, or which one holds its tasks.
+    "ANSIBLE_INJECT_FACT_VARS": "False",
+    # Modules would log what they are given to the host's journal, which more people read than root.
+    "ANSIBLE_NO_TARGET_SYSLOG": "True",
+}
 # Of our own settings those that no variable of the operator's environment replaces.
 FORCED = {
     "PATH",
@@ -31,8 +39,7 @@ FORCED = {
     "ANSIBLE_HOST_KEY_CHECKING",
     "ANSIBLE_SSH_EXTRA_ARGS",
     "ANSIBLE_INVENTORY_IGNORE_REGEX",
-    "ANSIBLE_NO_TARGET_SYSLOG",
-    "ANSIBLE_INJECT_FACT_VARS",
+    *SAFEGUARDS,
 }
 ALIVE = "-o ServerAliveInterval=10 -o ServerAliveCountMax=4"
 
@@ -115,7 +122,7 @@ def message(data: dict[str, Any]) -> str:
 
 def command_line(name: str, sources: Sequence[str], hosts: Sequence[str]) -> str:
     """The equivalent command, for the operator to repeat by hand."""
-    words = ["ansible-playbook"]
+    words = [*(f"{name}={value}" for name, value in SAFEGUARDS.items()), "ansible-playbook"]
     for source in sources:
         words += ["-i", source]
     return shlex.join([*words, "--limit", ",".join(hosts), str(playbooks() / f"{name}.yml")])
@@ -216,11 +223,7 @@ def environment(folder: Path, path: str) -> dict[str, str]:
         "ANSIBLE_DISPLAY_SKIPPED_HOSTS": "False",
         "ANSIBLE_GATHERING": "explicit",
         "ANSIBLE_PYTHON_INTERPRETER": "auto_silent",
-        # Modules would log what they are given to the host's journal, which more people read than root.
-        "ANSIBLE_NO_TARGET_SYSLOG": "True",
-        # Any module's answer may hold facts, which would win over variables of the inventory: a host would say which
-        # of the controller's files its next task is given, or which one holds its tasks.
-        "ANSIBLE_INJECT_FACT_VARS": "False",
+        **SAFEGUARDS,
         # A host that lost its power says nothing any more, and ssh would wait for it for hours.
         "ANSIBLE_SSH_EXTRA_ARGS": f"{cfg.ssh_extra_args} {ALIVE}".strip(),
         # A moment without packets is no reason to leave a host. What a task began there goes on, and the scripts that

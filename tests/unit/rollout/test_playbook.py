@@ -1,5 +1,6 @@
 """What is made of the runner's events, and what Ansible is told about the way to hosts."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -139,3 +140,10 @@ def test_no_answer_of_a_host_replaces_a_variable(tmp_path: Path, monkeypatch: py
     tasks = "{name: t, told: {of: x}}, {name: u, ansible.builtin.debug: {var: ours}}"
     _, shown = played(tmp_path, module, tasks, monkeypatch)
     assert shown["ours"] == "asked"
+
+
+def test_a_play_repeated_by_hand_has_the_same_safeguards(tmp_path: Path) -> None:
+    words = shlex.split(playbook.command_line("taint", ["hosts.yml"], ["h1"]))
+    settings = dict(word.split("=", 1) for word in words[: words.index("ansible-playbook")])
+    assert settings == {key: environment(tmp_path, "/bin")[key] for key in settings}
+    assert {"ANSIBLE_INJECT_FACT_VARS", "ANSIBLE_NO_TARGET_SYSLOG"} <= set(settings)
