@@ -3,9 +3,9 @@
 from gpustack.ask.judge import Cure, Mismatch
 from gpustack.ask.view import View
 from gpustack.probes.gpu_driver import GPU_DRIVER, GPU_SMI
-from gpustack.probes.gpu_packages import GPU_KERNELS
+from gpustack.probes.gpu_packages import GPU_KERNELS, GPU_PACKAGES
 from gpustack.probes.system import OS
-from gpustack.steps.gpu_mode import driven, mode
+from gpustack.steps.gpu_mode import driven, mode, wanted
 
 # nvidia-smi(1), RETURN VALUE; 18 is NVML's own number.
 ENDED = {
@@ -107,7 +107,7 @@ def answers(here: View) -> Mismatch | None:
         return None
     found, ours = here[GPU_SMI], mode(here) == "host"
     if found.state == "absent":
-        return Mismatch("nvidia-smi", "answers", "not there") if ours else None
+        return absent(here) if ours else None
     if found.state == "ended" and found.rc == 0 and found.gpus and not found.said:
         return None
     if found.state == "hangs":
@@ -118,6 +118,14 @@ def answers(here: View) -> Mismatch | None:
         told = found.said or "no GPU"
     cure: Cure = "install" if ours and found.rc == 9 else "operator"
     return Mismatch("nvidia-smi", "answers", told, cure, hint="" if cure == "install" else rebooted(here))
+
+
+def absent(here: View) -> Mismatch:
+    """The packages bring nvidia-smi; where they are there without it, installing them again does not."""
+    if not set(wanted(here)) <= set(here[GPU_PACKAGES]):
+        return Mismatch("nvidia-smi", "answers", "not there")
+    hint = "apt-cache search nvidia-smi    # none of the packages that are installed has brought it"
+    return Mismatch("nvidia-smi", "answers", "not there", "operator", hint=hint)
 
 
 def rebooted(here: View) -> str:

@@ -152,6 +152,14 @@ def test_a_module_of_another_branch_is_another_version() -> None:
     assert found["version"] == ("nvidia-dkms-580-server-open, nvidia-kernel-open-dkms", "upgrade")
 
 
+def test_nvidia_smi_that_no_package_has_brought_is_not_installed_for_ever() -> None:
+    whole = recorded(PACKAGES, "ubuntu-nvidia").out
+    on_ubuntu = {("system.os", "h1"): UBUNTU, **cases(smi="fresh-debian-12")}
+    half = said(PACKAGES, whole.replace("libnvidia-compute ", "libnvidia-gl "))
+    assert broken(STEP, on_ubuntu | {(PACKAGES, "h1"): half})["answers"] == ("not there", "install")
+    assert broken(STEP, on_ubuntu | {(PACKAGES, "h1"): said(PACKAGES, whole)})["answers"] == ("not there", "operator")
+
+
 def test_the_official_repository_has_the_release_and_the_platform_in_its_address() -> None:
     official = "https://developer.download.nvidia.com/compute/cuda/repos/"
     mismatch = judged(STEP, cases(repository="fresh-debian-12"), {"source": "official"})["repository"].mismatch
