@@ -73,7 +73,7 @@ def test_a_changed_image_ends_the_installation_and_no_container_of_it_starts(
         one, tmp_path / "changed", ["host1"], source=source(one, purpose="lab") | {"mirror": changed}
     )
     done = gpustack("install", "-i", made, "--yes", limit=900, code=5)
-    said = done.stdout + done.stderr
+    said = " ".join((done.stdout + done.stderr).split())
     assert f"{APISERVER}:v" in said
     assert "gpustack explain image-changed" in said
     host = witness.host(one, "host1")
