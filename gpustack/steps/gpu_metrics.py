@@ -16,11 +16,9 @@ from gpustack.probes.dcgm import COUNTERS as COUNTERS_FACT
 from gpustack.probes.dcgm import EXPORTER, MONITORS, SERIES, GpuSeries, Monitor
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import GPU_NODES
-from gpustack.probes.network import LISTENERS
 from gpustack.probes.scrape import GONE
 from gpustack.probes.system import IDENTITY
 from gpustack.steps.control_plane import control_planes
-from gpustack.steps.gpu_host_engine import host_engine
 from gpustack.steps.gpu_hosts import expected, gpu_nodes, on_hosts
 from gpustack.steps.gpu_operator_values import COUNTERS, counters, seconds
 from gpustack.steps.step import Step
@@ -88,8 +86,8 @@ def series(here: View) -> Mismatch | None:
 STEP = Step(
     "gpu-metrics",
     scope="cluster",
-    probes=(COUNTERS_FACT, MONITORS, GPU_NODES, IDENTITY, GPU_DEVICES, SERIES, LISTENERS),
-    checks=(host_engine, csv, monitor, series),
+    probes=(COUNTERS_FACT, MONITORS, GPU_NODES, IDENTITY, GPU_DEVICES, SERIES),
+    checks=(csv, monitor, series),
     needs=("monitoring", "gpu-operator", "gpu-plugin"),
     settle=180,
     applies=applies,

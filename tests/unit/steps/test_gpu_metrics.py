@@ -161,7 +161,7 @@ def test_a_refusal_is_no_answer(probe: str, name: str) -> None:
 
 def test_no_gpus_is_said_only_where_all_can_tell() -> None:
     alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): said("gpu.devices", "?\n")}
-    assert unknown(STEP, alone) == {"host-engine", "csv", "monitor", "series"}
+    assert unknown(STEP, alone) == {"csv", "monitor", "series"}
 
 
 def test_the_operator_s_monitor_is_not_applied_by_us() -> None:
