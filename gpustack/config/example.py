@@ -51,7 +51,6 @@ kube_node:
 """
 HOST_EXAMPLES = {
     "gpustack_node_ip": "192.0.2.11",
-    "gpustack_gpus": "8",
     "gpustack_mig": "all-1g.10gb",
     "gpustack_sharing": "time-slicing:4",
 }

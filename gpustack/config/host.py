@@ -17,14 +17,6 @@ class HostSpec(BaseModel):
     gpustack_node_ip: Annotated[
         IPv4Address | None, Field(description="address of the node; default: that of the default route")
     ] = None
-    gpustack_gpus: Annotated[
-        int | None,
-        Field(
-            ge=1,
-            description="how many GPUs of the host its driver drives, where others stand beside them, as an old card "
-            "for a display; default: all of its bus but those of virtual machines",
-        ),
-    ] = None
     gpustack_mig: Annotated[
         str | None,
         Field(

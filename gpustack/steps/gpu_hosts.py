@@ -25,16 +25,11 @@ def expected(here: View) -> Mapping[str, int]:
 def gpus_of_hosts(here: View) -> Mapping[str, int]:
     away = silent(here)
     there = {host.name: here.on(host.name) for host in here.hosts if host.name not in away}
-    found = {host: usable(view) for host, view in there.items() if view[GPU_DEVICES]}
+    found = {host: len(view[GPU_DEVICES]) for host, view in there.items() if view[GPU_DEVICES]}
     unclear = [host for host in away if here.on(host).reached]
     if unclear and not found:
         raise FactUnavailable(f"{said(unclear)} cannot tell whether there are GPUs, and no other host has any")
     return found
-
-
-def usable(there: View) -> int:
-    """GPUs that the driver of a host drives: an old one for a display may stand beside them."""
-    return (there.host.spec.gpustack_gpus or len(there[GPU_DEVICES])) if there[GPU_DEVICES] else 0
 
 
 def silent(here: View) -> Sequence[str]:
@@ -107,7 +102,7 @@ def unwell(there: View) -> str:
         return ""
     if found is not None:
         return found.found
-    count = usable(there)
+    count = len(there[GPU_DEVICES])
     missing = shown.state == "ended" and len(shown.gpus) < count
     return f"shows {len(shown.gpus)} of {count} GPUs" if missing else ""
 

@@ -32,7 +32,6 @@ from gpustack.probes.gpu_packages import GPU_PACKAGES
 from gpustack.probes.gpu_runtime import DROP_IN, RUNTIME_FILES, TOOLKIT_REPOSITORY
 from gpustack.probes.system import OS
 from gpustack.steps.apt_repository import repository_mismatch
-from gpustack.steps.gpu_hosts import usable
 from gpustack.steps.step import Step
 
 PACKAGES = ("nvidia-container-toolkit-base", "nvidia-container-toolkit")
@@ -120,7 +119,7 @@ def running(here: View) -> Mismatch | None:
 
 def devices(here: View) -> Mismatch | None:
     """CDI's file names every GPU that the bus has."""
-    count = usable(here)
+    count = len(here[GPU_DEVICES])
     if not count:
         return None
     found = len(here[RUNTIME_FILES].devices)

@@ -15,7 +15,6 @@ from gpustack.probes.gpu_words import KERNEL_WORDS, LOGS
 from gpustack.probes.kube import NODES
 from gpustack.probes.pod_states import GPU_PODS
 from gpustack.probes.system import IDENTITY
-from gpustack.steps.gpu_hosts import usable
 from gpustack.steps.gpu_mode import LIBRARIES, MODULES
 
 NO_GPU = "the host has no GPU"
@@ -152,7 +151,7 @@ def adapter(here: View) -> Told:
         return refuted(what, NO_GPU if not devices else "the driver does not answer")
     words = here[KERNEL_WORDS].adapter
     none = shown.said.startswith("No devices were found")
-    if none or (words and len(shown.gpus) < usable(here)):
+    if none or (words and len(shown.gpus) < len(devices)):
         return confirmed(what, str(len(devices)), words or shown.said)
     return refuted(what, str(len(shown.gpus)))
 

@@ -16,7 +16,7 @@ from gpustack.probes.gpu_words import KERNEL_WORDS, LOGS
 from gpustack.probes.pod_states import GPU_PODS, PENDING
 from gpustack.probes.scrape import ROW_REMAP, XIDS
 from gpustack.probes.system import IDENTITY
-from gpustack.steps.gpu_hosts import PRESENT, usable
+from gpustack.steps.gpu_hosts import PRESENT
 
 OFF_THE_BUS = 79
 # Mostly of programs; the device plugin passes over them (NVIDIA/k8s-device-plugin internal/rm/health.go).
@@ -47,7 +47,7 @@ def off_the_bus(here: View) -> Told:
     shown = here[GPU_SMI]
     if shown.rc == LOST:
         return confirmed("GPUs of the bus", "reached", shown.said or f"nvidia-smi ends with {LOST}")
-    fewer = shown.state == "ended" and 0 < len(shown.gpus) < usable(here)
+    fewer = shown.state == "ended" and 0 < len(shown.gpus) < len(devices)
     if OFF_THE_BUS in xids(here) and (fewer or missing(here) > 0):
         return confirmed("GPUs of the bus", "reached", f"Xid {OFF_THE_BUS}")
     return refuted("GPUs of the bus", "reached")

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.gpu_operator import STEP
-from tests.unit.steps.recorded_cluster import K1, K2, said
-from tests.unit.steps.recorded_gpus import broken, edited, here, judged, on
+from tests.unit.steps.recorded_cluster import said
+from tests.unit.steps.recorded_gpus import broken, edited, here, judged
 
 NODES = "gpu.nodes"
 
@@ -54,11 +54,3 @@ def test_devices_of_a_plugin_that_is_gone_are_not_ill() -> None:
     gone = edited("gpu.daemon-sets", lambda items: [item["status"].update(idle) for item in items])
     assert broken(STEP, {**none, **gone})["allocatable"][1] == "install"
     assert broken(STEP, none)["allocatable"][1] == "operator"
-
-
-def test_an_old_card_for_a_display_is_not_waited_for() -> None:
-    """A GT 710 beside the GPUs of k1: the driver shows all others, and the node offers these."""
-    bus = "".join(f"0000:{at}:00.0 0x2330\n" for at in ("17", "1f")) + "0000:a1:00.0 0x128b\n"
-    answers = {("gpu.devices", "k1"): said("gpu.devices", bus)}
-    assert "2 of 3" in broken(STEP, answers)["allocatable"][0]
-    assert broken(STEP, answers, hosts=(on(K1, gpustack_gpus=2), K2)) == {}
