@@ -3,14 +3,15 @@
 It is installed where a host has GPUs by its PCI bus, and is nothing to do on clusters without. Whether drivers come in
 containers or are on the hosts is settled by the step `gpu-driver`. Ready is judged by what counts, not by Helm and not
 by one word of the operator's: its policy is ready *and* reconciled, every host with GPUs has a node that says so, every
-operand runs, and as many GPUs are allocatable as the bus has. (A ClusterPolicy is `ready` also with no GPU node at all,
-and Helm is content with DaemonSets that want no pod.)
+operand runs, and as many GPUs are allocatable as the hosts have for it. (A ClusterPolicy is `ready` also with no GPU
+node at all, and Helm is content with DaemonSets that want no pod.)
 
 The namespace lets its pods be privileged: they work on the host's devices and on containerd's files. A GPU with a fatal
 Xid is allocatable no more, and the device plugin never takes it back by itself; when one is lost while the plugin
 starts, all of the node's go. That is for a person: see `gpustack explain gpu-operator/allocatable`.
 
-Settings: gpu. Sources: NVIDIA/gpu-operator v26.7.0, controllers/clusterpolicy_controller.go, internal/conditions.
+Settings: gpu, gpustack_gpus. Sources: NVIDIA/gpu-operator v26.7.0, controllers/clusterpolicy_controller.go,
+internal/conditions.
 """
 
 from gpustack.ask.judge import Mismatch, said
@@ -30,6 +31,7 @@ from gpustack.steps.gpu_hosts import (
     PRESENT,
     allocatable_mismatch,
     expected,
+    fewer_than_said,
     gpu_nodes,
     namespace_mismatch,
     on_hosts,
@@ -74,6 +76,15 @@ def host_stack(here: View) -> Mismatch | None:
         f"with GPUs rm {DROP_IN} and systemctl restart containerd    # or keep it: gpu.stack: host in the spec"
     )
     return Mismatch("gpu.stack operator", "no DaemonSets of ours", said(there), cure="operator", hint=hint)
+
+
+def said_by_the_inventory(here: View) -> Mismatch | None:
+    """Each host has as many GPUs for Kubernetes on its bus as the inventory says (`gpustack_gpus`), or more.
+
+    Not counted are functions that are bound for virtual machines (vfio-pci, pci-stub), and display cards older than
+    Turing beside newer GPUs that the driver does not drive. What the driver shows is offered to pods, also where
+    the inventory names fewer."""
+    return fewer_than_said(here)
 
 
 def policy_of_others(here: View) -> Mismatch | None:
@@ -138,7 +149,7 @@ def operands(here: View) -> Mismatch | None:
 
 
 def allocatable(here: View) -> Mismatch | None:
-    """As many GPUs can be allocated on each node as its host has on the bus, at least.
+    """As many GPUs can be allocated on each node as its host has for Kubernetes, at least.
 
     How often each is shared, and MIG instances, are the matter of the step gpu-sharing. What a node has and cannot
     allocate was marked unhealthy by the device plugin, after an Xid: find it (`journalctl -k | grep NVRM`), mend it,
@@ -159,7 +170,10 @@ STEP = Step(
         RELEASES, NAMESPACES, GPU_NODES, CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, IDENTITY, OS, GPU_DEVICES,
         GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED,
     ),
-    checks=(host_stack, namespace, policy_of_others, chart, policy, labels, operands, allocatable),
+    checks=(
+        host_stack, namespace, policy_of_others, said_by_the_inventory, chart, policy,
+        labels, operands, allocatable,
+    ),
     needs=("helm", "flannel", "workers", "gpu-driver"),
     settle=SETTLE,
     settle_by=settle_by_mode,
