@@ -48,3 +48,8 @@ def set_aside(found: tuple[Device, ...]) -> Mapping[str, str]:
 
 def handed_on(one: Device) -> bool:
     return one.driver in HANDS_ON or one.driver.endswith("-vfio-pci")
+
+
+def passed_on(there: View) -> int:
+    """How many GPUs of a host are bound for virtual machines. Raises FactUnavailable."""
+    return sum(1 for one in there[GPU_DEVICES] if handed_on(one))
