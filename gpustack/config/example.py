@@ -51,6 +51,7 @@ kube_node:
 """
 HOST_EXAMPLES = {
     "gpustack_node_ip": "192.0.2.11",
+    "gpustack_gpus": "4",
     "gpustack_mig": "all-1g.10gb",
     "gpustack_sharing": "time-slicing:4",
 }

@@ -17,6 +17,15 @@ class HostSpec(BaseModel):
     gpustack_node_ip: Annotated[
         IPv4Address | None, Field(description="address of the node; default: that of the default route")
     ] = None
+    gpustack_gpus: Annotated[
+        int | None,
+        Field(
+            ge=0,
+            le=64,
+            description="how many GPUs the host has for Kubernetes, 0 leaves them alone; default: those of its PCI bus "
+            "but for old display cards and what is bound for virtual machines",
+        ),
+    ] = None
     gpustack_mig: Annotated[
         str | None,
         Field(

@@ -1,20 +1,27 @@
-"""GPUs of a host, as the PCI bus tells it: without a driver, without a program of NVIDIA's."""
+"""NVIDIA's display controllers of a host, as the PCI bus tells it: without a driver, without a program of NVIDIA's."""
 
 import re
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
 
-# 10de is NVIDIA; display controllers are 0300 (VGA) and 0302 (3D), as for NFD's label pci-10de.present.
-LINE = re.compile(r"([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) 0x([0-9a-f]{4})")
+# 10de is NVIDIA; display controllers are 0300 (VGA) and 0302 (3D), as for NFD's label pci-10de.present. What a function
+# is bound to is missing in recordings of before.
+LINE = re.compile(
+    r"([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) 0x([0-9a-f]{4})(?: 0x(0300|0302)[0-9a-f]{2} ([\w.-]{1,60}))?"
+)
 
 
 @dataclass(frozen=True)
 class Device:
-    """`bus` like `0000:65:00.0`; `device` is the PCI device id in hex, 2330 for an H100 SXM."""
+    """`bus` like `0000:65:00.0`; `device` is the PCI device id in hex, 2330 for an H100 SXM. `kind` is the PCI class,
+    0300 for what can drive a screen at boot, 0302 for what computes alone; `driver` is what the function is bound to,
+    empty for nothing."""
 
     bus: str
     device: str
+    kind: str = ""
+    driver: str = ""
 
 
 def devices(answer: Answer) -> tuple[Device, ...]:
@@ -24,11 +31,12 @@ def devices(answer: Answer) -> tuple[Device, ...]:
         match = LINE.fullmatch(line)
         if not match:
             raise ValueError(line)
-        found.append(Device(match[1], match[2]))
+        driver = match[4] or "-"
+        found.append(Device(match[1], match[2], match[3] or "", "" if driver == "-" else driver))
     return tuple(sorted(found, key=lambda device: device.bus))
 
 
-# A function that is passed on to a virtual machine counts as well: what is bound to it is the driver's matter.
+# Whose each is, is told apart in gpustack/steps/gpu_count.py.
 SCRIPT = """cd /sys/bus/pci/devices 2>/dev/null || exit 0
 for device in *; do
   read -r vendor 2>/dev/null <"$device/vendor" || continue
@@ -36,9 +44,11 @@ for device in *; do
   read -r class <"$device/class" || continue
   case $class in 0x0300* | 0x0302*) ;; *) continue ;; esac
   read -r id <"$device/device" || continue
-  echo "$device $id"
+  driver=-
+  [ ! -e "$device/driver" ] || driver=$(readlink -f "$device/driver")
+  echo "$device $id $class ${driver##*/}"
 done
 exit 0
 """
 
-GPU_DEVICES = Probe("gpu.devices", Lines(SCRIPT), devices, like="lspci -n -d 10de:")
+GPU_DEVICES = Probe("gpu.devices", Lines(SCRIPT), devices, like="lspci -nnk -d 10de:")

@@ -22,6 +22,7 @@ from gpustack.probes.proof import (
 from gpustack.probes.system import IDENTITY
 from gpustack.proof.chain import Place
 from gpustack.proof.manifest import NAMESPACE
+from gpustack.steps.gpu_count import gpu_count
 
 PROBES: tuple[Probe[Any], ...] = (NODES, PODS, EXPORTERS, SERVICES, GPU_DEVICES, IDENTITY)
 ACCESS_PROBES: tuple[Probe[Any], ...] = (KUBE_NODES, SERVICES, INGRESSES)
@@ -62,7 +63,7 @@ def users(pods: Sequence[GpuPod]) -> Mapping[str, int]:
 
 def devices(taken: Snapshot, host: str) -> int | None:
     try:
-        return len(taken.fact(GPU_DEVICES, host)) if host else None
+        return gpu_count(View(taken, host)) if host else None
     except FactUnavailable:
         return None
 
@@ -90,8 +91,8 @@ def unasked(taken: Snapshot, names: Sequence[str] = ()) -> tuple[tuple[str, str]
             found.append((host.name, f"not reached: {reach.why}"))
         elif devices(taken, host.name) is None:
             found.append((host.name, "whether it has NVIDIA devices is not known"))
-        elif count := devices(taken, host.name):
-            found.append((host.name, f"it has {count} NVIDIA devices, and is no node of the cluster"))
+        elif number := devices(taken, host.name):
+            found.append((host.name, f"it has {number} NVIDIA devices, and is no node of the cluster"))
     return tuple(found)
 
 

@@ -1,4 +1,4 @@
-"""How many GPUs the hosts have by their PCI bus, how many of them pods can be given, and pods that got none."""
+"""How many GPUs the hosts have for Kubernetes, how many of them pods can be given, and pods that got none."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -7,20 +7,24 @@ from dataclasses import dataclass
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.view import View
 from gpustack.events import count
+from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import STRANDED, Pod
 from gpustack.rollout.plan import Plan
+from gpustack.steps.gpu_count import set_aside
 from gpustack.steps.gpu_hosts import expected, gpu_nodes
 
 
 @dataclass(frozen=True)
 class Gpus:
     """`allocatable` counts what nodes offer as nvidia.com/gpu (replicas, where GPUs are shared); None where no node
-    could be asked. `stranded` are pods that the kubelet refused for want of a healthy GPU and that stay as they are."""
+    could be asked. `stranded` are pods that the kubelet refused for want of a healthy GPU and that stay as they are.
+    `aside` says which functions of the bus are not counted, and why."""
 
     expected: int
     hosts: int
     allocatable: int | None
     stranded: tuple[Pod, ...] = ()
+    aside: tuple[str, ...] = ()
 
 
 def counted(found: Plan) -> Gpus | None:
@@ -30,13 +34,21 @@ def counted(found: Plan) -> Gpus | None:
         there = expected(here)
     except FactUnavailable:
         return None
-    if not there:
+    aside = not_counted(here)
+    if not there and not aside:
         return None
     try:
         allocatable = sum(node.allocatable for node in gpu_nodes(here).values())
     except FactUnavailable:
         allocatable = None
-    return Gpus(sum(there.values()), len(there), allocatable, refused(here))
+    return Gpus(sum(there.values()), len(there), allocatable, refused(here), aside)
+
+
+def not_counted(here: View) -> tuple[str, ...]:
+    """Of hosts that can tell."""
+    views = [here.on(host.name) for host in here.hosts]
+    found = [(view.where, set_aside(view[GPU_DEVICES])) for view in views if view.told(GPU_DEVICES)]
+    return tuple(f"{host} {bus}: {why}" for host, away in found for bus, why in away.items())
 
 
 def refused(here: View) -> tuple[Pod, ...]:

@@ -73,6 +73,8 @@ def devices(console: Console, found: Plan, style: str = "") -> None:
     if gpus is None:
         return
     say(console, told(gpus), style)
+    for line in gpus.aside:
+        say(console, f"  not counted: {line}", style)
     if gpus.stranded:
         clean = cleaner(found.inventory)
         what = f"{count(len(gpus.stranded), 'pod')} that got no GPU (UnexpectedAdmissionError), Failed until deleted:"

@@ -91,7 +91,7 @@ def gpus_of(found: Plan, clean: Clean) -> GpusShape | None:
     if gpus is None:
         return None
     stranded = [clean(command) for command in removal(gpus.stranded)]
-    return GpusShape(gpus.expected, gpus.hosts, gpus.allocatable, stranded)
+    return GpusShape(gpus.expected, gpus.hosts, gpus.allocatable, stranded, list(gpus.aside))
 
 
 def host_of(snapshot: Snapshot, host: Host, clean: Clean) -> HostShape:

@@ -7,6 +7,7 @@ from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.proof.prove import Proof
 from gpustack.report.words import command
 from gpustack.rollout.plan import INTERRUPTED, Outcome, Plan
+from gpustack.steps.gpu_count import gpus as of_host
 
 
 def after_look(found: Plan) -> str:
@@ -37,7 +38,7 @@ def stuck(found: Plan) -> bool:
 def gpus(found: Plan) -> bool:
     """Whether a host has some, and there is something to prove."""
     views = [View(found.snapshot, host.name) for host in found.inventory.hosts]
-    return any(view.told(GPU_DEVICES) and view[GPU_DEVICES] for view in views)
+    return any(view.told(GPU_DEVICES) and of_host(view) for view in views)
 
 
 def after_install(done: Outcome) -> str:

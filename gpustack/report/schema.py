@@ -81,13 +81,15 @@ class ExitShape:
 
 @dataclass(frozen=True)
 class GpusShape:
-    """GPUs by the PCI bus, of so many hosts, and what of them Kubernetes can allocate; null where it cannot be told.
-    `stranded` are commands that delete pods which were refused for want of a healthy GPU and are left as Failed."""
+    """GPUs for Kubernetes, of so many hosts, and what of them Kubernetes can allocate; null where it cannot be told.
+    `stranded` are commands that delete pods which were refused for want of a healthy GPU and are left as Failed;
+    `aside` says which functions of the PCI bus are not counted, and why."""
 
     expected: int
     hosts: int
     allocatable: int | None
     stranded: list[str]
+    aside: list[str]
 
 
 @dataclass(frozen=True)

@@ -20,12 +20,12 @@ from gpustack.config.host import CONTROL_PLANE, NODE
 from gpustack.config.inventory import Inventory
 from gpustack.config.private_file import private_file
 from gpustack.config.resolved import driver_version_of, resolved
-from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.network import ADDRESS
 from gpustack.probes.system import HOSTNAME, IDENTITY, OS
 from gpustack.steps.apt_repository import taken_sources
 from gpustack.steps.containerd_version import cluster_patch
 from gpustack.steps.firewall_guard import state
+from gpustack.steps.gpu_count import gpu_count, gpus
 from gpustack.steps.gpu_mode import mode
 from gpustack.steps.gpu_mode import wanted as wanted_driver
 from gpustack.steps.objects import OBJECTS
@@ -50,6 +50,7 @@ def host_facts(snapshot: Snapshot, name: str) -> dict[str, Any] | None:
         "arch": system.arch,
         "gpu_driver": gpu_driver(here),
         "gpu_driver_packages": gpu_driver_packages(here),
+        "gpus": gpu_number(here),
         "metrics_guard": metrics_guard(here),
         "sources": dict(taken_sources(here)),
     }
@@ -64,16 +65,23 @@ def machine_ids(snapshot: Snapshot) -> dict[str, dict[str, str]]:
 def gpu_driver(here: View) -> str:
     """Who brings the driver; empty without GPUs, and where that cannot be told: then nothing is done about it."""
     with suppress(FactUnavailable):
-        return mode(here) if here[GPU_DEVICES] else ""
+        return mode(here) if gpus(here) else ""
     return ""
 
 
 def gpu_driver_packages(here: View) -> str:
     """As apt-install.sh reads them; empty without GPUs, and where that cannot be told."""
     with suppress(FactUnavailable):
-        if here[GPU_DEVICES]:
+        if gpus(here):
             return " ".join(f"{name}={driver_version_of(here.spec)}-*" for name in wanted_driver(here))
     return ""
+
+
+def gpu_number(here: View) -> int:
+    """GPUs for Kubernetes; 0 where that cannot be told."""
+    with suppress(FactUnavailable):
+        return gpu_count(here)
+    return 0
 
 
 def metrics_guard(here: View) -> str:

@@ -3,9 +3,9 @@
 
 from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.view import View
-from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_plugin_files import PLUGIN_FILES
 from gpustack.probes.system import OS
+from gpustack.steps.gpu_count import gpus
 from gpustack.steps.gpu_mode import FABRIC, driven, switched
 
 # PCI device ids of GPUs that NVLink 5 joins: B200, GB200, B300, GB300 (the PCI ID database).
@@ -17,7 +17,7 @@ def fabric(here: View) -> Mismatch | None:
     beside it they need NVIDIA's subnet manager (nvlsm) and InfiniBand's modules, which this step does not bring."""
     if not driven(here, "host"):
         return None
-    joined, files = sorted({one.device for one in here[GPU_DEVICES]} & NVLINK_5), here[PLUGIN_FILES]
+    joined, files = sorted({one.device for one in gpus(here)} & NVLINK_5), here[PLUGIN_FILES]
     if not joined or (files and files.fabric_manager == "active"):
         return None
     by_hand = "install nvidia-fabricmanager and nvlsm, start the former"

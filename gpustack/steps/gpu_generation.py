@@ -7,11 +7,11 @@ schedule)."""
 from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.view import View
 from gpustack.config.resolved import driver_version_of
-from gpustack.probes.gpu import GPU_DEVICES, Device
-from gpustack.steps.gpu_hosts import usable
+from gpustack.probes.gpu import Device
+from gpustack.steps.gpu_count import TURING, gpu_count, gpus
 from gpustack.steps.gpu_mode import driven
 
-TURING, BLACKWELL = 0x1E00, 0x2900
+BLACKWELL = 0x2900
 LAST = 580
 
 
@@ -21,13 +21,13 @@ def generation(here: View) -> Mismatch | None:
     card that only shows a display is left out by `gpustack_gpus` in the inventory."""
     if not driven(here, "host", "container"):
         return None
-    found, kind = here[GPU_DEVICES], here.spec.gpu.driver.kernel_module
+    found, kind = gpus(here), here.spec.gpu.driver.kernel_module
     version = driver_version_of(here.spec)
     lasts = kind == "proprietary" and int(version.split(".")[0]) <= LAST
     old = [] if lasts else [one for one in found if number(one) < TURING]
     new = [one for one in found if number(one) >= BLACKWELL and kind == "proprietary"]
     rest = len(found) - len(old) - len(new)
-    if not (old or new) or rest >= usable(here):
+    if not (old or new) or rest >= gpu_count(here):
         return None
     older = f"gpu.driver: {{version: {LAST}.…, kernel_module: proprietary}} in the spec, or mode: none"
     hint = older if old else "gpu.driver.kernel_module: open in the spec"

@@ -11,21 +11,22 @@ from gpustack.probes.gpu_cluster import GPU_DAEMON_SETS, GPU_NODES, GpuNode
 from gpustack.probes.gpu_driver import GPU_SMI
 from gpustack.probes.namespaces import NAMESPACES
 from gpustack.probes.system import IDENTITY
+from gpustack.steps.gpu_count import gpu_count, gpus
 from gpustack.steps.gpu_driver_running import answers
 
 PRESENT = "nvidia.com/gpu.present"
 
 
 def expected(here: View) -> Mapping[str, int]:
-    """GPUs by host, of those hosts that have some and could be asked. Raises FactUnavailable where none is known and a
-    host that was reached cannot tell: it may have some."""
+    """GPUs for Kubernetes by host, of those hosts that have some and could be asked. Raises FactUnavailable where none
+    is known and a host that was reached cannot tell: it may have some."""
     return here.once(gpus_of_hosts)
 
 
 def gpus_of_hosts(here: View) -> Mapping[str, int]:
     away = silent(here)
     there = {host.name: here.on(host.name) for host in here.hosts if host.name not in away}
-    found = {host: len(view[GPU_DEVICES]) for host, view in there.items() if view[GPU_DEVICES]}
+    found = {host: number for host, view in there.items() if (number := gpu_count(view))}
     unclear = [host for host in away if here.on(host).reached]
     if unclear and not found:
         raise FactUnavailable(f"{said(unclear)} cannot tell whether there are GPUs, and no other host has any")
@@ -93,6 +94,14 @@ def unlabelled(here: View) -> dict[str, str]:
     return {host: f"no label {PRESENT}" for host, node in nodes.items() if node.labels.get(PRESENT) != "true"}
 
 
+def fewer_than_said(here: View) -> Mismatch | None:
+    """Of hosts that have fewer GPUs for Kubernetes on their bus than the inventory says."""
+    found = {host: (len(gpus(here.on(host))), number) for host, number in expected(here).items()}
+    wrong = {host: f"{there} of {said}" for host, (there, said) in found.items() if there < said}
+    hint = "lspci -nnk -d 10de:    # on that host; gpustack_gpus in the inventory is what it has for Kubernetes"
+    return on_hosts("GPUs of the bus", "as many as gpustack_gpus", wrong, "operator", hint)
+
+
 def unwell(there: View) -> str:
     """What the driver of a host says of its GPUs instead of showing them all; empty where it shows them, where it comes
     in a container, and where that cannot be told."""
@@ -102,9 +111,9 @@ def unwell(there: View) -> str:
         return ""
     if found is not None:
         return found.found
-    count = len(there[GPU_DEVICES])
-    missing = shown.state == "ended" and len(shown.gpus) < count
-    return f"shows {len(shown.gpus)} of {count} GPUs" if missing else ""
+    wanted = gpu_count(there)
+    missing = shown.state == "ended" and len(shown.gpus) < wanted
+    return f"shows {len(shown.gpus)} of {wanted} GPUs" if missing else ""
 
 
 def offered(here: View, plugins: Collection[str]) -> bool:
@@ -114,7 +123,7 @@ def offered(here: View, plugins: Collection[str]) -> bool:
 
 
 def whole(here: View) -> dict[str, int]:
-    """GPUs of the bus, by host that is a node; MIG instances are counted elsewhere."""
+    """GPUs for Kubernetes, by host that is a node; MIG instances are counted elsewhere."""
     nodes = gpu_nodes(here)
     found = expected(here).items()
     return {host: n for host, n in found if host in nodes and not here.on(host).host.spec.gpustack_mig}

@@ -10,11 +10,11 @@ from typing import Literal
 
 from gpustack.ask.view import View
 from gpustack.config.resolved import driver_version_of
-from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_driver import GPU_DRIVER
 from gpustack.probes.gpu_packages import GPU_PACKAGES
 from gpustack.probes.gpu_plugin_files import PLUGIN_FILES
 from gpustack.probes.system import OS
+from gpustack.steps.gpu_count import gpus
 
 Mode = Literal["container", "host", "none"]
 
@@ -70,8 +70,8 @@ def parts(version: str) -> tuple[int, ...]:
 
 
 def driven(here: View, *modes: Mode) -> bool:
-    """The host has GPUs, and their driver comes in one of these ways."""
-    return bool(here[GPU_DEVICES]) and mode(here) in modes
+    """The host has GPUs for Kubernetes, and their driver comes in one of these ways."""
+    return bool(gpus(here)) and mode(here) in modes
 
 
 def wanted(here: View) -> tuple[str, ...]:

@@ -3,14 +3,15 @@
 It is installed where a host has GPUs by its PCI bus, and is nothing to do on clusters without. Whether drivers come in
 containers or are on the hosts is settled by the step `gpu-driver`. Ready is judged by what counts, not by Helm and not
 by one word of the operator's: its policy is ready *and* reconciled, every host with GPUs has a node that says so, every
-operand runs, and as many GPUs are allocatable as the bus has. (A ClusterPolicy is `ready` also with no GPU node at all,
-and Helm is content with DaemonSets that want no pod.)
+operand runs, and as many GPUs are allocatable as the hosts have for it. (A ClusterPolicy is `ready` also with no GPU
+node at all, and Helm is content with DaemonSets that want no pod.)
 
 The namespace lets its pods be privileged: they work on the host's devices and on containerd's files. A GPU with a fatal
 Xid is allocatable no more, and the device plugin never takes it back by itself; when one is lost while the plugin
 starts, all of the node's go. That is for a person: see `gpustack explain gpu-operator/allocatable`.
 
-Settings: gpu. Sources: NVIDIA/gpu-operator v26.7.0, controllers/clusterpolicy_controller.go, internal/conditions.
+Settings: gpu, gpustack_gpus. Sources: NVIDIA/gpu-operator v26.7.0, controllers/clusterpolicy_controller.go,
+internal/conditions; NVIDIA/k8s-driver-manager cmd/driver-manager/main.go, unbindVfioPCI.
 """
 
 from gpustack.ask.judge import Mismatch, said
@@ -26,16 +27,20 @@ from gpustack.probes.helm import RELEASES
 from gpustack.probes.namespaces import NAMESPACES
 from gpustack.probes.system import IDENTITY, OS
 from gpustack.steps.control_plane import control_planes
+from gpustack.steps.gpu_count import gpus, passed_on
 from gpustack.steps.gpu_hosts import (
     PRESENT,
     allocatable_mismatch,
     expected,
+    fewer_than_said,
     gpu_nodes,
     namespace_mismatch,
     on_hosts,
+    silent,
     unlabelled,
     whole,
 )  # fmt: skip
+from gpustack.steps.gpu_mode import mode
 from gpustack.steps.gpu_operator_values import drivers_in_containers, release
 from gpustack.steps.gpu_plugin_objects import OURS
 from gpustack.steps.release import compared
@@ -45,6 +50,7 @@ from gpustack.steps.step import Step
 # compile the module (values.yaml of gpu-operator, driver.startupProbe).
 SETTLE, SETTLE_WITH_DRIVERS = 420, 1500
 POLICY = "cluster-policy"
+OPERANDS_LABEL = "nvidia.com/gpu.deploy.operands"  # GPU Operator documentation, "Operands"
 DISCOVERY = "-node-feature-discovery"  # after the name of the release
 PLUGIN = "nvidia-device-plugin-daemonset"
 # On every GPU node; what drivers in containers, MPS and MIG add comes and goes.
@@ -74,6 +80,44 @@ def host_stack(here: View) -> Mismatch | None:
         f"with GPUs rm {DROP_IN} and systemctl restart containerd    # or keep it: gpu.stack: host in the spec"
     )
     return Mismatch("gpu.stack operator", "no DaemonSets of ours", said(there), cure="operator", hint=hint)
+
+
+def said_by_the_inventory(here: View) -> Mismatch | None:
+    """Each host has as many GPUs for Kubernetes on its bus as the inventory says (`gpustack_gpus`), or more.
+
+    Not counted are functions that are bound for virtual machines (vfio-pci, pci-stub), and display cards older than
+    Turing beside newer GPUs that the driver does not drive. What the driver shows is offered to pods, also where
+    the inventory names fewer."""
+    return fewer_than_said(here)
+
+
+def virtual_machines(here: View) -> Mismatch | None:
+    """No driver container comes to a host with GPUs that are bound for virtual machines. Before it loads its module,
+    NVIDIA's driver manager unbinds every GPU of the host from vfio-pci, those of running machines too."""
+    if not expected(here):
+        return None
+    wrong = {}
+    for host in expected(here):
+        there = here.on(host)
+        if (bound := passed_on(there)) and mode(there) == "container":
+            wrong[host] = f"{bound} of {len(there[GPU_DEVICES])} GPUs, and a driver container"
+    hint = "set gpu.driver.mode: host in the spec    # or gpustack_gpus: 0 for the host"
+    return on_hosts("GPUs bound for virtual machines", "none beside a driver container", wrong, "operator", hint)
+
+
+def left_alone(here: View) -> Mismatch | None:
+    """The node of a host that has GPUs, and none for Kubernetes, has the label by which the operator leaves it alone:
+    else it brings its operands there, and waits for ever for a driver. It goes by the bus, whatever the inventory
+    says."""
+    if not expected(here):
+        return None
+    able = [here.on(host.name) for host in here.hosts if host.name not in silent(here)]
+    hosts = {there[IDENTITY].machine_id: there.where for there in able if there[GPU_DEVICES] and not gpus(there)}
+    found = [node for node in here[GPU_NODES] if node.machine_id in hosts] if hosts else []
+    names = [node.name for node in found if node.labels.get(OPERANDS_LABEL) != "false"]
+    wrong = {hosts[node.machine_id]: f"no label {OPERANDS_LABEL}=false" for node in found if node.name in names}
+    hint = f"kubectl label node {' '.join(names)} {OPERANDS_LABEL}=false"
+    return on_hosts("nodes without a GPU for Kubernetes", "left alone by the operator", wrong, "operator", hint)
 
 
 def policy_of_others(here: View) -> Mismatch | None:
@@ -138,7 +182,7 @@ def operands(here: View) -> Mismatch | None:
 
 
 def allocatable(here: View) -> Mismatch | None:
-    """As many GPUs can be allocated on each node as its host has on the bus, at least.
+    """As many GPUs can be allocated on each node as its host has for Kubernetes, at least.
 
     How often each is shared, and MIG instances, are the matter of the step gpu-sharing. What a node has and cannot
     allocate was marked unhealthy by the device plugin, after an Xid: find it (`journalctl -k | grep NVRM`), mend it,
@@ -159,7 +203,10 @@ STEP = Step(
         RELEASES, NAMESPACES, GPU_NODES, CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, IDENTITY, OS, GPU_DEVICES,
         GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED,
     ),
-    checks=(host_stack, namespace, policy_of_others, chart, policy, labels, operands, allocatable),
+    checks=(
+        host_stack, namespace, policy_of_others, said_by_the_inventory, virtual_machines, left_alone, chart, policy,
+        labels, operands, allocatable,
+    ),
     needs=("helm", "flannel", "workers", "gpu-driver"),
     settle=SETTLE,
     settle_by=settle_by_mode,

@@ -14,8 +14,8 @@ A GPU with a fatal Xid is allocatable no more, and the device plugin never takes
 
 Not yet proven on hardware: it was run with the real device plugin, a simulated exporter and simulated GPUs.
 
-Settings: gpu. Sources: NVIDIA/k8s-device-plugin and NVIDIA/dcgm-exporter, README and deployments; Kubernetes device
-plugins and RuntimeClass.
+Settings: gpu, gpustack_gpus. Sources: NVIDIA/k8s-device-plugin and NVIDIA/dcgm-exporter, README and deployments;
+Kubernetes device plugins and RuntimeClass.
 """
 
 from typing import Any
@@ -35,10 +35,12 @@ from gpustack.probes.system import IDENTITY, OS
 from gpustack.steps import gpu_plugin_objects
 from gpustack.steps.applied import differing
 from gpustack.steps.control_plane import control_planes
+from gpustack.steps.gpu_count import gpus
 from gpustack.steps.gpu_hosts import (
     PRESENT,
     allocatable_mismatch,
     expected,
+    fewer_than_said,
     gpu_nodes,
     namespace_mismatch,
     on_hosts,
@@ -82,11 +84,17 @@ def deserted(here: View) -> list[str]:
     found = []
     for host in here.hosts:
         there = here.on(host.name)
-        if there.reached and there.told(GPU_DEVICES) and not there[GPU_DEVICES] and there.told(IDENTITY):
+        if there.reached and there.told(GPU_DEVICES) and not gpus(there) and there.told(IDENTITY):
             node = nodes.get(there[IDENTITY].machine_id)
             if node and PRESENT in node.labels:
                 found.append(f"{node.name} {PRESENT} -")
     return found
+
+
+def said_by_the_inventory(here: View) -> Mismatch | None:
+    """Each host has as many GPUs for Kubernetes on its bus as the inventory says (`gpustack_gpus`), or more. `gpustack
+    explain gpu-operator/said-by-the-inventory` says what is not counted."""
+    return fewer_than_said(here)
 
 
 def operators_stack(here: View) -> Mismatch | None:
@@ -166,7 +174,7 @@ def daemon_sets(here: View) -> Mismatch | None:
 
 
 def allocatable(here: View) -> Mismatch | None:
-    """As many GPUs can be allocated on each node as its host has on the bus, times the pods that share one.
+    """As many GPUs can be allocated on each node as its host has for Kubernetes, times the pods that share one.
 
     What a node has and cannot allocate was marked unhealthy by the device plugin, after an Xid: find it (`journalctl -k
     | grep NVRM`), mend it, then delete the node's pod of gpustack-device-plugin. With time-slicing an Xid takes one
@@ -182,7 +190,9 @@ STEP = Step(
         *PROBES.values(), RELEASES, CLUSTER_POLICIES, NAMESPACES, GPU_NODES, GPU_DAEMON_SETS, IDENTITY, GPU_DEVICES,
         OS, GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED,
     ),
-    checks=(operators_stack, namespace, ways, brought, strangers, labels, daemon_sets, allocatable),
+    checks=(
+        operators_stack, namespace, said_by_the_inventory, ways, brought, strangers, labels, daemon_sets, allocatable,
+    ),
     needs=("flannel", "workers", "gpu-runtime"),
     settle=180,
     applies=applies,

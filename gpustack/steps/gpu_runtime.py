@@ -32,6 +32,7 @@ from gpustack.probes.gpu_packages import GPU_PACKAGES
 from gpustack.probes.gpu_runtime import DROP_IN, RUNTIME_FILES, TOOLKIT_REPOSITORY
 from gpustack.probes.system import OS
 from gpustack.steps.apt_repository import repository_mismatch
+from gpustack.steps.gpu_count import gpu_count, gpus
 from gpustack.steps.step import Step
 
 PACKAGES = ("nvidia-container-toolkit-base", "nvidia-container-toolkit")
@@ -47,7 +48,7 @@ def applies(inventory: Inventory, host: Host) -> bool:
 def other_runtimes(here: View) -> Mismatch | None:
     """No other file of containerd's defines the runtime nvidia: the operator's toolkit writes one, and so does
     nvidia-ctk. Which of the two counts would be settled by the names of the files."""
-    found = here[RUNTIME_FILES].others if here[GPU_DEVICES] else ()
+    found = here[RUNTIME_FILES].others if gpus(here) else ()
     if not found:
         return None
     hint = f"take the runtime nvidia out of {found[0]}; systemctl restart containerd"
@@ -62,12 +63,12 @@ def other_runtimes(here: View) -> Mismatch | None:
 
 def repository(here: View) -> Mismatch | None:
     """apt knows the toolkit's repository, and trusts the expected key and no other."""
-    return repository_mismatch(here, "toolkit", TOOLKIT_REPOSITORY) if here[GPU_DEVICES] else None
+    return repository_mismatch(here, "toolkit", TOOLKIT_REPOSITORY) if gpus(here) else None
 
 
 def installed(here: View) -> Mismatch | None:
     """The toolkit is installed."""
-    if not here[GPU_DEVICES]:
+    if not gpus(here):
         return None
     missing = [name for name in PACKAGES if name not in here[GPU_PACKAGES]]
     return Mismatch("packages", "installed", f"missing: {said(missing)}") if missing else None
@@ -75,7 +76,7 @@ def installed(here: View) -> Mismatch | None:
 
 def version(here: View) -> Mismatch | None:
     """The toolkit has the version of the version set."""
-    if not here[GPU_DEVICES]:
+    if not gpus(here):
         return None
     there, wanted = here[GPU_PACKAGES], here.versions.components["nvidia-container-toolkit"]
     wrong = [f"{name} {there[name].version}" for name in PACKAGES if name in there and there[name].version != wanted]
@@ -85,7 +86,7 @@ def version(here: View) -> Mismatch | None:
 
 def held(here: View) -> Mismatch | None:
     """The packages are held, so that an upgrade of the host does not move them."""
-    if not here[GPU_DEVICES]:
+    if not gpus(here):
         return None
     loose = [name for name in PACKAGES if (found := here[GPU_PACKAGES].get(name)) and not found.held]
     return Mismatch("packages", "held", f"not held: {said(loose)}") if loose else None
@@ -100,7 +101,7 @@ def drop_in() -> dict[str, Any]:
 
 def configuration(here: View) -> Mismatch | None:
     """Our file for containerd says what it should."""
-    if not here[GPU_DEVICES]:
+    if not gpus(here):
         return None
     found = here[RUNTIME_FILES]
     if found.drop_in == drop_in():
@@ -111,19 +112,19 @@ def configuration(here: View) -> Mismatch | None:
 
 def running(here: View) -> Mismatch | None:
     """The running containerd has the runtime nvidia."""
-    if not here[GPU_DEVICES]:
+    if not gpus(here):
         return None
     found = here[RUNTIME]
     return expect("runtime nvidia of the running containerd", PROGRAM, found.nvidia if found else "")
 
 
 def devices(here: View) -> Mismatch | None:
-    """CDI's file names every GPU that the bus has."""
-    count = len(here[GPU_DEVICES])
-    if not count:
+    """CDI's file names every GPU that is for Kubernetes."""
+    wanted = gpu_count(here)
+    if not wanted:
         return None
     found = len(here[RUNTIME_FILES].devices)
-    return Mismatch("GPUs in CDI's file", str(count), str(found)) if found != count else None
+    return Mismatch("GPUs in CDI's file", str(wanted), str(found)) if found != wanted else None
 
 
 STEP = Step(

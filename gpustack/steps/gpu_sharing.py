@@ -103,8 +103,8 @@ def slices(here: View) -> Mismatch | None:
 
 
 def shares(here: View) -> Mismatch | None:
-    """As many can be allocated on each node as its host has GPUs on the bus, times the pods that share one. It shares
-    them by its labels; of one with fewer than GPUs the step gpu-operator says so."""
+    """As many can be allocated on each node as its host has GPUs for Kubernetes, times the pods that share one. It
+    shares them by its labels; of one with fewer than GPUs the step gpu-operator says so."""
     nodes, least, wrong = gpu_nodes(here), whole(here), mislabelled(here)
     told = {host: count for host, count in shared(here).items() if nodes[host].allocatable >= least[host]}
     wanted = {host: count for host, count in told.items() if host not in wrong}

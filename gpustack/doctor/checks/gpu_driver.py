@@ -15,6 +15,7 @@ from gpustack.probes.gpu_words import KERNEL_WORDS, LOGS
 from gpustack.probes.kube import NODES
 from gpustack.probes.pod_states import GPU_PODS
 from gpustack.probes.system import IDENTITY
+from gpustack.steps.gpu_count import gpu_count, gpus
 from gpustack.steps.gpu_mode import LIBRARIES, MODULES
 
 NO_GPU = "the host has no GPU"
@@ -55,7 +56,7 @@ def hindered(here: View) -> str:
 
 @tells("gpu-nouveau-loaded", GPU_DEVICES, GPU_DRIVER)
 def nouveau(here: View) -> Told:
-    if not here[GPU_DEVICES]:
+    if not gpus(here):
         return refuted("nouveau", NO_GPU)
     found = here[GPU_DRIVER]
     has = found.nouveau_loaded and not found.module
@@ -67,8 +68,8 @@ def nouveau(here: View) -> Told:
 )
 def headers(here: View) -> Told:
     """Where a module is to be built for the running kernel, here or in a container, and there is none."""
-    if not here[GPU_DEVICES] or here[GPU_DRIVER].module:
-        return refuted(MODULE, "loaded" if here[GPU_DEVICES] else NO_GPU)
+    if not gpus(here) or here[GPU_DRIVER].module:
+        return refuted(MODULE, "loaded" if gpus(here) else NO_GPU)
     running = here[GPU_KERNELS].running
     what = f"headers of the kernel {running.release}"
     if module_packages(here) and not running.headers and not running.module:
@@ -82,7 +83,7 @@ def headers(here: View) -> Told:
 @tells("gpu-driver-not-loaded", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS, GPU_PACKAGES)
 def not_loaded(here: View) -> Told:
     """Where a driver is installed on the host, and nothing deeper is known."""
-    if not here[GPU_DEVICES]:
+    if not gpus(here):
         return refuted(MODULE, NO_GPU)
     found = here[GPU_DRIVER]
     if found.module or not (found.library or module_packages(here)):
@@ -96,7 +97,7 @@ def not_loaded(here: View) -> Told:
 
 @tells("gpu-driver-not-loaded guard", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS)
 def nothing_deeper(here: View) -> Told:
-    if not here[GPU_DEVICES]:
+    if not gpus(here):
         return refuted("deeper reason", NO_GPU)
     why = hindered(here)
     return Told(not why, "deeper reason", "one", why or "none")
@@ -106,7 +107,7 @@ def nothing_deeper(here: View) -> Told:
 def conflict(here: View) -> Told:
     """The operator leaves a node alone whose driver it found before; there is none."""
     what = "drivers of the host"
-    if not here[GPU_DEVICES]:
+    if not gpus(here):
         return refuted(what, NO_GPU)
     if not any(one.driver for one in here[SETTINGS] or ()):
         return refuted(what, "the operator brings none")
@@ -120,7 +121,7 @@ def conflict(here: View) -> Told:
 def leftovers(here: View) -> Told:
     """Packages of two branches, or of one beside what the .run installer put there."""
     what = "drivers that are installed"
-    if not here[GPU_DEVICES]:
+    if not gpus(here):
         return refuted(what, NO_GPU)
     there = {name: one.version for name, one in here[GPU_PACKAGES].items() if BRANCHED.fullmatch(name)}
     branches = {match[1] for version in there.values() if (match := VERSION.match(version))}
@@ -136,7 +137,7 @@ def leftovers(here: View) -> Told:
 @tells("gpu-inforom-corrupt", GPU_DEVICES, GPU_SMI)
 def inforom(here: View) -> Told:
     """nvidia-smi says so with its exit status, though it shows the GPU."""
-    if not here[GPU_DEVICES]:
+    if not gpus(here):
         return refuted("nvidia-smi", NO_GPU)
     found = here[GPU_SMI]
     return Told(found.rc == INFOROM, "exit status of nvidia-smi", "0", str(found.rc) if found.rc >= 0 else found.state)
@@ -145,21 +146,21 @@ def inforom(here: View) -> Told:
 @tells("gpu-adapter-init-failed", GPU_DEVICES, GPU_DRIVER, GPU_SMI, KERNEL_WORDS)
 def adapter(here: View) -> Told:
     """The module is loaded, and the driver shows no GPU, or fewer and the kernel says that one did not start."""
-    devices, shown = here[GPU_DEVICES], here[GPU_SMI]
+    devices, shown = gpu_count(here), here[GPU_SMI]
     what = "GPUs that the driver started"
     if not devices or not here[GPU_DRIVER].module or shown.state != "ended":
         return refuted(what, NO_GPU if not devices else "the driver does not answer")
     words = here[KERNEL_WORDS].adapter
     none = shown.said.startswith("No devices were found")
-    if none or (words and len(shown.gpus) < len(devices)):
-        return confirmed(what, str(len(devices)), words or shown.said)
+    if none or (words and len(shown.gpus) < devices):
+        return confirmed(what, str(devices), words or shown.said)
     return refuted(what, str(len(shown.gpus)))
 
 
 @tells("st-driver-not-ready", GPU_DEVICES, GPU_DRIVER, GPU_SMI, GPU_PACKAGES, GPU_PODS, NODES, IDENTITY)
 def not_ready(here: View) -> Told:
     """Where somebody brings a driver. A GPU that is lost is another state."""
-    if not here[GPU_DEVICES]:
+    if not gpus(here):
         return refuted("driver", NO_GPU)
     found, shown, pods = here[GPU_DRIVER], here[GPU_SMI], own_pods(here, DRIVER_PODS)
     if not (found.module or found.library or module_packages(here) or pods):

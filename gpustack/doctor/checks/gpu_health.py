@@ -16,6 +16,7 @@ from gpustack.probes.gpu_words import KERNEL_WORDS, LOGS
 from gpustack.probes.pod_states import GPU_PODS, PENDING
 from gpustack.probes.scrape import ROW_REMAP, XIDS
 from gpustack.probes.system import IDENTITY
+from gpustack.steps.gpu_count import gpu_count, gpus
 from gpustack.steps.gpu_hosts import PRESENT
 
 OFF_THE_BUS = 79
@@ -41,13 +42,13 @@ def missing(here: View) -> int:
 @tells("gpu-fell-off-bus", GPU_DEVICES, GPU_SMI, GPU_NODES, IDENTITY, XIDS, LOGS, KERNEL_WORDS)
 def off_the_bus(here: View) -> Told:
     """nvidia-smi says that a GPU is lost; or an Xid 79, and a GPU that is missing still."""
-    devices = here[GPU_DEVICES]
+    devices = gpu_count(here)
     if not devices:
         return refuted("GPUs of the bus", NO_GPU)
     shown = here[GPU_SMI]
     if shown.rc == LOST:
         return confirmed("GPUs of the bus", "reached", shown.said or f"nvidia-smi ends with {LOST}")
-    fewer = shown.state == "ended" and 0 < len(shown.gpus) < len(devices)
+    fewer = shown.state == "ended" and 0 < len(shown.gpus) < devices
     if OFF_THE_BUS in xids(here) and (fewer or missing(here) > 0):
         return confirmed("GPUs of the bus", "reached", f"Xid {OFF_THE_BUS}")
     return refuted("GPUs of the bus", "reached")
@@ -56,7 +57,7 @@ def off_the_bus(here: View) -> Told:
 @tells("gpu-xid-critical", GPU_DEVICES, GPU_NODES, IDENTITY, XIDS, LOGS, KERNEL_WORDS)
 def critical(here: View) -> Told:
     """An error, and GPUs that the node cannot allocate for it. One that fell off the bus is another fault."""
-    if not here[GPU_DEVICES]:
+    if not gpus(here):
         return refuted("Xids", NO_GPU)
     codes = sorted(xids(here) - OF_PROGRAMS - {OFF_THE_BUS})
     if not codes or missing(here) <= 0:
@@ -67,7 +68,7 @@ def critical(here: View) -> Told:
 @tells("gpu-ecc-row-remap-pending", GPU_DEVICES, GPU_SMI, GPU_NODES, IDENTITY, ROW_REMAP)
 def row_remap(here: View) -> Told:
     """By the driver of the host; by what DCGM reads where that is in a container, or does not tell."""
-    if not here[GPU_DEVICES]:
+    if not gpus(here):
         return refuted("rows of memory", NO_GPU)
     rows = here[GPU_SMI].rows
     if rows is not None:
@@ -91,15 +92,16 @@ def fabric_manager(here: View) -> Told:
 @tells("gpu-none-on-node", GPU_DEVICES, GPU_NODES, IDENTITY)
 def none_there(here: View) -> Told:
     """Somebody counts on GPUs here: the inventory, or the node's own labels."""
-    count = len(here[GPU_DEVICES])
-    if count:
-        return refuted("GPUs of the bus", str(count))
+    if found := here[GPU_DEVICES]:
+        return refuted("GPUs of the bus", str(len(found)))
     node, said_so = gpu_node(here), []
     if node and (node.capacity or node.labels.get(PRESENT) == "true"):
         said_so.append(f"node {node.name} offers them")
     offer = f"{node.name} .nvidia.com/gpu" if said_so and node else ""
     if here.host.spec.gpustack_mig or here.host.spec.gpustack_sharing:
         said_so.append("the inventory shares them")
+    if here.host.spec.gpustack_gpus:
+        said_so.append(f"the inventory says {here.host.spec.gpustack_gpus}")
     return Told(
         bool(said_so),
         "GPUs of the bus",
@@ -112,7 +114,7 @@ def none_there(here: View) -> Told:
 @tells("gpu-driver-too-old-for-cuda", GPU_DEVICES, GPU_NODES, IDENTITY, PENDING, GPU_PODS)
 def too_old(here: View) -> Told:
     """By the words of the container toolkit for pods of this node."""
-    if not here[GPU_DEVICES]:
+    if not gpus(here):
         return refuted("images' CUDA", NO_GPU)
     node = gpu_node(here)
     name = node.name if node else ""
@@ -124,7 +126,7 @@ def too_old(here: View) -> Told:
 @tells("st-gpu-unhealthy", GPU_DEVICES, GPU_NODES, IDENTITY, PLUGIN_FILES)
 def unhealthy(here: View) -> Told:
     """A plugin that is not registered is another state."""
-    if not here[GPU_DEVICES]:
+    if not gpus(here):
         return refuted("GPUs", NO_GPU)
     files = here[PLUGIN_FILES]
     if files is None or not files.plugin or files.plugin < files.kubelet:

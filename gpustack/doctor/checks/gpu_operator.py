@@ -22,6 +22,7 @@ from gpustack.probes.gpu_words import LOGS
 from gpustack.probes.kube import NODES
 from gpustack.probes.pod_states import GPU_PODS, PENDING, PodState
 from gpustack.probes.system import IDENTITY
+from gpustack.steps.gpu_count import gpus
 from gpustack.steps.gpu_hosts import PRESENT
 from gpustack.steps.own_node import own
 
@@ -41,9 +42,9 @@ def of_node(here: View, word: str) -> list[PodState]:
 def handler(here: View) -> Told:
     """Of the running daemon, where somebody is to bring it: the operator's toolkit, or our file."""
     what = "runtime nvidia of the running containerd"
-    running = here[RUNTIME] if here[GPU_DEVICES] else None
+    running = here[RUNTIME] if gpus(here) else None
     if running is None:
-        return refuted(what, "containerd does not answer" if here[GPU_DEVICES] else NO_GPU)
+        return refuted(what, "containerd does not answer" if gpus(here) else NO_GPU)
     if not own_pods(here, TOOLKIT) and not here[RUNTIME_FILES].drop_in:
         return refuted(what, "nobody brings it here")
     return Told(not running.nvidia, what, "there", said(running.nvidia), by=RUNTIME.id)
@@ -80,7 +81,7 @@ def toolkit_file(here: View) -> Told:
 def not_labelled(here: View) -> Told:
     """By the label of Node Feature Discovery, on which the operator goes."""
     node = gpu_node(here)
-    if not here[GPU_DEVICES] or not here[SETTINGS] or node is None:
+    if not gpus(here) or not here[SETTINGS] or node is None:
         return refuted("label of the node", "nothing to label" if here[SETTINGS] else "no operator")
     found = [name for name in node.labels if "10de" in name and name.endswith(".present")]
     what = f"NFD's label of {node.name}"
@@ -114,7 +115,7 @@ def labeller(here: View) -> Told:
 def tainted(here: View) -> Told:
     """Kubernetes' own taints are tolerated by every DaemonSet."""
     policies, node = here[SETTINGS], own(here)
-    if not here[GPU_DEVICES] or not policies or node is None:
+    if not gpus(here) or not policies or node is None:
         return refuted("taints of the node", "nothing to keep away" if policies else "no operator")
     tolerated = {key for one in policies for key in one.tolerated}
     found = [
@@ -199,7 +200,7 @@ def mixed(here: View) -> Told:
 def cdi(here: View) -> Told:
     """By containerd's words for pods of this node. Devices of other vendors are others'."""
     node = own(here)
-    if not here[GPU_DEVICES] or node is None:
+    if not gpus(here) or node is None:
         return refuted("CDI devices", NO_GPU)
     pods = (*on_own_node(here, PENDING), *on_own_node(here, GPU_PODS))
     found = [f"{pod}: {one.words}" for pod in pods for one in pod.containers if CDI.search(one.words)]
@@ -233,7 +234,7 @@ def operands_init(here: View) -> Told:
 @tells("st-no-gpu-labels", GPU_DEVICES, GPU_DAEMON_SETS, GPU_NODES, IDENTITY)
 def no_labels(here: View) -> Told:
     node = gpu_node(here)
-    if not here[GPU_DEVICES] or not here[GPU_DAEMON_SETS] or node is None:
+    if not gpus(here) or not here[GPU_DAEMON_SETS] or node is None:
         return refuted(f"label {PRESENT}", "nothing to label")
     found = node.labels.get(PRESENT, "")
     return Told(found != "true", f"label {PRESENT} of {node.name}", "true", said(found))
@@ -262,7 +263,7 @@ def plugin_down(here: View) -> Told:
 @tells("st-no-gpu-allocatable", GPU_DEVICES, GPU_DAEMON_SETS, GPU_NODES, IDENTITY)
 def nothing_allocatable(here: View) -> Told:
     node = gpu_node(here)
-    if not here[GPU_DEVICES] or not here[GPU_DAEMON_SETS] or node is None:
+    if not gpus(here) or not here[GPU_DAEMON_SETS] or node is None:
         return refuted("nvidia.com/gpu", "nobody offers any yet")
     count = node.allocatable + sum(node.slices.values())
     return Told(not count, f"nvidia.com/gpu of {node.name}", "some", str(count))

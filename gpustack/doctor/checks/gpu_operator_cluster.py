@@ -16,6 +16,7 @@ from gpustack.probes.gpu_settings import GPU_CONFIG_MAPS, SETTINGS
 from gpustack.probes.gpu_words import LOGS
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.pod_states import GPU_PODS, PENDING
+from gpustack.steps.gpu_count import gpus
 from gpustack.steps.gpu_operator_values import SHARING
 
 OPERATOR = "gpu-operator"
@@ -42,7 +43,7 @@ def content(here: View) -> Told:
     found = [reason for reason in reasons if reason in NOTHING_TO_DO]
     if not found:
         return refuted("reason of the ClusterPolicy", said({reason or "none" for reason in reasons}))
-    with_gpus = [host.name for host in here.hosts if here.on(host.name)[GPU_DEVICES]]
+    with_gpus = [host.name for host in here.hosts if gpus(here.on(host.name))]
     if with_gpus:
         return refuted("hosts with GPUs", said(with_gpus))
     return confirmed("reason of the ClusterPolicy", "Reconciled", f"{found[0]}, and no host has a GPU")
@@ -51,7 +52,7 @@ def content(here: View) -> Told:
 @tells("op-no-gpu-nodes-false-ready guard", GPU_DAEMON_SETS, GPU_DEVICES)
 def labeller_runs(here: View) -> Told:
     workers = [one for name, one in here[GPU_DAEMON_SETS].items() if NFD in name]
-    fine = any(one.ready for one in workers) and not any(here.on(host.name)[GPU_DEVICES] for host in here.hosts)
+    fine = any(one.ready for one in workers) and not any(gpus(here.on(host.name)) for host in here.hosts)
     return Told(fine, "Node Feature Discovery, without a GPU", "not so", "runs" if fine else "does not run, or a GPU")
 
 

@@ -1,6 +1,8 @@
 """Properties of the parsers about GPUs: what is said is read, whatever its numbers and names, and nothing else is."""
 
 import json
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpustack.ask.probe import Answer, FactUnavailable, Probe
 from gpustack.probes.dcgm import APP, COUNTERS, EXPORTER, MONITORS, SERIES
-from gpustack.probes.gpu import GPU_DEVICES, Device
+from gpustack.probes.gpu import GPU_DEVICES, SCRIPT, Device
 from gpustack.probes.gpu_cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, GPU_NODES
 from gpustack.probes.gpu_words import XID
 
@@ -29,6 +31,33 @@ def told(probe: Probe[Any], body: Any) -> Any:
 def test_each_device_of_the_bus_once_and_sorted(found: dict[str, str]) -> None:
     said = "".join(f"{bus} 0x{device}\n" for bus, device in found.items())
     assert told(GPU_DEVICES, said) == tuple(Device(bus, found[bus]) for bus in sorted(found))
+
+
+def test_the_bus_of_a_host_says_what_each_function_is_bound_to(tmp_path: Path) -> None:
+    """A tree as sysfs has it: a GPU of the host's, one of a virtual machine's, one without a driver; a sound function,
+    and a card of another vendor."""
+    functions = [
+        ("0000:17:00.0", "0x10de", "0x030200", "nvidia"),
+        ("0000:2a:00.0", "0x10de", "0x030200", "vfio-pci"),
+        ("0000:03:00.0", "0x10de", "0x030000", ""),
+        ("0000:03:00.1", "0x10de", "0x040300", "snd_hda_intel"),
+        ("0000:04:00.0", "0x1a03", "0x030000", "ast"),
+    ]
+    for bus, vendor, kind, driver in functions:
+        device = tmp_path / "devices" / bus
+        device.mkdir(parents=True)
+        for name, text in (("vendor", vendor), ("class", kind), ("device", "0x20b0")):
+            (device / name).write_text(f"{text}\n")
+        if driver:
+            (tmp_path / "drivers" / driver).mkdir(parents=True, exist_ok=True)
+            (device / "driver").symlink_to(tmp_path / "drivers" / driver)
+    script = SCRIPT.replace("/sys/bus/pci/devices", str(tmp_path / "devices"))
+    done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=True, timeout=10)
+    assert told(GPU_DEVICES, done.stdout) == (
+        Device("0000:03:00.0", "20b0", "0300"),
+        Device("0000:17:00.0", "20b0", "0302", "nvidia"),
+        Device("0000:2a:00.0", "20b0", "0302", "vfio-pci"),
+    )
 
 
 @given(st.text(min_size=1).filter(lambda text: text.strip("\n")))

@@ -53,6 +53,12 @@ def but(*others: Answer) -> list[Answer]:
     return [*CALM, *others]
 
 
+def test_gpus_of_virtual_machines_are_not_to_be_proven() -> None:
+    machines = "0000:67:00.0 0x2330 0x030200 vfio-pci\n0000:68:00.0 0x2330 0x030200 vfio-pci\n"
+    (found,) = places(snapshot(but(*of_host("h1", "b" * 32, TWO + machines))))
+    assert (found.devices, found.wanted) == (2, 2)
+
+
 def test_a_host_is_the_node_with_its_machine_id() -> None:
     taken = snapshot(CALM)
     assert hosts_of(taken) == {"kube1": "kube1", "gpu1": "h1"}

@@ -33,6 +33,19 @@ def test_none_are_not_spoken_of() -> None:
     assert "UnexpectedAdmissionError" not in printed(found)
 
 
+def test_what_is_not_counted_is_said_with_the_reason() -> None:
+    found = planned(
+        {
+            ("gpu.devices", "k1"): recorded("gpu.devices", "two-of-four-for-virtual-machines"),
+            ("gpu.devices", "k2"): recorded("gpu.devices", "display-card-beside-two"),
+        }
+    )
+    shown = printed(found)
+    assert "4 GPUs on 2 hosts, 4 allocatable\n  not counted: k1 0000:3d:00.0: bound to vfio-pci\n" in shown
+    assert "k2 0000:03:00.0: 10de:128b is older than Turing, and nvidia does not drive it" in shown
+    assert "k1 0000:5d:00.0: bound to vfio-pci" in json.plan(found)
+
+
 def test_those_that_got_no_gpu_are_told_with_the_command_and_no_others() -> None:
     found = planned({STRANDED: recorded(STRANDED[0], "others")})
     assert found.converged

@@ -101,8 +101,8 @@ def namespace(answers: Answers, phase: str = "Active", level: str = "privileged"
     return listed("kube.namespaces", [*others("kube.namespaces", answers), ours])
 
 
-def on(host: Host, **settings: str | None) -> Host:
-    """With settings of its own: gpustack_sharing, gpustack_mig."""
+def on(host: Host, **settings: str | int | None) -> Host:
+    """With settings of its own: gpustack_sharing, gpustack_mig, gpustack_gpus."""
     return replace(host, spec=HostSpec.model_validate(settings))
 
 

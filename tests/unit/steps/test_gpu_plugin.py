@@ -169,6 +169,11 @@ def test_the_namespace() -> None:
     assert broken(world({}, cluster("kube.namespaces", plain)))["namespace"] == ("not said", "install")
 
 
+def test_fewer_gpus_than_the_inventory_says() -> None:
+    found = broken(world({}, {}, HostSpec(gpustack_gpus=9)))
+    assert found["said-by-the-inventory"] == ("k1: 2 of 9", "operator")
+
+
 def test_neither_mps_nor_mig_without_the_operator() -> None:
     mig = world({}, {}, HostSpec(gpustack_mig="all-1g.10gb"))
     assert broken(mig)["ways"] == ("k1: gpustack_mig: all-1g.10gb", "operator")

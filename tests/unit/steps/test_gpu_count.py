@@ -1,0 +1,99 @@
+"""Which display controllers of a host are GPUs for Kubernetes, and how many it is to give."""
+
+import pytest
+
+from gpustack.ask.probe import CLUSTER, FactUnavailable
+from gpustack.ask.view import View
+from gpustack.config.host import HostSpec
+from gpustack.probes.gpu import GPU_DEVICES
+from gpustack.rollout.overlay import gpu_driver, gpu_number
+from gpustack.steps import STEPS
+from gpustack.steps.gpu_count import gpu_count, gpus, set_aside
+from gpustack.steps.gpu_hosts import expected, whole
+from tests.unit.judging import state
+from tests.unit.steps.recorded_cluster import K1, K2, Answers, recorded, said
+from tests.unit.steps.recorded_gpus import devices, on, world
+
+A100, GT_710, GT_1030, T400 = "0x20b0 0x030200", "0x128b 0x030000", "0x1d01 0x030000", "0x1fb2 0x030000"
+MACHINES = "two-of-four-for-virtual-machines"
+
+
+def bus(*lines: str) -> Answers:
+    return {("gpu.devices", "k1"): said("gpu.devices", "".join(f"{line}\n" for line in lines))}
+
+
+def case(name: str) -> Answers:
+    return {("gpu.devices", "k1"): recorded("gpu.devices", name)}
+
+
+def counted(found: Answers, number: int | None = None) -> int:
+    hosts = (K1 if number is None else on(K1, gpustack_gpus=number), K2)
+    return gpu_count(View(world(found, hosts=hosts), "k1"))
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [(MACHINES, 2), ("display-card-beside-two", 2), ("virtual-machine-with-one", 1), ("none", 0)],
+)
+def test_hosts_as_there_are(name: str, number: int) -> None:
+    assert counted(case(name)) == number
+
+
+@pytest.mark.parametrize("driver", ["vfio-pci", "nvgrace-gpu-vfio-pci", "pci-stub", "pciback", "xen-pciback"])
+def test_what_is_handed_on_is_somebody_else_s(driver: str) -> None:
+    found = bus(f"0000:17:00.0 {A100} {driver}", f"0000:65:00.0 {A100} nvidia")
+    assert counted(found) == 1
+    assert set_aside(View(world(found), "k1")[GPU_DEVICES]) == {"0000:17:00.0": f"bound to {driver}"}
+
+
+@pytest.mark.parametrize(
+    ("card", "driver", "number"),
+    [(GT_710, "nouveau", 1), (GT_710, "-", 1), (GT_1030, "-", 1), (GT_1030, "nvidia", 2), (T400, "-", 2)],
+)
+def test_a_display_card_counts_where_a_driver_of_today_takes_it(card: str, driver: str, number: int) -> None:
+    assert counted(bus(f"0000:03:00.0 {card} {driver}", f"0000:41:00.0 {A100} -")) == number
+
+
+def test_an_old_card_alone_or_one_that_computes_is_not_passed_over() -> None:
+    """That the driver does not take it is to be said, not hidden."""
+    assert counted(bus(f"0000:03:00.0 {GT_710} -")) == 1
+    assert counted(bus("0000:03:00.0 0x1db4 0x030200 -", f"0000:41:00.0 {A100} nvidia")) == 2
+
+
+def test_a_console_card_of_a_host_whose_gpus_are_all_handed_on() -> None:
+    assert counted(bus(f"0000:03:00.0 {GT_710} -", f"0000:41:00.0 {A100} vfio-pci")) == 0
+
+
+def test_the_inventory_counts_more_than_the_bus() -> None:
+    assert counted(case("display-card-beside-two"), 3) == 3
+    assert counted(devices("k1", "0000:17:00.0", "0000:1f:00.0"), 1) == 1
+
+
+def test_none_for_kubernetes_is_no_driver_and_no_expectation() -> None:
+    hosts = (on(K1, gpustack_gpus=0), K2)
+    taken = world(hosts=hosts)
+    here = View(taken, "k1")
+    assert (gpus(here), gpu_count(here)) == ((), 0)
+    assert set(expected(View(taken, CLUSTER))) == {"k2"}
+    assert (gpu_driver(here), gpu_number(here)) == ("", 0)
+    assert gpu_number(View(taken, "k2")) == 2
+
+
+@pytest.mark.parametrize("number", [-1, 65, "two", 1.5])
+def test_a_number_that_is_none(number: object) -> None:
+    with pytest.raises(ValueError, match="gpustack_gpus"):
+        HostSpec.model_validate({"gpustack_gpus": number})
+
+
+def test_what_cannot_be_told_stays_so() -> None:
+    with pytest.raises(FactUnavailable):
+        counted(bus("?"))
+
+
+def test_every_step_expects_the_same() -> None:
+    """The host that hands on two of four offers two, and nothing is missed: neither GPUs nor series of them."""
+    taken = world(case(MACHINES))
+    here = View(taken, CLUSTER)
+    assert whole(here) == {"k1": 2, "k2": 2}
+    found = [state(step, here) for step in STEPS if step.id in ("gpu-operator", "gpu-sharing", "gpu-metrics")]
+    assert [str(one.mismatch) for step in found for one in step.judgements if one.outcome != "holds"] == []
