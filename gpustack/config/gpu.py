@@ -33,6 +33,13 @@ class Metrics(Section):
     service_monitor: Annotated[
         Literal["operator", "ours"], Field(description="whose ServiceMonitor lets Prometheus find the exporter")
     ] = "operator"
+    host_engine: Annotated[
+        Literal["refuse", "keep"],
+        Field(
+            description="a DCGM host engine that runs on a host already: refuse to bring the exporter beside it, or "
+            "keep it and leave out our fields of profiling, on all hosts"
+        ),
+    ] = "refuse"
     counters: Annotated[
         tuple[Annotated[str, Field(pattern=r"^DCGM_(FI|EXP)_[A-Z0-9_]+$")], ...],
         Field(description="DCGM fields beside our own set, exported as gauges"),

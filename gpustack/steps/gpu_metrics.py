@@ -20,7 +20,7 @@ from gpustack.probes.scrape import GONE
 from gpustack.probes.system import IDENTITY
 from gpustack.steps.control_plane import control_planes
 from gpustack.steps.gpu_hosts import expected, gpu_nodes, on_hosts
-from gpustack.steps.gpu_operator_values import COUNTERS, counters, seconds
+from gpustack.steps.gpu_operator_values import COUNTERS, own_and_more, seconds
 from gpustack.steps.step import Step
 
 OURS = "gpustack-dcgm"
@@ -34,7 +34,7 @@ def csv(here: View) -> Mismatch | None:
     """The exporter is told to export our counters, and those of the spec."""
     if not expected(here):
         return None
-    wanted, found = counters(here.spec.gpu.metrics.counters), here[COUNTERS_FACT].get(COUNTERS)
+    wanted, found = own_and_more(here), here[COUNTERS_FACT].get(COUNTERS)
     if found == wanted:
         return None
     return Mismatch(f"ConfigMap {COUNTERS}", "our counters", "other ones" if found else "nothing")

@@ -7,7 +7,7 @@ from gpustack.probes.applied import LABEL, MANAGER
 from gpustack.probes.dcgm import APP
 from gpustack.steps.gpu_hosts import expected
 from gpustack.steps.gpu_metrics import OURS, wanted_monitor
-from gpustack.steps.gpu_operator_values import COUNTERS, COUNTERS_KEY, counters, patience
+from gpustack.steps.gpu_operator_values import COUNTERS, COUNTERS_KEY, own_and_more, patience
 
 PORT = "gpu-metrics"  # of the exporter's Service, NVIDIA/gpu-operator assets/state-dcgm-exporter
 
@@ -23,7 +23,7 @@ def wanted(here: View) -> dict[str, Any]:
 
 def config_map(here: View) -> dict[str, Any]:
     """The operator's release brings it as well, with labels of Helm's: we set none, or each would undo the other's."""
-    data = {COUNTERS_KEY: counters(here.spec.gpu.metrics.counters)}
+    data = {COUNTERS_KEY: own_and_more(here)}
     metadata = {"name": COUNTERS, "namespace": here.spec.gpu.namespace}
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
 

@@ -21,6 +21,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, GPU_NODES, STRANDED
 from gpustack.probes.gpu_driver import GPU_DRIVER, GPU_SMI
+from gpustack.probes.gpu_host_engines import HOST_ENGINES
 from gpustack.probes.gpu_packages import GPU_PACKAGES
 from gpustack.probes.gpu_runtime import DROP_IN
 from gpustack.probes.helm import RELEASES
@@ -28,6 +29,7 @@ from gpustack.probes.namespaces import NAMESPACES
 from gpustack.probes.system import IDENTITY, OS
 from gpustack.steps.control_plane import control_planes
 from gpustack.steps.gpu_count import gpus, passed_on
+from gpustack.steps.gpu_host_engines import foreign_engines
 from gpustack.steps.gpu_hosts import (
     PRESENT,
     allocatable_mismatch,
@@ -120,6 +122,18 @@ def left_alone(here: View) -> Mismatch | None:
     return on_hosts("nodes without a GPU for Kubernetes", "left alone by the operator", wrong, "operator", hint)
 
 
+def host_engine(here: View) -> Mismatch | None:
+    """No DCGM host engine runs on a host with GPUs already, beside the one that the exporter brings: as
+    nvidia-dcgm.service of DCGM's packages, or started by hand. One in a pod is not meant.
+
+    On GPUs before Hopper only one process can have the counters of profiling, and one of both fails (`gpustack explain
+    mon-dcgm-profiling-module-error`). Two ways out. Stop it for good: who uses dcgmi there starts an engine with it.
+    Or keep it, with gpu.metrics.host_engine: keep: then the exporter reads none of our fields of profiling, on all
+    hosts, so that panels of SM and tensor activity, of memory bandwidth, PCIe and NVLink stay empty; two engines on one
+    host are nothing that NVIDIA supports."""
+    return foreign_engines(here)
+
+
 def policy_of_others(here: View) -> Mismatch | None:
     """The ClusterPolicy of the cluster, if there is one, is that of our release."""
     others = [one.name for one in here[CLUSTER_POLICIES] or () if one.release != here.spec.gpu.release]
@@ -201,11 +215,11 @@ STEP = Step(
     scope="cluster",
     probes=(
         RELEASES, NAMESPACES, GPU_NODES, CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, IDENTITY, OS, GPU_DEVICES,
-        GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED,
+        GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED, HOST_ENGINES,
     ),
     checks=(
-        host_stack, namespace, policy_of_others, said_by_the_inventory, virtual_machines, left_alone, chart, policy,
-        labels, operands, allocatable,
+        host_stack, namespace, policy_of_others, said_by_the_inventory, virtual_machines, left_alone, host_engine,
+        chart, policy, labels, operands, allocatable,
     ),
     needs=("helm", "flannel", "workers", "gpu-driver"),
     settle=SETTLE,

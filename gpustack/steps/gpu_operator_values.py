@@ -16,6 +16,7 @@ from gpustack.steps.release import Release
 CHART = "gpu-operator"
 COUNTERS = "gpustack-dcgm-counters"
 COUNTERS_KEY = "dcgm-metrics.csv"
+PROFILING = "DCGM_FI_PROF_"
 SHARING = "gpustack-device-plugin"
 DRIVER = "nvidia-driver-daemonset"  # of a pool of nodes: with a suffix
 WHOLE = "none"
@@ -44,7 +45,7 @@ def computed(here: View) -> dict[str, Any]:
         "devicePlugin": {"config": device_plugin(here)},
         **mig(here),
         "dcgmExporter": {
-            "config": {"name": COUNTERS, "create": True, "data": counters(said.metrics.counters)},
+            "config": {"name": COUNTERS, "create": True, "data": own_and_more(here)},
             "env": [{"name": "DCGM_EXPORTER_INTERVAL", "value": str(seconds(interval) * 1000)}],
             "serviceMonitor": {
                 "enabled": here.spec.monitoring.enabled and said.metrics.service_monitor == "operator",
@@ -111,9 +112,17 @@ def own_counters() -> str:
     return (shipped() / "dcgm" / "counters.csv").read_text()
 
 
-def counters(more: tuple[str, ...]) -> str:
-    """The exporter's CSV: our set, and the fields that the spec adds."""
-    own = own_counters()
+def own_and_more(here: View) -> str:
+    """The exporter's CSV. Beside another host engine that is kept, without our fields of profiling."""
+    said = here.spec.gpu.metrics
+    return counters(said.counters, profiling=said.host_engine != "keep")
+
+
+def counters(more: tuple[str, ...], *, profiling: bool = True) -> str:
+    """Our set, and the fields that the spec adds."""
+    own = "".join(
+        line for line in own_counters().splitlines(keepends=True) if profiling or not line.startswith(PROFILING)
+    )
     known = {line.partition(",")[0] for line in own.splitlines()}
     return own + "".join(f"{name}, gauge, asked for by the spec\n" for name in dict.fromkeys(more) if name not in known)
 

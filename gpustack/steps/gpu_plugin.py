@@ -28,6 +28,7 @@ from gpustack.probes.applied import CONFIG_MAPS, DAEMON_SETS, RUNTIME_CLASSES, S
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_NODES, STRANDED
 from gpustack.probes.gpu_driver import GPU_DRIVER, GPU_SMI
+from gpustack.probes.gpu_host_engines import HOST_ENGINES
 from gpustack.probes.gpu_packages import GPU_PACKAGES
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.namespaces import NAMESPACES
@@ -36,6 +37,7 @@ from gpustack.steps import gpu_plugin_objects
 from gpustack.steps.applied import differing
 from gpustack.steps.control_plane import control_planes
 from gpustack.steps.gpu_count import gpus
+from gpustack.steps.gpu_host_engines import foreign_engines
 from gpustack.steps.gpu_hosts import (
     PRESENT,
     allocatable_mismatch,
@@ -116,6 +118,12 @@ def namespace(here: View) -> Mismatch | None:
     return namespace_mismatch(here)
 
 
+def host_engine(here: View) -> Mismatch | None:
+    """No DCGM host engine runs on a host with GPUs already, beside the one that the exporter brings: `gpustack explain
+    gpu-operator/host-engine` says why, and what can be done."""
+    return foreign_engines(here)
+
+
 def ways(here: View) -> Mismatch | None:
     """What the inventory asks for can be done without the operator: time-slicing, but neither MPS nor a MIG layout."""
     wrong = {}
@@ -188,10 +196,11 @@ STEP = Step(
     scope="cluster",
     probes=(
         *PROBES.values(), RELEASES, CLUSTER_POLICIES, NAMESPACES, GPU_NODES, GPU_DAEMON_SETS, IDENTITY, GPU_DEVICES,
-        OS, GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED,
+        OS, GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED, HOST_ENGINES,
     ),
     checks=(
-        operators_stack, namespace, said_by_the_inventory, ways, brought, strangers, labels, daemon_sets, allocatable,
+        operators_stack, namespace, said_by_the_inventory, host_engine, ways, brought, strangers, labels, daemon_sets,
+        allocatable,
     ),
     needs=("flannel", "workers", "gpu-runtime"),
     settle=180,

@@ -8,7 +8,16 @@ from gpustack.probes.dcgm import APP
 from gpustack.steps.applied import Object, stamped
 from gpustack.steps.gpu_hosts import PRESENT, sharing
 from gpustack.steps.gpu_metrics_objects import PORT, config_map
-from gpustack.steps.gpu_operator_values import COUNTERS, COUNTERS_KEY, SHARING, WHOLE, counters, key, plugin, seconds
+from gpustack.steps.gpu_operator_values import (
+    COUNTERS,
+    COUNTERS_KEY,
+    SHARING,
+    WHOLE,
+    key,
+    own_and_more,
+    plugin,
+    seconds,
+)
 
 OURS = "gpustack-"
 PLUGIN, EXPORTER, RUNTIME = SHARING, "gpustack-dcgm-exporter", "nvidia"
@@ -33,7 +42,7 @@ def objects(here: View) -> list[Object]:
         stamped("RuntimeClass", "node.k8s.io/v1", "", RUNTIME, {}, {"handler": RUNTIME}),
         stamped("ConfigMap", "v1", space, PLUGIN, {}, {"data": configurations}),
         *(daemon_set(here, name, plugin_pod(here, *way), plugin(*way)) for name, way in plugins(here).items()),
-        daemon_set(here, EXPORTER, exporter_pod(here), counters(here.spec.gpu.metrics.counters), APP),
+        daemon_set(here, EXPORTER, exporter_pod(here), own_and_more(here), APP),
         stamped("Service", "v1", space, SERVICE, {"labels": APP}, {"spec": service()}),
     ]
 

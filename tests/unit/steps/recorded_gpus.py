@@ -13,7 +13,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.host import Host, HostSpec
-from gpustack.steps.gpu_operator_values import counters, release
+from gpustack.steps.gpu_operator_values import own_and_more, release
 from gpustack.steps.step import Step
 from tests.unit.judging import state
 from tests.unit.steps import recorded_cluster
@@ -63,7 +63,7 @@ def with_gpus(answers: Answers, spec: Mapping[str, Any] | None = None) -> dict[t
     """`answers` of a healthy cluster without GPUs, and what two GPUs a host make of it for a spec."""
     found = dict(answers)
     for host, system in SYSTEMS.items():
-        for probe in ("gpu.devices", "gpu.packages", "gpu.driver", "system.os"):
+        for probe in ("gpu.devices", "gpu.packages", "gpu.driver", "gpu.host-engines", "system.os"):
             found[probe, host] = recorded(probe, f"prepared-{system}")
         for probe in ASKED_OF_HOSTS:
             found[probe, host] = recorded(probe, f"two-hosts-{system}")
@@ -72,7 +72,7 @@ def with_gpus(answers: Answers, spec: Mapping[str, Any] | None = None) -> dict[t
     found["grafana.asked", "k1"] = recorded("grafana.asked", "two-hosts")
     found["gpu.cluster-policies", CLUSTER] = recorded("gpu.cluster-policies", "ready")
     wanted = View(recorded_cluster.snapshot(found, spec or {}, (K1, K2)), CLUSTER)
-    table = {"dcgm-metrics.csv": counters(wanted.spec.gpu.metrics.counters)}
+    table = {"dcgm-metrics.csv": own_and_more(wanted)}
     found |= listed("dcgm.counters", [{"metadata": {"name": "gpustack-dcgm-counters"}, "data": table}])
     return found | released(found, digest=release(wanted).digest(wanted)) | namespace(found)
 

@@ -18,7 +18,7 @@ from gpustack.steps.gpu_operator import host_stack
 from gpustack.steps.gpu_plugin import PROBES, STEP
 from gpustack.steps.gpu_plugin_objects import all_objects, objects
 from tests.unit.judging import judge
-from tests.unit.steps.recorded_cluster import K1, K2, SPEC, TAKEN, said
+from tests.unit.steps.recorded_cluster import K1, K2, SPEC, TAKEN, recorded, said
 
 HOST: dict[str, Any] = {"stack": "host"}
 MACHINES = {"k1": "121ca0afe03a40a488e2456beddcd32a", "k2": "ba0ba3be313041508437d607678a4fb3"}
@@ -92,6 +92,7 @@ def world(spec: Mapping[str, Any] = {}, changed: Found = {}, k1: HostSpec | None
     for host, machine in MACHINES.items():
         answers["system.identity", host] = said("system.identity", f"{machine}\n\n")
         answers["gpu.devices", host] = said("gpu.devices", BUS[host])
+        answers["gpu.host-engines", host] = recorded("gpu.host-engines", "prepared-debian-12")
     cluster = {
         "gpu.nodes": listed([node("k1", 2, labels=PRESENT), node("k2")]),
         "gpu.daemon-sets": listed([workload("gpustack-device-plugin", 1, 1), workload("gpustack-dcgm-exporter", 1, 1)]),
@@ -172,6 +173,13 @@ def test_the_namespace() -> None:
 def test_fewer_gpus_than_the_inventory_says() -> None:
     found = broken(world({}, {}, HostSpec(gpustack_gpus=9)))
     assert found["said-by-the-inventory"] == ("k1: 2 of 9", "operator")
+
+
+def test_a_host_engine_that_is_there_already() -> None:
+    engine = {("gpu.host-engines", "k1"): recorded("gpu.host-engines", "dcgm-4")}
+    found = broken(world({}, engine))
+    assert found["host-engine"] == ("k1: nvidia-dcgm.service (127.0.0.1:5555), DCGM 4.6.0", "operator")
+    assert broken(world({"metrics": {"host_engine": "keep"}}, engine)) == {}
 
 
 def test_neither_mps_nor_mig_without_the_operator() -> None:

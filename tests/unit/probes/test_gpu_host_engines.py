@@ -1,0 +1,55 @@
+"""The script that looks for host engines, run beside a process of that name."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpustack.ask.probe import Answer
+from gpustack.probes.gpu_host_engines import HOST_ENGINES, HostEngines
+from gpustack.probes.gpu_packages import ONLY_WITH_GPU
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[int]:
+    """The process id of a script of that name: the kernel keeps a script's own name, not its interpreter's."""
+    program = tmp_path / "nv-hostengine"
+    program.write_text("#!/bin/sh\necho runs\nread -r end\n")
+    program.chmod(0o755)
+    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.readline()
+        yield process.pid
+        process.kill()
+
+
+def asked(programs: Path, listening: str) -> HostEngines:
+    """With a `ss` and a `dpkg-query` of our own, on a host with a GPU."""
+    programs.mkdir()
+    for name, text in (
+        ("ss", listening),
+        (
+            "dpkg-query",
+            "package datacenter-gpu-manager installed 1:3.3.5\npackage datacenter-gpu-manager-4 not-installed ",
+        ),
+    ):
+        (programs / name).write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\n")
+        (programs / name).chmod(0o755)
+    script = HOST_ENGINES.ask.text.removeprefix(ONLY_WITH_GPU)  # type: ignore[union-attr]
+    path = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"}
+    done = subprocess.run(["/bin/sh", "-c", script], env=path, capture_output=True, text=True, check=True, timeout=60)
+    return HOST_ENGINES.fact(Answer(HOST_ENGINES.id, "h1", 0, done.stdout))
+
+
+def test_a_process_of_that_name_is_found_with_its_address(engine: int, tmp_path: Path) -> None:
+    line = 'LISTEN 0 128 {} 0.0.0.0:* users:(("{}",pid={},fd=6))'
+    others = line.format("127.0.0.1:9400", "other", f"{engine}1")
+    found = asked(tmp_path / "bin", f"{others}\n{line.format('127.0.0.1:5555', 'nv-hostengine', engine)}")
+    assert "127.0.0.1:5555" in [one.address for one in found.running]
+    assert found.packages == {"datacenter-gpu-manager": "3.3.5"}
+
+
+def test_one_that_listens_on_no_port(engine: int, tmp_path: Path) -> None:
+    assert "" in [one.address for one in asked(tmp_path / "bin", "").running]
