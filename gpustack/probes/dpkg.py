@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.probes.packages import primary_keys
+from gpustack.probes.packages import SHOW_KEYS, primary_keys
 from gpustack.probes.read import number
 from gpustack.probes.sections import exactly, named, sections
 
@@ -149,7 +149,8 @@ UNSIGNED = "trusted|allow-insecure|allow-weak|allow-downgrade-to-insecure"
 SOURCES = Probe(
     "packages.sources",
     Lines(
-        r"""echo '== sources'
+        SHOW_KEYS
+        + r"""echo '== sources'
 cd /etc/apt 2>/dev/null || { echo '== keys'; exit 0; }
 set --
 for file in sources.list sources.list.d/*.list; do
@@ -196,8 +197,7 @@ paths=$([ $# -eq 0 ] || grep -ohiE '(signed-by=|^signed-by: *)/[^] ,]+' "$@") ||
   sed 's,^[^/]*,,' | sort -u | while read -r key; do
     command -v gpg >/dev/null || { echo "key ? $key"; continue; }
     echo "key $(stat -Lc %s "$key" 2>/dev/null || echo -) $key"
-    gpg --homedir /nonexistent --no-options --no-keyring --trust-model always --batch --with-colons --show-keys \
-      "$key" 2>/dev/null | grep -E '^(pub|sub|fpr):'
+    show_keys "$key" | grep -E '^(pub|sub|fpr):'
   done
 echo '== refused'
 apt-get indextargets 2>&1 >/dev/null | grep '^E: ' | sort -u

@@ -104,15 +104,28 @@ def primary_keys(lines: list[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
+# The options keep gpg from making a directory and a trust database of its own. Of a key that has ended it wants that
+# database, and says nothing: then it is asked as of the newest date in the file, that of the last signature. The end is
+# in its answer all the same.
+SHOW_KEYS = r"""run_gpg() {
+  gpg --homedir /nonexistent --no-options --no-keyring --trust-model always --batch "$@" 2>/dev/null
+}
+show_keys() {
+  run_gpg --with-colons --show-keys "$1" && return
+  newest=$(run_gpg --list-packets "$1" | sed -n 's/.*created \([0-9]*\).*/\1/p' | sort -n | tail -n 1)
+  [ -z "$newest" ] || run_gpg --with-colons --faked-system-time "$newest!" --show-keys "$1"
+}
+"""
+
+
 def stored_script(names: str) -> str:
-    """Asks what `stored` reads. The options keep gpg from making a directory and a trust database of its own."""
-    return rf"""set -- {names}
+    """Asks what `stored` reads."""
+    return rf"""{SHOW_KEYS}set -- {names}
 for name do
   echo "== $name"
   file=/etc/apt/sources.list.d/gpustack-$name.sources key=/etc/apt/keyrings/gpustack-$name.gpg
   [ ! -e "$file" ] || {{ cat "$file"; echo; }}
-  [ ! -e "$key" ] || gpg --homedir /nonexistent --no-options --no-keyring --trust-model always --batch \
-    --with-colons --show-keys "$key" || :
+  [ ! -e "$key" ] || show_keys "$key" || :
 done
 echo '== end'
 """

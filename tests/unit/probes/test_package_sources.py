@@ -4,6 +4,8 @@ write them, as do-release-upgrade leaves them, and half written."""
 import os
 import shutil
 import subprocess
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -52,6 +54,19 @@ def test_a_vendor_s_stanza_with_its_armoured_key(root: Path) -> None:
     assert found.sources == (Source("sources.list.d/docker.sources", DOCKER_PLACE, "bookworm", key, "stable"),)
     assert found.keyrings[key].fingerprints == (one.fingerprint,)
     assert found.refused == ()
+    one.end()
+
+
+def test_a_key_that_has_ended_is_read_with_its_end(root: Path) -> None:
+    """gpg says nothing of it without a database of trust, which a probe does not make."""
+    one = Vendor(root / "vendor", "seconds=1")
+    time.sleep(2)
+    (root / "docker.asc").write_bytes(one.public)
+    write(root, "docker.sources", DOCKER)
+    ring = asked(root).keyrings[f"{root}/docker.asc"]
+    assert ring.fingerprints == (one.fingerprint,)
+    assert ring.ends
+    assert ring.ends < datetime.now(UTC)
     one.end()
 
 
