@@ -1,8 +1,9 @@
 """Check of step gpu-driver on what its version and kind of module can drive at all, by the GPUs' PCI device ids.
 
 The open module's own table begins with Turing, at 1e02 (open-gpu-kernel-modules: g_nv_name_released.h); Blackwell, from
-2901 on, has no other. 580 is the last branch for what is older than Turing (NVIDIA: UNIX graphics feature deprecation
-schedule)."""
+2901 on, has no other, and from branch 615 on there is no other for any (NVIDIA/gpu-driver-container,
+ubuntu24.04/nvidia-driver; cupy/cupy pull 10295 for the packages). 580 is the last branch for what is older than Turing
+(NVIDIA: UNIX graphics feature deprecation schedule)."""
 
 from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.view import View
@@ -12,7 +13,7 @@ from gpustack.steps.gpu_count import TURING, gpu_count, gpus
 from gpustack.steps.gpu_mode import driven
 
 BLACKWELL = 0x2900
-LAST = 580
+LAST, OPEN_ONLY = 580, 615
 
 
 def generation(here: View) -> Mismatch | None:
@@ -23,14 +24,17 @@ def generation(here: View) -> Mismatch | None:
         return None
     found, kind = gpus(here), here.spec.gpu.driver.kernel_module
     version = driver_version_of(here.spec)
-    lasts = kind == "proprietary" and int(version.split(".")[0]) <= LAST
+    branch, hint = int(version.split(".")[0]), "gpu.driver.kernel_module: open in the spec"
+    if kind == "proprietary" and branch >= OPEN_ONLY:
+        return Mismatch("kernel module", f"open, as all of branch {OPEN_ONLY} and newer", kind, "operator", hint=hint)
+    lasts = kind == "proprietary" and branch <= LAST
     old = [] if lasts else [one for one in found if number(one) < TURING]
     new = [one for one in found if number(one) >= BLACKWELL and kind == "proprietary"]
     rest = len(found) - len(old) - len(new)
     if not (old or new) or rest >= gpu_count(here):
         return None
     older = f"gpu.driver: {{version: {LAST}.…, kernel_module: proprietary}} in the spec, or mode: none"
-    hint = older if old else "gpu.driver.kernel_module: open in the spec"
+    hint = older if old else hint
     if old and rest:
         hint += f"; gpustack_gpus: {rest} in the inventory, where these are for a display alone"
     names = said([f"{one.bus} 10de:{one.device}" for one in old or new])

@@ -57,3 +57,9 @@ def test_an_old_card_for_a_display_stands_beside_them() -> None:
 
 def test_a_driver_of_somebody_else_is_their_matter() -> None:
     assert refused(V100, mode="none") == ""
+
+
+def test_from_branch_615_on_there_is_no_proprietary_module() -> None:
+    assert "kernel_module: open" in refused(H100, version="615.31", kernel_module="proprietary")
+    assert refused(H100, version="610.57.04", kernel_module="proprietary") == ""
+    assert refused(H100, version="615.31") == ""
