@@ -122,7 +122,7 @@ def test_a_key_that_ended_is_taken_over_under_its_fingerprint(
     host = witness.host(many, "host1")
     host.check_output(f"echo {base64.b64encode(old).decode()} | base64 -d >{keyring}")
     update = "apt-get update -o Dir::Etc::sourcelist=/etc/apt/sources.list.d/gpustack-kubernetes.sources"
-    update += " -o Dir::Etc::sourceparts=- -o APT::Update::Error-Mode=any"
+    update += " -o Dir::Etc::sourceparts=- -o APT::Update::Error-Mode=any -o APT::Get::List-Cleanup=0"
     assert "EXPKEYSIG" in host.run(update).stderr
     said = gpustack("plan", "-i", cluster, "--only", "kubernetes", code=1)
     assert f"{print_of}, ended on " in " ".join(said.stdout.split())
