@@ -55,12 +55,16 @@ def mode(here: View) -> Mode:
 
 
 def newer_than_ours(here: View) -> bool:
-    """NVIDIA's packages are there at a later version than the version set's, and the spec names none."""
+    """NVIDIA's packages, or what its .run installer brought, are of a later version than the version set's, and the
+    spec names none."""
     if here.spec.gpu.driver.version:
         return False
+    installed = here[GPU_DRIVER]
     there, ours = here[GPU_PACKAGES], parts(driver_version_of(here.spec))
     names = {*LIBRARIES.values(), *(name for kinds in MODULES.values() for name in kinds.values())} - {DEBIAN_TOO}
-    return any(parts(there[name].version) > ours for name in names if name in there)
+    if any(parts(there[name].version) > ours for name in names if name in there):
+        return True
+    return installed.uninstaller and parts(installed.module) > ours
 
 
 def parts(version: str) -> tuple[int, ...]:

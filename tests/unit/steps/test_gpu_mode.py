@@ -50,6 +50,15 @@ def test_an_owner_s_newer_driver_is_left_alone(version: str, by_default: str) ->
     assert mode(View(snapshot(newer, {}), "h1")) == by_default
 
 
+@pytest.mark.parametrize(("version", "by_default"), [("610.43.02", "none"), ("595.91.07", "host"), ("580.95", "host")])
+def test_a_newer_driver_of_the_run_installer_is_left_alone(version: str, by_default: str) -> None:
+    """On Debian, where no driver container would stand in for it."""
+    loaded = recorded("gpu.driver", "run-installer", ("550.163.01", version))
+    bare: Answers = {("gpu.packages", "h1"): recorded("gpu.packages", "fresh-debian-12"), ("gpu.driver", "h1"): loaded}
+    assert mode(View(snapshot(bare, {}), "h1")) == by_default
+    assert mode(View(snapshot(bare, {"gpu": {"driver": {"version": "595.91.07"}}}), "h1")) == "host"
+
+
 def test_what_a_driver_container_has_loaded_is_nobody_else_s() -> None:
     loaded = said("gpu.driver", "module 595.91.07\nlibrary -\nnouveau-blacklisted\npersistence none\n")
     answers: Answers = {("system.os", "h1"): UBUNTU, ("gpu.driver", "h1"): loaded}
