@@ -65,6 +65,22 @@ def without_pods(name: str, replicas: int) -> Edit:
     return edit
 
 
+WEBHOOK = (
+    'Internal error occurred: failed calling webhook "pods.shop.example": failed to call webhook: Post '
+    '"https://gone.shop.svc:443/mutate?timeout=10s": service "gone" not found'
+)
+
+
+def refused(name: str) -> Edit:
+    def edit(items: list[Any]) -> None:
+        without_pods(name, 1)(items)
+        (one,) = named(items, name)
+        failed = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": WEBHOOK}
+        one["status"]["conditions"].append(failed)
+
+    return edit
+
+
 def baseline(items: list[Any]) -> None:
     (one,) = named(items, "gpu-operator")
     one["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] = "baseline"
@@ -96,10 +112,15 @@ def edited(edit: Edit) -> Callable[[Answer], Answer]:
          "monitoring/workloads", "scaled to nothing"),
         ({"monitoring.deployments": without_pods("monitoring-grafana", 1),
           "monitoring.pods": crashing("monitoring-grafana")}, "monitoring/workloads", "monitoring-grafana 0 of 1"),
+        ({"monitoring.deployments": refused("monitoring-kube-state-metrics")},
+         "monitoring/workloads", f"monitoring-kube-state-metrics 0 of 1: {WEBHOOK}"),
+        ({"gpu.deployments": refused("gpu-operator-node-feature-discovery-master")},
+         "gpu-operator/operands", f"not running: {WEBHOOK}"),
         ({"kubeadm.certificates": in_two_days}, "control-plane/certificates", "kube-apiserver"),
         ({"kube.namespaces": baseline}, "gpu-operator/namespace", "baseline"),
     ],
-    ids=["toolkit", "operands", "policy", "operator-of-prometheus", "grafana", "certificates", "pod-security"],
+    ids=["toolkit", "operands", "policy", "operator-of-prometheus", "grafana", "webhook", "webhook-of-gpus",
+         "certificates", "pod-security"],
 )  # fmt: skip
 def test_what_differs_is_said(edits: dict[str, Any], check: str, words: str) -> None:
     seen = read(HEALTHY)
