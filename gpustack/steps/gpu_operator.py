@@ -170,9 +170,18 @@ def labels(here: View) -> Mismatch | None:
 
 def operands(here: View) -> Mismatch | None:
     """The operator runs, and on every GPU node its toolkit, validator, device plugin, feature discovery, exporter; and
-    the discovery of nodes' features that comes with it, unless your values say that another one does that."""
+    the discovery of nodes' features that comes with it, unless your values say that another one does that. A node that
+    somebody's label keeps the operands from gets none, however long install waits."""
     if not expected(here):
         return None
+    if opted_out := {
+        host: node.name for host, node in gpu_nodes(here).items() if node.labels.get(OPERANDS_LABEL) == "false"
+    }:
+        hint = (
+            f"kubectl label node {' '.join(opted_out.values())} {OPERANDS_LABEL}-    # or gpustack_gpus: 0 for the host"
+        )
+        wrong = dict.fromkeys(opted_out, f"the operator leaves it alone, by label {OPERANDS_LABEL}=false")
+        return on_hosts("operands", "running on every GPU node", wrong, "operator", hint)
     deployments, names = ["gpu-operator"], list(OPERANDS)
     if here.snapshot.inventory.values.get(here.spec.gpu.release, {}).get("nfd", {}).get("enabled", True):
         deployments.append(f"{here.spec.gpu.release}{DISCOVERY}-master")

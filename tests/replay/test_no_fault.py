@@ -14,6 +14,7 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.recording import read
+from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
 
 HEALTHY = Path(__file__).parents[1] / "snapshots" / "healthy-b7bceb72.jsonl"
@@ -81,6 +82,17 @@ def refused(name: str) -> Edit:
     return edit
 
 
+def left_alone(items: list[Any]) -> None:
+    (node,) = named(items, "host2")
+    node["metadata"]["labels"]["nvidia.com/gpu.deploy.operands"] = "false"
+
+
+def without_gpus(items: list[Any]) -> None:
+    left_alone(items)
+    for counts in ("capacity", "allocatable"):
+        named(items, "host2")[0]["status"][counts]["nvidia.com/gpu"] = "0"
+
+
 def baseline(items: list[Any]) -> None:
     (one,) = named(items, "gpu-operator")
     one["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] = "baseline"
@@ -116,19 +128,34 @@ def edited(edit: Edit) -> Callable[[Answer], Answer]:
          "monitoring/workloads", f"monitoring-kube-state-metrics 0 of 1: {WEBHOOK}"),
         ({"gpu.deployments": refused("gpu-operator-node-feature-discovery-master")},
          "gpu-operator/operands", f"not running: {WEBHOOK}"),
+        ({"gpu.nodes": left_alone}, "gpu-operator/operands",
+         "host2: the operator leaves it alone, by label nvidia.com/gpu.deploy.operands=false"),
         ({"kubeadm.certificates": in_two_days}, "control-plane/certificates", "kube-apiserver"),
         ({"kube.namespaces": baseline}, "gpu-operator/namespace", "baseline"),
     ],
     ids=["toolkit", "operands", "policy", "operator-of-prometheus", "grafana", "webhook", "webhook-of-gpus",
-         "certificates", "pod-security"],
+         "opted-out", "certificates", "pod-security"],
 )  # fmt: skip
 def test_what_differs_is_said(edits: dict[str, Any], check: str, words: str) -> None:
+    found = diagnose(changed(edits))
+    said = {f"{one.step}/{one.check}": one.mismatch.found for one in found.drift}
+    assert words in said.get(check, ""), (said, [one.id for one in found.roots])
+
+
+def changed(edits: dict[str, Any]) -> Snapshot:
+    """The healthy recording, with answers edited by probe."""
     seen = read(HEALTHY)
     for probe, edit in edits.items():
         where, change = (CLUSTER, edited(edit)) if (probe, CLUSTER) in seen.answers else ("host1", edit)
         answer = seen.answers[probe, where]
         assert change(answer) != answer
         seen = replace(seen, answers={**seen.answers, (probe, where): change(answer)})
-    found = diagnose(seen)
-    said = {f"{one.step}/{one.check}": one.mismatch.found for one in found.drift}
-    assert words in said.get(check, ""), (said, [one.id for one in found.roots])
+    return seen
+
+
+def test_the_label_that_keeps_the_operator_away_stands_with_what_it_takes() -> None:
+    found = diagnose(changed({"gpu.nodes": without_gpus}))
+    (one,) = found.verdict.unexplained
+    assert (one.id, one.judged[0].where, found.roots) == ("st-no-gpu-allocatable", "host2", ())
+    assert one.judged[0].told
+    assert "nvidia.com/gpu.deploy.operands=false" in one.judged[0].told.found
