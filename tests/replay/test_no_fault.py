@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.recording import read
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
+from gpustack.report.doctor import diagnosis
 
 HEALTHY = Path(__file__).parents[1] / "snapshots" / "healthy-b7bceb72.jsonl"
 Edit = Callable[[list[Any]], None]
@@ -80,6 +82,11 @@ def refused(name: str) -> Edit:
         one["status"]["conditions"].append(failed)
 
     return edit
+
+
+def cordoned(items: list[Any]) -> None:
+    (node,) = named(items, "host2")
+    node["spec"]["taints"] = [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]
 
 
 def left_alone(items: list[Any]) -> None:
@@ -159,3 +166,13 @@ def test_the_label_that_keeps_the_operator_away_stands_with_what_it_takes() -> N
     assert (one.id, one.judged[0].where, found.roots) == ("st-no-gpu-allocatable", "host2", ())
     assert one.judged[0].told
     assert "nvidia.com/gpu.deploy.operands=false" in one.judged[0].told.found
+
+
+def test_a_cordoned_node_is_noted_with_the_gpus_that_it_keeps() -> None:
+    found = diagnose(changed({"kube.nodes": cordoned}))
+    assert (found.roots, found.verdict.unexplained, found.drift) == ((), (), ())
+    assert [(one.id, one.where) for one in found.verdict.notes] == [("node-cordoned", "host2")]
+    with (console := Console(width=140)).capture() as shown:
+        diagnosis(console, found)
+    assert "found host2 is cordoned; 2 GPUs there take no new pod" in shown.get()
+    assert "→ host2 spec.taints[0].key: node.kubernetes.io/unschedulable" in shown.get()
