@@ -5,6 +5,7 @@ that see what is wrong: that is no reason to keep it back.
 """
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -166,6 +167,24 @@ def test_the_label_that_keeps_the_operator_away_stands_with_what_it_takes() -> N
     assert (one.id, one.judged[0].where, found.roots) == ("st-no-gpu-allocatable", "host2", ())
     assert one.judged[0].told
     assert "nvidia.com/gpu.deploy.operands=false" in one.judged[0].told.found
+
+
+def test_coredns_without_a_pod_is_what_breaks_names() -> None:
+    """The API calls a Deployment of no replicas available."""
+
+    def refuse(answer: Answer) -> Answer:
+        return replace(answer, out=re.sub(r"(?m)^(dns \S+) ok$", r"\1 refused", answer.out))
+
+    def to_nothing(items: list[Any]) -> None:
+        (one,) = named(items, "coredns")
+        one["spec"]["replicas"] = 0
+        del one["status"]["readyReplicas"]
+
+    found = diagnose(changed({"kube.deployments": to_nothing, "pod-network.ways": refuse}))
+    (root,) = found.roots
+    assert (root.id, root.certainty) == ("coredns-scaled-to-nothing", "certain")
+    assert [one.id for one in root.breaks] == ["st-dns-broken"]
+    assert (found.verdict.unexplained, found.drift) == ((), ())
 
 
 def test_a_cordoned_node_is_noted_with_the_gpus_that_it_keeps() -> None:
