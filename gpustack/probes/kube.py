@@ -38,11 +38,12 @@ class Node:
 
 @dataclass(frozen=True)
 class Deployment:
-    """`available` is the API's own judgement; `wanted` and `ready` count replicas."""
+    """`available` is the API's own judgement; `wanted` and `ready` count replicas; `refused` as of `refusal`."""
 
     available: bool
     wanted: int
     ready: int
+    refused: str = ""
 
 
 def body(answer: Answer) -> Any:
@@ -118,7 +119,21 @@ def deployments(answer: Answer) -> Mapping[str, Deployment]:
 def deployment(entry: Any) -> Deployment:
     status = entry["status"]
     conditions = {found["type"]: found["status"] for found in status.get("conditions", ())}
-    return Deployment(conditions.get("Available") == "True", entry["spec"]["replicas"], status.get("readyReplicas", 0))
+    available, ready = conditions.get("Available") == "True", status.get("readyReplicas", 0)
+    return Deployment(available, entry["spec"]["replicas"], ready, refusal(status))
+
+
+def refusal(status: Any) -> str:
+    """What the API server refuses a Deployment its pods with: a webhook, a quota, Pod Security; empty where it makes
+    them. The controllers of DaemonSets and StatefulSets set no such condition (kubernetes/api apps/v1/types.go,
+    ReplicaFailure)."""
+    found = (one for one in status.get("conditions", ()) if one["type"] == "ReplicaFailure" and one["status"] == "True")
+    return next((str(one.get("message", "")) for one in found), "")
+
+
+def because(words: str, refused: str) -> str:
+    """The words, and with what the API server refuses the pods."""
+    return f"{words}: {refused}" if refused else words
 
 
 CONDITIONS = ("status.conditions.type", "status.conditions.status", "status.conditions.message")

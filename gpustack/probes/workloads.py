@@ -5,18 +5,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kube import entries
+from gpustack.probes.kube import entries, refusal
 
 KEEP = ("metadata.name", "metadata.labels", "metadata.generation", "spec.replicas", "status")
 
 
 @dataclass(frozen=True)
 class Workload:
-    """`wanted` and `ready` count pods; `current` says that all of them are of the present template."""
+    """`wanted` and `ready` count pods; `current` says that all of them are of the present template; `refused` as of
+    `kube.refusal`."""
 
     wanted: int
     ready: int
     current: bool
+    refused: str = ""
 
     @property
     def runs(self) -> bool:
@@ -34,7 +36,8 @@ def workload(entry: Any) -> Workload:
     seen = status.get("observedGeneration") == entry["metadata"]["generation"]
     if "replicas" in entry.get("spec", {}):
         wanted: int = entry["spec"]["replicas"]
-        return Workload(wanted, status.get("readyReplicas", 0), seen and status.get("updatedReplicas", 0) >= wanted)
+        current = seen and status.get("updatedReplicas", 0) >= wanted
+        return Workload(wanted, status.get("readyReplicas", 0), current, refusal(status))
     wanted = status.get("desiredNumberScheduled", 0)
     return Workload(wanted, status.get("numberReady", 0), seen and status.get("updatedNumberScheduled", 0) >= wanted)
 

@@ -52,6 +52,7 @@ def diagnosis(console: Console, found: Diagnosis, *, verbose: bool = False) -> N
     for note in found.verdict.notes:
         head(console, "NOTE", note.id, (note.where,), "true, and harmless", "dim")
         paragraph(console, graph()[note.id].title)
+        rests(console, (note,), clean, verbose=verbose)
     differing(console, found.drift, clean)
     closing(console, found, clean)
 

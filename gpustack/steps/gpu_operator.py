@@ -25,6 +25,7 @@ from gpustack.probes.gpu_host_engines import HOST_ENGINES
 from gpustack.probes.gpu_packages import GPU_PACKAGES
 from gpustack.probes.gpu_runtime import DROP_IN
 from gpustack.probes.helm import RELEASES
+from gpustack.probes.kube import because
 from gpustack.probes.namespaces import NAMESPACES
 from gpustack.probes.system import IDENTITY, OS
 from gpustack.steps.control_plane import control_planes
@@ -169,9 +170,18 @@ def labels(here: View) -> Mismatch | None:
 
 def operands(here: View) -> Mismatch | None:
     """The operator runs, and on every GPU node its toolkit, validator, device plugin, feature discovery, exporter; and
-    the discovery of nodes' features that comes with it, unless your values say that another one does that."""
+    the discovery of nodes' features that comes with it, unless your values say that another one does that. A node that
+    somebody's label keeps the operands from gets none, however long install waits."""
     if not expected(here):
         return None
+    if opted_out := {
+        host: node.name for host, node in gpu_nodes(here).items() if node.labels.get(OPERANDS_LABEL) == "false"
+    }:
+        hint = (
+            f"kubectl label node {' '.join(opted_out.values())} {OPERANDS_LABEL}-    # or gpustack_gpus: 0 for the host"
+        )
+        wrong = dict.fromkeys(opted_out, f"the operator leaves it alone, by label {OPERANDS_LABEL}=false")
+        return on_hosts("operands", "running on every GPU node", wrong, "operator", hint)
     deployments, names = ["gpu-operator"], list(OPERANDS)
     if here.snapshot.inventory.values.get(here.spec.gpu.release, {}).get("nfd", {}).get("enabled", True):
         deployments.append(f"{here.spec.gpu.release}{DISCOVERY}-master")
@@ -180,7 +190,8 @@ def operands(here: View) -> Mismatch | None:
         running = here[GPU_DEPLOYMENTS].get(name)
         if running is None or not running.runs or not running.ready:
             told = "nothing" if running is None else "not running" if running.wanted else "scaled to nothing"
-            return Mismatch(name, "running", told, passing=told == "not running")
+            why = running.refused if running else ""
+            return Mismatch(name, "running", because(told, why), passing=told == "not running")
     found = here[GPU_DAEMON_SETS]
     count = len(gpu_nodes(here))
     missing = [name for name in names if name not in found]

@@ -5,16 +5,20 @@ that see what is wrong: that is no reason to keep it back.
 """
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.recording import read
+from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
+from gpustack.report.doctor import diagnosis
 
 HEALTHY = Path(__file__).parents[1] / "snapshots" / "healthy-b7bceb72.jsonl"
 Edit = Callable[[list[Any]], None]
@@ -65,6 +69,38 @@ def without_pods(name: str, replicas: int) -> Edit:
     return edit
 
 
+WEBHOOK = (
+    'Internal error occurred: failed calling webhook "pods.shop.example": failed to call webhook: Post '
+    '"https://gone.shop.svc:443/mutate?timeout=10s": service "gone" not found'
+)
+
+
+def refused(name: str) -> Edit:
+    def edit(items: list[Any]) -> None:
+        without_pods(name, 1)(items)
+        (one,) = named(items, name)
+        failed = {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": WEBHOOK}
+        one["status"]["conditions"].append(failed)
+
+    return edit
+
+
+def cordoned(items: list[Any]) -> None:
+    (node,) = named(items, "host2")
+    node["spec"]["taints"] = [{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}]
+
+
+def left_alone(items: list[Any]) -> None:
+    (node,) = named(items, "host2")
+    node["metadata"]["labels"]["nvidia.com/gpu.deploy.operands"] = "false"
+
+
+def without_gpus(items: list[Any]) -> None:
+    left_alone(items)
+    for counts in ("capacity", "allocatable"):
+        named(items, "host2")[0]["status"][counts]["nvidia.com/gpu"] = "0"
+
+
 def baseline(items: list[Any]) -> None:
     (one,) = named(items, "gpu-operator")
     one["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] = "baseline"
@@ -96,18 +132,66 @@ def edited(edit: Edit) -> Callable[[Answer], Answer]:
          "monitoring/workloads", "scaled to nothing"),
         ({"monitoring.deployments": without_pods("monitoring-grafana", 1),
           "monitoring.pods": crashing("monitoring-grafana")}, "monitoring/workloads", "monitoring-grafana 0 of 1"),
+        ({"monitoring.deployments": refused("monitoring-kube-state-metrics")},
+         "monitoring/workloads", f"monitoring-kube-state-metrics 0 of 1: {WEBHOOK}"),
+        ({"gpu.deployments": refused("gpu-operator-node-feature-discovery-master")},
+         "gpu-operator/operands", f"not running: {WEBHOOK}"),
+        ({"gpu.nodes": left_alone}, "gpu-operator/operands",
+         "host2: the operator leaves it alone, by label nvidia.com/gpu.deploy.operands=false"),
         ({"kubeadm.certificates": in_two_days}, "control-plane/certificates", "kube-apiserver"),
         ({"kube.namespaces": baseline}, "gpu-operator/namespace", "baseline"),
     ],
-    ids=["toolkit", "operands", "policy", "operator-of-prometheus", "grafana", "certificates", "pod-security"],
+    ids=["toolkit", "operands", "policy", "operator-of-prometheus", "grafana", "webhook", "webhook-of-gpus",
+         "opted-out", "certificates", "pod-security"],
 )  # fmt: skip
 def test_what_differs_is_said(edits: dict[str, Any], check: str, words: str) -> None:
+    found = diagnose(changed(edits))
+    said = {f"{one.step}/{one.check}": one.mismatch.found for one in found.drift}
+    assert words in said.get(check, ""), (said, [one.id for one in found.roots])
+
+
+def changed(edits: dict[str, Any]) -> Snapshot:
+    """The healthy recording, with answers edited by probe."""
     seen = read(HEALTHY)
     for probe, edit in edits.items():
         where, change = (CLUSTER, edited(edit)) if (probe, CLUSTER) in seen.answers else ("host1", edit)
         answer = seen.answers[probe, where]
         assert change(answer) != answer
         seen = replace(seen, answers={**seen.answers, (probe, where): change(answer)})
-    found = diagnose(seen)
-    said = {f"{one.step}/{one.check}": one.mismatch.found for one in found.drift}
-    assert words in said.get(check, ""), (said, [one.id for one in found.roots])
+    return seen
+
+
+def test_the_label_that_keeps_the_operator_away_stands_with_what_it_takes() -> None:
+    found = diagnose(changed({"gpu.nodes": without_gpus}))
+    (one,) = found.verdict.unexplained
+    assert (one.id, one.judged[0].where, found.roots) == ("st-no-gpu-allocatable", "host2", ())
+    assert one.judged[0].told
+    assert "nvidia.com/gpu.deploy.operands=false" in one.judged[0].told.found
+
+
+def test_coredns_without_a_pod_is_what_breaks_names() -> None:
+    """The API calls a Deployment of no replicas available."""
+
+    def refuse(answer: Answer) -> Answer:
+        return replace(answer, out=re.sub(r"(?m)^(dns \S+) ok$", r"\1 refused", answer.out))
+
+    def to_nothing(items: list[Any]) -> None:
+        (one,) = named(items, "coredns")
+        one["spec"]["replicas"] = 0
+        del one["status"]["readyReplicas"]
+
+    found = diagnose(changed({"kube.deployments": to_nothing, "pod-network.ways": refuse}))
+    (root,) = found.roots
+    assert (root.id, root.certainty) == ("coredns-scaled-to-nothing", "certain")
+    assert [one.id for one in root.breaks] == ["st-dns-broken"]
+    assert (found.verdict.unexplained, found.drift) == ((), ())
+
+
+def test_a_cordoned_node_is_noted_with_the_gpus_that_it_keeps() -> None:
+    found = diagnose(changed({"kube.nodes": cordoned}))
+    assert (found.roots, found.verdict.unexplained, found.drift) == ((), (), ())
+    assert [(one.id, one.where) for one in found.verdict.notes] == [("node-cordoned", "host2")]
+    with (console := Console(width=140)).capture() as shown:
+        diagnosis(console, found)
+    assert "found host2 is cordoned; 2 GPUs there take no new pod" in shown.get()
+    assert "→ host2 spec.taints[0].key: node.kubernetes.io/unschedulable" in shown.get()

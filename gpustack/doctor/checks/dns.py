@@ -35,6 +35,15 @@ def dns_broken(here: View) -> Told:
     return Told(not available, "CoreDNS", "available", "available" if available else "not available")
 
 
+@tells("coredns-scaled-to-nothing", DEPLOYMENTS)
+def scaled_to_nothing(here: View) -> Told:
+    """One that is not there is the matter of the step flannel."""
+    found = here[DEPLOYMENTS].get("coredns")
+    if found is None or found.wanted:
+        return refuted("CoreDNS", f"{found.wanted} pods wanted" if found else "no such Deployment")
+    return confirmed("CoreDNS", "some pods wanted", "0", "coredns spec.replicas")
+
+
 @tells("dns-nameserver-limit", NAMESERVERS)
 def nameserver_limit(here: View) -> Told:
     """Of the file that the kubelet reads: three are taken, by resolv.conf(5)."""

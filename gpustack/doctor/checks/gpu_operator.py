@@ -24,6 +24,7 @@ from gpustack.probes.pod_states import GPU_PODS, PENDING, PodState
 from gpustack.probes.system import IDENTITY
 from gpustack.steps.gpu_count import gpus
 from gpustack.steps.gpu_hosts import PRESENT
+from gpustack.steps.gpu_operator import OPERANDS_LABEL
 from gpustack.steps.own_node import own
 
 TOOLKIT = "nvidia-container-toolkit-daemonset"
@@ -265,5 +266,8 @@ def nothing_allocatable(here: View) -> Told:
     node = gpu_node(here)
     if not gpus(here) or not here[GPU_DAEMON_SETS] or node is None:
         return refuted("nvidia.com/gpu", "nobody offers any yet")
-    count = node.allocatable + sum(node.slices.values())
-    return Told(not count, f"nvidia.com/gpu of {node.name}", "some", str(count))
+    count, what = node.allocatable + sum(node.slices.values()), f"nvidia.com/gpu of {node.name}"
+    if not count and here.spec.gpu.stack == "operator" and node.labels.get(OPERANDS_LABEL) == "false":
+        why = f"0, and the operator leaves the node alone, by its label {OPERANDS_LABEL}=false"
+        return confirmed(what, "some", why, f"{node.name} {OPERANDS_LABEL.rpartition('/')[2]}")
+    return Told(not count, what, "some", str(count))

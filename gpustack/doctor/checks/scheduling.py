@@ -6,7 +6,7 @@ from datetime import timedelta
 from gpustack.ask.judge import said
 from gpustack.ask.view import View
 from gpustack.doctor.checks.ours import namespaces
-from gpustack.doctor.tells import Told, refuted, tells
+from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import GPU_NODES
 from gpustack.probes.kube import NODES, Node
@@ -18,6 +18,7 @@ from gpustack.steps.taint import TAINT
 
 LIFECYCLE = "node.kubernetes.io/"
 CORDON = f"{LIFECYCLE}unschedulable"
+CORDONED = "were unschedulable"
 SHORT = re.compile(r"Insufficient ([\w-]+(?:[./][\w-]+)*)|Too many (pods)")
 # Reasons that the graph knows. Others are a wish of somebody: a selector, an affinity, a taint of theirs.
 NAMED = re.compile(rf"untolerated taint \{{(node-role\.kubernetes\.io/control-plane|{LIFECYCLE}(?!unschedulable))")
@@ -32,7 +33,7 @@ def lifecycle(node: Node) -> list[str]:
 
 def known(here: View, why: str) -> bool:
     """Whether it is the cluster's doing, as far as the graph knows it; a cordoned node is somebody's wish."""
-    if "were unschedulable" in why:
+    if CORDONED in why:
         return False
     if SHORT.search(why) or NAMED.search(why):
         return True
@@ -97,6 +98,19 @@ def lifecycle_taints(here: View) -> Told:
     node = own(here)
     taints = lifecycle(node) if node else []
     return Told(bool(taints), "taints of the node's condition", "none", said(taints) if taints else "none")
+
+
+@tells("node-cordoned", NODES, IDENTITY, WAITING, GPU_NODES)
+def cordoned(here: View) -> Told:
+    """With what it keeps: GPUs, and pods of anybody for which the scheduler passed over a cordoned node."""
+    node = own(here)
+    if not node or not any(one.startswith(CORDON) for one in node.taints):
+        return refuted("node", "takes pods" if node else "there is none")
+    offers = sum(one.allocatable for one in here[GPU_NODES] if one.name == node.name)
+    waits = [f"{one.namespace}/{one.name}" for one in here[WAITING] if CORDONED in one.why]
+    keeps = [f"{node.name} is cordoned", f"{offers} GPUs there take no new pod" if offers else ""]
+    keeps.append(f"{said(waits[:5])} {'wait' if len(waits) > 1 else 'waits'} for a node" if waits else "")
+    return confirmed("node", "takes pods", "; ".join(filter(None, keeps)), f"{node.name} {CORDON}")
 
 
 @tells("st-pods-pending -> op-nodes-not-labelled", WAITING, NODES)

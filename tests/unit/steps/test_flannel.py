@@ -1,3 +1,6 @@
+import json
+from dataclasses import replace
+
 import pytest
 
 from gpustack.ask.probe import CLUSTER
@@ -95,3 +98,15 @@ def test_a_node_that_is_not_ready_says_why() -> None:
 def test_a_node_without_a_part_of_the_network() -> None:
     answers = {("kube.nodes", CLUSTER): recorded("kube.nodes", "control-plane", ("10.244.0.0/24", ""))}
     assert broken(STEP, answers) == {"node": ("none: no podCIDR", "operator")}
+
+
+def test_dns_whose_pods_the_api_server_refuses() -> None:
+    quota = 'pods "coredns-1" is forbidden: exceeded quota: few, requested: pods=1, used: pods=0, limited: pods=0'
+    failed = {"type": "ReplicaFailure", "status": "True", "message": quota}
+    answer = recorded(
+        "kube.deployments", "control-plane", ('"Available","status":"True"', '"Available","status":"False"')
+    )
+    found = json.loads(answer.out)
+    found["items"][0]["status"]["conditions"].append(failed)
+    answers = {("kube.deployments", CLUSTER): replace(answer, out=json.dumps(found))}
+    assert broken(STEP, answers) == {"dns": (f"not available: {quota}", "install")}

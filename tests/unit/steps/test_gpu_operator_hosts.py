@@ -40,3 +40,16 @@ def test_the_operator_is_kept_from_a_node_whose_gpus_are_somebody_else_s() -> No
 def test_fewer_gpus_than_the_inventory_says() -> None:
     found = broken(STEP, hosts=(on(K1, gpustack_gpus=3), K2))
     assert found["said-by-the-inventory"] == ("k1: 2 of 3", "operator")
+
+
+def test_a_node_that_a_label_keeps_the_operands_from_is_for_a_person() -> None:
+    def opt_out(items: list[Any]) -> None:
+        items[0]["metadata"]["labels"]["nvidia.com/gpu.deploy.operands"] = "false"
+
+    found = edited(NODES, opt_out)
+    told = "k1: the operator leaves it alone, by label nvidia.com/gpu.deploy.operands=false"
+    assert broken(STEP, found) == {"operands": (told, "operator")}
+    mismatch = judged(STEP, found)["operands"].mismatch
+    assert mismatch
+    assert mismatch.hint.startswith("kubectl label node k1 nvidia.com/gpu.deploy.operands-")
+    assert broken(STEP, {**devices("k1"), **devices("k2"), **found}) == {}

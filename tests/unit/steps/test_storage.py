@@ -1,3 +1,4 @@
+import json
 from typing import Any
 
 import pytest
@@ -48,6 +49,10 @@ def test_our_provisioner_that_does_not_run() -> None:
     mismatch = judged(STEP, found, spec())["provisioner"].mismatch
     assert mismatch
     assert (mismatch.found, mismatch.passing) == ("not running", True)
+    quota = 'pods "local-path-provisioner-1" is forbidden: exceeded quota: few'
+    failed = json.dumps([{"type": "ReplicaFailure", "status": "True", "message": quota}])
+    found = {PROVISIONER: recorded("storage.provisioner", "starting", ('"conditions":[]', f'"conditions":{failed}'))}
+    assert broken(STEP, found, spec()) == {"provisioner": (f"not running: {quota}", "install")}
     found = {PROVISIONER: recorded("storage.provisioner", "local-path", ('"replicas":1', '"replicas":0'))}
     mismatch = judged(STEP, found, spec())["provisioner"].mismatch
     assert mismatch

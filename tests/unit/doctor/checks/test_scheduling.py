@@ -87,3 +87,13 @@ def test_a_taint_that_is_not_named(everywhere: bool) -> None:
 def test_taints_of_a_condition(taint: str, outcome: str) -> None:
     nodes = recorded("kube.nodes", "control-plane", ("node-role.kubernetes.io/control-plane", taint))
     assert here("node-lifecycle-taints", {("kube.nodes", CLUSTER): nodes}, "k1")[0] == outcome
+
+
+def test_a_cordoned_node_with_who_waits_for_it() -> None:
+    taints = ("node-role.kubernetes.io/control-plane", "node.kubernetes.io/unschedulable")
+    nodes = {("kube.nodes", CLUSTER): recorded("kube.nodes", "control-plane", taints)}
+    waits = {("kube.waiting", CLUSTER): recorded("kube.waiting", "cordoned")}
+    assert here("node-cordoned", nodes, "k1") == ("confirmed", "k1 is cordoned")
+    kept = here("node-cordoned", nodes | waits, "k1")
+    assert kept == ("confirmed", "k1 is cordoned; kube-system/coredns-1 waits for a node")
+    assert here("node-cordoned", nodes | waits, "k2") == ("refuted", "takes pods")
