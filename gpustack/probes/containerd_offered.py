@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.egress import WAY
 from gpustack.probes.packages import upstream
 
 # Debian's version (deb-version(7)), and a status of HTTP, 000 without one.
@@ -31,19 +32,14 @@ def offers(answer: Answer) -> tuple[Offer, ...]:
 # is asked for too. Through the proxy of the spec, as apt goes; a mirror with a login is left to apt.
 OFFERED = Probe(
     "containerd.offered",
-    Lines(r"""case $CONTAINERD in *.*.*) exit 0 ;; esac
+    Lines(
+        WAY
+        + r"""case $CONTAINERD in *.*.*) exit 0 ;; esac
 case $(dpkg-query -Wf '${db:Status-Status}' containerd.io 2>/dev/null) in installed) exit 0 ;; esac
 # shellcheck source=/dev/null
 . /etc/os-release || exit
-file=/etc/gpustack-cluster/proxy.env
-if [ -r "$file" ]; then
-  for name in HTTP_PROXY HTTPS_PROXY NO_PROXY; do
-    value=$(sed -n "s/^$name=//p" "$file" | tr -d '"')
-    export "$(echo "$name" | tr '[:upper:]' '[:lower:]')=$value"
-  done
-fi
 root=$(printf '%s\n' "$CONTAINERD_ROOT" | sed "s/{os}/$ID/")
-index=$(curl -fsSL --connect-timeout 3 -m 6 \
+index=$(way "$root" | curl -fsSL --config - --connect-timeout 3 -m 6 \
   "$root/dists/$VERSION_CODENAME/stable/binary-$(dpkg --print-architecture)/Packages.gz" | gunzip) || exit
 printf '%s\n' "$index" | awk -v line="$CONTAINERD." 'BEGIN { RS = ""; FS = "\n" } {
   name = version = file = ""
@@ -55,11 +51,12 @@ printf '%s\n' "$index" | awk -v line="$CONTAINERD." 'BEGIN { RS = ""; FS = "\n" 
   }
   if (name == "containerd.io" && index(version, line) == 1 && version !~ /~(alpha|beta|rc)/) print version, file
 }' | sort -rV | head -n 3 | while read -r version file; do
-  code=$(curl -sIL -m 3 -o /dev/null -w '%{http_code}' "$root/$file") || :
+  code=$(way "$root" | curl -sIL --config - -m 3 -o /dev/null -w '%{http_code}' "$root/$file") || :
   echo "$version $code"
   [ "$code" = 404 ] || break
 done
-exit 0"""),
+exit 0"""
+    ),
     offers,
     limit=12,
     like="apt-cache madison containerd.io",

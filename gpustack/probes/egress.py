@@ -12,6 +12,17 @@ from gpustack.config.egress import PATHS
 
 Compared = Literal["same", "other", "none"]
 
+# `way URL`: the proxy of the spec for it, as lines for `curl --config -`. Its address may hold a password, which no
+# argument and no environment of a program is to have. Without the file, the environment's counts.
+WAY = r"""way() (
+  file=/etc/gpustack-cluster/proxy.env
+  [ -r "$file" ] || exit 0
+  value_of() { sed -n "s/^$1=//p" "$file" | tr -d '"'; }
+  case $1 in https:*) proxy=$(value_of HTTPS_PROXY) ;; *) proxy=$(value_of HTTP_PROXY) ;; esac
+  printf 'proxy = "%s"\nnoproxy = "%s"\n' "$proxy" "$(value_of NO_PROXY)"
+)
+"""
+
 
 @dataclass(frozen=True)
 class Found:

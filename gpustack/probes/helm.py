@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
+from gpustack.probes.egress import WAY
 from gpustack.probes.kube import entries
 from gpustack.probes.read import number
 
@@ -149,26 +150,23 @@ RUNNING_HELMS = Probe(
 # connected until then is there, but slow. Through the proxy of the spec, as the step fetches it.
 CHARTS = Probe(
     "helm.charts",
-    Lines(r"""[ -r /etc/kubernetes/admin.conf ] || exit 0
-file=/etc/gpustack-cluster/proxy.env
-if [ -r "$file" ]; then
-  for name in HTTP_PROXY HTTPS_PROXY NO_PROXY; do
-    value=$(sed -n "s/^$name=//p" "$file" | tr -d '"')
-    export "$(echo "$name" | tr '[:upper:]' '[:lower:]')=$value"
-  done
-fi
+    Lines(
+        WAY
+        + r"""[ -r /etc/kubernetes/admin.conf ] || exit 0
 for url in $CHARTS; do
   if [ -s "/var/lib/gpustack-cluster/charts/${url##*/}" ]; then
     echo "$url cached"
   else
     {
-      said=$(curl -sIL --connect-timeout 5 -m 12 -o /dev/null -w '%{time_connect} %{http_code} %{errormsg}' "$url")
+      said=$(way "$url" | curl -sIL --config - --connect-timeout 5 -m 12 -o /dev/null \
+        -w '%{time_connect} %{http_code} %{errormsg}' "$url")
       [ $? != 28 ] || case $said in 0.000000* | 0,000000*) ;; *) said="- slow ${said#* * }" ;; esac
       echo "$url $(printf '%s' "${said#* }" | tr -s '\r\n' ' ')"
     } &
   fi
 done
-wait"""),
+wait"""
+    ),
     charts,
     limit=15,
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.config.egress import MIRROR_LOGIN
+from gpustack.probes.egress import WAY
 from gpustack.probes.read import number
 
 
@@ -41,14 +42,10 @@ def served(answer: Answer) -> Served:
 SERVED = Probe(
     "mirror.checksums",
     Lines(
-        rf"""[ -n "$MIRROR" ] && command -v curl >/dev/null || exit 0
-file=/etc/gpustack-cluster/proxy.env
-if [ -r "$file" ]; then
-  said() {{ sed -n "s/^$1=//p" "$file" | tr -d '"'; }}
-  http_proxy=$(said HTTP_PROXY) https_proxy=$(said HTTPS_PROXY) no_proxy=$(said NO_PROXY)
-  export http_proxy https_proxy no_proxy
-fi
-{{ [ ! -r {MIRROR_LOGIN} ] || awk -v url="$MIRROR/" '$1 == "machine" && index(url, $2 "/") == 1 {{
+        WAY
+        + rf"""[ -n "$MIRROR" ] && command -v curl >/dev/null || exit 0
+{{ way "$MIRROR"
+[ ! -r {MIRROR_LOGIN} ] || awk -v url="$MIRROR/" '$1 == "machine" && index(url, $2 "/") == 1 {{
   gsub(/[\\"]/, "\\\\&", $6)
   print "user = \"" $4 ":" $6 "\""
 }}' {MIRROR_LOGIN}; }} |

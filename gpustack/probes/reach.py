@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.egress import WAY
 from gpustack.probes.read import number
 
 
@@ -59,14 +60,9 @@ SOURCE = Probe(
     "reach.source",
     Lines(
         TRY
+        + WAY
         + r"""url=${MIRROR:-https://pkgs.k8s.io/}
-file=/etc/gpustack-cluster/proxy.env
-if [ -r "$file" ]; then
-  said() { sed -n "s/^$1=//p" "$file" | tr -d '"'; }
-  http_proxy=$(said HTTP_PROXY) https_proxy=$(said HTTPS_PROXY) no_proxy=$(said NO_PROXY)
-  export http_proxy https_proxy no_proxy
-fi
-echo "$url $(try "$url")" """
+echo "$url $(way "$url" | try --config - "$url")" """
     ),
     source,
     like="curl -v SOURCE",
