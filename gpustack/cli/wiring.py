@@ -103,7 +103,8 @@ def progress(*, quiet: bool) -> Reporter:
         return silent
     from gpustack.report.progress import progress as lines
 
-    return lines(sys.stderr)
+    # Those of the inventory are known as soon as it is read, and that is before a host says a word.
+    return lines(sys.stderr, door.known)
 
 
 def words(given: Sequence[str] | None) -> list[str]:

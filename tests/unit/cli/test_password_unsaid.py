@@ -1,0 +1,39 @@
+"""A host whose sudo repeats the password: neither the progress nor the error shows it."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gpustack.ask import gather as gathering
+from gpustack.ask.reach import sudo_refusal
+from gpustack.cli import door
+from gpustack.cli.app import app
+from gpustack.config.host import Host
+
+PASSWORD = "p1um & Tart"
+GROUPS = "[kube_control_plane]\nkube1\n[kube_node]\nkube1\n"
+
+
+def refused(host: Host, *_: object, **__: object) -> object:
+    error = sudo_refusal(host, f"sudo: your password {host.become_password} is wrong\n", 1)
+    assert error
+    raise error
+
+
+@pytest.mark.parametrize("typed", [True, False], ids=["-K", "ansible_become_password"])
+def test_a_password_that_sudo_repeats_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, typed: bool
+) -> None:
+    inventory = tmp_path / "hosts.ini"
+    said = "" if typed else f'[all:vars]\nansible_become_password="{PASSWORD}"\n'
+    inventory.write_text(GROUPS + said)
+    monkeypatch.setattr(door, "known", [])
+    monkeypatch.setattr("getpass.getpass", lambda *_, **__: PASSWORD)
+    monkeypatch.setitem(gathering.gather.__kwdefaults__, "ask", refused)
+    with pytest.raises(SystemExit) as ended, door.door():
+        app(["plan", "-i", str(inventory), *(["-K"] if typed else [])], standalone_mode=False)
+    err = capsys.readouterr().err
+    assert ended.value.code == 4
+    assert err.count("sudo: your password REDACTED is wrong") == 2
+    assert PASSWORD not in err
