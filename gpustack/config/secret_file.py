@@ -16,6 +16,8 @@ class Kind:
     form: re.Pattern[str] = re.compile("")
 
 
+LARGEST = 4096
+"""Characters that are read: more than any kind of secret has, with an end of lines that an editor leaves."""
 PASSWORD = Kind("a password", 256)
 INTEGRATION = Kind("an integration key", 256)
 # Who may send is told by the address alone: that is the secret of a webhook.
@@ -37,8 +39,12 @@ def judged(path: str, inventory: Path | None = None, kind: Kind = PASSWORD) -> t
         return "a relative path", "an absolute path, or one that begins with ~/"
     if inventory and file.resolve().is_relative_to(inventory.resolve()):
         return "a file in the inventory's folder", "a place outside it: Ansible reads every file there as an inventory"
+    if file.exists() and not file.is_file():
+        # A device or a pipe could be read for ever.
+        return "no plain file", f"a plain file that holds {kind.name} and nothing else"
     try:
-        mode, text = file.stat().st_mode & 0o777, file.read_text("ascii").rstrip()
+        with file.open(encoding="ascii") as opened:
+            mode, text = file.stat().st_mode & 0o777, opened.read(LARGEST + 1).rstrip()
     except FileNotFoundError:
         return "no such file", f"a file on this machine that holds {kind.name} and nothing else"
     except OSError as error:
