@@ -1,5 +1,8 @@
-"""A host whose sudo repeats the password: neither the progress nor the error shows it."""
+"""The sudo password: typed on a terminal alone, and shown neither by the progress nor by an error."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,3 +40,18 @@ def test_a_password_that_sudo_repeats_is_not_shown(
     assert ended.value.code == 4
     assert err.count("sudo: your password REDACTED is wrong") == 2
     assert PASSWORD not in err
+
+
+@pytest.mark.parametrize("given", ["", f"{PASSWORD}\n"], ids=["nothing", "the password"])
+def test_without_a_terminal_no_password_is_read(tmp_path: Path, given: str) -> None:
+    (tmp_path / "hosts.ini").write_text(GROUPS)
+    command = [sys.executable, "-m", "gpustack.cli.app", "plan", "-K", "-i", "hosts.ini"]
+    env = os.environ | {"HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[3])}
+    # In a session of its own it has no terminal, wherever the tests run.
+    done = subprocess.run(
+        command, cwd=tmp_path, env=env, input=given, capture_output=True, text=True, timeout=60, start_new_session=True
+    )
+    assert done.returncode == 2, done.stderr
+    first, *_, last = done.stderr.splitlines()
+    assert first == "error: The sudo password was not typed; nothing was asked or changed."
+    assert last == "more:  gpustack explain password-not-typed"
