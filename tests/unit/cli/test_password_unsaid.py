@@ -4,9 +4,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from gpustack.ask import gather as gathering
 from gpustack.ask.reach import sudo_refusal
@@ -33,7 +33,7 @@ def test_a_password_that_sudo_repeats_is_not_shown(
     inventory.write_text(GROUPS + said)
     monkeypatch.setattr(door, "known", [])
     monkeypatch.setattr("getpass.getpass", lambda *_, **__: PASSWORD)
-    monkeypatch.setitem(gathering.gather.__kwdefaults__, "ask", refused)
+    monkeypatch.setitem(gathering.gather.__kwdefaults__ or {}, "ask", refused)
     with pytest.raises(SystemExit) as ended, door.door():
         app(["plan", "-i", str(inventory), *(["-K"] if typed else [])], standalone_mode=False)
     err = capsys.readouterr().err
@@ -47,10 +47,9 @@ def test_without_a_terminal_no_password_is_read(tmp_path: Path, given: str) -> N
     (tmp_path / "hosts.ini").write_text(GROUPS)
     command = [sys.executable, "-m", "gpustack.cli.app", "plan", "-K", "-i", "hosts.ini"]
     env = os.environ | {"HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[3])}
+    said: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 60}
     # In a session of its own it has no terminal, wherever the tests run.
-    done = subprocess.run(
-        command, cwd=tmp_path, env=env, input=given, capture_output=True, text=True, timeout=60, start_new_session=True
-    )
+    done = subprocess.run(command, cwd=tmp_path, env=env, input=given, check=False, start_new_session=True, **said)
     assert done.returncode == 2, done.stderr
     first, *_, last = done.stderr.splitlines()
     assert first == "error: The sudo password was not typed; nothing was asked or changed."
