@@ -11,13 +11,14 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpustack.ask.exchange import Exchange, More
 from gpustack.ask.known_hosts import KnownKeys, known_keys
 from gpustack.ask.reach import CONNECT_LIMIT, HostRefused, sudo_refusal
 from gpustack.ask.snapshot import Reach
-from gpustack.ask.ssh_options import SshOptions, resolve, tried
+from gpustack.ask.ssh_options import SshOptions, expanded, resolve, tried
 from gpustack.config.host import Host
 
 if TYPE_CHECKING:
@@ -192,6 +193,8 @@ def refusal(host: Host, options: SshOptions, error: Exception) -> Reach:
         return Reach(host.name, "host-ssh-login", "the key is encrypted and no agent holds it", "ssh-add")
     if isinstance(error, AuthenticationException):
         why = f"{options.user}@{where} is not let in by any of the keys"
+        if host.key_file and "%" not in host.key_file and not Path(expanded(host.key_file)).exists():
+            why += f"; there is no {host.key_file}, which ansible_ssh_private_key_file or ansible.cfg names"
         return Reach(host.name, "host-ssh-login", why, typed)
     if isinstance(error, socket.gaierror):
         why = f"the name {options.hostname} does not resolve"

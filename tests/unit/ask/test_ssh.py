@@ -229,6 +229,15 @@ def test_the_command_that_forgets_a_key_is_for_this_port_and_file(start: Callabl
     assert said == f"ssh-keygen -R '[127.0.0.1]:{host.port}' -f {tmp_path / 'known_hosts'}"
 
 
+def test_a_key_file_that_is_not_there_is_named(start: Callable[..., Host], tmp_path: Path) -> None:
+    host = replace(start(None, silent=True), key_file="/nowhere/key")
+    options = resolve(host)
+    reach = ssh.refusal(host, options, paramiko.AuthenticationException("no"))
+    assert (reach.reference, "there is no /nowhere/key" in reach.why) == ("host-ssh-login", True)
+    there = replace(host, key_file=str(tmp_path / "key"))
+    assert "there is no" not in ssh.refusal(there, options, paramiko.AuthenticationException("no")).why
+
+
 def fails(server: Server, channel: Any) -> None:
     channel.sendall_stderr(b"no shell for you\n")
     channel.send_exit_status(3)
