@@ -13,6 +13,7 @@ from gpustack.ask.probe import Answer, Probe
 from gpustack.ask.reach import HOST_LIMIT, HostRefused, run
 from gpustack.ask.script import last, render
 from gpustack.ask.snapshot import Reach, Snapshot, keyed
+from gpustack.ask.ssh_options import tried
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import exported
@@ -80,4 +81,4 @@ def silent_host(host: Host, seconds: float, report: Reporter) -> tuple[Reach, Ma
     when = f"within {HOST_LIMIT} s" if seconds >= HOST_LIMIT else "before it ended"
     why = f"the login works, and its shell gave no answer {when}"
     report(Event("failed", host.name, why, seconds))
-    return Reach(host.name, "host-no-shell", why, f"ssh {host.address} true"), {}
+    return Reach(host.name, "host-no-shell", why, tried(host)), {}

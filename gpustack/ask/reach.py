@@ -1,5 +1,6 @@
 """The way to a host: open, run a script as root with it on stdin, stream what it prints. SSH or local, one callable."""
 
+import re
 import secrets
 from collections.abc import Iterator
 from queue import Queue
@@ -24,6 +25,10 @@ SKIP = (
     'while IFS= read -r l && [ "$l" != "{mark}" ]; do :; done; '
     '[ "$l" = "{mark}" ] || {{ echo GPUSTACK-SUDO-ASKS-MORE >&2; exit 97; }}; echo; echo {mark}; exec sh -s'
 )
+
+
+# sudo's own words for a login that may not use it; they come without its name before them.
+DENIED = re.compile(r".*(?:is not in the sudoers file|is not allowed to (?:run sudo|execute)).*")
 
 
 class HostRefused(Exception):
@@ -87,6 +92,9 @@ def sudo_refusal(host: Host, errors: str, rc: int) -> HostRefused | None:
         why = f"{host.become_exe} asks for more than a password, and nothing was run"
         hint = "let sudo ask this login for the password alone, or for nothing (NOPASSWD)"
         return HostRefused(Reach(host.name, "host-sudo-password", why, hint))
+    if rc > 0 and (denied := DENIED.search(errors)):
+        hint = f"let this login use {host.become_exe} (visudo), or log in as root"
+        return HostRefused(Reach(host.name, "host-sudo-password", denied[0].strip()[:200], hint))
     if "sudo:" in errors and rc > 0:
         said = next(line for line in errors.splitlines() if "sudo:" in line)
         hint = (

@@ -34,6 +34,12 @@ def has_digit(found: re.Match[str]) -> bool:
     return any(char.isdigit() for char in found["s"])
 
 
+def is_token(found: re.Match[str]) -> bool:
+    """Not a host and its domain: letters, and a number behind them, in both parts. Of random tokens one in 500 is so
+    as well; where its name, flag or secret stands before it, it goes all the same."""
+    return not re.fullmatch(r"[a-z]+\d*\.[a-z]+\d{0,2}", found["s"])
+
+
 def is_login(found: re.Match[str]) -> bool:
     """base64 of `user:password`."""
     word = found["s"].rstrip("=")
@@ -150,6 +156,7 @@ SHAPES = (
         r"(?:(?<![A-Za-z0-9_-])|(?<=\\n)|(?<=\\t))(?P<s>[a-z0-9]{6}\.[a-z0-9]{16})(?![A-Za-z0-9_-])",
         "abcdef.0123456789abcdef",
         r"kubernetes.io/docs/reference/access-authn-authz/bootstrap-tokens: [a-z0-9]{6}\.[a-z0-9]{16}",
+        is_token,
         flags=EXACT,
     ),
     shape(

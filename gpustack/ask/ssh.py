@@ -11,13 +11,14 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpustack.ask.exchange import Exchange, More
 from gpustack.ask.known_hosts import KnownKeys, known_keys
 from gpustack.ask.reach import CONNECT_LIMIT, HostRefused, sudo_refusal
 from gpustack.ask.snapshot import Reach
-from gpustack.ask.ssh_options import SshOptions, resolve
+from gpustack.ask.ssh_options import SshOptions, expanded, resolve, tried
 from gpustack.config.host import Host
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def run(
             raise refused
         if not began and talk.rc > 0:
             why = f"the shell ended with {talk.rc}: {errors.strip()[:200]}"
-            raise HostRefused(Reach(host.name, "host-no-shell", why, f"ssh {host.address} true"))
+            raise HostRefused(Reach(host.name, "host-no-shell", why, tried(host)))
         yield from errors.removesuffix("\n").split("\n") if errors else ()
     except (SSHException, OSError, EOFError) as error:
         raise HostRefused(refusal(host, resolve(host), error)) from error
@@ -166,12 +167,13 @@ class HostKeyCheck:
         shown, name = key.get_base64(), self.options.known_as
         if shown in self.known.revoked:
             reference, why = "host-key-revoked", f"the host key of {name} is marked @revoked in known_hosts"
-            hint = f"ssh-keygen -F '{name}'    # and give the host a new key: gpustack explain {reference}"
+            shows = self.options.known_hosts_command("-F")
+            hint = f"{shows}    # and give the host a new key: gpustack explain {reference}"
         elif shown in self.known.trusted:
             return
         elif self.known.trusted:
             reference, why = "host-key-changed", f"the host key of {name} is another than the known one"
-            hint = f"ssh-keygen -R '{name}'    # only after finding out why it changed"
+            hint = f"{self.options.known_hosts_command('-R')}    # only after finding out why it changed"
         elif self.known.authority:
             reference = "host-key-unknown"
             why = f"known_hosts has an authority for {name}, and no key of its own: certificates are not read here"
@@ -191,6 +193,8 @@ def refusal(host: Host, options: SshOptions, error: Exception) -> Reach:
         return Reach(host.name, "host-ssh-login", "the key is encrypted and no agent holds it", "ssh-add")
     if isinstance(error, AuthenticationException):
         why = f"{options.user}@{where} is not let in by any of the keys"
+        if host.key_file and "%" not in host.key_file and not Path(expanded(host.key_file)).exists():
+            why += f"; there is no {host.key_file}, which ansible_ssh_private_key_file or ansible.cfg names"
         return Reach(host.name, "host-ssh-login", why, typed)
     if isinstance(error, socket.gaierror):
         why = f"the name {options.hostname} does not resolve"

@@ -1,6 +1,7 @@
 """What ssh(1) would do for a host: `ssh -G` resolves the user's configuration and Ansible's arguments alike."""
 
 import os.path
+import shlex
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,25 +36,35 @@ class SshOptions:
     @property
     def typed(self) -> str:
         """Destination and port as a person types them after ssh."""
-        port = f"-p {self.port} " if self.port != 22 else ""
-        return f"{port}{self.user}@{self.hostname}"
+        return shlex.join([*self.port_typed, f"{self.user}@{self.hostname}"])
+
+    @property
+    def port_typed(self) -> tuple[str, ...]:
+        return ("-p", str(self.port)) if self.port != 22 else ()
 
     @property
     def scan(self) -> str:
         """The command that shows the host's key, and the one that adds it."""
-        port = f"-p {self.port} " if self.port != 22 else ""
-        scan = f"ssh-keyscan {port}{self.hostname}"
+        scan = shlex.join(["ssh-keyscan", *self.port_typed, self.hostname])
         return f"{scan} | ssh-keygen -lf -    # compare it, then: {scan} >>{self.first_file}"
+
+    def known_hosts_command(self, action: str) -> str:
+        """ssh-keygen with -F or -R, of this host's port and in the file where its key is kept. By the address alone it
+        would be the key of whoever answers on port 22 there."""
+        default = not self.known_hosts or self.known_hosts[0] == Path(expanded("~/.ssh/known_hosts"))
+        file = "" if default else f" -f {self.first_file}"
+        return f"ssh-keygen {action} {shlex.quote(self.known_as)}{file}"
 
     @property
     def certified(self) -> str:
         """The command that adds the host's key, over a connection for which ssh(1) checks the host's certificate."""
         key = f"ssh {self.typed} cat /etc/ssh/ssh_host_ed25519_key.pub"
-        return f'echo "{self.known_as} $({key})" >>{self.first_file}'
+        return f'echo {shlex.quote(self.known_as)} "$({key})" >>{self.first_file}'
 
     @property
     def first_file(self) -> str:
-        return str(self.known_hosts[0]) if self.known_hosts else "~/.ssh/known_hosts"
+        """For a shell."""
+        return shlex.quote(str(self.known_hosts[0])) if self.known_hosts else "~/.ssh/known_hosts"
 
     def key_files_present(self) -> tuple[str, ...]:
         """ssh(1) lists default keys whether or not they exist."""
@@ -69,6 +80,11 @@ def arguments(host: Host) -> list[str]:
     return args
 
 
+def tried(host: Host) -> str:
+    """What a person types to try the login, with all that the inventory says of it."""
+    return shlex.join(["ssh", *arguments(host), host.address, "true"])
+
+
 def resolve(host: Host) -> SshOptions:
     """Raises HostRefused when ssh(1) does not take the arguments. Takes a few milliseconds, no connection."""
     command = ["ssh", "-G", *arguments(host), host.address]
@@ -81,7 +97,7 @@ def resolve(host: Host) -> SshOptions:
             Reach(host.name, "ssh-missing", "there is no ssh on this machine", "apt-get install openssh-client")
         ) from error
     if done.returncode != 0:
-        raise HostRefused(Reach(host.name, "ssh-options", done.stderr.strip(), " ".join(command)))
+        raise HostRefused(Reach(host.name, "ssh-options", done.stderr.strip(), shlex.join(command)))
     said: dict[str, list[str]] = {}
     for line in done.stdout.splitlines():
         key, _, value = line.partition(" ")
@@ -93,7 +109,9 @@ def resolve(host: Host) -> SshOptions:
 
     port = one("port") or "22"
     if not (port.isascii() and port.isdigit() and 0 < int(port[:9]) < 65536):
-        raise HostRefused(Reach(host.name, "ssh-options", f"ssh says that the port is {port[:40]}", " ".join(command)))
+        raise HostRefused(
+            Reach(host.name, "ssh-options", f"ssh says that the port is {port[:40]}", shlex.join(command))
+        )
     files = (*one("userknownhostsfile").split(), *one("globalknownhostsfile").split())
     return SshOptions(
         hostname=one("hostname") or host.address,

@@ -1,5 +1,7 @@
 """The command line. A command loads, calls one verb, reports and exits; every error leaves through the one door."""
 
+import sys
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -52,9 +54,14 @@ def root(
 def main() -> None:
     from gpustack.report.guard import guard
 
-    guard()
     with door():
-        app()
+        guard()
+        try:
+            app()
+        finally:
+            # Here an error still has a way out. A reader that has gone wants no more.
+            with suppress(BrokenPipeError):
+                sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What `install`, `reset` and `doctor --fix` have in common: they ask for a yes, hold the lock, play, stop when they
 are told to, and leave their evidence in a folder."""
 
+import shlex
 import signal
 import sys
 import threading
@@ -26,6 +27,15 @@ def agreed(question: str) -> bool:
         return False
     sys.stderr.write(f"\n{question} [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def repeated(verb: str, hosts: "Inventory", *flags: str, **given: Sequence[str] | None) -> str:
+    """The command that was not agreed to, with the yes: on the same hosts, with the options that were given."""
+    from gpustack.report.words import command
+
+    named = [word for name, words in given.items() if words for word in (f"--{name}", ",".join(words))]
+    here = [] if hosts.source else ["--this-host"]
+    return " ".join([command(f"{verb} --yes", hosts), *map(shlex.quote, (*named, *here, *filter(None, flags)))])
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import typer
 
 from gpustack.cli import options
 from gpustack.cli.aftermath import aftermath, noted
-from gpustack.cli.changing import agreed, changing
+from gpustack.cli.changing import agreed, changing, repeated
 from gpustack.cli.door import INTERRUPTED
 from gpustack.errors import RolloutError, UsageError
 
@@ -102,9 +102,8 @@ def install(
     if not playable:
         refuse(before)
     if not yes and not agreed("Apply this plan?"):
-        raise RolloutError(
-            "not-agreed", "Nothing was changed.", "The plan was not agreed to.", "gpustack install --yes"
-        )
+        hint = repeated("install", hosts, "--force" if force else "", "-K" if become else "", limit=limit, only=only)
+        raise RolloutError("not-agreed", "Nothing was changed.", "The plan was not agreed to.", hint)
     outcome, folder = rolled_out(hosts, steps, names, before, report, force=force)
     show.outcome(outcome, output.value, verbose=verbose, evidence=str(folder))
     code = show.outcome_code(outcome)

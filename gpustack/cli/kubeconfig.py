@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -48,7 +49,10 @@ def kubeconfig(
         )
     if out and out.exists():
         raise UsageError(
-            "kubeconfig-exists", f"{out} exists; nothing was fetched.", "", f"rm {out}    # if nobody needs it"
+            "kubeconfig-exists",
+            f"{out} exists; nothing was fetched.",
+            "",
+            f"rm {shlex.quote(str(out))}    # if nobody needs it",
         )
     if not out and sys.stdout.isatty():
         why = "It holds a private key, which a terminal would keep in its history."

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from gpustack.errors import UsageError
+
 
 class Output(StrEnum):
     HUMAN = "human"
@@ -26,11 +28,21 @@ def step_ids(incomplete: str) -> list[str]:
     return [step.id for step in STEPS if step.id.startswith(incomplete)]
 
 
+def inventory_named(said: str | None) -> Path | None:
+    """Raises UsageError for an empty text: as a path it would be the current folder."""
+    if said is None or said.strip():
+        return Path(said) if said else None
+    why = "A variable that got lost leaves it so, and nobody would have named the hosts."
+    raise UsageError("inventory-empty", "-i is empty; nothing was asked or changed.", why, "-i INVENTORY")
+
+
 InventoryOption = Annotated[
     Path | None,
     typer.Option(
         "-i",
         "--inventory",
+        path_type=str,  # an empty one and `.` are the same Path
+        callback=inventory_named,
         help="File or folder; `lab`: the running lab. Default: GPUSTACK_INVENTORY, ansible.cfg, else this host.",
     ),
 ]

@@ -1,5 +1,6 @@
 """`reset`: the way back. Shows what would go from each host, asks, removes it, and asks the hosts again."""
 
+import shlex
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpustack.cli import options
-from gpustack.cli.changing import agreed, changing
+from gpustack.cli.changing import agreed, changing, repeated
 from gpustack.errors import RolloutError
 
 if TYPE_CHECKING:
@@ -56,7 +57,9 @@ def reset(
     refuse(before, foreign=foreign)
     if not yes and not agreed("Remove all of this?"):
         why = "The removal was not agreed to."
-        raise RolloutError("reset-not-agreed", "Nothing was removed.", why, "gpustack reset --yes")
+        flags = ("--packages" if packages else "", "--foreign" if foreign else "", "-K" if become else "")
+        hint = repeated("reset", hosts, *flags, limit=limit)
+        raise RolloutError("reset-not-agreed", "Nothing was removed.", why, hint)
     outcome, folder = removed(hosts, names, before, report, packages=packages, foreign=foreign)
     show.reset(outcome, output.value, evidence=str(folder))
     raise typer.Exit(show.reset_code(outcome))
@@ -64,6 +67,9 @@ def reset(
 
 def refuse(before: "Removal", *, foreign: bool) -> None:
     """What must not be removed without a further word, all of it at once. Raises RolloutError."""
+    from gpustack.report.words import command
+
+    hosts = before.snapshot.inventory
     if before.distributions:
         why = "\n".join(f"{host}: {name}" for host, name in before.distributions)
         message = "Another kind of Kubernetes is on a host; nothing was removed."
@@ -72,11 +78,15 @@ def refuse(before: "Removal", *, foreign: bool) -> None:
         why = "\n".join(f"{one.host}: {one.foreign}" for one in before.foreign)
         names = ",".join(one.host for one in before.foreign)
         message = "A host is in a cluster that is not this inventory's; nothing was removed."
-        raise RolloutError("reset-foreign", message, why, f"gpustack reset --limit {names} --foreign")
+        raise RolloutError(
+            "reset-foreign", message, why, f"{command('reset', hosts)} --limit {shlex.quote(names)} --foreign"
+        )
     if before.orphans:
         why = f"Without the control plane these hosts would be left without a cluster: {', '.join(before.orphans)}"
         message = "Only the control plane was named; nothing was removed."
-        raise RolloutError("reset-orphans", message, why, "gpustack reset    # all of them, the workers first")
+        raise RolloutError(
+            "reset-orphans", message, why, f"{command('reset', hosts)}    # all of them, the workers first"
+        )
 
 
 def removed(

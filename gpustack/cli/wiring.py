@@ -44,11 +44,7 @@ def opened(
     # Ansible takes half a second to read it, in a process of its own: what is heavy here is loaded meanwhile.
     listing = begin(source) if source else None
     threading.Thread(target=lambda: importlib.import_module("fabric"), daemon=True).start()
-    password = None
-    if ask_password:
-        import getpass
-
-        password = getpass.getpass("sudo password: ")
+    password = typed_password() if ask_password else None
     for name in MEANWHILE:
         importlib.import_module(name)
     meanwhile()
@@ -60,6 +56,23 @@ def opened(
     if not quiet:
         sys.stderr.write("".join(f"{line}\n" for line in (first_line(inventory, option), disregarded()) if line))
     return inventory
+
+
+def typed_password() -> str:
+    """Raises UsageError where there is no terminal, before anything is read that would be shown."""
+    import getpass
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            # What getpass warns of is that it reads standard input instead, with the echo on.
+            warnings.simplefilter("error", getpass.GetPassWarning)
+            return getpass.getpass("sudo password: ")
+    except (getpass.GetPassWarning, EOFError) as error:
+        message = "The sudo password was not typed; nothing was asked or changed."
+        why = "-K asks for it on a terminal, and never reads it from the standard input."
+        hint = "ansible_become_password in a vaulted file of the inventory, instead of -K"
+        raise UsageError("password-not-typed", message, why, hint) from error
 
 
 def first_line(inventory: "Inventory", option: Path | None) -> str:
@@ -103,7 +116,8 @@ def progress(*, quiet: bool) -> Reporter:
         return silent
     from gpustack.report.progress import progress as lines
 
-    return lines(sys.stderr)
+    # Those of the inventory are known as soon as it is read, and that is before a host says a word.
+    return lines(sys.stderr, door.known)
 
 
 def words(given: Sequence[str] | None) -> list[str]:

@@ -2,7 +2,8 @@
 
 Search order of Ansible (docs: "Ansible Configuration Settings"): ANSIBLE_CONFIG, ./ansible.cfg, ~/.ansible.cfg,
 /etc/ansible/ansible.cfg. Ansible skips ./ansible.cfg in a world-writable directory, and so do we; one that belongs to
-somebody else is skipped besides, as it names programs to run. Ansible itself is told which one counts.
+somebody else, or that all may write, is skipped besides, as it names programs to run. Ansible itself is told which one
+counts.
 """
 
 import os
@@ -43,10 +44,19 @@ def in_force(env: Mapping[str, str] = os.environ, cwd: Path | None = None) -> Pa
         path = Path(named).expanduser()
         return path / "ansible.cfg" if path.is_dir() else path
     local = here / "ansible.cfg"
-    if local.is_file() and not here.stat().st_mode & stat.S_IWOTH and owner(local, env) is None:
+    if local.is_file() and not distrusted(local, env):
         return local
     others = (Path(env.get("HOME", "/nonexistent")) / ".ansible.cfg", Path("/etc/ansible/ansible.cfg"))
     return next((path for path in others if path.is_file()), None)
+
+
+def distrusted(path: Path, env: Mapping[str, str]) -> str:
+    """Why somebody else may have written it; else an empty string."""
+    if (other := owner(path, env)) is not None:
+        return f"belongs to user {other}"
+    if path.stat().st_mode & stat.S_IWOTH:
+        return "may be written by all users"
+    return "is in a folder that all users may write to" if path.parent.stat().st_mode & stat.S_IWOTH else ""
 
 
 def owner(path: Path, env: Mapping[str, str]) -> int | None:
@@ -61,8 +71,8 @@ def owner(path: Path, env: Mapping[str, str]) -> int | None:
 def disregarded(env: Mapping[str, str] = os.environ, cwd: Path | None = None) -> str:
     """That the ansible.cfg of the current folder does not count, and why; else an empty string."""
     local = (cwd or Path.cwd()) / "ansible.cfg"
-    other = owner(local, env) if local.is_file() and not env.get("ANSIBLE_CONFIG") else None
-    return f"{local} belongs to user {other} and does not count" if other is not None else ""
+    why = distrusted(local, env) if local.is_file() and not env.get("ANSIBLE_CONFIG") else ""
+    return f"{local} {why} and does not count" if why else ""
 
 
 def for_ansible(env: Mapping[str, str] = os.environ, cwd: Path | None = None) -> dict[str, str]:

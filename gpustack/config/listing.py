@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gpustack.config.ansible_cfg import ansible_cfg, for_ansible
-from gpustack.errors import ConfigError
+from gpustack.errors import ConfigError, UsageError
 
 READ_LIMIT = 60
 NAMED = "GPUSTACK_INVENTORY"
@@ -32,7 +32,11 @@ class Listing:
 
 
 def chosen(option: Path | None, env: Mapping[str, str] = os.environ) -> Path | None:
-    """The inventory in force, or None for the local host. Raises ConfigError when the named one does not exist."""
+    """The inventory in force, or None for the local host. Raises ConfigError when the named one does not exist, and
+    UsageError for a variable of blanks."""
+    if not option and env.get(NAMED, "").isspace():
+        why = "It names no inventory, and is not unset either."
+        raise UsageError("inventory-empty", f"{NAMED} is blank; nothing was asked or changed.", why, f"unset {NAMED}")
     said = str(option) if option else env.get(NAMED, "") or ansible_cfg(env).inventory
     if not said:
         return None

@@ -1,6 +1,7 @@
 """Secrets of the spec: never a value, always the path of a file on this machine that holds one and nothing else."""
 
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,8 @@ class Kind:
     form: re.Pattern[str] = re.compile("")
 
 
+LARGEST = 4096
+"""Characters that are read: more than any kind of secret has, with an end of lines that an editor leaves."""
 PASSWORD = Kind("a password", 256)
 INTEGRATION = Kind("an integration key", 256)
 # Who may send is told by the address alone: that is the secret of a webhook.
@@ -26,19 +29,35 @@ def secret(path: str, kind: Kind = PASSWORD) -> str:
     """The content without white space at its end. Raises ConfigError, which names the file, never what is in it."""
     if wrong := judged(path, kind=kind):
         found, allowed = wrong
-        raise ConfigError("config-secret-file", f"{path}: {found}.", f"Allowed: {allowed}.", f"ls -l {path}")
+        raise ConfigError("config-secret-file", f"{path}: {found}.", f"Allowed: {allowed}.", f"ls -l {typed(path)}")
     return Path(path).expanduser().read_text().rstrip()
+
+
+def typed(path: str) -> str:
+    """For a shell, which would not know ~ within quotes."""
+    return shlex.quote(str(Path(path).expanduser()))
+
+
+def misplaced(file: Path, inventory: Path | None, kind: Kind) -> tuple[str, str] | None:
+    """(found, allowed) of what is not to be opened at all."""
+    if not file.is_absolute():
+        return "a relative path", "an absolute path, or one that begins with ~/"
+    if inventory and file.resolve().is_relative_to(inventory.resolve()):
+        return "a file in the inventory's folder", "a place outside it: Ansible reads every file there as an inventory"
+    if file.exists() and not file.is_file():
+        # A device or a pipe could be read for ever.
+        return "no plain file", f"a plain file that holds {kind.name} and nothing else"
+    return None
 
 
 def judged(path: str, inventory: Path | None = None, kind: Kind = PASSWORD) -> tuple[str, str] | None:
     """(found, allowed) of a file that cannot be used. `inventory` is the folder that Ansible reads whole."""
     file = Path(path).expanduser()
-    if not file.is_absolute():
-        return "a relative path", "an absolute path, or one that begins with ~/"
-    if inventory and file.resolve().is_relative_to(inventory.resolve()):
-        return "a file in the inventory's folder", "a place outside it: Ansible reads every file there as an inventory"
+    if wrong := misplaced(file, inventory, kind):
+        return wrong
     try:
-        mode, text = file.stat().st_mode & 0o777, file.read_text("ascii").rstrip()
+        with file.open(encoding="ascii") as opened:
+            mode, text = file.stat().st_mode & 0o777, opened.read(LARGEST + 1).rstrip()
     except FileNotFoundError:
         return "no such file", f"a file on this machine that holds {kind.name} and nothing else"
     except OSError as error:
@@ -46,7 +65,7 @@ def judged(path: str, inventory: Path | None = None, kind: Kind = PASSWORD) -> t
     except ValueError:
         return "a file that is not plain text", "printable ASCII characters"
     if mode & 0o077:
-        return f"a file of mode {mode:04o}, which others can read", f"mode 0600 (chmod 600 {path})"
+        return f"a file of mode {mode:04o}, which others can read", f"mode 0600 (chmod 600 {typed(path)})"
     if not text:
         return "an empty file", kind.name
     if len(text) > kind.longest or not text.isprintable() or " " in text:

@@ -213,4 +213,21 @@ def crictl(answer: Answer) -> Mapping[str, str]:
     return {str(key): str(value) for key, value in said.items()}
 
 
-CRICTL = Probe("containerd.crictl", Lines("[ ! -e /etc/crictl.yaml ] || { cat /etc/crictl.yaml && echo; }"), crictl)
+# Comments and whatever crictl does not know stay on the host; a line that is no setting leaves the file no mapping.
+CRICTL = Probe(
+    "containerd.crictl",
+    Lines(
+        r"""[ ! -e /etc/crictl.yaml ] || awk '
+  { sub(/\r$/, "") }
+  /^[ \t]*(#|$)/ || /^---[ \t]*$/ { next }
+  /^["\047]?(runtime-endpoint|image-endpoint|timeout|debug|pull-image-on-create|disable-pull-on-run)["\047]?[ \t]*:/ {
+    sub(/[ \t]+#.*$/, "")
+    print
+    next
+  }
+  /^["\047]?[A-Za-z][A-Za-z-]*["\047]?[ \t]*:([ \t]|$)/ { sub(/:.*/, ": REDACTED"); print; next }
+  { print "- REDACTED" }' /etc/crictl.yaml"""
+    ),
+    crictl,
+    like="cat /etc/crictl.yaml",
+)

@@ -138,7 +138,7 @@ SWAP = Probe(
     Lines(r"""echo '== active'
 if [ -e /proc/swaps ]; then cat /proc/swaps; else echo Filename; fi
 echo '== fstab'
-[ ! -e /etc/fstab ] || awk '$3 == "swap"' /etc/fstab
+[ ! -e /etc/fstab ] || awk '/^[ \t]*#/ { next } $3 == "swap" { sub(/[ \t]#.*/, ""); print }' /etc/fstab
 echo '== units'
 systemctl list-unit-files --no-legend --plain swap.target '*.swap' zramswap.service"""),
     swap,

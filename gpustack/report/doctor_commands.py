@@ -1,7 +1,7 @@
 """The commands that mend a root, with the names of where it was found."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from shlex import quote
 
 from gpustack.ask.judge import Mismatch
@@ -32,8 +32,13 @@ def repairs(found: Finding, snapshot: Snapshot) -> list[str]:
     among = ",".join(where for where in found.wheres if where != CLUSTER)
     lines = [LIMIT.sub(among, here(line, snapshot.inventory)) for line in commands if line]
     alone = len(found.wheres) == 1 and found.wheres != (CLUSTER,)
-    names = {**alike(found), **(named(View(snapshot, found.wheres[0])) if alone else {})}
-    return [NAMES.sub(lambda one: quote(names.get(one[0], one[0])), line) for line in lines]
+    of = View(snapshot, found.wheres[0]) if alone else None
+    names = {**alike(found), **(named(of) if of else {})}
+    return [filled(line, {**names, **({"HOST": host(of, line)} if of else {})}) for line in lines]
+
+
+def filled(line: str, names: Mapping[str, str]) -> str:
+    return NAMES.sub(lambda one: quote(names.get(one[0], one[0])), line)
 
 
 def alike(found: Finding) -> dict[str, str]:
@@ -80,13 +85,23 @@ def by_hand(found: Finding, snapshot: Snapshot) -> list[str]:
 
 
 def named(of: View) -> dict[str, str]:
-    """What stands for HOST, as one would log in, and for NODE, where it is known which one the host is."""
-    names = {"HOST": of.host.address or of.where}
+    """What stands for NODE, where it is known which one the host is."""
     try:
         node = own(of)
     except FactUnavailable:
-        return names
-    return {**names, "NODE": node.name} if node else names
+        return {}
+    return {"NODE": node.name} if node else {}
+
+
+def host(of: View, line: str) -> str:
+    """What stands for HOST: for ssh(1) with the user and the port of the inventory, for ssh-keygen(1) as known_hosts
+    names it, which for another port than 22 is not the address alone."""
+    address, port = of.host.address or of.where, of.host.port or 22
+    bare = f"[{address}]:{port}" if port != 22 else address
+    if not line.startswith("ssh "):
+        return bare if line.startswith("ssh-keygen ") else address
+    login = f"{of.host.user}@" if of.host.user else ""
+    return f"ssh://{login}{bare if ':' in address else f'{address}:{port}'}" if port != 22 else f"{login}{address}"
 
 
 def here(line: str, inventory: Inventory) -> str:

@@ -6,6 +6,7 @@ There is one terminal, so there is one live line. Whoever writes a result or an 
 import atexit
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
@@ -23,9 +24,10 @@ AGAIN = 15.0
 live: list["LiveLine"] = []
 
 
-def progress(stream: TextIO) -> Reporter:
-    """A reporter that threads may call. Quiet commands take `gpustack.events.silent` instead."""
-    lines = Lines(stream, LiveLine(stream) if stream.isatty() else None)
+def progress(stream: TextIO, secrets: Sequence[str] = ()) -> Reporter:
+    """A reporter that threads may call. Quiet commands take `gpustack.events.silent` instead. `secrets` are values that
+    no line shows; more may be added to them later on."""
+    lines = Lines(stream, LiveLine(stream) if stream.isatty() else None, secrets)
     return lines.hear
 
 
@@ -86,6 +88,7 @@ class Lines:
 
     stream: TextIO
     line: LiveLine | None = None
+    secrets: Sequence[str] = ()
     begun: dict[str, float] = field(default_factory=dict)
     since: float = 0.0
     changed: int = 0
@@ -129,7 +132,8 @@ class Lines:
 
     def on_failed(self, event: Event) -> None:
         """Its first line; the whole of it is in the report."""
-        first, _, _ = event.what.strip().partition("\n")
+        # Before it is cut: half a secret has another value.
+        first, _, _ = redact(event.what.strip(), self.secrets).partition("\n")
         self.put(f"{event.where}: {first[:300]}")
 
     def on_waiting(self, event: Event) -> None:
@@ -153,11 +157,11 @@ class Lines:
 
     def doing(self, text: str) -> None:
         if self.line is not None:
-            self.line.say(redact(plain(text)).replace("\n", " "), self.since or time.monotonic())
+            self.line.say(redact(plain(text), self.secrets).replace("\n", " "), self.since or time.monotonic())
 
     def put(self, text: str) -> None:
         """A line that stays, above the live one. Further lines are set in: none of a host's passes for one of ours."""
-        said = redact(plain(text)).strip().replace("\n", "\n  ")
+        said = redact(plain(text), self.secrets).strip().replace("\n", "\n  ")
         if self.line is not None and self.line.shown is not None:
             from rich.text import Text
 

@@ -66,6 +66,9 @@ def test_a_password_line_that_sudo_did_not_want_does_not_reach_the_shell() -> No
     [
         ("sudo: a password is required\n", None, "host-sudo-password"),
         ("sudo: 1 incorrect password attempt\n", "x", "host-sudo-password"),
+        ("ops is not in the sudoers file.  This incident will be reported.\n", "x", "host-sudo-password"),
+        ("Sorry, user ops is not allowed to execute '/bin/sh -c true' as root on gpu1.\n", None, "host-sudo-password"),
+        ("Sorry, user ops is not allowed to run sudo on gpu1.\n", None, "host-sudo-password"),
         ("GPUSTACK-NO-SUDO\n", None, "host-no-sudo"),
     ],
 )
@@ -74,6 +77,15 @@ def test_sudo_words(errors: str, password: str | None, reference: str) -> None:
     assert isinstance(refused, HostRefused)
     assert refused.reach.reference == reference
     assert "x" not in refused.reach.hint.split() or password is None
+
+
+def test_of_a_login_that_may_not_use_sudo_its_words_are_shown() -> None:
+    """No password would help, so none is asked for."""
+    said = "We trust you have received the usual lecture\n\nops is not in the sudoers file.\n"
+    refused = sudo_refusal(Host("h", "h", become_password="x"), said, 1)
+    assert refused
+    assert refused.reach.why == "ops is not in the sudoers file."
+    assert "-K" not in refused.reach.hint
 
 
 def test_output_on_stderr_alone_is_no_refusal() -> None:

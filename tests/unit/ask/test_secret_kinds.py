@@ -247,3 +247,19 @@ def test_time_grows_with_the_text_and_no_faster(piece: str) -> None:
     start = time.process_time()
     redact(text, ["fig leaf 77"])
     assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize(
+    "name", ["node01.clusterabcdefghi", "kube02.gpuclusternodes1", "worker.gpuclusternodes1.example.org"]
+)
+def test_a_host_in_a_domain_is_no_bootstrap_token(name: str) -> None:
+    assert redact(f"{name} is not ready") == f"{name} is not ready"
+    assert redact(f"kubeadm join --token {name}") != f"kubeadm join --token {name}"
+
+
+@given(
+    st.from_regex(r"[a-z0-9]{6}\.[a-z]{0,12}[0-9][a-z]", fullmatch=True), st.from_regex(r"[a-z0-9]{16}", fullmatch=True)
+)
+def test_a_token_has_a_number_before_its_end(start: str, more: str) -> None:
+    token = (start + more)[:23]
+    assert token not in redact(f"TOKEN       TTL\n{token}   23h   authentication,signing")

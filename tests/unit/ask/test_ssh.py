@@ -18,6 +18,7 @@ import pytest
 from gpustack.ask import ssh
 from gpustack.ask.known_hosts import KnownKeys
 from gpustack.ask.reach import HostRefused
+from gpustack.ask.ssh_options import SshOptions, resolve, tried
 from gpustack.config.host import Host
 
 LIMIT = 2  # whole seconds, as Fabric takes them
@@ -214,7 +215,57 @@ def test_where_an_authority_is_known_ssh_fetches_the_key(start: Callable[..., Ho
     with pytest.raises(HostRefused) as refused:
         list(ssh.run(host, "true", b"", 20))
     fetched = f"ssh -p {host.port} ops@127.0.0.1 cat /etc/ssh/ssh_host_ed25519_key.pub"
-    assert refused.value.reach.hint == f'echo "[127.0.0.1]:{host.port} $({fetched})" >>{tmp_path / "known_hosts"}'
+    hint = f"""echo '[127.0.0.1]:{host.port}' "$({fetched})" >>{tmp_path / "known_hosts"}"""
+    assert refused.value.reach.hint == hint
+
+
+def test_the_command_that_forgets_a_key_is_for_this_port_and_file(start: Callable[..., Host], tmp_path: Path) -> None:
+    """By the address alone it would be the key of whoever answers on port 22."""
+    host = start(answers)
+    write_known(tmp_path, host, "{where} {other}")
+    with pytest.raises(HostRefused) as refused:
+        list(ssh.run(host, "true", b"", 20))
+    said, _, _ = refused.value.reach.hint.partition("    #")
+    assert said == f"ssh-keygen -R '[127.0.0.1]:{host.port}' -f {tmp_path / 'known_hosts'}"
+
+
+def test_a_key_file_that_is_not_there_is_named(start: Callable[..., Host], tmp_path: Path) -> None:
+    host = replace(start(None, silent=True), key_file="/nowhere/key")
+    options = resolve(host)
+    reach = ssh.refusal(host, options, paramiko.AuthenticationException("no"))
+    assert (reach.reference, "there is no /nowhere/key" in reach.why) == ("host-ssh-login", True)
+    there = replace(host, key_file=str(tmp_path / "key"))
+    assert "there is no" not in ssh.refusal(there, options, paramiko.AuthenticationException("no")).why
+
+
+def fails(server: Server, channel: Any) -> None:
+    channel.sendall_stderr(b"no shell for you\n")
+    channel.send_exit_status(3)
+    channel.close()
+
+
+def test_no_shell_is_tried_with_user_port_and_key(start: Callable[..., Host]) -> None:
+    host = start(fails)
+    with pytest.raises(HostRefused) as refused:
+        list(ssh.run(host, "true", b"", 20, first="mark"))
+    assert refused.value.reach.reference == "host-no-shell"
+    hint = refused.value.reach.hint
+    assert f"-p {host.port}" in hint
+    assert f"-l {host.user}" in hint
+    assert hint.endswith(" 127.0.0.1 true")
+
+
+def test_words_of_the_inventory_are_quoted_in_commands() -> None:
+    """A hint is made to be pasted."""
+    assert tried(Host("h", "h$(id)", user="a b;id")) == "ssh -l 'a b;id' 'h$(id)' true"
+    host = Host("h", "127.0.0.1", ssh_args=("-F", "/nowhere;id"))
+    with pytest.raises(HostRefused) as refused:
+        resolve(host)
+    assert refused.value.reach.hint == "ssh -G -F '/nowhere;id' 127.0.0.1"
+    odd = SshOptions("h;id", 2222, "a b", (), (Path("/x y"),), "", "", identities_only=False, agent=False)
+    assert odd.typed == "-p 2222 'a b@h;id'"
+    assert odd.scan.startswith("ssh-keyscan -p 2222 'h;id' | ")
+    assert odd.scan.endswith(">>'/x y'")
 
 
 def test_a_key_of_a_known_type_is_asked_for(tmp_path: Path) -> None:

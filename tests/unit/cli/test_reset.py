@@ -76,10 +76,17 @@ def test_without_a_terminal_nothing_is_removed_but_all_is_shown(world: Callable[
     result = run("-q")
     assert isinstance(result.exception, GpustackError)
     assert (result.exception.reference, result.exception.code) == ("reset-not-agreed", 5)
+    assert result.exception.hint == "gpustack reset --yes -i hosts.yml"
     assert "k1  control plane of gpustack at https://10.0.0.1:6443" in result.stdout
     assert "pods end       1 of yours (default/web), 1 of Kubernetes" in result.stdout
     assert "link cni0" in result.stdout
     assert (made.played, made.locked) == ([], [])
+
+
+def test_the_hint_is_for_the_hosts_that_were_named(world: Callable[..., World]) -> None:
+    world(taken(CLUSTER))
+    hint = error("-q", "--limit", "k2", "--packages", "-K").hint
+    assert hint == "gpustack reset --yes -i hosts.yml --limit k2 --packages -K"
 
 
 @pytest.mark.parametrize(("said", "plays"), [("y\n", 1), ("yes\n", 1), ("n\n", 0), ("\n", 0), ("", 0)])
@@ -208,7 +215,7 @@ def test_another_cluster_s_host_needs_its_own_word(world: Callable[..., World]) 
     made = world(taken({"k1": PLANE, "k2": WORKER | {"leftovers.kubernetes": "https://old:6443\n"}}, nodes(node("k1"))))
     refused = error("--yes", "-q", "--limit", "k2")
     assert refused.why == "k2: it is a node (k2) of another cluster, at old:6443"
-    assert refused.hint == "gpustack reset --limit k2 --foreign"
+    assert refused.hint == "gpustack reset -i hosts.yml --limit k2 --foreign"
     assert run("--yes", "-q", "--limit", "k2", "--foreign").exit_code == 0
     assert made.played == [["k2"]]
 

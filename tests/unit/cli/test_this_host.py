@@ -66,6 +66,26 @@ def test_where_nobody_can_type_it_has_to_be_said(words: Sequence[str]) -> None:
     assert "--this-host" in error.hint
 
 
+@pytest.mark.parametrize("words", [["plan"], ["install", "-y"], ["reset", "--yes"]], ids=" ".join)
+@pytest.mark.parametrize("given", ["", "  "])
+def test_an_inventory_of_nothing_is_not_the_current_folder(words: Sequence[str], given: str, tmp_path: Path) -> None:
+    (tmp_path / "hosts.ini").write_text("[kube_control_plane]\nkube1\n[kube_node]\nkube1\n")
+    error = refusal(*words, "-i", given)
+    assert (error.reference, error.code) == ("inventory-empty", 2)
+    assert "-i is empty" in error.message
+
+
+def test_a_variable_of_blanks_names_no_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUSTACK_INVENTORY", " ")
+    error = refusal("plan")
+    assert (error.reference, error.code) == ("inventory-empty", 2)
+
+
+def test_the_current_folder_may_be_named(tmp_path: Path) -> None:
+    (tmp_path / "hosts.ini").write_text("[kube_control_plane]\nkube1\n[kube_node]\nkube1\n")
+    assert isinstance(run("plan", "-i", ".").exception, Asked)
+
+
 class Terminal:
     def __init__(self, typed: str) -> None:
         self.typed = typed

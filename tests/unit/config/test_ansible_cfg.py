@@ -30,10 +30,20 @@ def test_the_environment_then_the_folder_then_home(here: Path, tmp_path: Path) -
 def test_a_folder_that_all_may_write_to_does_not_count(here: Path, tmp_path: Path) -> None:
     (here / "ansible.cfg").write_text("")
     here.chmod(0o777)
-    assert (
-        in_force({"HOME": str(tmp_path)}, here) is None
-        or in_force({"HOME": str(tmp_path)}, here) != here / "ansible.cfg"
-    )
+    home = {"HOME": str(tmp_path)}
+    assert in_force(home, here) != here / "ansible.cfg"
+    said = f"{here}/ansible.cfg is in a folder that all users may write to and does not count"
+    assert disregarded(home, here) == said
+
+
+def test_a_file_that_all_may_write_does_not_count(here: Path, tmp_path: Path) -> None:
+    (here / "ansible.cfg").write_text("[defaults]\ninventory = theirs.sh\n")
+    (here / "ansible.cfg").chmod(0o666)
+    home = {"HOME": str(tmp_path)}
+    assert in_force(home, here) != here / "ansible.cfg"
+    assert disregarded(home, here) == f"{here}/ansible.cfg may be written by all users and does not count"
+    (here / "ansible.cfg").chmod(0o664)
+    assert (in_force(home, here), disregarded(home, here)) == (here / "ansible.cfg", "")
 
 
 def given_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """Proxy and logins: which files there have to be, who may read them, and that no secret leaves this machine."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -116,6 +117,16 @@ def test_password_files_that_are_refused(tmp_path: Path, content: bytes, mode: i
     assert (said.key, said.reference) == ("gpustack.source.password_file", "config-secret-file")
     assert found in said.found
     assert "right" not in str(said)
+
+
+@pytest.mark.timeout(20)
+def test_a_password_file_that_is_no_plain_file_is_not_read(tmp_path: Path) -> None:
+    """A device could be read for ever, as could a pipe."""
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    for path in (str(tmp_path / "pipe"), "/dev/null"):
+        (said,) = complaints({"source": {**MIRROR, "user": "me", "password_file": path}})
+        assert (said.key, said.reference) == ("gpustack.source.password_file", "config-secret-file")
+        assert "no plain file" in said.found
 
 
 @pytest.mark.parametrize("given", [{"user": "me"}, {"password_file": "FILE"}, {"user": "me", "password_file": "FILE"}])

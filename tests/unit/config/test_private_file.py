@@ -1,5 +1,6 @@
 """What we write is for its owner alone, whatever was there before."""
 
+import os
 import traceback
 from pathlib import Path
 
@@ -37,10 +38,15 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     assert (tmp_path / "precious").read_text() == "as it was"
 
 
-def test_a_device_keeps_its_mode() -> None:
-    before = mode(Path("/dev/null"))
-    private_file(Path("/dev/null")).close()
-    assert mode(Path("/dev/null")) == before
+@pytest.mark.timeout(20)
+def test_what_is_no_plain_file_is_left_as_it_is(tmp_path: Path) -> None:
+    """A pipe would be waited for, a device would get another mode."""
+    os.mkfifo(tmp_path / "pipe", 0o644)
+    for path in (tmp_path / "pipe", Path("/dev/null")):
+        before = mode(path)
+        with pytest.raises(OSError, match="no plain file"):
+            private_file(path)
+        assert mode(path) == before
 
 
 def test_recording_and_overlay(tmp_path: Path) -> None:
@@ -54,7 +60,8 @@ def test_recording_and_overlay(tmp_path: Path) -> None:
 def test_a_snapshot_that_cannot_be_written_says_why(tmp_path: Path) -> None:
     recording.write(taken(), tmp_path / "taken")
     (tmp_path / "link").symlink_to("precious")
-    for out in (tmp_path / "link", tmp_path / "none" / "file", tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for out in (tmp_path / "link", tmp_path / "pipe", tmp_path / "none" / "file", tmp_path):
         error = CliRunner().invoke(app, ["snapshot", "--from", str(tmp_path / "taken"), "--out", str(out)]).exception
         assert isinstance(error, UsageError), error
         assert (error.reference, str(out) in error.message) == ("snapshot-unwritable", True)

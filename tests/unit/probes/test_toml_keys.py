@@ -96,6 +96,44 @@ def test_of_the_mirrors_no_header_leaves(tmp_path: Path, awk: str) -> None:
     assert (found.ours, found.server, found.login) == (True, "https://mirror.example.com", "other, mode 0600")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "auth: figleaf",
+        "auth figleaf = 1",
+        "password = figleaf",
+        "password = figleaf = 1",
+        "[figleaf leaf",
+        "[a] figleaf",
+        'imports = ["a"\npassword = "figleaf"',
+        'imports = [\n"a"\nfigleaf: "figleaf"\npassword = "figleaf"',
+        'imports = ["a", figleaf: "figleaf"',
+        'x = ["figleaf", {a = "figleaf", figleaf}]',
+        'x = ["figleaf", """',
+        'imports = """\nfigleaf',
+        "x = 1 figleaf # figleaf",
+    ],
+)
+def test_of_lines_that_are_no_toml_no_word_leaves(tmp_path: Path, awk: str, text: str) -> None:
+    (tmp_path / "config.toml").write_text(f"version = 2\n{text}\n")
+    answer = asked(CONFIGURATION, tmp_path, awk)
+    assert "figleaf" not in answer.out
+    assert CONFIGURATION.fact(answer).broken
+
+
+def test_numbers_times_and_lines_of_windows_stay(tmp_path: Path, awk: str) -> None:
+    text = (
+        "a = 1\nb = -1.5e+3\nc = 0x1F\nd = [true, false, inf, +nan, 1_000]\n"
+        'e = 1979-05-27T07:32:00-08:00\nf.g = {h = 1, "i" = "x#y", j.k = 2} # figleaf\n'
+        "imports = [\"a#b\", # figleaf\n  'c']\n"
+    )
+    for end in ("\n", "\r\n"):
+        (tmp_path / "config.toml").write_bytes(text.replace("\n", end).encode())
+        answer = asked(CONFIGURATION, tmp_path, awk)
+        assert (CONFIGURATION.fact(answer).broken, "figleaf" in answer.out) == ({}, False)
+        assert CONFIGURATION.fact(answer).imports == ("a#b", "c")
+
+
 @pytest.mark.parametrize("line", ['password = "figleaf', "password = figleaf = 1", "[plugins", 'x = ["figleaf"'])
 def test_what_is_broken_stays_broken_in_the_same_line(tmp_path: Path, line: str) -> None:
     (tmp_path / "config.toml").write_text(f"version = 2\n# one\n{line}\nimports = []\n")

@@ -1,6 +1,7 @@
 """Commands name the host and the node that they are for, where there is one."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from gpustack.ask.probe import CLUSTER
@@ -9,7 +10,7 @@ from gpustack.doctor.finding import Finding, Judged
 from gpustack.doctor.tells import confirmed, names
 from gpustack.remedy.offer import offer
 from gpustack.report.doctor_commands import by_hand, here, offered, repairs
-from tests.unit.steps import recorded_gpus
+from tests.unit.steps import recorded_cluster, recorded_gpus
 from tests.unit.steps.recorded_cluster import recorded
 
 TOOLKIT, UNREACHED, FORWARD = "op-nvidia-runtime-handler-missing", "host-ssh-unreachable", "host-ip-forward-off"
@@ -28,6 +29,17 @@ def of(id: str, *wheres: str, snapshot: Snapshot | None = None) -> str:
 def test_one_host_is_named_as_one_logs_in_and_its_node_as_kubernetes_knows_it() -> None:
     assert "ssh -v 10.78.0.12 true" in of(UNREACHED, "k2")
     assert "spec.nodeName=k2" in of(TOOLKIT, "k2")
+
+
+def test_user_and_port_of_the_inventory_stand_in_commands() -> None:
+    """ssh-keygen -R with the address alone forgets the key of another host, on port 22."""
+    host = replace(recorded_cluster.K2, user="o$ps", port=2222)
+    said = of(UNREACHED, "k2", snapshot=recorded_gpus.world(hosts=(recorded_cluster.K1, host)))
+    assert "ssh -v 'ssh://o$ps@10.78.0.12:2222' true" in said
+    assert "ssh-keygen -R '[10.78.0.12]:2222' " in said
+    six = replace(host, address="fd00::1")
+    said = of(UNREACHED, "k2", snapshot=recorded_gpus.world(hosts=(recorded_cluster.K1, six)))
+    assert "ssh -v 'ssh://o$ps@[fd00::1]:2222' true" in said
 
 
 def test_of_several_hosts_each_command_is_one_of_its_own() -> None:

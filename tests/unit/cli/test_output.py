@@ -1,0 +1,40 @@
+"""A standard output that takes nothing is told in one message, and is no bug of ours."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COMMAND = f"{sys.executable} -m gpustack.cli.app"
+
+
+def ran(words: str, home: Path) -> subprocess.CompletedProcess[str]:
+    env = os.environ | {"HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[3])}
+    return subprocess.run(
+        ["bash", "-c", f"{COMMAND} {words}"], env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+@pytest.mark.parametrize("words", ["version", "explain"])
+@pytest.mark.parametrize(("where", "why"), [(">&-", "it is closed"), (">/dev/full", "No space left on device")])
+def test_an_output_that_takes_nothing(words: str, where: str, why: str, tmp_path: Path) -> None:
+    done = ran(f"{words} {where}", tmp_path)
+    assert done.stderr.splitlines() == [
+        "error: The result cannot be written to the standard output.",
+        f"why:   {why}",
+        "more:  gpustack explain output-unwritable",
+    ]
+    assert done.returncode == 2
+    assert not list(tmp_path.rglob("bug-report.txt"))
+
+
+@pytest.mark.parametrize("where", ["2>&-", "2>/dev/full"])
+def test_errors_that_nobody_can_be_told_change_no_status(where: str, tmp_path: Path) -> None:
+    done = ran(f"explain no-such-page {where}", tmp_path)
+    assert (done.returncode, done.stderr) == (2, "")
+
+
+def test_of_a_reader_that_has_gone_nothing_is_said(tmp_path: Path) -> None:
+    assert ran("version | true", tmp_path).stderr == ""

@@ -1,0 +1,56 @@
+"""The sudo password: typed on a terminal alone, and shown neither by the progress nor by an error."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpustack.ask import gather as gathering
+from gpustack.ask.reach import sudo_refusal
+from gpustack.cli import door
+from gpustack.cli.app import app
+from gpustack.config.host import Host
+
+PASSWORD = "p1um & Tart"
+GROUPS = "[kube_control_plane]\nkube1\n[kube_node]\nkube1\n"
+
+
+def refused(host: Host, *_: object, **__: object) -> object:
+    error = sudo_refusal(host, f"sudo: your password {host.become_password} is wrong\n", 1)
+    assert error
+    raise error
+
+
+@pytest.mark.parametrize("typed", [True, False], ids=["-K", "ansible_become_password"])
+def test_a_password_that_sudo_repeats_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, typed: bool
+) -> None:
+    inventory = tmp_path / "hosts.ini"
+    said = "" if typed else f'[all:vars]\nansible_become_password="{PASSWORD}"\n'
+    inventory.write_text(GROUPS + said)
+    monkeypatch.setattr(door, "known", [])
+    monkeypatch.setattr("getpass.getpass", lambda *_, **__: PASSWORD)
+    monkeypatch.setitem(gathering.gather.__kwdefaults__ or {}, "ask", refused)
+    with pytest.raises(SystemExit) as ended, door.door():
+        app(["plan", "-i", str(inventory), *(["-K"] if typed else [])], standalone_mode=False)
+    err = capsys.readouterr().err
+    assert ended.value.code == 4
+    assert err.count("sudo: your password REDACTED is wrong") == 2
+    assert PASSWORD not in err
+
+
+@pytest.mark.parametrize("given", ["", f"{PASSWORD}\n"], ids=["nothing", "the password"])
+def test_without_a_terminal_no_password_is_read(tmp_path: Path, given: str) -> None:
+    (tmp_path / "hosts.ini").write_text(GROUPS)
+    command = [sys.executable, "-m", "gpustack.cli.app", "plan", "-K", "-i", "hosts.ini"]
+    env = os.environ | {"HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[3])}
+    said: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 60}
+    # In a session of its own it has no terminal, wherever the tests run.
+    done = subprocess.run(command, cwd=tmp_path, env=env, input=given, check=False, start_new_session=True, **said)
+    assert done.returncode == 2, done.stderr
+    first, *_, last = done.stderr.splitlines()
+    assert first == "error: The sudo password was not typed; nothing was asked or changed."
+    assert last == "more:  gpustack explain password-not-typed"
