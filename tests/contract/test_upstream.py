@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scripts.values.upstream import listed
-from tests.contract.vendors import Keyring, Server, Vendors, old_signature
+from tests.contract.vendors import Keyring, Server, Vendors, at, index, manifest, offers, old_signature
 
 ROOT = Path(__file__).parents[2]
 SCRIPT, LIST = ROOT / "scripts" / "upstream", ROOT / "scripts" / "upstream.list"
@@ -61,25 +61,6 @@ def asked(vendors: Vendors, *lines: str, folder: Path, limit: str = "20") -> tup
     return done.returncode, [(line[:25].strip(), line[26:]) for line in found], last
 
 
-def at(url: str) -> str:
-    return url.removeprefix("https://")
-
-
-def index(*packages: tuple[str, str, str]) -> bytes:
-    """Packages of (name, version, architecture)."""
-    return "\n".join(
-        f"Package: {name}\nVersion: {version}\nArchitecture: {arch}\nDescription: a package\n of a vendor: {name}\n"
-        f"Filename: ./{arch}/{name}_{version}.deb\nSize: 1\n"
-        for name, version, arch in packages
-    ).encode()
-
-
-def offers(vendors: Vendors, base: str, place: str, *packages: tuple[str, str, str]) -> None:
-    vendors.served[at(base + place)] = index(*packages)
-    for name, version, arch in packages:
-        vendors.served[at(f"{base}{arch}/{name}_{version}.deb")] = b"!"
-
-
 def test_the_list_is_that_of_the_version_set() -> None:
     assert LIST.read_text() == listed()
     assert {line.split()[0] for line in LINES} >= {"file", "key", "signature", "deb"}
@@ -118,12 +99,6 @@ def test_vendors_that_serve_what_is_pinned(
     )
     once = [place for place in vendors.asked if place.endswith(("Packages", ".tgz", ".tar.gz"))]
     assert len(once) == len(set(once))
-
-
-def manifest(image: str) -> str:
-    registry, _, rest = image.partition("/")
-    name, _, tag = rest.rpartition(":")
-    return f"{registry.replace('docker.io', 'registry-1.docker.io')}/v2/{name}/manifests/{tag}"
 
 
 def test_vendors_that_have_nothing(vendors: Vendors, tmp_path: Path) -> None:

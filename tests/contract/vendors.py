@@ -116,3 +116,28 @@ def old_signature() -> bytes:
         "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\nOrigin: a vendor\n"
         f"-----BEGIN PGP SIGNATURE-----\n\n{armoured}\n-----END PGP SIGNATURE-----\n"
     ).encode()
+
+
+def at(url: str) -> str:
+    return url.removeprefix("https://")
+
+
+def index(*packages: tuple[str, str, str]) -> bytes:
+    """Packages of (name, version, architecture)."""
+    return "\n".join(
+        f"Package: {name}\nVersion: {version}\nArchitecture: {arch}\nDescription: a package\n of a vendor: {name}\n"
+        f"Filename: ./{arch}/{name}_{version}.deb\nSize: 1\n"
+        for name, version, arch in packages
+    ).encode()
+
+
+def offers(vendors: Vendors, base: str, place: str, *packages: tuple[str, str, str]) -> None:
+    vendors.served[at(base + place)] = index(*packages)
+    for name, version, arch in packages:
+        vendors.served[at(f"{base}{arch}/{name}_{version}.deb")] = b"!"
+
+
+def manifest(image: str) -> str:
+    registry, _, rest = image.partition("/")
+    name, _, tag = rest.rpartition(":")
+    return f"{registry.replace('docker.io', 'registry-1.docker.io')}/v2/{name}/manifests/{tag}"
