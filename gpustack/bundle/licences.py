@@ -28,12 +28,12 @@ NAMED = re.compile(r"(?i)(licen[cs]e|notice|copying|copyright|patents)([.-].*)?"
 LINKED = ("libseccomp-dev", "libc6-dev")
 DOCUMENTS = Path("/usr/share/doc")
 SOURCES = """\
-Go modules: https://proxy.golang.org/MODULE/@v/VERSION.zip (upper case letters as ! and the lower case one), or
-`go mod download -json MODULE@VERSION`. PROGRAMS has the checksum of each. Nothing was patched. How they are compiled
-stands in gpustack's source, gpustack/bundle/tools.py and gpustack/bundle/modules/.
+Go modules: `go mod download -json MODULE@VERSION`, from any proxy of Go modules. PROGRAMS has the checksum of each.
+Nothing was patched. How they are compiled stands in gpustack's source, gpustack/bundle/tools.py and
+gpustack/bundle/modules/.
 
-Debian packages: `apt-get source PACKAGE=VERSION` with the sources of their release, or https://snapshot.debian.org/.
-Their versions stand in the names of the folders below debian/; those in debian/linked/ are libraries of the building
+Debian packages: `apt-get source PACKAGE=VERSION` with the sources of their release, or Debian's snapshot archive. Their
+versions stand in the names of the folders below debian/; those in debian/linked/ are libraries of the building
 machine that are linked into static programs.
 """
 

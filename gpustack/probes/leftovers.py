@@ -61,7 +61,7 @@ def temporary(answer: Answer) -> tuple[str, ...]:
 
 
 # Of releases before 0.1.0, on a host that has our settings. The folders are another product's of the name gpustack
-# (pypi.org/project/gpustack) too; the role's earlier-folders.sh moves these paths and no others.
+# on PyPI too; the role's earlier-folders.sh moves these paths and no others.
 EARLIER = "/etc/gpustack/proxy.env /etc/gpustack/images /var/lib/gpustack/charts /var/lib/gpustack/fixes"
 
 # As root; the login that became root is in SUDO_USER.
