@@ -239,6 +239,7 @@ def test_a_key_file_that_is_not_there_is_named(start: Callable[..., Host], tmp_p
 
 
 def fails(server: Server, channel: Any) -> None:
+    channel.recv(1)  # before that the request may not be answered yet
     channel.sendall_stderr(b"no shell for you\n")
     channel.send_exit_status(3)
     channel.close()
