@@ -23,6 +23,11 @@ class Device:
     kind: str = ""
     driver: str = ""
 
+    @property
+    def number(self) -> int:
+        """The device id, to be compared: newer generations have higher ones."""
+        return int(self.device, 16)
+
 
 def devices(answer: Answer) -> tuple[Device, ...]:
     """Raises ValueError for a line that is none."""

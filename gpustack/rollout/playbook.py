@@ -122,7 +122,7 @@ def message(data: dict[str, Any]) -> str:
 
 def command_line(name: str, sources: Sequence[str], hosts: Sequence[str]) -> str:
     """The equivalent command, for the operator to repeat by hand."""
-    words = [*(f"{name}={value}" for name, value in SAFEGUARDS.items()), "ansible-playbook"]
+    words = [*(f"{setting}={value}" for setting, value in SAFEGUARDS.items()), "ansible-playbook"]
     for source in sources:
         words += ["-i", source]
     return shlex.join([*words, "--limit", ",".join(hosts), str(playbooks() / f"{name}.yml")])

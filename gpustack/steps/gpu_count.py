@@ -39,9 +39,9 @@ def gpu_count(there: View) -> int:
 def set_aside(found: tuple[Device, ...]) -> Mapping[str, str]:
     """Functions that are not for Kubernetes, by address, and why."""
     away = {one.bus: f"bound to {one.driver}" for one in found if handed_on(one)}
-    newer = any(int(one.device, 16) >= TURING for one in found)
+    newer = any(one.number >= TURING for one in found)
     for one in found:
-        if newer and one.kind == SCREEN and int(one.device, 16) < TURING and one.driver != "nvidia":
+        if newer and one.kind == SCREEN and one.number < TURING and one.driver != "nvidia":
             away.setdefault(one.bus, f"10de:{one.device} is older than Turing, and nvidia does not drive it")
     return away
 

@@ -8,9 +8,8 @@ ubuntu24.04/nvidia-driver; cupy/cupy pull 10295 for the packages). 580 is the la
 from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.view import View
 from gpustack.config.resolved import driver_version_of
-from gpustack.probes.gpu import Device
 from gpustack.steps.gpu_count import TURING, gpu_count, gpus
-from gpustack.steps.gpu_mode import driven
+from gpustack.steps.gpu_mode import branch_of, driven
 
 BLACKWELL = 0x2900
 LAST, OPEN_ONLY = 580, 615
@@ -24,12 +23,12 @@ def generation(here: View) -> Mismatch | None:
         return None
     found, kind = gpus(here), here.spec.gpu.driver.kernel_module
     version = driver_version_of(here.spec)
-    branch, hint = int(version.split(".")[0]), "gpu.driver.kernel_module: open in the spec"
+    branch, hint = branch_of(here), "gpu.driver.kernel_module: open in the spec"
     if kind == "proprietary" and branch >= OPEN_ONLY:
         return Mismatch("kernel module", f"open, as all of branch {OPEN_ONLY} and newer", kind, "operator", hint=hint)
     lasts = kind == "proprietary" and branch <= LAST
-    old = [] if lasts else [one for one in found if number(one) < TURING]
-    new = [one for one in found if number(one) >= BLACKWELL and kind == "proprietary"]
+    old = [] if lasts else [one for one in found if one.number < TURING]
+    new = [one for one in found if one.number >= BLACKWELL and kind == "proprietary"]
     rest = len(found) - len(old) - len(new)
     if not (old or new) or rest >= gpu_count(here):
         return None
@@ -40,7 +39,3 @@ def generation(here: View) -> Mismatch | None:
     names = said([f"{one.bus} 10de:{one.device}" for one in old or new])
     told = f"{names}: {'older than Turing' if old else 'Blackwell'}"
     return Mismatch("GPUs", f"driven by {version} with its {kind} module", told, "operator", hint=hint)
-
-
-def number(device: Device) -> int:
-    return int(device.device, 16)
