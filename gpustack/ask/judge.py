@@ -1,13 +1,12 @@
 """Runs one check and says what it found: holds, broken or unknown. What was asked and cannot be read is unknown."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar
 
-from gpustack.ask.alike import Evidence, Heard, Seen, everywhere
-from gpustack.ask.probe import FactUnavailable
+from gpustack.ask.probe import UNREADABLE, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
-from gpustack.ask.view import View
+from gpustack.ask.view import Evidence, View
 
 Cure = Literal["install", "upgrade", "operator"]
 Outcome = Literal["holds", "broken", "unknown"]
@@ -43,7 +42,7 @@ class Judgement:
     outcome: Outcome
     mismatch: Mismatch | None = None
     why: str = ""
-    evidence: Sequence[Evidence] = ()
+    evidence: tuple[Evidence, ...] = ()
 
 
 def expect(
@@ -72,64 +71,43 @@ def said(value: Any) -> str:
     return str(value)
 
 
-class Checked(Sequence[Judgement]):
-    """What several checks say at one place, in their order; each is made when somebody looks at it. Of alike hosts
-    `heard` is equal. One unknown hides no other: each check runs alone, on a view that notes only its own reading. A
-    check that falls over what a host said cannot tell either; the other hosts are judged all the same."""
-
-    __slots__ = ("heard", "names", "snapshot", "where")
-
-    def __init__(self, snapshot: Snapshot, where: str, names: Sequence[str], heard: tuple[Heard, ...]) -> None:
-        self.snapshot, self.where, self.names, self.heard = snapshot, where, names, heard
-
-    @overload
-    def __getitem__(self, at: int) -> Judgement: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Judgement]: ...
-    def __getitem__(self, at: int | slice) -> Judgement | Sequence[Judgement]:
-        if isinstance(at, slice):
-            return tuple(self)[at]
-        heard = self.heard[at]
-        return judgement(self.names[at], heard.said, Seen(self.snapshot, self.where, heard.read))
-
-    def __len__(self) -> int:
-        return len(self.heard)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-
-def named(check: Check) -> str:
+def check_id(check: Check) -> str:
     return check.__name__.replace("_", "-")
 
 
-def judge(checks: Sequence[Check], snapshot: Snapshot, wheres: Sequence[str]) -> list[Checked]:
-    """In the order of the places."""
-    names = tuple(map(named, checks))
-    rows = [everywhere(check, snapshot, wheres) for check in checks]
-    return [Checked(snapshot, where, names, tuple(row[where] for row in rows)) for where in wheres]
+def judge(checks: Iterable[Check], snapshot: Snapshot, where: str) -> tuple[Judgement, ...]:
+    """In the order of the checks. One unknown hides no other: each runs alone, on a view that notes only its own
+    reading."""
+    return tuple(judge_one(check, snapshot, where) for check in checks)
 
 
-def standing(heard: Iterable[Heard]) -> Outcome:
+def judge_one(check: Check, snapshot: Snapshot, where: str) -> Judgement:
+    found, evidence = run(check, snapshot, where)
+    if isinstance(found, Exception):
+        return Judgement(check_id(check), where, "unknown", None, reason(found), evidence)
+    return Judgement(check_id(check), where, "broken" if found else "holds", found, "", evidence)
+
+
+def run(
+    check: Callable[[View], Value], snapshot: Snapshot, where: str
+) -> tuple[Value | Exception, tuple[Evidence, ...]]:
+    """What a check returns there, and what it read. A check that fails on what a host answered is unknown as well (then
+    the exception is returned): the other hosts are judged all the same."""
+    view = View(snapshot, where)
+    try:
+        return check(view), view.evidence
+    except (FactUnavailable, *UNREADABLE) as error:
+        # Its traceback would keep all that the check had in hand.
+        return error.with_traceback(None), view.evidence
+
+
+def step_outcome(judgements: Iterable[Judgement]) -> Outcome:
     """Of all checks of a step."""
-    outcomes = {outcome(one.said) for one in heard}
+    outcomes = {one.outcome for one in judgements}
     return "broken" if "broken" in outcomes else "unknown" if "unknown" in outcomes else "holds"
 
 
-def outcome(said: Mismatch | Exception | None) -> Outcome:
-    return "unknown" if isinstance(said, Exception) else "broken" if said else "holds"
-
-
-def judgement(name: str, said: Mismatch | Exception | None, seen: Seen) -> Judgement:
-    if isinstance(said, Exception):
-        return Judgement(name, seen.where, outcome(said), None, unreadable(said), seen)
-    return Judgement(name, seen.where, outcome(said), said, "", seen)
-
-
-def unreadable(error: Exception) -> str:
+def reason(error: Exception) -> str:
     if isinstance(error, FactUnavailable):
         return str(error)
     return f"the answers are of no known shape ({type(error).__name__}: {error})"

@@ -1,46 +1,54 @@
 """The snapshot seen from one host or from the cluster. It notes what was read: that is the evidence."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, TypeVar, TypeVarTuple
 
-from gpustack.ask.probe import CLUSTER, UNREADABLE, FactUnavailable, Probe
+from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer, FactUnavailable, Probe, Row
+from gpustack.ask.script import command
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.host import Host
+from gpustack.config.resolved import names
 from gpustack.config.spec import Spec
 from gpustack.config.versions import VersionSet, version_set
 
 Fact = TypeVar("Fact")
+Given = TypeVarTuple("Given")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A command and its answer; where the command is a script, `like` is what a person would type to see the same, and
+    `rows` name its bare values."""
+
+    where: str
+    command: str
+    answer: Answer
+    like: str = ""
+    rows: tuple[Row, ...] = ()
 
 
 class View:
-    """Of a host (its name) or @cluster. `read` collects (probe, where) in the order of reading. `personal` says that
-    more was looked at than facts of its own place and what is the same on every host: the spec, versions, the time."""
+    """Of a host (its name) or @cluster. `read` collects (probe, where) in the order of reading."""
 
-    __slots__ = ("_snapshot", "_where", "personal", "read")
+    __slots__ = ("read", "snapshot", "where")
 
     def __init__(self, snapshot: Snapshot, where: str, read: list[tuple[Probe[Any], str]] | None = None) -> None:
-        self._snapshot, self._where = snapshot, where
+        self.snapshot, self.where = snapshot, where
         self.read: list[tuple[Probe[Any], str]] = [] if read is None else read
-        self.personal = False
 
     def __getitem__(self, probe: Probe[Fact]) -> Fact:
         """Raises FactUnavailable. From the cluster, a host's probe means the acting control plane's."""
-        where = self._where
-        if where == CLUSTER and probe.where == "host":
-            where = self.acting
+        where = self.acting if self.where == CLUSTER and probe.where == "host" else self.where
         self.read.append((probe, where))
-        return self._snapshot.fact(probe, where)
+        return self.snapshot.fact(probe, where)
 
     @property
-    def snapshot(self) -> Snapshot:
-        self.personal = True
-        return self._snapshot
-
-    @property
-    def where(self) -> str:
-        self.personal = True
-        return self._where
+    def evidence(self) -> tuple[Evidence, ...]:
+        """What was read, each once, in the order of reading."""
+        pairs = {(probe.id, where): probe for probe, where in self.read}
+        return tuple(evidence_of(self.snapshot, probe, where) for (_, where), probe in pairs.items())
 
     @property
     def reached(self) -> bool:
@@ -56,19 +64,23 @@ class View:
             return False
         return True
 
-    def once(self, make: Callable[["View"], Fact]) -> Fact:
-        """What a function makes of the facts of many hosts, the same seen from any, made once; what it read is evidence
-        of each who asks. Raises what it raises."""
-
-        def made() -> tuple[Fact | Exception, list[tuple[Probe[Any], str]]]:
-            view = View(self._snapshot, self._where)
+    def once(self, make: Callable[["View", *Given], Fact], *given: *Given) -> Fact:
+        """What a function of the cluster's view returns, made once for a snapshot: for what each host would otherwise
+        make of the facts of all. What the function reads through that view is evidence of each caller. It is known by
+        itself, so it is no lambda; what it is given is told apart by value where it is text or a truth value, else by
+        identity. Raises what it raises."""
+        key = (make, *(one if isinstance(one, (str, bool)) else id(one) for one in given))
+        if key not in self.snapshot.memo:
+            view = View(self.snapshot, CLUSTER)
+            found: Fact | Exception
             try:
-                return make(view), view.read
+                found = make(view, *given)
             except (FactUnavailable, *UNREADABLE) as error:
-                return error.with_traceback(None), view.read
-
-        found, read = self.snapshot.shared("once", made, make)
-        self.read.extend(read)
+                found = error.with_traceback(None)
+            # What it was given is kept too: its identity would be another's after it.
+            self.snapshot.memo[key] = (found, view.read, given)
+        found, read, _ = self.snapshot.memo[key]
+        self.read.extend((probe, self.where if where == CLUSTER else where) for probe, where in read)
         if isinstance(found, Exception):
             raise found.with_traceback(None)
         return found
@@ -95,7 +107,7 @@ class View:
 
     @property
     def spec(self) -> Spec:
-        return self._snapshot.inventory.spec
+        return self.snapshot.inventory.spec
 
     @property
     def versions(self) -> VersionSet:
@@ -103,4 +115,9 @@ class View:
 
     @property
     def taken(self) -> datetime:
-        return self._snapshot.taken
+        return self.snapshot.taken
+
+
+def evidence_of(snapshot: Snapshot, probe: Probe[Any], where: str) -> Evidence:
+    typed = command(probe, names(snapshot.inventory.spec))
+    return Evidence(where, typed, snapshot.answer(probe, where), probe.like, probe.rows)

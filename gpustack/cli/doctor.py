@@ -1,7 +1,5 @@
 """`doctor`: the one root cause, with what it rests on and what mends it. It changes something with --fix and --undo."""
 
-import atexit
-import gc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -141,16 +139,4 @@ def loaded() -> None:
 def replaying(recording: Path, *, quiet: bool) -> "Callable[[], Snapshot]":
     from gpustack.cli import wiring
 
-    # A large recording becomes millions of values that all stay: looking for cycles in them again and again takes
-    # longer than judging them.
-    gc.disable()
-
-    def read() -> "Snapshot":
-        found = wiring.recorded(recording, quiet=quiet)
-        # Nor are they to be taken apart at the end one by one: what a frozen cycle holds is left to the kernel.
-        kept: list[object] = [found]
-        kept.append(kept)
-        atexit.register(gc.freeze)
-        return found
-
-    return read
+    return lambda: wiring.recorded(recording, quiet=quiet)

@@ -1,22 +1,18 @@
 """Judges everything on what was answered, and makes a diagnosis of it. Asks nothing: a recording gives the same."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gpustack.ask.ahead import ahead
-from gpustack.ask.alike import Evidence, Heard, Seen, everywhere
-from gpustack.ask.judge import Judgement
+from gpustack.ask.judge import Judgement, reason, run
 from gpustack.ask.probe import CLUSTER, Probe
 from gpustack.ask.snapshot import Snapshot
-from gpustack.ask.view import View
+from gpustack.ask.view import Evidence, View
 from gpustack.doctor import changed
 from gpustack.doctor.entry import Fault
-from gpustack.doctor.finding import Diagnosis, Drift, Judged, Judgements, having
+from gpustack.doctor.finding import Diagnosis, Drift, Judged, Judgements, Place, with_outcome
 from gpustack.doctor.graph import Graph, graph
 from gpustack.doctor.ground import Ground
-from gpustack.doctor.lots import Lots
-from gpustack.doctor.order import jobs, wheres
-from gpustack.doctor.tells import Registry, blocks, confirmed, refuted, registry
+from gpustack.doctor.tells import Registry, Tell, blocks, confirmed, refuted, registry
 from gpustack.doctor.verdict import verdict
 from gpustack.rollout.plan import Plan, StepState, plan
 from gpustack.steps import PROBES, STEPS
@@ -28,23 +24,43 @@ def questions() -> tuple[Probe[Any], ...]:
 
 
 def diagnose(snapshot: Snapshot) -> Diagnosis:
-    known, asked = graph(), registry()
-    ahead(jobs(known, asked, snapshot), snapshot, questions())
+    known, checks = graph(), registry()
     compared = plan(snapshot, STEPS)
-    told = Lots(snapshot, {one.place: one for one in by_steps(known, compared)}, by_tellers(known, asked, snapshot))
+    judged = merged(by_steps(known, compared), by_checks(known, checks, snapshot))
     hosts = tuple(host.name for host in snapshot.inventory.hosts)
-    found = verdict(Ground(known, hosts, told, blocks(asked, View(snapshot, CLUSTER))))
-    drift = tuple(drifted(compared, told, quiet=bool(found.roots)))
-    return Diagnosis(snapshot, found, drift, told, unchecked(known, asked))
+    found = verdict(Ground(known, hosts, judged, blocks(checks, View(snapshot, CLUSTER))))
+    drift = tuple(drifted(compared, judged, quiet=bool(found.roots)))
+    return Diagnosis(snapshot, found, drift, judged, unchecked(known, checks))
+
+
+def merged(by_steps: Iterable[Judged], by_checks: Iterable[Judged]) -> dict[Place, Judged]:
+    """What both judge stands where the step has it, and is as the doctor's own check has it."""
+    return {one.place: one for one in (*by_steps, *by_checks)}
 
 
 def unchecked(known: Graph, asked: Registry) -> int:
     return sum(id not in asked.tellers and not fault.told_by for id, fault in known.faults.items())
 
 
-def by_tellers(known: Graph, asked: Registry, snapshot: Snapshot) -> dict[str, dict[str, Heard]]:
-    """Each check runs alone; what it cannot read, or falls over, makes it unknown and no other."""
-    return {id: everywhere(teller.tell, snapshot, wheres(known, id, snapshot)) for id, teller in asked.tellers.items()}
+def by_checks(known: Graph, checks: Registry, snapshot: Snapshot) -> Iterator[Judged]:
+    """Each check runs alone; what it cannot read makes it unknown, and no other."""
+    for id, check in checks.tellers.items():
+        for where in locations(known, id, snapshot):
+            yield judge_id(id, check.tell, snapshot, where)
+
+
+def judge_id(id: str, check: Tell, snapshot: Snapshot, where: str) -> Judged:
+    found, evidence = run(check, snapshot, where)
+    if isinstance(found, Exception):
+        return Judged(id, where, "unknown", None, reason(found), evidence)
+    return Judged(id, where, "confirmed" if found.confirmed else "refuted", found, "", evidence)
+
+
+def locations(known: Graph, id: str, snapshot: Snapshot) -> tuple[str, ...]:
+    """Where an id is judged: a guard with its fault, a condition on the host at one end of its edge."""
+    ends = [name.removesuffix(" guard") for name in id.split(" -> ")]
+    of_cluster = all(known[name].scope == "cluster" for name in ends)
+    return (CLUSTER,) if of_cluster else tuple(snapshot.inventory.by_name)
 
 
 def by_steps(known: Graph, compared: Plan) -> Iterator[Judged]:
@@ -53,14 +69,8 @@ def by_steps(known: Graph, compared: Plan) -> Iterator[Judged]:
     by_check: dict[str, list[Fault]] = {}
     for fault in known.faults.values():
         by_check.setdefault(fault.told_by, []).append(fault)
-    telling: dict[str, list[int]] = {}
     for state in compared.states:
-        if state.step not in telling:
-            names = [f"{state.step}/{found.check}" for found in state.judgements]
-            telling[state.step] = [at for at, name in enumerate(names) if name in by_check]
-        # Of thousands of hosts only those are looked at that say something.
-        for at in range(len(state.judgements)) if state.outcome == "broken" else telling[state.step]:
-            found = state.judgements[at]
+        for found in state.judgements:
             if found.mismatch and found.mismatch.fault in known:
                 yield of_step(found.mismatch.fault, state, found)
             for fault in by_check.get(f"{state.step}/{found.check}", ()):
@@ -79,10 +89,9 @@ def of_step(id: str, state: StepState, found: Judgement) -> Judged:
     return Judged(id, state.where, "unknown", None, why, found.evidence)
 
 
-def read(seen: Sequence[Evidence]) -> set[tuple[str, str]]:
-    if isinstance(seen, Seen):
-        return seen.asked
-    return {(one.answer.probe, one.where) for one in seen}
+def answers_of(evidence: Iterable[Evidence]) -> set[tuple[str, str]]:
+    """What it rests on: ids of probes, and from where each was read."""
+    return {(one.answer.probe, one.where) for one in evidence}
 
 
 def drifted(compared: Plan, judged: Judgements, *, quiet: bool) -> Iterable[Drift]:
@@ -92,11 +101,11 @@ def drifted(compared: Plan, judged: Judgements, *, quiet: bool) -> Iterable[Drif
     itself is the root's."""
     found: dict[tuple[str, str, str], Drift] = {}
     known = graph()
-    told = {key for one in having(judged, "confirmed") if one.id in known for key in read(one.evidence)}
+    told = {key for one in with_outcome(judged, "confirmed") if one.id in known for key in answers_of(one.evidence)}
     for state in compared.states:
-        for one in state.judgements if state.outcome == "broken" and not state.after else ():
+        for one in state.judgements if not state.after else ():
             mismatch = one.mismatch
-            if not mismatch or (quiet and mismatch.passing) or told & read(one.evidence):
+            if not mismatch or (quiet and mismatch.passing) or told & answers_of(one.evidence):
                 continue
             key = (state.step, one.check, str(mismatch))
             before = found.get(key, Drift(state.step, one.check, (), mismatch, one.evidence))

@@ -1,12 +1,12 @@
 """What a diagnosis is made of. All of it is values; report writes them down."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
-from gpustack.ask.alike import Evidence
 from gpustack.ask.judge import Mismatch
 from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import Evidence
 from gpustack.doctor.tells import Told
 
 Outcome = Literal["confirmed", "refuted", "unknown"]
@@ -24,7 +24,7 @@ class Judged:
     outcome: Outcome
     told: Told | None = None
     why: str = ""
-    evidence: Sequence[Evidence] = ()
+    evidence: tuple[Evidence, ...] = ()
 
     @property
     def place(self) -> Place:
@@ -34,22 +34,8 @@ class Judged:
 Judgements = Mapping[Place, Judged]
 
 
-@runtime_checkable
-class Counted(Protocol):
-    """Judgements that know where there is an outcome without making a Judged of each."""
-
-    def spots(self, *outcomes: Outcome, id: str = "") -> Iterator[Place]: ...
-
-
-def spots(judged: Judgements, *outcomes: Outcome, id: str = "") -> Iterator[Place]:
-    """Where one of these came out, of all ids or of one."""
-    if isinstance(judged, Counted):
-        return judged.spots(*outcomes, id=id)
-    return (place for place, one in judged.items() if one.outcome in outcomes and id in ("", one.id))
-
-
-def having(judged: Judgements, *outcomes: Outcome, id: str = "") -> Iterator[Judged]:
-    return (judged[place] for place in spots(judged, *outcomes, id=id))
+def with_outcome(judged: Judgements, *outcomes: Outcome) -> Iterator[Judged]:
+    return (one for one in judged.values() if one.outcome in outcomes)
 
 
 @dataclass(frozen=True)
@@ -108,7 +94,7 @@ class Drift:
     check: str
     wheres: tuple[str, ...]
     mismatch: Mismatch
-    evidence: Sequence[Evidence] = ()
+    evidence: tuple[Evidence, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -140,7 +126,7 @@ class Diagnosis:
 
     @property
     def unknown(self) -> tuple[Judged, ...]:
-        return tuple(having(self.judged, "unknown"))
+        return tuple(with_outcome(self.judged, "unknown"))
 
     @property
     def healthy(self) -> bool:

@@ -4,12 +4,13 @@ Sets of places go along an edge together, so that thousands of hosts cost no mor
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.doctor.entry import Edge
-from gpustack.doctor.finding import Judgements, Outcome, Place, spots
+from gpustack.doctor.finding import Judgements, Outcome, Place
 from gpustack.doctor.graph import Graph
 from gpustack.doctor.tells import Blocks, guard_of
 
@@ -28,13 +29,17 @@ class Ground:
     hosts: tuple[str, ...]
     judged: Judgements
     pairs: Mapping[str, Blocks]
-    known: dict[tuple[str, Outcome], frozenset[str]] = field(default_factory=dict, repr=False, compare=False)
 
-    def places(self, id: str, outcome: Outcome) -> frozenset[str]:
-        """Where it came out like this. Worked out once: of thousands of hosts it takes its time."""
-        if (id, outcome) not in self.known:
-            self.known[id, outcome] = frozenset(where for _, where in spots(self.judged, outcome, id=id))
-        return self.known[id, outcome]
+    @cached_property
+    def by_outcome(self) -> Mapping[tuple[str, Outcome], set[str]]:
+        found: dict[tuple[str, Outcome], set[str]] = {}
+        for (id, where), one in self.judged.items():
+            found.setdefault((id, one.outcome), set()).add(where)
+        return found
+
+    def places(self, id: str, outcome: Outcome) -> set[str]:
+        """Where it came out like this."""
+        return self.by_outcome.get((id, outcome), set())
 
     def among(self, wheres: Collection[str], id: str, outcomes: frozenset[Outcome]) -> set[str]:
         """Those of the places where it has one of these outcomes, HOLDS or MAY_HOLD."""

@@ -4,7 +4,7 @@ difference between hosts."""
 from dataclasses import dataclass
 
 from gpustack.ask.probe import CLUSTER
-from gpustack.doctor.finding import Finding, Judgements, having
+from gpustack.doctor.finding import Finding, Judgements, with_outcome
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ def peers(root: Finding, judged: Judgements) -> tuple[Peers, ...]:
     if first.where == CLUSTER:
         return ()
     by_words: dict[str, list[str]] = {}
-    for one in having(judged, "refuted", id=root.id):
-        if one.told:
+    for one in with_outcome(judged, "refuted"):
+        if one.id == root.id and one.told:
             same = first.told is not None and first.told.what == one.told.what
             by_words.setdefault(one.told.found if same else str(one.told), []).append(one.where)
     found = [Peers(tuple(hosts), words) for words, hosts in by_words.items()]

@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from gpustack.doctor.chain import chain
-from gpustack.doctor.finding import Finding, Judged, Outcome, Place, Unexplained, Verdict, spots
+from gpustack.doctor.finding import Finding, Judged, Outcome, Place, Unexplained, Verdict, with_outcome
 from gpustack.doctor.ground import HOLDS, MAY_HOLD, Ground, Reach
 
 UNMANAGED = "st-host-unmanaged"
@@ -137,7 +137,7 @@ def ruled_out(ground: Ground, sources: Reach, symptoms: Reach) -> tuple[Judged, 
 def hidden(ground: Ground, id: str, wheres: Collection[str]) -> int:
     if not any(edge.effect == UNMANAGED for edge in ground.graph.below[id]):
         return 0
-    return sum(where in wheres and name in ground.graph for name, where in spots(ground.judged, "unknown"))
+    return sum(one.where in wheres and one.id in ground.graph for one in with_outcome(ground.judged, "unknown"))
 
 
 def grouped(ground: Ground, findings: list[Finding]) -> list[Finding]:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from gpustack.ask.alike import Evidence
 from gpustack.ask.probe import Probe
 from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import Evidence
 from gpustack.doctor.diagnose import diagnose, questions
 from gpustack.doctor.finding import Diagnosis, Judged, Outcome
 from gpustack.events import Event, Reporter

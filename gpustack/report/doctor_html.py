@@ -13,8 +13,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
-from gpustack.ask.alike import Evidence
 from gpustack.ask.snapshot import Reach
+from gpustack.ask.view import Evidence
 from gpustack.doctor.changed import changed
 from gpustack.doctor.finding import Diagnosis, Judged
 from gpustack.doctor.graph import graph

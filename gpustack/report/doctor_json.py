@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import cast
 
 from gpustack.doctor.changed import changed
-from gpustack.doctor.finding import Branch, Diagnosis, Drift, Finding, Judged, Outcome, Unexplained, spots
+from gpustack.doctor.finding import Branch, Diagnosis, Drift, Finding, Judged, Outcome, Unexplained, with_outcome
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
 from gpustack.report.codes import DIAGNOSED, doctor_code
@@ -32,7 +32,7 @@ from gpustack.report.words import Clean, cleaner
 def text(found: Diagnosis, *, verbose: bool = False) -> str:
     snapshot, clean, code = found.snapshot, cleaner(found.snapshot.inventory), doctor_code(found)
     wanted: tuple[Outcome, ...] = ("confirmed", "unknown", *(("refuted",) if verbose else ()))
-    kept = [found.judged[place] for place in spots(found.judged, *wanted) if place[0] in graph()]
+    kept = [one for one in with_outcome(found.judged, *wanted) if one.id in graph()]
     document = DoctorShape(
         schema=DOCTOR,
         exit=ExitShape(cast("ExitCode", code), DIAGNOSED[code]),

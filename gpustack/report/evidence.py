@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from gpustack.ask.alike import Evidence
 from gpustack.ask.api import ADMIN
 from gpustack.ask.probe import HEADING
+from gpustack.ask.view import Evidence
 from gpustack.doctor.tells import Told
 from gpustack.report.answer_lines import Line, lines, row
 from gpustack.report.telling import LONG, NUMBERED, Sought, telling

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from gpustack.ask.alike import Evidence
+from gpustack.ask.view import Evidence
 from gpustack.report.fold import Kind, Line, lines
 from gpustack.report.words import Clean, cleaner, place, places
 from gpustack.rollout.plan import Plan

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from gpustack.ask.alike import Evidence
 from gpustack.ask.judge import Judgement
+from gpustack.ask.view import Evidence
 from gpustack.report.words import Clean
 from gpustack.rollout.plan import Plan, StepState
 

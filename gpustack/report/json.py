@@ -4,9 +4,9 @@ import json
 from dataclasses import asdict
 from typing import cast
 
-from gpustack.ask.alike import Evidence
 from gpustack.ask.judge import Judgement
 from gpustack.ask.snapshot import Reach, Snapshot
+from gpustack.ask.view import Evidence
 from gpustack.config.host import Host
 from gpustack.report.codes import MEANINGS, exit_code, outcome_code
 from gpustack.report.gpus import counted, removal

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from gpustack.ask.alike import Evidence
 from gpustack.ask.judge import Judgement
 from gpustack.ask.redact import plain
+from gpustack.ask.view import Evidence
 from gpustack.report.words import Clean, cleaner, place
 from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification
 

@@ -35,7 +35,7 @@ def without_secrets(snapshot: Snapshot) -> Snapshot:
     values = values_without_secrets(snapshot.inventory)
     if values == snapshot.inventory.values:
         return snapshot
-    return judged_alike(snapshot, replace(snapshot, inventory=replace(snapshot.inventory, values=values), parsed={}))
+    return judged_alike(snapshot, replace(snapshot, inventory=replace(snapshot.inventory, values=values)))
 
 
 def judged_alike(snapshot: Snapshot, other: Snapshot) -> Snapshot:

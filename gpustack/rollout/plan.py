@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gpustack.ask.alike import Heard
-from gpustack.ask.judge import Judgement, Mismatch, judge, standing
+from gpustack.ask.judge import Judgement, Mismatch, judge, step_outcome
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.inventory import Inventory
@@ -23,14 +22,12 @@ class StepState:
     step: str
     where: str
     outcome: Standing
-    judgements: Sequence[Judgement]
+    judgements: tuple[Judgement, ...]
     after: str = ""
 
     @property
     def mismatches(self) -> tuple[Mismatch, ...]:
-        # Of thousands of hosts most have none.
-        differs = self.outcome == "broken"
-        return tuple(found.mismatch for found in self.judgements if found.mismatch) if differs else ()
+        return tuple(found.mismatch for found in self.judgements if found.mismatch)
 
     @property
     def left(self) -> tuple[tuple[str, Mismatch], ...]:
@@ -128,13 +125,9 @@ def places(step: Step, inventory: Inventory, limit: Sequence[str] = ()) -> Itera
     yield from (host.name for host in hosts if not limit or host.name in limit)
 
 
-def states(step: Step, snapshot: Snapshot, wheres: Sequence[str]) -> Iterator[StepState]:
-    """In the order of the places."""
-    outcomes: dict[tuple[Heard, ...], Standing] = {}
-    for found in judge(step.checks, snapshot, wheres):
-        if found.heard not in outcomes:
-            outcomes[found.heard] = standing(found.heard)
-        yield StepState(step.id, found.where, outcomes[found.heard], found)
+def state(step: Step, snapshot: Snapshot, where: str) -> StepState:
+    judgements = judge(step.checks, snapshot, where)
+    return StepState(step.id, where, step_outcome(judgements), judgements)
 
 
 def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -> Plan:
@@ -145,8 +138,8 @@ def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -
     behind: dict[tuple[str, str], str] = {}
     for step in steps:
         above = all_needs(step.id, needs)
-        for alone in states(step, snapshot, tuple(places(step, snapshot.inventory, limit))):
-            found = alone
+        for where in places(step, snapshot.inventory, limit):
+            found = alone = state(step, snapshot, where)
             if alone.outcome in ("broken", "unknown"):
                 needed = blocking(above, alone.where, behind, snapshot.inventory)
                 found = after(alone, needed) if needed and reachable(snapshot, alone.where) else alone

@@ -14,7 +14,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
 from gpustack.events import Event, Reporter
-from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification, plan, states
+from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification, plan, state
 from gpustack.steps.step import Step
 
 PAUSE = 1.0
@@ -149,7 +149,7 @@ class Rollout:
         until = started + max((step.settle_time(View(snapshot, found.where)) for found in due), default=step.settle)
         wheres = [found.where for found in due if self.still(found.where)]
         while True:
-            now = states(step, snapshot, wheres)
+            now = [state(step, snapshot, where) for where in wheres]
             open_ones = [found for found in now if found.outcome != "holds"]
             if not open_ones or time.monotonic() > until or patience.over(open_ones) or self.cancelled():
                 break

@@ -6,15 +6,17 @@ Etcd, kube-proxy, the controller-manager and the scheduler then listen on all ad
 
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
+from typing import Any
 
 from gpustack.ask.judge import Mismatch
 from gpustack.ask.view import View
 from gpustack.config.flows import guarded
+from gpustack.config.host import CONTROL_PLANE
 from gpustack.probes.firewall import FIREWALL, STORED_RULES
 from gpustack.probes.firewall_guard import GUARD, loaded
 from gpustack.probes.packet_filter import Packet, stop
 from gpustack.steps.firewall_ours import some
-from gpustack.steps.firewall_packets import BRIDGE, OVERLAY, own_address, peers
+from gpustack.steps.firewall_packets import BRIDGE, OVERLAY, own_address, peers, role
 from gpustack.steps.firewall_packets import needed as flows_here
 
 # Addresses that nobody has: RFC 5737, RFC 3849.
@@ -54,8 +56,11 @@ def state(here: View) -> str:
 
 def needed(here: View) -> frozenset[str]:
     """Whom it is to let in; nothing if the metrics listen on 127.0.0.1."""
-    flowing, plane = flows_here(here), here.host.control_plane
-    return here.snapshot.shared("guarded", lambda: guarded(flowing, control_plane=plane), flowing)
+    return here.once(guarded_flows, flows_here(here), role(here))
+
+
+def guarded_flows(_: View, flowing: list[dict[str, Any]], group: str) -> frozenset[str]:
+    return guarded(flowing, control_plane=group == CONTROL_PLANE)
 
 
 def there(here: View) -> bool:
@@ -87,11 +92,10 @@ def outside(interface: str) -> bool:
 
 def nobody(here: View) -> str:
     """An address that is in no network of this cluster."""
-    kubernetes, told = here.spec.kubernetes, peers(here)
+    return here.once(unused_address, peers(here))
 
-    def free() -> str:
-        taken = {kubernetes.pod_cidr, kubernetes.service_cidr}
-        taken |= {IPv4Network(f"{address}/24", strict=False) for address in told.values()}
-        return next((one for one in STRANGERS if not any(IPv4Address(one) in net for net in taken)), STRANGERS[-1])
 
-    return here.snapshot.shared("nobody", free, told)
+def unused_address(here: View, nodes: dict[str, str]) -> str:
+    taken = {here.spec.kubernetes.pod_cidr, here.spec.kubernetes.service_cidr}
+    taken |= {IPv4Network(f"{address}/24", strict=False) for address in nodes.values()}
+    return next((one for one in STRANGERS if not any(IPv4Address(one) in net for net in taken)), STRANGERS[-1])

@@ -7,6 +7,7 @@ from typing import Any
 from gpustack.ask.judge import Cure
 from gpustack.ask.view import View
 from gpustack.config.flows import flows, node_addresses, passes
+from gpustack.config.host import CONTROL_PLANE, NODE
 from gpustack.probes.firewall import FIREWALL, Firewall
 from gpustack.probes.network import ADDRESS
 from gpustack.probes.packet_filter import Base, Packet, Stop, inside, networks, own_passes, stop
@@ -27,34 +28,40 @@ def own_address(here: View) -> str:
 
 def peers(here: View) -> dict[str, str]:
     """Node addresses by host, of those that told theirs. Without its own nothing can be said of a host."""
+    mine, known = own_address(here), here.once(known_addresses)
+    return known if known.get(here.where) == mine else {**known, here.where: mine}
 
-    def known(view: View) -> bool:
+
+def known_addresses(here: View) -> dict[str, str]:
+    def has_address(view: View) -> bool:
         return view.reached and (view.host.spec.gpustack_node_ip is not None or view.told(ADDRESS))
 
-    def of_all() -> dict[str, str]:
-        views = (View(here.snapshot, host.name) for host in here.hosts)
-        return {view.where: own_address(view) for view in views if known(view)}
+    views = (View(here.snapshot, host.name) for host in here.hosts)
+    return {view.where: own_address(view) for view in views if has_address(view)}
 
-    mine, told = own_address(here), here.snapshot.shared("addresses of nodes", of_all)
-    return told if told.get(here.where) == mine else {**told, here.where: mine}
+
+def role(here: View) -> str:
+    return CONTROL_PLANE if here.host.control_plane else NODE
 
 
 def needed(here: View) -> list[dict[str, Any]]:
     """The flows of this host."""
-    told, plane = peers(here), here.host.control_plane
+    return here.once(flows_of_role, peers(here), role(here))
 
-    def of_role() -> list[dict[str, Any]]:
-        found = flows(here.spec, node_addresses(here.snapshot.inventory, told))
-        return [flow for flow in found if flow["roles"] == "all" or plane]
 
-    return here.snapshot.shared(f"flows, control plane: {plane}", of_role, told)
+def flows_of_role(here: View, nodes: dict[str, str], group: str) -> list[dict[str, Any]]:
+    found = flows(here.spec, node_addresses(here.snapshot.inventory, nodes))
+    return [flow for flow in found if flow["roles"] == "all" or group == CONTROL_PLANE]
 
 
 def wanted(here: View, manager: str) -> frozenset[str]:
     """What ours should let pass. ufw and firewalld open the loopback interface by themselves."""
-    flowing, plane = needed(here), here.host.control_plane
-    found = here.snapshot.shared("passes", lambda: passes(flowing, control_plane=plane), flowing)
+    found = here.once(passes_of, needed(here), role(here))
     return found - {"in lo", "out lo"} if manager in ("ufw", "firewalld") else found
+
+
+def passes_of(_: View, flowing: list[dict[str, Any]], group: str) -> frozenset[str]:
+    return passes(flowing, control_plane=group == CONTROL_PLANE)
 
 
 def manager(here: View) -> str:
@@ -127,20 +134,19 @@ def kinds(here: View, nodes: Sequence[str]) -> list[tuple[str, int]]:
     """Addresses of nodes that no rule of this host tells apart, by the first of each kind and how many there are. The
     host's own is a kind of its own: what it sends itself goes another way."""
     mine, found = own_address(here), here[FIREWALL]
-    nets = networks(found.filter) | networks(found.legacy)
-
-    def of_all() -> list[dict[str, None]]:
-        # Sets in order: looked into on behalf of each of them.
-        groups: dict[tuple[bool, ...], dict[str, None]] = {}
-        for address in (net.split("/")[0] for net in nodes):
-            groups.setdefault(tuple(inside(address, net) for net in ordered), {})[address] = None
-        return list(groups.values())
-
-    ordered = sorted(nets)
-    groups = here.snapshot.shared(f"kinds of addresses by {' '.join(ordered)}", of_all, nodes)
+    nets = sorted(networks(found.filter) | networks(found.legacy))
+    groups = here.once(grouped_by_network, " ".join(nets), nodes)
     told = [(first, len(group) - (mine in group)) for group in groups if (first := one_of(group, mine))]
     whole = told + [(mine, 1)] * any(mine in group for group in groups)
     return sorted(whole, key=lambda kind: IPv4Address(kind[0]))
+
+
+def grouped_by_network(_: View, nets: str, nodes: Sequence[str]) -> list[dict[str, None]]:
+    """Sets in order: they are looked into on behalf of each host."""
+    groups: dict[tuple[bool, ...], dict[str, None]] = {}
+    for address in (net.split("/")[0] for net in nodes):
+        groups.setdefault(tuple(inside(address, net) for net in nets.split()), {})[address] = None
+    return list(groups.values())
 
 
 def one_of(group: Iterable[str], mine: str) -> str:
@@ -172,8 +178,12 @@ def stopped(found: Firewall, packets: Iterator[Packet]) -> list[tuple[Packet, St
 
 def shut_out(here: View) -> list[tuple[Packet, Stop]]:
     """What of `let_in` does not pass. Several checks ask, of rules that may be hundreds."""
-    found = here[FIREWALL]
-    return here.snapshot.shared(f"shut out of {own_address(here)}", lambda: stopped(found, let_in(here)), found)
+    return here.once(shut_out_of, here.where)
+
+
+def shut_out_of(here: View, host: str) -> list[tuple[Packet, Stop]]:
+    view = here.on(host)
+    return stopped(view[FIREWALL], let_in(view))
 
 
 def more(found: Sequence[tuple[Packet, Stop]]) -> str:

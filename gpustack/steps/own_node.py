@@ -10,9 +10,12 @@ from gpustack.probes.system import HOSTNAME, IDENTITY
 
 def own(here: View) -> Node | None:
     """A host is a node when its machine-id is the node's."""
+    return here.once(nodes_by_machine_id).get(here[IDENTITY].machine_id)
+
+
+def nodes_by_machine_id(here: View) -> dict[str, Node]:
     nodes = here[NODES]
-    by_id = here.snapshot.shared("nodes by machine-id", lambda: {node.machine_id: node for node in reversed(nodes)})
-    return by_id.get(here[IDENTITY].machine_id)
+    return {node.machine_id: node for node in reversed(nodes)}
 
 
 def removable(here: View) -> Node | None:
@@ -26,7 +29,7 @@ def removable(here: View) -> Node | None:
     if node.name != here[HOSTNAME] and node.address not in local:
         why = f"the node {node.name} ({node.address}) has its machine-id, but not its name and none of its addresses"
         raise FactUnavailable(why)
-    claims = here.snapshot.shared("hosts by what is theirs", lambda: hosts_by_claim(here))
+    claims = here.once(hosts_by_claim)
     owners = {name for text in (node.name, node.address, node.machine_id) for name in claims.get(text, ())}
     if others := owners - {here.where}:
         raise FactUnavailable(f"the node {node.name} with its machine-id is {said(sorted(others))}'s, too")
@@ -37,7 +40,7 @@ def hosts_by_claim(here: View) -> dict[str, set[str]]:
     """Hosts by machine-id, host name and address, as they tell them and as the inventory has them."""
     found: dict[str, set[str]] = {}
     for host in here.hosts:
-        there = here.on(host.name)
+        there = View(here.snapshot, host.name)
         claims = [host.name.lower(), host.address, str(host.spec.gpustack_node_ip or "")]
         claims += [there[HOSTNAME]] if there.told(HOSTNAME) else []
         claims += [there[IDENTITY].machine_id] if there.told(IDENTITY) else []

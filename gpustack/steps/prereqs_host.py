@@ -69,7 +69,7 @@ def python(here: View) -> Mismatch | None:
     ansible_python_interpreter names it, or on the host where gpustack itself runs)."""
     if here.host.python or here.host.connection == "local":
         return None
-    line = here.snapshot.shared("line of ansible-core", ansible_line)
+    line = ansible_line()
     (low, high), found = HOST_PYTHONS[line], here[PYTHON]
     # Ansible tries the names it knows, newest first, then /usr/bin/python3 (INTERPRETER_PYTHON_FALLBACK).
     chosen = max((one for one in found.named if low <= one <= high), default=found.default)

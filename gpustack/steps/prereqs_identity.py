@@ -31,7 +31,7 @@ def node_name(here: View) -> Mismatch | None:
     hint = "hostnamectl set-hostname NAME"
     if not NODE_NAME.fullmatch(name) or name.startswith("localhost"):
         return Mismatch("host name", "letters, digits, '-' and '.', at most 63", name, "operator", hint=hint)
-    return unlike_others(here, "host name", HOSTNAME, lambda found: found, hint)
+    return unlike_others(here, "host name", HOSTNAME, str, hint)
 
 
 def machine_id(here: View) -> Mismatch | None:
@@ -39,7 +39,11 @@ def machine_id(here: View) -> Mismatch | None:
     hint = "rm -f /etc/machine-id /var/lib/dbus/machine-id; systemd-machine-id-setup; reboot"
     if not here[IDENTITY].machine_id:
         return Mismatch("machine-id", "one of its own", "nothing", "operator", hint=hint)
-    return unlike_others(here, "machine-id", IDENTITY, lambda found: found.machine_id, hint)
+    return unlike_others(here, "machine-id", IDENTITY, own_id, hint)
+
+
+def own_id(found: Identity) -> str:
+    return found.machine_id
 
 
 def product_uuid(here: View) -> Mismatch | None:
@@ -58,20 +62,19 @@ def unlike_others(
 ) -> Mismatch | None:
     """Compared with the hosts that told who they are: another one is compared when it does."""
     mine = key(here[probe])
-
-    def of_all() -> dict[str | None, list[str]]:
-        found: dict[str | None, list[str]] = {}
-        for view in (View(here.snapshot, host.name) for host in here.hosts):
-            if view.reached and view.told(probe):
-                found.setdefault(key(view[probe]), []).append(view.where)
-        return found
-
-    alike = here.snapshot.shared(f"hosts by {what}", of_all)
-    # Thousands may have none: no list of these is gone through for each of them.
-    twins = [name for name in alike.get(mine, ()) if name != here.where] if mine else []
+    # Many may have none: no list of these is gone through for each of them.
+    twins = [name for name in here.once(hosts_by, probe, key).get(mine, ()) if name != here.where] if mine else []
     if not twins:
         return None
     return Mismatch(what, "one of its own", f"{mine}, as {said(twins)}", "operator", hint=hint)
+
+
+def hosts_by(here: View, probe: Probe[Fact], key: Callable[[Fact], str | None]) -> dict[str | None, list[str]]:
+    found: dict[str | None, list[str]] = {}
+    for view in (View(here.snapshot, host.name) for host in here.hosts):
+        if view.reached and view.told(probe):
+            found.setdefault(key(view[probe]), []).append(view.where)
+    return found
 
 
 def node_address(here: View) -> Mismatch | None:

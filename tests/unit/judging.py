@@ -1,15 +1,15 @@
-"""One check, or one step, judged at one place: the product judges at all places at once."""
+"""One check, or one step, judged at one place."""
 
-from gpustack.ask import judge as whole
-from gpustack.ask.judge import Check, Judgement
+from gpustack.ask.judge import Check, Judgement, judge_one
 from gpustack.ask.view import View
-from gpustack.rollout.plan import StepState, states
+from gpustack.rollout import plan
+from gpustack.rollout.plan import StepState
 from gpustack.steps.step import Step
 
 
 def judge(check: Check, here: View) -> Judgement:
-    return whole.judge((check,), here.snapshot, (here.where,))[0][0]
+    return judge_one(check, here.snapshot, here.where)
 
 
 def state(step: Step, here: View) -> StepState:
-    return next(states(step, here.snapshot, (here.where,)))
+    return plan.state(step, here.snapshot, here.where)

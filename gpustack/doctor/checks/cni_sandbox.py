@@ -46,8 +46,7 @@ def sandbox_fails(here: View) -> Told:
 @tells("st-sandbox-fails -> st-no-metrics", NODES, IDENTITY, MONITORING_PODS)
 def prometheus_is_here(here: View) -> Told:
     node, found = own(here), here[MONITORING_PODS].get(PROMETHEUS, ())
-    shown = here.snapshot.shared("nodes of Prometheus", lambda: said(found))
-    return Told(node is not None and node.name in found, "Prometheus", "on this node", shown)
+    return Told(node is not None and node.name in found, "Prometheus", "on this node", said(found))
 
 
 @tells("containerd-cgroup-driver -> kube-proxy-down", NODES, IDENTITY, PENDING, SANDBOX_FAILURES)

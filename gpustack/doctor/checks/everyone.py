@@ -9,15 +9,15 @@ from gpustack.ask.view import View
 Fact = TypeVar("Fact")
 
 
-def alike(here: View, probe: Probe[Fact], key: Callable[[Fact], str]) -> dict[str, list[str]]:
-    """By what they say, the hosts that told. Of 5,000 hosts each would else
-    ask all. What the others said is no evidence here but in the result."""
+def hosts_by(here: View, probe: Probe[Fact], key: Callable[[Fact], str]) -> dict[str, list[str]]:
+    """Hosts by what `key` makes of their fact, where there is one. What the others answered is no evidence here but in
+    the result."""
+    return here.once(grouped, probe, key)
 
-    def of_all() -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for view in (View(here.snapshot, host.name) for host in here.hosts):
-            if view.told(probe):
-                found.setdefault(key(view[probe]), []).append(view.where)
-        return found
 
-    return here.snapshot.shared(f"alike {probe.id} {key.__module__}.{key.__qualname__}", of_all)
+def grouped(here: View, probe: Probe[Fact], key: Callable[[Fact], str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for view in (View(here.snapshot, host.name) for host in here.hosts):
+        if view.told(probe):
+            found.setdefault(key(view[probe]), []).append(view.where)
+    return found

@@ -33,9 +33,13 @@ INFOROM = 14
 
 def gpu_node(here: View) -> GpuNode | None:
     """The node that this host is."""
-    machine_id, nodes = here[IDENTITY].machine_id, here[GPU_NODES]
-    by_id = here.snapshot.shared("GPU nodes by machine-id", lambda: {one.machine_id: one for one in reversed(nodes)})
-    return by_id.get(machine_id)
+    machine_id = here[IDENTITY].machine_id
+    return here.once(gpu_nodes_by_machine_id).get(machine_id)
+
+
+def gpu_nodes_by_machine_id(here: View) -> dict[str, GpuNode]:
+    nodes = here[GPU_NODES]
+    return {node.machine_id: node for node in reversed(nodes)}
 
 
 def module_packages(here: View) -> list[str]:

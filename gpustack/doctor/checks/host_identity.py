@@ -3,7 +3,7 @@
 from gpustack.ask.judge import said
 from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
-from gpustack.doctor.checks.everyone import alike
+from gpustack.doctor.checks.everyone import hosts_by
 from gpustack.doctor.tells import Told, refuted, tells
 from gpustack.probes.kubeadm import CERTIFICATES
 from gpustack.probes.network import ADDRESS
@@ -31,9 +31,9 @@ def time_skew(here: View) -> Told:
     if near(mine, 0, took):
         return refuted("clock", f"{mine:+.0f} s")
     views = [view for host in here.hosts if (view := View(here.snapshot, host.name)).told(NOW)]
-    alike = sum(near(offset(view), mine, took) for view in views) - 1
-    if alike and 2 * alike >= len(views) - 1:
-        return refuted("clock", f"as on {alike} other hosts; the machine that asks has another one")
+    same_offset = sum(near(offset(view), mine, took) for view in views) - 1
+    if same_offset and 2 * same_offset >= len(views) - 1:
+        return refuted("clock", f"as on {same_offset} other hosts; the machine that asks has another one")
     return Told(True, "clock", "as everybody has it", f"{mine:+.0f} s")  # noqa: FBT003
 
 
@@ -53,14 +53,14 @@ def machine(found: Identity) -> str:
 
 
 def alone(here: View, probe: Probe[str], name: str) -> bool:
-    return len(alike(here, probe, same)[name]) < 2
+    return len(hosts_by(here, probe, same)[name]) < 2
 
 
 @tells("host-duplicate-identity", HOSTNAME, IDENTITY)
 def duplicate_identity(here: View) -> Told:
     """Names and machine-ids. The firmware's UUID decides nothing: hosts in containers share it."""
     name, id = here[HOSTNAME], here[IDENTITY].machine_id
-    named, made = alike(here, HOSTNAME, same)[name], alike(here, IDENTITY, machine)[id] if id else []
+    named, made = hosts_by(here, HOSTNAME, same)[name], hosts_by(here, IDENTITY, machine)[id] if id else []
     twins = [f"host name {name} of {among(named)}"] if len(named) > 1 else []
     if len(made) > 1:
         twins.append(f"machine-id {id} of {among(made)}")

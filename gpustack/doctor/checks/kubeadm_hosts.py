@@ -94,19 +94,17 @@ def wrong_node_ip(here: View) -> Told:
         return refuted("address of the node", "the host is no node")
     if wanted and str(wanted) != node.address:
         return confirmed("address of the node", str(wanted), node.address)
-    nodes = here[NODES]
-
-    def by_address() -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for one in nodes:
-            found.setdefault(one.address, []).append(one.name)
-        return found
-
-    alike = here.snapshot.shared("nodes by address", by_address)[node.address]
-    twins = [name for name in alike if name != node.name]
+    twins = [name for name in here.once(nodes_by_address)[node.address] if name != node.name]
     return Told(
         bool(twins), "address of the node", "its own", f"{node.address}{', as ' + said(twins) if twins else ''}"
     )
+
+
+def nodes_by_address(here: View) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for one in here[NODES]:
+        found.setdefault(one.address, []).append(one.name)
+    return found
 
 
 @tells("kubeconfig-missing-or-stale", AUTHORITIES, FILES)

@@ -1,6 +1,6 @@
-"""What a list of the cluster has of this host's node, looked up: of 5,000 hosts each would else read all of it."""
+"""What a list of the cluster has of this host's node, looked up: each host would otherwise go through all of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from gpustack.ask.probe import Probe
@@ -24,12 +24,14 @@ def on_node(
     here: View, probe: Probe[tuple[Kind, ...]], name: str, key: Callable[[Kind], str] = node_of
 ) -> Sequence[Kind]:
     """`key` says which node one of them is of."""
-    listed = here[probe]
+    by_node = here.once(listed_by_node, probe, key)
+    return by_node.get(name, ()) if name else ()
 
-    def by_node() -> dict[str, list[Kind]]:
-        found: dict[str, list[Kind]] = {}
-        for one in listed:
-            found.setdefault(key(one), []).append(one)
-        return found
 
-    return here.snapshot.shared(f"{probe.id} by node", by_node).get(name, ()) if name else ()
+def listed_by_node(
+    here: View, probe: Probe[tuple[Kind, ...]], key: Callable[[Kind], str]
+) -> Mapping[str, Sequence[Kind]]:
+    found: dict[str, list[Kind]] = {}
+    for one in here[probe]:
+        found.setdefault(key(one), []).append(one)
+    return found

@@ -23,12 +23,8 @@ WHAT = "packets to other nodes"
 def heard(here: View) -> Mapping[str, Heard]:
     """What of packets arrives, by the peer's part of the pod network; without those of which nothing can be said."""
     found = here[WAYS]
-
-    def of_peers() -> Mapping[str, Heard]:
-        judged = ((peer.subnet, of_peer(found, peer)) for peer in found.peers)
-        return {subnet: one for subnet, one in judged if one}
-
-    return here.snapshot.shared("what arrives", of_peers, found)
+    judged = ((peer.subnet, of_peer(found, peer)) for peer in found.peers)
+    return {subnet: one for subnet, one in judged if one}
 
 
 def of_peer(found: Ways, peer: Peer) -> Heard | None:
@@ -121,8 +117,4 @@ def operator_elsewhere(here: View) -> Told:
     nodes = (own(here.on(host.name)) for host in here.snapshot.inventory.control_planes)
     planes = {node.name for node in nodes if node}
     found = here[MONITORING_PODS].get(OPERATOR, ())
-    # The same seen from every host, and of as many pods as somebody started.
-    return here.snapshot.shared(
-        "operator elsewhere",
-        lambda: Told(bool(set(found) - planes), "operator of Prometheus", "on a worker", said(found)),
-    )
+    return Told(bool(set(found) - planes), "operator of Prometheus", "on a worker", said(found))

@@ -11,7 +11,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
 from gpustack.report.codes import doctor_code
-from scripts.fleet.made import base
+from tests.worlds.healthy import healthy as base
 
 YEAR = 365 * 24 * 3600
 REFUSALS = ("forbidden: User cannot list resource", "HTTP 500", "Operation timed out after 4000 milliseconds")
@@ -24,7 +24,7 @@ def healthy() -> Snapshot:
 
 def but(change: Callable[[Answer], Answer | None]) -> Snapshot:
     found = {key: change(answer) for key, answer in healthy().answers.items()}
-    return replace(healthy(), answers={key: one for key, one in found.items() if one}, parsed={})
+    return replace(healthy(), answers={key: one for key, one in found.items() if one})
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -12,9 +12,10 @@ import yaml
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
-from scripts.fleet.made import base, same_addresses
 from tests.unit.steps import recorded_gpus
 from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds.healthy import healthy as base
+from tests.worlds.healthy import same_addresses
 
 COMPLAINTS = yaml.safe_load((Path(__file__).parent / "complaints.yaml").read_text())
 HOSTS = ("k1", "k2")
@@ -26,7 +27,7 @@ def healthy() -> Snapshot:
     """With what kubeadm leaves on a host that belongs to the cluster."""
     made = base()
     joined = [same_addresses(replace(recorded("leftovers.kubernetes", "worker-of-ours"), where=one)) for one in HOSTS]
-    return replace(made, answers={**made.answers, **{(one.probe, one.where): one for one in joined}}, parsed={})
+    return replace(made, answers={**made.answers, **{(one.probe, one.where): one for one in joined}})
 
 
 def changed(said: dict[str, Any]) -> Answer:
@@ -57,7 +58,7 @@ def merged(before: str, after: str, only: str) -> str:
 
 def world(cause: dict[str, Any]) -> Snapshot:
     answers = {(answer.probe, answer.where): answer for answer in map(changed, cause.get("answers", ()))}
-    found = replace(healthy(), answers={**healthy().answers, **answers}, parsed={})
+    found = replace(healthy(), answers={**healthy().answers, **answers})
     if not cause.get("alone"):
         return found
     planes = found.inventory.control_planes

@@ -7,12 +7,12 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from gpustack.doctor.diagnose import locations
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.finding import Judged
 from gpustack.doctor.graph import graph
-from gpustack.doctor.order import wheres
 from gpustack.doctor.tells import registry
 from tests.unit.doctor.checks.asking import asked
 from tests.unit.hostile.worlds import places
@@ -27,7 +27,7 @@ def worlds() -> list[Snapshot]:
 
 
 def told(id: str) -> list[tuple[Snapshot, Judged]]:
-    return [(snapshot, asked(id, snapshot, where)) for snapshot in worlds() for where in wheres(graph(), id, snapshot)]
+    return [(snapshot, asked(id, snapshot, where)) for snapshot in worlds() for where in locations(graph(), id, snapshot)]
 
 
 @every_check
@@ -50,7 +50,7 @@ def test_it_cannot_tell_without_an_answer_that_it_read(id: str) -> None:
             continue
         for seen in (seen for seen in one.evidence if one.where in (seen.where, CLUSTER)):
             lost = {key: answer for key, answer in snapshot.answers.items() if answer is not seen.answer}
-            less = replace(snapshot, answers=lost, parsed={})
+            less = replace(snapshot, answers=lost)
             assert asked(id, less, one.where).outcome == "unknown", seen.answer.probe
 
 

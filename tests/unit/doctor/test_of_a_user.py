@@ -13,7 +13,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis
-from scripts.fleet.made import base
+from tests.worlds.healthy import healthy as base
 
 OWN = yaml.safe_load((Path(__file__).parent / "of_a_user.yaml").read_text())
 NODES = ("kube.nodes", CLUSTER)
@@ -26,7 +26,7 @@ def healthy() -> Snapshot:
 
 def but(*answers: Answer) -> Snapshot:
     changed = {(one.probe, one.where): one for one in answers}
-    return replace(healthy(), answers={**healthy().answers, **changed}, parsed={})
+    return replace(healthy(), answers={**healthy().answers, **changed})
 
 
 def longer(probe: str, entries: list[Any]) -> Answer:

@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 
 from gpustack.ask.snapshot import Snapshot
-from gpustack.doctor.diagnose import by_tellers, diagnose
+from gpustack.doctor.diagnose import by_checks, diagnose
 from gpustack.doctor.finding import Judged
 from gpustack.doctor.graph import graph
-from gpustack.doctor.lots import Lots
 from gpustack.doctor.tells import registry
 from tests.unit.hostile.answers import ALL, GARBAGE, spoiled
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
@@ -29,7 +28,7 @@ def worlds() -> list[Snapshot]:
 
 
 def told(snapshot: Snapshot) -> dict[tuple[str, str], Judged]:
-    return dict(Lots(snapshot, {}, by_tellers(graph(), registry(), snapshot)))
+    return {one.place: one for one in by_checks(graph(), registry(), snapshot)}
 
 
 def read(found: Judged) -> set[Asked]:
@@ -46,7 +45,7 @@ def one_spoiled(random: Random, *, garbage: bool) -> tuple[Snapshot, Snapshot, A
     key = random.choice(asked(before))
     answer = before.answers[key]
     bad = replace(answer, out=spoiled(random, answer.out, GARBAGE if garbage else ALL, 1 if garbage else 3))
-    return before, replace(before, answers={**before.answers, key: bad}, parsed={}), key
+    return before, replace(before, answers={**before.answers, key: bad}), key
 
 
 @settings(STEP_CASES)

@@ -38,7 +38,7 @@ class Place:
 
     def judged(self, answers: Mapping[tuple[str, str], Answer]) -> StepState:
         """With other answers in place of the recorded ones."""
-        changed = replace(self.snapshot, answers={**self.snapshot.answers, **answers}, parsed={})
+        changed = replace(self.snapshot, answers={**self.snapshot.answers, **answers})
         return state(self.step, View(changed, self.where))
 
 

@@ -42,7 +42,7 @@ class World:
         self.said.append("ask")
         ids = {probe.id for probe in probes}
         whole = self.all()
-        return replace(whole, answers={key: one for key, one in whole.answers.items() if key[0] in ids}, parsed={})
+        return replace(whole, answers={key: one for key, one in whole.answers.items() if key[0] in ids})
 
     def play(self, offer: Offer, snapshot: Snapshot) -> Played:
         self.said.append(f"play {offer.play} on {' '.join(offer.hosts)}")

@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from gpustack.ask.alike import Evidence
 from gpustack.ask.judge import Mismatch
 from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Reach, Snapshot, keyed
+from gpustack.ask.view import Evidence
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec

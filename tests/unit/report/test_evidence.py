@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from gpustack.ask.alike import Evidence
 from gpustack.ask.probe import Answer
+from gpustack.ask.view import Evidence
 from gpustack.doctor.tells import Told
 from gpustack.report.evidence import asked_and_told, asking, deciding, sought
 from gpustack.report.telling import Sought

@@ -57,10 +57,10 @@ def test_what_was_brought_with_an_address_in_it_is_still_what_would_be_brought()
     """The operator's own values of a chart: the release carries their digest."""
     found = recorded_cluster.snapshot({}, {}, (recorded_cluster.K1, recorded_cluster.K2))
     values = {"monitoring": {"grafana": {"grafana.ini": {"server": {"domain": "10.9.8.7"}}}}}
-    valued = replace(found, inventory=replace(found.inventory, values=values), parsed={})
+    valued = replace(found, inventory=replace(found.inventory, values=values))
     (before, now) = (of_cluster(one)["gpustack_releases"]["monitoring"]["digest"] for one in (found, valued))
     answers = {key: replace(one, out=one.out.replace(before, now)) for key, one in found.answers.items()}
-    snapshot = replace(valued, answers=answers, parsed={})
+    snapshot = replace(valued, answers=answers)
     other, _ = disguise(snapshot, questions())
     assert now not in text(other)
     assert verdict(diagnose(other)) == verdict(diagnose(snapshot))
@@ -72,10 +72,10 @@ def test_secrets_among_values_are_gone_and_the_verdict_is_the_same() -> None:
     found = recorded_cluster.snapshot({}, {}, (recorded_cluster.K1, recorded_cluster.K2))
     values = {"monitoring": {"grafana": {"adminPassword": "figleaf", "note": "it is fig-leaf-77"}}}
     inventory = replace(found.inventory, values=values, file_secrets=("fig-leaf-77",))
-    valued = replace(found, inventory=inventory, parsed={})
+    valued = replace(found, inventory=inventory)
     (before, now) = (of_cluster(one)["gpustack_releases"]["monitoring"]["digest"] for one in (found, valued))
     answers = {key: replace(one, out=one.out.replace(before, now)) for key, one in found.answers.items()}
-    snapshot = replace(valued, answers=answers, parsed={})
+    snapshot = replace(valued, answers=answers)
     other = without_secrets(snapshot)
     assert "figleaf" not in text(other)
     assert "fig-leaf-77" not in text(other)

@@ -271,7 +271,7 @@ def test_no_gpus_is_said_only_where_all_can_tell() -> None:
 
 def test_a_host_that_was_not_reached_holds_nobody_up() -> None:
     whole = world({**devices("k1")})
-    away = replace(whole, reach={**whole.reach, "k2": Reach("k2", "host-ssh-unreachable")}, parsed={})
+    away = replace(whole, reach={**whole.reach, "k2": Reach("k2", "host-ssh-unreachable")})
     assert {judge(check, View(away, CLUSTER)).outcome for check in STEP.checks} == {"holds"}
 
 

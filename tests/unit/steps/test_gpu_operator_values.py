@@ -35,7 +35,7 @@ def driver(whole: Snapshot) -> Any:
 
 
 def away(whole: Snapshot, host: str) -> Snapshot:
-    return replace(whole, reach={**whole.reach, host: Reach(host, "host-ssh-unreachable")}, parsed={})
+    return replace(whole, reach={**whole.reach, host: Reach(host, "host-ssh-unreachable")})
 
 
 @pytest.mark.parametrize(("interval", "most"), [("5s", "5s"), ("10s", "10s"), ("15s", "10s"), ("1m", "10s")])
@@ -75,8 +75,8 @@ def test_it_cannot_be_told_without_the_operands_then() -> None:
     whole = away(world({**BARE, **DEBIAN}), "k2")
     asked = {key: answer for key, answer in whole.answers.items() if key[0] != "gpu.daemon-sets"}
     with pytest.raises(FactUnavailable):
-        driver(replace(whole, answers=asked, parsed={}))
-    assert "gpu-operator" not in of_cluster(replace(whole, answers=asked, parsed={}))["gpustack_releases"]
+        driver(replace(whole, answers=asked))
+    assert "gpu-operator" not in of_cluster(replace(whole, answers=asked))["gpustack_releases"]
 
 
 def test_a_gpu_more_is_no_other_release() -> None:

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gpustack.ask.alike import everywhere
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
+from gpustack.doctor.diagnose import judge_id
 from gpustack.doctor.finding import Judged
-from gpustack.doctor.lots import Lots
 from gpustack.doctor.tells import registry
 from tests.unit.probes.test_cases import known
 from tests.unit.steps import recorded_gpus
@@ -21,7 +20,7 @@ RUNTIME = {"containerd.runtime": "with-nvidia", "gpu.runtime-files": "of-the-ope
 
 
 def asked(id: str, snapshot: Snapshot, where: str = "h1") -> Judged:
-    return Lots(snapshot, {}, {id: everywhere(registry().tellers[id].tell, snapshot, (where,))})[id, where]
+    return judge_id(id, registry().tellers[id].tell, snapshot, where)
 
 
 def on_host(id: str, answers: Mapping[str, Answer], **world: Any) -> Judged:

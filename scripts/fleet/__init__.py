@@ -1,1 +1,0 @@
-"""A recording of a large cluster, made of recorded answers."""
