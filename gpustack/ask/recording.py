@@ -4,16 +4,16 @@ line, grouped by host, so that a reader needs to hold one host at a time.
 
 import json
 from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
-from functools import cache
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
-from pydantic_core import ErrorDetails, SchemaValidator, ValidationError, core_schema
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer
 from gpustack.ask.redact import redact
@@ -27,18 +27,9 @@ from gpustack.config.spec import Spec
 from gpustack.errors import UsageError
 
 SCHEMA = "gpustack/recording/v1"
-BUFFER = 2**17
-"""Bytes read at once: with Python's own 8 KiB a large recording takes twice as long to come from the disk's cache."""
 HOST_FIELDS = ("name", "address", "connection", "port", "user")
 Kind = TypeVar("Kind")
 DEFAULTS = {field.name: field.default for field in fields(Answer)}
-SCHEMAS: dict[type, core_schema.CoreSchema] = {
-    str: core_schema.str_schema(),
-    int: core_schema.int_schema(),
-    float: core_schema.float_schema(),
-    bool: core_schema.bool_schema(),
-}
-"""The types of an Answer's fields."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +100,7 @@ def host_line(host: Host, reach: Reach | None, said: Any) -> dict[str, Any]:
 def read(path: Path) -> Snapshot:
     """Raises UsageError when the file is not there, or is not a recording that this release can read."""
     try:
-        with path.open("rb", buffering=BUFFER) as file:
+        with path.open("rb") as file:
             header, hosts = stream(file)
             answers = {(answer.probe, answer.where): answer for _, found in hosts for answer in found}
     except (OSError, *UNREADABLE) as error:
@@ -145,40 +136,21 @@ def typed(value: Kind) -> Kind:
 
 
 def answers_of(lines: Iterable[str | bytes], places: Container[str]) -> Iterator[Answer]:
-    """Of hundreds of thousands in a large recording. Of many hosts most say the same, and such a text is kept once."""
-    answer_of, texts = reader().validate_json, dict[str, str]()
+    reader = TypeAdapter(Answer)
     for number, line in enumerate(lines, start=2):
         try:
-            answer: Answer = answer_of(line)
+            answer = reader.validate_json(line)
         except ValidationError as error:
             why = "; ".join(map(wrong, error.errors(include_url=False, include_input=False)))
             raise ValueError(f"line {number}: {why}") from error
         if answer.where not in places:
             raise ValueError(f"line {number}: an answer of {answer.where}, which is no host of the recording")
-        # It is nobody else's yet.
-        object.__setattr__(answer, "out", texts.setdefault(answer.out, answer.out))
         yield answer
 
 
 def wrong(entry: ErrorDetails) -> str:
     words = entry["msg"].partition(" at line ")[0]
     return f"{'.'.join(map(str, entry['loc'])) or 'an answer'}: {words}"
-
-
-@cache
-def reader() -> SchemaValidator:
-    """Makes an Answer of its line; strict in fields and types."""
-    kinds = get_type_hints(Answer)
-    parts = []
-    for field in fields(Answer):
-        kind = SCHEMAS[kinds[field.name]]
-        if field.default is not MISSING:
-            kind = core_schema.with_default_schema(kind, default=field.default)
-        parts.append(core_schema.dataclass_field(field.name, kind))
-    config = core_schema.CoreConfig(strict=True, extra_fields_behavior="forbid", allow_inf_nan=False)
-    whole = core_schema.dataclass_args_schema(Answer.__name__, parts)
-    names = [field.name for field in fields(Answer)]
-    return SchemaValidator(core_schema.dataclass_schema(Answer, whole, names, slots=True, config=config))
 
 
 def values_of(said: Any) -> dict[str, dict[str, Any]]:

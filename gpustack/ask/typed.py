@@ -1,106 +1,49 @@
-"""Whether a value is of an annotated type, its parts included: a fact that is not is no fact. Of a type it is worked
-out once how to look: lists of a large cluster have hundreds of thousands of parts."""
+"""Whether a value is of an annotated type, its parts included: a fact that is not is no fact.
 
-from collections.abc import Callable, Iterator, Mapping
+Neither pydantic nor typeguard looks into the fields of a standard dataclass that exists already.
+"""
+
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from operator import attrgetter
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-Test = Callable[[Any], bool]
-
 
 @cache
-def returned(function: Any) -> Any:
-    """The type that a function says it returns; Any where it says nothing."""
-    return get_type_hints(function).get("return", Any)
+def hints(of: Any) -> dict[str, Any]:
+    return get_type_hints(of)
+
+
+def return_type(function: Any) -> Any:
+    """Any where the function declares none."""
+    return hints(function).get("return", Any)
 
 
 def fits(value: Any, hint: Any) -> bool:
     """`True` is no int here. What a Collection or Mapping holds is looked at, too."""
-    return test(hint)(value)
-
-
-@cache
-def test(hint: Any) -> Test:
     kind, inner = get_origin(hint), get_args(hint)
     if hint is Any:
-        return lambda value: True
-    if kind in (Union, UnionType):
-        ones = [test(one) for one in inner]
-        return lambda value: any(one(value) for one in ones)
-    if kind is Literal:
-        return lambda value: any(value == one and type(value) is type(one) for one in inner)
-    if kind is not None:
-        within = held(kind, inner)
-        return lambda value: isinstance(value, kind) and within(value)
-    if is_dataclass(hint):
-        assert isinstance(hint, type)
-        return of_fields(hint)
-    if hint is None:
-        return lambda value: value is None
-    if hint is int:
-        return lambda value: isinstance(value, int) and not isinstance(value, bool)
-    return lambda value: isinstance(value, hint)
-
-
-def of_fields(hint: type) -> Test:
-    looks: list[Test] = []
-
-    def every(value: Any) -> bool:
-        if not isinstance(value, hint):
-            return False
-        if not looks:
-            # When first needed: a dataclass may have parts of its own kind.
-            looks.extend(parts(hint))
-        for fit in looks:  # noqa: SIM110 - all() of a generator takes twice as long
-            if not fit(value):
-                return False
         return True
-
-    return every
-
-
-def parts(hint: type) -> Iterator[Test]:
-    """Of a dataclass. What the types of its parts settle is looked at for all of them at once, and once for the same
-    types."""
-    hints = [(field.name, get_type_hints(hint)[field.name]) for field in fields(hint)]
-    settled = {name: test(of) for name, of in hints if by_type(of)}
-    if settled:
-        # The last one so that it is a tuple also of a single part.
-        read = attrgetter(*settled, "__class__")
-        fine: set[tuple[type, ...]] = set()
-
-        def types(value: Any) -> bool:
-            said = read(value)
-            kinds = tuple(map(type, said))
-            if kinds not in fine:
-                if not all(fit(one) for fit, one in zip(settled.values(), said, strict=False)):
-                    return False
-                fine.add(kinds)
-            return True
-
-        yield types
-    yield from (of_part(attrgetter(name), test(of)) for name, of in hints if name not in settled)
+    if kind in (Union, UnionType):
+        return any(fits(value, one) for one in inner)
+    if kind is Literal:
+        return any(value == one and type(value) is type(one) for one in inner)
+    if kind is not None:
+        return isinstance(value, kind) and holds(value, kind, inner)
+    if hint is None:
+        return value is None
+    if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
+        return False
+    if not is_dataclass(hint):
+        return True
+    types = hints(hint)
+    return all(fits(getattr(value, field.name), types[field.name]) for field in fields(hint))
 
 
-def of_part(read: Callable[[Any], Any], fit: Test) -> Test:
-    return lambda value: fit(read(value))
-
-
-def by_type(hint: Any) -> bool:
-    if get_origin(hint) in (Union, UnionType):
-        return all(by_type(one) for one in get_args(hint))
-    return hint in (Any, None) or (isinstance(hint, type) and get_origin(hint) is None and not is_dataclass(hint))
-
-
-def held(kind: Any, inner: tuple[Any, ...]) -> Test:
+def holds(value: Any, kind: Any, inner: tuple[Any, ...]) -> bool:
     if issubclass(kind, Mapping):
-        key, entry = test(inner[0]), test(inner[1])
-        return lambda value: all(key(one) for one in value) and all(entry(one) for one in value.values())
+        return all(fits(key, inner[0]) and fits(entry, inner[1]) for key, entry in value.items())
     if issubclass(kind, tuple) and inner[1:] != (...,):
-        each = [test(one) for one in inner]
-        return lambda value: len(value) == len(each) and all(one(part) for one, part in zip(each, value, strict=True))
-    every = test(inner[0])
-    return lambda value: all(map(every, value))
+        return len(value) == len(inner) and all(map(fits, value, inner))
+    return all(fits(part, inner[0]) for part in value)

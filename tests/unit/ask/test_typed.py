@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 
 from gpustack.ask.probe import Answer, FactUnavailable, Probe, Shell
-from gpustack.ask.typed import fits, returned
+from gpustack.ask.typed import fits, return_type
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,6 @@ def test_a_parser_that_breaks_its_word_gives_no_fact() -> None:
     def number(answer: Answer) -> int:
         return answer.out  # type: ignore[return-value]
 
-    assert returned(number) is int
+    assert return_type(number) is int
     with pytest.raises(FactUnavailable, match="unexpected answer"):
         Probe("a.b", Shell(""), number).fact(Answer("a.b", "h1", 0, "7"))

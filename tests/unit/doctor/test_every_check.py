@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from gpustack.doctor.diagnose import locations
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
+from gpustack.doctor.diagnose import locations
 from gpustack.doctor.finding import Judged
 from gpustack.doctor.graph import graph
 from gpustack.doctor.tells import registry
@@ -27,7 +27,9 @@ def worlds() -> list[Snapshot]:
 
 
 def told(id: str) -> list[tuple[Snapshot, Judged]]:
-    return [(snapshot, asked(id, snapshot, where)) for snapshot in worlds() for where in locations(graph(), id, snapshot)]
+    return [
+        (snapshot, asked(id, snapshot, where)) for snapshot in worlds() for where in locations(graph(), id, snapshot)
+    ]
 
 
 @every_check
