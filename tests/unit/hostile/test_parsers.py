@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from gpustack.ask.probe import Answer, FactUnavailable, Lines, Probe, Shell
-from gpustack.ask.typed import fits, returned
+from gpustack.ask.typed import fits, return_type
 from gpustack.doctor.diagnose import questions
 from gpustack.proof.survey import ACCESS_PROBES
 from gpustack.proof.survey import PROBES as OF_PROOF
@@ -27,7 +27,7 @@ PROBES = tuple({probe.id: probe for probe in (*OF_STEPS, *questions(), *OF_RESET
 def test_no_parser_is_forgotten() -> None:
     assert {probe.id for probe in PROBES} == set(known())
     assert [probe.id for probe in PROBES if not recorded(probe.id)] == []
-    assert [probe.id for probe in PROBES if returned(probe.parse) is Any] == []
+    assert [probe.id for probe in PROBES if return_type(probe.parse) is Any] == []
 
 
 def test_what_prints_lines_says_so() -> None:
@@ -41,7 +41,7 @@ def asked(probe: Probe[Any], answer: Answer) -> None:
         fact = probe.fact(answer)
     except FactUnavailable:
         return
-    assert fits(fact, returned(probe.parse))
+    assert fits(fact, return_type(probe.parse))
     assert answer.rc in probe.ends
 
 
