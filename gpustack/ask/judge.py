@@ -1,6 +1,6 @@
-"""Runs one check and says what it found: holds, broken or unknown. What was asked and cannot be read is unknown."""
+"""Runs one check: its outcome is ok, failed or unknown. What was asked and cannot be read is unknown."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -9,14 +9,21 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import Evidence, View
 
 Cure = Literal["install", "upgrade", "operator"]
-Outcome = Literal["holds", "broken", "unknown"]
+Outcome = Literal["ok", "failed", "unknown"]
+Names = tuple[tuple[str, str], ...]
 Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
-class Mismatch:
-    """What differs. `cure`: `install` mends it, only `upgrade` may, or the `operator` must (then `hint` says how).
-    `passing`: it comes right by itself once what it depends on is back."""
+class Result:
+    """What a check found. `ok`: `found` is as it should be. Else `fault` is the id of what it confirms, and `cure` says
+    who corrects it: `install`, only `upgrade`, or the `operator` (then `hint` says how); `passing`: it comes right by
+    itself once what it depends on is back.
+
+    For evidence, `quote` are words of the line of an answer that shows it, all of them on it, where those of `found`
+    would not lead there, and `by` is the id of the one probe that it rests on. For the remediation of the catalogue,
+    `names` are what stands for its words (see `names()` in gpustack/doctor/check.py), and `person` says why it does not
+    apply to what was found, and what a person has to do."""
 
     what: str
     expected: str
@@ -25,24 +32,51 @@ class Mismatch:
     fault: str = ""
     hint: str = ""
     passing: bool = False
+    ok: bool = False
+    quote: str = ""
+    by: str = ""
+    names: Names = ()
+    person: str = ""
 
     def __str__(self) -> str:
+        if self.ok or not self.expected:
+            return f"{self.what}: {self.found}"
         return f"{self.what}: expected {self.expected}, found {self.found}"
 
 
-Check = Callable[[View], Mismatch | None]
+Check = Callable[[View], Result | None]
+"""None is ok, with nothing to say of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """`check` is the function's name as an id; `why` is set when the outcome is unknown."""
+    """One check at one place (a host or @cluster). `id` is the check's; `why` is set when the outcome is unknown."""
 
-    check: str
+    id: str
     where: str
     outcome: Outcome
-    mismatch: Mismatch | None = None
+    result: Result | None = None
     why: str = ""
     evidence: tuple[Evidence, ...] = ()
+
+    @property
+    def place(self) -> tuple[str, str]:
+        return self.id, self.where
+
+
+def judge(id: str, check: Check, snapshot: Snapshot, where: str) -> Judgement:
+    """One unknown hides no other: each check runs alone, on a view that notes only its own reading. A check that fails
+    on what a host answered is unknown as well, and the other hosts are judged all the same."""
+    view = View(snapshot, where)
+    try:
+        result = check(view)
+    except (FactUnavailable, *UNREADABLE) as error:
+        return Judgement(id, where, "unknown", None, reason(error), view.evidence)
+    return Judgement(id, where, "failed" if result and not result.ok else "ok", result, "", view.evidence)
+
+
+def ok(what: str, found: str) -> Result:
+    return Result(what, "", found, ok=True)
 
 
 def expect(
@@ -54,11 +88,11 @@ def expect(
     hint: str = "",
     *,
     passing: bool = False,
-) -> Mismatch | None:
-    """A Mismatch unless both are equal."""
+) -> Result | None:
+    """A Result unless both are equal."""
     if expected == found:
         return None
-    return Mismatch(what, said(expected), said(found), cure, fault, hint, passing)
+    return Result(what, said(expected), said(found), cure, fault, hint, passing)
 
 
 def said(value: Any) -> str:
@@ -69,42 +103,6 @@ def said(value: Any) -> str:
     if isinstance(value, (set, frozenset, list, tuple)):
         return ", ".join(sorted(str(part) for part in value)) or "nothing"
     return str(value)
-
-
-def check_id(check: Check) -> str:
-    return check.__name__.replace("_", "-")
-
-
-def judge(checks: Iterable[Check], snapshot: Snapshot, where: str) -> tuple[Judgement, ...]:
-    """In the order of the checks. One unknown hides no other: each runs alone, on a view that notes only its own
-    reading."""
-    return tuple(judge_one(check, snapshot, where) for check in checks)
-
-
-def judge_one(check: Check, snapshot: Snapshot, where: str) -> Judgement:
-    found, evidence = run(check, snapshot, where)
-    if isinstance(found, Exception):
-        return Judgement(check_id(check), where, "unknown", None, reason(found), evidence)
-    return Judgement(check_id(check), where, "broken" if found else "holds", found, "", evidence)
-
-
-def run(
-    check: Callable[[View], Value], snapshot: Snapshot, where: str
-) -> tuple[Value | Exception, tuple[Evidence, ...]]:
-    """What a check returns there, and what it read. A check that fails on what a host answered is unknown as well (then
-    the exception is returned): the other hosts are judged all the same."""
-    view = View(snapshot, where)
-    try:
-        return check(view), view.evidence
-    except (FactUnavailable, *UNREADABLE) as error:
-        # Its traceback would keep all that the check had in hand.
-        return error.with_traceback(None), view.evidence
-
-
-def step_outcome(judgements: Iterable[Judgement]) -> Outcome:
-    """Of all checks of a step."""
-    outcomes = {one.outcome for one in judgements}
-    return "broken" if "broken" in outcomes else "unknown" if "unknown" in outcomes else "holds"
 
 
 def reason(error: Exception) -> str:

@@ -35,8 +35,10 @@ def fits(value: Any, hint: Any) -> bool:
         return value is None
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
         return False
-    if not is_dataclass(hint):
-        return True
+    return not is_dataclass(hint) or fields_fit(value, hint)
+
+
+def fields_fit(value: Any, hint: Any) -> bool:
     types = hints(hint)
     return all(fits(getattr(value, field.name), types[field.name]) for field in fields(hint))
 

@@ -55,9 +55,9 @@ class View:
         reach = self.snapshot.reach.get(self.where)
         return reach is not None and reach.reached
 
-    def told(self, probe: Probe[Any]) -> bool:
-        """Whether there is a fact to read. To be asked of other hosts: one that cannot tell is judged for that itself,
-        and takes no other host with it."""
+    def available(self, probe: Probe[Any]) -> bool:
+        """Whether there is a fact to read. To be asked of other hosts: one whose answer cannot be read is judged for
+        that itself, and takes no other host with it."""
         try:
             self.snapshot.fact(probe, self.where)
         except FactUnavailable:

@@ -146,7 +146,7 @@ def a_root(id: str, found: "Diagnosis") -> None:
     if id in roots:
         return
     judged = [one for (name, _), one in found.judged.items() if name == id]
-    said = {one.where: str(one.told or one.why) for one in judged}
+    said = {one.where: str(one.result or one.why) for one in judged}
     why = "\n".join(f"{where}: {text}" for where, text in said.items()) or "It has no check yet."
     above = [one.id for one in found.roots if any(below.id == id for below in (*one.breaks, *one.together))]
     hint = f"gpustack doctor --fix {above[0]}" if above else "gpustack doctor"

@@ -98,7 +98,7 @@ def install(
         return
     if output is options.Output.HUMAN:
         show.plan(before, output.value, verbose=verbose)
-    playable = force or any(mismatch.cure == "install" for found in before.drifted for mismatch in found.mismatches)
+    playable = force or any(mismatch.cure == "install" for found in before.drifted for mismatch in found.differences)
     if not playable:
         refuse(before)
     if not yes and not agreed("Apply this plan?"):

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Judgement, said
 from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
-from gpustack.doctor.finding import Finding, Judged
+from gpustack.doctor.finding import Finding
 from gpustack.doctor.graph import graph
 from gpustack.probes.kubeadm import CERTIFICATES
 from gpustack.probes.kubelet_start import SHOWN
@@ -93,7 +93,7 @@ def changed(root: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
     return tuple(sorted(set(found), key=lambda one: (one.ago, one.where, one.what)))
 
 
-def on_host(one: Judged, snapshot: Snapshot) -> Iterator[Change]:
+def on_host(one: Judgement, snapshot: Snapshot) -> Iterator[Change]:
     read = {seen.answer.probe for seen in one.evidence if seen.answer.where == one.where}
     subjects = {id.partition(".")[0] for id in read} | {graph()[one.id].layer}
     topics = [topic for subject, topic in TOPICS.items() if subject in subjects]
@@ -122,7 +122,7 @@ def on_host(one: Judged, snapshot: Snapshot) -> Iterator[Change]:
     yield from (Change(one.where, times.now - end, what) for what, end in ended(one, snapshot, read) if end < times.now)
 
 
-def ended(one: Judged, snapshot: Snapshot, read: set[str]) -> Iterator[tuple[str, int]]:
+def ended(one: Judgement, snapshot: Snapshot, read: set[str]) -> Iterator[tuple[str, int]]:
     """Certificates with their last second, where the check looked at any."""
     if not read & ENDING:
         return

@@ -3,16 +3,17 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gpustack.ask.judge import Judgement, reason, run
+from gpustack.ask.judge import Judgement, judge, ok
 from gpustack.ask.probe import CLUSTER, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import Evidence, View
 from gpustack.doctor import changed
+from gpustack.doctor.check import Check
+from gpustack.doctor.checks import CHECKS, PAIRS
 from gpustack.doctor.entry import Fault
-from gpustack.doctor.finding import Diagnosis, Drift, Judged, Judgements, Place, with_outcome
+from gpustack.doctor.finding import Diagnosis, Drift, Judgements, Place, with_outcome
 from gpustack.doctor.graph import Graph, graph
 from gpustack.doctor.ground import Ground
-from gpustack.doctor.tells import Registry, Tell, blocks, confirmed, refuted, registry
 from gpustack.doctor.verdict import verdict
 from gpustack.rollout.plan import Plan, StepState, plan
 from gpustack.steps import PROBES, STEPS
@@ -20,40 +21,35 @@ from gpustack.steps import PROBES, STEPS
 
 def questions() -> tuple[Probe[Any], ...]:
     """All that the steps and the doctor's own checks read, and what tells of changes."""
-    return tuple({probe.id: probe for probe in (*PROBES, *registry().probes, *changed.PROBES)}.values())
+    of_checks = (probe for check in CHECKS for probe in check.probes)
+    return tuple({probe.id: probe for probe in (*PROBES, *of_checks, *changed.PROBES)}.values())
 
 
 def diagnose(snapshot: Snapshot) -> Diagnosis:
-    known, checks = graph(), registry()
+    known = graph()
     compared = plan(snapshot, STEPS)
-    judged = merged(by_steps(known, compared), by_checks(known, checks, snapshot))
+    judged = merged(by_steps(known, compared), by_checks(known, CHECKS, snapshot))
     hosts = tuple(host.name for host in snapshot.inventory.hosts)
-    found = verdict(Ground(known, hosts, judged, blocks(checks, View(snapshot, CLUSTER))))
+    cluster = View(snapshot, CLUSTER)
+    found = verdict(Ground(known, hosts, judged, {name: pair(cluster) for name, pair in PAIRS.items()}))
     drift = tuple(drifted(compared, judged, quiet=bool(found.roots)))
-    return Diagnosis(snapshot, found, drift, judged, unchecked(known, checks))
+    return Diagnosis(snapshot, found, drift, judged, unchecked(known, CHECKS))
 
 
-def merged(by_steps: Iterable[Judged], by_checks: Iterable[Judged]) -> dict[Place, Judged]:
+def merged(by_steps: Iterable[Judgement], by_checks: Iterable[Judgement]) -> dict[Place, Judgement]:
     """What both judge stands where the step has it, and is as the doctor's own check has it."""
     return {one.place: one for one in (*by_steps, *by_checks)}
 
 
-def unchecked(known: Graph, asked: Registry) -> int:
-    return sum(id not in asked.tellers and not fault.told_by for id, fault in known.faults.items())
+def unchecked(known: Graph, checks: Iterable[Check]) -> int:
+    ids = {check.id for check in checks}
+    return sum(id not in ids and not fault.told_by for id, fault in known.faults.items())
 
 
-def by_checks(known: Graph, checks: Registry, snapshot: Snapshot) -> Iterator[Judged]:
-    """Each check runs alone; what it cannot read makes it unknown, and no other."""
-    for id, check in checks.tellers.items():
-        for where in locations(known, id, snapshot):
-            yield judge_id(id, check.tell, snapshot, where)
-
-
-def judge_id(id: str, check: Tell, snapshot: Snapshot, where: str) -> Judged:
-    found, evidence = run(check, snapshot, where)
-    if isinstance(found, Exception):
-        return Judged(id, where, "unknown", None, reason(found), evidence)
-    return Judged(id, where, "confirmed" if found.confirmed else "refuted", found, "", evidence)
+def by_checks(known: Graph, checks: Iterable[Check], snapshot: Snapshot) -> Iterator[Judgement]:
+    for check in checks:
+        for where in locations(known, check.id, snapshot):
+            yield judge(check.id, check, snapshot, where)
 
 
 def locations(known: Graph, id: str, snapshot: Snapshot) -> tuple[str, ...]:
@@ -63,30 +59,29 @@ def locations(known: Graph, id: str, snapshot: Snapshot) -> tuple[str, ...]:
     return (CLUSTER,) if of_cluster else tuple(snapshot.inventory.by_name)
 
 
-def by_steps(known: Graph, compared: Plan) -> Iterator[Judged]:
-    """Faults that checks of steps tell: a Mismatch that names a fault confirms it, a check that holds refutes the one
+def by_steps(known: Graph, compared: Plan) -> Iterator[Judgement]:
+    """Faults that checks of steps tell: a Result that names a fault confirms it, a check that holds refutes the one
     that is told by it."""
     by_check: dict[str, list[Fault]] = {}
     for fault in known.faults.values():
         by_check.setdefault(fault.told_by, []).append(fault)
     for state in compared.states:
         for found in state.judgements:
-            if found.mismatch and found.mismatch.fault in known:
-                yield of_step(found.mismatch.fault, state, found)
-            for fault in by_check.get(f"{state.step}/{found.check}", ()):
-                if not found.mismatch or found.mismatch.fault != fault.id:
+            if found.result and found.result.fault in known:
+                yield of_step(found.result.fault, state, found)
+            for fault in by_check.get(f"{state.step}/{found.id}", ()):
+                if not found.result or found.result.fault != fault.id:
                     yield of_step(fault.id, state, found)
 
 
-def of_step(id: str, state: StepState, found: Judgement) -> Judged:
-    name = f"{state.step}/{found.check}"
-    if found.outcome == "holds":
-        return Judged(id, state.where, "refuted", refuted(name, "holds"), "", found.evidence)
-    if (mismatch := found.mismatch) and mismatch.fault == id:
-        told = confirmed(mismatch.what, mismatch.expected, mismatch.found)
-        return Judged(id, state.where, "confirmed", told, "", found.evidence)
-    why = found.why or f"{name} found something else first: {found.mismatch}"
-    return Judged(id, state.where, "unknown", None, why, found.evidence)
+def of_step(id: str, state: StepState, found: Judgement) -> Judgement:
+    name = f"{state.step}/{found.id}"
+    if found.outcome == "ok":
+        return Judgement(id, state.where, "ok", ok(name, "holds"), "", found.evidence)
+    if found.result and found.result.fault == id:
+        return Judgement(id, state.where, "failed", found.result, "", found.evidence)
+    why = found.why or f"{name} found something else first: {found.result}"
+    return Judgement(id, state.where, "unknown", None, why, found.evidence)
 
 
 def answers_of(evidence: Iterable[Evidence]) -> set[tuple[str, str]]:
@@ -101,13 +96,13 @@ def drifted(compared: Plan, judged: Judgements, *, quiet: bool) -> Iterable[Drif
     itself is the root's."""
     found: dict[tuple[str, str, str], Drift] = {}
     known = graph()
-    told = {key for one in with_outcome(judged, "confirmed") if one.id in known for key in answers_of(one.evidence)}
+    confirmed = {key for one in with_outcome(judged, "failed") if one.id in known for key in answers_of(one.evidence)}
     for state in compared.states:
         for one in state.judgements if not state.after else ():
-            mismatch = one.mismatch
-            if not mismatch or (quiet and mismatch.passing) or told & answers_of(one.evidence):
+            mismatch = one.result
+            if not mismatch or (quiet and mismatch.passing) or confirmed & answers_of(one.evidence):
                 continue
-            key = (state.step, one.check, str(mismatch))
-            before = found.get(key, Drift(state.step, one.check, (), mismatch, one.evidence))
-            found[key] = Drift(state.step, one.check, (*before.wheres, state.where), mismatch, before.evidence)
+            key = (state.step, one.id, str(mismatch))
+            before = found.get(key, Drift(state.step, one.id, (), mismatch, one.evidence))
+            found[key] = Drift(state.step, one.id, (*before.wheres, state.where), mismatch, before.evidence)
     return found.values()

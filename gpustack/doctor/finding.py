@@ -4,37 +4,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from gpustack.ask.judge import Mismatch
+from gpustack.ask.judge import Judgement, Outcome, Result
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import Evidence
-from gpustack.doctor.tells import Told
 
-Outcome = Literal["confirmed", "refuted", "unknown"]
 Certainty = Literal["certain", "likely"]
 Place = tuple[str, str]
 """(id, host or @cluster)"""
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """One id at one place. `told` is None and `why` says what was missing where it is unknown."""
-
-    id: str
-    where: str
-    outcome: Outcome
-    told: Told | None = None
-    why: str = ""
-    evidence: tuple[Evidence, ...] = ()
-
-    @property
-    def place(self) -> Place:
-        return self.id, self.where
+Judgements = Mapping[Place, Judgement]
 
 
-Judgements = Mapping[Place, Judged]
-
-
-def with_outcome(judged: Judgements, *outcomes: Outcome) -> Iterator[Judged]:
+def with_outcome(judged: Judgements, *outcomes: Outcome) -> Iterator[Judgement]:
     return (one for one in judged.values() if one.outcome in outcomes)
 
 
@@ -54,13 +36,13 @@ class Finding:
     did. `doubts` are possible causes of it that could not be told. `hides`: how many checks need this host."""
 
     id: str
-    judged: tuple[Judged, ...]
+    judged: tuple[Judgement, ...]
     certainty: Certainty
-    breaks: tuple[Judged, ...] = ()
-    caused: tuple[Judged, ...] = ()
-    not_these: tuple[Judged, ...] = ()
-    doubts: tuple[Judged, ...] = ()
-    together: tuple[Judged, ...] = ()
+    breaks: tuple[Judgement, ...] = ()
+    caused: tuple[Judgement, ...] = ()
+    not_these: tuple[Judgement, ...] = ()
+    doubts: tuple[Judgement, ...] = ()
+    together: tuple[Judgement, ...] = ()
     common: str = ""
     chain: Branch | None = None
     hides: int = 0
@@ -75,10 +57,10 @@ class Unexplained:
     """Something confirmed that nothing confirmed explains. `suspects` could not be told, `ask` is what to ask next."""
 
     id: str
-    judged: tuple[Judged, ...]
-    suspects: tuple[Judged, ...]
-    not_these: tuple[Judged, ...]
-    breaks: tuple[Judged, ...]
+    judged: tuple[Judgement, ...]
+    suspects: tuple[Judgement, ...]
+    not_these: tuple[Judgement, ...]
+    breaks: tuple[Judgement, ...]
     ask: str
 
     @property
@@ -93,7 +75,7 @@ class Drift:
     step: str
     check: str
     wheres: tuple[str, ...]
-    mismatch: Mismatch
+    result: Result
     evidence: tuple[Evidence, ...] = ()
 
 
@@ -103,7 +85,7 @@ class Verdict:
 
     roots: tuple[Finding, ...]
     unexplained: tuple[Unexplained, ...]
-    notes: tuple[Judged, ...]
+    notes: tuple[Judgement, ...]
 
 
 @dataclass(frozen=True)
@@ -125,7 +107,7 @@ class Diagnosis:
         return self.verdict.unexplained
 
     @property
-    def unknown(self) -> tuple[Judged, ...]:
+    def unknown(self) -> tuple[Judgement, ...]:
         return tuple(with_outcome(self.judged, "unknown"))
 
     @property

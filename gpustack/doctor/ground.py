@@ -8,17 +8,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from gpustack.ask.judge import Outcome
 from gpustack.ask.probe import CLUSTER
+from gpustack.doctor.check import Blocks, guard_of
 from gpustack.doctor.entry import Edge
-from gpustack.doctor.finding import Judgements, Outcome, Place
+from gpustack.doctor.finding import Judgements, Place
 from gpustack.doctor.graph import Graph
-from gpustack.doctor.tells import Blocks, guard_of
 
 Reach = dict[str, set[str]]
 """Hosts (or @cluster) by id."""
 Way = Literal["down", "up"]
-HOLDS: frozenset[Outcome] = frozenset({"confirmed"})
-MAY_HOLD: frozenset[Outcome] = frozenset({"confirmed", "unknown"})
+HOLDS: frozenset[Outcome] = frozenset({"failed"})
+MAY_HOLD: frozenset[Outcome] = frozenset({"failed", "unknown"})
 
 
 @dataclass(frozen=True)
@@ -44,15 +45,15 @@ class Ground:
     def among(self, wheres: Collection[str], id: str, outcomes: frozenset[Outcome]) -> set[str]:
         """Those of the places where it has one of these outcomes, HOLDS or MAY_HOLD."""
         if outcomes == HOLDS:
-            return set(wheres) & self.places(id, "confirmed")
-        return set(wheres) - self.places(id, "refuted")
+            return set(wheres) & self.places(id, "failed")
+        return set(wheres) - self.places(id, "ok")
 
     def rootable(self, place: Place) -> bool:
         """Whether it may be a root where it is confirmed: rule 2."""
         fault = self.graph.faults.get(place[0])
         if fault is None or fault.role in ("pointer", "info"):
             return False
-        return fault.role == "fault" or place[1] in self.places(guard_of(fault.id), "confirmed")
+        return fault.role == "fault" or place[1] in self.places(guard_of(fault.id), "failed")
 
     def along(self, edge: Edge, wheres: Collection[str], conditions: frozenset[Outcome], way: Way = "down") -> set[str]:
         """The places at the other end of an edge, over which its condition has one of these outcomes. The condition is
@@ -106,5 +107,5 @@ class Ground:
         return reach
 
     def going(self, id: str, reached: set[str], sources: Mapping[str, Collection[str]]) -> set[str]:
-        through = reached - self.places(id, "refuted") if reached else reached
+        through = reached - self.places(id, "ok") if reached else reached
         return through | set(sources.get(id, ()))

@@ -21,9 +21,9 @@ def peers(root: Finding, judged: Judgements) -> tuple[Peers, ...]:
     if first.where == CLUSTER:
         return ()
     by_words: dict[str, list[str]] = {}
-    for one in with_outcome(judged, "refuted"):
-        if one.id == root.id and one.told:
-            same = first.told is not None and first.told.what == one.told.what
-            by_words.setdefault(one.told.found if same else str(one.told), []).append(one.where)
+    for one in with_outcome(judged, "ok"):
+        if one.id == root.id and one.result:
+            same = first.result is not None and first.result.what == one.result.what
+            by_words.setdefault(one.result.found if same else str(one.result), []).append(one.where)
     found = [Peers(tuple(hosts), words) for words, hosts in by_words.items()]
     return tuple(sorted(found, key=lambda one: -len(one.hosts)))

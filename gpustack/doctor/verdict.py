@@ -15,8 +15,9 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from gpustack.ask.judge import Judgement, Outcome
 from gpustack.doctor.chain import chain
-from gpustack.doctor.finding import Finding, Judged, Outcome, Place, Unexplained, Verdict, with_outcome
+from gpustack.doctor.finding import Finding, Place, Unexplained, Verdict, with_outcome
 from gpustack.doctor.ground import HOLDS, MAY_HOLD, Ground, Reach
 
 UNMANAGED = "st-host-unmanaged"
@@ -51,7 +52,7 @@ def verdict(ground: Ground) -> Verdict:
 
 
 def sorted_out(ground: Ground) -> Sorted:
-    confirmed = {id: ground.places(id, "confirmed") for id in ground.graph.order}
+    confirmed = {id: ground.places(id, "failed") for id in ground.graph.order}
     able = {id: {where for where in wheres if ground.rootable((id, where))} for id, wheres in confirmed.items()}
     info = {id: set(wheres) if role(ground, id) == "info" else set() for id, wheres in confirmed.items()}
     symptoms = {id: set(wheres) - able[id] - info[id] for id, wheres in confirmed.items()}
@@ -94,7 +95,7 @@ def folded(ground: Ground, found: Sorted, sources: Reach) -> tuple[Reach, Reach]
     return below, {id: (found.able[id] - found.roots[id]) & tied[id] for id in reach}
 
 
-def judged(ground: Ground, reach: Mapping[str, Collection[str]]) -> tuple[Judged, ...]:
+def judged(ground: Ground, reach: Mapping[str, Collection[str]]) -> tuple[Judgement, ...]:
     """From causes to effects, hosts in the order of the inventory."""
     return tuple(
         ground.judged[id, where]
@@ -109,12 +110,12 @@ def in_order(ground: Ground, wheres: Collection[str]) -> list[str]:
     return [where for where in (*ground.hosts, "@cluster") if where in wheres] if wheres else []
 
 
-def came_out(ground: Ground, outcome: Outcome, reach: Reach) -> tuple[Judged, ...]:
+def came_out(ground: Ground, outcome: Outcome, reach: Reach) -> tuple[Judgement, ...]:
     """Those of the places with this outcome."""
     return judged(ground, {id: wheres & ground.places(id, outcome) for id, wheres in reach.items() if wheres})
 
 
-def ruled_out(ground: Ground, sources: Reach, symptoms: Reach) -> tuple[Judged, ...]:
+def ruled_out(ground: Ground, sources: Reach, symptoms: Reach) -> tuple[Judgement, ...]:
     """Other causes of the same symptoms (or, without any, of the same effects there) that were refuted, and found
     nowhere."""
     own = {id for id, wheres in sources.items() if wheres}
@@ -127,11 +128,11 @@ def ruled_out(ground: Ground, sources: Reach, symptoms: Reach) -> tuple[Judged, 
     for id, wheres in effects.items():
         for edge in ground.graph.above[id]:
             causes.setdefault(edge.cause, set()).update(ground.along(edge, wheres, MAY_HOLD, "up"))
-    others = {id: wheres for id, wheres in causes.items() if id not in own and not ground.places(id, "confirmed")}
+    others = {id: wheres for id, wheres in causes.items() if id not in own and not ground.places(id, "failed")}
     if not any(symptoms.values()):
         spots = {"@cluster"}.union(*sources.values())
         others = {id: wheres & spots for id, wheres in others.items()}
-    return came_out(ground, "refuted", others)
+    return came_out(ground, "ok", others)
 
 
 def hidden(ground: Ground, id: str, wheres: Collection[str]) -> int:
@@ -157,8 +158,8 @@ def overlap(one: Collection[str], other: Collection[str]) -> bool:
 
 
 def merged(one: Finding, other: Finding, common: str) -> Finding:
-    def both(name: str) -> tuple[Judged, ...]:
-        pair: tuple[Judged, ...] = (*getattr(one, name), *getattr(other, name))
+    def both(name: str) -> tuple[Judgement, ...]:
+        pair: tuple[Judgement, ...] = (*getattr(one, name), *getattr(other, name))
         return tuple({found.place: found for found in pair}.values())
 
     return Finding(

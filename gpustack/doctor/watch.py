@@ -34,7 +34,7 @@ def lines(found: Diagnosis) -> Iterator[Line]:
     for one in found.unexplained:
         yield Line("unexplained", one.id, one.wheres)
     for drift in found.drift:
-        yield Line("drift", f"{drift.step}/{drift.check}", drift.wheres, str(drift.mismatch))
+        yield Line("drift", f"{drift.step}/{drift.check}", drift.wheres, str(drift.result))
     for where in sorted({one.where for one in found.unknown}):
         yield Line("unknown", where, (where,))
 

@@ -39,7 +39,7 @@ def hosts_of(taken: Snapshot) -> dict[str, str]:
 
 
 def told(taken: Snapshot, probe: Probe[Any]) -> list[Any]:
-    return [host for host in taken.inventory.hosts if View(taken, host.name).told(probe)]
+    return [host for host in taken.inventory.hosts if View(taken, host.name).available(probe)]
 
 
 def places(taken: Snapshot, names: Sequence[str] = ()) -> tuple[Place, ...]:

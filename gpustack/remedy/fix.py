@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
+from gpustack.ask.judge import Judgement, Outcome
 from gpustack.ask.probe import Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import Evidence
 from gpustack.doctor.diagnose import diagnose, questions
-from gpustack.doctor.finding import Diagnosis, Judged, Outcome
+from gpustack.doctor.finding import Diagnosis
 from gpustack.events import Event, Reporter
 from gpustack.remedy.copies import CUSTOM, KINDS, Kept
 from gpustack.remedy.fixed import Attempt, Ending, Fixed
@@ -120,7 +121,7 @@ class Fix:
         if ending == "not-turned":
             self.stopped = f"{offer.id} did not turn"
             undone = self.undo(id, offer.hosts)
-        why = "; ".join(f"{one.where}: {one.told or one.why}" for one in self.open(offer, now))
+        why = "; ".join(f"{one.where}: {one.result or one.why}" for one in self.open(offer, now))
         lingers, now = self.faded(offer, found) if turned else ((), diagnose(self.gather(questions())))
         self.attempts.append(
             Attempt(offer, ending, played, kept, tuple(undone), why, lingers, time.monotonic() - started)
@@ -134,11 +135,11 @@ class Fix:
         return diagnose(found.snapshot.renewed(self.gather(probes)))
 
     def confirmed(self, offer: Offer, now: Diagnosis) -> bool:
-        return any(outcome(now, one) == "confirmed" for one in offer.finding.judged)
+        return any(outcome(now, one) == "failed" for one in offer.finding.judged)
 
-    def open(self, offer: Offer, now: Diagnosis) -> list[Judged]:
+    def open(self, offer: Offer, now: Diagnosis) -> list[Judgement]:
         """What it rests on, at the places at which it is not known to be gone."""
-        return [now.judged.get(one.place, one) for one in offer.finding.judged if outcome(now, one) != "refuted"]
+        return [now.judged.get(one.place, one) for one in offer.finding.judged if outcome(now, one) != "ok"]
 
     def turned(self, offer: Offer, now: Diagnosis, limit: float) -> tuple[bool, Diagnosis]:
         """Asks the same question until every place says that it is gone; once at least."""
@@ -149,7 +150,7 @@ class Fix:
             waited = time.monotonic() - began
             if not left or waited > limit or self.cancelled():
                 return not left, now
-            self.report(Event("waiting", offer.play, f"{left[0].where}: {left[0].told or left[0].why}", waited))
+            self.report(Event("waiting", offer.play, f"{left[0].where}: {left[0].result or left[0].why}", waited))
             time.sleep(PAUSE)
 
     def faded(self, offer: Offer, before: Diagnosis) -> tuple[tuple[str, ...], Diagnosis]:
@@ -158,8 +159,8 @@ class Fix:
         began = time.monotonic()
         while True:
             now = diagnose(self.gather(questions()))
-            left = [one for one in offer.finding.breaks if outcome(now, one) != "refuted"]
-            left += [one.judged[0] for one in now.unexplained if outcome(before, one.judged[0]) != "confirmed"]
+            left = [one for one in offer.finding.breaks if outcome(now, one) != "ok"]
+            left += [one.judged[0] for one in now.unexplained if outcome(before, one.judged[0]) != "failed"]
             waited = time.monotonic() - began
             if not left or waited > FADE or self.cancelled():
                 return tuple(dict.fromkeys(one.id for one in left)), now
@@ -170,7 +171,7 @@ class Fix:
         self.attempts.append(Attempt(offer, ending))
 
 
-def outcome(now: Diagnosis, one: Judged) -> Outcome:
+def outcome(now: Diagnosis, one: Judgement) -> Outcome:
     """What it is now; what nobody judges any more cannot be told."""
     found = now.judged.get(one.place)
     return found.outcome if found else "unknown"

@@ -73,7 +73,7 @@ def offer(snapshot: Snapshot, root: Finding) -> Offer:
 
 def said_of(root: Finding) -> list[str]:
     """Why its remedy does not mend it as it was found."""
-    return list(dict.fromkeys(one.told.person for one in root.judged if one.told and one.told.person))
+    return list(dict.fromkeys(one.result.person for one in root.judged if one.result and one.result.person))
 
 
 def on_hosts(root: Finding) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ def of_step(snapshot: Snapshot, root: Finding, fault: Fault) -> Offer:
         hosts: tuple[str, ...] = (View(snapshot, CLUSTER).acting,)
     else:
         # Of a fault of the cluster that a step of hosts mends: on those that differ.
-        hosts = on_hosts(root) or tuple(state.where for state in states if state.outcome == "broken")
+        hosts = on_hosts(root) or tuple(state.where for state in states if state.outcome == "failed")
     wheres = {CLUSTER} if step.scope == "cluster" else set(hosts)
     if forbidden := refused(states, wheres, AGREED.get(fault.id)):
         return Offer(root, fault, why_not=f"step {step.id} would be refused: {'; '.join(forbidden)}")
@@ -99,7 +99,7 @@ def of_step(snapshot: Snapshot, root: Finding, fault: Fault) -> Offer:
     if fault.id in AGREED and (others := untouched(states, hosts)):
         return Offer(root, fault, why_not=f"no file turns it off on {', '.join(others)}: {ITS_OWN}")
     # What no check of the step sees, it brings back all the same.
-    force = "" if any(state.outcome == "broken" for state in states if state.where in wheres) else " --force"
+    force = "" if any(state.outcome == "failed" for state in states if state.where in wheres) else " --force"
     agreed = {name: disabling(View(snapshot, name)) for name in hosts if fault.id in AGREED}
     edited = {file for files in agreed.values() for file in files}
     return Offer(
@@ -122,7 +122,7 @@ def refused(states: Iterable[StepState], wheres: Collection[str], agreed: str | 
 
 def untouched(states: Iterable[StepState], hosts: Iterable[str]) -> list[str]:
     """The hosts on which the step would change no file."""
-    differing = {state.where for state in states for one in state.judgements if one.mismatch and one.check in FILES_OF}
+    differing = {state.where for state in states for one in state.judgements if one.result and one.id in FILES_OF}
     return [name for name in hosts if name not in differing]
 
 

@@ -77,7 +77,7 @@ def proof_code(done: Proof) -> int:
     """Of `prove`. GPUs in use are left out of it, unless nothing else is there."""
     codes = [130] if done.stopped == INTERRUPTED else [5] if done.stopped else []
     outcomes = [link.outcome for row in done.rows for _, link in row.links]
-    codes += [1] if "broken" in outcomes or done.left else []
+    codes += [1] if "failed" in outcomes or done.left else []
     codes += [8] if "unknown" in outcomes or done.unasked else []
     kernels = {row.kernel.outcome for row in done.rows}
     return foremost([*codes, *([8] if kernels == {"skipped"} else [])])

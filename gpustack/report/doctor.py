@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
+from gpustack.ask.judge import Judgement
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.changed import changed
-from gpustack.doctor.finding import Diagnosis, Drift, Finding, Judged, Unexplained
+from gpustack.doctor.finding import Diagnosis, Drift, Finding, Unexplained
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
 from gpustack.events import count
@@ -86,7 +87,7 @@ def remedy(console: Console, found: Finding, snapshot: Snapshot, clean: Clean) -
         part(console, "by hand", cut(clean(why), ASIDE), "yellow")
 
 
-def rests(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: bool) -> None:
+def rests(console: Console, judged: Sequence[Judgement], clean: Clean, *, verbose: bool) -> None:
     """What was found, each once with its places; then the commands that said so."""
     texts = by_text(judged, clean)
     for text, some in texts.items():
@@ -96,13 +97,13 @@ def rests(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: 
             for seen in some[0].evidence:
                 witness(console, seen, clean)
             continue
-        found = sought(some[0].told, clean)
+        found = sought(some[0].result, clean)
         shown = (said(seen, clean, found, console.width - INDENT) for seen in deciding(some[0].evidence, clean, found))
         for lines in dict.fromkeys("\n".join(one) for one in shown):
             typed(console, lines, INDENT, "dim")
 
 
-def ruled_out(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: bool) -> None:
+def ruled_out(console: Console, judged: Sequence[Judgement], clean: Clean, *, verbose: bool) -> None:
     if judged:
         texts = [clean(text) for text in refusals(judged)]
         part(console, "not these", first(texts, len(texts) if verbose else SHOWN))
@@ -143,7 +144,7 @@ def differing(console: Console, drift: Sequence[Drift], clean: Clean) -> None:
     if drift:
         say(console, "\nDIFFERS from the spec, and is no fault of the catalogue", "bold")
     for one in drift:
-        paragraph(console, f"{one.step}/{one.check}: {clean(str(one.mismatch))} ({places(one.wheres)})")
+        paragraph(console, f"{one.step}/{one.check}: {clean(str(one.result))} ({places(one.wheres)})")
 
 
 def closing(console: Console, found: Diagnosis, clean: Clean) -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from shlex import quote
 
-from gpustack.ask.judge import Mismatch
+from gpustack.ask.judge import Result
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
@@ -43,7 +43,7 @@ def filled(line: str, names: Mapping[str, str]) -> str:
 
 def alike(found: Finding) -> dict[str, str]:
     """The names that the finding has, the same wherever it was found."""
-    told = [set(one.told.names) for one in found.judged if one.told]
+    told = [set(one.result.names) for one in found.judged if one.result]
     return dict(set.intersection(*told)) if told else {}
 
 
@@ -61,7 +61,7 @@ def may(line: str, found: Finding, snapshot: Snapshot) -> str:
     states = there(asked["steps"].split(","), found, snapshot)
     if not states or left(states) or said_of(found) or offer(snapshot, found).why_not.endswith(ITS_OWN):
         return ""
-    return line if any(one.outcome != "holds" for one in states) else f"{line} --force"
+    return line if any(one.outcome != "ok" for one in states) else f"{line} --force"
 
 
 def there(ids: Collection[str], found: Finding, snapshot: Snapshot) -> list[StepState]:
@@ -71,7 +71,7 @@ def there(ids: Collection[str], found: Finding, snapshot: Snapshot) -> list[Step
     return [one for one in plan(snapshot, steps).states if one.where in {*hosts, CLUSTER}]
 
 
-def left(states: Iterable[StepState]) -> list[Mismatch]:
+def left(states: Iterable[StepState]) -> list[Result]:
     return [one for state in states for _, one in state.left]
 
 

@@ -13,10 +13,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
+from gpustack.ask.judge import Judgement
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.view import Evidence
 from gpustack.doctor.changed import changed
-from gpustack.doctor.finding import Diagnosis, Judged
+from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
 from gpustack.events import count
@@ -79,8 +80,8 @@ def finalized(context: Context, value: Any) -> Any:
     return context["clean"](str(value)) if "clean" in context and not isinstance(value, Markup) else value
 
 
-def asked_and_told(seen: Evidence, one: Judged, clean: Clean) -> tuple[str, str]:
-    asked, told = evidence.asked_and_told(seen, clean, evidence.sought(one.told, clean, LINE))
+def asked_and_told(seen: Evidence, one: Judgement, clean: Clean) -> tuple[str, str]:
+    asked, told = evidence.asked_and_told(seen, clean, evidence.sought(one.result, clean, LINE))
     return cut(asked, LINE), cut(told, LINE)
 
 

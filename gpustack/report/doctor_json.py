@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import cast
 
+from gpustack.ask.judge import Judgement, Outcome
 from gpustack.doctor.changed import changed
-from gpustack.doctor.finding import Branch, Diagnosis, Drift, Finding, Judged, Outcome, Unexplained, with_outcome
+from gpustack.doctor.finding import Branch, Diagnosis, Drift, Finding, Unexplained, with_outcome
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
 from gpustack.report.codes import DIAGNOSED, doctor_code
@@ -31,7 +32,7 @@ from gpustack.report.words import Clean, cleaner
 
 def text(found: Diagnosis, *, verbose: bool = False) -> str:
     snapshot, clean, code = found.snapshot, cleaner(found.snapshot.inventory), doctor_code(found)
-    wanted: tuple[Outcome, ...] = ("confirmed", "unknown", *(("refuted",) if verbose else ()))
+    wanted: tuple[Outcome, ...] = ("failed", "unknown", *(("ok",) if verbose else ()))
     kept = [one for one in with_outcome(found.judged, *wanted) if one.id in graph()]
     document = DoctorShape(
         schema=DOCTOR,
@@ -52,16 +53,16 @@ def text(found: Diagnosis, *, verbose: bool = False) -> str:
     return escaped(json.dumps(asdict(document), indent=2, ensure_ascii=False)) + "\n"
 
 
-def judged(found: Iterable[Judged], clean: Clean, *, evidence: bool = False) -> list[JudgedShape]:
+def judged(found: Iterable[Judgement], clean: Clean, *, evidence: bool = False) -> list[JudgedShape]:
     return [
         JudgedShape(
             id=one.id,
             where=one.where,
             title=graph()[one.id].title,
             outcome=one.outcome,
-            what=clean(one.told.what) if one.told else None,
-            expected=clean(one.told.expected) or None if one.told else None,
-            found=clean(one.told.found) if one.told else None,
+            what=clean(one.result.what) if one.result else None,
+            expected=clean(one.result.expected) or None if one.result else None,
+            found=clean(one.result.found) if one.result else None,
             why=clean(one.why) or None,
             evidence=[seen(entry, clean) for entry in one.evidence] if evidence else [],
         )
@@ -116,7 +117,7 @@ def unexplained(found: Unexplained, clean: Clean, *, verbose: bool) -> Unexplain
 
 
 def drift(found: Drift, clean: Clean) -> DriftShape:
-    said = found.mismatch
+    said = found.result
     return DriftShape(
         found.step, found.check, list(found.wheres), clean(said.what), clean(said.expected), clean(said.found)
     )

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from xml.etree.ElementTree import Element
 
-from gpustack.doctor.finding import Diagnosis, Judged, Place
+from gpustack.ask.judge import Judgement
+from gpustack.doctor.finding import Diagnosis, Place
 from gpustack.doctor.graph import graph
 from gpustack.report.junit import add, document, entry_for, shown, suite
 from gpustack.report.words import Clean, cleaner
@@ -35,15 +36,15 @@ def consequences(found: Diagnosis) -> Iterator[tuple[Place, str]]:
         yield from ((below.place, f"because of {root.id}") for below in root.breaks)
 
 
-def case(one: Judged, guilty: bool, because: str, clean: Clean) -> Element:  # noqa: FBT001 - two kinds of confirmed
+def case(one: Judgement, guilty: bool, because: str, clean: Clean) -> Element:  # noqa: FBT001 - two kinds of confirmed
     made = entry_for(f"{graph()[one.id].layer}.{one.id}", one.where, sum(seen.answer.took for seen in one.evidence))
     said = "\n".join(shown(seen, clean) for seen in one.evidence)
     if one.outcome == "unknown":
         add(made, "error", clean(one.why), "unknown", said)
-    elif one.outcome == "confirmed" and because and not guilty:
+    elif one.outcome == "failed" and because and not guilty:
         add(made, "skipped", because)
-    elif one.outcome == "confirmed":
-        add(made, "failure", clean(str(one.told)), "root cause" if guilty else "unexplained", said)
+    elif one.outcome == "failed":
+        add(made, "failure", clean(str(one.result)), "root cause" if guilty else "unexplained", said)
     return made
 
 
@@ -51,5 +52,5 @@ def drifted(found: Diagnosis, clean: Clean) -> Iterator[Element]:
     for one in found.drift:
         for where in one.wheres:
             made = entry_for(f"spec.{one.step}.{one.check}", where, 0.0)
-            add(made, "failure", clean(str(one.mismatch)), one.mismatch.cure)
+            add(made, "failure", clean(str(one.result)), one.result.cure)
             yield made

@@ -4,8 +4,9 @@ within a version. Ids are those of the catalogue and do not change; `where` is a
 
 from dataclasses import dataclass
 
+from gpustack.ask.judge import Outcome
 from gpustack.doctor.entry import Auto
-from gpustack.doctor.finding import Certainty, Outcome
+from gpustack.doctor.finding import Certainty
 from gpustack.report.schema import EvidenceShape, ExitShape, HostShape
 
 DOCTOR = "gpustack/doctor/v1"

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER
 from gpustack.doctor.changed import Change
-from gpustack.doctor.finding import Branch, Diagnosis, Judged
+from gpustack.doctor.finding import Branch, Diagnosis
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import Peers
 from gpustack.events import count
 from gpustack.report.words import Clean, command, cut, duration, places
 
-API = {"confirmed": "API down", "refuted": "API reachable", "unknown": "API not known"}
+API = {"failed": "API down", "ok": "API reachable", "unknown": "API not known"}
 SHOWN = 4
 """Of a list, where the rest is told on request."""
 REASON = 90
@@ -48,11 +49,11 @@ def next_command(found: Diagnosis) -> tuple[str, str]:
     return ("next", command("plan", inventory)) if found.drift else ("", "")
 
 
-def by_text(judged: Iterable[Judged], clean: Clean) -> dict[str, list[Judged]]:
+def by_text(judged: Iterable[Judgement], clean: Clean) -> dict[str, list[Judgement]]:
     """What was found, each text once with all that said it."""
-    found: dict[str, list[Judged]] = {}
+    found: dict[str, list[Judgement]] = {}
     for one in judged:
-        found.setdefault(clean(str(one.told or one.why)), []).append(one)
+        found.setdefault(clean(str(one.result or one.why)), []).append(one)
     return found
 
 
@@ -62,7 +63,7 @@ def first(texts: Sequence[str], shown: int, where: str = "", between: str = ", "
     return between.join(texts[:shown]) + (f"  (+{more}{where})" if more > 0 else "")
 
 
-def titles(judged: Iterable[Judged]) -> list[str]:
+def titles(judged: Iterable[Judgement]) -> list[str]:
     """Each once, with its places."""
     by_id: dict[str, list[str]] = {}
     for one in judged:
@@ -75,10 +76,10 @@ def titled(id: str, wheres: Sequence[str]) -> str:
     return f"{graph()[id].title}{where}"
 
 
-def refusals(judged: Iterable[Judged]) -> list[str]:
+def refusals(judged: Iterable[Judgement]) -> list[str]:
     """`id (the value that refuted it)`, each once: those of several hosts by the first."""
     by_id = {one.id: one for one in reversed(list(judged))}
-    return [f"{one.id} ({one.told})" for one in reversed(by_id.values())]
+    return [f"{one.id} ({one.result})" for one in reversed(by_id.values())]
 
 
 def lately(changes: Iterable[Change], clean: Clean) -> list[str]:
@@ -95,12 +96,12 @@ def well(peers: Iterable[Peers], clean: Clean) -> list[str]:
     return [f"{places(one.hosts)}: {clean(one.found)}" for one in peers]
 
 
-def because(judged: Iterable[Judged], clean: Clean) -> str:
+def because(judged: Iterable[Judgement], clean: Clean) -> str:
     """The reasons, each once."""
     return "; ".join(dict.fromkeys(clean(one.why) for one in judged))
 
 
-def missing(judged: Iterable[Judged], clean: Clean) -> list[str]:
+def missing(judged: Iterable[Judgement], clean: Clean) -> list[str]:
     """What could not be told, by its reason, the most frequent first. All of a reason is in the JSON."""
     counted: dict[str, int] = {}
     for one in judged:

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from gpustack.ask.api import ADMIN
+from gpustack.ask.judge import Result
 from gpustack.ask.probe import HEADING
 from gpustack.ask.view import Evidence
-from gpustack.doctor.tells import Told
 from gpustack.report.answer_lines import Line, lines, row
 from gpustack.report.telling import LONG, NUMBERED, Sought, telling
 from gpustack.report.words import Clean, cut, place
@@ -19,7 +19,7 @@ VARIABLES = re.compile(r'( "\$\w+")+$')
 KEPT = re.compile(r"""^(?:echo|printf '%s\\n') "\$(\w+)\"""")
 
 
-def sought(told: Told | None, clean: Clean, length: int | None = None) -> Sought:
+def sought(told: Result | None, clean: Clean, length: int | None = None) -> Sought:
     """What its evidence is to tell; of each text at most `length` characters."""
     if not told:
         return Sought("")

@@ -20,7 +20,7 @@ STYLES: dict[Kind, str] = {
     "by hand": "magenta",
     "cannot tell": "yellow",
     "later": "dim",
-    "holds": "green",
+    "ok": "green",
 }
 SHOWN_LINES = 12
 INDENT = 15
@@ -41,7 +41,7 @@ def body(console: Console, found: Plan, *, verbose: bool) -> None:
         say(console, f"\n{step}", "bold")
         for line in some:
             finding(console, line, width)
-            for seen in line.evidence if verbose and line.kind != "holds" else ():
+            for seen in line.evidence if verbose and line.kind != "ok" else ():
                 witness(console, seen, clean)
 
 
@@ -51,11 +51,11 @@ def joined(told: Sequence[Line]) -> list[Line]:
     for step, some in groupby(told, key=lambda line: line.step):
         holding: dict[tuple[str, ...], list[str]] = {}
         for line in some:
-            if line.kind == "holds":
+            if line.kind == "ok":
                 holding.setdefault(line.wheres, []).append(line.text)
             else:
                 found.append(line)
-        found += [Line(step, "holds", ", ".join(names), wheres) for wheres, names in holding.items()]
+        found += [Line(step, "ok", ", ".join(names), wheres) for wheres, names in holding.items()]
     return found
 
 

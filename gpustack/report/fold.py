@@ -9,7 +9,7 @@ from gpustack.ask.view import Evidence
 from gpustack.report.words import Clean
 from gpustack.rollout.plan import Plan, StepState
 
-Kind = Literal["differs", "upgrade", "by hand", "cannot tell", "later", "holds"]
+Kind = Literal["differs", "upgrade", "by hand", "cannot tell", "later", "ok"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def of_state(state: StepState, clean: Clean, *, holding: bool) -> Iterator[Line]
     if state.outcome == "later":
         yield Line(state.step, "later", f"after {state.after}", (state.where,))
         return
-    told = [judgement for judgement in state.judgements if judgement.outcome != "holds" or holding]
+    told = [judgement for judgement in state.judgements if judgement.outcome != "ok" or holding]
     shown = told if holding or not state.after else foremost(told)
     yield from (of_judgement(state, judgement, clean) for judgement in shown)
     if rest := len(told) - len(shown):
@@ -53,17 +53,17 @@ def of_state(state: StepState, clean: Clean, *, holding: bool) -> Iterator[Line]
 def foremost(told: list[Judgement]) -> list[Judgement]:
     """Behind a drifted step most of what differs is its consequence: the first difference stands for them. What install
     will not mend is always told."""
-    mended = [judgement for judgement in told if judgement.mismatch and judgement.mismatch.cure == "install"]
+    mended = [judgement for judgement in told if judgement.result and judgement.result.cure == "install"]
     kept = mended[:1]
-    return [one for one in told if one in kept or (one.mismatch and one.mismatch.cure != "install")]
+    return [one for one in told if one in kept or (one.result and one.result.cure != "install")]
 
 
 def of_judgement(state: StepState, judgement: Judgement, clean: Clean) -> Line:
-    kind, text, hint = "holds", judgement.check, ""
-    if mismatch := judgement.mismatch:
+    kind, text, hint = "ok", judgement.id, ""
+    if mismatch := judgement.result:
         kind = {"install": "differs", "upgrade": "upgrade", "operator": "by hand"}[mismatch.cure]
         # What install mends needs no advice.
         text, hint = clean(str(mismatch)), clean(mismatch.hint) if mismatch.cure != "install" else ""
     elif judgement.outcome == "unknown":
-        kind, text = "cannot tell", clean(f"{judgement.check}: {judgement.why}")
+        kind, text = "cannot tell", clean(f"{judgement.id}: {judgement.why}")
     return Line(state.step, kind, text, (state.where,), hint, judgement.evidence)  # type: ignore[arg-type]

@@ -47,7 +47,7 @@ def counted(found: Plan) -> Gpus | None:
 def not_counted(here: View) -> tuple[str, ...]:
     """Of hosts that can tell."""
     views = [here.on(host.name) for host in here.hosts]
-    found = [(view.where, set_aside(view[GPU_DEVICES])) for view in views if view.told(GPU_DEVICES)]
+    found = [(view.where, set_aside(view[GPU_DEVICES])) for view in views if view.available(GPU_DEVICES)]
     return tuple(f"{host} {bus}: {why}" for host, away in found for bus, why in away.items())
 
 

@@ -112,10 +112,10 @@ def state(found: StepState, clean: Clean, *, verbose: bool) -> StateShape:
 
 
 def check(found: Judgement, clean: Clean, *, verbose: bool) -> CheckShape:
-    mismatch = found.mismatch
-    kept = found.evidence if verbose or found.outcome != "holds" else ()
+    mismatch = found.result
+    kept = found.evidence if verbose or found.outcome != "ok" else ()
     return CheckShape(
-        check=found.check,
+        check=found.id,
         outcome=found.outcome,
         what=clean(mismatch.what) if mismatch else None,
         expected=clean(mismatch.expected) if mismatch else None,

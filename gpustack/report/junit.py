@@ -63,10 +63,10 @@ def suite(name: str, cases: list[Element], taken: str = "") -> Element:
 
 def case(state: StepState, judgement: Judgement, clean: Clean) -> Element:
     took = sum(entry.answer.took for entry in judgement.evidence)
-    made = entry_for(f"{state.step}.{judgement.check}", state.where, took)
+    made = entry_for(f"{state.step}.{judgement.id}", state.where, took)
     said = "\n".join(shown(entry, clean) for entry in judgement.evidence)
-    if judgement.mismatch:
-        add(made, "failure", clean(str(judgement.mismatch)), judgement.mismatch.cure, said)
+    if judgement.result:
+        add(made, "failure", clean(str(judgement.result)), judgement.result.cure, said)
     elif judgement.outcome == "unknown" and state.outcome == "later":
         add(made, "skipped", f"later, after {state.after}")
     elif judgement.outcome == "unknown":

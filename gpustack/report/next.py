@@ -18,7 +18,7 @@ def after_look(found: Plan) -> str:
         mismatch.hint or f"gpustack explain {'upgrade' if mismatch.cure == 'upgrade' else 'operator'}-needed"
         for _, mismatch in found.refused
     ]
-    mended = any(mismatch.cure == "install" for state in found.drifted for mismatch in state.mismatches)
+    mended = any(mismatch.cure == "install" for state in found.drifted for mismatch in state.differences)
     if mended and not (refused and stuck(found)):
         return command("install", found.inventory)
     if refused:
@@ -38,7 +38,7 @@ def stuck(found: Plan) -> bool:
 def gpus(found: Plan) -> bool:
     """Whether a host has some, and there is something to prove."""
     views = [View(found.snapshot, host.name) for host in found.inventory.hosts]
-    return any(view.told(GPU_DEVICES) and of_host(view) for view in views)
+    return any(view.available(GPU_DEVICES) and of_host(view) for view in views)
 
 
 def after_install(done: Outcome) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpustack.ask.judge import Cure
-from gpustack.ask.judge import Outcome as Judged
+from gpustack.ask.judge import Outcome as Judgement
 from gpustack.proof.chain import Outcome as Proven
 from gpustack.rollout.plan import Standing
 
@@ -39,7 +39,7 @@ class CheckShape:
     """`what` to `hint` are null unless it is broken, `why` unless it is unknown. With -v all have evidence."""
 
     check: str
-    outcome: Judged
+    outcome: Judgement
     what: str | None
     expected: str | None
     found: str | None

@@ -59,7 +59,9 @@ def host_facts(snapshot: Snapshot, name: str) -> dict[str, Any] | None:
 def machine_ids(snapshot: Snapshot) -> dict[str, dict[str, str]]:
     """The variable `gpustack_machine_id` of each host that told it: playbooks/tasks/same-machine.yml compares."""
     views = (View(snapshot, host.name) for host in snapshot.inventory.hosts)
-    return {here.where: {"gpustack_machine_id": here[IDENTITY].machine_id} for here in views if here.told(IDENTITY)}
+    return {
+        here.where: {"gpustack_machine_id": here[IDENTITY].machine_id} for here in views if here.available(IDENTITY)
+    }
 
 
 def gpu_driver(here: View) -> str:

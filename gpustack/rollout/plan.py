@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gpustack.ask.judge import Judgement, Mismatch, judge, step_outcome
+from gpustack.ask.judge import Check, Judgement, Result, judge
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.inventory import Inventory
 from gpustack.steps.step import Step
 
 INTERRUPTED = "interrupted"
-Standing = Literal["holds", "broken", "unknown", "later"]
+Standing = Literal["ok", "failed", "unknown", "later"]
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class StepState:
     after: str = ""
 
     @property
-    def mismatches(self) -> tuple[Mismatch, ...]:
-        return tuple(found.mismatch for found in self.judgements if found.mismatch)
+    def differences(self) -> tuple[Result, ...]:
+        return tuple(found.result for found in self.judgements if found.result)
 
     @property
-    def left(self) -> tuple[tuple[str, Mismatch], ...]:
+    def left(self) -> tuple[tuple[str, Result], ...]:
         """By check, what `install` leaves to a person."""
-        told = ((found.check, found.mismatch) for found in self.judgements)
+        told = ((found.id, found.result) for found in self.judgements)
         return tuple((check, one) for check, one in told if one and one.cure != "install")
 
 
@@ -53,20 +53,20 @@ class Plan:
 
     @property
     def drifted(self) -> tuple[StepState, ...]:
-        return tuple(state for state in self.states if state.outcome == "broken")
+        return tuple(state for state in self.states if state.outcome == "failed")
 
     @property
     def unknown(self) -> tuple[StepState, ...]:
         return tuple(state for state in self.states if state.outcome == "unknown")
 
     @property
-    def refused(self) -> tuple[tuple[StepState, Mismatch], ...]:
+    def refused(self) -> tuple[tuple[StepState, Result], ...]:
         """What `install` does not mend: another version of a running component, or a thing only a person can do."""
-        return tuple((state, found) for state in self.states for found in state.mismatches if found.cure != "install")
+        return tuple((state, found) for state in self.states for found in state.differences if found.cure != "install")
 
     @property
     def converged(self) -> bool:
-        return not self.unreached and all(state.outcome == "holds" for state in self.states)
+        return not self.unreached and all(state.outcome == "ok" for state in self.states)
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,15 @@ def places(step: Step, inventory: Inventory, limit: Sequence[str] = ()) -> Itera
 
 
 def state(step: Step, snapshot: Snapshot, where: str) -> StepState:
-    judgements = judge(step.checks, snapshot, where)
-    return StepState(step.id, where, step_outcome(judgements), judgements)
+    judgements = tuple(judge(check_id(check), check, snapshot, where) for check in step.checks)
+    outcomes = {one.outcome for one in judgements}
+    outcome: Standing = "failed" if "failed" in outcomes else "unknown" if "unknown" in outcomes else "ok"
+    return StepState(step.id, where, outcome, judgements)
+
+
+def check_id(check: Check) -> str:
+    """The function's name as an id."""
+    return check.__name__.replace("_", "-")
 
 
 def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -> Plan:
@@ -140,17 +147,17 @@ def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -
         above = all_needs(step.id, needs)
         for where in places(step, snapshot.inventory, limit):
             found = alone = state(step, snapshot, where)
-            if alone.outcome in ("broken", "unknown"):
+            if alone.outcome in ("failed", "unknown"):
                 needed = blocking(above, alone.where, behind, snapshot.inventory)
                 found = after(alone, needed) if needed and reachable(snapshot, alone.where) else alone
-            if found.outcome in ("broken", "later"):
+            if found.outcome in ("failed", "later"):
                 behind[step.id, found.where] = step.id
             judged.append(found)
     return Plan(snapshot, tuple(judged))
 
 
 def after(found: StepState, need: str) -> StepState:
-    return replace(found, outcome="later" if found.outcome == "unknown" else "broken", after=need)
+    return replace(found, outcome="later" if found.outcome == "unknown" else "failed", after=need)
 
 
 def all_needs(step: str, needs: Mapping[str, tuple[str, ...]]) -> list[str]:

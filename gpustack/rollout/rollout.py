@@ -80,7 +80,7 @@ class Rollout:
             asked = time.monotonic()
             snapshot = self.gather([probe for step in self.steps for probe in step.probes], ())
             took, found = time.monotonic() - asked, plan(snapshot, self.steps, self.limit)
-            open_ones = [one for one in found.states if one.outcome != "holds" and self.still(one.where)]
+            open_ones = [one for one in found.states if one.outcome != "ok" and self.still(one.where)]
             if not open_ones or not all(map(self.passing, open_ones)) or time.monotonic() > until or self.cancelled():
                 return Verification(found, took, len(snapshot.answers))
             self.report(Event("waiting", open_ones[0].step, said(open_ones[0]), LAST - (until - time.monotonic())))
@@ -150,7 +150,7 @@ class Rollout:
         wheres = [found.where for found in due if self.still(found.where)]
         while True:
             now = [state(step, snapshot, where) for where in wheres]
-            open_ones = [found for found in now if found.outcome != "holds"]
+            open_ones = [found for found in now if found.outcome != "ok"]
             if not open_ones or time.monotonic() > until or patience.over(open_ones) or self.cancelled():
                 break
             waiting = next(iter(said(found) for found in open_ones))
@@ -167,7 +167,7 @@ class Rollout:
         """Drifted in a way that the playbook mends; or everything, when forced."""
         if refused(found):
             return False
-        return self.force or found.outcome == "broken"
+        return self.force or found.outcome == "failed"
 
     def undecided(self, found: StepState) -> bool:
         """Unknown, or for a person first."""
@@ -175,8 +175,8 @@ class Rollout:
 
     def passing(self, found: StepState) -> bool:
         """Nothing is there that a play would mend."""
-        open_ones = [judgement for judgement in found.judgements if judgement.outcome != "holds"]
-        return bool(open_ones) and all(one.mismatch and one.mismatch.passing for one in open_ones)
+        open_ones = [judgement for judgement in found.judgements if judgement.outcome != "ok"]
+        return bool(open_ones) and all(one.result and one.result.passing for one in open_ones)
 
     def drop_undecided(self, step: Step, states: Sequence[StepState]) -> None:
         """A host of which we cannot tell, or which needs a person first, must not go on to what builds on this step."""
@@ -221,14 +221,14 @@ class Patience:
 
 def refused(found: StepState) -> bool:
     """Something of it is for a person, or for `upgrade`."""
-    return any(mismatch.cure != "install" for mismatch in found.mismatches)
+    return any(mismatch.cure != "install" for mismatch in found.differences)
 
 
 def said(found: StepState) -> str:
     """The first open check of a step in words."""
     for judgement in found.judgements:
-        if judgement.mismatch:
-            return f"{found.where}: {judgement.mismatch}"
+        if judgement.result:
+            return f"{found.where}: {judgement.result}"
         if judgement.outcome == "unknown":
-            return f"{found.where}: {judgement.check}: {judgement.why}"
+            return f"{found.where}: {judgement.id}: {judgement.why}"
     return found.where

@@ -14,7 +14,7 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -66,19 +66,19 @@ def wanted(here: View) -> dict[str, Any]:
     return {"objects": objects(here)}
 
 
-def rules(here: View) -> Mismatch | None:
+def rules(here: View) -> Result | None:
     """The PrometheusRules with our rules are there, as this release has them."""
     return differing("rules", objects(here), here[RULES])
 
 
-def loaded(here: View) -> Mismatch | None:
+def loaded(here: View) -> Result | None:
     """Prometheus has every group of our rules, with all rules in it."""
     wanted: Counter[str] = Counter()
     for group in chain.from_iterable(groups(here.spec.alerts.runbooks).values()):
         wanted[group["name"]] += len(group["rules"])
     found = here[LOADED]
     missing = [name for name, count in wanted.items() if found.get(name) != count]
-    return Mismatch("groups of rules in Prometheus", "all", f"no {said(missing)}", passing=True) if missing else None
+    return Result("groups of rules in Prometheus", "all", f"no {said(missing)}", passing=True) if missing else None
 
 
 STEP = Step(

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.judge import Result, said
 from gpustack.probes.applied import DIGEST, LABEL, MANAGER, Applied, Path
 
 Object = dict[str, Any]
@@ -28,7 +28,7 @@ def stamped(kind: str, api: str, namespace: str, name: str, more: Mapping[str, A
     return {"apiVersion": api, "kind": kind, "metadata": metadata, **content}
 
 
-def differing(what: str, wanted: Sequence[Object], found: Mapping[str, Applied] | None) -> Mismatch | None:
+def differing(what: str, wanted: Sequence[Object], found: Mapping[str, Applied] | None) -> Result | None:
     """What is not there, is of an older spec or release, or was changed by somebody else."""
     wrong: dict[str, list[str]] = {}
     for one in wanted:
@@ -42,7 +42,7 @@ def differing(what: str, wanted: Sequence[Object], found: Mapping[str, Applied] 
             wrong.setdefault(f"changed by {said(is_now.others or 'somebody')}", []).append(metadata["name"])
     if not wrong:
         return None
-    return Mismatch(what, "as we bring them", "; ".join(f"{said(names)} {how}" for how, names in wrong.items()))
+    return Result(what, "as we bring them", "; ".join(f"{said(names)} {how}" for how, names in wrong.items()))
 
 
 def kept(wanted: Object, found: Applied) -> bool:

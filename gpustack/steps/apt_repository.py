@@ -9,7 +9,7 @@ the operator where it does not."""
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
-from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.judge import Result, said
 from gpustack.ask.probe import FactUnavailable, Probe
 from gpustack.ask.view import View
 from gpustack.config.resolved import apt_of, end_of
@@ -21,7 +21,7 @@ from gpustack.probes.system import OS
 PLATFORMS = {"amd64": "x86_64", "arm64": "sbsa"}
 
 
-def repository_mismatch(here: View, name: str, probe: Probe[Repositories] = REPOSITORIES) -> Mismatch | None:
+def repository_mismatch(here: View, name: str, probe: Probe[Repositories] = REPOSITORIES) -> Result | None:
     """None when apt knows the repository as the spec says, with the expected key and no other."""
     if unknown := system_mismatch(here, name):
         return unknown
@@ -31,11 +31,11 @@ def repository_mismatch(here: View, name: str, probe: Probe[Repositories] = REPO
         if unfit:
             return foreign_mismatch(here, wanted, unfit)
         one = f"one: /etc/apt/{others[0].file} has the same key"
-        return Mismatch(f"apt repository {name}", one, "two, with that of gpustack") if found else None
+        return Result(f"apt repository {name}", one, "two, with that of gpustack") if found else None
     if found == wanted:
         return ended_mismatch(here, name, wanted)
     differing = "nothing" if found is None else differences(wanted, found)
-    return Mismatch(f"apt repository {name}", f"{wanted.uri}, key {wanted.fingerprints[0]}", differing)
+    return Result(f"apt repository {name}", f"{wanted.uri}, key {wanted.fingerprints[0]}", differing)
 
 
 def placed(here: View, name: str) -> dict[str, str]:
@@ -53,7 +53,7 @@ def placed(here: View, name: str) -> dict[str, str]:
     return {key: filled(text, known) for key, text in source.items()}
 
 
-def system_mismatch(here: View, name: str) -> Mismatch | None:
+def system_mismatch(here: View, name: str) -> Result | None:
     """Where each system has a key of its own, and none is known for this one."""
     if "{key}" not in placed(here, name)["key"]:
         return None
@@ -61,7 +61,7 @@ def system_mismatch(here: View, name: str) -> Mismatch | None:
     hint = "no repository for this system is known; gpu.driver.mode: none leaves the driver to you"
     known_for = said(sorted(apt_of(here.spec)[name]["by_system"]))
     found_for = f"none for {system.id}{system.version.replace('.', '')}"
-    return Mismatch(f"apt repository {name}", f"one for {known_for}", found_for, "operator", hint=hint)
+    return Result(f"apt repository {name}", f"one for {known_for}", found_for, "operator", hint=hint)
 
 
 def repository_of(here: View, name: str) -> Repository:
@@ -99,11 +99,11 @@ def unfitness(here: View, source: Source, wanted: Repository) -> str:
     return f"its key ended on {ring.ends:%Y-%m-%d}" if ring.ends and ring.ends <= here.taken else ""
 
 
-def foreign_mismatch(here: View, wanted: Repository, unfit: list[tuple[Source, str]]) -> Mismatch:
+def foreign_mismatch(here: View, wanted: Repository, unfit: list[tuple[Source, str]]) -> Result:
     found = said([f"/etc/apt/{source.file} ({why})" for source, why in unfit])
     hints = "; ".join(dict.fromkeys(way_out(here, source) for source, _ in unfit))
     expected = f"none, or with the key {wanted.fingerprints[0]} and no other"
-    return Mismatch(f"other sources of {wanted.uri}", expected, found, "operator", hint=hints)
+    return Result(f"other sources of {wanted.uri}", expected, found, "operator", hint=hints)
 
 
 def way_out(here: View, source: Source) -> str:
@@ -116,17 +116,17 @@ def way_out(here: View, source: Source) -> str:
     return f"{how} of {source.uri} in /etc/apt/{source.file}    # install writes a source of its own"
 
 
-def ended_mismatch(here: View, name: str, wanted: Repository) -> Mismatch | None:
+def ended_mismatch(here: View, name: str, wanted: Repository) -> Result | None:
     """A key that has ended, or that its owner is known to have prolonged since."""
     ring = here[SOURCES].keyrings.get(wanted.keyring)
     if not ring or not ring.ends:
         return None
     what = f"key of apt repository {name}"
     if ring.ends <= here.taken:
-        return Mismatch(what, "valid", f"{wanted.fingerprints[0]}, ended on {ring.ends:%Y-%m-%d}")
+        return Result(what, "valid", f"{wanted.fingerprints[0]}, ended on {ring.ends:%Y-%m-%d}")
     prolonged = end_of(here.spec, name)
     if prolonged and ring.ends.date() < prolonged:
-        return Mismatch(what, f"valid until {prolonged}", f"until {ring.ends:%Y-%m-%d}")
+        return Result(what, f"valid until {prolonged}", f"until {ring.ends:%Y-%m-%d}")
     return None
 
 

@@ -25,7 +25,7 @@ Sources: containerd docs/cri/config.md, docs/hosts.md and docs/image-verificatio
 
 from dataclasses import replace
 
-from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
 from gpustack.probes.containerd import CONFIGURATION, MIRRORS, RUNTIME
 from gpustack.probes.containerd_offered import OFFERED
@@ -43,33 +43,33 @@ from gpustack.steps.containerd_version import version
 from gpustack.steps.step import Step
 
 
-def other_runtimes(here: View) -> Mismatch | None:
+def other_runtimes(here: View) -> Result | None:
     """No container runtime of other origin is installed: both would own the same files and socket. Docker CE is none:
     it brings containerd.io, and shares it."""
     found = [name for name in FOREIGN_RUNTIMES if here[PACKAGES][name]]
     hint = f"apt-get remove {' '.join(found)}    # after its containers have moved away"
     if not found:
         return None
-    wrong = Mismatch(
+    wrong = Result(
         "other container runtimes", "none", said(found), "operator", fault="host-docker-preinstalled", hint=hint
     )
     return wrong if set(found) & set(DOCKER) else replace(wrong, fault="")
 
 
-def repository(here: View) -> Mismatch | None:
+def repository(here: View) -> Result | None:
     """apt knows the repository, and trusts the expected key and no other."""
     return repository_mismatch(here, "containerd")
 
 
-def crictl(here: View) -> Mismatch | None:
+def crictl(here: View) -> Result | None:
     """crictl is there to ask the runtime with."""
-    return None if here[PACKAGES]["cri-tools"] else Mismatch("package cri-tools", "installed", "missing")
+    return None if here[PACKAGES]["cri-tools"] else Result("package cri-tools", "installed", "missing")
 
 
-def held(here: View) -> Mismatch | None:
+def held(here: View) -> Result | None:
     """The packages are held, so that an upgrade of the host does not move them."""
     loose = [name for name in ("containerd.io", "cri-tools") if (found := here[PACKAGES][name]) and not found.held]
-    return Mismatch("packages", "held", f"not held: {said(loose)}") if loose else None
+    return Result("packages", "held", f"not held: {said(loose)}") if loose else None
 
 
 STEP = Step(

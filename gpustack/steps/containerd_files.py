@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
 from gpustack.config.resolved import mirror_of
 from gpustack.config.spec import Mirror
@@ -14,14 +14,14 @@ IMPORTS = {"/etc/containerd/conf.d/*.toml", "/etc/containerd/conf.d/gpustack.tom
 CRI = ("cri", "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime", "io.containerd.cri.v1.images")
 
 
-def readable(here: View) -> Mismatch | None:
+def readable(here: View) -> Result | None:
     """The files are TOML: with a broken one, containerd does not start again."""
     broken = [f"{name}: {why}" for name, why in here[CONFIGURATION].broken.items()]
     hint = "correct the file; containerd config dump shows whether it can be read"
-    return Mismatch("files of containerd", "TOML", said(broken), "operator", hint=hint) if broken else None
+    return Result("files of containerd", "TOML", said(broken), "operator", hint=hint) if broken else None
 
 
-def configuration(here: View) -> Mismatch | None:
+def configuration(here: View) -> Result | None:
     """config.toml imports our file, which says what it should, and does not disable CRI."""
     found = here[CONFIGURATION]
     wrong = []
@@ -34,16 +34,16 @@ def configuration(here: View) -> Mismatch | None:
     if not wrong:
         return None
     shared = "; containerd is started anew for it, and the containers of Docker go on running"
-    return Mismatch(
+    return Result(
         "configuration of containerd", "ours, imported", said(wrong) + (shared if here[PACKAGES][DOCKER_CE] else "")
     )
 
 
-def cri_disabled_elsewhere(here: View) -> Mismatch | None:
+def cri_disabled_elsewhere(here: View) -> Result | None:
     """No other file of conf.d disables CRI."""
     files = disabling(here)
     hint = "take cri out of disabled_plugins there"
-    return Mismatch("files that disable CRI", "none", said(files), "operator", hint=hint) if files else None
+    return Result("files that disable CRI", "none", said(files), "operator", hint=hint) if files else None
 
 
 def disabling(here: View) -> list[str]:
@@ -64,21 +64,21 @@ def drop_in(*, restrict_oom_score_adj: bool) -> dict[str, Any]:
     return {"version": 3, "plugins": plugins}
 
 
-def mirrors(here: View) -> Mismatch | None:
+def mirrors(here: View) -> Result | None:
     """Images come from the mirror of the spec and from nowhere else; without one, nothing of ours is in the way."""
     found, address = here[MIRRORS], mirror_of(here.spec)
     foreign = [name for name in REGISTRIES if name in found and not found[name].ours]
     if address and foreign:
         hint = "move /etc/containerd/certs.d/REGISTRY/hosts.toml away"
-        return Mismatch("hosts.toml", f"of {address}", f"another for {said(foreign)}", "operator", hint=hint)
+        return Result("hosts.toml", f"of {address}", f"another for {said(foreign)}", "operator", hint=hint)
     login = "same, mode 0600" if isinstance(here.spec.source, Mirror) and here.spec.source.user else ""
     wanted = dict.fromkeys(REGISTRIES, (address, (address,), login)) if address else {}
     ours = {name: (mirror.server, mirror.hosts, mirror.login) for name, mirror in found.items() if mirror.ours}
     wrong = sorted(name for name in {*wanted, *ours} if wanted.get(name) != ours.get(name))
-    return Mismatch("mirror of registries", address or "none", f"otherwise for {said(wrong)}") if wrong else None
+    return Result("mirror of registries", address or "none", f"otherwise for {said(wrong)}") if wrong else None
 
 
-def egress(here: View) -> Mismatch | None:
+def egress(here: View) -> Result | None:
     """apt has the login of the mirror, and systemd the proxy for containerd, where the spec has them."""
     return files_mismatch(here, "containerd")
 

@@ -1,6 +1,6 @@
 """Checks of step containerd: an image that is listed is pulled with its digest and no other."""
 
-from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
 from gpustack.config import images
 from gpustack.config.images import LIST, VERIFIER, VERIFIERS, text_digest, verifier_digest
@@ -21,28 +21,28 @@ SETTINGS = {
 }
 
 
-def image_list(here: View) -> Mismatch | None:
+def image_list(here: View) -> Result | None:
     """The host has the list of images and digests: that which the mirror signs, or that of the version set."""
     found = here[IMAGES].list
     if not here.spec.containerd.verify_images:
-        return Mismatch(LIST, f"none: {OFF}", "there") if found else None
+        return Result(LIST, f"none: {OFF}", "there") if found else None
     wanted = here[SERVED].images if mirror_of(here.spec) else text_digest(images.image_list(here.spec))
     if found and wanted in ("", found):
         return None
-    return Mismatch(LIST, "as the mirror or the version set has it", "another" if found else "none")
+    return Result(LIST, "as the mirror or the version set has it", "another" if found else "none")
 
 
-def image_verifier(here: View) -> Mismatch | None:
+def image_verifier(here: View) -> Result | None:
     """The program that compares a digest with the list is where containerd looks for one."""
     found = here[IMAGES]
     if not here.spec.containerd.verify_images:
-        return Mismatch(VERIFIER, f"none: {OFF}", "there") if found.verifier else None
+        return Result(VERIFIER, f"none: {OFF}", "there") if found.verifier else None
     if found.verifier == verifier_digest() and found.mode == "755 root":
         return None
-    return Mismatch(VERIFIER, "ours, 755 root", f"another, {found.mode}" if found.verifier else "none")
+    return Result(VERIFIER, "ours, 755 root", f"another, {found.mode}" if found.verifier else "none")
 
 
-def pulls_verified(here: View) -> Mismatch | None:
+def pulls_verified(here: View) -> Result | None:
     """containerd asks the verifier whenever it pulls an image."""
     settings = here[IMAGES].settings
     if not here.spec.containerd.verify_images or not settings:
@@ -56,13 +56,13 @@ def pulls_verified(here: View) -> Mismatch | None:
         wrong.append("registry.mirrors, configs or auths")
     hint = f"gpustack explain {UNVERIFIED}"
     what = "how containerd pulls images"
-    return Mismatch(what, "asks its verifiers", said(wrong), "operator", hint=hint) if wrong else None
+    return Result(what, "asks its verifiers", said(wrong), "operator", hint=hint) if wrong else None
 
 
-def images_as_listed(here: View) -> Mismatch | None:
+def images_as_listed(here: View) -> Result | None:
     """Images that are on the host already have the digest that is listed."""
     others = here[IMAGES].others if here.spec.containerd.verify_images else ()
-    return Mismatch("images", "with the digests of the list", f"with another: {said(others)}") if others else None
+    return Result("images", "with the digests of the list", f"with another: {said(others)}") if others else None
 
 
 CHECKS = (image_list, image_verifier, pulls_verified, images_as_listed)

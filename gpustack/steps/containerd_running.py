@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gpustack.ask.judge import Mismatch, expect, said
+from gpustack.ask.judge import Result, expect, said
 from gpustack.ask.view import View
 from gpustack.probes.containerd import CONFIGURATION, FOLDER, RUNTIME
 from gpustack.probes.kubelet import CGROUPS
@@ -12,56 +12,56 @@ from gpustack.steps.egress_files import daemon_mismatch
 SILENT = "none that answers"
 
 
-def running(here: View) -> Mismatch | None:
+def running(here: View) -> Result | None:
     """The daemon runs and starts at boot."""
     unit = here[UNITS].get("containerd")
     state = "no unit" if unit is None else f"{'active' if unit.active else 'not active'}, {unit.file}"
     return expect("containerd.service", "active, enabled", state)
 
 
-def cri(here: View) -> Mismatch | None:
+def cri(here: View) -> Result | None:
     """The running daemon answers CRI v1."""
-    return None if here[RUNTIME] else Mismatch("CRI v1 of the running daemon", "answers", "does not answer")
+    return None if here[RUNTIME] else Result("CRI v1 of the running daemon", "answers", "does not answer")
 
 
-def cgroups(here: View) -> Mismatch | None:
+def cgroups(here: View) -> Result | None:
     """The running daemon leaves cgroups to systemd, and so does the kubelet: it asks the daemon when it starts, and
     keeps to that when the daemon says otherwise later."""
     what, found = "cgroup driver of the running daemon", here[RUNTIME]
     if found is None:
-        return Mismatch(what, "systemd", SILENT)
+        return Result(what, "systemd", SILENT)
     driver = "systemd" if found.systemd_cgroup else "cgroupfs: runc's SystemdCgroup is false"
     if driver == "systemd" and here[CGROUPS] == "cgroupfs":
         taken = "cgroupfs, as containerd said when the kubelet started"
-        return Mismatch("cgroup driver of the running kubelet", "systemd", taken, fault="containerd-cgroup-driver")
+        return Result("cgroup driver of the running kubelet", "systemd", taken, fault="containerd-cgroup-driver")
     if driver == "systemd":
         return None
-    wrong = Mismatch(what, "systemd", driver, fault="containerd-cgroup-driver")
+    wrong = Result(what, "systemd", driver, fault="containerd-cgroup-driver")
     if other := here[CONFIGURATION].last_without_systemd:
         hint = f"take SystemdCgroup = false out of {FOLDER}{other}; then: systemctl restart containerd"
         return replace(wrong, cure="operator", hint=hint)
     return wrong
 
 
-def settings(here: View) -> Mismatch | None:
+def settings(here: View) -> Result | None:
     """The running daemon finds the network plugins, and lowers oom_score_adj unless the spec forbids it."""
     found, restricted = here[RUNTIME], here.spec.containerd.restrict_oom_score_adj
     if found is None:
-        return Mismatch("settings of the running daemon", "ours", SILENT)
+        return Result("settings of the running daemon", "ours", SILENT)
     if found.bin_dirs != ("/opt/cni/bin",):
-        return Mismatch("CNI plugins in the running daemon", "/opt/cni/bin", said(found.bin_dirs))
+        return Result("CNI plugins in the running daemon", "/opt/cni/bin", said(found.bin_dirs))
     return expect("restrict_oom_score_adj in the running daemon", restricted, found.restrict_oom_score_adj)
 
 
-def up_to_date(here: View) -> Mismatch | None:
+def up_to_date(here: View) -> Result | None:
     """The running daemon has read its files: it started after the last of them was written."""
     unit, newest = here[UNITS].get("containerd"), here[CONFIGURATION].newest
     if unit is None or not unit.active or unit.since is None or unit.since >= newest:
         return None
-    return Mismatch("containerd", "started after its files were written", f"they are {newest - unit.since} s newer")
+    return Result("containerd", "started after its files were written", f"they are {newest - unit.since} s newer")
 
 
-def proxy(here: View) -> Mismatch | None:
+def proxy(here: View) -> Result | None:
     """The running daemon fetches images through the proxy of the spec, if it has one."""
     found = daemon_mismatch(here, "containerd")
     return replace(found, fault="containerd-proxy-missing") if found else None

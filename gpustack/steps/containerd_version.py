@@ -6,7 +6,7 @@ is chosen once for the cluster, by what its acting control plane runs or is offe
 
 import re
 
-from gpustack.ask.judge import Mismatch
+from gpustack.ask.judge import Result
 from gpustack.ask.view import View
 from gpustack.config.resolved import containerd_version_of, kubernetes_version_of
 from gpustack.config.versions import minor
@@ -16,16 +16,16 @@ from gpustack.probes.packages import PACKAGES
 RELEASE = re.compile(r"\d+\.\d+\.\d+")
 
 
-def version(here: View) -> Mismatch | None:
+def version(here: View) -> Result | None:
     """containerd.io is of a line that serves this Kubernetes; where the spec has `containerd.version`, it is that
     version, or a patch of that line. Another patch of such a line is no drift."""
     found = here[PACKAGES]["containerd.io"]
     if not found:
-        return Mismatch("containerd.io", missing(here), "nothing")
+        return Result("containerd.io", missing(here), "nothing")
     if fits(here, found.version):
         return None
     hint = "gpustack explain upgrade-needed"
-    return Mismatch("containerd.io", expected(here), found.version, "upgrade", hint=hint)
+    return Result("containerd.io", expected(here), found.version, "upgrade", hint=hint)
 
 
 def fits(here: View, found: str) -> bool:
@@ -76,7 +76,7 @@ def cluster_patch(here: View) -> str:
     plane = here.on(here.acting)
     if RELEASE.fullmatch(wanted):
         return wanted
-    if plane.told(PACKAGES) and (found := plane[PACKAGES]["containerd.io"]) and fits(here, found.version):
+    if plane.available(PACKAGES) and (found := plane[PACKAGES]["containerd.io"]) and fits(here, found.version):
         return found.version
-    offered = plane[OFFERED] if plane.told(OFFERED) else ()
+    offered = plane[OFFERED] if plane.available(OFFERED) else ()
     return next((offer.version for offer in offered if offer.there), "")

@@ -13,7 +13,7 @@ Settings: kubernetes.*, kubelet.failCgroupV1, kube_proxy.*, swap. Sources: kubea
 in the Kubernetes reference.
 """
 
-from gpustack.ask.judge import Mismatch, expect
+from gpustack.ask.judge import Result, expect
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -28,37 +28,37 @@ from gpustack.steps.own_node import address, own
 from gpustack.steps.step import Step
 
 
-def api(here: View) -> Mismatch | None:
+def api(here: View) -> Result | None:
     """The API server says that it is ready."""
     found = here[READYZ]
     if found.ready:
         return None
     hint = "crictl ps -a; journalctl -u kubelet    # on the control plane"
-    return Mismatch("API", "ready", found.why, cure(here), hint=hint)
+    return Result("API", "ready", found.why, cure(here), hint=hint)
 
 
-def version(here: View) -> Mismatch | None:
+def version(here: View) -> Result | None:
     """The API server that runs is of the version asked for."""
     wanted, hint = kubernetes_version_of(here.spec), "gpustack explain upgrade-needed"
     return expect("Kubernetes API", wanted, here[VERSION], cure="upgrade", hint=hint)
 
 
-def node(here: View) -> Mismatch | None:
+def node(here: View) -> Result | None:
     """This host is a node of the cluster: one of them has its machine-id."""
     if own(here):
         return None
     hint = "systemctl restart kubelet    # on the control plane; it registers at its start"
     wanted = f"one with machine-id {here[IDENTITY].machine_id}"
-    return Mismatch("node of this host", wanted, "none", cure(here), hint=hint)
+    return Result("node of this host", wanted, "none", cure(here), hint=hint)
 
 
-def dns(here: View) -> Mismatch | None:
+def dns(here: View) -> Result | None:
     """CoreDNS is deployed (whether it runs is a question of the pod network, asked later)."""
     hint = f"kubeadm init phase addon coredns --config {CONFIG}"
     return expect("CoreDNS", "deployed", "deployed" if "coredns" in here[DEPLOYMENTS] else "", cure(here), hint=hint)
 
 
-def join_token(here: View) -> Mismatch | None:
+def join_token(here: View) -> Result | None:
     """No token of a join that was broken off is left in the cluster."""
     return expect("token to join with", "none", "one that a broken-off join left" if here[JOIN_TOKEN] else "none")
 

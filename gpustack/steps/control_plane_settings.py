@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gpustack.ask.judge import Check, Mismatch, expect, said
+from gpustack.ask.judge import Check, Result, expect, said
 from gpustack.ask.view import View
 from gpustack.config.endpoint import endpoint_of
 from gpustack.probes.kubeadm import CERTIFICATES, CONFIG, LISTENING, SETTINGS
@@ -27,14 +27,14 @@ METRICS = {2381: "etcd", 10249: "kube-proxy", 10257: "kube-controller-manager", 
 ANY = {"*", "0.0.0.0", "[::]"}  # noqa: S104 - what ss(8) calls any address
 
 
-def endpoint(here: View) -> Mismatch | None:
+def endpoint(here: View) -> Result | None:
     """The cluster's endpoint is the one of the spec."""
     cluster = here[SETTINGS].cluster or {}
     wanted, found = endpoint_of(here.snapshot.inventory), cluster.get("controlPlaneEndpoint", "")
     return expect("kubernetes.endpoint", wanted, found, cure(here), hint=BORN)
 
 
-def networks(here: View) -> Mismatch | None:
+def networks(here: View) -> Result | None:
     """Pod network, service network and DNS domain are those of the spec."""
     spec, cluster = here.spec.kubernetes, here[SETTINGS].cluster or {}
     found = cluster.get("networking", {})
@@ -43,17 +43,17 @@ def networks(here: View) -> Mismatch | None:
     return expect("networks", wanted, is_now, cure(here), hint=BORN)
 
 
-def certificate_names(here: View) -> Mismatch | None:
+def certificate_names(here: View) -> Result | None:
     """The API's certificate covers every name of kubernetes.cert_sans."""
     covered = {name for found in here[CERTIFICATES] if found.subject == "kube-apiserver" for name in found.names}
     missing = set(here.spec.kubernetes.cert_sans) - covered
     if not missing:
         return None
     wanted = f"valid for {said(missing)}"
-    return Mismatch("certificate of the API", wanted, "not valid for it", cure(here), hint=NAMES)
+    return Result("certificate of the API", wanted, "not valid for it", cure(here), hint=NAMES)
 
 
-def metrics(here: View) -> Mismatch | None:
+def metrics(here: View) -> Result | None:
     """controller-manager, scheduler, etcd and kube-proxy listen where monitoring can (or may not) reach them."""
     bind = here.spec.kubernetes.metrics_bind
     right = ANY if bind in ANY else {bind}
@@ -63,12 +63,12 @@ def metrics(here: View) -> Mismatch | None:
         return None
     wanted, found = f"on {bind}", ", ".join(f"{name} {' '.join(sorted(on)) or 'nowhere'}" for name, on in wrong.items())
     if any(wrong.values()):
-        return Mismatch("metrics listen", wanted, found, cure(here), hint=BINDS)
+        return Result("metrics listen", wanted, found, cure(here), hint=BINDS)
     # What listens nowhere does not run: just after the cluster is made kube-proxy has not come yet.
-    return Mismatch("metrics listen", wanted, found, passing=True)
+    return Result("metrics listen", wanted, found, passing=True)
 
 
-def kubelet_settings(here: View) -> Mismatch | None:
+def kubelet_settings(here: View) -> Result | None:
     """The kubelets are told systemd cgroups, and what to do about swap and cgroup v1."""
     spec, found = here.spec, here[SETTINGS].kubelet or {}
     wanted = {"cgroupDriver": "systemd", "failCgroupV1": spec.kubelet.fail_cgroup_v1, "failSwapOn": spec.swap == "off"}
@@ -77,7 +77,7 @@ def kubelet_settings(here: View) -> Mismatch | None:
     )
 
 
-def proxy_settings(here: View) -> Mismatch | None:
+def proxy_settings(here: View) -> Result | None:
     """kube-proxy has the mode and the conntrack limits of the spec."""
     spec, found = here.spec.kube_proxy, here[SETTINGS].proxy or {}
     limits = found.get("conntrack") or {}

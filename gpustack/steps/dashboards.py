@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from gpustack.ask.judge import Mismatch
+from gpustack.ask.judge import Result
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -50,7 +50,7 @@ def wanted(here: View) -> dict[str, Any]:
     return {"objects": objects(here)}
 
 
-def config_maps(here: View) -> Mismatch | None:
+def config_maps(here: View) -> Result | None:
     """The ConfigMaps of our dashboards are there, as this release has them."""
     return differing("dashboards", objects(here), here[CONFIG_MAPS])
 

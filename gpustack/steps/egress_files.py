@@ -1,12 +1,12 @@
 """Judges the files that name the proxy or hold a login; the steps prereqs, containerd and kubernetes have some each."""
 
-from gpustack.ask.judge import Mismatch
+from gpustack.ask.judge import Result
 from gpustack.ask.view import View
 from gpustack.config.egress import PATHS, host_files
 from gpustack.probes.egress import DAEMONS, EGRESS
 
 
-def files_mismatch(here: View, step: str) -> Mismatch | None:
+def files_mismatch(here: View, step: str) -> Result | None:
     """None when the files of the step are as the spec wants them, and none is left that it does not want."""
     wanted, found = host_files(here.snapshot.inventory), here[EGRESS]
     wrong = []
@@ -20,12 +20,12 @@ def files_mismatch(here: View, step: str) -> Mismatch | None:
         elif there.mode != file.mode:
             wrong.append(f"{path} has mode {there.mode}, not {file.mode}")
     expected = "as proxy and source of the spec say"
-    return Mismatch("proxy and logins", expected, "; ".join(wrong)) if wrong else None
+    return Result("proxy and logins", expected, "; ".join(wrong)) if wrong else None
 
 
-def daemon_mismatch(here: View, unit: str) -> Mismatch | None:
+def daemon_mismatch(here: View, unit: str) -> Result | None:
     """None when the unit does not run, runs with the proxy of the spec, or the spec has none."""
     found = here[DAEMONS].get(unit, "same")
     if here.spec.proxy is None or found == "same":
         return None
-    return Mismatch(f"proxy of the running {unit}", "that of the spec", "another" if found == "other" else "none")
+    return Result(f"proxy of the running {unit}", "that of the spec", "another" if found == "other" else "none")

@@ -36,7 +36,7 @@ Settings: `firewall.manage` (false: say what is stopped and change nothing), `fl
 from collections.abc import Sequence
 from itertools import product
 
-from gpustack.ask.judge import Mismatch
+from gpustack.ask.judge import Result
 from gpustack.ask.view import View
 from gpustack.config.flows import listed
 from gpustack.probes.firewall import FIREWALL, STORED_RULES
@@ -48,17 +48,17 @@ from gpustack.steps.firewall_packets import cure, forwarded, let_out, more, need
 from gpustack.steps.step import Step
 
 
-def flows_pass(here: View) -> Mismatch | None:
+def flows_pass(here: View) -> Result | None:
     """The running kernel lets in what the cluster sends to this host, and out what this host sends to the cluster."""
     return all_pass(here, "traffic of the cluster", [*shut_out(here), *stopped(here[FIREWALL], let_out(here))])
 
 
-def pods_are_forwarded(here: View) -> Mismatch | None:
+def pods_are_forwarded(here: View) -> Result | None:
     """The running kernel forwards what pods send and what is sent to them."""
     return all_pass(here, "traffic of pods", stopped(here[FIREWALL], forwarded(here)))
 
 
-def all_pass(here: View, what: str, found: Sequence[tuple[Packet, Stop]]) -> Mismatch | None:
+def all_pass(here: View, what: str, found: Sequence[tuple[Packet, Stop]]) -> Result | None:
     if not found:
         return None
     cures = {cure(here, reason) for _, reason in found}
@@ -67,10 +67,10 @@ def all_pass(here: View, what: str, found: Sequence[tuple[Packet, Stop]]) -> Mis
     packet, reason = shown[0]
     hint = f"let in, now and at boot: {listed(needed(here), control_plane=True)}" if by_you else ""
     said = f"{packet} is stopped by {reason}{more(found)}"
-    return Mismatch(what, "let through", said, "operator" if by_you else "install", hint=hint)
+    return Result(what, "let through", said, "operator" if by_you else "install", hint=hint)
 
 
-def ssh_is_let_in(here: View) -> Mismatch | None:
+def ssh_is_let_in(here: View) -> Result | None:
     """Whoever is connected by SSH could connect again."""
     found, mine = here[FIREWALL], own_address(here)
     outside = found.interfaces.get(mine, "")
@@ -80,7 +80,7 @@ def ssh_is_let_in(here: View) -> Mismatch | None:
         return None
     packet, reason = shut[0]
     hint = f"let in {packet}, now and at boot"
-    return Mismatch("SSH", "let in", f"{packet} is stopped by {reason}", "operator", hint=hint)
+    return Result("SSH", "let in", f"{packet} is stopped by {reason}", "operator", hint=hint)
 
 
 STEP = Step(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 
-from gpustack.ask.judge import Mismatch
+from gpustack.ask.judge import Result
 from gpustack.ask.view import View
 from gpustack.config.flows import guarded
 from gpustack.config.host import CONTROL_PLANE
@@ -24,16 +24,16 @@ STRANGERS = ("192.0.2.77", "198.51.100.77", "203.0.113.77")
 STRANGER6, HOST6 = "2001:db8::77", "2001:db8::1"
 
 
-def strangers_kept_out(here: View) -> Mismatch | None:
+def strangers_kept_out(here: View) -> Result | None:
     """Nobody but nodes and pods gets at the metrics of the control plane, whatever firewall there is or is not."""
     found = let_in(here) if here.spec.firewall.manage else []
     if not found:
         return None
     said = f"{found[0]} is let in" + (f" (and {len(found) - 1} more)" if len(found) > 1 else "")
-    return Mismatch("metrics of the control plane", "open to nodes and pods alone", said)
+    return Result("metrics of the control plane", "open to nodes and pods alone", said)
 
 
-def guard_is_kept(here: View) -> Mismatch | None:
+def guard_is_kept(here: View) -> Result | None:
     """Our table for these ports, where there is one, is loaded, comes back after a reboot, and names this cluster."""
     live, stored = loaded(here[FIREWALL].filter), here[STORED_RULES].guard
     if not here.spec.firewall.manage or not there(here):
@@ -43,7 +43,7 @@ def guard_is_kept(here: View) -> Mismatch | None:
     more = (live | stored) - wants if len(peers(here)) == len(here.hosts) or not wants else frozenset()
     parts = {"missing in the kernel": wants - live, "missing at boot": wants - stored, "too much": more}
     said = "; ".join(f"{len(those)} {word}: {some(sorted(those))}" for word, those in parts.items() if those)
-    return Mismatch("our table for the metrics", "what this cluster needs", said) if said else None
+    return Result("our table for the metrics", "what this cluster needs", said) if said else None
 
 
 def state(here: View) -> str:

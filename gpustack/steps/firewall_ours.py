@@ -1,6 +1,6 @@
 """Checks of what is ours in a firewall: loaded, stored, and exactly what this cluster needs."""
 
-from gpustack.ask.judge import Mismatch
+from gpustack.ask.judge import Result
 from gpustack.ask.view import View
 from gpustack.probes.firewall import FIREWALL, STORED_RULES
 from gpustack.steps.firewall_packets import denying, kept, loaded, manager, peers, wanted
@@ -9,7 +9,7 @@ SHOWN = 4
 WAYS = {"input": "in", "forward": "forward", "output": "out"}
 
 
-def ours_are_loaded(here: View) -> Mismatch | None:
+def ours_are_loaded(here: View) -> Result | None:
     """Our rules in the running kernel let pass what this cluster needs, and no more."""
     who = manager(here)
     if not judged(here, who):
@@ -23,7 +23,7 @@ def ours_are_loaded(here: View) -> Mismatch | None:
     return compared(here, "our rules in the kernel", who, found, more)
 
 
-def ours_are_stored(here: View) -> Mismatch | None:
+def ours_are_stored(here: View) -> Result | None:
     """Our rules come back after a reboot, for this cluster and no more."""
     who, stored = manager(here), here[STORED_RULES]
     if not judged(here, who):
@@ -38,7 +38,7 @@ def judged(here: View, who: str) -> bool:
     return here.spec.firewall.manage and who != "none" and kept(here[FIREWALL], who)
 
 
-def compared(here: View, what: str, who: str, found: frozenset[str], more: frozenset[str]) -> Mismatch | None:
+def compared(here: View, what: str, who: str, found: frozenset[str], more: frozenset[str]) -> Result | None:
     if who == "firewalld":
         # Other networks in a zone that accepts all are the operator's.
         more = frozenset(one for one in more if not one.startswith("forward from"))
@@ -47,7 +47,7 @@ def compared(here: View, what: str, who: str, found: frozenset[str], more: froze
         more = frozenset()
     parts = {"missing": sorted(wanted(here, who) - found), "too much": sorted(more)}
     said = "; ".join(f"{len(those)} {word}: {some(those)}" for word, those in parts.items() if those)
-    return Mismatch(what, "what this cluster needs", said) if said else None
+    return Result(what, "what this cluster needs", said) if said else None
 
 
 def some(those: list[str]) -> str:

@@ -34,7 +34,7 @@ def peers(here: View) -> dict[str, str]:
 
 def known_addresses(here: View) -> dict[str, str]:
     def has_address(view: View) -> bool:
-        return view.reached and (view.host.spec.gpustack_node_ip is not None or view.told(ADDRESS))
+        return view.reached and (view.host.spec.gpustack_node_ip is not None or view.available(ADDRESS))
 
     views = (View(here.snapshot, host.name) for host in here.hosts)
     return {view.where: own_address(view) for view in views if has_address(view)}

@@ -9,7 +9,7 @@ Settings: kubernetes.pod_cidr, flannel.backend, flannel.port. Sources: flannel-i
 and Documentation/configuration.md.
 """
 
-from gpustack.ask.judge import Mismatch, expect
+from gpustack.ask.judge import Result, expect
 from gpustack.ask.view import View
 from gpustack.probes.flannel import FLANNEL_DAEMON_SET, FLANNELD, NET_CONF
 from gpustack.probes.kube import DEPLOYMENTS, NODES, because
@@ -21,16 +21,16 @@ from gpustack.steps.step import Step
 DEFAULT_PORT = 8472
 
 
-def version(here: View) -> Mismatch | None:
+def version(here: View) -> Result | None:
     """The DaemonSet is there, in the version asked for."""
     found = here[FLANNEL_DAEMON_SET]
     wanted = here.versions.components["flannel"]
     if not found:
-        return Mismatch("Flannel", wanted, "nothing")
+        return Result("Flannel", wanted, "nothing")
     return expect("Flannel", wanted, found.version, cure="upgrade", hint="gpustack explain upgrade-needed")
 
 
-def settings(here: View) -> Mismatch | None:
+def settings(here: View) -> Result | None:
     """Flannel's network is the pod network, and its backend the one asked for."""
     spec, found = here.spec.flannel, here[NET_CONF]
     wanted = told(str(here.spec.kubernetes.pod_cidr), spec.backend, spec.port)
@@ -42,43 +42,43 @@ def told(network: str, backend: str, port: int) -> str:
     return f"{network} over {backend}" + (f" on port {port or DEFAULT_PORT}" if backend == "vxlan" else "")
 
 
-def rolled_out(here: View) -> Mismatch | None:
+def rolled_out(here: View) -> Result | None:
     """Every pod of the DaemonSet runs its present template."""
     found = here[FLANNEL_DAEMON_SET]
     is_now = "up to date" if found and found.current else "some of an older template" if found else "none"
     return expect("Flannel's pods", "up to date", is_now)
 
 
-def running(here: View) -> Mismatch | None:
+def running(here: View) -> Result | None:
     """On the control plane flanneld says that it is ready, with the pod network, and the CNI has its file."""
     return on_host(here)
 
 
-def on_host(here: View) -> Mismatch | None:
+def on_host(here: View) -> Result | None:
     """For every host: what its flanneld says, and the files that it and its pod left there."""
     found = here[FLANNELD]
     if not found.running or not found.conflist:
-        return Mismatch("flanneld", "ready", "not ready" if found.conflist else "no CNI configuration")
+        return Result("flanneld", "ready", "not ready" if found.conflist else "no CNI configuration")
     return expect("flanneld's network", str(here.spec.kubernetes.pod_cidr), found.network)
 
 
-def node(here: View) -> Mismatch | None:
+def node(here: View) -> Result | None:
     """The control plane's node is Ready and has its part of the pod network."""
     found = own(here)
     if found and found.ready and not found.pod_cidr:
-        return Mismatch(
+        return Result(
             "node", "a part of the pod network", "none: no podCIDR", cure="operator", hint="kubectl describe node"
         )
     is_now = "Ready" if found and found.ready else found.reason if found else "no such node"
     return expect("node", "Ready", is_now, passing=True)
 
 
-def dns(here: View) -> Mismatch | None:
+def dns(here: View) -> Result | None:
     """CoreDNS is available."""
     found = here[DEPLOYMENTS].get("coredns")
     if found and not found.wanted:
         hint = "kubectl -n kube-system scale deployment coredns --replicas 2"
-        return Mismatch("CoreDNS", "available", "scaled to 0", cure="operator", hint=hint)
+        return Result("CoreDNS", "available", "scaled to 0", cure="operator", hint=hint)
     is_now = "available" if found and found.available else because("not available", found.refused if found else "")
     return expect("CoreDNS", "available", is_now, passing=True)
 

@@ -2,7 +2,7 @@
 
 import re
 
-from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
 from gpustack.config.resolved import driver_version_of
 from gpustack.probes.gpu_driver import GPU_DRIVER
@@ -20,7 +20,7 @@ LEFT_ALONE = ("nvidia-", "libnvidia-", "libcuda", "firmware-nvidia")
 UPGRADE = "gpustack explain gpu-driver"
 
 
-def other_drivers(here: View) -> Mismatch | None:
+def other_drivers(here: View) -> Result | None:
     """No driver of another origin is in the way: NVIDIA's .run installer, the distribution's packages, or, where the
     operator brings the driver, packages on the host. None of these is ever removed by us."""
     if not driven(here, "host", "container"):
@@ -33,7 +33,7 @@ def other_drivers(here: View) -> Mismatch | None:
     if not names:
         return None
     hint = f"{'; '.join(ways)}; then reboot    # or keep it: gpu.driver.mode: none in the spec"
-    return Mismatch("other drivers", "none", said(names), "operator", hint=hint)
+    return Result("other drivers", "none", said(names), "operator", hint=hint)
 
 
 def rivals(here: View) -> list[str]:
@@ -44,13 +44,13 @@ def rivals(here: View) -> list[str]:
     return sorted(ours & set(there))
 
 
-def repository(here: View) -> Mismatch | None:
+def repository(here: View) -> Result | None:
     """apt knows NVIDIA's repository of the host's system, and trusts the key that signs it and no other. A system for
     which no such key is known is refused."""
     return repository_mismatch(here, "nvidia", GPU_REPOSITORY) if driven(here, "host") else None
 
 
-def pinned(here: View) -> Mismatch | None:
+def pinned(here: View) -> Result | None:
     """apt is bound to the driver's version, or to its branch: else it mixes what is newest with what was asked for."""
     if not driven(here, "host"):
         return None
@@ -59,19 +59,19 @@ def pinned(here: View) -> Mismatch | None:
     if any(name in here[GPU_PACKAGES] for name in names):
         return None
     found = [name for name in here[GPU_PACKAGES] if name.startswith("nvidia-driver-pinning-")]
-    return Mismatch("pin of the driver", names[0], said(found))
+    return Result("pin of the driver", names[0], said(found))
 
 
-def installed(here: View) -> Mismatch | None:
+def installed(here: View) -> Result | None:
     """The libraries with nvidia-smi are there, and the kernel module's source for DKMS; on Ubuntu
     nvidia-persistenced too, which nothing else brings there."""
     if not driven(here, "host"):
         return None
     missing = [name for name in wanted(here) if name not in here[GPU_PACKAGES]]
-    return Mismatch("packages", "installed", f"missing: {said(missing)}") if missing else None
+    return Result("packages", "installed", f"missing: {said(missing)}") if missing else None
 
 
-def version(here: View) -> Mismatch | None:
+def version(here: View) -> Result | None:
     """The driver is installed at the version of the spec, with the kind of module that the spec asks for."""
     if not driven(here, "host"):
         return None
@@ -79,28 +79,28 @@ def version(here: View) -> Mismatch | None:
     target = driver_version_of(here.spec)
     wrong = [f"{name} {there[name].version}" for name in names if name in there and there[name].version != target]
     wrong += sorted(name for name in there if MODULE.fullmatch(name) and name not in names)
-    return Mismatch("driver", f"{target}, {names[1]}", said(wrong), "upgrade", hint=UPGRADE) if wrong else None
+    return Result("driver", f"{target}, {names[1]}", said(wrong), "upgrade", hint=UPGRADE) if wrong else None
 
 
-def held(here: View) -> Mismatch | None:
+def held(here: View) -> Result | None:
     """The packages are held, so that an upgrade of the host does not move the libraries away from the loaded module."""
     if not driven(here, "host") or not here.spec.gpu.driver.guard:
         return None
     loose = [name for name in wanted(here) if (found := here[GPU_PACKAGES].get(name)) and not found.held]
-    return Mismatch("packages", "held", f"not held: {said(loose)}") if loose else None
+    return Result("packages", "held", f"not held: {said(loose)}") if loose else None
 
 
-def unattended_upgrades(here: View) -> Mismatch | None:
+def unattended_upgrades(here: View) -> Result | None:
     """Unattended upgrades leave the driver alone, with all that belongs to it: by apt's configuration as it is read."""
     if not driven(here, "host") or not here.spec.gpu.driver.guard:
         return None
     missing = [word for word in LEFT_ALONE if word not in here[GPU_GUARD]]
     if not missing:
         return None
-    return Mismatch("left alone by unattended upgrades", said(LEFT_ALONE), f"not {said(missing)}")
+    return Result("left alone by unattended upgrades", said(LEFT_ALONE), f"not {said(missing)}")
 
 
-def next_kernel(here: View) -> Mismatch | None:
+def next_kernel(here: View) -> Result | None:
     """The kernel that boots next has its headers and a module, and the kernels after it will bring their headers: else
     the host comes back from an upgrade and a reboot without GPUs."""
     if not driven(here, "host") or not here.spec.gpu.driver.guard:
@@ -113,7 +113,7 @@ def next_kernel(here: View) -> Mismatch | None:
         lacking.append(f"the module for {coming.release}")
     known = [name for name in followers(here) if name not in here[GPU_KERNELS].unknown]
     lacking += [name for name in known if name not in here[GPU_PACKAGES]]
-    return Mismatch("for the next kernel", "headers and a module", f"missing: {said(lacking)}") if lacking else None
+    return Result("for the next kernel", "headers and a module", f"missing: {said(lacking)}") if lacking else None
 
 
 def followers(here: View) -> list[str]:

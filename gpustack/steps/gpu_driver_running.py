@@ -1,6 +1,6 @@
 """Checks of step gpu-driver about what works now: the module, the libraries beside it, and nvidia-smi."""
 
-from gpustack.ask.judge import Cure, Mismatch
+from gpustack.ask.judge import Cure, Result
 from gpustack.ask.view import View
 from gpustack.probes.gpu_driver import GPU_DRIVER, GPU_SMI
 from gpustack.probes.gpu_packages import GPU_KERNELS, GPU_PACKAGES
@@ -20,21 +20,21 @@ ENDED = {
 }
 
 
-def driver_mode(here: View) -> Mismatch | None:
+def driver_mode(here: View) -> Result | None:
     """There is a driver container for the system, where the driver is to come in one: for Debian none is built, and
     without the operator nobody brings any."""
     if not driven(here, "container"):
         return None
     if here.spec.gpu.stack == "host":
         hint = "set gpu.driver.mode: auto (or host, or none) in the spec"
-        return Mismatch("gpu.driver.mode", "host or none with gpu.stack host", "container", "operator", hint=hint)
+        return Result("gpu.driver.mode", "host or none with gpu.stack host", "container", "operator", hint=hint)
     if here[OS].id != "debian":
         return None
     hint = "set gpu.driver.mode: auto (or host, or none) in the spec"
-    return Mismatch("gpu.driver.mode", "host or none on Debian", "container", "operator", hint=hint)
+    return Result("gpu.driver.mode", "host or none on Debian", "container", "operator", hint=hint)
 
 
-def secure_boot(here: View) -> Mismatch | None:
+def secure_boot(here: View) -> Result | None:
     """With Secure Boot the module is signed with a key that the firmware takes. Told before anything is installed.
 
     DKMS signs what it builds on a host with a key of that host's own, and only a person at the console can enrol it:
@@ -53,35 +53,35 @@ def secure_boot(here: View) -> Mismatch | None:
     hint = f"{ways}    # or turn Secure Boot off in the firmware: gpustack explain gpu-driver/secure-boot"
     told = "on, and DKMS's key is not enrolled" if on_host else "on, and a driver container's module is not signed"
     what, wanted = "Secure Boot", "off, or the module signed"
-    return Mismatch(what, wanted, told, "operator", fault="gpu-secure-boot-unsigned-module", hint=hint)
+    return Result(what, wanted, told, "operator", fault="gpu-secure-boot-unsigned-module", hint=hint)
 
 
-def nouveau(here: View) -> Mismatch | None:
+def nouveau(here: View) -> Result | None:
     """The kernel's own driver, nouveau, does not take the GPUs: it is not loaded, and not to be loaded at boot."""
     if not driven(here, "host", "container"):
         return None
     found = here[GPU_DRIVER]
     if not found.nouveau_blacklisted:
-        return Mismatch("nouveau", "blacklisted", f"not blacklisted{', loaded' if found.nouveau_loaded else ''}")
+        return Result("nouveau", "blacklisted", f"not blacklisted{', loaded' if found.nouveau_loaded else ''}")
     if not found.nouveau_loaded:
         return None
     hint = f"reboot {here.host.name}    # nouveau is blacklisted, and does not come back"
-    return Mismatch("nouveau", "not loaded", "loaded", "operator", hint=hint)
+    return Result("nouveau", "not loaded", "loaded", "operator", hint=hint)
 
 
-def loaded(here: View) -> Mismatch | None:
+def loaded(here: View) -> Result | None:
     """The kernel module nvidia is loaded."""
     if not driven(here, "host", "none") or here[GPU_DRIVER].module:
         return None
     running = here[GPU_KERNELS].running
     found = "not loaded" if running.module else f"not loaded, and none is there for the kernel {running.release}"
     if mode(here) == "host":
-        return Mismatch("module nvidia", "loaded", found)
+        return Result("module nvidia", "loaded", found)
     hint = "modprobe nvidia    # or let gpustack install one: gpu.driver.mode: host in the spec"
-    return Mismatch("module nvidia", "loaded", found, "operator", hint=hint)
+    return Result("module nvidia", "loaded", found, "operator", hint=hint)
 
 
-def matching(here: View) -> Mismatch | None:
+def matching(here: View) -> Result | None:
     """The loaded module and the libraries have the same version: after an upgrade of packages the old module stays
     until the next boot, and every program that starts gets "driver/library version mismatch"."""
     if not driven(here, "host", "none"):
@@ -91,17 +91,17 @@ def matching(here: View) -> Mismatch | None:
         return None
     told = f"module {found.module}, libraries {found.library}: driver/library version mismatch"
     what, wanted = "driver", "module and libraries of one version"
-    return Mismatch(what, wanted, told, "operator", fault="gpu-driver-library-mismatch", hint=rebooted(here))
+    return Result(what, wanted, told, "operator", fault="gpu-driver-library-mismatch", hint=rebooted(here))
 
 
-def persistence(here: View) -> Mismatch | None:
+def persistence(here: View) -> Result | None:
     """nvidia-persistenced runs, where it is installed: without it the driver starts GPUs anew for each program."""
     if not driven(here, "host") or here[GPU_DRIVER].persistence != "inactive":
         return None
-    return Mismatch("nvidia-persistenced.service", "active", "inactive", fault="gpu-persistence-off")
+    return Result("nvidia-persistenced.service", "active", "inactive", fault="gpu-persistence-off")
 
 
-def answers(here: View) -> Mismatch | None:
+def answers(here: View) -> Result | None:
     """nvidia-smi answers within seconds, and shows GPUs. With a stuck driver it never ends, and cannot be ended."""
     if not driven(here, "host", "none"):
         return None
@@ -117,15 +117,15 @@ def answers(here: View) -> Mismatch | None:
     else:
         told = found.said or "no GPU"
     cure: Cure = "install" if ours and found.rc == 9 else "operator"
-    return Mismatch("nvidia-smi", "answers", told, cure, hint="" if cure == "install" else rebooted(here))
+    return Result("nvidia-smi", "answers", told, cure, hint="" if cure == "install" else rebooted(here))
 
 
-def absent(here: View) -> Mismatch:
+def absent(here: View) -> Result:
     """The packages bring nvidia-smi; where they are there without it, installing them again does not."""
     if any(name not in here[GPU_PACKAGES] for name in wanted(here)):
-        return Mismatch("nvidia-smi", "answers", "not there")
+        return Result("nvidia-smi", "answers", "not there")
     hint = "apt-cache search nvidia-smi    # none of the packages that are installed has brought it"
-    return Mismatch("nvidia-smi", "answers", "not there", "operator", hint=hint)
+    return Result("nvidia-smi", "answers", "not there", "operator", hint=hint)
 
 
 def rebooted(here: View) -> str:

@@ -1,7 +1,7 @@
 """Checks of step gpu-driver about switches between GPUs: without a Fabric Manager every program of CUDA ends there with
 802, "system not yet initialized". Driver containers bring their own."""
 
-from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
 from gpustack.probes.gpu_plugin_files import PLUGIN_FILES
 from gpustack.probes.system import OS
@@ -12,7 +12,7 @@ from gpustack.steps.gpu_mode import FABRIC, driven, switched
 NVLINK_5 = {"2901", "2941", "3182", "31c2"}
 
 
-def fabric(here: View) -> Mismatch | None:
+def fabric(here: View) -> Result | None:
     """GPUs of NVLink 5 (B200, GB200, B300) have a driver container, or a Fabric Manager of their owner's that runs:
     beside it they need NVIDIA's subnet manager (nvlsm) and InfiniBand's modules, which this step does not bring."""
     if not driven(here, "host"):
@@ -23,13 +23,13 @@ def fabric(here: View) -> Mismatch | None:
     by_hand = "install nvidia-fabricmanager and nvlsm, start the former"
     hint = by_hand if here[OS].id == "debian" else f"set gpu.driver.mode: container in the spec, or {by_hand}"
     what, found = "Fabric Manager with nvlsm", f"does not run, for GPUs of NVLink 5 (10de:{said(joined)})"
-    return Mismatch(what, "active", found, "operator", hint=f"{hint}    # gpustack explain gpu-driver/fabric")
+    return Result(what, "active", found, "operator", hint=f"{hint}    # gpustack explain gpu-driver/fabric")
 
 
-def fabric_manager(here: View) -> Mismatch | None:
+def fabric_manager(here: View) -> Result | None:
     """nvidia-fabricmanager runs where the bus has NVSwitches."""
     if not driven(here, "host") or not switched(here):
         return None
     files = here[PLUGIN_FILES]
     state = files.fabric_manager if files else "none"
-    return None if state == "active" else Mismatch(f"{FABRIC}.service", "active", state)
+    return None if state == "active" else Result(f"{FABRIC}.service", "active", state)

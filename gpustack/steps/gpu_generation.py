@@ -5,7 +5,7 @@ The open module's own table begins with Turing, at 1e02 (open-gpu-kernel-modules
 ubuntu24.04/nvidia-driver; cupy/cupy pull 10295 for the packages). 580 is the last branch for what is older than Turing
 (NVIDIA: UNIX graphics feature deprecation schedule)."""
 
-from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
 from gpustack.config.resolved import driver_version_of
 from gpustack.steps.gpu_count import TURING, gpu_count, gpus
@@ -15,7 +15,7 @@ BLACKWELL = 0x2900
 LAST, OPEN_ONLY = 580, 615
 
 
-def generation(here: View) -> Mismatch | None:
+def generation(here: View) -> Result | None:
     """The driver's branch and kind of module drive the GPUs: else it is loaded, and finds none. GPUs before Turing
     (V100, P100, P40, P4, GTX 10) need branch 580 and the proprietary module, Blackwell (B200, RTX 50) the open one. A
     card that only shows a display is left out by `gpustack_gpus` in the inventory."""
@@ -25,7 +25,7 @@ def generation(here: View) -> Mismatch | None:
     version = driver_version_of(here.spec)
     branch, hint = branch_of(here), "gpu.driver.kernel_module: open in the spec"
     if kind == "proprietary" and branch >= OPEN_ONLY:
-        return Mismatch("kernel module", f"open, as all of branch {OPEN_ONLY} and newer", kind, "operator", hint=hint)
+        return Result("kernel module", f"open, as all of branch {OPEN_ONLY} and newer", kind, "operator", hint=hint)
     lasts = kind == "proprietary" and branch <= LAST
     old = [] if lasts else [one for one in found if one.number < TURING]
     new = [one for one in found if one.number >= BLACKWELL and kind == "proprietary"]
@@ -38,4 +38,4 @@ def generation(here: View) -> Mismatch | None:
         hint += f"; gpustack_gpus: {rest} in the inventory, where these are for a display alone"
     names = said([f"{one.bus} 10de:{one.device}" for one in old or new])
     told = f"{names}: {'older than Turing' if old else 'Blackwell'}"
-    return Mismatch("GPUs", f"driven by {version} with its {kind} module", told, "operator", hint=hint)
+    return Result("GPUs", f"driven by {version} with its {kind} module", told, "operator", hint=hint)

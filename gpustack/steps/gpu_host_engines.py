@@ -5,7 +5,7 @@ fields: on GPUs before Hopper the hardware behind them can be had by one process
 61); from Hopper on the driver itself measures them. All other fields are read beside another engine.
 """
 
-from gpustack.ask.judge import Mismatch
+from gpustack.ask.judge import Result
 from gpustack.ask.view import View
 from gpustack.probes.gpu_host_engines import HOST_ENGINES, HostEngines
 from gpustack.steps.gpu_hosts import expected, on_hosts
@@ -13,7 +13,7 @@ from gpustack.steps.gpu_hosts import expected, on_hosts
 CORE = ("datacenter-gpu-manager-4-core", "datacenter-gpu-manager")
 
 
-def foreign_engines(here: View) -> Mismatch | None:
+def foreign_engines(here: View) -> Result | None:
     """Raises FactUnavailable where a host with GPUs cannot tell. With `keep` nobody is asked."""
     if here.spec.gpu.metrics.host_engine == "keep":
         return None

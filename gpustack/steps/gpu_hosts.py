@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from gpustack.ask.judge import Cure, Mismatch, said
+from gpustack.ask.judge import Cure, Result, said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.config.host import Host
@@ -41,7 +41,9 @@ def silent(here: View) -> Sequence[str]:
 
 def silent_hosts(here: View) -> Sequence[str]:
     views = (here.on(host.name) for host in here.hosts)
-    return [view.where for view in views if not (view.reached and view.told(GPU_DEVICES) and view.told(IDENTITY))]
+    return [
+        view.where for view in views if not (view.reached and view.available(GPU_DEVICES) and view.available(IDENTITY))
+    ]
 
 
 def gpu_nodes(here: View) -> Mapping[str, GpuNode]:
@@ -67,15 +69,15 @@ def sharing(here: View, host: Host) -> tuple[str, int]:
 
 def on_hosts(
     what: str, wanted: str, wrong: dict[str, str], cure: Cure = "install", hint: str = "", *, passing: bool = False
-) -> Mismatch | None:
-    """A Mismatch that names each host with what was found there."""
+) -> Result | None:
+    """A Result that names each host with what was found there."""
     if not wrong:
         return None
     found = "; ".join(f"{host}: {text}" for host, text in sorted(wrong.items()))
-    return Mismatch(what, wanted, found, cure, hint=hint, passing=passing)
+    return Result(what, wanted, found, cure, hint=hint, passing=passing)
 
 
-def namespace_mismatch(here: View) -> Mismatch | None:
+def namespace_mismatch(here: View) -> Result | None:
     """Of the namespace of what brings GPUs into the cluster; one that is not there yet will be made."""
     name = here.spec.gpu.namespace
     found = here[NAMESPACES].get(name)
@@ -84,8 +86,8 @@ def namespace_mismatch(here: View) -> Mismatch | None:
     phase, level = found
     if phase == "Terminating":
         hint = f"kubectl get namespace {name} -o yaml    # status.conditions says what does not go"
-        return Mismatch(f"namespace {name}", "Active", phase, cure="operator", hint=hint)
-    return None if level == "privileged" else Mismatch(f"namespace {name}", "privileged pods", level or "not said")
+        return Result(f"namespace {name}", "Active", phase, cure="operator", hint=hint)
+    return None if level == "privileged" else Result(f"namespace {name}", "privileged pods", level or "not said")
 
 
 def unlabelled(here: View) -> dict[str, str]:
@@ -94,7 +96,7 @@ def unlabelled(here: View) -> dict[str, str]:
     return {host: f"no label {PRESENT}" for host, node in nodes.items() if node.labels.get(PRESENT) != "true"}
 
 
-def fewer_than_said(here: View) -> Mismatch | None:
+def fewer_than_said(here: View) -> Result | None:
     """Of hosts that have fewer GPUs for Kubernetes on their bus than the inventory says."""
     found = {host: (len(gpus(here.on(host))), number) for host, number in expected(here).items()}
     wrong = {host: f"{there} of {said}" for host, (there, said) in found.items() if there < said}
@@ -136,7 +138,7 @@ def shared(here: View) -> dict[str, int]:
 
 def allocatable_mismatch(
     here: View, step: str, plugins: Collection[str], wanted: Mapping[str, int], *, least: bool = False
-) -> Mismatch | None:
+) -> Result | None:
     """GPUs that nodes offer, beside those `wanted` by host: as many, or as many at `least`. `step` is whose page
     explains it; `plugins` are the DaemonSets that offer them: of one that is gone the kubelet still counts the devices
     for minutes, all of them as ill.

@@ -8,7 +8,7 @@ each GPU would be counted twice in every sum. Without the operator it is ours.
 Settings: gpu.metrics. Sources: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go; NVIDIA/dcgm-exporter README.
 """
 
-from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -30,14 +30,14 @@ def applies(inventory: Inventory, host: Host) -> bool:
     return inventory.spec.monitoring.enabled and control_planes(inventory, host)
 
 
-def csv(here: View) -> Mismatch | None:
+def csv(here: View) -> Result | None:
     """The exporter is told to export our counters, and those of the spec."""
     if not expected(here):
         return None
     wanted, found = own_and_more(here), here[COUNTERS_FACT].get(COUNTERS)
     if found == wanted:
         return None
-    return Mismatch(f"ConfigMap {COUNTERS}", "our counters", "other ones" if found else "nothing")
+    return Result(f"ConfigMap {COUNTERS}", "our counters", "other ones" if found else "nothing")
 
 
 def wanted_monitor(here: View) -> Monitor:
@@ -45,23 +45,23 @@ def wanted_monitor(here: View) -> Monitor:
     return Monitor(here.spec.gpu.namespace, EXPORTER if operators else OURS)
 
 
-def monitor(here: View) -> Mismatch | None:
+def monitor(here: View) -> Result | None:
     """One ServiceMonitor, and one only, lets Prometheus find the exporter."""
     if not expected(here):
         return None
     wanted, found = wanted_monitor(here), here[MONITORS] or ()
     if wanted not in found:
-        return Mismatch("ServiceMonitor of the exporter", wanted.name, said([one.name for one in found]))
+        return Result("ServiceMonitor of the exporter", wanted.name, said([one.name for one in found]))
     ours = {Monitor(here.spec.gpu.namespace, name) for name in (EXPORTER, OURS)}
     others = [one for one in found if one not in ours]
     if others:
         names = said([f"{one.namespace}/{one.name}" for one in others])
         hint = f"kubectl -n {others[0].namespace} delete servicemonitor {others[0].name}    # if it is not needed"
-        return Mismatch("ServiceMonitors of the exporter", "one", f"also {names}", cure="operator", hint=hint)
-    return Mismatch("ServiceMonitors of the exporter", "one", "two, every GPU counts twice") if len(found) > 1 else None
+        return Result("ServiceMonitors of the exporter", "one", f"also {names}", cure="operator", hint=hint)
+    return Result("ServiceMonitors of the exporter", "one", "two, every GPU counts twice") if len(found) > 1 else None
 
 
-def series(here: View) -> Mismatch | None:
+def series(here: View) -> Result | None:
     """Prometheus has a series of every GPU of every node, by its UUID, from one scrape job, and a fresh one: those of a
     job that is scraped no more can be asked for during five minutes."""
     counts, wrong = expected(here), {}

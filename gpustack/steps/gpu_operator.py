@@ -14,7 +14,7 @@ Settings: gpu, gpustack_gpus. Sources: NVIDIA/gpu-operator v26.7.0, controllers/
 internal/conditions; NVIDIA/k8s-driver-manager cmd/driver-manager/main.go, unbindVfioPCI.
 """
 
-from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -67,12 +67,12 @@ def applies(inventory: Inventory, host: Host) -> bool:
     return inventory.spec.gpu.stack == "operator" and control_planes(inventory, host)
 
 
-def namespace(here: View) -> Mismatch | None:
+def namespace(here: View) -> Result | None:
     """The namespace is not being deleted, and may run privileged pods."""
     return namespace_mismatch(here)
 
 
-def host_stack(here: View) -> Mismatch | None:
+def host_stack(here: View) -> Result | None:
     """What `gpu.stack: host` brings is not there as well: each GPU would be offered and measured twice."""
     there = [name for name in here[GPU_DAEMON_SETS] if name.startswith(OURS)]
     if not expected(here) or not there:
@@ -82,10 +82,10 @@ def host_stack(here: View) -> Mismatch | None:
         f"kubectl -n {space} delete daemonset,service,configmap -l app.kubernetes.io/managed-by=gpustack; on each host "
         f"with GPUs rm {DROP_IN} and systemctl restart containerd    # or keep it: gpu.stack: host in the spec"
     )
-    return Mismatch("gpu.stack operator", "no DaemonSets of ours", said(there), cure="operator", hint=hint)
+    return Result("gpu.stack operator", "no DaemonSets of ours", said(there), cure="operator", hint=hint)
 
 
-def said_by_the_inventory(here: View) -> Mismatch | None:
+def said_by_the_inventory(here: View) -> Result | None:
     """Each host has as many GPUs for Kubernetes on its bus as the inventory says (`gpustack_gpus`), or more.
 
     Not counted are functions that are bound for virtual machines (vfio-pci, pci-stub), and display cards older than
@@ -94,7 +94,7 @@ def said_by_the_inventory(here: View) -> Mismatch | None:
     return fewer_than_said(here)
 
 
-def virtual_machines(here: View) -> Mismatch | None:
+def virtual_machines(here: View) -> Result | None:
     """No driver container comes to a host with GPUs that are bound for virtual machines. Before it loads its module,
     NVIDIA's driver manager unbinds every GPU of the host from vfio-pci, those of running machines too."""
     wrong = {}
@@ -106,7 +106,7 @@ def virtual_machines(here: View) -> Mismatch | None:
     return on_hosts("GPUs bound for virtual machines", "none beside a driver container", wrong, "operator", hint)
 
 
-def left_alone(here: View) -> Mismatch | None:
+def left_alone(here: View) -> Result | None:
     """The node of a host that has GPUs, and none for Kubernetes, has the label by which the operator leaves it alone:
     else it brings its operands there, and waits for ever for a driver. It goes by the bus, whatever the inventory
     says."""
@@ -121,7 +121,7 @@ def left_alone(here: View) -> Mismatch | None:
     return on_hosts("nodes without a GPU for Kubernetes", "left alone by the operator", wrong, "operator", hint)
 
 
-def host_engine(here: View) -> Mismatch | None:
+def host_engine(here: View) -> Result | None:
     """No DCGM host engine runs on a host with GPUs already, beside the one that the exporter brings: as
     nvidia-dcgm.service of DCGM's packages, or started by hand. One in a pod is not meant.
 
@@ -133,40 +133,40 @@ def host_engine(here: View) -> Mismatch | None:
     return foreign_engines(here)
 
 
-def policy_of_others(here: View) -> Mismatch | None:
+def policy_of_others(here: View) -> Result | None:
     """The ClusterPolicy of the cluster, if there is one, is that of our release."""
     others = [one.name for one in here[CLUSTER_POLICIES] or () if one.release != here.spec.gpu.release]
     if not expected(here) or not others:
         return None
     hint = "set gpu.driver and gpu.stack aside (gpu.stack: host), or remove that operator before"
-    return Mismatch("ClusterPolicy", "ours or none", f"{said(others)} of somebody else", cure="operator", hint=hint)
+    return Result("ClusterPolicy", "ours or none", f"{said(others)} of somebody else", cure="operator", hint=hint)
 
 
-def chart(here: View) -> Mismatch | None:
+def chart(here: View) -> Result | None:
     """The Helm release is there, deployed, with the chart of the version set and the values of the spec."""
     return compared(here, release(here)) if expected(here) else None
 
 
-def policy(here: View) -> Mismatch | None:
+def policy(here: View) -> Result | None:
     """The operator says that its policy is ready, because it is reconciled, not because there was nothing to do."""
     if not expected(here):
         return None
     found = next((one for one in here[CLUSTER_POLICIES] or () if one.name == POLICY), None)
     if found is None:
-        return Mismatch("ClusterPolicy", "ready", "nothing")
+        return Result("ClusterPolicy", "ready", "nothing")
     if (found.state, found.reason) == ("ready", "Reconciled"):
         return None
     told = f"{found.state or 'no state'}, {found.reason or 'no reason'}: {found.message}".rstrip(": ")
-    return Mismatch("ClusterPolicy", "ready, Reconciled", told, passing=True)
+    return Result("ClusterPolicy", "ready, Reconciled", told, passing=True)
 
 
-def labels(here: View) -> Mismatch | None:
+def labels(here: View) -> Result | None:
     """The operator knows the node of every host with GPUs as one with GPUs. A host that is no node is the matter of the
     step workers."""
     return on_hosts("nodes with GPUs", f"labelled {PRESENT}=true", unlabelled(here), passing=True)
 
 
-def operands(here: View) -> Mismatch | None:
+def operands(here: View) -> Result | None:
     """The operator runs, and on every GPU node its toolkit, validator, device plugin, feature discovery, exporter; and
     the discovery of nodes' features that comes with it, unless your values say that another one does that. A node that
     somebody's label keeps the operands from gets none, however long install waits."""
@@ -189,7 +189,7 @@ def operands(here: View) -> Mismatch | None:
         if running is None or not running.runs or not running.ready:
             told = "nothing" if running is None else "not running" if running.wanted else "scaled to nothing"
             why = running.refused if running else ""
-            return Mismatch(name, "running", because(told, why), passing=told == "not running")
+            return Result(name, "running", because(told, why), passing=told == "not running")
     found = here[GPU_DAEMON_SETS]
     count = len(gpu_nodes(here))
     missing = [name for name in names if name not in found]
@@ -201,10 +201,10 @@ def operands(here: View) -> Mismatch | None:
     if not missing and not down:
         return None
     words = [f"no {said(missing)}" if missing else "", said(down) if down else ""]
-    return Mismatch("operands", "running on every GPU node", "; ".join(filter(None, words)), passing=True)
+    return Result("operands", "running on every GPU node", "; ".join(filter(None, words)), passing=True)
 
 
-def allocatable(here: View) -> Mismatch | None:
+def allocatable(here: View) -> Result | None:
     """As many GPUs can be allocated on each node as its host has for Kubernetes, at least.
 
     How often each is shared, and MIG instances, are the matter of the step gpu-sharing. What a node has and cannot

@@ -20,7 +20,7 @@ Kubernetes device plugins and RuntimeClass.
 
 from typing import Any
 
-from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -86,20 +86,20 @@ def deserted(here: View) -> list[str]:
     found = []
     for host in here.hosts:
         there = here.on(host.name)
-        if there.reached and there.told(GPU_DEVICES) and not gpus(there) and there.told(IDENTITY):
+        if there.reached and there.available(GPU_DEVICES) and not gpus(there) and there.available(IDENTITY):
             node = nodes.get(there[IDENTITY].machine_id)
             if node and PRESENT in node.labels:
                 found.append(f"{node.name} {PRESENT} -")
     return found
 
 
-def said_by_the_inventory(here: View) -> Mismatch | None:
+def said_by_the_inventory(here: View) -> Result | None:
     """Each host has as many GPUs for Kubernetes on its bus as the inventory says (`gpustack_gpus`), or more. `gpustack
     explain gpu-operator/said-by-the-inventory` says what is not counted."""
     return fewer_than_said(here)
 
 
-def operators_stack(here: View) -> Mismatch | None:
+def operators_stack(here: View) -> Result | None:
     """NVIDIA's operator is not there as well: each GPU would be offered and measured twice."""
     spec = here.spec.gpu
     there = [f"release {one.namespace}/{one.name}" for one in here[RELEASES] if one.name == spec.release]
@@ -110,21 +110,21 @@ def operators_stack(here: View) -> Mismatch | None:
         f"helm uninstall {spec.release} -n {spec.namespace}, by /usr/local/lib/gpustack/helm; pods that use GPUs end "
         "before    # or keep it: gpu.stack: operator in the spec"
     )
-    return Mismatch("gpu.stack host", "no operator", said(there), cure="operator", hint=hint)
+    return Result("gpu.stack host", "no operator", said(there), cure="operator", hint=hint)
 
 
-def namespace(here: View) -> Mismatch | None:
+def namespace(here: View) -> Result | None:
     """The namespace is not being deleted, and may run privileged pods."""
     return namespace_mismatch(here)
 
 
-def host_engine(here: View) -> Mismatch | None:
+def host_engine(here: View) -> Result | None:
     """No DCGM host engine runs on a host with GPUs already, beside the one that the exporter brings: `gpustack explain
     gpu-operator/host-engine` says why, and what can be done."""
     return foreign_engines(here)
 
 
-def ways(here: View) -> Mismatch | None:
+def ways(here: View) -> Result | None:
     """What the inventory asks for can be done without the operator: time-slicing, but neither MPS nor a MIG layout."""
     wrong = {}
     for host in here.hosts:
@@ -138,7 +138,7 @@ def ways(here: View) -> Mismatch | None:
     return on_hosts("sharing without an operator", "none or time-slicing", wrong, "operator", hint)
 
 
-def brought(here: View) -> Mismatch | None:
+def brought(here: View) -> Result | None:
     """The objects are there, as this release and the spec have them."""
     if not expected(here):
         return None
@@ -149,14 +149,14 @@ def brought(here: View) -> Mismatch | None:
     return None
 
 
-def strangers(here: View) -> Mismatch | None:
+def strangers(here: View) -> Result | None:
     """No DaemonSet of ours is left of another way of sharing."""
     names = {*plugins(here), EXPORTER}
     left = [name for name in here[GPU_DAEMON_SETS] if name.startswith(OURS) and name not in names]
-    return Mismatch("DaemonSets of ours", said(names), f"also {said(left)}") if expected(here) and left else None
+    return Result("DaemonSets of ours", said(names), f"also {said(left)}") if expected(here) and left else None
 
 
-def labels(here: View) -> Mismatch | None:
+def labels(here: View) -> Result | None:
     """Nodes of hosts with GPUs say so, and which way of sharing is theirs; nodes of other hosts do not."""
     wrong = unlabelled(here)
     for host, node in gpu_nodes(here).items():
@@ -167,7 +167,7 @@ def labels(here: View) -> Mismatch | None:
     return on_hosts("labels of nodes", f"{PRESENT}=true where GPUs are", wrong)
 
 
-def daemon_sets(here: View) -> Mismatch | None:
+def daemon_sets(here: View) -> Result | None:
     """The device plugin and the exporter run on every GPU node."""
     count, found = len(gpu_nodes(here)), here[GPU_DAEMON_SETS]
     if not expected(here):
@@ -178,10 +178,10 @@ def daemon_sets(here: View) -> Mismatch | None:
         ready = sum(one.ready for one in there)
         if len(there) < len(names) or ready < count or not all(one.runs for one in there):
             down.append(f"{what} on {ready} of {count}")
-    return Mismatch("DaemonSets", "ready on every GPU node", "; ".join(down), passing=True) if down else None
+    return Result("DaemonSets", "ready on every GPU node", "; ".join(down), passing=True) if down else None
 
 
-def allocatable(here: View) -> Mismatch | None:
+def allocatable(here: View) -> Result | None:
     """As many GPUs can be allocated on each node as its host has for Kubernetes, times the pods that share one.
 
     What a node has and cannot allocate was marked unhealthy by the device plugin, after an Xid: find it (`journalctl -k

@@ -21,7 +21,7 @@ Sources: NVIDIA Container Toolkit, installation guide and CDI support; docs/deci
 
 from typing import Any
 
-from gpustack.ask.judge import Mismatch, expect, said
+from gpustack.ask.judge import Result, expect, said
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -45,7 +45,7 @@ def applies(inventory: Inventory, host: Host) -> bool:
     return inventory.spec.gpu.stack == "host"
 
 
-def other_runtimes(here: View) -> Mismatch | None:
+def other_runtimes(here: View) -> Result | None:
     """No other file of containerd's defines the runtime nvidia: the operator's toolkit writes one, and so does
     nvidia-ctk. Which of the two counts would be settled by the names of the files."""
     found = here[RUNTIME_FILES].others if gpus(here) else ()
@@ -58,38 +58,38 @@ def other_runtimes(here: View) -> Mismatch | None:
             f"helm uninstall {spec.release} -n {spec.namespace} on the control plane; then rm -f {OPERATORS} on this "
             "host    # or keep the operator: gpu.stack: operator in the spec"
         )
-    return Mismatch("other definitions of the runtime nvidia", "none", said(found), "operator", hint=hint)
+    return Result("other definitions of the runtime nvidia", "none", said(found), "operator", hint=hint)
 
 
-def repository(here: View) -> Mismatch | None:
+def repository(here: View) -> Result | None:
     """apt knows the toolkit's repository, and trusts the expected key and no other."""
     return repository_mismatch(here, "toolkit", TOOLKIT_REPOSITORY) if gpus(here) else None
 
 
-def installed(here: View) -> Mismatch | None:
+def installed(here: View) -> Result | None:
     """The toolkit is installed."""
     if not gpus(here):
         return None
     missing = [name for name in PACKAGES if name not in here[GPU_PACKAGES]]
-    return Mismatch("packages", "installed", f"missing: {said(missing)}") if missing else None
+    return Result("packages", "installed", f"missing: {said(missing)}") if missing else None
 
 
-def version(here: View) -> Mismatch | None:
+def version(here: View) -> Result | None:
     """The toolkit has the version of the version set."""
     if not gpus(here):
         return None
     there, wanted = here[GPU_PACKAGES], here.versions.components["nvidia-container-toolkit"]
     wrong = [f"{name} {there[name].version}" for name in PACKAGES if name in there and there[name].version != wanted]
     hint = "gpustack explain upgrade-needed"
-    return Mismatch("container toolkit", wanted, said(wrong), "upgrade", hint=hint) if wrong else None
+    return Result("container toolkit", wanted, said(wrong), "upgrade", hint=hint) if wrong else None
 
 
-def held(here: View) -> Mismatch | None:
+def held(here: View) -> Result | None:
     """The packages are held, so that an upgrade of the host does not move them."""
     if not gpus(here):
         return None
     loose = [name for name in PACKAGES if (found := here[GPU_PACKAGES].get(name)) and not found.held]
-    return Mismatch("packages", "held", f"not held: {said(loose)}") if loose else None
+    return Result("packages", "held", f"not held: {said(loose)}") if loose else None
 
 
 def drop_in() -> dict[str, Any]:
@@ -99,7 +99,7 @@ def drop_in() -> dict[str, Any]:
     return {"version": 3, "plugins": {"io.containerd.cri.v1.runtime": {"containerd": {"runtimes": runtimes}}}}
 
 
-def configuration(here: View) -> Mismatch | None:
+def configuration(here: View) -> Result | None:
     """Our file for containerd says what it should."""
     if not gpus(here):
         return None
@@ -107,10 +107,10 @@ def configuration(here: View) -> Mismatch | None:
     if found.drop_in == drop_in():
         return None
     told = f"no TOML: {found.broken}" if found.broken else "otherwise" if found.drop_in else "nothing"
-    return Mismatch(DROP_IN, "as we write it", told)
+    return Result(DROP_IN, "as we write it", told)
 
 
-def running(here: View) -> Mismatch | None:
+def running(here: View) -> Result | None:
     """The running containerd has the runtime nvidia."""
     if not gpus(here):
         return None
@@ -118,13 +118,13 @@ def running(here: View) -> Mismatch | None:
     return expect("runtime nvidia of the running containerd", PROGRAM, found.nvidia if found else "")
 
 
-def devices(here: View) -> Mismatch | None:
+def devices(here: View) -> Result | None:
     """CDI's file names every GPU that is for Kubernetes."""
     wanted = gpu_count(here)
     if not wanted:
         return None
     found = len(here[RUNTIME_FILES].devices)
-    return Mismatch("GPUs in CDI's file", str(wanted), str(found)) if found != wanted else None
+    return Result("GPUs in CDI's file", str(wanted), str(found)) if found != wanted else None
 
 
 STEP = Step(

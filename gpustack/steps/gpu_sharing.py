@@ -18,7 +18,7 @@ documentation, gpu-sharing and gpu-operator-mig.
 
 from typing import Any
 
-from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -74,12 +74,12 @@ def mislabelled(here: View) -> dict[str, str]:
     return wrong
 
 
-def labels(here: View) -> Mismatch | None:
+def labels(here: View) -> Result | None:
     """Each node has the labels for the way of sharing of its host, and no other."""
     return on_hosts("labels of GPU nodes", "those of the way of sharing", mislabelled(here))
 
 
-def layout(here: View) -> Mismatch | None:
+def layout(here: View) -> Result | None:
     """The MIG manager has brought every node to its layout."""
     nodes, wrong = gpu_nodes(here), {}
     for host, node in nodes.items():
@@ -89,7 +89,7 @@ def layout(here: View) -> Mismatch | None:
     return on_hosts(MIG_STATE, "success", wrong, passing=True)
 
 
-def slices(here: View) -> Mismatch | None:
+def slices(here: View) -> Result | None:
     """A node with a MIG layout offers instances."""
     nodes = gpu_nodes(here)
     wrong = {
@@ -102,7 +102,7 @@ def slices(here: View) -> Mismatch | None:
     return on_hosts("MIG instances", "allocatable", wrong, passing=True)
 
 
-def shares(here: View) -> Mismatch | None:
+def shares(here: View) -> Result | None:
     """As many can be allocated on each node as its host has GPUs for Kubernetes, times the pods that share one. It
     shares them by its labels; of one with fewer than GPUs the step gpu-operator says so."""
     nodes, least, wrong = gpu_nodes(here), whole(here), mislabelled(here)

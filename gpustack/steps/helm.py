@@ -9,7 +9,7 @@ neither used nor touched. To look at a release by hand, on the control plane:
 Settings: source. Source: https://helm.sh/docs/intro/install
 """
 
-from gpustack.ask.judge import Mismatch, expect
+from gpustack.ask.judge import Result, expect
 from gpustack.ask.view import View
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.helm import HELM
@@ -18,7 +18,7 @@ from gpustack.steps.releases import any_wanted
 from gpustack.steps.step import Step
 
 
-def program(here: View) -> Mismatch | None:
+def program(here: View) -> Result | None:
     """Where something is to be installed with it, our Helm is there, runs, and has the version of the version set."""
     if not any_wanted(here):
         return None

@@ -12,7 +12,7 @@ Settings: `kubernetes.version`, `source`, `fingerprints`, `proxy`.
 Sources: kubernetes.io install-kubeadm and releases/version-skew-policy.
 """
 
-from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
 from gpustack.probes.containerd import CRICTL, SOCKET
 from gpustack.probes.dpkg import SOURCES
@@ -28,33 +28,33 @@ from gpustack.steps.step import Step
 NAMES = (*VERSIONED, "cri-tools", "kubernetes-cni")
 
 
-def repository(here: View) -> Mismatch | None:
+def repository(here: View) -> Result | None:
     """apt knows the repository of the minor version, and trusts the expected key and no other."""
     return repository_mismatch(here, "kubernetes")
 
 
-def installed(here: View) -> Mismatch | None:
+def installed(here: View) -> Result | None:
     """All packages are there."""
     missing = [name for name in NAMES if here[PACKAGES][name] is None]
-    return Mismatch("packages", "installed", f"missing: {said(missing)}") if missing else None
+    return Result("packages", "installed", f"missing: {said(missing)}") if missing else None
 
 
-def held(here: View) -> Mismatch | None:
+def held(here: View) -> Result | None:
     """The packages are held, so that an upgrade of the host does not move them."""
     ours = [name for name in NAMES if name not in foreign_packages(here)]
     loose = [name for name in ours if (found := here[PACKAGES][name]) and not found.held]
-    return Mismatch("packages", "held", f"not held: {said(loose)}") if loose else None
+    return Result("packages", "held", f"not held: {said(loose)}") if loose else None
 
 
-def kubelet_at_boot(here: View) -> Mismatch | None:
+def kubelet_at_boot(here: View) -> Result | None:
     """The kubelet starts at boot."""
     unit = here[UNITS].get("kubelet")
     if unit and unit.file == "enabled":
         return None
-    return Mismatch("kubelet.service", "enabled", unit.file or "not enabled" if unit else "no unit")
+    return Result("kubelet.service", "enabled", unit.file or "not enabled" if unit else "no unit")
 
 
-def crictl_endpoint(here: View) -> Mismatch | None:
+def crictl_endpoint(here: View) -> Result | None:
     """crictl asks containerd, without a warning about sockets it has to guess."""
     found = here[CRICTL]
     wrong = [
@@ -62,15 +62,15 @@ def crictl_endpoint(here: View) -> Mismatch | None:
         for key in ("runtime-endpoint", "image-endpoint")
         if found.get(key) != SOCKET
     ]
-    return Mismatch("/etc/crictl.yaml", SOCKET, said(wrong)) if wrong else None
+    return Result("/etc/crictl.yaml", SOCKET, said(wrong)) if wrong else None
 
 
-def egress(here: View) -> Mismatch | None:
+def egress(here: View) -> Result | None:
     """systemd has the proxy of the spec for the kubelet, if it has one."""
     return files_mismatch(here, "kubernetes")
 
 
-def proxy(here: View) -> Mismatch | None:
+def proxy(here: View) -> Result | None:
     """The running kubelet has the proxy of the spec, if it has one."""
     return daemon_mismatch(here, "kubelet")
 

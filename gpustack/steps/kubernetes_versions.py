@@ -3,7 +3,7 @@ version-skew-policy)."""
 
 import re
 
-from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
 from gpustack.config.resolved import kubernetes_version_of
 from gpustack.probes.packages import PACKAGES
@@ -11,7 +11,7 @@ from gpustack.probes.packages import PACKAGES
 VERSIONED = ("kubelet", "kubeadm", "kubectl")
 
 
-def origin(here: View) -> Mismatch | None:
+def origin(here: View) -> Result | None:
     """The packages are Kubernetes' own. The Google Cloud CLI has a kubectl of the same name, maintainer and path, which
     counts as that does (1:528.0.0-0): only its number tells it from one of Kubernetes."""
     foreign = foreign_packages(here)
@@ -19,7 +19,7 @@ def origin(here: View) -> Mismatch | None:
         return None
     hint = f"apt-get remove {' '.join(foreign)}    # install brings those of Kubernetes in their place"
     found = said([f"{name} {version}, as of the Google Cloud CLI" for name, version in foreign.items()])
-    return Mismatch("packages", "those of Kubernetes", found, "operator", hint=hint)
+    return Result("packages", "those of Kubernetes", found, "operator", hint=hint)
 
 
 def foreign_packages(here: View) -> dict[str, str]:
@@ -28,7 +28,7 @@ def foreign_packages(here: View) -> dict[str, str]:
     return {name: version for name, version in found.items() if numbers(version)[0] != 1}
 
 
-def versions(here: View) -> Mismatch | None:
+def versions(here: View) -> Result | None:
     """What is installed has the version of the spec."""
     wanted, found = kubernetes_version_of(here.spec), here[PACKAGES]
     ours = [name for name in VERSIONED if name not in foreign_packages(here)]
@@ -36,7 +36,7 @@ def versions(here: View) -> Mismatch | None:
     if not other:
         return None
     listed = said([f"{name} {version}" for name, version in other.items()])
-    return Mismatch("versions", wanted, listed, "upgrade", hint=way(max(other.values(), key=numbers), wanted))
+    return Result("versions", wanted, listed, "upgrade", hint=way(max(other.values(), key=numbers), wanted))
 
 
 def way(found: str, wanted: str) -> str:

@@ -16,7 +16,7 @@ Settings: monitoring, alerts.receiver. Sources: kube-prometheus-stack 88.5.3, it
 
 from collections.abc import Mapping
 
-from gpustack.ask.judge import Mismatch, expect, said
+from gpustack.ask.judge import Result, expect, said
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -53,24 +53,24 @@ def applies(inventory: Inventory, host: Host) -> bool:
     return inventory.spec.monitoring.enabled and control_planes(inventory, host)
 
 
-def port(here: View) -> Mismatch | None:
+def port(here: View) -> Result | None:
     """On every host the port of node-exporter is free, or our node-exporter's."""
     wanted = here.spec.monitoring.node_exporter_port
     ours = {EXPORTER} if in_cluster(here, release(here)) else set()
     others = {}
     for host in here.hosts:
         there = here.on(host.name)
-        heard = there[LISTENERS] if there.reached and there.told(LISTENERS) else ()
+        heard = there[LISTENERS] if there.reached and there.available(LISTENERS) else ()
         if foreign := {one.process for one in heard if (one.protocol, one.port) == ("tcp", wanted)} - ours:
             others[host.name] = said(foreign)
     if not others:
         return None
     found = ", ".join(f"{name} on {host}" for host, name in others.items())
     hint = f"stop it there, or set monitoring.node_exporter_port of the spec to another port than {wanted}"
-    return Mismatch(f"port {wanted} of the hosts", "free for node-exporter", found, cure="operator", hint=hint)
+    return Result(f"port {wanted} of the hosts", "free for node-exporter", found, cure="operator", hint=hint)
 
 
-def definitions(here: View) -> Mismatch | None:
+def definitions(here: View) -> Result | None:
     """The ten kinds of the Prometheus operator are known to the API, in the version of the chart's operator.
 
     A patch of the operator changes none of them, so the minor is compared.
@@ -78,41 +78,41 @@ def definitions(here: View) -> Mismatch | None:
     what, found = "definitions of the Prometheus operator", here[DEFINITIONS]
     wanted = minor(here.versions.components["prometheus-operator"])
     if missing := [kind for kind in KINDS if f"{kind}.{GROUP}" not in found]:
-        return Mismatch(what, "all ten", f"no {said(missing)}")
+        return Result(what, "all ten", f"no {said(missing)}")
     versions = {minor(found[f"{kind}.{GROUP}"]) or "no version" for kind in KINDS}
     older = any(numbers(one) < numbers(wanted) for one in versions)
     return expect(what, wanted, said(versions), fault="mon-crd-stale" if older else "")
 
 
-def chart(here: View) -> Mismatch | None:
+def chart(here: View) -> Result | None:
     """The Helm release is there, deployed, with the chart of the version set and the values of the spec."""
     return compared(here, release(here))
 
 
-def receiver_secret(here: View) -> Mismatch | None:
+def receiver_secret(here: View) -> Result | None:
     """The Secret that Alertmanager reads holds what the receiver's file on this machine holds."""
     found, wanted = here[SECRET], here.spec.alerts.receiver
     if wanted.type == "none" or not wanted.secret_file or found == "same":
         return None
     is_now = "another" if found == "other" else "none"
-    return Mismatch("secret of the receiver", "that of alerts.receiver.secret_file", is_now)
+    return Result("secret of the receiver", "that of alerts.receiver.secret_file", is_now)
 
 
-def receiver(here: View) -> Mismatch | None:
+def receiver(here: View) -> Result | None:
     """Alertmanager has the receiver of the spec."""
     wanted = RECEIVER if here.spec.alerts.receiver.type != "none" else NOBODY
     found = here[RECEIVERS]
-    return None if wanted in found else Mismatch("receivers of Alertmanager", wanted, said(found))
+    return None if wanted in found else Result("receivers of Alertmanager", wanted, said(found))
 
 
-def data_source(here: View) -> Mismatch | None:
+def data_source(here: View) -> Result | None:
     """Grafana is given one data source with the uid that the dashboards ask."""
     count = sum(one.uid == DATA_SOURCE for one in here[DATA_SOURCES])
     hint = "grafana.sidecar.datasources.uid of values/<release>.yaml has another value, or a second source has this uid"
     return expect(f"data sources with uid {DATA_SOURCE}", 1, count, "operator" if count else "install", hint=hint)
 
 
-def workloads(here: View) -> Mismatch | None:
+def workloads(here: View) -> Result | None:
     """The operator, Grafana and kube-state-metrics run, and node-exporter on every node."""
     deployments, daemon_sets = here[MONITORING_DEPLOYMENTS], here[MONITORING_DAEMON_SETS]
     found = {**deployments, **daemon_sets}
@@ -120,21 +120,21 @@ def workloads(here: View) -> Mismatch | None:
     wanted = [f"{name}-{part}" for part in ("operator", "grafana", "kube-state-metrics", "prometheus-node-exporter")]
     missing = [part for part in wanted if part not in found]
     if missing:
-        return Mismatch("monitoring", "all of it there", f"no {said(missing)}")
+        return Result("monitoring", "all of it there", f"no {said(missing)}")
     # A DaemonSet that nobody has looked at yet wants no pod either: that one is on its way.
     if idle := [part for part in wanted if part in here[MONITORING_DEPLOYMENTS] and not found[part].wanted]:
-        return Mismatch("monitoring", "all of it running", f"{said(idle)} scaled to nothing")
+        return Result("monitoring", "all of it running", f"{said(idle)} scaled to nothing")
     late = {part: found[part] for part in wanted if not found[part].runs}
     down = [because(f"{part} {one.ready} of {one.wanted}", one.refused) for part, one in late.items()]
-    return Mismatch("monitoring", "all of it running", said(down), passing=True) if down else None
+    return Result("monitoring", "all of it running", said(down), passing=True) if down else None
 
 
-def prometheus(here: View) -> Mismatch | None:
+def prometheus(here: View) -> Result | None:
     """The operator has made Prometheus as it was told, and it is available."""
     return reconciled("Prometheus", here[PROMETHEUSES], f"{here.spec.monitoring.release}-prometheus")
 
 
-def selectors(here: View) -> Mismatch | None:
+def selectors(here: View) -> Result | None:
     """Prometheus takes the monitors and rules of every label and namespace, but for what your own values narrow."""
     one = (here[PROMETHEUSES] or {}).get(f"{here.spec.monitoring.release}-prometheus")
     said_so = release(here).values.get("prometheus", {}).get("prometheusSpec", {})
@@ -143,24 +143,24 @@ def selectors(here: View) -> Mismatch | None:
         for name in (one.narrow if one else ())
         if name not in said_so and not said_so.get(f"{name}NilUsesHelmValues")
     ]
-    return Mismatch("what Prometheus takes", "everybody's", f"not all, by {said(narrow)}") if narrow else None
+    return Result("what Prometheus takes", "everybody's", f"not all, by {said(narrow)}") if narrow else None
 
 
-def alertmanager(here: View) -> Mismatch | None:
+def alertmanager(here: View) -> Result | None:
     """The operator has made Alertmanager as it was told, and it is available."""
     return reconciled("Alertmanager", here[ALERTMANAGERS], f"{here.spec.monitoring.release}-alertmanager")
 
 
-def reconciled(what: str, found: Mapping[str, Custom] | None, name: str) -> Mismatch | None:
+def reconciled(what: str, found: Mapping[str, Custom] | None, name: str) -> Result | None:
     one = (found or {}).get(name)
     if one is None:
-        return Mismatch(what, "there", f"no {name}")
+        return Result(what, "there", f"no {name}")
     if one.available and one.reconciled:
         return None
-    return Mismatch(what, "available and reconciled", one.why or "not yet", passing=True)
+    return Result(what, "available and reconciled", one.why or "not yet", passing=True)
 
 
-def targets(here: View) -> Mismatch | None:
+def targets(here: View) -> Result | None:
     """Prometheus finds every part of the cluster, and each answers when it is scraped."""
     spec, found = here.spec, here[TARGETS]
     wanted = {"apiserver", "kubelet", "coredns", "node-exporter", "kube-state-metrics"}
@@ -172,7 +172,7 @@ def targets(here: View) -> Mismatch | None:
     if not missing and not down:
         return None
     words = [f"{said(down)} down" if down else "", f"no {said(missing)}" if missing else ""]
-    return Mismatch("targets of Prometheus", "all up", "; ".join(word for word in words if word), passing=True)
+    return Result("targets of Prometheus", "all up", "; ".join(word for word in words if word), passing=True)
 
 
 STEP = Step(

@@ -1,6 +1,6 @@
 """Which node a host is, and whether it has the address it should have: for the steps that make nodes."""
 
-from gpustack.ask.judge import Mismatch, expect, said
+from gpustack.ask.judge import Result, expect, said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.probes.kube import NODES, Node
@@ -42,14 +42,14 @@ def hosts_by_claim(here: View) -> dict[str, set[str]]:
     for host in here.hosts:
         there = View(here.snapshot, host.name)
         claims = [host.name.lower(), host.address, str(host.spec.gpustack_node_ip or "")]
-        claims += [there[HOSTNAME]] if there.told(HOSTNAME) else []
-        claims += [there[IDENTITY].machine_id] if there.told(IDENTITY) else []
+        claims += [there[HOSTNAME]] if there.available(HOSTNAME) else []
+        claims += [there[IDENTITY].machine_id] if there.available(IDENTITY) else []
         for claim in filter(None, claims):
             found.setdefault(claim, set()).add(host.name)
     return found
 
 
-def address(here: View) -> Mismatch | None:
+def address(here: View) -> Result | None:
     """The node has the address that gpustack_node_ip gives it."""
     found, wanted = own(here), here.host.spec.gpustack_node_ip
     if not found or not wanted:

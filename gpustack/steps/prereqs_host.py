@@ -3,7 +3,7 @@
 from dataclasses import replace
 from importlib import metadata
 
-from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
 from gpustack.probes.packages import PACKAGES
 from gpustack.probes.system import CAPACITY, CGROUP, OS, PYTHON, SUDO
@@ -14,26 +14,26 @@ ARCHITECTURES = ("amd64", "arm64")
 HOST_PYTHONS = {"2.19": ((3, 8), (3, 13)), "2.20": ((3, 9), (3, 14)), "2.21": ((3, 9), (3, 14))}
 
 
-def system(here: View) -> Mismatch | None:
+def system(here: View) -> Result | None:
     """The system is one that the product is made for."""
     found = here[OS]
     allowed = ", ".join(f"{name} {version}" for name, versions in SYSTEMS.items() for version in versions)
     if found.version in SYSTEMS.get(found.id, ()):
         return None
     hint = "gpustack explain prereqs/system"
-    return Mismatch("operating system", f"one of {allowed}", f"{found.id} {found.version}", "operator", hint=hint)
+    return Result("operating system", f"one of {allowed}", f"{found.id} {found.version}", "operator", hint=hint)
 
 
-def architecture(here: View) -> Mismatch | None:
+def architecture(here: View) -> Result | None:
     """The system is of an architecture that all packages and images exist for. dpkg's word counts, not the kernel's: a
     64-bit one may have a 32-bit system (armhf, i386) on it."""
     found = here[OS].arch
     hint = "gpustack explain prereqs/architecture"
     wanted = " or ".join(ARCHITECTURES)
-    return None if found in ARCHITECTURES else Mismatch("architecture", wanted, found, "operator", hint=hint)
+    return None if found in ARCHITECTURES else Result("architecture", wanted, found, "operator", hint=hint)
 
 
-def capacity(here: View) -> Mismatch | None:
+def capacity(here: View) -> Result | None:
     """CPUs, memory and, before the first installation, free disk are at least what `minimum` of the spec says."""
     found, least = here[CAPACITY], here.spec.minimum
     empty = here[PACKAGES]["containerd.io"] is None
@@ -51,20 +51,20 @@ def capacity(here: View) -> Mismatch | None:
     small = found.cpus < least.cpus or found.memory_mib < least.memory_mib
     expected, has = f"at least {said([need for _, need in short])}", said([have for have, _ in short])
     hint = "give the host more, or lower `minimum` in the spec"
-    wrong = Mismatch("size of the host", expected, has, "operator", fault="host-too-small", hint=hint)
+    wrong = Result("size of the host", expected, has, "operator", fault="host-too-small", hint=hint)
     return wrong if small else replace(wrong, fault="")
 
 
-def cgroup_version(here: View) -> Mismatch | None:
+def cgroup_version(here: View) -> Result | None:
     """cgroup v2, or v1 where the spec lets the kubelet run on it (KEP-5573)."""
     found = here[CGROUP]
     if found == 2 or not here.spec.kubelet.fail_cgroup_v1:
         return None
     hint = "boot with cgroup v2, or set kubelet.failCgroupV1: false in the spec"
-    return Mismatch("cgroup version", "2", str(found), "operator", fault="host-cgroup-v1", hint=hint)
+    return Result("cgroup version", "2", str(found), "operator", fault="host-cgroup-v1", hint=hint)
 
 
-def python(here: View) -> Mismatch | None:
+def python(here: View) -> Result | None:
     """The Python that Ansible finds is one that the installed ansible-core can work with (not judged where
     ansible_python_interpreter names it, or on the host where gpustack itself runs)."""
     if here.host.python or here.host.connection == "local":
@@ -78,10 +78,10 @@ def python(here: View) -> Mismatch | None:
     expected = f"{dotted(low)} to {dotted(high)} (ansible-core {line})"
     newer = "run gpustack itself on a newer Python (pipx install --python python3.13): its ansible-core knows this one"
     hint = newer if chosen and chosen > high else "apt-get install python3"
-    return Mismatch("Python", expected, dotted(chosen) if chosen else "none", "operator", hint=hint)
+    return Result("Python", expected, dotted(chosen) if chosen else "none", "operator", hint=hint)
 
 
-def sudo(here: View) -> Mismatch | None:
+def sudo(here: View) -> Result | None:
     """Ansible can give sudo the password, where sudo asks for one: sudo-rs asks in other words than ansible-core waits
     for, and every task would end with "Timeout waiting for privilege escalation prompt". What helps is the other sudo
     (sudo.ws on Ubuntu), or a sudo that wants no password."""
@@ -95,7 +95,7 @@ def sudo(here: View) -> Mismatch | None:
         return None
     other = "ansible_become_exe: sudo.ws    # in the inventory; without one: export ANSIBLE_BECOME_EXE=sudo.ws"
     hint = other if found.other else "allow sudo without a password, or install sudo beside sudo-rs"
-    return Mismatch("sudo", "one that Ansible can give a password", "sudo-rs", "operator", hint=hint)
+    return Result("sudo", "one that Ansible can give a password", "sudo-rs", "operator", hint=hint)
 
 
 def ansible_line() -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.judge import Result, said
 from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
 from gpustack.probes.network import ADDRESS, ADDRESSES
@@ -25,20 +25,20 @@ PLACEHOLDERS = (
 )  # fmt: skip
 
 
-def node_name(here: View) -> Mismatch | None:
+def node_name(here: View) -> Result | None:
     """The host name can be the name of a node, and no other host has it."""
     name = here[HOSTNAME]
     hint = "hostnamectl set-hostname NAME"
     if not NODE_NAME.fullmatch(name) or name.startswith("localhost"):
-        return Mismatch("host name", "letters, digits, '-' and '.', at most 63", name, "operator", hint=hint)
+        return Result("host name", "letters, digits, '-' and '.', at most 63", name, "operator", hint=hint)
     return unlike_others(here, "host name", HOSTNAME, str, hint)
 
 
-def machine_id(here: View) -> Mismatch | None:
+def machine_id(here: View) -> Result | None:
     """No other host has the same machine-id, as copies of one disk have."""
     hint = "rm -f /etc/machine-id /var/lib/dbus/machine-id; systemd-machine-id-setup; reboot"
     if not here[IDENTITY].machine_id:
-        return Mismatch("machine-id", "one of its own", "nothing", "operator", hint=hint)
+        return Result("machine-id", "one of its own", "nothing", "operator", hint=hint)
     return unlike_others(here, "machine-id", IDENTITY, own_id, hint)
 
 
@@ -46,7 +46,7 @@ def own_id(found: Identity) -> str:
     return found.machine_id
 
 
-def product_uuid(here: View) -> Mismatch | None:
+def product_uuid(here: View) -> Result | None:
     """No other host has the same product_uuid, where the firmware tells one: it becomes the node's systemUUID. The
     placeholder of a vendor is none: nothing of Kubernetes needs it to be unique."""
     hint = "give the virtual machine a new UUID in its hypervisor"
@@ -59,31 +59,31 @@ def firmware_uuid(found: Identity) -> str | None:
 
 def unlike_others(
     here: View, what: str, probe: Probe[Fact], key: Callable[[Fact], str | None], hint: str
-) -> Mismatch | None:
+) -> Result | None:
     """Compared with the hosts that told who they are: another one is compared when it does."""
     mine = key(here[probe])
     # Many may have none: no list of these is gone through for each of them.
     twins = [name for name in here.once(hosts_by, probe, key).get(mine, ()) if name != here.where] if mine else []
     if not twins:
         return None
-    return Mismatch(what, "one of its own", f"{mine}, as {said(twins)}", "operator", hint=hint)
+    return Result(what, "one of its own", f"{mine}, as {said(twins)}", "operator", hint=hint)
 
 
 def hosts_by(here: View, probe: Probe[Fact], key: Callable[[Fact], str | None]) -> dict[str | None, list[str]]:
     found: dict[str | None, list[str]] = {}
     for view in (View(here.snapshot, host.name) for host in here.hosts):
-        if view.reached and view.told(probe):
+        if view.reached and view.available(probe):
             found.setdefault(key(view[probe]), []).append(view.where)
     return found
 
 
-def node_address(here: View) -> Mismatch | None:
+def node_address(here: View) -> Result | None:
     """The address of the node is on this host: gpustack_node_ip, or that of the default route."""
     local = [address for found in here[ADDRESSES].values() for address in found]
     wanted = str(here.host.spec.gpustack_node_ip or here[ADDRESS])
     if wanted in local:
         return None
-    return Mismatch("node address", wanted, said(local), "operator", hint="correct gpustack_node_ip in the inventory")
+    return Result("node address", wanted, said(local), "operator", hint="correct gpustack_node_ip in the inventory")
 
 
 CHECKS = (node_name, machine_id, product_uuid, node_address)

@@ -2,25 +2,25 @@
 
 from pathlib import PurePosixPath
 
-from gpustack.ask.judge import Mismatch, expect, said
+from gpustack.ask.judge import Result, expect, said
 from gpustack.ask.view import View
 from gpustack.probes.kernel import KERNEL_MODULES, MODULES, SWAP, SYSCTL, SYSCTLS
 
 SYSCTL_FILE = "/etc/sysctl.d/90-gpustack.conf"
 
 
-def modules(here: View) -> Mismatch | None:
+def modules(here: View) -> Result | None:
     """Overlay file systems work, and bridged packets pass the firewall."""
     missing = KERNEL_MODULES - here[MODULES].working
-    return Mismatch("kernel modules", "working", f"not working: {said(missing)}") if missing else None
+    return Result("kernel modules", "working", f"not working: {said(missing)}") if missing else None
 
 
-def modules_at_boot(here: View) -> Mismatch | None:
+def modules_at_boot(here: View) -> Result | None:
     """The modules are loaded again at the next boot."""
     return expect("modules loaded at boot", said(KERNEL_MODULES), said(KERNEL_MODULES & here[MODULES].at_boot))
 
 
-def sysctls(here: View) -> Mismatch | None:
+def sysctls(here: View) -> Result | None:
     """Forwarding, and the bridge's calls into the firewall, are on now. Those that are not there come with a module,
     and are on then (br_netfilter's own default)."""
     live = here[SYSCTL].live
@@ -28,34 +28,34 @@ def sysctls(here: View) -> Mismatch | None:
     if not off:
         return None
     absent = set(off.values()) == {"nothing"}
-    return Mismatch("sysctls", "1 each", said([f"{key} = {value}" for key, value in off.items()]), passing=absent)
+    return Result("sysctls", "1 each", said([f"{key} = {value}" for key, value in off.items()]), passing=absent)
 
 
-def sysctls_at_boot(here: View) -> Mismatch | None:
+def sysctls_at_boot(here: View) -> Result | None:
     """Our file sets them at boot."""
     at_boot = here[SYSCTL].at_boot
     ours = [key for key in SYSCTLS if any(one.file == SYSCTL_FILE and one.value == "1" for one in at_boot[key])]
     return expect(f"turned on by {SYSCTL_FILE}", said(SYSCTLS), said(ours))
 
 
-def sysctls_overridden(here: View) -> Mismatch | None:
+def sysctls_overridden(here: View) -> Result | None:
     """No file that is read after ours sets them to something else at boot."""
     last = {key: found[-1] for key, found in here[SYSCTL].at_boot.items() if found}
     later = {key: one for key, one in last.items() if PurePosixPath(one.file).name > PurePosixPath(SYSCTL_FILE).name}
     wrong = [f"{key} = {one.value} in {one.file}" for key, one in later.items() if one.value != "1"]
     if not wrong:
         return None
-    return Mismatch("sysctls at boot", "1 each", said(wrong), "operator", hint="take the line out of that file")
+    return Result("sysctls at boot", "1 each", said(wrong), "operator", hint="take the line out of that file")
 
 
-def swap_off(here: View) -> Mismatch | None:
+def swap_off(here: View) -> Result | None:
     """Nothing is swapped to now (unless the spec says swap: keep)."""
     if here.spec.swap == "keep":
         return None
     return expect("swap in use", (), here[SWAP].active, fault="host-swap-on")
 
 
-def swap_stays_off(here: View) -> Mismatch | None:
+def swap_stays_off(here: View) -> Result | None:
     """Neither fstab nor a unit brings swap back at boot (unless the spec says swap: keep)."""
     found = here[SWAP]
     if here.spec.swap == "keep":

@@ -1,6 +1,6 @@
 """Checks of step prereqs that only a person can put right: what else runs, or ran, on the host."""
 
-from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
 from gpustack.probes.leftovers import LEFTOVERS
 from gpustack.probes.network import LISTENERS
@@ -23,7 +23,7 @@ REMOVAL = {
 }
 
 
-def ports(here: View) -> Mismatch | None:
+def ports(here: View) -> Result | None:
     """The ports that Kubernetes and Flannel listen on are free, or held by them."""
     wanted = {*NODE_PORTS, *(PLANE_PORTS if here.host.control_plane else ()), ("udp", here.spec.flannel.port)}
     taken = [
@@ -36,10 +36,10 @@ def ports(here: View) -> Mismatch | None:
     ]
     if not taken:
         return None
-    return Mismatch("ports", "free", f"taken: {said(taken)}", "operator", fault="host-port-in-use", hint="ss -tulpn")
+    return Result("ports", "free", f"taken: {said(taken)}", "operator", fault="host-port-in-use", hint="ss -tulpn")
 
 
-def other_clusters(here: View) -> Mismatch | None:
+def other_clusters(here: View) -> Result | None:
     """No other Kubernetes is, or was, on the host."""
     found = here[LEFTOVERS]
     seen = [*found.distributions, *(f"a node of the cluster at {server}" for server in servers_of_others(here))]
@@ -47,7 +47,7 @@ def other_clusters(here: View) -> Mismatch | None:
         return None
     leave = "after kubectl drain and kubectl delete node in that cluster"
     hint = REMOVAL.get(seen[0], f"{reset_of(here, foreign=True)}    # {leave}")
-    return Mismatch("other Kubernetes on the host", "none", said(seen), "operator", hint=hint)
+    return Result("other Kubernetes on the host", "none", said(seen), "operator", hint=hint)
 
 
 CHECKS = (ports, other_clusters)

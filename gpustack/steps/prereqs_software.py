@@ -1,6 +1,6 @@
 """Checks of step prereqs that its playbook can put right: packages, and who keeps the clock."""
 
-from gpustack.ask.judge import Mismatch, expect, said
+from gpustack.ask.judge import Result, expect, said
 from gpustack.ask.view import View
 from gpustack.probes.dpkg import SOURCES
 from gpustack.probes.kernel import MODULES
@@ -10,32 +10,32 @@ from gpustack.probes.units import CLOCK, CLOCKS, UNITS
 from gpustack.steps.egress_files import files_mismatch
 
 
-def package_sources(here: View) -> Mismatch | None:
+def package_sources(here: View) -> Result | None:
     """apt can read all of its package sources: with one that is half written it reads none. Two that name one place
     with different keys, one of them ours, are for the step that owns that repository."""
     refused = here[SOURCES].refused
     if not refused or "gpustack-" in " ".join(refused):
         return None
     hint = "gpustack explain apt-sources-refused"
-    return Mismatch("package sources", "all read by apt", said(refused), "operator", hint=hint)
+    return Result("package sources", "all read by apt", said(refused), "operator", hint=hint)
 
 
-def packages(here: View) -> Mismatch | None:
+def packages(here: View) -> Result | None:
     """The packages that Kubernetes needs of a host are installed."""
     found = here[PACKAGES]
     missing = [name for name in HOST_PACKAGES if found[name] is None]
-    return Mismatch("packages", "installed", f"missing: {said(missing)}") if missing else None
+    return Result("packages", "installed", f"missing: {said(missing)}") if missing else None
 
 
-def apparmor(here: View) -> Mismatch | None:
+def apparmor(here: View) -> Result | None:
     """AppArmor's parser is there when the kernel has AppArmor on: containerd loads its profile with it."""
     if not here[MODULES].apparmor or here[PACKAGES]["apparmor"]:
         return None
     found = "missing, and AppArmor is on in the kernel"
-    return Mismatch("package apparmor", "installed", found, fault="host-apparmor-parser-missing")
+    return Result("package apparmor", "installed", found, fault="host-apparmor-parser-missing")
 
 
-def time_service(here: View) -> Mismatch | None:
+def time_service(here: View) -> Result | None:
     """A time service runs and starts at boot (not judged with time_sync: external)."""
     if here.spec.time_sync == "external":
         return None
@@ -44,10 +44,10 @@ def time_service(here: View) -> Mismatch | None:
     if running:
         return None
     hint = "systemctl status systemd-timesyncd, or set time_sync: external in the spec where others keep the clock"
-    return Mismatch("time service", f"one of {', '.join(CLOCKS)}, enabled and active", "none", hint=hint)
+    return Result("time service", f"one of {', '.join(CLOCKS)}, enabled and active", "none", hint=hint)
 
 
-def clock_synchronised(here: View) -> Mismatch | None:
+def clock_synchronised(here: View) -> Result | None:
     """The clock follows a time server (not judged with time_sync: external)."""
     if here.spec.time_sync == "external":
         return None
@@ -55,13 +55,13 @@ def clock_synchronised(here: View) -> Mismatch | None:
     return expect("clock synchronised", "yes", said(here[CLOCK]), hint=hint)
 
 
-def temporary_files(here: View) -> Mismatch | None:
+def temporary_files(here: View) -> Result | None:
     """No temporary file of an installation that was broken off is left, and no file of ours in the folders of earlier
     releases."""
     return expect("files left over", (), here[TEMPORARIES])
 
 
-def egress(here: View) -> Mismatch | None:
+def egress(here: View) -> Result | None:
     """apt and our own downloads take the proxy of the spec, if it has one."""
     return files_mismatch(here, "prereqs")
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpustack.ask.judge import Mismatch
+from gpustack.ask.judge import Result
 from gpustack.ask.view import View
 from gpustack.config.resolved import pinned
 from gpustack.probes.helm import RELEASES
@@ -49,24 +49,24 @@ class Release:
         }
 
 
-def compared(here: View, wanted: Release) -> Mismatch | None:
+def compared(here: View, wanted: Release) -> Result | None:
     """Nothing, or in which way the release in the cluster is another one."""
     what, version = f"release {wanted.namespace}/{wanted.name}", here.versions.charts[wanted.chart].version
     found = in_cluster(here, wanted)
     if found is None:
-        return Mismatch(what, f"{wanted.chart} {version}", "nothing")
+        return Result(what, f"{wanted.chart} {version}", "nothing")
     if not found.ours:
         hint = "give monitoring.release or gpu.release of the spec another name, or remove that one with helm uninstall"
-        return Mismatch(what, "ours", f"somebody else's, {found.status}", cure="operator", hint=hint)
+        return Result(what, "ours", f"somebody else's, {found.status}", cure="operator", hint=hint)
     if found.chart != version:
         hint = "gpustack explain upgrade-needed"
-        return Mismatch(what, f"{wanted.chart} {version}", f"{wanted.chart} {found.chart}", cure="upgrade", hint=hint)
+        return Result(what, f"{wanted.chart} {version}", f"{wanted.chart} {found.chart}", cure="upgrade", hint=hint)
     if found.status != "deployed":
-        return Mismatch(what, "deployed", found.status)
+        return Result(what, "deployed", found.status)
     if found.by_hand:
-        return Mismatch(what, "as gpustack left it", f"revision {found.revision}, made by another Helm")
+        return Result(what, "as gpustack left it", f"revision {found.revision}, made by another Helm")
     if found.digest != wanted.digest(here):
-        return Mismatch(what, "with the values of the spec", "with other values")
+        return Result(what, "with the values of the spec", "with other values")
     return None
 
 

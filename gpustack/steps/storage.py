@@ -7,7 +7,7 @@ folders of the node that the pod runs on, and stay on that node.
 Settings: monitoring.persistence, storage. Source: rancher/local-path-provisioner README.
 """
 
-from gpustack.ask.judge import Mismatch, said
+from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -24,29 +24,29 @@ def applies(inventory: Inventory, host: Host) -> bool:
     return inventory.spec.monitoring.persistence.enabled and control_planes(inventory, host)
 
 
-def default_class(here: View) -> Mismatch | None:
+def default_class(here: View) -> Result | None:
     """The class that the spec names is there; without one, the cluster has one default class."""
     named, found = here.spec.monitoring.persistence.storage_class, here[CLASSES]
     names = [one.name for one in found]
     if named:
         hint = f"kubectl get storageclass; then correct monitoring.persistence.storage_class, there is no {named}"
-        return None if named in names else Mismatch("StorageClass", named, said(names), cure="operator", hint=hint)
+        return None if named in names else Result("StorageClass", named, said(names), cure="operator", hint=hint)
     if any(one.default for one in found):
         return None
     if here.spec.storage.provisioner == "none":
         hint = "make one the default, or set storage.provisioner of the spec to local-path"
-        return Mismatch("default StorageClass", "one", f"none of {said(names)}", cure="operator", hint=hint)
-    return Mismatch("default StorageClass", "one", "none")
+        return Result("default StorageClass", "one", f"none of {said(names)}", cure="operator", hint=hint)
+    return Result("default StorageClass", "one", "none")
 
 
-def provisioner(here: View) -> Mismatch | None:
+def provisioner(here: View) -> Result | None:
     """Where the default class is of our provisioner, that runs."""
     if not any(one.default and one.provisioner == OURS for one in here[CLASSES]):
         return None
     found = here[PROVISIONER].get(NAME)
     if found is None or not found.wanted:
-        return Mismatch(NAME, "running", "scaled to nothing" if found else "nothing")
-    return None if found.runs else Mismatch(NAME, "running", because("not running", found.refused), passing=True)
+        return Result(NAME, "running", "scaled to nothing" if found else "nothing")
+    return None if found.runs else Result(NAME, "running", because("not running", found.refused), passing=True)
 
 
 STEP = Step(

@@ -6,7 +6,7 @@ from its node; any other taint stays. On clusters of several hosts this step doe
 Settings: none; the inventory decides. Source: kubeadm's well-known taint node-role.kubernetes.io/control-plane.
 """
 
-from gpustack.ask.judge import Mismatch, expect
+from gpustack.ask.judge import Result, expect
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -16,7 +16,7 @@ from gpustack.steps.step import Step
 TAINT = "node-role.kubernetes.io/control-plane:NoSchedule"
 
 
-def schedulable(here: View) -> Mismatch | None:
+def schedulable(here: View) -> Result | None:
     """The only node does not have the control plane's taint."""
     tainted = {node.name for node in here[NODES] if TAINT in node.taints}
     found = ", ".join(sorted(tainted)) or "nothing"

@@ -11,7 +11,7 @@ Settings: kubernetes.endpoint, kubernetes.ignore_preflight, gpustack_node_ip. So
 join phases in the Kubernetes reference.
 """
 
-from gpustack.ask.judge import Mismatch, expect
+from gpustack.ask.judge import Result, expect
 from gpustack.ask.view import View
 from gpustack.config.endpoint import endpoint_of
 from gpustack.config.host import Host
@@ -29,7 +29,7 @@ from gpustack.steps.own_node import address, own
 from gpustack.steps.step import Step
 
 
-def joined(here: View) -> Mismatch | None:
+def joined(here: View) -> Result | None:
     """The host has joined: its kubelet has credentials, and of this cluster."""
     files, wanted = here[FILES], f"https://{endpoint_of(here.snapshot.inventory)}"
     foreign = next((server for server in files.servers.values() if server != wanted), "")
@@ -37,45 +37,45 @@ def joined(here: View) -> Mismatch | None:
         foreign = "a control plane on this very host"
     if foreign:
         hint = f"{reset_of(here, foreign=True)}    # takes the host out of the cluster it is in"
-        return Mismatch("cluster of this host", wanted, foreign, cure="operator", hint=hint)
+        return Result("cluster of this host", wanted, foreign, cure="operator", hint=hint)
     if not files.lacks(KUBELET_CONF):
         return None
-    return Mismatch("worker", "joined", "nothing" if files.lacks(BOOTSTRAP) else "a join that was broken off")
+    return Result("worker", "joined", "nothing" if files.lacks(BOOTSTRAP) else "a join that was broken off")
 
 
-def kubelet(here: View) -> Mismatch | None:
+def kubelet(here: View) -> Result | None:
     """The kubelet runs and is healthy."""
     unit = here[UNITS]["kubelet"]
     if not unit or not unit.active:
-        return Mismatch("kubelet", "active", "not active" if unit else "not installed")
+        return Result("kubelet", "active", "not active" if unit else "not installed")
     return expect("kubelet's health", "ok", here[HEALTH])
 
 
-def node(here: View) -> Mismatch | None:
+def node(here: View) -> Result | None:
     """The cluster has a node with this host's machine-id, and it is Ready."""
     found = own(here)
     if found:
         return expect("node", "Ready", "Ready" if found.ready else found.reason, passing=True)
     lost = not here[FILES].lacks(KUBELET_CONF) and here[HEALTH] == "ok"
     if not lost:
-        return Mismatch("node", "Ready", "no node is this host")
+        return Result("node", "Ready", "no node is this host")
     hint = "systemctl restart kubelet    # on that host: registers it again"
-    return Mismatch("node", "Ready", "no node is this host", cure="operator", hint=hint)
+    return Result("node", "Ready", "no node is this host", cure="operator", hint=hint)
 
 
-def version(here: View) -> Mismatch | None:
+def version(here: View) -> Result | None:
     """The kubelet that runs is of the version asked for."""
     found, wanted = own(here), kubernetes_version_of(here.spec)
     hint = "gpustack explain upgrade-needed"
     return expect("kubelet", wanted, found.kubelet, cure="upgrade", hint=hint) if found else None
 
 
-def pod_network(here: View) -> Mismatch | None:
+def pod_network(here: View) -> Result | None:
     """On this host flanneld says that it is ready, with the pod network, and the CNI has its file."""
     return on_host(here)
 
 
-def leftovers(here: View) -> Mismatch | None:
+def leftovers(here: View) -> Result | None:
     """No file with a token is left."""
     left = [path for path in (JOIN, BOOTSTRAP) if path in here[FILES].modes]
     return expect("join token files", "none", ", ".join(left) or "none")

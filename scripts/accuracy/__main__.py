@@ -47,7 +47,7 @@ def play(made: lab.Lab, wanted: Sequence[cases.Case], kept: dict[str, results.Re
         told_of = kept[case.name]
         mark = "exact" if told_of.exact else "NOT exact"
         found = ", ".join([*told_of.found, *(f"unexplained {one}" for one in told_of.unexplained)])
-        said = f"{number}/{len(wanted)} {case.name}: {mark}: {found or told_of.told or 'nothing'}"
+        said = f"{number}/{len(wanted)} {case.name}: {mark}: {found or told_of.result or 'nothing'}"
         said += f", --fix: {told_of.fixed}" if told_of.fixed else ""
         said += "" if told_of.healed else ", restored"
         sys.stderr.write(f"{said} ({time.monotonic() - started:.0f} s)\n")

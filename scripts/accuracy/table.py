@@ -58,6 +58,6 @@ def score(what: str, found: Sequence[Result]) -> str:
 
 def row(one: Result) -> str:
     found, bare = (", ".join(f"`{id}`" for id in ids) or "none" for ids in (one.found, one.unexplained))
-    told = one.told.replace("|", "\\|").replace("\n", " ")[:120].rstrip()
+    told = one.result.replace("|", "\\|").replace("\n", " ")[:120].rstrip()
     cells = (f"`{one.name}`", "yes" if one.exact else "no", found, bare, one.seconds, one.folded, one.fixed, told)
     return f"| {' | '.join(map(str, cells))} |\n"

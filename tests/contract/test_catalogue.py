@@ -11,9 +11,10 @@ from typer.main import get_command
 
 from gpustack.cli.app import app
 from gpustack.doctor.catalogue import FOLDER, LAYERS
+from gpustack.doctor.check import guard_of
+from gpustack.doctor.checks import BY_ID, PAIRS
 from gpustack.doctor.entry import Fault, State
 from gpustack.doctor.graph import graph
-from gpustack.doctor.tells import guard_of, registry
 from gpustack.report.pages import checks, contents, error_pages, explain
 from gpustack.steps import STEPS
 
@@ -74,11 +75,11 @@ def test_a_state_has_its_form(state: State) -> None:
 
 
 def test_every_check_tells_something_of_the_catalogue() -> None:
-    assert set(registry().tellers) - {*FAULTS, *STATES, *guards(), *conditions()} == set()
+    assert set(BY_ID) - {*FAULTS, *STATES, *guards(), *conditions()} == set()
 
 
 def test_every_pair_is_there_and_is_used() -> None:
-    assert {edge.pairs for edge in graph().edges if edge.pairs} == set(registry().pairs)
+    assert {edge.pairs for edge in graph().edges if edge.pairs} == set(PAIRS)
 
 
 def test_pairs_join_hosts() -> None:
@@ -94,7 +95,7 @@ def test_a_fault_of_a_step_has_no_second_check_and_its_scope() -> None:
     steps = {name: step for name, (step, _) in checks().items()}
     told = {fault.id: fault.told_by for fault in FAULTS.values() if fault.told_by}
     assert set(told.values()) <= set(steps)
-    assert set(told) & set(registry().tellers) == set()
+    assert set(told) & set(BY_ID) == set()
     assert [id for id, by in told.items() if steps[by].scope != FAULTS[id].scope] == []
 
 
@@ -113,13 +114,13 @@ def wanted() -> Iterator[str]:
 def test_what_is_not_told_yet_stands_in_the_table_with_its_reason() -> None:
     """An entry that gets its check leaves the table; one without either is forgotten."""
     listed = {id for table in UNTOLD.values() for id in table}
-    assert sorted(set(wanted()) - set(registry().tellers)) == sorted(listed)
+    assert sorted(set(wanted()) - set(BY_ID)) == sorted(listed)
     assert all(why.strip() for table in UNTOLD.values() for why in table.values())
 
 
 def test_checks_have_probes_that_their_registration_names() -> None:
     """Those that read the snapshot's reach alone have none."""
-    bare = {id for id, teller in registry().tellers.items() if not teller.probes}
+    bare = {id for id, teller in BY_ID.items() if not teller.probes}
     assert bare == {"host-ssh-unreachable", "host-sudo-password", "st-host-unmanaged"}
 
 

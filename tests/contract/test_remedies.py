@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
+from gpustack.ask.judge import Judgement
 from gpustack.config.shipped import playbooks
 from gpustack.doctor.entry import Fault
-from gpustack.doctor.finding import Finding, Judged
+from gpustack.doctor.finding import Finding
 from gpustack.doctor.graph import graph
 from gpustack.remedy.offer import FILES, PLAYBOOKS, VARIABLE, offer
 from gpustack.remedy.words import STEPS_STOP
@@ -69,7 +70,7 @@ def test_a_remedy_is_a_step_or_fits_its_playbook(fault: Fault) -> None:
 
 def parameters(fault: Fault) -> dict[str, Any]:
     """As the overlay would have them."""
-    root = Finding(fault.id, (Judged(fault.id, "h1", "confirmed"),), "certain")
+    root = Finding(fault.id, (Judgement(fault.id, "h1", "failed"),), "certain")
     made = offer(hosts.snapshot({}, {}), root)
     assert made.play == f"remedy/{made.fault.remedy.kind if made.fault.remedy else ''}"
     found: dict[str, Any] = next(iter(made.more.values()))[VARIABLE]

@@ -141,7 +141,7 @@ def break_and_mend(world: World, batch: Sequence[Break]) -> None:
     beside = [play for one in batch for play in one.beside]
     if batch[0].cure == "install":
         assert played == sorted([*beside, *(f"{one.step}@{one.host}" for one in batch)])
-        assert outcome["converged"], told(checks(outcome["verification"], "broken"), set())
+        assert outcome["converged"], told(checks(outcome["verification"], "failed"), set())
         world.everywhere([(one.host, one.proof) for one in batch])
         assert done.returncode == 0
     else:
@@ -158,7 +158,7 @@ def converged(world: World) -> bool:
 
 
 def named_exactly(look: Mapping[str, Any], batch: Sequence[Break]) -> None:
-    broken, unknown = checks(look, "broken"), checks(look, "unknown")
+    broken, unknown = checks(look, "failed"), checks(look, "unknown")
     wanted = {one for entry in batch for one in entry.named}
     may = {one for entry in batch for one in entry.maybe}
     assert wanted <= set(broken) <= wanted | may, (

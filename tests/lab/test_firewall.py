@@ -49,7 +49,7 @@ def broken(at: lab.Lab, gpustack: Run) -> dict[str, str]:
     found = [check for state in json.loads(done.stdout)["states"] for check in state["checks"]]
     assert len(found) == 2 * len(STEP.checks)
     assert [one for one in found if one["outcome"] == "unknown"] == []
-    return {one["check"]: one["cure"] for one in found if one["outcome"] == "broken"}
+    return {one["check"]: one["cure"] for one in found if one["outcome"] == "failed"}
 
 
 def count(at: lab.Lab, who: str, wanted: dict[str, set[str]], capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ from tests.lab.logins import ASKED, add_user_with_password
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 Place = tuple[str, str]
-Judged = dict[Place, dict[str, Any]]
+Judgement = dict[Place, dict[str, Any]]
 # The shell reads /proc/sys itself, and a lab's kernel has no AppArmor: no program is asked for what these look at. The
 # space of a disk and of the memory are others each time.
 NO_PROGRAM = {"kernel.sysctls", "kernel.modules", "storage.disk", "etcd.slow"}
@@ -34,7 +34,7 @@ def two(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
 
 
 @pytest.fixture(scope="module")
-def before(two: lab.Lab, gpustack: Run) -> Judged:
+def before(two: lab.Lab, gpustack: Run) -> Judgement:
     return judged(gpustack, two.inventory)[1]
 
 
@@ -44,7 +44,7 @@ def spoil(two: lab.Lab) -> Iterator[Callable[..., None]]:
     put(two, (), "")
 
 
-def judged(gpustack: Run, inventory: Path) -> tuple[dict[str, Any], Judged]:
+def judged(gpustack: Run, inventory: Path) -> tuple[dict[str, Any], Judgement]:
     """The whole document, and every fault and state at every place. No cluster is there: it is not healthy."""
     said = gpustack("doctor", "-i", inventory, "-o", "json", "-v", code=None, limit=120)
     assert said.returncode in (1, 8), said.stderr
@@ -53,7 +53,7 @@ def judged(gpustack: Run, inventory: Path) -> tuple[dict[str, Any], Judged]:
     return document, {(one["id"], one["where"]): one for one in document["judged"]}
 
 
-def spoiled(now: Judged, before: Judged, names: tuple[str, ...]) -> set[str]:
+def spoiled(now: Judgement, before: Judgement, names: tuple[str, ...]) -> set[str]:
     """Probes of host2 that call one of these programs and were answered otherwise than before. Fails where something is
     ruled out by such an answer, or host1 is judged otherwise. Where another answer is as before, and what was found,
     that one told."""
@@ -71,7 +71,7 @@ def spoiled(now: Judged, before: Judged, names: tuple[str, ...]) -> set[str]:
         found |= other
         same = was is not None and one["found"] == was["found"]
         whole = same and (set(told) - other or all((id, probe) in ANOTHER_PART for probe in other))
-        if other and one["outcome"] == "refuted" and not whole:
+        if other and one["outcome"] == "ok" and not whole:
             wrong[id] = f"{one['what']}: {one['found']}, of {[(probe, told[probe]) for probe in other]}"[:600]
     assert not wrong, "\n".join(f"{id}: {why}" for id, why in wrong.items())
     return found
@@ -79,7 +79,7 @@ def spoiled(now: Judged, before: Judged, names: tuple[str, ...]) -> set[str]:
 
 @pytest.mark.parametrize("how", HOSTILE)
 def test_nothing_is_ruled_out_by_a_hostile_answer(
-    two: lab.Lab, before: Judged, spoil: Callable[..., None], gpustack: Run, how: str
+    two: lab.Lab, before: Judgement, spoil: Callable[..., None], gpustack: Run, how: str
 ) -> None:
     spoil(PROGRAMS, HOSTILE[how])
     document, now = judged(gpustack, two.inventory)
@@ -93,14 +93,14 @@ def test_nothing_is_ruled_out_by_a_hostile_answer(
 
 @pytest.mark.parametrize("how", ALONE)
 def test_nothing_is_ruled_out_by_one_hostile_program(
-    two: lab.Lab, before: Judged, spoil: Callable[..., None], gpustack: Run, how: str
+    two: lab.Lab, before: Judgement, spoil: Callable[..., None], gpustack: Run, how: str
 ) -> None:
     name, script = ALONE[how]
     spoil((name,), script)
     assert spoiled(judged(gpustack, two.inventory)[1], before, (name,))
 
 
-def test_a_host_without_python(two: lab.Lab, before: Judged, gpustack: Run) -> None:
+def test_a_host_without_python(two: lab.Lab, before: Judgement, gpustack: Run) -> None:
     """Its step says so; the doctor asks without python3 and is told the same as before, but for what is about it."""
     root(two, "host2", "mkdir /root/pythons; mv /usr/bin/python3* /root/pythons")
     try:
@@ -114,7 +114,7 @@ def test_a_host_without_python(two: lab.Lab, before: Judged, gpustack: Run) -> N
         if one["outcome"] == "unknown" and before.get(place, one)["outcome"] != "unknown"
     }
     assert lost == set()
-    assert "prereqs/python@host2" in checks(verified, "broken")
+    assert "prereqs/python@host2" in checks(verified, "failed")
 
 
 def test_a_password_for_sudo(two: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
@@ -130,11 +130,11 @@ def test_a_password_for_sudo(two: lab.Lab, gpustack: Run, tmp_path: Path) -> Non
     assert (said["host1"]["reached"], said["host2"]["reference"]) == (True, "host-sudo-password")
     assert [root["id"] for root in document["roots"] if root["wheres"] == ["host2"]] == ["host-sudo-password"]
     # What is ruled out there is so by how it was reached.
-    ruled_out = [one for (_, where), one in now.items() if where == "host2" and one["outcome"] == "refuted"]
+    ruled_out = [one for (_, where), one in now.items() if where == "host2" and one["outcome"] == "ok"]
     assert [one["id"] for one in ruled_out if one["evidence"]] == []
 
 
-def test_a_login_that_talks_changes_nothing(two: lab.Lab, before: Judged, gpustack: Run) -> None:
+def test_a_login_that_talks_changes_nothing(two: lab.Lab, before: Judgement, gpustack: Run) -> None:
     """The hosts stay like that."""
     talk(two)
     now = judged(gpustack, two.inventory)[1]
@@ -144,7 +144,7 @@ def test_a_login_that_talks_changes_nothing(two: lab.Lab, before: Judged, gpusta
 
 
 def test_a_host_that_dies_in_the_middle(
-    two: lab.Lab, before: Judged, spoil: Callable[..., None], gpustack: Run
+    two: lab.Lab, before: Judgement, spoil: Callable[..., None], gpustack: Run
 ) -> None:
     """Its sshd and all that it started is killed by the first question that asks for a package. The last one:
     OpenSSH may then refuse this machine for a while (PerSourcePenalties)."""

@@ -146,7 +146,7 @@ def edited(edit: Edit) -> Callable[[Answer], Answer]:
 )  # fmt: skip
 def test_what_differs_is_said(edits: dict[str, Any], check: str, words: str) -> None:
     found = diagnose(changed(edits))
-    said = {f"{one.step}/{one.check}": one.mismatch.found for one in found.drift}
+    said = {f"{one.step}/{one.check}": one.result.found for one in found.drift}
     assert words in said.get(check, ""), (said, [one.id for one in found.roots])
 
 
@@ -165,8 +165,8 @@ def test_the_label_that_keeps_the_operator_away_stands_with_what_it_takes() -> N
     found = diagnose(changed({"gpu.nodes": without_gpus}))
     (one,) = found.verdict.unexplained
     assert (one.id, one.judged[0].where, found.roots) == ("st-no-gpu-allocatable", "host2", ())
-    assert one.judged[0].told
-    assert "nvidia.com/gpu.deploy.operands=false" in one.judged[0].told.found
+    assert one.judged[0].result
+    assert "nvidia.com/gpu.deploy.operands=false" in one.judged[0].result.found
 
 
 def test_coredns_without_a_pod_is_what_breaks_names() -> None:

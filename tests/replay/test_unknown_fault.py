@@ -15,8 +15,9 @@ from gpustack.ask.probe import Answer
 from gpustack.ask.recording import read
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor import catalogue, diagnose
+from gpustack.doctor.check import Check
+from gpustack.doctor.checks import CHECKS
 from gpustack.doctor.graph import Graph, joined
-from gpustack.doctor.tells import Registry, registry
 from scripts.accuracy.snapshots import whole
 
 FOLDER = Path(__file__).parents[1] / "snapshots"
@@ -48,7 +49,7 @@ INNOCENT = {
 }
 
 
-def without(fault: str) -> tuple[Graph, Registry]:
+def without(fault: str) -> tuple[Graph, list[Check]]:
     def stays(id: str) -> bool:
         return fault not in id.removesuffix(" guard").split(" -> ")
 
@@ -63,8 +64,7 @@ def without(fault: str) -> tuple[Graph, Registry]:
                 groups=tuple(one for one in groups if len(one.faults) > 1),
             )
         )
-    asked = registry()
-    return joined(files), Registry({id: one for id, one in asked.tellers.items() if stays(id)}, asked.pairs)
+    return joined(files), [check for check in CHECKS if stays(check.id)]
 
 
 def said(seen: Snapshot) -> tuple[set[tuple[str, str]], Collection[str]]:
@@ -75,9 +75,9 @@ def said(seen: Snapshot) -> tuple[set[tuple[str, str]], Collection[str]]:
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_nothing_innocent_swallows_it(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known, asked = without(name.partition("--")[0])
+    known, checks = without(name.partition("--")[0])
     monkeypatch.setattr(diagnose, "graph", lambda: known)
-    monkeypatch.setattr(diagnose, "registry", lambda: asked)
+    monkeypatch.setattr(diagnose, "CHECKS", checks)
     (tmp_path / "recording").write_text(whole(FOLDER / f"{name}.jsonl"))
     alone, roots = said(read(tmp_path / "recording"))
     assert alone

@@ -1,6 +1,7 @@
 """One check, or one step, judged at one place."""
 
-from gpustack.ask.judge import Check, Judgement, judge_one
+from gpustack.ask import judge as judging
+from gpustack.ask.judge import Check, Judgement
 from gpustack.ask.view import View
 from gpustack.rollout import plan
 from gpustack.rollout.plan import StepState
@@ -8,7 +9,7 @@ from gpustack.steps.step import Step
 
 
 def judge(check: Check, here: View) -> Judgement:
-    return judge_one(check, here.snapshot, here.where)
+    return judging.judge(plan.check_id(check), check, here.snapshot, here.where)
 
 
 def state(step: Step, here: View) -> StepState:

@@ -2,10 +2,10 @@
 
 from ipaddress import IPv4Network
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.doctor.check import check
 from gpustack.probes.cni import CNI_PROGRAMS, FOLDERS, PROGRAMS, VXLAN
 from gpustack.probes.containerd import RUNTIME
 from gpustack.probes.flannel import FLANNEL_DAEMON_SET, FLANNELD, LINKS, NET_CONF
@@ -18,86 +18,90 @@ from gpustack.steps.own_node import own
 ELSEWHERE = "the host belongs to no cluster yet"
 
 
-@tells("flannel-cidr-mismatch", NET_CONF, NODES)
-def cidr_mismatch(here: View) -> Told:
+@check("flannel-cidr-mismatch", NET_CONF, NODES)
+def cidr_mismatch(here: View) -> Result:
     """Only a range of a node that lies outside counts: Flannel's may be wider than kubeadm's."""
     what, conf = "Flannel's network", here[NET_CONF]
     if conf is None:
-        return refuted(what, "Flannel is not installed")
+        return ok(what, "Flannel is not installed")
     ranges = {node.name: node.pod_cidr for node in here[NODES] if node.pod_cidr}
     network = IPv4Network(conf.network)
     outside = [f"{cidr} of {name}" for name, cidr in ranges.items() if not IPv4Network(cidr).subnet_of(network)]
     if outside:
-        return confirmed(what, f"one that holds {said(outside)}", conf.network)
-    return refuted(what, f"{conf.network} holds those of all nodes")
+        return Result(what, f"one that holds {said(outside)}", conf.network)
+    return ok(what, f"{conf.network} holds those of all nodes")
 
 
-@tells("flannel-podcidr-unassigned", NODES, IDENTITY)
-def podcidr_unassigned(here: View) -> Told:
+@check("flannel-podcidr-unassigned", NODES, IDENTITY)
+def podcidr_unassigned(here: View) -> Result:
     node = own(here)
     if node is None:
-        return refuted("node", "the host is no node")
-    return Told(
-        not node.pod_cidr,
+        return ok("node", "the host is no node")
+    return Result(
         f"podCIDR of node {node.name}",
         "a part of the range of pods",
         said(node.pod_cidr),
+        ok=bool(node.pod_cidr),
         quote=f"{node.name} spec.podCIDR",
     )
 
 
-@tells("flannel-subnet-env-missing", FLANNELD)
-def subnet_env_missing(here: View) -> Told:
+@check("flannel-subnet-env-missing", FLANNELD)
+def subnet_env_missing(here: View) -> Result:
     """Where Flannel has been: its file for the CNI is there."""
     found = here[FLANNELD]
     if not found.conflist:
-        return refuted("/run/flannel/subnet.env", "Flannel has not been here yet")
-    return Told(
-        not found.network, "/run/flannel/subnet.env", "there", found.subnet or "it is not there", quote="FLANNEL_SUBNET"
+        return ok("/run/flannel/subnet.env", "Flannel has not been here yet")
+    return Result(
+        "/run/flannel/subnet.env",
+        "there",
+        found.subnet or "it is not there",
+        ok=bool(found.network),
+        quote="FLANNEL_SUBNET",
     )
 
 
-@tells("flannel-subnet-env-missing guard", FLANNELD)
-def flannel_is_ready(here: View) -> Told:
+@check("flannel-subnet-env-missing guard", FLANNELD)
+def flannel_is_ready(here: View) -> Result:
     found = here[FLANNELD].running
-    return Told(found, "Flannel's pod of this node", "ready", "ready" if found else "not ready")
+    return Result("Flannel's pod of this node", "ready", "ready" if found else "not ready", ok=not found)
 
 
-@tells("st-flannel-crash", LEFTOVERS, FLANNELD, FLANNEL_DAEMON_SET)
-def flannel_crash(here: View) -> Told:
+@check("st-flannel-crash", LEFTOVERS, FLANNELD, FLANNEL_DAEMON_SET)
+def flannel_crash(here: View) -> Result:
     """Where it has been, or where its DaemonSet wants it."""
     what = "Flannel's pod of this node"
     if not here[LEFTOVERS].servers:
-        return refuted(what, ELSEWHERE)
+        return ok(what, ELSEWHERE)
     found = here[FLANNELD]
     if found.running:
-        return refuted(what, "ready")
+        return ok(what, "ready")
     if not found.conflist and here[FLANNEL_DAEMON_SET] is None:
-        return refuted(what, "Flannel is not installed")
-    return confirmed(what, "ready", "not ready" if found.conflist else "not ready, and it never was")
+        return ok(what, "Flannel is not installed")
+    return Result(what, "ready", "not ready" if found.conflist else "not ready, and it never was")
 
 
-@tells("st-flannel-crash -> st-node-notready", FLANNELD)
-def never_wrote_the_file(here: View) -> Told:
+@check("st-flannel-crash -> st-node-notready", FLANNELD)
+def never_wrote_the_file(here: View) -> Result:
     found = here[FLANNELD].conflist
-    return Told(not found, "Flannel's file for the CNI", "there", "there" if found else "never written")
+    return Result("Flannel's file for the CNI", "there", "there" if found else "never written", ok=bool(found))
 
 
-@tells("cni0-stale-address", BRIDGE, FLANNELD)
-def stale_address(here: View) -> Told:
+@check("cni0-stale-address", BRIDGE, FLANNELD)
+def stale_address(here: View) -> Result:
     """A further address beside the right one does no harm, and none at all is given with the next pod."""
     what, wanted, found = "address of cni0", here[FLANNELD].subnet, here[BRIDGE]
     if not wanted or not found:
-        return refuted(what, "no such bridge, or without an address" if wanted else "Flannel has no subnet here")
-    return Told(wanted not in found, what, wanted, said(found))
+        return ok(what, "no such bridge, or without an address" if wanted else "Flannel has no subnet here")
+    return Result(what, wanted, said(found), ok=wanted in found)
 
 
-@tells("cni-plugin-binaries-missing", LEFTOVERS, FLANNELD, RUNTIME, CNI_PROGRAMS)
-def programs_missing(here: View) -> Told:
+@check("cni-plugin-binaries-missing", LEFTOVERS, FLANNELD, RUNTIME, CNI_PROGRAMS)
+def programs_missing(here: View) -> Result:
     """In the folder where containerd looks. Flannel's own comes with its pod."""
     what = "programs of CNI"
     if not here[LEFTOVERS].servers:
-        return refuted(what, ELSEWHERE)
+        return ok(what, ELSEWHERE)
     runtime = here[RUNTIME]
     folders = runtime.bin_dirs if runtime else FOLDERS[:1]
     if unknown := set(folders) - set(FOLDERS):
@@ -106,14 +110,27 @@ def programs_missing(here: View) -> Told:
     wanted = set(PROGRAMS) - (set() if here[FLANNELD].conflist else {"flannel"})
     where = f" in {said(folders)}"
     if missing := wanted - found:
-        return confirmed(what, said(PROGRAMS), f"no {said(missing)}{where} that runs on this machine")
-    return refuted(what, f"all{where}")
+        return Result(what, said(PROGRAMS), f"no {said(missing)}{where} that runs on this machine")
+    return ok(what, f"all{where}")
 
 
-@tells("vxlan-module-missing", VXLAN, LINKS)
-def vxlan_missing(here: View) -> Told:
+@check("vxlan-module-missing", VXLAN, LINKS)
+def vxlan_missing(here: View) -> Result:
     """Where Flannel is to use it and no link of it is there."""
     if here.spec.flannel.backend != "vxlan":
-        return refuted("backend of Flannel", here.spec.flannel.backend)
+        return ok("backend of Flannel", here.spec.flannel.backend)
     found = "working" if here[LINKS] else here[VXLAN]
-    return Told(found == "missing", "vxlan in the kernel", "working or loadable", found)
+    return Result("vxlan in the kernel", "working or loadable", found, ok=found != "missing")
+
+
+CHECKS = (
+    cidr_mismatch,
+    podcidr_unassigned,
+    subnet_env_missing,
+    flannel_is_ready,
+    flannel_crash,
+    never_wrote_the_file,
+    stale_address,
+    programs_missing,
+    vxlan_missing,
+)

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 from itertools import chain
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.view import View
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.doctor.check import check
 from gpustack.probes.cni import FORWARDING
 from gpustack.probes.firewall import FIREWALL
 from gpustack.probes.nameservers import NAMESERVERS
@@ -21,16 +21,16 @@ def of_pods(here: View) -> list[Packet]:
     return [packet for packet in forwarded(here) if packet.interface in (PODS_BRIDGE, OVERLAY)]
 
 
-@tells("forward-policy-drop", BRIDGE, FIREWALL, ADDRESS, FORWARDING)
-def forward_drop(here: View) -> Told:
+@check("forward-policy-drop", BRIDGE, FIREWALL, ADDRESS, FORWARDING)
+def forward_drop(here: View) -> Result:
     """By a rule that is neither ufw's nor firewalld's and does not reject: those are other faults. Or by the policy,
     which is not asked where Flannel's rules at the end of the chain accept."""
     what = "what pods send through this host"
     if not here[BRIDGE]:
-        return refuted(what, "no pod needs it: there is no bridge with an address")
+        return ok(what, "no pod needs it: there is no bridge with an address")
     if found := next(chain(by_rule(here), by_policy(here)), ""):
-        return confirmed(what, "forwarded", found)
-    return refuted(what, "forwarded")
+        return Result(what, "forwarded", found)
+    return ok(what, "forwarded")
 
 
 def by_rule(here: View) -> Iterator[str]:
@@ -51,8 +51,8 @@ def by_policy(here: View) -> Iterator[str]:
                 yield f"{packet} is dropped by the policy of FORWARD: no rule of Flannel accepts it"
 
 
-@tells("cidr-overlaps-host-network", ROUTES, ADDRESS, NAMESERVERS)
-def ranges_overlap(here: View) -> Told:
+@check("cidr-overlaps-host-network", ROUTES, ADDRESS, NAMESERVERS)
+def ranges_overlap(here: View) -> Result:
     """Routes that lie within, and name servers. A wider route does no harm: that of the cluster is more precise."""
     what, spec = "ranges of pods and services", here.spec.kubernetes
     # By the node of the other end: Flannel's own, where it needs no overlay.
@@ -62,9 +62,12 @@ def ranges_overlap(here: View) -> Told:
     ranges = {"pods": spec.pod_cidr, "services": spec.service_cidr}
     for server in here[NAMESERVERS].servers:
         found += [f"name server {server} is in that of {whose}" for whose, net in ranges.items() if inside(server, net)]
-    return Told(bool(found), what, "used by nothing else", said(found))
+    return Result(what, "used by nothing else", said(found), ok=not found)
 
 
 def inside(server: str, net: IPv4Network) -> bool:
     """Whether a name server is; the tenth address of the services is the cluster's own DNS."""
     return ":" not in server and IPv4Address(server) in net and IPv4Address(server) != net[10]
+
+
+CHECKS = (forward_drop, ranges_overlap)

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.view import View
+from gpustack.doctor.check import check
 from gpustack.doctor.checks.pod_network import heard, passed, words
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.checksums import CHECKSUMS
 from gpustack.probes.firewall import FIREWALL
 from gpustack.probes.flannel import ANNOUNCED, LINKS, Announced
@@ -24,57 +24,57 @@ def mine(here: View) -> Announced | None:
     return here[ANNOUNCED].get(node.name) if node else None
 
 
-@tells("vxlan-mac-changed", NODES, IDENTITY, ANNOUNCED, LINKS, WAYS)
-def mac_changed(here: View) -> Told:
+@check("vxlan-mac-changed", NODES, IDENTITY, ANNOUNCED, LINKS, WAYS)
+def mac_changed(here: View) -> Result:
     """Another MAC than it announces; or the one it had again, and what it knew of its peers gone with the other."""
     what, announced, links = "MAC of Flannel's link", mine(here), here[LINKS]
     if not announced or not announced.mac or not links:
-        return refuted(what, "no vxlan of Flannel's on this host")
+        return ok(what, "no vxlan of Flannel's on this host")
     if links[0].mac != announced.mac:
-        return confirmed(what, f"{announced.mac}, which it announces", links[0].mac)
+        return Result(what, f"{announced.mac}, which it announces", links[0].mac)
     others = [peer for peer in here[WAYS].peers if peer.link == links[0].name]
     if others and not any(peer.mac for peer in others):
-        return confirmed(what, "and those of its peers known", f"{links[0].mac}, and no peer's is known any more")
-    return refuted(what, f"{links[0].mac}, as announced")
+        return Result(what, "and those of its peers known", f"{links[0].mac}, and no peer's is known any more")
+    return ok(what, f"{links[0].mac}, as announced")
 
 
-@tells("flannel-wrong-interface", NODES, IDENTITY, ANNOUNCED, WAYS)
-def wrong_interface(here: View) -> Told:
+@check("flannel-wrong-interface", NODES, IDENTITY, ANNOUNCED, WAYS)
+def wrong_interface(here: View) -> Result:
     """A network of its own for pods is no fault: then every node has its own address in it, and is reached there."""
     what, node, announced = "address that Flannel announces", own(here), mine(here)
     if node is None or announced is None:
-        return refuted(what, "none: Flannel has not registered here")
+        return ok(what, "none: Flannel has not registered here")
     if announced.address == node.address:
-        return refuted(what, f"{node.address}, the node's")
+        return ok(what, f"{node.address}, the node's")
     same = [name for name, one in here[ANNOUNCED].items() if one.address == announced.address]
     if len(same) > 1:
-        return confirmed(
+        return Result(
             what,
             f"one of its own, such as {node.address}",
             f"{announced.address}, that of {said(same)}",
-            f"public-ip: {announced.address}",
+            quote=f"public-ip: {announced.address}",
         )
     found = heard(here)
     if set(found.values()) == {"nothing"}:
-        return confirmed(what, f"one that is reached, such as {node.address}", f"{announced.address}: {words(found)}")
-    return refuted(what, f"{announced.address}, on a network of its own")
+        return Result(what, f"one that is reached, such as {node.address}", f"{announced.address}: {words(found)}")
+    return ok(what, f"{announced.address}, on a network of its own")
 
 
-@tells("vxlan-port-blocked", FIREWALL, ADDRESS, WAYS, ANNOUNCED, LINKS, NODES, IDENTITY)
-def vxlan_blocked(here: View) -> Told:
+@check("vxlan-port-blocked", FIREWALL, ADDRESS, WAYS, ANNOUNCED, LINKS, NODES, IDENTITY)
+def vxlan_blocked(here: View) -> Result:
     """By a rule of this host; or on the way, where nothing of either end explains that nothing arrives."""
     if here.spec.flannel.backend != "vxlan":
-        return refuted("backend of Flannel", here.spec.flannel.backend)
+        return ok("backend of Flannel", here.spec.flannel.backend)
     what = f"udp {here.spec.flannel.port} between nodes"
     if found := at_port(here):
         packet, stop = found[0]
-        return confirmed(what, "let through", f"{packet} is stopped by {stop}")
+        return Result(what, "let through", f"{packet} is stopped by {stop}")
     lost = heard(here)
     if not lost or set(lost.values()) != {"nothing"}:
-        return refuted(what, f"let through here; {words(lost)}")
+        return ok(what, f"let through here; {words(lost)}")
     if why := next(otherwise(here), ""):
-        return refuted(what, why)
-    return confirmed(what, "let through on the way", f"{words(lost)}, and both ends are as they should be")
+        return ok(what, why)
+    return Result(what, "let through on the way", f"{words(lost)}, and both ends are as they should be")
 
 
 def addresses(here: View) -> Mapping[str, str]:
@@ -99,7 +99,7 @@ def otherwise(here: View) -> Iterator[str]:
     others = addresses(here)
     for address in (own_address(here), *(peer.node for peer in ways.peers)):
         there = here.on(others[address]) if address in others else None
-        if there and there.reached and there.told(LINKS) and there.told(FIREWALL):
+        if there and there.reached and there.available(LINKS) and there.available(FIREWALL):
             yield from unsound(there, announced)
 
 
@@ -114,14 +114,17 @@ def unsound(there: View, announced: Mapping[str, Announced]) -> Iterator[str]:
         yield f"{there.where} stops it"
 
 
-@tells("vxlan-checksum-offload", CHECKSUMS, ADDRESS)
-def checksum_offload(here: View) -> Told:
+@check("vxlan-checksum-offload", CHECKSUMS, ADDRESS)
+def checksum_offload(here: View) -> Result:
     """On the receiving host, whose kernel logs it, while a sender still leaves them to kernel and card."""
     what, found = "outer checksums of vxlan", here[CHECKSUMS]
     if not found.wrong:
-        return refuted(what, "none was wrong here, as far as the kernel's log goes")
+        return ok(what, "none was wrong here, as far as the kernel's log goes")
     others = {address: here.on(name) for address, name in addresses(here).items()}
-    mended = {at for at, view in others.items() if view.told(CHECKSUMS) and view[CHECKSUMS].offload is False}
+    mended = {at for at, view in others.items() if view.available(CHECKSUMS) and view[CHECKSUMS].offload is False}
     if senders := [f"{count} from {address}" for address, count in found.wrong.items() if address not in mended]:
-        return confirmed(what, "right", f"wrong: {said(senders)}")
-    return refuted(what, "some were wrong, and their senders compute them in the kernel now")
+        return Result(what, "right", f"wrong: {said(senders)}")
+    return ok(what, "some were wrong, and their senders compute them in the kernel now")
+
+
+CHECKS = (mac_changed, wrong_interface, vxlan_blocked, checksum_offload)

@@ -2,10 +2,10 @@
 
 import re
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.view import View
+from gpustack.doctor.check import check
 from gpustack.doctor.checks.ours import namespaces
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.kube import NODES, Node
 from gpustack.probes.pods import MONITORING_PODS, PENDING, PROMETHEUS, SANDBOX_FAILURES, Pending
 from gpustack.probes.system import IDENTITY
@@ -27,31 +27,34 @@ def without_sandbox(here: View, node: Node | None) -> list[Pending]:
     return [pod for pod in waiting if node and pod.node == node.name and not pod.begun and pod.uid in failed]
 
 
-@tells("st-sandbox-fails", NODES, IDENTITY, PENDING, SANDBOX_FAILURES)
-def sandbox_fails(here: View) -> Told:
+@check("st-sandbox-fails", NODES, IDENTITY, PENDING, SANDBOX_FAILURES)
+def sandbox_fails(here: View) -> Result:
     """Of pods that still wait: events stay for an hour after all is well again."""
     what, node = "sandboxes of pods", own(here)
     if node is None:
-        return refuted(what, "the host is no node")
+        return ok(what, "the host is no node")
     failed = here[SANDBOX_FAILURES]
     here_too = without_sandbox(here, node)
     found = [pod for pod in here_too if pod.namespace in namespaces(here) or not strange(failed[pod.uid])]
     if not found:
-        return refuted(what, "no pod of the node waits for one")
+        return ok(what, "no pod of the node waits for one")
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     first = found[0]
-    return confirmed(what, "made", f"{first.namespace}/{first.name}{more}: {failed[first.uid][:300]}")
+    return Result(what, "made", f"{first.namespace}/{first.name}{more}: {failed[first.uid][:300]}")
 
 
-@tells("st-sandbox-fails -> st-no-metrics", NODES, IDENTITY, MONITORING_PODS)
-def prometheus_is_here(here: View) -> Told:
+@check("st-sandbox-fails -> st-no-metrics", NODES, IDENTITY, MONITORING_PODS)
+def prometheus_is_here(here: View) -> Result:
     node, found = own(here), here[MONITORING_PODS].get(PROMETHEUS, ())
-    return Told(node is not None and node.name in found, "Prometheus", "on this node", said(found))
+    return Result("Prometheus", "on this node", said(found), ok=not (node is not None and node.name in found))
 
 
-@tells("containerd-cgroup-driver -> kube-proxy-down", NODES, IDENTITY, PENDING, SANDBOX_FAILURES)
-def proxy_waits(here: View) -> Told:
+@check("containerd-cgroup-driver -> kube-proxy-down", NODES, IDENTITY, PENDING, SANDBOX_FAILURES)
+def proxy_waits(here: View) -> Result:
     """It came after the runtime could not make sandboxes any more. One that ran before goes on."""
     waiting = without_sandbox(here, own(here))
     found = any(pod.namespace == "kube-system" and pod.name.startswith("kube-proxy-") for pod in waiting)
-    return Told(found, "sandbox of kube-proxy", "waited for", "waited for" if found else "made")
+    return Result("sandbox of kube-proxy", "waited for", "waited for" if found else "made", ok=not found)
+
+
+CHECKS = (sandbox_fails, prometheus_is_here, proxy_waits)

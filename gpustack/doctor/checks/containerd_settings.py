@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.view import View
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.doctor.check import check
 from gpustack.probes.apt_history import UPGRADES
 from gpustack.probes.containerd import CONFIGURATION, MIRRORS, RUNTIME
 from gpustack.probes.containerd_pods import RUNTIMES
@@ -46,61 +46,66 @@ def passed_over(here: View) -> Iterator[str]:
         yield from (f"runtime nvidia in {name}" for name, one in files.items() if one.nvidia)
 
 
-@tells("containerd-config-key-wrong-schema", RUNTIME, CONFIGURED, CONFIGURATION, PACKAGES, UNITS)
-def key_of_another_schema(here: View) -> Told:
+@check("containerd-config-key-wrong-schema", RUNTIME, CONFIGURED, CONFIGURATION, PACKAGES, UNITS)
+def key_of_another_schema(here: View) -> Result:
     """The running daemon decides: a table too many beside the right one does no harm."""
     if why := unread(here):
-        return refuted("settings of containerd", why)
+        return ok("settings of containerd", why)
     found = list(passed_over(here))
-    return Told(bool(found), "settings of containerd", "in force", f"ignored: {said(found)}" if found else "in force")
+    return Result(
+        "settings of containerd", "in force", f"ignored: {said(found)}" if found else "in force", ok=not found
+    )
 
 
-@tells("containerd-dropin-replaces-cri-table", RUNTIME, CONFIGURED, CONFIGURATION, PACKAGES, UNITS)
-def table_replaced(here: View) -> Told:
+@check("containerd-dropin-replaces-cri-table", RUNTIME, CONFIGURED, CONFIGURATION, PACKAGES, UNITS)
+def table_replaced(here: View) -> Result:
     """Of 1.x alone, with CRI in several files, and something of it lost."""
     what, why = "CRI settings of containerd", unread(here)
     if why or major(here) > 1:
-        return refuted(what, why or "version 2 merges key by key")
+        return ok(what, why or "version 2 merges key by key")
     files = [name for name, one in here[CONFIGURED].items() if one.cri]
     if len(files) < 2:
-        return refuted(what, f"in {said(files)} alone")
+        return ok(what, f"in {said(files)} alone")
     running = here[RUNTIME]
     meant = any(one.systemd for one in here[CONFIGURED].values())
     lost = running is None or (meant and not running.systemd_cgroup)
     now = "CRI does not answer" if running is None else "systemd cgroups are off" if lost else "in force"
-    return Told(lost, what, "all in force", f"{now}, with CRI in {said(files)}" if lost else now)
+    return Result(what, "all in force", f"{now}, with CRI in {said(files)}" if lost else now, ok=not lost)
 
 
-@tells("containerd-registry-config-invalid", RUNTIME, CONFIGURED, MIRRORS, UNITS)
-def registry_settings(here: View) -> Told:
+@check("containerd-registry-config-invalid", RUNTIME, CONFIGURED, MIRRORS, UNITS)
+def registry_settings(here: View) -> Result:
     """Both ways to name mirrors, while CRI did not load; or a hosts.toml that is none."""
     what, files = "registries of containerd", here[CONFIGURED]
     if bad := [name for name, one in here[MIRRORS].items() if one.server.startswith("(")]:
-        return confirmed(what, "readable", f"no TOML: certs.d/{said(bad)}/hosts.toml", by=MIRRORS.id)
+        return Result(what, "readable", f"no TOML: certs.d/{said(bad)}/hosts.toml", by=MIRRORS.id)
     both = [name for name, one in files.items() if one.mirrors or one.paths]
     if not any(one.mirrors for one in files.values()) or not any(one.paths for one in files.values()):
-        return refuted(what, "named in one way")
+        return ok(what, "named in one way")
     unit = here[UNITS].get("containerd")
     if here[RUNTIME] or unit is None or not unit.active:
-        return refuted(what, "CRI answers" if here[RUNTIME] else "containerd does not run")
-    return confirmed(what, "named in one way", f"config_path and the table of mirrors in {said(both)}, and CRI is gone")
+        return ok(what, "CRI answers" if here[RUNTIME] else "containerd does not run")
+    return Result(what, "named in one way", f"config_path and the table of mirrors in {said(both)}, and CRI is gone")
 
 
-@tells("multiple-cri-sockets", RUNTIMES, LEFTOVERS)
-def other_runtimes(here: View) -> Told:
+@check("multiple-cri-sockets", RUNTIMES, LEFTOVERS)
+def other_runtimes(here: View) -> Result:
     """Those that somebody listens on now. What else lies around of them is another matter."""
     found, left = here[RUNTIMES], here[LEFTOVERS].distributions
     beside = f"{said(found)}{' (cri-dockerd)' if 'cri-dockerd' in left else ''}" if found else "containerd's alone"
-    return Told(bool(found), "sockets of runtimes", "containerd's alone", beside)
+    return Result("sockets of runtimes", "containerd's alone", beside, ok=not found)
 
 
-@tells("containerd-needrestart-or-upgrade-restart", PACKAGES, UPGRADES)
-def upgraded_below_pods(here: View) -> Told:
+@check("containerd-needrestart-or-upgrade-restart", PACKAGES, UPGRADES)
+def upgraded_below_pods(here: View) -> Result:
     """Not held, and apt did upgrade it. Without an upgrade it is drift, and without either all is well."""
     what, found = "upgrades by apt", here[PACKAGES][PACKAGE]
     if found is None or found.held:
-        return refuted(what, f"{PACKAGE} is {'held' if found else 'not installed'}")
+        return ok(what, f"{PACKAGE} is {'held' if found else 'not installed'}")
     done = [one for one in here[UPGRADES] if PACKAGE in one.packages]
     if not done:
-        return refuted(what, f"none of {PACKAGE}, which is not held")
-    return confirmed(what, f"{PACKAGE} held back", f"upgraded on {done[-1].when}, and not held")
+        return ok(what, f"none of {PACKAGE}, which is not held")
+    return Result(what, f"{PACKAGE} held back", f"upgraded on {done[-1].when}, and not held")
+
+
+CHECKS = (key_of_another_schema, table_replaced, registry_settings, other_runtimes, upgraded_below_pods)

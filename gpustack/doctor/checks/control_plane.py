@@ -2,10 +2,10 @@
 
 from ipaddress import IPv4Network, ip_network
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.doctor.check import check
 from gpustack.probes.control_plane import API_PROXY, LAST_WORDS, MADE_FOR, STARTED, MadeFor, Started
 from gpustack.probes.kubeadm import CERTIFICATES, FILES
 from gpustack.probes.kubelet import HEALTH
@@ -22,29 +22,29 @@ def local(here: View) -> set[str]:
     return {address for found in here[ADDRESSES].values() for address in found}
 
 
-@tells("controlplane-certs-expired", CERTIFICATES)
-def certificates(here: View) -> Told:
+@check("controlplane-certs-expired", CERTIFICATES)
+def certificates(here: View) -> Result:
     """By the clock of the machine that asks."""
     known = here[CERTIFICATES]
     ended = [f"{one.subject} on {one.expires:%Y-%m-%d}" for one in known if one.expires < here.taken]
     first = f"Not After : {min(one.expires for one in known):%b %e %H:%M:%S %Y}" if known else ""
     now = f"until {min(one.expires for one in known):%Y-%m-%d}" if known else "none here"
-    return Told(bool(ended), "certificates", "valid", f"ended: {said(ended)}" if ended else now, quote=first)
+    return Result("certificates", "valid", f"ended: {said(ended)}" if ended else now, ok=not ended, quote=first)
 
 
-@tells("control-plane-settings-refused", LAST_WORDS, MADE_FOR)
-def settings_refused(here: View) -> Told:
+@check("control-plane-settings-refused", LAST_WORDS, MADE_FOR)
+def settings_refused(here: View) -> Result:
     """One that does not run and says nothing of its settings may have been stopped by anything. Of an etcd that is not
     there the API server says what it would of one that is down: its manifest and etcd's tell."""
     found, what = here[LAST_WORDS], "settings of the control plane"
     if refused := [f"{name}: {words}" for name, words in found.items() if words]:
-        return confirmed(what, "accepted", said(refused))
+        return Result(what, "accepted", said(refused))
     made = here[MADE_FOR]
     if made.asks and made.serves and not any(serves(made, place) for place in made.asks):
-        return confirmed("etcd of the API server", said(made.serves), said(made.asks), by=MADE_FOR.id)
+        return Result("etcd of the API server", said(made.serves), said(made.asks), by=MADE_FOR.id)
     if found:
         raise FactUnavailable(f"without a word of why, these do not run: {said(list(found))}")
-    return refuted(what, "accepted")
+    return ok(what, "accepted")
 
 
 def serves(made: MadeFor, place: str) -> bool:
@@ -53,39 +53,41 @@ def serves(made: MadeFor, place: str) -> bool:
     return bool({f"{address}:{port}", f"{ANY}:{port}"} & set(made.serves))
 
 
-@tells("node-ip-changed", MADE_FOR, ADDRESSES)
-def address_lost(here: View) -> Told:
+@check("node-ip-changed", MADE_FOR, ADDRESSES)
+def address_lost(here: View) -> Result:
     """etcd cannot listen on an address that no link has. The API's may stand on a router before the host."""
     found = here[MADE_FOR]
     lost = [address for address in found.etcd if address not in local(here) and address != ANY]
     if not lost:
-        return refuted("addresses of the control plane", said(found.etcd) if found.etcd else "no etcd here")
-    return confirmed("addresses of the control plane", "on a link of the host", f"{said(lost)} on none")
+        return ok("addresses of the control plane", said(found.etcd) if found.etcd else "no etcd here")
+    return Result("addresses of the control plane", "on a link of the host", f"{said(lost)} on none")
 
 
-@tells("node-ip-changed -> st-service-ip-broken", MADE_FOR, ADDRESSES)
-def address_of_api_lost(here: View) -> Told:
+@check("node-ip-changed -> st-service-ip-broken", MADE_FOR, ADDRESSES)
+def address_of_api_lost(here: View) -> Result:
     api = here[MADE_FOR].api
     lost = bool(api) and api not in local(here)
-    return Told(
-        lost,
+    return Result(
         "address of the API",
         "the one that is gone",
         f"{api} on {'no' if lost else 'a'} link" if api else "none here",
+        ok=not lost,
     )
 
 
-@tells("no-proxy-missing-cluster-cidrs", API_PROXY)
-def calls_through_proxy(here: View) -> Told:
+@check("no-proxy-missing-cluster-cidrs", API_PROXY)
+def calls_through_proxy(here: View) -> Result:
     """As the running API server has it."""
     found, what = here[API_PROXY], "past the proxy of the API server"
     if found is None or not found.set:
-        return refuted(what, "no API server here" if found is None else "it has no proxy")
+        return ok(what, "no API server here" if found is None else "it has no proxy")
     spec = here.spec.kubernetes
     lacking = [str(net) for net in (spec.pod_cidr, spec.service_cidr) if not covered(net, found.past)]
     if not {".svc", "svc"} & set(found.past):
         lacking.append(".svc")
-    return Told(bool(lacking), what, "pods, services and .svc", f"not {said(lacking)}" if lacking else said(found.past))
+    return Result(
+        what, "pods, services and .svc", f"not {said(lacking)}" if lacking else said(found.past), ok=not lacking
+    )
 
 
 def covered(net: IPv4Network, past: tuple[str, ...]) -> bool:
@@ -101,22 +103,22 @@ def covered(net: IPv4Network, past: tuple[str, ...]) -> bool:
     return any(isinstance(one, IPv4Network) and net.subnet_of(one) for one in known)
 
 
-@tells("st-kubelet-down -> st-apiserver-down", STARTED, FILES)
-def api_not_started(here: View) -> Told:
+@check("st-kubelet-down -> st-apiserver-down", STARTED, FILES)
+def api_not_started(here: View) -> Result:
     """What runs goes on without the kubelet."""
     what, api = "API server of the host", here[STARTED].get("kube-apiserver")
     if not here[FILES].api_server:
-        return refuted(what, "there is none")
+        return ok(what, "there is none")
     runs = api is not None and api.running
-    return Told(not runs, what, "started again when it ends", "runs" if runs else "ended")
+    return Result(what, "started again when it ends", "runs" if runs else "ended", ok=bool(runs))
 
 
-@tells("st-controlplane-flapping", STARTED, HEALTH)
-def flapping(here: View) -> Told:
+@check("st-controlplane-flapping", STARTED, HEALTH)
+def flapping(here: View) -> Result:
     """Started twice again at least, a short while ago, and what was before did not last either. Without the kubelet
     nobody starts anything."""
     if here[HEALTH] == "silent":
-        return refuted("static pods", "not started again: the kubelet is down")
+        return ok("static pods", "not started again: the kubelet is down")
     found = {
         name: f"start {one.attempt + 1} {one.age} s ago, the one before lasted {one.lived} s"
         for name, one in here[STARTED].items()
@@ -124,7 +126,7 @@ def flapping(here: View) -> Told:
         if not settled(name, one, here[STARTED].get("kube-apiserver"))
     }
     now = said([f"{name}: {words}" for name, words in found.items()])
-    return Told(bool(found), "static pods", "stay", now if found else "stay")
+    return Result("static pods", "stay", now if found else "stay", ok=not found)
 
 
 def settled(name: str, one: Started, api: Started | None) -> bool:
@@ -134,3 +136,14 @@ def settled(name: str, one: Started, api: Started | None) -> bool:
         return False
     leads = name in ("kube-controller-manager", "kube-scheduler")
     return one.age > 2 * (one.lived or 0) or bool(leads and api and api.running and one.age > api.age - BACK)
+
+
+CHECKS = (
+    certificates,
+    settings_refused,
+    address_lost,
+    address_of_api_lost,
+    calls_through_proxy,
+    api_not_started,
+    flapping,
+)

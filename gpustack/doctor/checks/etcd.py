@@ -1,9 +1,10 @@
 """Faults of the layer `etcd`, by its member on the acting control plane."""
 
+from gpustack.ask.judge import Result, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
+from gpustack.doctor.check import check
 from gpustack.doctor.checks.host_disk import FULL
-from gpustack.doctor.tells import Told, refuted, tells
 from gpustack.probes.disk import DISK
 from gpustack.probes.etcd import HEALTH, SLOW
 from gpustack.probes.pods_waiting import RENEWED
@@ -15,24 +16,24 @@ MANY = 10
 STALE = 60
 
 
-@tells("etcd-nospace", HEALTH)
-def no_space(here: View) -> Told:
+@check("etcd-nospace", HEALTH)
+def no_space(here: View) -> Result:
     """etcd's own alarm."""
     found = here[HEALTH]
     if found is None:
-        return refuted("alarms of etcd", "no etcd here")
-    return Told("NOSPACE" in found.why, "alarms of etcd", "none", found.why or "none")
+        return ok("alarms of etcd", "no etcd here")
+    return Result("alarms of etcd", "none", found.why or "none", ok="NOSPACE" not in found.why)
 
 
-@tells("etcd-slow-disk", SLOW)
-def slow_disk(here: View) -> Told:
+@check("etcd-slow-disk", SLOW)
+def slow_disk(here: View) -> Result:
     """Writes that took longer than a second, and many of them."""
     times = here[SLOW].times
-    return Told(times >= MANY, "writes slower than a second, in five minutes", f"fewer than {MANY}", str(times))
+    return Result("writes slower than a second, in five minutes", f"fewer than {MANY}", str(times), ok=times < MANY)
 
 
-@tells("etcd-slow-disk guard", SLOW, DISK)
-def slow_for_no_other_reason(here: View) -> Told:
+@check("etcd-slow-disk guard", SLOW, DISK)
+def slow_for_no_other_reason(here: View) -> Result:
     """No image is being fetched, memory is not short, the disk has room."""
     found, rooms = here[SLOW], here[DISK].rooms
     full = [path for path, room in rooms.items() if room.space < FULL[0]]
@@ -44,14 +45,17 @@ def slow_for_no_other_reason(here: View) -> Told:
         else ""
     )
     why = why or ("the disk is full" if full else "")
-    return Told(not why, "other reasons for slow writes", "none", why or "none")
+    return Result("other reasons for slow writes", "none", why or "none", ok=bool(why))
 
 
-@tells("st-apiserver-readonly", RENEWED, NOW)
-def read_only(here: View) -> Told:
+@check("st-apiserver-readonly", RENEWED, NOW)
+def read_only(here: View) -> Result:
     """Whoever is alive in the control plane writes its lease every few seconds: the API answers, and none is young."""
     latest = here[RENEWED]
     if latest is None:
         raise FactUnavailable("the control plane has no leases")
     age = here[NOW] - latest.timestamp()
-    return Told(age > STALE, "youngest lease of the control plane", f"{STALE} s old at most", f"{age:.0f} s old")
+    return Result("youngest lease of the control plane", f"{STALE} s old at most", f"{age:.0f} s old", ok=age <= STALE)
+
+
+CHECKS = (no_space, slow_disk, slow_for_no_other_reason, read_only)

@@ -18,6 +18,6 @@ def hosts_by(here: View, probe: Probe[Fact], key: Callable[[Fact], str]) -> dict
 def grouped(here: View, probe: Probe[Fact], key: Callable[[Fact], str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for view in (View(here.snapshot, host.name) for host in here.hosts):
-        if view.told(probe):
+        if view.available(probe):
             found.setdefault(key(view[probe]), []).append(view.where)
     return found

@@ -2,10 +2,10 @@
 
 import re
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.view import View
+from gpustack.doctor.check import check, names
 from gpustack.doctor.checks.monitoring_exporter import heard, own_pods
-from gpustack.doctor.tells import Told, confirmed, names, refuted, tells
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import GPU_NODES, GpuNode
 from gpustack.probes.gpu_driver import GPU_DRIVER, GPU_SMI
@@ -58,124 +58,129 @@ def hindered(here: View) -> str:
     return "" if running.module or running.headers else f"the kernel {running.release} has no headers"
 
 
-@tells("gpu-nouveau-loaded", GPU_DEVICES, GPU_DRIVER)
-def nouveau(here: View) -> Told:
+@check("gpu-nouveau-loaded", GPU_DEVICES, GPU_DRIVER)
+def nouveau(here: View) -> Result:
     if not gpus(here):
-        return refuted("nouveau", NO_GPU)
+        return ok("nouveau", NO_GPU)
     found = here[GPU_DRIVER]
     has = found.nouveau_loaded and not found.module
-    return Told(has, "nouveau", "not loaded", "loaded" if found.nouveau_loaded else "not loaded")
+    return Result("nouveau", "not loaded", "loaded" if found.nouveau_loaded else "not loaded", ok=not has)
 
 
-@tells(
+@check(
     "gpu-kernel-headers-missing", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS, GPU_PACKAGES, LOGS, GPU_PODS, NODES, IDENTITY
 )
-def headers(here: View) -> Told:
+def headers(here: View) -> Result:
     """Where a module is to be built for the running kernel, here or in a container, and there is none."""
     if not gpus(here) or here[GPU_DRIVER].module:
-        return refuted(MODULE, "loaded" if gpus(here) else NO_GPU)
+        return ok(MODULE, "loaded" if gpus(here) else NO_GPU)
     running = here[GPU_KERNELS].running
     what = f"headers of the kernel {running.release}"
     if module_packages(here) and not running.headers and not running.module:
-        return confirmed(what, "there", "nothing, and no module was built for it", by=GPU_KERNELS.id)
+        return Result(what, "there", "nothing, and no module was built for it", by=GPU_KERNELS.id)
     words = heard(here, "no-headers")
     if words and any(not pod.ready for pod in own_pods(here, DRIVER_PODS)):
-        return confirmed(what, "there", words[0].line, by=LOGS.id)
-    return refuted(what, "there" if running.headers else "nobody needs them")
+        return Result(what, "there", words[0].line, by=LOGS.id)
+    return ok(what, "there" if running.headers else "nobody needs them")
 
 
-@tells("gpu-driver-not-loaded", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS, GPU_PACKAGES)
-def not_loaded(here: View) -> Told:
+@check("gpu-driver-not-loaded", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS, GPU_PACKAGES)
+def not_loaded(here: View) -> Result:
     """Where a driver is installed on the host, and nothing deeper is known."""
     if not gpus(here):
-        return refuted(MODULE, NO_GPU)
+        return ok(MODULE, NO_GPU)
     found = here[GPU_DRIVER]
     if found.module or not (found.library or module_packages(here)):
-        return refuted(MODULE, found.module or "no driver is installed on the host")
+        return ok(MODULE, found.module or "no driver is installed on the host")
     if why := hindered(here):
-        return refuted(MODULE, why)
+        return ok(MODULE, why)
     running = here[GPU_KERNELS].running
     there = f"not loaded, {running.module} is there" if running.module else f"none for the kernel {running.release}"
-    return confirmed(MODULE, "loaded", there)
+    return Result(MODULE, "loaded", there)
 
 
-@tells("gpu-driver-not-loaded guard", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS)
-def nothing_deeper(here: View) -> Told:
+@check("gpu-driver-not-loaded guard", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS)
+def nothing_deeper(here: View) -> Result:
     if not gpus(here):
-        return refuted("deeper reason", NO_GPU)
+        return ok("deeper reason", NO_GPU)
     why = hindered(here)
-    return Told(not why, "deeper reason", "one", why or "none")
+    return Result("deeper reason", "one", why or "none", ok=bool(why))
 
 
-@tells("gpu-host-driver-conflict", GPU_DEVICES, GPU_DRIVER, SETTINGS, GPU_NODES, IDENTITY)
-def conflict(here: View) -> Told:
+@check("gpu-host-driver-conflict", GPU_DEVICES, GPU_DRIVER, SETTINGS, GPU_NODES, IDENTITY)
+def conflict(here: View) -> Result:
     """The operator leaves a node alone whose driver it found before; there is none."""
     what = "drivers of the host"
     if not gpus(here):
-        return refuted(what, NO_GPU)
+        return ok(what, NO_GPU)
     if not any(one.driver for one in here[SETTINGS] or ()):
-        return refuted(what, "the operator brings none")
+        return ok(what, "the operator brings none")
     node, library = gpu_node(here), here[GPU_DRIVER].library
     if not library or (node and node.labels.get("nvidia.com/gpu.deploy.driver") == PREINSTALLED):
-        return refuted(what, "the operator leaves the host's alone" if library else "the operator's alone")
-    return confirmed(what, "one", f"{library} of the host, and the operator's", "driver.enabled: true")
+        return ok(what, "the operator leaves the host's alone" if library else "the operator's alone")
+    return Result(what, "one", f"{library} of the host, and the operator's", quote="driver.enabled: true")
 
 
-@tells("gpu-leftover-driver-packages", GPU_DEVICES, GPU_PACKAGES, GPU_DRIVER)
-def leftovers(here: View) -> Told:
+@check("gpu-leftover-driver-packages", GPU_DEVICES, GPU_PACKAGES, GPU_DRIVER)
+def leftovers(here: View) -> Result:
     """Packages of two branches, or of one beside what the .run installer put there."""
     what = "drivers that are installed"
     if not gpus(here):
-        return refuted(what, NO_GPU)
+        return ok(what, NO_GPU)
     there = {name: one.version for name, one in here[GPU_PACKAGES].items() if BRANCHED.fullmatch(name)}
     branches = {match[1] for version in there.values() if (match := VERSION.match(version))}
     words = sorted(branches) + ["that of the .run installer"] * here[GPU_DRIVER].uninstaller
     if len(words) < 2:
-        return refuted(what, said(words))
+        return ok(what, said(words))
     odd = next((f"{name} {version}" for name, version in there.items() if version.startswith(words[0])), "")
     runs = VERSION.match(here[GPU_DRIVER].library)
     others = branches - {runs[1]} if runs else branches
-    return confirmed(what, "one", said(words), odd, names=names(BRANCH=others))
+    return Result(what, "one", said(words), quote=odd, names=names(BRANCH=others))
 
 
-@tells("gpu-inforom-corrupt", GPU_DEVICES, GPU_SMI)
-def inforom(here: View) -> Told:
+@check("gpu-inforom-corrupt", GPU_DEVICES, GPU_SMI)
+def inforom(here: View) -> Result:
     """nvidia-smi says so with its exit status, though it shows the GPU."""
     if not gpus(here):
-        return refuted("nvidia-smi", NO_GPU)
+        return ok("nvidia-smi", NO_GPU)
     found = here[GPU_SMI]
-    return Told(found.rc == INFOROM, "exit status of nvidia-smi", "0", str(found.rc) if found.rc >= 0 else found.state)
+    return Result(
+        "exit status of nvidia-smi", "0", str(found.rc) if found.rc >= 0 else found.state, ok=found.rc != INFOROM
+    )
 
 
-@tells("gpu-adapter-init-failed", GPU_DEVICES, GPU_DRIVER, GPU_SMI, KERNEL_WORDS)
-def adapter(here: View) -> Told:
+@check("gpu-adapter-init-failed", GPU_DEVICES, GPU_DRIVER, GPU_SMI, KERNEL_WORDS)
+def adapter(here: View) -> Result:
     """The module is loaded, and the driver shows no GPU, or fewer and the kernel says that one did not start."""
     devices, shown = gpu_count(here), here[GPU_SMI]
     what = "GPUs that the driver started"
     if not devices or not here[GPU_DRIVER].module or shown.state != "ended":
-        return refuted(what, NO_GPU if not devices else "the driver does not answer")
+        return ok(what, NO_GPU if not devices else "the driver does not answer")
     words = here[KERNEL_WORDS].adapter
     none = shown.said.startswith("No devices were found")
     if none or (words and len(shown.gpus) < devices):
-        return confirmed(what, str(devices), words or shown.said)
-    return refuted(what, str(len(shown.gpus)))
+        return Result(what, str(devices), words or shown.said)
+    return ok(what, str(len(shown.gpus)))
 
 
-@tells("st-driver-not-ready", GPU_DEVICES, GPU_DRIVER, GPU_SMI, GPU_PACKAGES, GPU_PODS, NODES, IDENTITY)
-def not_ready(here: View) -> Told:
+@check("st-driver-not-ready", GPU_DEVICES, GPU_DRIVER, GPU_SMI, GPU_PACKAGES, GPU_PODS, NODES, IDENTITY)
+def not_ready(here: View) -> Result:
     """Where somebody brings a driver. A GPU that is lost is another state."""
     if not gpus(here):
-        return refuted("driver", NO_GPU)
+        return ok("driver", NO_GPU)
     found, shown, pods = here[GPU_DRIVER], here[GPU_SMI], own_pods(here, DRIVER_PODS)
     if not (found.module or found.library or module_packages(here) or pods):
-        return refuted("driver", "nobody brings one yet")
+        return ok("driver", "nobody brings one yet")
     if not found.module:
-        return confirmed("driver", "answers", f"{MODULE} is not loaded")
+        return Result("driver", "answers", f"{MODULE} is not loaded")
     if found.library and found.library != found.module:
-        return confirmed("driver", "answers", f"module {found.module}, libraries {found.library}")
+        return Result("driver", "answers", f"module {found.module}, libraries {found.library}")
     if shown.state == "hangs" or (shown.rc > 0 and shown.rc != LOST) or (shown.rc == 0 and not shown.gpus):
-        return confirmed("nvidia-smi", "answers", shown.said or f"{shown.state}, {shown.rc}")
-    return refuted("driver", "answers")
+        return Result("nvidia-smi", "answers", shown.said or f"{shown.state}, {shown.rc}")
+    return ok("driver", "answers")
 
 
 LOST = 15
+
+
+CHECKS = (nouveau, headers, not_loaded, nothing_deeper, conflict, leftovers, inforom, adapter, not_ready)

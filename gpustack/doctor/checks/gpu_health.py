@@ -2,12 +2,12 @@
 
 import re
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.view import View
+from gpustack.doctor.check import check
 from gpustack.doctor.checks.gpu_driver import LOST, NO_GPU, gpu_node
 from gpustack.doctor.checks.monitoring_exporter import heard
 from gpustack.doctor.checks.of_node import on_node
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import GPU_NODES
 from gpustack.probes.gpu_driver import GPU_SMI
@@ -39,61 +39,61 @@ def missing(here: View) -> int:
     return node.capacity - node.allocatable if node else 0
 
 
-@tells("gpu-fell-off-bus", GPU_DEVICES, GPU_SMI, GPU_NODES, IDENTITY, XIDS, LOGS, KERNEL_WORDS)
-def off_the_bus(here: View) -> Told:
+@check("gpu-fell-off-bus", GPU_DEVICES, GPU_SMI, GPU_NODES, IDENTITY, XIDS, LOGS, KERNEL_WORDS)
+def off_the_bus(here: View) -> Result:
     """nvidia-smi says that a GPU is lost; or an Xid 79, and a GPU that is missing still."""
     devices = gpu_count(here)
     if not devices:
-        return refuted("GPUs of the bus", NO_GPU)
+        return ok("GPUs of the bus", NO_GPU)
     shown = here[GPU_SMI]
     if shown.rc == LOST:
-        return confirmed("GPUs of the bus", "reached", shown.said or f"nvidia-smi ends with {LOST}")
+        return Result("GPUs of the bus", "reached", shown.said or f"nvidia-smi ends with {LOST}")
     fewer = shown.state == "ended" and 0 < len(shown.gpus) < devices
     if OFF_THE_BUS in xids(here) and (fewer or missing(here) > 0):
-        return confirmed("GPUs of the bus", "reached", f"Xid {OFF_THE_BUS}")
-    return refuted("GPUs of the bus", "reached")
+        return Result("GPUs of the bus", "reached", f"Xid {OFF_THE_BUS}")
+    return ok("GPUs of the bus", "reached")
 
 
-@tells("gpu-xid-critical", GPU_DEVICES, GPU_NODES, IDENTITY, XIDS, LOGS, KERNEL_WORDS)
-def critical(here: View) -> Told:
+@check("gpu-xid-critical", GPU_DEVICES, GPU_NODES, IDENTITY, XIDS, LOGS, KERNEL_WORDS)
+def critical(here: View) -> Result:
     """An error, and GPUs that the node cannot allocate for it. One that fell off the bus is another fault."""
     if not gpus(here):
-        return refuted("Xids", NO_GPU)
+        return ok("Xids", NO_GPU)
     codes = sorted(xids(here) - OF_PROGRAMS - {OFF_THE_BUS})
     if not codes or missing(here) <= 0:
-        return refuted("Xids", f"{said(codes)}; all GPUs are healthy" if codes else "none that counts")
-    return confirmed("Xids", "none", f"{said(codes)}; GPUs that cannot be allocated: {missing(here)}")
+        return ok("Xids", f"{said(codes)}; all GPUs are healthy" if codes else "none that counts")
+    return Result("Xids", "none", f"{said(codes)}; GPUs that cannot be allocated: {missing(here)}")
 
 
-@tells("gpu-ecc-row-remap-pending", GPU_DEVICES, GPU_SMI, GPU_NODES, IDENTITY, ROW_REMAP)
-def row_remap(here: View) -> Told:
+@check("gpu-ecc-row-remap-pending", GPU_DEVICES, GPU_SMI, GPU_NODES, IDENTITY, ROW_REMAP)
+def row_remap(here: View) -> Result:
     """By the driver of the host; by what DCGM reads where that is in a container, or does not tell."""
     if not gpus(here):
-        return refuted("rows of memory", NO_GPU)
+        return ok("rows of memory", NO_GPU)
     rows = here[GPU_SMI].rows
     if rows is not None:
-        return Told(bool(rows), "rows of memory to replace", "none", said(rows))
+        return Result("rows of memory to replace", "none", said(rows), ok=not rows)
     node = gpu_node(here)
     mine = on_node(here, ROW_REMAP, node.name if node else "", lambda one: one.host)
     found = [f"GPU {one.gpu}: {one.name}" for one in mine]
-    return Told(bool(found), "rows of memory to replace", "none", said(found))
+    return Result("rows of memory to replace", "none", said(found), ok=not found)
 
 
-@tells("gpu-fabricmanager-down", PLUGIN_FILES)
-def fabric_manager(here: View) -> Told:
+@check("gpu-fabricmanager-down", PLUGIN_FILES)
+def fabric_manager(here: View) -> Result:
     """Without switches none is needed, and one that is installed stops by itself."""
     found = here[PLUGIN_FILES]
     if found is None or not found.switches:
-        return refuted("nvidia-fabricmanager", "no NVSwitch here")
+        return ok("nvidia-fabricmanager", "no NVSwitch here")
     unit = "not installed" if found.fabric_manager == "none" else found.fabric_manager
-    return Told(unit != "active", f"nvidia-fabricmanager, for {found.switches} switches", "active", unit)
+    return Result(f"nvidia-fabricmanager, for {found.switches} switches", "active", unit, ok=unit == "active")
 
 
-@tells("gpu-none-on-node", GPU_DEVICES, GPU_NODES, IDENTITY)
-def none_there(here: View) -> Told:
+@check("gpu-none-on-node", GPU_DEVICES, GPU_NODES, IDENTITY)
+def none_there(here: View) -> Result:
     """Somebody counts on GPUs here: the inventory, or the node's own labels."""
     if found := here[GPU_DEVICES]:
-        return refuted("GPUs of the bus", str(len(found)))
+        return ok("GPUs of the bus", str(len(found)))
     node, said_so = gpu_node(here), []
     if node and (node.capacity or node.labels.get(PRESENT) == "true"):
         said_so.append(f"node {node.name} offers them")
@@ -102,50 +102,55 @@ def none_there(here: View) -> Told:
         said_so.append("the inventory shares them")
     if here.host.spec.gpustack_gpus:
         said_so.append(f"the inventory says {here.host.spec.gpustack_gpus}")
-    return Told(
-        bool(said_so),
+    return Result(
         "GPUs of the bus",
         "some",
         f"0, and {said(said_so)}" if said_so else "0, none expected",
+        ok=not said_so,
         quote=offer,
     )
 
 
-@tells("gpu-driver-too-old-for-cuda", GPU_DEVICES, GPU_NODES, IDENTITY, PENDING, GPU_PODS)
-def too_old(here: View) -> Told:
+@check("gpu-driver-too-old-for-cuda", GPU_DEVICES, GPU_NODES, IDENTITY, PENDING, GPU_PODS)
+def too_old(here: View) -> Result:
     """By the words of the container toolkit for pods of this node."""
     if not gpus(here):
-        return refuted("images' CUDA", NO_GPU)
+        return ok("images' CUDA", NO_GPU)
     node = gpu_node(here)
     name = node.name if node else ""
     pods = (*on_node(here, PENDING, name), *on_node(here, GPU_PODS, name))
     found = [f"{pod}: {one.words}" for pod in pods for one in pod.containers if DEMAND in one.words]
-    return Told(bool(found), "images' CUDA", "not newer than the driver's", found[0] if found else "no pod is refused")
+    return Result(
+        "images' CUDA", "not newer than the driver's", found[0] if found else "no pod is refused", ok=not found
+    )
 
 
-@tells("st-gpu-unhealthy", GPU_DEVICES, GPU_NODES, IDENTITY, PLUGIN_FILES)
-def unhealthy(here: View) -> Told:
+@check("st-gpu-unhealthy", GPU_DEVICES, GPU_NODES, IDENTITY, PLUGIN_FILES)
+def unhealthy(here: View) -> Result:
     """A plugin that is not registered is another state."""
     if not gpus(here):
-        return refuted("GPUs", NO_GPU)
+        return ok("GPUs", NO_GPU)
     files = here[PLUGIN_FILES]
     if files is None or not files.plugin or files.plugin < files.kubelet:
-        return refuted("GPUs", "the device plugin is not registered")
+        return ok("GPUs", "the device plugin is not registered")
     lost = missing(here)
-    return Told(lost > 0, "GPUs that cannot be allocated", "0", str(lost))
+    return Result("GPUs that cannot be allocated", "0", str(lost), ok=lost <= 0)
 
 
-@tells("st-gpu-unhealthy -> insufficient-resources", PENDING)
-def more_is_wanted(here: View) -> Told:
+@check("st-gpu-unhealthy -> insufficient-resources", PENDING)
+def more_is_wanted(here: View) -> Result:
     found = [str(pod) for pod in here[PENDING] if "Insufficient nvidia.com/" in pod.unscheduled]
-    return Told(bool(found), "pods that wait for a GPU", "none", said(found[:3]))
+    return Result("pods that wait for a GPU", "none", said(found[:3]), ok=not found)
 
 
-@tells("st-cuda-fails", PLUGIN_FILES, LOGS)
-def cuda_fails(here: View) -> Told:
+@check("st-cuda-fails", PLUGIN_FILES, LOGS)
+def cuda_fails(here: View) -> Result:
     """The operator's own test: it failed, and has not passed since."""
     files = here[PLUGIN_FILES]
     if files is None or "cuda-ready" in files.marks:
-        return refuted("CUDA", NO_GPU if files is None else "the operator's test passed")
+        return ok("CUDA", NO_GPU if files is None else "the operator's test passed")
     words = heard(here, "cuda")
-    return Told(bool(words), "CUDA", "works", words[0].line if words else "nobody says that it fails")
+    return Result("CUDA", "works", words[0].line if words else "nobody says that it fails", ok=not words)
+
+
+CHECKS = (off_the_bus, critical, row_remap, fabric_manager, none_there, too_old, unhealthy, more_is_wanted, cuda_fails)

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.config.resolved import charts_of
-from gpustack.doctor.tells import Told, confirmed, names, refuted, tells
+from gpustack.doctor.check import check, names
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import GPU_DEPLOYMENTS
 from gpustack.probes.helm import CHARTS, GPU_JOBS, MONITORING_JOBS, RELEASES, RUNNING_HELMS, Job, Release
@@ -43,35 +43,33 @@ def words(found: Mapping[str, Release]) -> str:
     return said([f"{one.namespace}/{one.name} is {one.status}" for one in found.values()])
 
 
-@tells("st-helm-failed", RELEASES)
-def helm_failed(here: View) -> Told:
+@check("st-helm-failed", RELEASES)
+def helm_failed(here: View) -> Result:
     found = undeployed(here)
-    return Told(bool(found), "releases of ours", "deployed", words(found or ours(here)))
+    return Result("releases of ours", "deployed", words(found or ours(here)), ok=not found)
 
 
-@tells("helm-release-pending", RELEASES, RUNNING_HELMS)
-def release_pending(here: View) -> Told:
+@check("helm-release-pending", RELEASES, RUNNING_HELMS)
+def release_pending(here: View) -> Result:
     """Ours are known by a label, and only a Helm of the control plane changes them."""
     what = "releases of ours"
     found = {key: one for key, one in undeployed(here).items() if one.status.startswith("pending-") and one.ours}
     if not found:
-        return refuted(what, f"none that is pending: {words(ours(here))}")
+        return ok(what, f"none that is pending: {words(ours(here))}")
     if here[RUNNING_HELMS]:
-        return refuted(what, f"{words(found)}, and a Helm runs")
+        return ok(what, f"{words(found)}, and a Helm runs")
     called = names(NAMESPACE=[one.namespace for one in found.values()], RELEASE=[one.name for one in found.values()])
-    return confirmed(
-        what, "changed by a Helm that runs, or deployed", f"{words(found)}, and no Helm runs", names=called
-    )
+    return Result(what, "changed by a Helm that runs, or deployed", f"{words(found)}, and no Helm runs", names=called)
 
 
-@tells("helm-wait-timeout", RELEASES, MONITORING_DEPLOYMENTS, MONITORING_DAEMON_SETS, GPU_DEPLOYMENTS)
-def wait_timeout(here: View) -> Told:
+@check("helm-wait-timeout", RELEASES, MONITORING_DEPLOYMENTS, MONITORING_DAEMON_SETS, GPU_DEPLOYMENTS)
+def wait_timeout(here: View) -> Result:
     """Helm gave up, and something of the release does not run. One that is pending did not: its Helm was killed."""
     found = {chart: one for chart, one in undeployed(here).items() if one.status == "failed"}
     down = sorted({name for chart in found for name in not_running(here, chart)})
     if not down:
-        return refuted("releases of ours", f"{words(found or ours(here))}, and what is there of it runs")
-    return confirmed("what a release brings", "running", f"{words(found)}; not running: {said(down)}")
+        return ok("releases of ours", f"{words(found or ours(here))}, and what is there of it runs")
+    return Result("what a release brings", "running", f"{words(found)}; not running: {said(down)}")
 
 
 def not_running(here: View, chart: str) -> list[str]:
@@ -82,8 +80,8 @@ def not_running(here: View, chart: str) -> list[str]:
     return [name for name, one in found.items() if not one.runs]
 
 
-@tells("helm-wait-timeout -> helm-release-pending", RELEASES, RUNNING_HELMS)
-def killed_while_waiting(here: View) -> Told:
+@check("helm-wait-timeout -> helm-release-pending", RELEASES, RUNNING_HELMS)
+def killed_while_waiting(here: View) -> Result:
     return release_pending(here)
 
 
@@ -92,28 +90,28 @@ def hooks(here: View) -> list[Job]:
     return [job for job in (*here[MONITORING_JOBS], *here[GPU_JOBS]) if not job.done]
 
 
-@tells("helm-hook-job-failed", MONITORING_JOBS, GPU_JOBS, RUNNING_HELMS)
-def hook_failed(here: View) -> Told:
+@check("helm-hook-job-failed", MONITORING_JOBS, GPU_JOBS, RUNNING_HELMS)
+def hook_failed(here: View) -> Result:
     """One that runs while Helm does is on its way."""
     found = [job.name for job in hooks(here) if job.failed or not here[RUNNING_HELMS]]
     what = "jobs of Helm hooks"
     if not found:
-        return refuted(what, "none is left undone")
+        return ok(what, "none is left undone")
     of_gpus = any(job.name in found for job in here[GPU_JOBS])
     of_monitoring = any(job.name in found for job in here[MONITORING_JOBS])
     spaces = [here.spec.gpu.namespace] * of_gpus + [here.spec.monitoring.namespace] * of_monitoring
-    return confirmed(what, "done", said(found), names=names(NAMESPACE=spaces, JOB=found))
+    return Result(what, "done", said(found), names=names(NAMESPACE=spaces, JOB=found))
 
 
-@tells("helm-hook-job-failed guard", MONITORING_JOBS, GPU_JOBS)
-def failed_by_itself(here: View) -> Told:
+@check("helm-hook-job-failed guard", MONITORING_JOBS, GPU_JOBS)
+def failed_by_itself(here: View) -> Result:
     """A pod that waits for a node or an image has not failed."""
     found = [f"{job.name}: {job.failed} pods failed" for job in hooks(here) if job.failed]
-    return Told(bool(found), "pods of the job", "none failed", said(found))
+    return Result("pods of the job", "none failed", said(found), ok=not found)
 
 
-@tells("helm-repo-unreachable", RELEASES, CHARTS, GPU_DEVICES, IDENTITY)
-def repo_unreachable(here: View) -> Told:
+@check("helm-repo-unreachable", RELEASES, CHARTS, GPU_DEVICES, IDENTITY)
+def repo_unreachable(here: View) -> Result:
     """Only where a chart is still needed and was not fetched before: a cluster that has all needs no way there."""
     what, urls, there = "charts", charts_of(here.spec), ours(here)
     wanted = [MONITORING] if here.spec.monitoring.enabled else []
@@ -121,45 +119,64 @@ def repo_unreachable(here: View) -> Told:
         wanted.append(GPU)
     missing = [chart for chart in wanted if chart not in there or there[chart].status != "deployed"]
     if not missing:
-        return refuted(what, "none is to be fetched any more")
+        return ok(what, "none is to be fetched any more")
     away = {url: one for chart in missing if not (one := here[CHARTS][url := urls[chart]]).there}
     found = [f"{url}: {one.why}" for url, one in away.items() if not one.slow]
     if away and not found:
         raise FactUnavailable(f"slow: {said([f'{url}: {one.why}' for url, one in away.items()])}")
-    return Told(bool(found), what, "there to be fetched", said(found) if found else "there")
+    return Result(what, "there to be fetched", said(found) if found else "there", ok=not found)
 
 
-@tells("helm-crd-missing", RELEASES, DEFINITIONS)
-def crd_missing(here: View) -> Told:
+@check("helm-crd-missing", RELEASES, DEFINITIONS)
+def crd_missing(here: View) -> Result:
     """Of a release that is in the cluster."""
     what, there = "definitions that our charts need", ours(here)
     needed = [f"{kind}.{GROUP}" for kind in KINDS] if MONITORING in there else []
     needed += [POLICIES] if GPU in there else []
     known = here[DEFINITIONS]
     if missing := [name for name in needed if name not in known]:
-        return confirmed(what, "known to the API", f"no {said(missing)}")
-    return refuted(what, f"all {len(needed)} there" if needed else "no release of ours is in the cluster")
+        return Result(what, "known to the API", f"no {said(missing)}")
+    return ok(what, f"all {len(needed)} there" if needed else "no release of ours is in the cluster")
 
 
-@tells("helm-uninstall-stuck-namespace", ENDING)
-def stuck_namespace(here: View) -> Told:
+@check("helm-uninstall-stuck-namespace", ENDING)
+def stuck_namespace(here: View) -> Result:
     """One of ours, for longer than its content may take, with the reason that its controller gives."""
     mine = {here.spec.monitoring.namespace, here.spec.gpu.namespace, "kube-flannel", "local-path-storage"}
     old = {name: one for name, one in here[ENDING].items() if name in mine and here.taken - one.since > GRACE}
     found = {name: f"{name}: {'; '.join(one.kept)}" for name, one in old.items() if one.kept}
     if not found:
-        return refuted("namespaces of ours", "none waits to be gone")
-    return confirmed("namespaces of ours", "there, or gone", said(list(found.values())), names=names(NAME=found))
+        return ok("namespaces of ours", "none waits to be gone")
+    return Result("namespaces of ours", "there, or gone", said(list(found.values())), names=names(NAME=found))
 
 
-@tells("st-helm-failed -> st-no-gpu-labels", RELEASES)
-def operator_never_stood(here: View) -> Told:
+@check("st-helm-failed -> st-no-gpu-labels", RELEASES)
+def operator_never_stood(here: View) -> Result:
     found = undeployed(here).get(GPU)
     first = found is not None and found.revision == 1
-    return Told(first, "release of the GPU operator", "deployed once", words({GPU: found}) if found else "deployed")
+    return Result(
+        "release of the GPU operator", "deployed once", words({GPU: found}) if found else "deployed", ok=not first
+    )
 
 
-@tells("st-helm-failed -> st-target-missing", RELEASES)
-def of_monitoring(here: View) -> Told:
+@check("st-helm-failed -> st-target-missing", RELEASES)
+def of_monitoring(here: View) -> Result:
     found = undeployed(here)
-    return Told(bool(found), "releases of monitoring and exporter", "deployed", words(found) if found else "deployed")
+    return Result(
+        "releases of monitoring and exporter", "deployed", words(found) if found else "deployed", ok=not found
+    )
+
+
+CHECKS = (
+    helm_failed,
+    release_pending,
+    wait_timeout,
+    killed_while_waiting,
+    hook_failed,
+    failed_by_itself,
+    repo_unreachable,
+    crd_missing,
+    stuck_namespace,
+    operator_never_stood,
+    of_monitoring,
+)

@@ -1,7 +1,8 @@
 """Faults of the layer `host` that its packet filter tells: which packet of the cluster whose rule stops."""
 
+from gpustack.ask.judge import Result, ok
 from gpustack.ask.view import View
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.doctor.check import check
 from gpustack.probes.firewall import FIREWALL
 from gpustack.probes.network import ADDRESS
 from gpustack.probes.packet_filter import Packet, Stop
@@ -28,33 +29,36 @@ def of(here: View, stop: Stop) -> str:
     return "iptables" if beside else owner
 
 
-def told(what: str, found: Stopped, else_found: str) -> Told:
+def told(what: str, found: Stopped, else_found: str) -> Result:
     if not found:
-        return refuted(what, else_found)
+        return ok(what, else_found)
     packet, stop = found[0]
-    return confirmed(what, "let through", f"{packet} is stopped by {stop}{more(found)}")
+    return Result(what, "let through", f"{packet} is stopped by {stop}{more(found)}")
 
 
-@tells("host-ufw-blocks-pods", FIREWALL, ADDRESS)
-def ufw_blocks_pods(here: View) -> Told:
+@check("host-ufw-blocks-pods", FIREWALL, ADDRESS)
+def ufw_blocks_pods(here: View) -> Result:
     """The rules that the kernel has, not those that ufw lists."""
     if not here[FIREWALL].ufw:
-        return refuted("ufw", "off")
+        return ok("ufw", "off")
     return told("traffic of pods", by(here, "ufw", pods_shut_out(here)), "ufw lets it through")
 
 
-@tells("host-firewalld-active", FIREWALL, ADDRESS)
-def firewalld_blocks(here: View) -> Told:
+@check("host-firewalld-active", FIREWALL, ADDRESS)
+def firewalld_blocks(here: View) -> Result:
     """It blocks pods, or what nodes send."""
     if not here[FIREWALL].firewalld:
-        return refuted("firewalld", "off")
+        return ok("firewalld", "off")
     found = [*pods_shut_out(here), *shut_out(here)]
     return told("traffic of the cluster", by(here, "firewalld", found), "firewalld lets it through")
 
 
-@tells("host-cloud-image-reject-rules", FIREWALL, ADDRESS)
-def reject_rules(here: View) -> Told:
+@check("host-cloud-image-reject-rules", FIREWALL, ADDRESS)
+def reject_rules(here: View) -> Result:
     """A rule that rejects, in chains that no manager looks after."""
     found = by(here, "iptables", [*pods_shut_out(here), *shut_out(here)])
     rejected = [(packet, stop) for packet, stop in found if stop.path and "REJECT" in stop.path[-1].text]
     return told("traffic of the cluster", rejected, "no rule rejects it")
+
+
+CHECKS = (ufw_blocks_pods, firewalld_blocks, reject_rules)

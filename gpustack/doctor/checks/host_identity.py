@@ -1,10 +1,10 @@
 """Faults of the layer `host` about who it is and what time it has, each compared with the other hosts."""
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
+from gpustack.doctor.check import check
 from gpustack.doctor.checks.everyone import hosts_by
-from gpustack.doctor.tells import Told, refuted, tells
 from gpustack.probes.kubeadm import CERTIFICATES
 from gpustack.probes.network import ADDRESS
 from gpustack.probes.system import HOSTNAME, IDENTITY, NOW, Identity
@@ -24,24 +24,26 @@ def near(one: float, other: float, took: float) -> bool:
     return abs(one - other) <= SKEW + took
 
 
-@tells("host-time-skew", NOW)
-def time_skew(here: View) -> Told:
+@check("host-time-skew", NOW)
+def time_skew(here: View) -> Result:
     """Against the clock of the machine that asks; where most hosts differ from that alike, it is the one that errs."""
     mine, took = offset(here), here.snapshot.took
     if near(mine, 0, took):
-        return refuted("clock", f"{mine:+.0f} s")
-    views = [view for host in here.hosts if (view := View(here.snapshot, host.name)).told(NOW)]
+        return ok("clock", f"{mine:+.0f} s")
+    views = [view for host in here.hosts if (view := View(here.snapshot, host.name)).available(NOW)]
     same_offset = sum(near(offset(view), mine, took) for view in views) - 1
     if same_offset and 2 * same_offset >= len(views) - 1:
-        return refuted("clock", f"as on {same_offset} other hosts; the machine that asks has another one")
-    return Told(True, "clock", "as everybody has it", f"{mine:+.0f} s")  # noqa: FBT003
+        return ok("clock", f"as on {same_offset} other hosts; the machine that asks has another one")
+    return Result("clock", "as everybody has it", f"{mine:+.0f} s")
 
 
-@tells("host-time-skew -> controlplane-certs-expired", CERTIFICATES)
-def certificates_by_true_time(here: View) -> Told:
+@check("host-time-skew -> controlplane-certs-expired", CERTIFICATES)
+def certificates_by_true_time(here: View) -> Result:
     """By the clock of the machine that asks."""
     ended = {one.subject for one in here[CERTIFICATES] if one.expires < here.taken}
-    return Told(not ended, "certificates", "valid by the true time", f"ended: {said(ended)}" if ended else "valid")
+    return Result(
+        "certificates", "valid by the true time", f"ended: {said(ended)}" if ended else "valid", ok=bool(ended)
+    )
 
 
 def same(name: str) -> str:
@@ -56,31 +58,34 @@ def alone(here: View, probe: Probe[str], name: str) -> bool:
     return len(hosts_by(here, probe, same)[name]) < 2
 
 
-@tells("host-duplicate-identity", HOSTNAME, IDENTITY)
-def duplicate_identity(here: View) -> Told:
+@check("host-duplicate-identity", HOSTNAME, IDENTITY)
+def duplicate_identity(here: View) -> Result:
     """Names and machine-ids. The firmware's UUID decides nothing: hosts in containers share it."""
     name, id = here[HOSTNAME], here[IDENTITY].machine_id
     named, made = hosts_by(here, HOSTNAME, same)[name], hosts_by(here, IDENTITY, machine)[id] if id else []
     twins = [f"host name {name} of {among(named)}"] if len(named) > 1 else []
     if len(made) > 1:
         twins.append(f"machine-id {id} of {among(made)}")
-    return Told(bool(twins), "identity", "its own", said(twins) if twins else f"{name} alone")
+    return Result("identity", "its own", said(twins) if twins else f"{name} alone", ok=not twins)
 
 
 def among(hosts: list[str]) -> str:
     return said(hosts[:SHOWN]) + (f" and {len(hosts) - SHOWN} more" if len(hosts) > SHOWN else "")
 
 
-@tells("host-duplicate-identity -> flannel-wrong-interface", ADDRESS)
-def duplicate_address(here: View) -> Told:
+@check("host-duplicate-identity -> flannel-wrong-interface", ADDRESS)
+def duplicate_address(here: View) -> Result:
     address = here[ADDRESS]
     once = alone(here, ADDRESS, address)
     found = f"{address} alone" if once else f"{address}, as another host"
-    return Told(not once, "address", "that of another host", found)
+    return Result("address", "that of another host", found, ok=bool(once))
 
 
-@tells("host-hostname-invalid", HOSTNAME)
-def hostname_invalid(here: View) -> Told:
+@check("host-hostname-invalid", HOSTNAME)
+def hostname_invalid(here: View) -> Result:
     """Capitals are no fault: kubeadm and the kubelet write them small."""
     name = here[HOSTNAME]
-    return Told(not NODE_NAME.fullmatch(name), "host name", "a name of DNS, at most 63 characters", name)
+    return Result("host name", "a name of DNS, at most 63 characters", name, ok=bool(NODE_NAME.fullmatch(name)))
+
+
+CHECKS = (time_skew, certificates_by_true_time, duplicate_identity, duplicate_address, hostname_invalid)

@@ -1,8 +1,8 @@
 """Faults of the layer `host` that the kernel tells: what its sysctls are now, and who will set them at boot."""
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
-from gpustack.doctor.tells import Told, tells
+from gpustack.doctor.check import check
 from gpustack.probes.kernel import MODULES, SYSCTL
 
 FORWARD = "net.ipv4.ip_forward"
@@ -15,25 +15,28 @@ def set_by(here: View, key: str) -> str:
     return f" ({named[-1].file} sets {named[-1].value})" if named else ""
 
 
-@tells("host-ip-forward-off", SYSCTL)
-def ip_forward_off(here: View) -> Told:
+@check("host-ip-forward-off", SYSCTL)
+def ip_forward_off(here: View) -> Result:
     """The value that the kernel uses now, not that of a file."""
     value = here[SYSCTL].live[FORWARD]
-    return Told(value == "0", FORWARD, "1", f"{said(value)}{set_by(here, FORWARD) if value == '0' else ''}")
+    return Result(FORWARD, "1", f"{said(value)}{set_by(here, FORWARD) if value == '0' else ''}", ok=value != "0")
 
 
-@tells("bridge-nf-call-off", SYSCTL)
-def bridge_nf_call_off(here: View) -> Told:
+@check("bridge-nf-call-off", SYSCTL)
+def bridge_nf_call_off(here: View) -> Result:
     """Keys that are not there at all belong to a module that is not loaded, which is another fault."""
     live = here[SYSCTL].live
     off = [f"{key} = 0{set_by(here, key)}" for key in BRIDGE if live[key] == "0"]
-    return Told(bool(off), "bridged packets pass iptables", "1", said(off) if off else said(live[BRIDGE[0]]))
+    return Result("bridged packets pass iptables", "1", said(off) if off else said(live[BRIDGE[0]]), ok=not off)
 
 
-@tells("flannel-br-netfilter-missing", MODULES)
-def br_netfilter_missing(here: View) -> Told:
+@check("flannel-br-netfilter-missing", MODULES)
+def br_netfilter_missing(here: View) -> Result:
     """By its effect: a kernel that has it built in loads no module."""
     found = "br_netfilter" in here[MODULES].working
-    return Told(
-        not found, "br_netfilter", "working", "working" if found else "not working", quote="working br_netfilter"
+    return Result(
+        "br_netfilter", "working", "working" if found else "not working", ok=bool(found), quote="working br_netfilter"
     )
+
+
+CHECKS = (ip_forward_off, bridge_nf_call_off, br_netfilter_missing)

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.view import View
 from gpustack.config.resolved import apt_of
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.doctor.check import check
 from gpustack.probes.dpkg import DPKG, SOURCES, Sources
 from gpustack.probes.system import OS
 from gpustack.steps.apt_repository import placed
@@ -15,33 +15,33 @@ from gpustack.steps.apt_repository import placed
 GONE = ("apt.kubernetes.io", "packages.cloud.google.com/apt")
 
 
-@tells("host-apt-lock", DPKG)
-def apt_lock(here: View) -> Told:
+@check("host-apt-lock", DPKG)
+def apt_lock(here: View) -> Result:
     """Who holds a lock that apt would wait for, as the kernel has it."""
     found = here[DPKG]
     if found is None or not found.holders:
-        return refuted("locks of apt", "no dpkg" if found is None else "free")
+        return ok("locks of apt", "no dpkg" if found is None else "free")
     names = [f"{one.file} by {one.process} ({one.pid}) for {one.age} s" for one in found.holders]
-    return confirmed("locks of apt", "free", f"held: {said(names)}")
+    return Result("locks of apt", "free", f"held: {said(names)}")
 
 
-@tells("host-dpkg-interrupted", DPKG)
-def dpkg_interrupted(here: View) -> Told:
+@check("host-dpkg-interrupted", DPKG)
+def dpkg_interrupted(here: View) -> Result:
     """While somebody holds the lock, the work is not broken off but going on."""
     found, what = here[DPKG], "work of dpkg"
     if found is None:
-        return refuted(what, "no dpkg")
+        return ok(what, "no dpkg")
     if found.holders:
-        return refuted(what, f"going on: {found.holders[0].process} holds {found.holders[0].file}")
+        return ok(what, f"going on: {found.holders[0].process} holds {found.holders[0].file}")
     broken = [*([f"unfinished records: {found.updates}"] if found.updates else []), *found.unfinished]
-    return Told(bool(broken), what, "finished", said(broken) if broken else "finished")
+    return Result(what, "finished", said(broken) if broken else "finished", ok=not broken)
 
 
-@tells("host-apt-repo-key", SOURCES, OS)
-def apt_repo_key(here: View) -> Told:
+@check("host-apt-repo-key", SOURCES, OS)
+def apt_repo_key(here: View) -> Result:
     """What can be told without asking the source: its keyring, and what else is said of the same place."""
     wrong = list(distrusted(here, here[SOURCES]))
-    return Told(bool(wrong), "package sources", "trusted", said(wrong) if wrong else "all have a valid key")
+    return Result("package sources", "trusted", said(wrong) if wrong else "all have a valid key", ok=not wrong)
 
 
 def distrusted(here: View, found: Sources) -> Iterator[str]:
@@ -61,3 +61,6 @@ def distrusted(here: View, found: Sources) -> Iterator[str]:
         if times > 1:
             yield f"{uri} {suite} is named with different keys"
     yield from (f"{one.uri} is gone ({one.file})" for one in found.sources if any(name in one.uri for name in GONE))
+
+
+CHECKS = (apt_lock, dpkg_interrupted, apt_repo_key)

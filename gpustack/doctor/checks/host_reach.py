@@ -1,9 +1,10 @@
 """Whether a host could be asked at all. What could not be is a root, and hides everything else of its host."""
 
+from gpustack.ask.judge import Result, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.view import View
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.doctor.check import check
 
 SUDO = ("host-sudo-password", "host-no-sudo")
 
@@ -16,28 +17,31 @@ def reach(here: View) -> Reach:
     return found
 
 
-@tells("host-ssh-unreachable")
-def ssh_unreachable(here: View) -> Told:
+@check("host-ssh-unreachable")
+def ssh_unreachable(here: View) -> Result:
     """A login that works is refused further on: then it is another fault."""
     found = reach(here)
     if found.reached or found.reference in SUDO:
-        return refuted("login", "works")
-    return confirmed("login", "works", f"{found.why} ({found.reference})")
+        return ok("login", "works")
+    return Result("login", "works", f"{found.why} ({found.reference})")
 
 
-@tells("host-sudo-password")
-def sudo_password(here: View) -> Told:
+@check("host-sudo-password")
+def sudo_password(here: View) -> Result:
     """Also where there is no sudo and the login is not root."""
     found = reach(here)
     if found.reference in SUDO:
-        return confirmed("becoming root", "works", f"{found.why} ({found.reference})")
+        return Result("becoming root", "works", f"{found.why} ({found.reference})")
     if not found.reached:
         raise FactUnavailable(here.snapshot.missing(here.where))
-    return refuted("becoming root", "works")
+    return ok("becoming root", "works")
 
 
-@tells("st-host-unmanaged")
-def unmanaged(here: View) -> Told:
+@check("st-host-unmanaged")
+def unmanaged(here: View) -> Result:
     """Nothing of it was answered."""
     found = reach(here)
-    return Told(not found.reached, "host", "reached", found.why or "reached")
+    return Result("host", "reached", found.why or "reached", ok=bool(found.reached))
+
+
+CHECKS = (ssh_unreachable, sudo_password, unmanaged)

@@ -1,9 +1,10 @@
 """Faults of the layer `kube-proxy`: whether services work on a host, and whether its rules are there."""
 
+from gpustack.ask.judge import Result, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
+from gpustack.doctor.check import check
 from gpustack.doctor.checks.starting import api_known
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.control_plane import STARTED
 from gpustack.probes.kube import NODES, READYZ
 from gpustack.probes.kubeadm import FILES
@@ -13,24 +14,24 @@ from gpustack.probes.reach import WAYS
 from gpustack.probes.service_rules import PROXY, PROXY_SET, Proxy
 
 
-@tells("kube-proxy-down", PROXY, LEFTOVERS, HEALTH, READYZ, PROXY_SET, NODES)
-def kube_proxy_down(here: View) -> Told:
+@check("kube-proxy-down", PROXY, LEFTOVERS, HEALTH, READYZ, PROXY_SET, NODES)
+def kube_proxy_down(here: View) -> Result:
     """It does not answer, or its rules are gone. Where nobody could have started it, it is not its own fault."""
     found, what = here[PROXY], "kube-proxy"
     if not here[LEFTOVERS].servers:
-        return refuted(what, "the host belongs to no cluster yet")
+        return ok(what, "the host belongs to no cluster yet")
     if lost := flushed(found, here.spec.kube_proxy.mode):
-        return confirmed("rules of kube-proxy", "in the kernel", lost, within(found, here.spec.kube_proxy.mode))
+        return Result("rules of kube-proxy", "in the kernel", lost, quote=within(found, here.spec.kube_proxy.mode))
     if not found.listening and (here[HEALTH] != "ok" or not here[READYZ].ready):
         raise FactUnavailable("the kubelet or the API, which start it, are down")
     if found.listening:
-        return refuted(what, "answers")
-    return confirmed(what, "answers", "nothing listens on port 10256", "health 7", person=kept_away(here))
+        return ok(what, "answers")
+    return Result(what, "answers", "nothing listens on port 10256", quote="health 7", person=kept_away(here))
 
 
 def kept_away(here: View) -> str:
     """Why no restart brings it here; empty where that is not so, or cannot be told."""
-    if not (here.told(PROXY_SET) and here.told(NODES)):
+    if not (here.available(PROXY_SET) and here.available(NODES)):
         return ""
     found = here[PROXY_SET]
     if found is None:
@@ -58,8 +59,8 @@ def within(found: Proxy, mode: str) -> str:
     return "nft" if found.nft.all >= found.legacy.all else "legacy"
 
 
-@tells("st-service-ip-broken", WAYS, STARTED)
-def service_address(here: View) -> Told:
+@check("st-service-ip-broken", WAYS, STARTED)
+def service_address(here: View) -> Result:
     """That of the API. Without the API itself nothing can be told by it; of one that was started anew kube-proxy has to
     hear first."""
     api, service = here[WAYS]["api"], here[WAYS]["service"]
@@ -68,11 +69,14 @@ def service_address(here: View) -> Told:
     works = service.connected or service.ended == 0
     if not works:
         api_known(here)
-    return Told(not works, f"connection to {service.place}", "made", "made" if works else service.why or "none")
+    return Result(f"connection to {service.place}", "made", "made" if works else service.why or "none", ok=bool(works))
 
 
-@tells("st-service-ip-broken -> mon-admission-webhook-down", FILES)
-def on_control_plane(here: View) -> Told:
+@check("st-service-ip-broken -> mon-admission-webhook-down", FILES)
+def on_control_plane(here: View) -> Result:
     """The API server that calls the webhook runs here."""
     here_too = here[FILES].api_server
-    return Told(here_too, "API server", "on this node", "on this node" if here_too else "on another one")
+    return Result("API server", "on this node", "on this node" if here_too else "on another one", ok=not here_too)
+
+
+CHECKS = (kube_proxy_down, service_address, on_control_plane)

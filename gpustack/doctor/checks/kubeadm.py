@@ -1,8 +1,8 @@
 """States of the layer `kubeadm`: the API, the kubelets and the nodes, as they say it themselves."""
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.view import View
-from gpustack.doctor.tells import Told, refuted, tells
+from gpustack.doctor.check import check
 from gpustack.probes.kube import NODES, READYZ
 from gpustack.probes.kubelet import HEALTH
 from gpustack.probes.leftovers import LEFTOVERS
@@ -11,39 +11,44 @@ from gpustack.probes.units import UNITS
 from gpustack.steps.own_node import own
 
 
-@tells("st-apiserver-down", READYZ)
-def apiserver_down(here: View) -> Told:
+@check("st-apiserver-down", READYZ)
+def apiserver_down(here: View) -> Result:
     """Nobody answers, or what answers is not ready."""
     found = here[READYZ]
-    return Told(not found.ready, "readyz of the API server", "ok", found.why or "ok")
+    return Result("readyz of the API server", "ok", found.why or "ok", ok=bool(found.ready))
 
 
-@tells("st-kubelet-down", HEALTH, UNITS, LEFTOVERS)
-def kubelet_down(here: View) -> Told:
+@check("st-kubelet-down", HEALTH, UNITS, LEFTOVERS)
+def kubelet_down(here: View) -> Result:
     """Not applicable where it is not installed, or has no cluster to belong to yet: then it cannot run."""
     if here[UNITS].get("kubelet") is None:
-        return refuted("kubelet.service", "not installed")
+        return ok("kubelet.service", "not installed")
     if not here[LEFTOVERS].servers:
-        return refuted("kubelet.service", "the host belongs to no cluster yet")
+        return ok("kubelet.service", "the host belongs to no cluster yet")
     found = here[HEALTH]
-    return Told(found != "ok", "health of the kubelet", "ok", found)
+    return Result("health of the kubelet", "ok", found, ok=found == "ok")
 
 
-@tells("node-not-in-inventory", NODES, IDENTITY)
-def strangers(here: View) -> Told:
+@check("node-not-in-inventory", NODES, IDENTITY)
+def strangers(here: View) -> Result:
     """What is no host that could be asked may be one that could not: then it cannot be told."""
     views = [here.on(host.name) for host in here.hosts]
-    known = {view[IDENTITY].machine_id for view in views if view.told(IDENTITY)}
+    known = {view[IDENTITY].machine_id for view in views if view.available(IDENTITY)}
     if any(node.machine_id not in known for node in here[NODES]):
         known = {view[IDENTITY].machine_id for view in views}
     others = [node.name for node in here[NODES] if node.machine_id not in known]
-    return Told(bool(others), "nodes", "hosts of the inventory", said(others) if others else "hosts of the inventory")
+    return Result(
+        "nodes", "hosts of the inventory", said(others) if others else "hosts of the inventory", ok=not others
+    )
 
 
-@tells("st-node-notready", NODES, IDENTITY)
-def node_notready(here: View) -> Told:
+@check("st-node-notready", NODES, IDENTITY)
+def node_notready(here: View) -> Result:
     """A host that is no node yet is another fault."""
     node = own(here)
     if node is None:
-        return refuted("node", "the host is no node")
-    return Told(not node.ready, f"node {node.name}", "ready", node.reason or "ready")
+        return ok("node", "the host is no node")
+    return Result(f"node {node.name}", "ready", node.reason or "ready", ok=bool(node.ready))
+
+
+CHECKS = (apiserver_down, kubelet_down, strangers, node_notready)

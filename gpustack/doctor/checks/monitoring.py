@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.doctor.check import check
 from gpustack.probes.dcgm import APP
 from gpustack.probes.monitoring import PROMETHEUSES
 from gpustack.probes.service_monitors import SELECTORS, SERVICE_MONITORS, Selector, ServiceMonitor, Watching
@@ -13,21 +13,21 @@ from gpustack.probes.service_monitors import SELECTORS, SERVICE_MONITORS, Select
 WHAT = "monitor of the GPU exporter"
 
 
-@tells("mon-selector-nil-uses-helm-values", SELECTORS, SERVICE_MONITORS, PROMETHEUSES)
-def selector(here: View) -> Told:
+@check("mon-selector-nil-uses-helm-values", SELECTORS, SERVICE_MONITORS, PROMETHEUSES)
+def selector(here: View) -> Result:
     """Every monitor of the exporter is left out by every Prometheus: by its labels, or by its namespace."""
     watching, monitors = here[SELECTORS], here[SERVICE_MONITORS]
     if watching is None or monitors is None:
-        return refuted(WHAT, "the API does not know the kind")
+        return ok(WHAT, "the API does not know the kind")
     ours = [monitor for monitor in monitors if monitor.wanted and monitor.wanted.items() <= APP.items()]
     if not watching or not ours:
-        return refuted(WHAT, "no Prometheus" if not watching else "there is none")
+        return ok(WHAT, "no Prometheus" if not watching else "there is none")
     if taken := [one.name for one in ours if any(takes(prometheus, one) for prometheus in watching)]:
-        return refuted(WHAT, f"{said(taken)} is taken")
+        return ok(WHAT, f"{said(taken)} is taken")
     here[PROMETHEUSES]  # the step monitoring says of the same that a selector leaves something out
     wanted = said([f"{prometheus.name} wants {asked(prometheus)}" for prometheus in watching])
     there = said([f"{one.name} in {one.namespace}" for one in ours])
-    return confirmed(WHAT, "taken by Prometheus", f"{wanted}; {there} is not among them", by=SELECTORS.id)
+    return Result(WHAT, "taken by Prometheus", f"{wanted}; {there} is not among them", by=SELECTORS.id)
 
 
 def takes(prometheus: Watching, monitor: ServiceMonitor) -> bool:
@@ -64,3 +64,6 @@ def asked(prometheus: Watching) -> str:
 
 def labels(pairs: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f"{key}={value}" for key, value in pairs)
+
+
+CHECKS = (selector,)

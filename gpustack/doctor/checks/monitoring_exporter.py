@@ -1,12 +1,12 @@
 """Faults of the layer `monitoring` of the GPU exporter: its own log, its pods, and the values that it gives."""
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.view import View
 from gpustack.config.versions import dcgm_fields
+from gpustack.doctor.check import check
 from gpustack.doctor.checks.monitoring_stack import out_of_memory
 from gpustack.doctor.checks.of_node import on_own_node
 from gpustack.doctor.checks.starting import starting
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.dcgm import APP, COUNTERS
 from gpustack.probes.gpu_cluster import GPU_DAEMON_SETS
 from gpustack.probes.gpu_settings import EXPORTERS, GPU_CONFIG_MAPS, SETTINGS
@@ -29,85 +29,85 @@ def heard(here: View, what: str) -> list[Said]:
 
 def heard_anywhere(here: View, what: str) -> list[Said]:
     """Of the first host that has it. Those that cannot tell come last: they count where no other one has it."""
-    views = sorted((here.on(host.name) for host in here.hosts), key=lambda view: not view.told(LOGS))
+    views = sorted((here.on(host.name) for host in here.hosts), key=lambda view: not view.available(LOGS))
     return next((found for view in views if (found := heard(view, what))), [])
 
 
-def told(what: str, found: list[Said]) -> Told:
-    return Told(bool(found), what, "nothing of the kind", f"{found[0].pod}: {found[0].line}" if found else QUIET)
+def told(what: str, found: list[Said]) -> Result:
+    return Result(what, "nothing of the kind", f"{found[0].pod}: {found[0].line}" if found else QUIET, ok=not found)
 
 
-@tells("mon-dcgm-profiling-unsupported", LOGS)
-def no_profiling(here: View) -> Told:
+@check("mon-dcgm-profiling-unsupported", LOGS)
+def no_profiling(here: View) -> Result:
     return told("log of the exporter", heard(here, "no-profiling"))
 
 
-@tells("mon-dcgm-profiling-module-error", LOGS)
-def profiling_taken(here: View) -> Told:
+@check("mon-dcgm-profiling-module-error", LOGS)
+def profiling_taken(here: View) -> Result:
     return told("log of the exporter", heard(here, "profiling-taken"))
 
 
-@tells("mon-dcgm-hostengine-version", LOGS)
-def engine_version(here: View) -> Told:
+@check("mon-dcgm-hostengine-version", LOGS)
+def engine_version(here: View) -> Result:
     return told("log of the exporter", heard(here, "engine-version"))
 
 
-@tells("mon-dcgm-remote-engine-unreachable", SETTINGS, GPU_DAEMON_SETS, LOGS)
-def engine_away(here: View) -> Told:
+@check("mon-dcgm-remote-engine-unreachable", SETTINGS, GPU_DAEMON_SETS, LOGS)
+def engine_away(here: View) -> Result:
     """Only where the exporter is told to use another pod's."""
     what = "DCGM of a pod of its own"
     if not any(one.dcgm for one in here[SETTINGS] or ()):
-        return refuted(what, "the exporter has its own")
+        return ok(what, "the exporter has its own")
     pods = here[GPU_DAEMON_SETS].get("nvidia-dcgm")
     if pods is None or pods.ready < pods.wanted or not pods.wanted:
-        return confirmed(what, "runs", "nothing" if pods is None else f"{pods.ready} of {pods.wanted} run")
+        return Result(what, "runs", "nothing" if pods is None else f"{pods.ready} of {pods.wanted} run")
     return told("log of the exporter", heard_anywhere(here, "engine-away"))
 
 
-@tells("mon-dcgm-remote-engine-unreachable guard", MONITORING_DEPLOYMENTS)
-def services_are_reached(here: View) -> Told:
+@check("mon-dcgm-remote-engine-unreachable guard", MONITORING_DEPLOYMENTS)
+def services_are_reached(here: View) -> Result:
     """kube-state-metrics is ready only while it reaches the API by the address of its Service."""
     found = here[MONITORING_DEPLOYMENTS].get(f"{here.spec.monitoring.release}-kube-state-metrics")
     fine = found is not None and found.ready > 0
-    return Told(fine, "a pod that needs a Service", "not ready", "ready" if fine else "not ready")
+    return Result("a pod that needs a Service", "not ready", "ready" if fine else "not ready", ok=not fine)
 
 
-@tells("mon-dcgm-blank-values", BLANKS)
-def blanks(here: View) -> Told:
+@check("mon-dcgm-blank-values", BLANKS)
+def blanks(here: View) -> Result:
     found = here[BLANKS]
-    return Told(bool(found), "placeholders among the values", "none", said(sorted(found)[:5]))
+    return Result("placeholders among the values", "none", said(sorted(found)[:5]), ok=not found)
 
 
-@tells("mon-duplicate-metrics", TWICE)
-def duplicates(here: View) -> Told:
+@check("mon-duplicate-metrics", TWICE)
+def duplicates(here: View) -> Result:
     """A GPU in parts (MIG) has several series of one source; that is none."""
     found = [f"{one.namespace}/{one.service or one.job} (job {one.job})" for one in here[TWICE]]
-    return Told(bool(found), "sources of a GPU's metrics", "one", said(found) if found else "one for each GPU")
+    return Result("sources of a GPU's metrics", "one", said(found) if found else "one for each GPU", ok=not found)
 
 
-@tells("mon-pod-attribution-missing", EXPORTERS)
-def attribution(here: View) -> Told:
+@check("mon-pod-attribution-missing", EXPORTERS)
+def attribution(here: View) -> Result:
     found = [
         f"{one.name} {'has not the folder of the kubelet' if one.asks_kubelet else 'does not ask the kubelet'}"
         for one in here[EXPORTERS]
         if not (one.asks_kubelet and one.mounts_kubelet)
     ]
     fine = "asks the kubelet" if here[EXPORTERS] else "there is none"
-    return Told(bool(found), "GPU exporter", "asks the kubelet for pods", said(found) if found else fine)
+    return Result("GPU exporter", "asks the kubelet for pods", said(found) if found else fine, ok=not found)
 
 
-@tells("mon-dcgm-csv-config-bad", SETTINGS, EXPORTERS, GPU_CONFIG_MAPS, COUNTERS, LOGS)
-def counters(here: View) -> Told:
+@check("mon-dcgm-csv-config-bad", SETTINGS, EXPORTERS, GPU_CONFIG_MAPS, COUNTERS, LOGS)
+def counters(here: View) -> Result:
     """The ConfigMap that the exporter is told to read, and what the exporter says of its lines."""
     maps, texts = here[GPU_CONFIG_MAPS], here[COUNTERS]
     named = {one.counters_config for one in here[SETTINGS] or ()} | {one.config_map for one in here[EXPORTERS]}
     for name in sorted(named - {""}):
         if name not in maps:
-            return confirmed("counters of the exporter", f"ConfigMap {name}", "no such ConfigMap")
+            return Result("counters of the exporter", f"ConfigMap {name}", "no such ConfigMap")
         if COUNTERS_KEY not in maps[name]:
-            return confirmed(f"keys of ConfigMap {name}", COUNTERS_KEY, said(maps[name]))
+            return Result(f"keys of ConfigMap {name}", COUNTERS_KEY, said(maps[name]))
         if name in texts and (line := odd_line(texts[name])):
-            return confirmed(f"ConfigMap {name}", "lines FIELD, TYPE, HELP of fields that exist", line)
+            return Result(f"ConfigMap {name}", "lines FIELD, TYPE, HELP of fields that exist", line)
     return told("log of the exporter", heard_anywhere(here, "counters"))
 
 
@@ -127,21 +127,37 @@ def own_pods(here: View, app: str) -> list[PodState]:
     return [pod for pod in on_own_node(here, GPU_PODS) if pod.app == app]
 
 
-@tells("mon-dcgm-exporter-oom", GPU_PODS, NODES, IDENTITY)
-def exporter_oom(here: View) -> Told:
+@check("mon-dcgm-exporter-oom", GPU_PODS, NODES, IDENTITY)
+def exporter_oom(here: View) -> Result:
     found = out_of_memory(here, own_pods(here, EXPORTER), "exporter")
-    return Told(bool(found), "GPU exporter", "within its memory", found or "not killed for its memory")
+    return Result("GPU exporter", "within its memory", found or "not killed for its memory", ok=not found)
 
 
-@tells("st-dcgm-down", GPU_PODS, NODES, IDENTITY)
-def dcgm_down(here: View) -> Told:
+@check("st-dcgm-down", GPU_PODS, NODES, IDENTITY)
+def dcgm_down(here: View) -> Result:
     """A node without a pod of it is another fault. One that was started just now, for the first time, is none yet."""
     pods = own_pods(here, EXPORTER)
     down = [pod.name for pod in pods if not pod.ready and not starting(here, pod)]
     fine = "ready" if pods else "no pod of it here"
-    return Told(bool(down), "GPU exporter", "ready", f"not ready: {said(down)}" if down else fine)
+    return Result("GPU exporter", "ready", f"not ready: {said(down)}" if down else fine, ok=not down)
 
 
-@tells("st-dcgm-down -> st-target-missing", GPU_PODS, NODES, IDENTITY)
-def exporter_has_no_address(here: View) -> Told:
+@check("st-dcgm-down -> st-target-missing", GPU_PODS, NODES, IDENTITY)
+def exporter_has_no_address(here: View) -> Result:
     return dcgm_down(here)
+
+
+CHECKS = (
+    no_profiling,
+    profiling_taken,
+    engine_version,
+    engine_away,
+    services_are_reached,
+    blanks,
+    duplicates,
+    attribution,
+    counters,
+    exporter_oom,
+    dcgm_down,
+    exporter_has_no_address,
+)

@@ -2,11 +2,11 @@
 
 from urllib.parse import urlsplit
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.config.versions import dcgm_fields
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.doctor.check import check
 from gpustack.probes.applied import CONFIG_MAPS
 from gpustack.probes.dcgm import COUNTERS
 from gpustack.probes.grafana import ASKED, DASHBOARDS, DATA_SOURCES, Dashboard
@@ -21,33 +21,33 @@ LABEL = ("metadata", "labels", "grafana_dashboard")
 NEVER_YET = "DCGM_FI_DEV_XID_ERRORS"
 
 
-@tells("mon-grafana-password-unknown", ASKED)
-def password(here: View) -> Told:
+@check("mon-grafana-password-unknown", ASKED)
+def password(here: View) -> Result:
     """Grafana is asked with its Secret's own words."""
     found = here[ASKED]
     if found is None:
-        return refuted("login that Grafana's Secret has", "no Grafana")
+        return ok("login that Grafana's Secret has", "no Grafana")
     if not found.login:
         raise FactUnavailable("Grafana does not answer")
-    return Told(found.login == 401, "login that Grafana's Secret has", "accepted", f"HTTP {found.login}")
+    return Result("login that Grafana's Secret has", "accepted", f"HTTP {found.login}", ok=found.login != 401)
 
 
-@tells("mon-grafana-datasource-wrong", DATA_SOURCES, SERVICES)
-def data_source(here: View) -> Told:
+@check("mon-grafana-datasource-wrong", DATA_SOURCES, SERVICES)
+def data_source(here: View) -> Result:
     """One data source has the uid that dashboards ask, its address is a Service's, and one alone is the default."""
     found = here[DATA_SOURCES]
     what = f"data sources with uid {DATA_SOURCE}"
     if not here.spec.monitoring.enabled or (not found and not grafana(here)):
-        return refuted(what, "no Grafana of ours")
+        return ok(what, "no Grafana of ours")
     ours = [one for one in found if one.uid == DATA_SOURCE]
     if len(ours) != 1:
-        return confirmed(what, "one", str(len(ours)))
+        return Result(what, "one", str(len(ours)))
     if nobody(here, ours[0].url):
-        return confirmed(f"address of the data source {DATA_SOURCE}", "a Service's", ours[0].url)
+        return Result(f"address of the data source {DATA_SOURCE}", "a Service's", ours[0].url)
     defaults = [one.uid for one in found if one.default]
     if len(defaults) > 1:
-        return confirmed("default data sources", "one", said(defaults))
-    return refuted(what, f"one, {ours[0].url}")
+        return Result("default data sources", "one", said(defaults))
+    return ok(what, f"one, {ours[0].url}")
 
 
 def grafana(here: View) -> bool:
@@ -67,8 +67,8 @@ def nobody(here: View, url: str) -> bool:
     return (space, name) not in services or (parts.port or 80) not in services[space, name]
 
 
-@tells("mon-grafana-dashboard-not-loaded", CONFIG_MAPS, DASHBOARDS)
-def not_loaded(here: View) -> Told:
+@check("mon-grafana-dashboard-not-loaded", CONFIG_MAPS, DASHBOARDS)
+def not_loaded(here: View) -> Result:
     """Ours are there without the label, or one of all is no JSON. One that is not there is not as this release has it,
     which the step dashboards says."""
     there = here[CONFIG_MAPS] or {}
@@ -76,7 +76,7 @@ def not_loaded(here: View) -> Told:
     bare = sorted(name for name in names & set(there) if LABEL not in there[name].fields)
     cut = [f"{one.namespace}/{one.name}" for one in of_monitoring(here) if not one.valid]
     words = [f"without its label: {said(bare)}"] * bool(bare) + [f"no JSON: {said(cut)}"] * bool(cut)
-    return Told(bool(words), "dashboards", "taken by Grafana", "; ".join(words) or "taken", by=CONFIG_MAPS.id)
+    return Result("dashboards", "taken by Grafana", "; ".join(words) or "taken", ok=not words, by=CONFIG_MAPS.id)
 
 
 def of_monitoring(here: View) -> list[Dashboard]:
@@ -91,13 +91,13 @@ def asked_for(here: View) -> dict[str, str]:
     return {metric: name for metric, name in found.items() if metric not in known} if known else {}
 
 
-@tells("mon-dashboard-metric-name-wrong", DASHBOARDS, DCGM_NAMES, COUNTERS)
-def metric_name(here: View) -> Told:
+@check("mon-dashboard-metric-name-wrong", DASHBOARDS, DCGM_NAMES, COUNTERS)
+def metric_name(here: View) -> Result:
     """A name that is no field of DCGM's, or that the exporter is not told to give. One that it is told to, and that is
     not there, may come from another GPU or at another time."""
     given, missing = here[COUNTERS].get(OURS, ""), asked_for(here)
     wrong = [f"{metric} in {name}" for metric, name in missing.items() if invented(metric) or left_out(metric, given)]
-    return Told(bool(wrong), "metrics that panels ask for", "exist", said(wrong) if wrong else "exist")
+    return Result("metrics that panels ask for", "exist", said(wrong) if wrong else "exist", ok=not wrong)
 
 
 def left_out(metric: str, given: str) -> bool:
@@ -109,22 +109,25 @@ def invented(metric: str) -> bool:
     return metric.startswith("DCGM_FI_") and metric not in dcgm_fields()
 
 
-@tells("mon-dcgm-metrics-vanished-after-upgrade", DASHBOARDS, DCGM_NAMES)
-def vanished(here: View) -> Told:
+@check("mon-dcgm-metrics-vanished-after-upgrade", DASHBOARDS, DCGM_NAMES)
+def vanished(here: View) -> Result:
     """A dashboard asks for it as it is; ours take a missing one as zero."""
     name = asked_for(here).get(NEVER_YET)
     if name is None:
-        return refuted(f"panels that need {NEVER_YET}", "none, or it is there")
-    return confirmed(f"{NEVER_YET}, for the dashboard {name}", "there", "left out while no GPU has an error")
+        return ok(f"panels that need {NEVER_YET}", "none, or it is there")
+    return Result(f"{NEVER_YET}, for the dashboard {name}", "there", "left out while no GPU has an error")
 
 
-@tells("mon-dashboard-label-renamed", DASHBOARDS, HOST_LABELS)
-def label(here: View) -> Told:
+@check("mon-dashboard-label-renamed", DASHBOARDS, HOST_LABELS)
+def label(here: View) -> Result:
     """How series name the host, beside how dashboards do."""
     series = here[HOST_LABELS]
     there = set(series)
     wrong = {one.name: one.labels for one in of_monitoring(here) if one.labels and not there & set(one.labels)}
     if not there or not wrong:
-        return refuted("label of the host", f"series have {said(there)}")
+        return ok("label of the host", f"series have {said(there)}")
     name, labels = next(iter(wrong.items()))
-    return confirmed(f"label of the host in {name}", said(there), said(labels))
+    return Result(f"label of the host in {name}", said(there), said(labels))
+
+
+CHECKS = (password, data_source, not_loaded, metric_name, vanished, label)

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.view import View
+from gpustack.doctor.check import check, names
 from gpustack.doctor.checks.ours import namespaces
-from gpustack.doctor.tells import Told, confirmed, names, refuted, tells
 from gpustack.probes.admission import MUTATING, VALIDATING, Webhook
 from gpustack.probes.monitoring import GROUP, PROMETHEUSES
 from gpustack.probes.network import LISTENERS, PROGRAMS, taken
@@ -44,32 +44,32 @@ def strangers(here: View, port: int) -> list[str]:
     return [one.unit for one in here[PROGRAMS] if one.port == port and one.unit != "pod"]
 
 
-@tells("mon-node-exporter-port-host-process", LISTENERS, PROGRAMS)
-def port_of_a_host(here: View) -> Told:
+@check("mon-node-exporter-port-host-process", LISTENERS, PROGRAMS)
+def port_of_a_host(here: View) -> Result:
     """Whoever has the port, and runs in no pod."""
     port = here.spec.monitoring.node_exporter_port
     what = f"port {port}"
     if not here.spec.monitoring.enabled:
-        return refuted(what, "nobody here wants it")
+        return ok(what, "nobody here wants it")
     if not taken(here[LISTENERS], port):
-        return refuted(what, "nobody has it")
+        return ok(what, "nobody has it")
     found = strangers(here, port)
     if not found:
-        return refuted(what, "a pod has it")
-    return confirmed(what, "node-exporter's", said(found), names=names(UNIT=[unit for unit in found if unit != "-"]))
+        return ok(what, "a pod has it")
+    return Result(what, "node-exporter's", said(found), names=names(UNIT=[unit for unit in found if unit != "-"]))
 
 
-@tells("mon-node-exporter-port-other-pod", PENDING)
-def port_of_a_pod(here: View) -> Told:
+@check("mon-node-exporter-port-other-pod", PENDING)
+def port_of_a_pod(here: View) -> Result:
     """Our node exporter waits for a port that another pod of the node has. A user's own may find ours there."""
     ours = [pod for pod in here[PENDING] if pod.namespace in namespaces(here)]
     waiting = [pod for pod in ours if "node-exporter" in f"{pod.app} {pod.name}"]
     found = [f"{pod}: {pod.unscheduled}" for pod in waiting if "free ports" in pod.unscheduled]
-    return Told(bool(found), "node exporters", "scheduled", said(found[:3]) if found else "none waits for a port")
+    return Result("node exporters", "scheduled", said(found[:3]) if found else "none waits for a port", ok=not found)
 
 
-@tells("mon-prometheus-pvc-pending", CLAIMS, CLASSES, PROVISIONER, PROMETHEUSES)
-def claim_pending(here: View) -> Told:
+@check("mon-prometheus-pvc-pending", CLAIMS, CLASSES, PROVISIONER, PROMETHEUSES)
+def claim_pending(here: View) -> Result:
     """A claim that waits for its first consumer alone is none. For a class that there is not, the operator makes no
     claim at all."""
     classes = {one.name: one for one in here[CLASSES]}
@@ -87,14 +87,14 @@ def claim_pending(here: View) -> Told:
     if not found:
         made = (here[PROMETHEUSES] or {}).items()
         found = [f"{name}: no class {refused[1]}" for name, one in made if (refused := NO_CLASS.search(one.why))]
-    return Told(bool(found), "volumes of the monitoring", "served", said(found) if found else "none waits in vain")
+    return Result("volumes of the monitoring", "served", said(found) if found else "none waits in vain", ok=not found)
 
 
-@tells("mon-prometheus-oom", MONITORING_PODS)
-def prometheus_oom(here: View) -> Told:
+@check("mon-prometheus-oom", MONITORING_PODS)
+def prometheus_oom(here: View) -> Result:
     pods = [pod for pod in here[MONITORING_PODS] if pod.name.startswith("prometheus-")]
     found = out_of_memory(here, pods, "prometheus")
-    return Told(bool(found), "Prometheus", "within its memory", found or "not killed for its memory")
+    return Result("Prometheus", "within its memory", found or "not killed for its memory", ok=not found)
 
 
 def hooks(here: View) -> list[Webhook]:
@@ -117,39 +117,42 @@ def deserted(here: View) -> list[str]:
     return found + [f"{one.name}: {operator} {DOWN}" for one in hooks(here) if one.service == at and down]
 
 
-@tells("mon-admission-webhook-down", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
-def webhook_down(here: View) -> Told:
+@check("mon-admission-webhook-down", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
+def webhook_down(here: View) -> Result:
     """Only one without whose answer objects are refused."""
     found = deserted(here) + [f"{one.name}: no certificate" for one in hooks(here) if not one.signed]
     services = {f"{one.namespace}/{one.name}" for one in here[SERVICES]} | {service_of_ours(here)}
     left = [one.name.partition("/")[0] for one in hooks(here) if one.service not in services]
     what = "webhooks of the monitoring"
     if not found:
-        return refuted(what, "answers" if hooks(here) else "there is none")
+        return ok(what, "answers" if hooks(here) else "there is none")
     if left:
         person = f"no release of ours has {said(left)}: delete it where nobody needs it"
-        return confirmed(what, "answer", said(found), names=names(NAME=left), person=person)
+        return Result(what, "answer", said(found), names=names(NAME=left), person=person)
     if not any(one.endswith(DOWN) for one in found):
-        return confirmed(what, "answer", said(found))
+        return Result(what, "answer", said(found))
     space, _, operator = service_of_ours(here).partition("/")
     start = f"kubectl -n {space} scale deployment {operator} --replicas 1"
     person = f"the operator has to run first, as Helm's upgrade asks the webhook too: {start}"
     by = MONITORING_DEPLOYMENTS.id
-    return confirmed(what, "answer", said(found), f"{operator} spec.replicas", by=by, person=person)
+    return Result(what, "answer", said(found), quote=f"{operator} spec.replicas", by=by, person=person)
 
 
-@tells("mon-admission-webhook-down guard", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
-def webhook_deserted(here: View) -> Told:
+@check("mon-admission-webhook-down guard", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
+def webhook_deserted(here: View) -> Result:
     found = deserted(here)
     fine = "the Service is there, and its operator runs"
-    return Told(bool(found), "what is behind the webhook", "an operator that runs", said(found) if found else fine)
+    return Result("what is behind the webhook", "an operator that runs", said(found) if found else fine, ok=not found)
 
 
-@tells("mon-two-operators-fight", OPERATORS)
-def two_operators(here: View) -> Told:
+@check("mon-two-operators-fight", OPERATORS)
+def two_operators(here: View) -> Result:
     """Of those that run, more than one looks after the objects of all namespaces."""
     running = [one for one in here[OPERATORS] if one.running]
     at_large = [f"{one.namespace}/{one.name}" for one in running if not one.narrowed]
     if len(at_large) < 2:
-        return refuted("Prometheus operators", said([f"{one.namespace}/{one.name}" for one in running]))
-    return confirmed("Prometheus operators for everything", "one", said(at_large))
+        return ok("Prometheus operators", said([f"{one.namespace}/{one.name}" for one in running]))
+    return Result("Prometheus operators for everything", "one", said(at_large))
+
+
+CHECKS = (port_of_a_host, port_of_a_pod, claim_pending, prometheus_oom, webhook_down, webhook_deserted, two_operators)

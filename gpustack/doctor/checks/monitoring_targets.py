@@ -2,11 +2,11 @@
 
 from collections import Counter
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
+from gpustack.doctor.check import check, names
 from gpustack.doctor.checks.ours import namespaces
-from gpustack.doctor.tells import Told, confirmed, names, refuted, tells
 from gpustack.probes.dcgm import APP, MONITORS
 from gpustack.probes.prometheus_rights import ACCOUNTS, BINDINGS, CLUSTER_BINDINGS, CLUSTER_ROLES, ROLES, may
 from gpustack.probes.proof import SERVICES, Service
@@ -45,26 +45,26 @@ def without_judgement(here: View) -> str:
     return "" if meant(here) is not None else "the API does not know the kind"
 
 
-@tells("mon-servicemonitor-disabled", SERVICE_MONITORS, SERVICES, MONITORS)
-def disabled(here: View) -> Told:
+@check("mon-servicemonitor-disabled", SERVICE_MONITORS, SERVICES, MONITORS)
+def disabled(here: View) -> Result:
     """There is an exporter, and no monitor that could be for it."""
     if why := without_judgement(here):
-        return refuted(MONITOR, why)
+        return ok(MONITOR, why)
     if found := meant(here):
-        return refuted(MONITOR, said([one.name for one in found]))
-    return confirmed(MONITOR, "there", said([one.name for one in here[MONITORS] or ()]), by=SERVICE_MONITORS.id)
+        return ok(MONITOR, said([one.name for one in found]))
+    return Result(MONITOR, "there", said([one.name for one in here[MONITORS] or ()]), by=SERVICE_MONITORS.id)
 
 
-@tells("mon-servicemonitor-label-mismatch", SERVICE_MONITORS, SERVICES, MONITORS)
-def label_mismatch(here: View) -> Told:
+@check("mon-servicemonitor-label-mismatch", SERVICE_MONITORS, SERVICES, MONITORS)
+def label_mismatch(here: View) -> Result:
     """There are monitors for the exporter, and none of them finds its Service."""
     if why := without_judgement(here):
-        return refuted(MONITOR, why)
+        return ok(MONITOR, why)
     found, services = meant(here) or [], exporters(here)
     if fitting := [one.name for one in found if any(fits(one, service) for service in services)]:
-        return refuted(MONITOR, f"{said(fitting)} finds the Service")
+        return ok(MONITOR, f"{said(fitting)} finds the Service")
     if not found:
-        return refuted(MONITOR, "there is none")
+        return ok(MONITOR, "there is none")
     wanted = [f"{one.name} wants {pairs(one)} in {said(one.spaces or [one.namespace])}" for one in found]
     here[MONITORS]  # the step gpu-metrics says of the same that one is missing
     there = said([f"{one.namespace}/{one.name}" for one in services])
@@ -72,26 +72,26 @@ def label_mismatch(here: View) -> Told:
     now = f"{said(wanted)}; {there} is not that"
     others = [one.name for one in found if one.name != OURS]
     person = f"{said(others)} is not ours to change; the GPU operator makes its own anew" if others else ""
-    return confirmed(MONITOR, "finds the Service", now, by=SERVICE_MONITORS.id, names=called, person=person)
+    return Result(MONITOR, "finds the Service", now, by=SERVICE_MONITORS.id, names=called, person=person)
 
 
 def pairs(monitor: ServiceMonitor) -> str:
     return ", ".join(f"{key}={value}" for key, value in sorted(monitor.wanted.items())) or "any label"
 
 
-@tells("mon-servicemonitor-port-name", SERVICE_MONITORS, SERVICES)
-def port_name(here: View) -> Told:
+@check("mon-servicemonitor-port-name", SERVICE_MONITORS, SERVICES)
+def port_name(here: View) -> Result:
     """Every monitor that finds the Service names ports by a name that the Service does not have."""
     if why := without_judgement(here):
-        return refuted(MONITOR, why)
+        return ok(MONITOR, why)
     couples = [(one, service) for one in meant(here) or () for service in exporters(here) if fits(one, service)]
     if not couples:
-        return refuted(MONITOR, "none finds the Service")
+        return ok(MONITOR, "none finds the Service")
     good = [one.name for one, service in couples if not one.ports or {None, *service.ports} & set(one.ports)]
     if good:
-        return refuted(MONITOR, f"{said(good)} names a port of the Service")
+        return ok(MONITOR, f"{said(good)} names a port of the Service")
     monitor, service = couples[0]
-    return confirmed(
+    return Result(
         f"port that {monitor.name} names", said(list(service.ports)), said(list(monitor.ports)), by=SERVICE_MONITORS.id
     )
 
@@ -100,13 +100,13 @@ WATCHED = (("", "services"), ("", "pods"))
 ENDS = (("", "endpoints"), ("discovery.k8s.io", "endpointslices"))
 
 
-@tells("mon-prometheus-rbac", ACCOUNTS, CLUSTER_BINDINGS, BINDINGS, CLUSTER_ROLES, ROLES)
-def rights(here: View) -> Told:
+@check("mon-prometheus-rbac", ACCOUNTS, CLUSTER_BINDINGS, BINDINGS, CLUSTER_ROLES, ROLES)
+def rights(here: View) -> Result:
     """By the rules that the API has, for the namespaces of the GPUs and of the monitoring itself."""
     spec = here.spec
     account = (here[ACCOUNTS] or {}).get(f"{spec.monitoring.namespace}/{spec.monitoring.release}-prometheus")
     if account is None:
-        return refuted("rights of Prometheus", "no Prometheus")
+        return ok("rights of Prometheus", "no Prometheus")
     bound = (*here[CLUSTER_BINDINGS], *here[BINDINGS])
     of_all, of_spaces = here[CLUSTER_ROLES], here[ROLES]
     known = {**of_all, **of_spaces}
@@ -118,27 +118,30 @@ def rights(here: View) -> Told:
         missing += [f"{kind} in {space}" for kind in may_not]
     what = f"what {account} may list"
     if not missing:
-        return refuted(what, "all it needs")
+        return ok(what, "all it needs")
     bound_as = account.rpartition("/")[2]
-    return confirmed(what, "services, pods, endpoints", f"not {said(missing)}", bound_as, by=CLUSTER_BINDINGS.id)
+    return Result(what, "services, pods, endpoints", f"not {said(missing)}", quote=bound_as, by=CLUSTER_BINDINGS.id)
 
 
-@tells("mon-operator-rejected-object", REJECTED, LEFT_OUT)
-def rejected(here: View) -> Told:
+@check("mon-operator-rejected-object", REJECTED, LEFT_OUT)
+def rejected(here: View) -> Result:
     """By the operator's own count, and by its events for which ones these are: a user's own are the user's. An event
     outlives what it tells of, and its time can be over before."""
     what, counts = "left out by the Prometheus operator", here[REJECTED]
     if not counts:
-        return refuted(what, "nothing")
+        return ok(what, "nothing")
     ours, named = namespaces(here), [one for one in here[LEFT_OUT] if one.kind in counts]
     others = Counter(one.kind for one in named if one.namespace not in ours)
     mine = [one for one in named if one.namespace in ours and counts[one.kind] > others[one.kind]]
     if mine:
         words = said([f"{one.kind} {one.namespace}/{one.name}" for one in mine])
-        return confirmed(what, "nothing of ours", f"{words}: {mine[0].why}")
+        return Result(what, "nothing of ours", f"{words}: {mine[0].why}")
     unnamed = [f"{count - others[kind]:g} {kind}" for kind, count in counts.items() if count > others[kind]]
     unclear = {one.kind for one in named if one.namespace in ours}
     if unnamed or unclear:
         why = "are left out, and no event says which" if unnamed else "of ours were left out, and may be still"
         raise FactUnavailable(f"{said(unnamed or unclear)} {why}")
-    return refuted(what, f"nothing of ours; {said([f'{one.namespace}/{one.name}' for one in named])}")
+    return ok(what, f"nothing of ours; {said([f'{one.namespace}/{one.name}' for one in named])}")
+
+
+CHECKS = (disabled, label_mismatch, port_name, rights, rejected)

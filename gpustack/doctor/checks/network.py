@@ -1,21 +1,25 @@
 """Layer `network`: whether the service address of the API answers the pods of a host."""
 
+from gpustack.ask.judge import Result, ok
 from gpustack.ask.view import View
+from gpustack.doctor.check import check
 from gpustack.doctor.checks.starting import api_known
-from gpustack.doctor.tells import Told, refuted, tells
 from gpustack.probes.control_plane import STARTED
 from gpustack.probes.pod_network import WAYS
 
 
-@tells("st-api-from-pods-timeout", WAYS, STARTED)
-def api_from_pods(here: View) -> Told:
+@check("st-api-from-pods-timeout", WAYS, STARTED)
+def api_from_pods(here: View) -> Result:
     """The address is translated before any rule of the host sees it: only trying it tells. What a network policy
     denies one pod it need not deny another, so one pod that gets through is enough. A service of nobody refuses."""
     what, found = "the API's service, from pods", here[WAYS]
     if not found.pods:
-        return refuted(what, "no pod with a network of its own runs here")
+        return ok(what, "no pod with a network of its own runs here")
     asked = list(found.of("service"))
     said = ", ".join(dict.fromkeys(f"{way.target}: {way.result}" for way in asked))
     if all(way.result == "refused" for way in asked):
         api_known(here)
-    return Told(not any(way.result == "ok" for way in asked), what, "answers", said)
+    return Result(what, "answers", said, ok=any(way.result == "ok" for way in asked))
+
+
+CHECKS = (api_from_pods,)

@@ -1,17 +1,15 @@
 """Which hosts an edge between different hosts joins (graph_pairs of the catalogue)."""
 
 from gpustack.ask.view import View
-from gpustack.doctor.tells import Blocks, pairs
+from gpustack.doctor.check import Blocks
 
 
-@pairs("plane-to-hosts")
 def plane_to_hosts(here: View) -> Blocks:
     """What is wrong on a control plane reaches every host."""
     planes = [host.name for host in here.hosts if host.control_plane]
     return [(planes, [host.name for host in here.hosts])]
 
 
-@pairs("every-host")
 def every_host(here: View) -> Blocks:
     """What is wrong between nodes shows on either end."""
     names = [host.name for host in here.hosts]

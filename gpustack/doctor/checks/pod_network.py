@@ -4,10 +4,10 @@ them. One pod that is reached is enough: another may have ended since, or keep i
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
+from gpustack.doctor.check import check
 from gpustack.probes.flannel import FLANNELD
 from gpustack.probes.kube import NODES
 from gpustack.probes.pod_network import WAYS, Peer, Way, Ways
@@ -61,60 +61,63 @@ def words(found: Mapping[str, Heard]) -> str:
     return said([f"to {subnet} {WORDS[one]}" for subnet, one in found.items()]) if found else "there is no other node"
 
 
-@tells("st-pod-net-broken", WAYS)
-def pod_net_broken(here: View) -> Told:
+@check("st-pod-net-broken", WAYS)
+def pod_net_broken(here: View) -> Result:
     """From pods of this host, or from the host where it has none."""
     found = asked(here)
-    return Told(bool(set(found.values()) - {"all"}), WHAT, "arrive", words(found))
+    return Result(WHAT, "arrive", words(found), ok=not (set(found.values()) - {"all"}))
 
 
-@tells("mtu-too-large", WAYS)
-def mtu_too_large(here: View) -> Told:
+@check("mtu-too-large", WAYS)
+def mtu_too_large(here: View) -> Result:
     """Links with smaller numbers alone are no fault: the kernel splits what it wraps. Here where it is so to every node
     that is reached: with one that gets large packets too, it is the other's fault."""
     found = asked(here)
     sizes = set(found.values()) - {"nothing"}
     if sizes == {"small"}:
-        return confirmed("large packets to other nodes", "arrive", words(found), "-large timeout")
-    return refuted("large packets to other nodes", words(found))
+        return Result("large packets to other nodes", "arrive", words(found), quote="-large timeout")
+    return ok("large packets to other nodes", words(found))
 
 
-def dns_servers(here: View, *, own: bool) -> Told:
+def dns_servers(here: View, *, own: bool) -> Result:
     """Addresses of CoreDNS that kube-proxy knows, by whether they are on this host."""
     ways = here[WAYS]
     if not ways.own:
-        return refuted("pods", "none on this host")
+        return ok("pods", "none on this host")
     mine = Peer(ways.own, "", "", "", "")
     servers = [way.target for way in ways.host if way.kind == "dns"][1:]
     if not servers:
         raise FactUnavailable("kube-proxy knows no pod of CoreDNS")
     found = [one for one in servers if mine.holds(one) is own]
-    return Told(bool(found), "CoreDNS", "on this node" if own else "on another node", said(servers))
+    return Result("CoreDNS", "on this node" if own else "on another node", said(servers), ok=not found)
 
 
-@tells("bridge-nf-call-off -> st-dns-broken", WAYS)
-def dns_on_this_node(here: View) -> Told:
+@check("bridge-nf-call-off -> st-dns-broken", WAYS)
+def dns_on_this_node(here: View) -> Result:
     return dns_servers(here, own=True)
 
 
-@tells("st-pod-net-broken -> st-dns-broken", WAYS)
-def dns_on_another_node(here: View) -> Told:
+@check("st-pod-net-broken -> st-dns-broken", WAYS)
+def dns_on_another_node(here: View) -> Result:
     return dns_servers(here, own=False)
 
 
-@tells("st-pod-net-broken -> st-api-from-pods-timeout", FLANNELD)
-def sends_unmasked(here: View) -> Told:
+@check("st-pod-net-broken -> st-api-from-pods-timeout", FLANNELD)
+def sends_unmasked(here: View) -> Result:
     """With the node's own address, what pods send to the API does not go through the overlay, nor does its answer."""
     found = here[FLANNELD]
     if here.host.control_plane:
-        return refuted("host", "a control plane: the API is on it")
-    return Told(not found.masquerades, "what pods send has", "the node's address", said(found.masquerades))
+        return ok("host", "a control plane: the API is on it")
+    return Result("what pods send has", "the node's address", said(found.masquerades), ok=bool(found.masquerades))
 
 
-@tells("st-pod-net-broken -> mon-admission-webhook-down", MONITORING_PODS, NODES, IDENTITY)
-def operator_elsewhere(here: View) -> Told:
+@check("st-pod-net-broken -> mon-admission-webhook-down", MONITORING_PODS, NODES, IDENTITY)
+def operator_elsewhere(here: View) -> Result:
     """The API server calls the operator of Prometheus from its own host."""
     nodes = (own(here.on(host.name)) for host in here.snapshot.inventory.control_planes)
     planes = {node.name for node in nodes if node}
     found = here[MONITORING_PODS].get(OPERATOR, ())
-    return Told(bool(set(found) - planes), "operator of Prometheus", "on a worker", said(found))
+    return Result("operator of Prometheus", "on a worker", said(found), ok=not (set(found) - planes))
+
+
+CHECKS = (pod_net_broken, mtu_too_large, dns_on_this_node, dns_on_another_node, sends_unmasked, operator_elsewhere)

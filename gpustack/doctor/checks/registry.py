@@ -2,9 +2,10 @@
 
 import re
 
+from gpustack.ask.judge import Result, ok
 from gpustack.ask.view import View
+from gpustack.doctor.check import check
 from gpustack.doctor.checks.ours import namespaces
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.kube import NODES
 from gpustack.probes.pods import PENDING, Pending, Waiting
 from gpustack.probes.system import IDENTITY
@@ -44,45 +45,50 @@ def words(found: list[Pull]) -> str:
     return f"{pod.namespace}/{pod.name} waits for {one.image}: {one.message or one.reason}"[:400] + more
 
 
-@tells("st-image-pull-fails", PENDING, NODES, IDENTITY)
-def pull_fails(here: View) -> Told:
+@check("st-image-pull-fails", PENDING, NODES, IDENTITY)
+def pull_fails(here: View) -> Result:
     """Of what gpustack brings; and of everybody where the registry limits this address."""
     found = [pull for pull in here_only(here, pulls(here)) if ours(here, pull) or limited(pull)]
-    return Told(bool(found), "images", "pulled", words(found) if found else "none is waited for")
+    return Result("images", "pulled", words(found) if found else "none is waited for", ok=not found)
 
 
-@tells("image-pull-rate-limited", PENDING, NODES, IDENTITY)
-def rate_limited(here: View) -> Told:
+@check("image-pull-rate-limited", PENDING, NODES, IDENTITY)
+def rate_limited(here: View) -> Result:
     """Its words alone decide."""
     found = [pull for pull in here_only(here, pulls(here)) if limited(pull)]
-    return Told(bool(found), "pulls", "not limited", words(found) if found else "no registry says that it limits them")
+    return Result(
+        "pulls", "not limited", words(found) if found else "no registry says that it limits them", ok=not found
+    )
 
 
-@tells("image-registry-down-or-not-found", PENDING)
-def registry_fails(here: View) -> Told:
+@check("image-registry-down-or-not-found", PENDING)
+def registry_fails(here: View) -> Result:
     """An image of the GPU operator that is gone is a fault of its own; a proxy that refuses is no registry."""
     what, found = "registry", [pull for pull in pulls(here) if ours(here, pull) and not limited(pull)]
     gone = [pull for pull in found if ABSENT.search(pull[1].message) and pull[0].namespace != here.spec.gpu.namespace]
     failing = [pull for pull in found if fails(pull[1].message)]
     if gone or failing:
-        return confirmed(what, "has the image", words(gone or failing))
-    return refuted(what, "no image of ours is refused as absent, nor by a registry that fails")
+        return Result(what, "has the image", words(gone or failing))
+    return ok(what, "no image of ours is refused as absent, nor by a registry that fails")
 
 
 def fails(message: str) -> bool:
     return bool(FAILING.search(message) or (DOWN.search(message) and "proxyconnect" not in message))
 
 
-def waits_for(here: View, part: str) -> Told:
+def waits_for(here: View, part: str) -> Result:
     found = [pull for pull in here_only(here, pulls(here)) if part in pull[1].image]
-    return Told(bool(found), f"image of {part}", "there", words(found) if found else "not waited for on this node")
+    return Result(f"image of {part}", "there", words(found) if found else "not waited for on this node", ok=not found)
 
 
-@tells("st-image-pull-fails -> st-dns-broken", PENDING, NODES, IDENTITY)
-def of_coredns(here: View) -> Told:
+@check("st-image-pull-fails -> st-dns-broken", PENDING, NODES, IDENTITY)
+def of_coredns(here: View) -> Result:
     return waits_for(here, "coredns")
 
 
-@tells("st-image-pull-fails -> op-nodes-not-labelled", PENDING, NODES, IDENTITY)
-def of_discovery(here: View) -> Told:
+@check("st-image-pull-fails -> op-nodes-not-labelled", PENDING, NODES, IDENTITY)
+def of_discovery(here: View) -> Result:
     return waits_for(here, "node-feature-discovery")
+
+
+CHECKS = (pull_fails, rate_limited, registry_fails, of_coredns, of_discovery)

@@ -3,10 +3,10 @@
 import re
 from datetime import timedelta
 
-from gpustack.ask.judge import said
+from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.view import View
+from gpustack.doctor.check import check
 from gpustack.doctor.checks.ours import namespaces
-from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import GPU_NODES
 from gpustack.probes.kube import NODES, Node
@@ -52,10 +52,10 @@ def shown(found: list[Waiting]) -> str:
     return f"{said([f'{one.namespace}/{one.name}' for one in found[:5]])}: {found[0].why[:200]}" if found else "none"
 
 
-@tells("st-pods-pending", WAITING, NODES)
-def pods_pending(here: View) -> Told:
+@check("st-pods-pending", WAITING, NODES)
+def pods_pending(here: View) -> Result:
     found = platform(here)
-    return Told(bool(found), "pods of the platform without a node", "none", shown(found))
+    return Result("pods of the platform without a node", "none", shown(found), ok=not found)
 
 
 def short(here: View) -> list[tuple[Waiting, str]]:
@@ -63,64 +63,78 @@ def short(here: View) -> list[tuple[Waiting, str]]:
     return [(one, name or pods) for one in platform(here) for name, pods in SHORT.findall(one.why)]
 
 
-@tells("insufficient-resources", WAITING, NODES)
-def insufficient(here: View) -> Told:
+@check("insufficient-resources", WAITING, NODES)
+def insufficient(here: View) -> Result:
     found = [one for one, _ in short(here)]
-    return Told(bool(found), "pods of the platform that find too little", "none", shown(found))
+    return Result("pods of the platform that find too little", "none", shown(found), ok=not found)
 
 
-@tells("insufficient-resources guard", WAITING, NODES, GPU_NODES)
-def in_use(here: View) -> Told:
+@check("insufficient-resources guard", WAITING, NODES, GPU_NODES)
+def in_use(here: View) -> Result:
     """Of GPUs there are some; of everything else there always is."""
     lacking = {what for _, what in short(here)}
     total = sum(node.allocatable for node in here[GPU_NODES])
     if lacking - {GPU}:
-        return Told(True, "what is short", "CPU, memory or pods", said(lacking))  # noqa: FBT003
-    return Told(bool(lacking) and total > 0, "GPUs on offer", "some, all in use", f"{total}, short is {said(lacking)}")
+        return Result("what is short", "CPU, memory or pods", said(lacking))
+    return Result(
+        "GPUs on offer", "some, all in use", f"{total}, short is {said(lacking)}", ok=not (lacking and total > 0)
+    )
 
 
-@tells("st-gpu-pods-pending", WAITING, GPU_NODES, GPU_DEVICES, IDENTITY)
-def gpu_pods_pending(here: View) -> Told:
+@check("st-gpu-pods-pending", WAITING, GPU_NODES, GPU_DEVICES, IDENTITY)
+def gpu_pods_pending(here: View) -> Result:
     """While no GPU is on offer. Where all are in use, who waits is only late; where no host has one, who asks for one
     is told so by the scheduler."""
     found = [one for one in here[WAITING] if one.gpu and f"Insufficient {GPU}" in one.why]
     total = sum(node.allocatable for node in here[GPU_NODES])
     if total:
-        return refuted("GPU pods without a node", f"{total} GPUs are on offer")
+        return ok("GPU pods without a node", f"{total} GPUs are on offer")
     if found and not silent(here) and not expected(here):
-        return refuted("GPU pods without a node", "no host has a GPU")
-    return Told(bool(found), "GPU pods without a node", "none", shown(found))
+        return ok("GPU pods without a node", "no host has a GPU")
+    return Result("GPU pods without a node", "none", shown(found), ok=not found)
 
 
-@tells("node-lifecycle-taints", NODES, IDENTITY)
-def lifecycle_taints(here: View) -> Told:
+@check("node-lifecycle-taints", NODES, IDENTITY)
+def lifecycle_taints(here: View) -> Result:
     """A cordoned node has a taint too, which is what somebody wanted."""
     node = own(here)
     taints = lifecycle(node) if node else []
-    return Told(bool(taints), "taints of the node's condition", "none", said(taints) if taints else "none")
+    return Result("taints of the node's condition", "none", said(taints) if taints else "none", ok=not taints)
 
 
-@tells("node-cordoned", NODES, IDENTITY, WAITING, GPU_NODES)
-def cordoned(here: View) -> Told:
+@check("node-cordoned", NODES, IDENTITY, WAITING, GPU_NODES)
+def cordoned(here: View) -> Result:
     """With what it keeps: GPUs, and pods of anybody for which the scheduler passed over a cordoned node."""
     node = own(here)
     if not node or not any(one.startswith(CORDON) for one in node.taints):
-        return refuted("node", "takes pods" if node else "there is none")
+        return ok("node", "takes pods" if node else "there is none")
     offers = sum(one.allocatable for one in here[GPU_NODES] if one.name == node.name)
     waits = [f"{one.namespace}/{one.name}" for one in here[WAITING] if CORDONED in one.why]
     keeps = [f"{node.name} is cordoned", f"{offers} GPUs there take no new pod" if offers else ""]
     keeps.append(f"{said(waits[:5])} {'wait' if len(waits) > 1 else 'waits'} for a node" if waits else "")
-    return confirmed("node", "takes pods", "; ".join(filter(None, keeps)), f"{node.name} {CORDON}")
+    return Result("node", "takes pods", "; ".join(filter(None, keeps)), quote=f"{node.name} {CORDON}")
 
 
-@tells("st-pods-pending -> op-nodes-not-labelled", WAITING, NODES)
-def labeller_waits(here: View) -> Told:
+@check("st-pods-pending -> op-nodes-not-labelled", WAITING, NODES)
+def labeller_waits(here: View) -> Result:
     found = [one for one in platform(here) if re.search(r"node-feature-discovery|gpu-feature-discovery", one.name)]
-    return Told(bool(found), "pods that label nodes", "wait", shown(found))
+    return Result("pods that label nodes", "wait", shown(found), ok=not found)
 
 
-@tells("st-pods-pending -> st-no-metrics", WAITING, NODES)
-def prometheus_waits(here: View) -> Told:
+@check("st-pods-pending -> st-no-metrics", WAITING, NODES)
+def prometheus_waits(here: View) -> Result:
     space = here.spec.monitoring.namespace
     found = [one for one in platform(here) if one.namespace == space and one.name.startswith("prometheus-")]
-    return Told(bool(found), "Prometheus", "waits", shown(found))
+    return Result("Prometheus", "waits", shown(found), ok=not found)
+
+
+CHECKS = (
+    pods_pending,
+    insufficient,
+    in_use,
+    gpu_pods_pending,
+    lifecycle_taints,
+    cordoned,
+    labeller_waits,
+    prometheus_waits,
+)

@@ -35,6 +35,6 @@ def api_known(here: View, within: int = HEARD, who: str = "kube-proxy may not ha
     """Raises FactUnavailable where the API server that is asked was started so few seconds ago that others may not know
     yet that it is back; by itself, of kube-proxy: an API server that ends takes itself off its service."""
     plane = here.on(here.acting)
-    found = plane[STARTED].get("kube-apiserver") if plane.told(STARTED) else None
+    found = plane[STARTED].get("kube-apiserver") if plane.available(STARTED) else None
     if found and found.running and found.age < within:
         raise FactUnavailable(f"the API server was started {found.age} s ago, and {who} since")

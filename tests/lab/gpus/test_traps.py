@@ -36,7 +36,7 @@ def broken(two: lab.Lab, gpustack: Run) -> set[str]:
         f"{state['step']}/{check['check']}"
         for state in look["states"]
         for check in state["checks"]
-        if check["outcome"] == "broken"
+        if check["outcome"] == "failed"
     }
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from gpustack.ask.judge import Mismatch, run
-from gpustack.ask.probe import Answer, FactUnavailable, Probe, Shell
+from gpustack.ask.judge import Judgement, Result, ok
+from gpustack.ask.judge import judge as judge_at
+from gpustack.ask.probe import Answer, Probe, Shell
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from tests.unit.judging import judge
@@ -24,13 +25,16 @@ def snapshot(*said: str) -> Snapshot:
     return replace(found, answers=answers)
 
 
-def results(check: Callable[[View], object], made: Snapshot) -> list[object]:
-    return [run(check, made, where)[0] for where in ("h1", "h2")]
+def judged(read: Callable[[View], object], made: Snapshot) -> list[Judgement]:
+    return [judge_at("read", lambda here: ok("value", str(read(here))), made, where) for where in ("h1", "h2")]
+
+
+def values(read: Callable[[View], object], made: Snapshot) -> list[str]:
+    return [one.result.found if one.result else one.outcome for one in judged(read, made)]
 
 
 def test_each_host_has_its_own_evidence() -> None:
-    made = snapshot("a", "a")
-    evidence = [run(lambda here: here[NAME], made, where)[1] for where in ("h1", "h2")]
+    evidence = [one.evidence for one in judged(lambda here: here[NAME], snapshot("a", "a"))]
     assert [[(one.where, one.answer.where) for one in rows] for rows in evidence] == [[("h1", "h1")], [("h2", "h2")]]
 
 
@@ -43,27 +47,27 @@ def test_a_fact_is_parsed_once() -> None:
 
     probe = Probe(NAME.id, Shell("true"), parse)
     made = snapshot("a", "b")
-    assert [results(lambda here: here[probe], made) for _ in range(2)] == [["a", "b"]] * 2
+    assert [values(lambda here: here[probe], made) for _ in range(2)] == [["a", "b"]] * 2
     assert parsed == ["h1", "h2"]
 
 
-def test_what_cannot_be_read_is_returned() -> None:
+def test_what_cannot_be_read_is_unknown_there_alone() -> None:
     lost = replace(snapshot("a", "a"), answers={})
-    assert [type(one) for one in results(lambda here: here[NAME], lost)] == [FactUnavailable, FactUnavailable]
-    assert [type(one) for one in results(lambda here: int(here[NAME]), snapshot("a", "7"))] == [ValueError, int]
+    assert values(lambda here: here[NAME], lost) == ["unknown", "unknown"]
+    assert values(lambda here: int(here[NAME]), snapshot("a", "7")) == ["unknown", "7"]
 
 
 def test_checks_of_one_name_are_not_taken_for_each_other() -> None:
     """Those that a function makes share their name."""
 
-    def made(word: str) -> Callable[[View], Mismatch]:
-        def check(here: View) -> Mismatch:
-            return Mismatch(word, "other", here[NAME])
+    def made(word: str) -> Callable[[View], Result]:
+        def check(here: View) -> Result:
+            return Result(word, "other", here[NAME])
 
         return check
 
     here = View(snapshot("a", "a"), "h1")
-    assert [str(judge(made(word), here).mismatch) for word in ("one", "two")] == [
+    assert [str(judge(made(word), here).result) for word in ("one", "two")] == [
         "one: expected other, found a",
         "two: expected other, found a",
     ]
@@ -76,10 +80,10 @@ def test_what_is_made_of_many_hosts_is_made_once_and_is_evidence_for_each() -> N
         times.append(here.where)
         return "".join(here.on(host)[NAME] for host in ("h1", "h2"))
 
-    found = [run(lambda here: here.once(both), made, where) for where in ("h1", "h2", "h2")]
-    assert [text for text, _ in found] == ["ab"] * 3
+    found = [*judged(lambda here: here.once(both), made), *judged(lambda here: here.once(both), made)]
+    assert [one.result and one.result.found for one in found] == ["ab"] * 4
     assert len(times) == 1
-    assert [one.where for one in found[1][1]] == ["h1", "h2"]
+    assert [one.where for one in found[1].evidence] == ["h1", "h2"]
 
 
 def test_what_it_is_given_tells_one_from_another() -> None:
@@ -93,7 +97,7 @@ def test_what_it_is_given_tells_one_from_another() -> None:
             here.once(joined, one, text, large) for one in words for text in ("x", "y") for large in (True, False)
         )
 
-    assert len(set(results(check, made))) == 1
+    assert len(set(values(check, made))) == 1
     assert len(made.memo) == 8
 
 
@@ -101,5 +105,4 @@ def test_what_cannot_be_made_is_raised_to_each() -> None:
     def both(here: View) -> str:
         return here.on("h1")[Probe("never.asked", Shell("true"), text)]
 
-    found = results(lambda here: here.once(both), snapshot("a", "b"))
-    assert [type(one) for one in found] == [FactUnavailable, FactUnavailable]
+    assert values(lambda here: here.once(both), snapshot("a", "b")) == ["unknown", "unknown"]

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
+from gpustack.ask.judge import Judgement, Outcome, Result
 from gpustack.ask.probe import CLUSTER
 from gpustack.doctor.entry import Edge, Fault, Fix, Group, Layer, Question, Role, Scope, State
-from gpustack.doctor.finding import Judged, Outcome, Verdict
+from gpustack.doctor.finding import Verdict
 from gpustack.doctor.graph import Graph, joined
 from gpustack.doctor.ground import Ground
-from gpustack.doctor.tells import Told
 from gpustack.doctor.verdict import verdict
 
 HOSTS = ("one", "two", "three")
-WORDS: dict[str, Outcome] = {"yes": "confirmed", "no": "refuted", "?": "unknown"}
+WORDS: dict[str, Outcome] = {"yes": "failed", "no": "ok", "?": "unknown"}
 
 
 def fault(id: str, role: Role = "fault", scope: Scope = "host") -> Fault:
@@ -43,16 +43,16 @@ def graph(edges: Sequence[str], groups: Sequence[Sequence[str]] = (), alone: Seq
     return joined([Layer("host", faults, states, tuple(made), tuple(Group(tuple(one), "one act") for one in groups))])
 
 
-def judged(said: Mapping[str, str]) -> dict[tuple[str, str], Judged]:
+def judged(said: Mapping[str, str]) -> dict[tuple[str, str], Judgement]:
     """`a@one b@two` (or `a`, of the cluster) to `yes`, `no` or `?`."""
     found = {}
     for names, word in said.items():
         for name in names.split(" + "):
             id, _, where = name.partition("@")
             outcome = WORDS[word]
-            told = None if outcome == "unknown" else Told(outcome == "confirmed", id, "no", word)
+            told = None if outcome == "unknown" else Result(id, "no", word, ok=outcome != "failed")
             why = f"{where} was not reached" if outcome == "unknown" else ""
-            one = Judged(id, where or CLUSTER, outcome, told, why)
+            one = Judgement(id, where or CLUSTER, outcome, told, why)
             found[one.place] = one
     return found
 
@@ -61,7 +61,7 @@ def told(known: Graph, said: Mapping[str, str]) -> Verdict:
     return verdict(Ground(known, HOSTS, judged(said), {"all": [(HOSTS, HOSTS)]}))
 
 
-def names(found: Sequence[Judged]) -> list[str]:
+def names(found: Sequence[Judgement]) -> list[str]:
     return [f"{one.id}@{one.where}" for one in found]
 
 

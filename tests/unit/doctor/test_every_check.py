@@ -8,16 +8,16 @@ from functools import cache
 
 import pytest
 
+from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
+from gpustack.doctor.checks import BY_ID
 from gpustack.doctor.diagnose import locations
-from gpustack.doctor.finding import Judged
 from gpustack.doctor.graph import graph
-from gpustack.doctor.tells import registry
 from tests.unit.doctor.checks.asking import asked
 from tests.unit.hostile.worlds import places
 
-TELLERS = registry().tellers
+TELLERS = BY_ID
 every_check = pytest.mark.parametrize("id", list(TELLERS))
 
 
@@ -26,7 +26,7 @@ def worlds() -> list[Snapshot]:
     return list({id(place.snapshot): place.snapshot for place in places()}.values())
 
 
-def told(id: str) -> list[tuple[Snapshot, Judged]]:
+def told(id: str) -> list[tuple[Snapshot, Judgement]]:
     return [
         (snapshot, asked(id, snapshot, where)) for snapshot in worlds() for where in locations(graph(), id, snapshot)
     ]
@@ -36,7 +36,7 @@ def told(id: str) -> list[tuple[Snapshot, Judged]]:
 def test_no_fault_is_confirmed_where_all_steps_hold(id: str) -> None:
     """What is noted is none: some of these inventories have one host of two."""
     if id in graph().faults and graph().faults[id].role != "info":
-        assert [one for _, one in told(id) if one.outcome == "confirmed"] == []
+        assert [one for _, one in told(id) if one.outcome == "failed"] == []
 
 
 @every_check
@@ -59,7 +59,7 @@ def test_it_cannot_tell_without_an_answer_that_it_read(id: str) -> None:
 @every_check
 def test_it_says_in_words_what_it_found(id: str) -> None:
     for _, one in told(id):
-        if one.told:
-            assert one.told.what
-            assert one.told.found
-            assert one.told.expected or not one.told.confirmed
+        if one.result:
+            assert one.result.what
+            assert one.result.found
+            assert one.result.expected or one.result.ok

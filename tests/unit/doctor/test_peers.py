@@ -1,37 +1,35 @@
 """How a broken host differs from the others: what the same check said there, where it refuted."""
 
-from gpustack.doctor.finding import Finding, Judged
+from gpustack.ask.judge import Judgement, Result
+from gpustack.doctor.finding import Finding
 from gpustack.doctor.peers import Peers, peers
-from gpustack.doctor.tells import Told
 
 
-def judged(where: str, outcome: str, found: str, what: str = "ip_forward", id: str = "off") -> Judged:
-    told = None if outcome == "unknown" else Told(outcome == "confirmed", what, "1", found)
-    return Judged(id, where, outcome, told)  # type: ignore[arg-type]
+def judged(where: str, outcome: str, found: str, what: str = "ip_forward", id: str = "off") -> Judgement:
+    told = None if outcome == "unknown" else Result(what, "1", found, ok=outcome != "failed")
+    return Judgement(id, where, outcome, told)  # type: ignore[arg-type]
 
 
-def asked(*all_of_them: Judged) -> tuple[Peers, ...]:
-    root = Finding(
-        "off", tuple(one for one in all_of_them if one.id == "off" and one.outcome == "confirmed"), "certain"
-    )
+def asked(*all_of_them: Judgement) -> tuple[Peers, ...]:
+    root = Finding("off", tuple(one for one in all_of_them if one.id == "off" and one.outcome == "failed"), "certain")
     return peers(root, {one.place: one for one in all_of_them})
 
 
 def test_hosts_that_are_well_are_told_by_what_was_found_there() -> None:
     found = asked(
-        judged("a", "confirmed", "0"),
-        judged("b", "refuted", "no kernel", "kernel"),
-        judged("c", "refuted", "1"),
+        judged("a", "failed", "0"),
+        judged("b", "ok", "no kernel", "kernel"),
+        judged("c", "ok", "1"),
         judged("d", "unknown", ""),
-        judged("e", "refuted", "1"),
-        judged("c", "refuted", "something else", id="other"),
+        judged("e", "ok", "1"),
+        judged("c", "ok", "something else", id="other"),
     )
     assert found == (Peers(("c", "e"), "1"), Peers(("b",), "kernel: no kernel"))
 
 
 def test_what_is_wrong_everywhere_or_nowhere_else_known_has_no_peers() -> None:
-    assert asked(judged("a", "confirmed", "0"), judged("b", "confirmed", "0"), judged("c", "unknown", "")) == ()
+    assert asked(judged("a", "failed", "0"), judged("b", "failed", "0"), judged("c", "unknown", "")) == ()
 
 
 def test_a_root_of_the_cluster_has_none() -> None:
-    assert asked(judged("@cluster", "confirmed", "0"), judged("b", "refuted", "1")) == ()
+    assert asked(judged("@cluster", "failed", "0"), judged("b", "ok", "1")) == ()

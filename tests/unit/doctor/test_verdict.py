@@ -160,7 +160,7 @@ def test_what_is_unknown_neither_sets_nor_clears() -> None:
 def test_other_causes_of_the_same_symptom_are_ruled_out_by_their_value() -> None:
     known = graph(["a -> st-c", "b -> st-c", "x -> st-y"])
     (found,) = told(known, {"a@one + st-c@one": "yes", "b@one + x@one": "no", "b@two": "no"}).roots
-    assert [(one.id, one.where, one.told and one.told.found) for one in found.not_these] == [("b", "one", "no")]
+    assert [(one.id, one.where, one.result and one.result.found) for one in found.not_these] == [("b", "one", "no")]
     (bare,) = told(known, {"a@one": "yes", "b@one": "no"}).roots
     assert names(bare.not_these) == ["b@one"]
 

@@ -25,7 +25,7 @@ def read(place: Place) -> list[Asked]:
     """What the checks of a step read of their own place, in a world where all of them hold. A host that cannot tell
     who it is, or which GPUs it has, is judged for that itself."""
     found = place.judged({})
-    assert {judgement.check: judgement.outcome for judgement in found.judgements if judgement.outcome != "holds"} == {}
+    assert {judgement.id: judgement.outcome for judgement in found.judgements if judgement.outcome != "ok"} == {}
     all_read = {(seen.answer.probe, seen.answer.where) for one in found.judgements for seen in one.evidence}
     if place.step.scope == "cluster":
         return sorted((probe, where) for probe, where in all_read if where == CLUSTER or probe not in OF_EACH_HOST)
@@ -63,7 +63,7 @@ def test_no_step_and_no_probe_is_forgotten() -> None:
 @given(seed=SEED)
 def test_garbage_is_never_ok(place: Place, seed: int) -> None:
     asked, answer = one_spoiled(place, Random(seed), garbage=True)
-    if place.judged({asked: answer}).outcome == "holds":
+    if place.judged({asked: answer}).outcome == "ok":
         probe = next(probe for probe in place.step.probes if probe.id == answer.probe)
         assert probe.fact(answer) == probe.fact(place.snapshot.answers[asked])
 

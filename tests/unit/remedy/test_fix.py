@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor import diagnose as doctor
-from gpustack.doctor.finding import Diagnosis, Judged, Unexplained
+from gpustack.doctor.finding import Diagnosis, Unexplained
 from gpustack.errors import RolloutError
 from gpustack.remedy import fix as module
 from gpustack.remedy.offer import Offer
@@ -163,7 +164,7 @@ def test_an_id_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_shows_only_when_more_is_answered_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Prometheus could not be asked while the fault was there, and a target is down for a moment still."""
     monkeypatch.setattr(module, "FADE", 1e9)
-    world, down = World(FORWARD), Judged("st-target-down", CLUSTER, "confirmed")
+    world, down = World(FORWARD), Judgement("st-target-down", CLUSTER, "failed")
     real, looks = doctor.diagnose, iter([True, True])
 
     def diagnose(snapshot: Snapshot) -> Diagnosis:

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
+from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Reach
 from gpustack.doctor.diagnose import diagnose
-from gpustack.doctor.finding import Diagnosis, Finding, Judged
+from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import graph
 from gpustack.remedy.offer import Offer, offer, offers
 from tests.unit.remedy.mended import FORWARD, SWAP
@@ -41,7 +42,7 @@ def test_a_file_is_written_where_somebody_reads_it(networkd: str, manager: str, 
     out = "".join(f"{line}\n" for line in ("== systemd-networkd", networkd, "== NetworkManager", manager) if line)
     links = {("network.managed", "h1"): cluster.said("network.managed", out)}
     id = "host-networkmanager-owns-cni"
-    found = offer(hosts.snapshot(links, {}), Finding(id, (Judged(id, "h1", "confirmed"),), "certain"))
+    found = offer(hosts.snapshot(links, {}), Finding(id, (Judgement(id, "h1", "failed"),), "certain"))
     assert found.why_not[: len(why)] == why
     assert bool(found.why_not) == bool(why)
     assert found.more["h1"]["gpustack_remedy"]["reload"] == reads
@@ -51,7 +52,7 @@ def test_a_file_is_written_where_somebody_reads_it(networkd: str, manager: str, 
 def test_a_step_that_a_cluster_does_not_have_mends_nothing() -> None:
     """Of several hosts none loses the taint of the control plane."""
     id = "control-plane-taint-single-node"
-    root = Finding(id, (Judged(id, CLUSTER, "confirmed"),), "certain")
+    root = Finding(id, (Judgement(id, CLUSTER, "failed"),), "certain")
     assert "no step taint" in offer(cluster.snapshot({}, {}, (cluster.K1, cluster.K2)), root).why_not
 
 

@@ -5,17 +5,17 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from gpustack.ask.judge import Mismatch
+from gpustack.ask.judge import Judgement, Result, ok
 from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Reach, Snapshot, keyed
 from gpustack.ask.view import Evidence
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
-from gpustack.doctor.finding import Diagnosis, Drift, Judged
+from gpustack.doctor.check import Blocks
+from gpustack.doctor.finding import Diagnosis, Drift
 from gpustack.doctor.graph import graph
 from gpustack.doctor.ground import Ground
-from gpustack.doctor.tells import Blocks, confirmed, refuted
 from gpustack.doctor.verdict import verdict
 from tests.unit.report.invented import PASSWORD, TAKEN
 from tests.unit.steps.recorded_cluster import recorded
@@ -51,21 +51,21 @@ UFW = Evidence(
     "gpu1", "echo '== ufw'; sed -n 's/^ENABLED=//p' /etc/ufw/ufw.conf\necho '== iptables'; iptables -w 2 -S", RULES
 )
 STOPPED = f"tcp 6443 is stopped by the policy DROP of chain ip filter FORWARD \x1b[31m{PASSWORD}"
-DIFFERS = Mismatch("containerd.io", "2.3.7", "2.3.6", "upgrade")
+DIFFERS = Result("containerd.io", "2.3.7", "2.3.6", "upgrade")
 
 
-def judged(said: Mapping[str, str]) -> dict[tuple[str, str], Judged]:
+def judged(said: Mapping[str, str]) -> dict[tuple[str, str], Judgement]:
     """`id@where + …` to a word: `!found` is confirmed, `?why` unknown, anything else refutes."""
     found = {}
     for names, word in said.items():
         for name in names.split(" + "):
             id, _, where = name.partition("@")
             kept = (UFW,) if id == "host-ufw-blocks-pods" and where == "gpu1" else ()
-            one = Judged(id, where, "refuted", refuted(id, word), "", kept)
+            one = Judgement(id, where, "ok", ok(id, word), "", kept)
             if word.startswith("!"):
-                one = Judged(id, where, "confirmed", confirmed("it", "as it should be", word[1:]), "", kept)
+                one = Judgement(id, where, "failed", Result("it", "as it should be", word[1:]), "", kept)
             elif word.startswith("?"):
-                one = Judged(id, where, "unknown", None, word[1:])
+                one = Judgement(id, where, "unknown", None, word[1:])
             found[one.place] = one
     return found
 

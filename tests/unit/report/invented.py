@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 
-from gpustack.ask.judge import Mismatch, expect
+from gpustack.ask.judge import Result, expect
 from gpustack.ask.probe import CLUSTER, Answer, Api, Probe, Shell
 from gpustack.ask.snapshot import Reach, Snapshot, keyed
 from gpustack.ask.view import View
@@ -32,24 +32,24 @@ RUNTIME = Probe("invented.runtime", Shell("containerd --version"), line)
 PODS = Probe("invented.pods", Api("/api/v1/pods"), line)
 
 
-def swap(here: View) -> Mismatch | None:
+def swap(here: View) -> Result | None:
     return expect("swap", "", here[SWAP])
 
 
-def cpus(here: View) -> Mismatch | None:
+def cpus(here: View) -> Result | None:
     hint = "give the host at least 2 CPUs, or set minimum.cpus in the spec"
     return expect("CPUs", "2 or more", "2 or more" if int(here[CPUS]) > 1 else here[CPUS], "operator", hint=hint)
 
 
-def clock(here: View) -> Mismatch | None:
+def clock(here: View) -> Result | None:
     return expect("clock is synchronised", "yes", here[CLOCK])
 
 
-def version(here: View) -> Mismatch | None:
+def version(here: View) -> Result | None:
     return expect("containerd.io", "2.3.7", here[RUNTIME], "upgrade" if here[RUNTIME] else "install")
 
 
-def running(here: View) -> Mismatch | None:
+def running(here: View) -> Result | None:
     return expect("pods of the network", "2 running", here[PODS])
 
 

@@ -4,10 +4,11 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+from gpustack.ask.judge import Judgement, Result
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
-from gpustack.doctor.finding import Finding, Judged
-from gpustack.doctor.tells import confirmed, names
+from gpustack.doctor.check import names
+from gpustack.doctor.finding import Finding
 from gpustack.remedy.offer import offer
 from gpustack.report.doctor_commands import by_hand, here, offered, repairs
 from tests.unit.steps import recorded_cluster, recorded_gpus
@@ -19,7 +20,7 @@ TAINTED = "op-gpu-node-tainted"
 
 
 def found(id: str, *wheres: str) -> Finding:
-    return Finding(id, tuple(Judged(id, where, "confirmed") for where in wheres), "certain")
+    return Finding(id, tuple(Judgement(id, where, "failed") for where in wheres), "certain")
 
 
 def of(id: str, *wheres: str, snapshot: Snapshot | None = None) -> str:
@@ -54,8 +55,8 @@ def test_a_node_that_is_not_known_is_not_guessed() -> None:
 
 def tainted(**keys: str) -> Finding:
     """By host, the key of a taint of its node."""
-    told = {host: confirmed("taints", "tolerated", key, names=names(KEY=[key])) for host, key in keys.items()}
-    return Finding(TAINTED, tuple(Judged(TAINTED, host, "confirmed", told[host]) for host in keys), "certain")
+    told = {host: Result("taints", "tolerated", key, names=names(KEY=[key])) for host, key in keys.items()}
+    return Finding(TAINTED, tuple(Judgement(TAINTED, host, "failed", told[host]) for host in keys), "certain")
 
 
 def test_what_was_found_stands_for_its_word() -> None:
@@ -124,8 +125,8 @@ def test_why_install_leaves_it_to_a_person_is_said() -> None:
 
 
 def test_what_the_remedy_does_not_mend_as_it_was_found_is_for_a_person() -> None:
-    told = confirmed("monitor", "ours", "theirs", person="it is not ours to change")
-    other = Finding("mon-crd-stale", (Judged("mon-crd-stale", CLUSTER, "confirmed", told),), "certain")
+    told = Result("monitor", "ours", "theirs", person="it is not ours to change")
+    other = Finding("mon-crd-stale", (Judgement("mon-crd-stale", CLUSTER, "failed", told),), "certain")
     snapshot = recorded_gpus.world()
     assert by_hand(other, snapshot) == ["it is not ours to change"]
     assert not any("install" in line or "--fix" in line for line in offered(other, snapshot))

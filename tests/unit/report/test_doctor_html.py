@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpustack.ask.judge import Result
 from gpustack.ask.redact import harmless
 from gpustack.ask.snapshot import Reach
 from gpustack.doctor.finding import Diagnosis
-from gpustack.doctor.tells import confirmed
 from gpustack.report.doctor_html import text
 from tests.unit.report import diagnosed
 from tests.unit.report.invented import PASSWORD
@@ -68,8 +68,8 @@ def hostile(said: str) -> Diagnosis:
     found, root = UFW, UFW.roots[0]
     seen = root.judged[0].evidence[0]
     told = replace(seen, answer=replace(seen.answer, out=said, err=said))
-    judged = (replace(root.judged[0], told=confirmed(said, said, said), evidence=(told,)),)
-    doubts = (replace(root.judged[0], outcome="unknown", told=None, why=said),)
+    judged = (replace(root.judged[0], result=Result(said, said, said), evidence=(told,)),)
+    doubts = (replace(root.judged[0], outcome="unknown", result=None, why=said),)
     roots = (replace(root, judged=judged, doubts=doubts, not_these=(*root.not_these, *judged)), *found.roots[1:])
     reach = MappingProxyType({**found.snapshot.reach, "gpu2": Reach("gpu2", "host-ssh-unreachable", said, said)})
     unknown = {
@@ -146,7 +146,7 @@ def test_a_root_tells_all_that_a_ticket_needs() -> None:
 def test_what_is_not_confirmed_is_not_drawn() -> None:
     found = diagnosed.ufw()
     drawn = {data.partition(":")[0] for tag, data in page("ufw").said if tag == "title"}
-    confirmed_ones = {id for (id, _), one in found.judged.items() if one.outcome == "confirmed"}
+    confirmed_ones = {id for (id, _), one in found.judged.items() if one.outcome == "failed"}
     assert drawn - {"gpustack doctor", "6 symptoms"} == confirmed_ones - {"host-ssh-unreachable"}
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.doctor.finding import Diagnosis, Judged
+from gpustack.ask.judge import Judgement
+from gpustack.doctor.finding import Diagnosis
 from gpustack.errors import UsageError
 from gpustack.report import doctor_metrics
 from gpustack.report.doctor_metrics import text, write
@@ -50,7 +51,7 @@ def test_what_cannot_be_told_is_not_healthy() -> None:
 def pair() -> Diagnosis:
     """A fault on three hosts, and one of the same act on one of them."""
     found = diagnosed.together()
-    other = Judged("op-nvidia-runtime-handler-missing", "gpu1", "confirmed")
+    other = Judgement("op-nvidia-runtime-handler-missing", "gpu1", "failed")
     roots = (replace(found.roots[0], together=(other,)),)
     return replace(found, verdict=replace(found.verdict, roots=roots))
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from gpustack.ask.judge import Result
 from gpustack.ask.probe import Answer
 from gpustack.ask.view import Evidence
-from gpustack.doctor.tells import Told
 from gpustack.report.evidence import asked_and_told, asking, deciding, sought
 from gpustack.report.telling import Sought
 from gpustack.report.words import cleaner
@@ -79,7 +79,7 @@ def test_bare_values_are_shown_with_what_they_are() -> None:
 def test_a_script_is_shown_as_what_a_person_would_type() -> None:
     """With the name of the part of its answer that tells; a file without when it was written."""
     answer = Answer("containerd.configuration", "h1", 0, "== conf.d/a.toml 1795320974\ndisabled_plugins = ['cri']\n")
-    found = sought(Told(True, "CRI", "answers", "turned off by disabled_plugins"), str)
+    found = sought(Result("CRI", "answers", "turned off by disabled_plugins"), str)
     seen = Evidence("h1", "cd /etc/containerd\nfor file in *; do", answer, "cat /etc/containerd/conf.d/*")
     shown = ("h1 $ cat /etc/containerd/conf.d/*", "conf.d/a.toml: disabled_plugins = ['cri']")
     assert asked_and_told(seen, str, found) == shown

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpustack.ask.judge import Cure, Mismatch
+from gpustack.ask.judge import Cure, Result
 from gpustack.ask.probe import CLUSTER, Answer, Api, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
@@ -22,9 +22,9 @@ def of_cluster(name: str, needs: tuple[str, ...] = (), cure: Cure = "install") -
     """Its only fact is the cluster's."""
     probe = Probe(name, Api("/"), lambda answer: answer.out)
 
-    def check(here: View) -> Mismatch | None:
+    def check(here: View) -> Result | None:
         found = here[probe]
-        return None if found == "good" else Mismatch(name, "good", found, cure)
+        return None if found == "good" else Result(name, "good", found, cure)
 
     return Step(name, "cluster", (probe,), (check,), needs, settle=0)
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from gpustack.ask.judge import Mismatch, expect
+from gpustack.ask.judge import Result, expect
 from gpustack.ask.probe import Answer, Probe, Shell
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
@@ -18,15 +18,15 @@ FIRST = Probe("first", Shell("true"), lambda answer: answer.out)
 SECOND = Probe("second", Shell("true"), lambda answer: answer.out)
 
 
-def first(here: View) -> Mismatch | None:
+def first(here: View) -> Result | None:
     return expect("first", "good", here[FIRST])
 
 
-def second(here: View) -> Mismatch | None:
+def second(here: View) -> Result | None:
     return expect("second", "good", here[SECOND])
 
 
-def everywhere(here: View) -> Mismatch | None:
+def everywhere(here: View) -> Result | None:
     return expect("all", ["good", "good"], [here.on(host.name)[FIRST] for host in here.hosts])
 
 
@@ -72,7 +72,7 @@ def test_what_a_need_needs_counts_too() -> None:
     late = Probe("late", Shell("true"), lambda answer: answer.out)
     third = Step("third", "host", (late,), (lambda here: expect("late", "good", here[late]),), needs=("top",))
     states = {(s.step, s.where): s for s in plan(found, [BASE, TOP, third]).states}
-    assert states["top", "h1"].outcome == "holds"
+    assert states["top", "h1"].outcome == "ok"
     assert (states["third", "h1"].outcome, states["third", "h1"].after) == ("later", "base")
     assert states["third", "h2"].outcome == "unknown"
 
@@ -87,7 +87,7 @@ def test_a_dead_host_is_unknown_and_never_ok_or_later() -> None:
 
 def test_a_cluster_check_waits_for_any_host() -> None:
     found = snapshot({("first", "h1"): "good", ("first", "h2"): "bad"})
-    assert outcomes(found, BASE, WHOLE)["whole", "@cluster"] == "broken"
+    assert outcomes(found, BASE, WHOLE)["whole", "@cluster"] == "failed"
 
 
 def test_limit_leaves_the_other_hosts_out() -> None:
@@ -99,4 +99,4 @@ def test_what_was_read_is_the_evidence() -> None:
     found = snapshot({("first", "h1"): "bad", ("first", "h2"): "good"})
     state = plan(found, [BASE]).drifted[0]
     assert [(e.where, e.answer.out) for e in state.judgements[0].evidence] == [("h1", "bad")]
-    assert str(state.mismatches[0]) == "first: expected good, found bad"
+    assert str(state.differences[0]) == "first: expected good, found bad"

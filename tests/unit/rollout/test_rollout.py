@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpustack.ask.judge import Cure, Mismatch
+from gpustack.ask.judge import Cure, Result
 from gpustack.ask.probe import Answer, Probe, Shell
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
@@ -31,9 +31,9 @@ INVENTORY = Inventory(None, HOSTS, Spec())
 def step(name: str, needs: tuple[str, ...] = (), cure: Cure = "install", *, passing: bool = False) -> Step:
     probe = Probe(name, Shell("true"), lambda answer: answer.out)
 
-    def check(here: View) -> Mismatch | None:
+    def check(here: View) -> Result | None:
         found = here[probe]
-        return None if found == "good" else Mismatch(name, "good", found, cure, passing=passing)
+        return None if found == "good" else Result(name, "good", found, cure, passing=passing)
 
     return Step(name, "host", (probe,), (check,), needs, settle=0)
 

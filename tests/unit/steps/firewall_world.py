@@ -97,9 +97,9 @@ def told(snapshot: Snapshot) -> dict[str, Judgement]:
 def outcomes(snapshot: Snapshot) -> dict[str, str]:
     """The checks that do not hold, each with its cure, or `unknown`."""
     return {
-        name: said.mismatch.cure if said.mismatch else said.outcome
+        name: said.result.cure if said.result else said.outcome
         for name, said in told(snapshot).items()
-        if said.outcome != "holds"
+        if said.outcome != "ok"
     }
 
 

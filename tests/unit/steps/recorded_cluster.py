@@ -153,7 +153,7 @@ def judged(
 ) -> dict[str, Judgement]:
     """The judgements of the only place of a step, by check."""
     (state,) = states(step, answers=answers, spec=spec, hosts=hosts)
-    return {judgement.check: judgement for judgement in state.judgements}
+    return {judgement.id: judgement for judgement in state.judgements}
 
 
 def broken(
@@ -161,4 +161,4 @@ def broken(
 ) -> dict[str, tuple[str, str]]:
     """(found, cure) of what differs, by check."""
     found = judged(step, answers, spec, hosts)
-    return {check: (one.mismatch.found, one.mismatch.cure) for check, one in found.items() if one.mismatch}
+    return {check: (one.result.found, one.result.cure) for check, one in found.items() if one.result}

@@ -119,14 +119,14 @@ def world(
 
 def judged(step: Step, changed: Answers | None = None, **more: Any) -> dict[str, Judgement]:
     """By check. `more` are spec and hosts."""
-    return {one.check: one for one in state(step, View(world(changed, **more), CLUSTER)).judgements}
+    return {one.id: one for one in state(step, View(world(changed, **more), CLUSTER)).judgements}
 
 
 def broken(step: Step, changed: Answers | None = None, **more: Any) -> dict[str, tuple[str, str]]:
     """(found, cure) of what differs, by check. Fails when a check cannot tell."""
     found = judged(step, changed, **more)
-    assert {one.check: one.why for one in found.values() if one.outcome == "unknown"} == {}
-    return {check: (one.mismatch.found, one.mismatch.cure) for check, one in found.items() if one.mismatch}
+    assert {one.id: one.why for one in found.values() if one.outcome == "unknown"} == {}
+    return {check: (one.result.found, one.result.cure) for check, one in found.items() if one.result}
 
 
 def unknown(step: Step, changed: Answers, **more: Any) -> set[str]:

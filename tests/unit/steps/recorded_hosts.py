@@ -78,7 +78,7 @@ def judged(
     """By check. `world` are fields of World."""
     here = World(**world)
     view = View(snapshot(changed or {}, spec or {}, here), here.on)
-    return {found.check: found for found in (judge(check, view) for check in step.checks)}
+    return {found.id: found for found in (judge(check, view) for check in step.checks)}
 
 
 def broken(
@@ -87,4 +87,4 @@ def broken(
     """(found, cure) of what differs, by check. Fails when a check cannot tell."""
     found = judged(step, changed, spec, **world)
     assert [one for one in found.values() if one.outcome == "unknown"] == []
-    return {check: (one.mismatch.found, one.mismatch.cure) for check, one in found.items() if one.mismatch}
+    return {check: (one.result.found, one.result.cure) for check, one in found.items() if one.result}

@@ -32,7 +32,7 @@ def test_a_group_that_prometheus_has_not_read_or_not_wholly() -> None:
     assert broken(STEP, {LOADED: gone}) == {"loaded": ("no gpustack-gpu-xid", "install")}
     assert '"value": [0, "20"]' in out
     fewer = said(LOADED[0], out.replace('"value": [0, "20"]', '"value": [0, "19"]'))
-    mismatch = judged(STEP, {LOADED: fewer})["loaded"].mismatch
+    mismatch = judged(STEP, {LOADED: fewer})["loaded"].result
     assert mismatch
     assert (mismatch.found, mismatch.passing) == ("no gpustack-gpu-usage", True)
 

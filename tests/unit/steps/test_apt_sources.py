@@ -56,7 +56,7 @@ def repository(name: str, asked: dict[tuple[str, str], Any]) -> Any:
     spec = HOST_STACK if name in OURS else OFFICIAL
     found = judged(STEPS[name][0], asked, spec)["repository"]
     assert found.outcome != "unknown", found.why
-    return found.mismatch
+    return found.result
 
 
 @NAMES
@@ -172,7 +172,7 @@ def test_half_a_source_is_refused_before_anything_is_changed() -> None:
     words = "E: Malformed entry 1 in list file /etc/apt/sources.list.d/half.list (Suite)"
     edit = ("== refused\n", f"== refused\n{words}\nE: The list of sources could not be read.\n")
     asked = {(SOURCES, "h1"): recorded(SOURCES, "prepared-debian-12", edit)}
-    found = judged(prereqs.STEP, asked)["package-sources"].mismatch
+    found = judged(prereqs.STEP, asked)["package-sources"].result
     assert found
     assert (found.cure, found.hint) == ("operator", "gpustack explain apt-sources-refused")
     assert words in found.found

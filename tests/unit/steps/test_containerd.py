@@ -29,7 +29,7 @@ def test_a_fresh_host() -> None:
 def test_other_runtimes_are_left_to_the_operator(name: str) -> None:
     known = recorded(PACKAGES, "prepared-debian-12")
     more = replace(known, out=f"{known.out}{name} install installed 26.1.5-1\n")
-    found = judged(STEP, {(PACKAGES, "h1"): more})["other-runtimes"].mismatch
+    found = judged(STEP, {(PACKAGES, "h1"): more})["other-runtimes"].result
     assert found
     assert (found.found, found.cure) == (name, "operator")
     assert found.hint.startswith(f"apt-get remove {name} ")
@@ -76,7 +76,7 @@ def test_the_shipped_configuration_disables_cri() -> None:
 
 def test_a_daemon_that_does_not_answer_has_no_wrong_cgroup_driver() -> None:
     found = judged(STEP, {(RUNTIME, "h1"): recorded(RUNTIME, "cri-disabled")})
-    mismatches = {check: one.mismatch for check, one in found.items() if one.mismatch}
+    mismatches = {check: one.result for check, one in found.items() if one.result}
     assert set(mismatches) == {"cri", "cgroups", "settings"}
     assert (mismatches["cgroups"].found, mismatches["cgroups"].fault) == ("none that answers", "")
 
@@ -84,7 +84,7 @@ def test_a_daemon_that_does_not_answer_has_no_wrong_cgroup_driver() -> None:
 def test_without_crictl_nothing_is_said_about_the_daemon() -> None:
     found = judged(STEP, {(RUNTIME, "h1"): recorded(RUNTIME, "no-crictl")})
     assert {check for check, one in found.items() if one.outcome == "unknown"} == {"cri", "cgroups", "settings"}
-    assert [one.mismatch for one in found.values() if one.mismatch] == []
+    assert [one.result for one in found.values() if one.result] == []
 
 
 def test_a_file_that_is_no_toml() -> None:
@@ -122,7 +122,7 @@ def test_the_running_daemon_counts(edits: tuple[tuple[str, str], ...], found: di
 
 def test_the_cgroup_driver_names_its_fault() -> None:
     answer = recorded(RUNTIME, "prepared-debian-12", ('"SystemdCgroup": true', '"SystemdCgroup": false'))
-    mismatch = judged(STEP, {(RUNTIME, "h1"): answer})["cgroups"].mismatch
+    mismatch = judged(STEP, {(RUNTIME, "h1"): answer})["cgroups"].result
     assert mismatch
     assert mismatch.fault == "containerd-cgroup-driver"
 
@@ -145,7 +145,7 @@ def test_the_file_that_has_the_last_word_on_cgroups_may_be_another_s(after: str,
     runs = recorded(RUNTIME, "prepared-debian-12", ('"SystemdCgroup": true', '"SystemdCgroup": false'))
     files = recorded(CONFIGURATION, "prepared-debian-12")
     answers = {(RUNTIME, "h1"): runs, (CONFIGURATION, "h1"): said(CONFIGURATION, f"{files.out}\n{after}")}
-    mismatch = judged(STEP, answers)["cgroups"].mismatch
+    mismatch = judged(STEP, answers)["cgroups"].result
     assert mismatch
     assert (mismatch.cure, mismatch.fault) == (cure, "containerd-cgroup-driver")
     assert file in mismatch.hint
@@ -154,11 +154,11 @@ def test_the_file_that_has_the_last_word_on_cgroups_may_be_another_s(after: str,
 def test_a_kubelet_that_took_another_driver_names_the_same_fault() -> None:
     """It was started while containerd said so; containerd has been put right since."""
     answers = {("kubelet.cgroups", "h1"): recorded("kubelet.cgroups", "cgroupfs")}
-    mismatch = judged(STEP, answers)["cgroups"].mismatch
+    mismatch = judged(STEP, answers)["cgroups"].result
     assert mismatch
     assert (mismatch.what, mismatch.fault) == ("cgroup driver of the running kubelet", "containerd-cgroup-driver")
     agrees = {("kubelet.cgroups", "h1"): recorded("kubelet.cgroups", "two-hosts")}
-    assert judged(STEP, agrees)["cgroups"].mismatch is None
+    assert judged(STEP, agrees)["cgroups"].result is None
 
 
 def test_a_daemon_older_than_its_files() -> None:

@@ -45,7 +45,7 @@ def asking(version: str) -> dict[str, Any]:
     ],
 )
 def test_another_patch_of_a_line_that_serves_is_no_drift(there: str, spec: str, expected: str) -> None:
-    found = judged(STEP, with_version(there), asking(spec))["version"].mismatch
+    found = judged(STEP, with_version(there), asking(spec))["version"].result
     assert (found.expected if found else "") == expected
     assert not found or (found.found, found.cure) == (there, "upgrade")
 
@@ -53,8 +53,8 @@ def test_another_patch_of_a_line_that_serves_is_no_drift(there: str, spec: str, 
 def test_lines_by_kubernetes() -> None:
     """containerd RELEASES.md, "Kubernetes Support"."""
     older = {**asking(""), "kubernetes": {"version": "1.35.2"}}
-    assert judged(STEP, with_version("2.1.5"), older)["version"].mismatch is None
-    assert judged(STEP, with_version("2.1.4"), older)["version"].mismatch
+    assert judged(STEP, with_version("2.1.5"), older)["version"].result is None
+    assert judged(STEP, with_version("2.1.4"), older)["version"].result
     versions = version_set("2026-11")
     assert versions.containerd_lines.keys() == versions.minors.keys()
 
@@ -84,7 +84,7 @@ def test_a_new_host_gets_what_the_acting_control_plane_has_or_is_offered(
     answers = {**(with_version(plane) if plane else {(PACKAGES, "h1"): recorded(PACKAGES, "fresh-debian-12")}),
                (OFFERED, "h1"): recorded(OFFERED, offered), (PACKAGES, "h2"): recorded(PACKAGES, "fresh-debian-13"),
                (OFFERED, "h2"): recorded(OFFERED, "fresh-debian-13")}  # fmt: skip
-    found = judged(STEP, answers, asking(spec), on="h2")["version"].mismatch
+    found = judged(STEP, answers, asking(spec), on="h2")["version"].result
     assert found
     assert (found.expected, found.found, found.cure) == (expected, "nothing", "install")
     hosts = overlay(snapshot(answers, asking(spec)))["all"]["hosts"]
@@ -94,7 +94,7 @@ def test_a_new_host_gets_what_the_acting_control_plane_has_or_is_offered(
 def test_an_old_containerd_of_docker_ce_is_another_version() -> None:
     answers = {(PACKAGES, "h1"): recorded(PACKAGES, "ubuntu-docker")}
     found = judged(STEP, answers, asking(""))
-    assert found["other-runtimes"].mismatch is None
-    wrong = found["version"].mismatch
+    assert found["other-runtimes"].result is None
+    wrong = found["version"].result
     assert wrong
     assert (wrong.found, wrong.cure) == ("1.7.27", "upgrade")

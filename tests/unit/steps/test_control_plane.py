@@ -49,7 +49,7 @@ def test_half_a_control_plane_is_never_reset(lost: str) -> None:
 @pytest.mark.parametrize(("name", "phase"), [("etcd", "etcd local"), ("kube-apiserver", "control-plane apiserver")])
 def test_a_component_that_was_stopped_is_no_cluster_to_reset(name: str, phase: str) -> None:
     gone = files((f"600 /etc/kubernetes/manifests/{name}.yaml\n", ""))
-    one = judged(STEP, gone)["initialised"].mismatch
+    one = judged(STEP, gone)["initialised"].result
     assert one
     assert one.fault == "control-plane-manifest-missing"
     assert f"kubeadm init phase {phase} " in one.hint
@@ -77,7 +77,7 @@ def test_an_api_that_does_not_answer_beside_a_kubelet_that_runs_is_for_a_person(
         ("kube.nodes", CLUSTER): recorded("kube.nodes", "refused"),
     }
     found = judged(STEP, answers)
-    mismatch = found["api"].mismatch
+    mismatch = found["api"].result
     assert mismatch
     assert mismatch.cure == "operator"
     assert "refused" in mismatch.found
@@ -135,8 +135,8 @@ def test_root_has_a_kubeconfig() -> None:
 )
 def test_what_was_settled_at_birth_is_compared_and_left_to_a_person(check: str, spec: dict[str, Any]) -> None:
     found = judged(STEP, spec=spec)
-    assert {name for name, one in found.items() if one.mismatch} == {check}
-    mismatch = found[check].mismatch
+    assert {name for name, one in found.items() if one.result} == {check}
+    mismatch = found[check].result
     assert mismatch
     assert mismatch.cure == "operator"
     assert mismatch.hint
@@ -152,7 +152,7 @@ def test_a_component_that_listens_nowhere_may_not_run_yet() -> None:
     """An installation that was broken off just after kubeadm init: kube-proxy's pod is not there yet."""
     answers = {(LISTENING, "k1"): recorded(LISTENING, "control-plane", ("LISTEN 0      4096   *:10259 *:*\n", ""))}
     assert broken(STEP, answers) == {"metrics": ("kube-scheduler nowhere", "install")}
-    mismatch = judged(STEP, answers)["metrics"].mismatch
+    mismatch = judged(STEP, answers)["metrics"].result
     assert mismatch
     assert mismatch.passing
 

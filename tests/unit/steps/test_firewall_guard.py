@@ -27,7 +27,7 @@ OUT = "strangers-kept-out"
 
 
 def found(snapshot: Snapshot, check: str = OUT) -> str:
-    said = told(snapshot)[check].mismatch
+    said = told(snapshot)[check].result
     return said.found if said else ""
 
 

@@ -9,7 +9,7 @@ from tests.unit.steps.firewall_world import OPEN, PLANE, WORKER, here, live, out
 def test_an_output_policy_that_nobody_known_loads_is_for_the_operator() -> None:
     found = world(live(OPEN.replace("OUTPUT ACCEPT", "OUTPUT DROP")))
     assert outcomes(found) == {"flows-pass": "operator"}
-    said = told(found)["flows-pass"].mismatch
+    said = told(found)["flows-pass"].result
     assert said
     assert "tcp 2379 to 127.0.0.1 is stopped by the policy DROP of chain ip filter OUTPUT" in said.found
     assert f"sent udp 8472,30000-32767 to {PLANE}/32, {WORKER}/32" in said.hint.replace(

@@ -27,7 +27,7 @@ def edited(probe: str, *edits: tuple[str, str]) -> Answers:
 
 
 def hint(check: str, answers: Answers, spec: dict[str, Any] | None = None) -> str:
-    mismatch = judged(STEP, answers, spec)[check].mismatch
+    mismatch = judged(STEP, answers, spec)[check].result
     assert mismatch
     return mismatch.hint
 
@@ -162,13 +162,13 @@ def test_nvidia_smi_that_no_package_has_brought_is_not_installed_for_ever() -> N
 
 def test_the_official_repository_has_the_release_and_the_platform_in_its_address() -> None:
     official = "https://developer.download.nvidia.com/compute/cuda/repos/"
-    mismatch = judged(STEP, cases(repository="fresh-debian-12"), {"source": "official"})["repository"].mismatch
+    mismatch = judged(STEP, cases(repository="fresh-debian-12"), {"source": "official"})["repository"].result
     assert mismatch
     key = "EB693B3035CD5710E231E123A4B469963BF863CC"
     assert mismatch.expected == f"{official}debian12/x86_64/, key {key}"
     arm = recorded("system.os", "prepared-debian-12", ("x86_64", "aarch64"))
     answers = {("system.os", "h1"): arm, **cases(repository="fresh-debian-12")}
-    mismatch = judged(STEP, answers, {"source": "official"})["repository"].mismatch
+    mismatch = judged(STEP, answers, {"source": "official"})["repository"].result
     assert mismatch
     assert mismatch.expected.startswith(f"{official}debian12/sbsa/")
 

@@ -52,14 +52,14 @@ def test_it_is_held_and_of_the_driver_s_version() -> None:
 def test_gpus_of_nvlink_5_are_refused_without_a_fabric_manager(device: str) -> None:
     bus = {(DEVICES, "h1"): said(DEVICES, f"0000:17:00.0 0x{device}\n0000:1f:00.0 0x{device}\n")}
     ubuntu = {**bus, ("system.os", "h1"): UBUNTU}
-    wrong = judged(STEP, ubuntu, {"gpu": {"driver": {"mode": "host"}}})["fabric"].mismatch
+    wrong = judged(STEP, ubuntu, {"gpu": {"driver": {"mode": "host"}}})["fabric"].result
     assert wrong
     assert (wrong.cure, "mode: container" in wrong.hint, "nvlsm" in wrong.hint) == ("operator", True, True)
-    debian = judged(STEP, bus)["fabric"].mismatch
+    debian = judged(STEP, bus)["fabric"].result
     assert debian
     assert "container" not in debian.hint
-    assert judged(STEP, bus | switches("active", 0))["fabric"].mismatch is None
-    assert judged(STEP, ubuntu, {"gpu": {"driver": {"mode": "container"}}})["fabric"].mismatch is None
+    assert judged(STEP, bus | switches("active", 0))["fabric"].result is None
+    assert judged(STEP, ubuntu, {"gpu": {"driver": {"mode": "container"}}})["fabric"].result is None
 
 
 def test_without_switches_none_is_wanted() -> None:

@@ -21,7 +21,7 @@ def refused(*devices: str, gpus: int | None = None, **driver: Any) -> str:
     hosts = (replace(H1, spec=spec), H2)
     found = judged(STEP, answers, {"gpu": {"driver": {"mode": "container", **driver}}}, hosts=hosts)[
         "generation"
-    ].mismatch
+    ].result
     assert not found or found.cure == "operator"
     return f"{found.found} {found.hint}" if found else ""
 

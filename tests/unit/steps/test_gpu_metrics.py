@@ -77,7 +77,7 @@ def test_without_an_operator_it_is_ours() -> None:
 def test_the_monitor_of_somebody_else_is_left_alone() -> None:
     found = broken(STEP, case(MONITORS, "of-others"))
     assert found == {"monitor": ("also observability/dcgm", "operator")}
-    mismatch = judged(STEP, case(MONITORS, "of-others"))["monitor"].mismatch
+    mismatch = judged(STEP, case(MONITORS, "of-others"))["monitor"].result
     assert mismatch
     assert mismatch.hint.startswith("kubectl -n observability delete servicemonitor dcgm ")
 
@@ -85,7 +85,7 @@ def test_the_monitor_of_somebody_else_is_left_alone() -> None:
 def test_a_gpu_that_is_not_in_prometheus() -> None:
     found = edited(SERIES, lambda samples: samples.pop(0))
     assert broken(STEP, found) == {"series": ("k1: 1 of 2", "install")}
-    mismatch = judged(STEP, found)["series"].mismatch
+    mismatch = judged(STEP, found)["series"].result
     assert mismatch
     assert mismatch.passing
     assert broken(STEP, case(SERIES, "none")) == {"series": ("k1: 0 of 2; k2: 0 of 2", "install")}

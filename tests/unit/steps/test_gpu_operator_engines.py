@@ -20,7 +20,7 @@ def engine(name: str, host: str = "k1") -> Answers:
 
 
 def hint(changed: Answers) -> str:
-    mismatch = judged(STEP, changed)["host-engine"].mismatch
+    mismatch = judged(STEP, changed)["host-engine"].result
     assert mismatch
     return mismatch.hint
 

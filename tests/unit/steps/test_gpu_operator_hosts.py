@@ -20,7 +20,7 @@ def test_no_driver_container_beside_gpus_of_virtual_machines() -> None:
     assert "virtual-machines" not in broken(STEP, fresh)
     found = broken(STEP, {**fresh, **machines})["virtual-machines"]
     assert found == ("k1: 2 of 4 GPUs, and a driver container", "operator")
-    mismatch = judged(STEP, {**fresh, **machines})["virtual-machines"].mismatch
+    mismatch = judged(STEP, {**fresh, **machines})["virtual-machines"].result
     assert mismatch
     assert "gpu.driver.mode: host" in mismatch.hint
     assert "virtual-machines" in unknown(STEP, {**machines, ("system.os", "k1"): replace(ubuntu, lost="no answer")})
@@ -49,7 +49,7 @@ def test_a_node_that_a_label_keeps_the_operands_from_is_for_a_person() -> None:
     found = edited(NODES, opt_out)
     told = "k1: the operator leaves it alone, by label nvidia.com/gpu.deploy.operands=false"
     assert broken(STEP, found) == {"operands": (told, "operator")}
-    mismatch = judged(STEP, found)["operands"].mismatch
+    mismatch = judged(STEP, found)["operands"].result
     assert mismatch
     assert mismatch.hint.startswith("kubectl label node k1 nvidia.com/gpu.deploy.operands-")
     assert broken(STEP, {**devices("k1"), **devices("k2"), **found}) == {}

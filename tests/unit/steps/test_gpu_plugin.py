@@ -124,7 +124,7 @@ def broken(snapshot: Snapshot) -> dict[str, tuple[str, str]]:
     """(found, cure) of what differs, by check."""
     found = [judge(check, View(snapshot, CLUSTER)) for check in STEP.checks]
     assert [one for one in found if one.outcome == "unknown"] == []
-    return {one.check: (one.mismatch.found, one.mismatch.cure) for one in found if one.mismatch}
+    return {one.id: (one.result.found, one.result.cure) for one in found if one.result}
 
 
 def cluster(probe: str, *items: Any) -> dict[tuple[str, str], Answer]:

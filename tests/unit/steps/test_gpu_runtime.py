@@ -54,12 +54,12 @@ def test_a_host_without_gpus_has_nothing_to_do(state: str) -> None:
 
 def test_what_the_operator_s_toolkit_left_is_for_a_person() -> None:
     answers = {**with_toolkit(), ("gpu.runtime-files", "h1"): recorded("gpu.runtime-files", "of-the-operator")}
-    found = judged(STEP, answers, HOST)["other-runtimes"].mismatch
+    found = judged(STEP, answers, HOST)["other-runtimes"].result
     assert found
     assert (found.found, found.cure) == (OPERATORS, "operator")
     assert "helm uninstall gpu-operator -n gpu-operator" in found.hint
     other = changed("gpu.runtime-files", ("== others\n", "== others\n/etc/containerd/config.toml\n"))
-    found = judged(STEP, other, HOST)["other-runtimes"].mismatch
+    found = judged(STEP, other, HOST)["other-runtimes"].result
     assert found
     assert found.hint.startswith("take the runtime nvidia out of /etc/containerd/config.toml")
 

@@ -107,7 +107,7 @@ def test_a_layout_that_is_no_longer_wanted_is_taken_back() -> None:
 def test_the_mig_manager_has_not_come_to_its_end(state: str, told: str) -> None:
     found = labelled("mig", state=state)
     assert broken(STEP, found, hosts=PARTED) == {"layout": (f"k1: {told}", "install")}
-    mismatch = judged(STEP, found, hosts=PARTED)["layout"].mismatch
+    mismatch = judged(STEP, found, hosts=PARTED)["layout"].result
     assert mismatch
     assert mismatch.passing
     assert "layout" not in broken(STEP, found), "nobody asked for one"

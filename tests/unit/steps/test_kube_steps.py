@@ -30,7 +30,7 @@ def view(step: Step, found: Snapshot) -> View:
 @every_check
 def test_holds_on_a_healthy_cluster(step: Step, check: Check) -> None:
     judgement = judge(check, view(step, snapshot({}, {}, (K1, K2))))
-    assert judgement.outcome == "holds", judgement.mismatch or judgement.why
+    assert judgement.outcome == "ok", judgement.result or judgement.why
 
 
 @every_check
@@ -67,9 +67,9 @@ def test_fresh_hosts_are_due_and_what_stands_behind_waits() -> None:
     answers = {(probe, CLUSTER): recorded(probe, "fresh") for probe in (*probes, *cluster)}
     answers |= {(probe, host): recorded(probe, "fresh") for probe in hosts for host in ("k1", "k2")}
     found = {state.step: state for state in states(*STEPS, answers=answers)}
-    assert found["control-plane"].outcome == "broken"
-    assert {mismatch.cure for state in found.values() for mismatch in state.mismatches} == {"install"}
-    assert (found["workers"].outcome, found["flannel"].outcome) == ("broken", "broken")
+    assert found["control-plane"].outcome == "failed"
+    assert {mismatch.cure for state in found.values() for mismatch in state.differences} == {"install"}
+    assert (found["workers"].outcome, found["flannel"].outcome) == ("failed", "failed")
 
 
 def test_a_step_is_for_its_hosts() -> None:

@@ -55,7 +55,7 @@ def test_the_way_to_another_version(installed: str, wanted: str, hint: str) -> N
         for name in ("kubelet", "kubeadm")
     ]
     answers = {(PACKAGES, "h1"): recorded(PACKAGES, "prepared-debian-12", *edits)}
-    mismatch = judged(STEP, answers, {"kubernetes": {"version": wanted}})["versions"].mismatch
+    mismatch = judged(STEP, answers, {"kubernetes": {"version": wanted}})["versions"].result
     assert mismatch
     assert (mismatch.cure, mismatch.hint) == ("upgrade", hint)
 
@@ -68,13 +68,13 @@ def test_googles_kubectl_is_not_that_of_kubernetes(state: str) -> None:
     err = known.err.replace("dpkg-query: no packages found matching kubectl\n", "")
     answer = replace(known, out="\n".join([*lines, "kubectl install installed 1:528.0.0-0"]) + "\n", err=err)
     found = judged(STEP, {(PACKAGES, "h1"): answer}, state=state)
-    wrong = found["origin"].mismatch
+    wrong = found["origin"].result
     assert wrong
     assert (wrong.found, wrong.cure) == ("kubectl 528.0.0, as of the Google Cloud CLI", "operator")
     assert wrong.hint.startswith("apt-get remove kubectl ")
-    assert found["versions"].mismatch is None
-    assert found["held"].mismatch is None
-    assert not (missing := found["installed"].mismatch) or "kubectl" not in missing.found
+    assert found["versions"].result is None
+    assert found["held"].result is None
+    assert not (missing := found["installed"].result) or "kubectl" not in missing.found
 
 
 def test_settings_of_crictl_that_are_not_ours_are_no_drift() -> None:

@@ -37,8 +37,8 @@ def test_before_the_chart_all_is_for_install() -> None:
     answers |= case("monitoring.targets", "not-yet")
     assert {cure for _, cure in broken(STEP, answers).values()} == {"install"}
     outcomes = {check: one.outcome for check, one in judged(STEP, answers).items()}
-    missing = dict.fromkeys(("definitions", "chart", "workloads", "prometheus", "alertmanager"), "broken")
-    others = dict.fromkeys(("port", "receiver-secret", "selectors", "receiver", "data-source"), "holds")
+    missing = dict.fromkeys(("definitions", "chart", "workloads", "prometheus", "alertmanager"), "failed")
+    others = dict.fromkeys(("port", "receiver-secret", "selectors", "receiver", "data-source"), "ok")
     assert outcomes == missing | others | {"targets": "unknown"}
 
 
@@ -90,7 +90,7 @@ def test_a_release_that_is_another_one(edit: tuple[str, str], found: str, cure: 
 def test_a_release_of_somebody_else_is_for_a_person() -> None:
     answers = released(('"gpustack-digest"', '"digest"'))
     assert broken(STEP, answers)["chart"] == ("somebody else's, deployed", "operator")
-    mismatch = judged(STEP, answers)["chart"].mismatch
+    mismatch = judged(STEP, answers)["chart"].result
     assert mismatch
     assert "monitoring.release" in mismatch.hint
 
@@ -113,7 +113,7 @@ def test_workloads_that_are_missing_or_not_ready() -> None:
     gone = case("monitoring.deployments", "control-plane", ("monitoring-grafana", "grafana"))
     assert broken(STEP, gone) == {"workloads": ("no monitoring-grafana", "install")}
     idle = case("monitoring.deployments", "control-plane", ('"replicas":1', '"replicas":0'))
-    mismatch = judged(STEP, idle)["workloads"].mismatch
+    mismatch = judged(STEP, idle)["workloads"].result
     assert mismatch
     assert (mismatch.found, mismatch.passing) == (
         "monitoring-grafana, monitoring-kube-state-metrics, monitoring-operator scaled to nothing",
@@ -122,7 +122,7 @@ def test_workloads_that_are_missing_or_not_ready() -> None:
     down = case("monitoring.daemon-sets", "one-of-two")
     assert broken(STEP, down) == {"workloads": ("monitoring-prometheus-node-exporter 1 of 2", "install")}
     old = case("monitoring.daemon-sets", "control-plane", ('"updatedNumberScheduled":2', '"updatedNumberScheduled":1'))
-    mismatch = judged(STEP, old)["workloads"].mismatch
+    mismatch = judged(STEP, old)["workloads"].result
     assert mismatch
     assert mismatch.passing
 
@@ -148,7 +148,7 @@ def test_what_the_operator_has_not_made(probe: str, name: str, check: str, found
 @pytest.mark.parametrize("probe", ["monitoring.prometheuses", "monitoring.alertmanagers", "monitoring.definitions"])
 def test_what_the_api_refuses_to_tell_is_unknown(probe: str) -> None:
     found = {one.outcome for one in judged(STEP, case(probe, "forbidden")).values()}
-    assert found == {"holds", "unknown"}
+    assert found == {"ok", "unknown"}
 
 
 def test_targets_that_are_down_or_missing() -> None:

@@ -46,7 +46,7 @@ def test_our_provisioner_that_does_not_run() -> None:
     found = {PROVISIONER: recorded("storage.provisioner", "none")}
     assert broken(STEP, found, spec()) == {"provisioner": ("nothing", "install")}
     found = {PROVISIONER: recorded("storage.provisioner", "starting")}
-    mismatch = judged(STEP, found, spec())["provisioner"].mismatch
+    mismatch = judged(STEP, found, spec())["provisioner"].result
     assert mismatch
     assert (mismatch.found, mismatch.passing) == ("not running", True)
     quota = 'pods "local-path-provisioner-1" is forbidden: exceeded quota: few'
@@ -54,7 +54,7 @@ def test_our_provisioner_that_does_not_run() -> None:
     found = {PROVISIONER: recorded("storage.provisioner", "starting", ('"conditions":[]', f'"conditions":{failed}'))}
     assert broken(STEP, found, spec()) == {"provisioner": (f"not running: {quota}", "install")}
     found = {PROVISIONER: recorded("storage.provisioner", "local-path", ('"replicas":1', '"replicas":0'))}
-    mismatch = judged(STEP, found, spec())["provisioner"].mismatch
+    mismatch = judged(STEP, found, spec())["provisioner"].result
     assert mismatch
     assert (mismatch.found, mismatch.passing) == ("scaled to nothing", False)
 

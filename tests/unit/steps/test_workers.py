@@ -42,7 +42,7 @@ def test_a_control_plane_is_not_made_a_worker() -> None:
 
 
 def test_a_node_that_was_deleted_is_for_a_person() -> None:
-    mismatch = judged(STEP, LOST)["node"].mismatch
+    mismatch = judged(STEP, LOST)["node"].result
     assert mismatch
     assert mismatch.cure == "operator"
     assert "restart kubelet" in mismatch.hint
@@ -96,5 +96,5 @@ def test_the_address_that_the_inventory_gives() -> None:
 
 
 def test_what_is_said_of_a_file_with_a_token_is_not_taken_for_one() -> None:
-    mismatch = judged(STEP, {(FILES, "k2"): recorded(FILES, "leftover-bootstrap")})["leftovers"].mismatch
+    mismatch = judged(STEP, {(FILES, "k2"): recorded(FILES, "leftover-bootstrap")})["leftovers"].result
     assert redact(str(mismatch)) == str(mismatch)

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from gpustack.ask.judge import Judgement, judge
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
-from gpustack.doctor.diagnose import judge_id
-from gpustack.doctor.finding import Judged
-from gpustack.doctor.tells import registry
+from gpustack.doctor.checks import BY_ID
 from tests.unit.probes.test_cases import known
 from tests.unit.steps import recorded_gpus
 from tests.unit.steps import recorded_hosts as hosts
@@ -19,20 +18,20 @@ OF_HOSTS = ("gpu.smi", "gpu.kernels", "containerd.configuration")
 RUNTIME = {"containerd.runtime": "with-nvidia", "gpu.runtime-files": "of-the-operator"}
 
 
-def asked(id: str, snapshot: Snapshot, where: str = "h1") -> Judged:
-    return judge_id(id, registry().tellers[id].tell, snapshot, where)
+def asked(id: str, snapshot: Snapshot, where: str = "h1") -> Judgement:
+    return judge(id, BY_ID[id], snapshot, where)
 
 
-def on_host(id: str, answers: Mapping[str, Answer], **world: Any) -> Judged:
+def on_host(id: str, answers: Mapping[str, Answer], **world: Any) -> Judgement:
     changed = {(probe, "h1"): answer for probe, answer in answers.items()}
     return asked(id, hosts.snapshot(changed, {}, hosts.World(**world)))
 
 
-def told(found: Judged) -> tuple[str, str]:
-    return found.outcome, found.told.found if found.told else found.why
+def told(found: Judgement) -> tuple[str, str]:
+    return found.outcome, found.result.found if found.result else found.why
 
 
-def in_cluster(id: str, where: str = CLUSTER, **cases: str) -> Judged:
+def in_cluster(id: str, where: str = CLUSTER, **cases: str) -> Judgement:
     """On the cluster with GPUs, where everything is well but for these."""
     return asked(id, world(where, **cases), where)
 

@@ -11,14 +11,14 @@ SILENT = said("containerd.runtime", "", 1)
 
 
 def test_cri_that_is_turned_off() -> None:
-    assert told(on_host("containerd-cri-disabled", {})) == ("refuted", "answers")
+    assert told(on_host("containerd-cri-disabled", {})) == ("ok", "answers")
     vendor = {"containerd.runtime": SILENT, "containerd.configuration": recorded("containerd.configuration", "vendor")}
     assert told(on_host("containerd-cri-disabled", vendor)) == (
-        "confirmed", "does not answer: turned off by disabled_plugins in config.toml",
+        "failed", "does not answer: turned off by disabled_plugins in config.toml",
     )  # fmt: skip
     failed = on_host("containerd-cri-disabled", {"containerd.runtime": SILENT})
-    assert told(failed) == ("confirmed", "does not answer: it failed to load")
-    assert on_host("st-runtime-down", {"containerd.runtime": SILENT}).outcome == "confirmed"
+    assert told(failed) == ("failed", "does not answer: it failed to load")
+    assert on_host("st-runtime-down", {"containerd.runtime": SILENT}).outcome == "failed"
 
 
 def test_containerd_that_does_not_run_is_another_fault_and_not_applicable_without_it() -> None:
@@ -26,10 +26,10 @@ def test_containerd_that_does_not_run_is_another_fault_and_not_applicable_withou
     first, rest = stopped.out.split("\n\n", 1)
     down = replace(stopped, out=first.replace("ActiveState=active", "ActiveState=inactive") + "\n\n" + rest)
     answers = {"units.services": down, "containerd.runtime": SILENT}
-    assert on_host("containerd-not-running", answers).outcome == "confirmed"
-    assert told(on_host("containerd-cri-disabled", answers)) == ("refuted", "not active")
+    assert on_host("containerd-not-running", answers).outcome == "failed"
+    assert told(on_host("containerd-cri-disabled", answers)) == ("ok", "not active")
     gone = replace(stopped, out=first.replace("LoadState=loaded", "LoadState=not-found") + "\n\n" + rest)
-    assert told(on_host("containerd-not-running", {"units.services": gone})) == ("refuted", "not installed")
+    assert told(on_host("containerd-not-running", {"units.services": gone})) == ("ok", "not installed")
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ def test_containerd_that_does_not_run_is_another_fault_and_not_applicable_withou
     [
         ("start", "unknown"),
         ("start\nNRestarts=0", "unknown"),
-        ("start\nNRestarts=3", "confirmed"),
-        ("auto-restart", "confirmed"),
+        ("start\nNRestarts=3", "failed"),
+        ("auto-restart", "failed"),
     ],
 )
 def test_a_daemon_that_is_just_being_started_is_not_judged(sub: str, outcome: str) -> None:
@@ -54,5 +54,5 @@ def test_a_file_that_containerd_cannot_read_is_why_it_does_not_run() -> None:
     broken = recorded("containerd.configuration", "broken")
     found = on_host("containerd-not-running", {"units.services": stopped, "containerd.configuration": broken})
     assert told(found)[1].startswith("not active, enabled; no TOML: config.toml: Invalid value")
-    assert found.told
-    assert "/etc/containerd/config.toml" in found.told.person
+    assert found.result
+    assert "/etc/containerd/config.toml" in found.result.person

@@ -11,11 +11,11 @@ MISSING = "cni config load failed: no network config found in /etc/cni/net.d: cn
 @pytest.mark.parametrize(
     ("why", "newest", "outcome"),
     [
-        ("", 900, "refuted"),
-        (MISSING, 900, "confirmed"),
+        ("", 900, "ok"),
+        (MISSING, 900, "failed"),
         (MISSING, 5, "unknown"),
-        (MISSING, None, "refuted"),
-        ("cni plugin returned an error", 900, "refuted"),
+        (MISSING, None, "ok"),
+        ("cni plugin returned an error", 900, "ok"),
     ],
 )
 def test_a_network_that_was_not_noticed(why: str, newest: int | None, outcome: str) -> None:
@@ -41,10 +41,10 @@ FAILED = '| RunPodSandbox failed, error="failed to get sandbox image \\"registry
 @pytest.mark.parametrize(
     ("there", "others", "failed", "fault", "guard"),
     [
-        ("sha256:1\n", "registry.k8s.io/kube-proxy\n", "", "refuted", "confirmed"),
-        ("", "registry.k8s.io/kube-proxy\n", FAILED, "confirmed", "confirmed"),
-        ("", "", FAILED, "confirmed", "refuted"),
-        ("", "registry.k8s.io/kube-proxy\n", "", "refuted", "confirmed"),
+        ("sha256:1\n", "registry.k8s.io/kube-proxy\n", "", "ok", "failed"),
+        ("", "registry.k8s.io/kube-proxy\n", FAILED, "failed", "failed"),
+        ("", "", FAILED, "failed", "ok"),
+        ("", "registry.k8s.io/kube-proxy\n", "", "ok", "failed"),
         ("", "a b\n", FAILED, "unknown", "unknown"),
     ],
 )
@@ -58,9 +58,9 @@ def test_the_pause_image(there: str, others: str, failed: str, fault: str, guard
 def test_containers_that_do_not_end() -> None:
     line = "| failed to kill container: unable to signal init: permission denied"
     assert told(on_host("st-pods-stuck-terminating", {"containerd.stuck": said("containerd.stuck", f"{line}\n")})) == (
-        "confirmed", line[2:],
+        "failed", line[2:],
     )  # fmt: skip
-    assert on_host("st-pods-stuck-terminating", {"containerd.stuck": said("containerd.stuck", "")}).outcome == "refuted"
+    assert on_host("st-pods-stuck-terminating", {"containerd.stuck": said("containerd.stuck", "")}).outcome == "ok"
     assert (
         on_host("st-pods-stuck-terminating", {"containerd.stuck": said("containerd.stuck", "x\n")}).outcome == "unknown"
     )

@@ -32,12 +32,12 @@ V2, V3 = "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime"
 @pytest.mark.parametrize(
     ("text", "outcome"),
     [
-        (table(3, V2), "confirmed"),
-        (table(2, V3), "confirmed"),
-        (table(3, V3, "systemdCgroup"), "confirmed"),
-        (table(3, V3), "refuted"),
-        (table(4, V3), "refuted"),
-        ("version = 3\n", "refuted"),
+        (table(3, V2), "failed"),
+        (table(2, V3), "failed"),
+        (table(3, V3, "systemdCgroup"), "failed"),
+        (table(3, V3), "ok"),
+        (table(4, V3), "ok"),
+        ("version = 3\n", "ok"),
     ],
 )
 def test_a_key_in_a_table_that_is_not_read(text: str, outcome: str) -> None:
@@ -48,14 +48,14 @@ def test_a_key_in_a_table_that_is_not_read(text: str, outcome: str) -> None:
 def test_another_runtime_of_the_right_table_is_not_runc() -> None:
     nvidia = table(4, V3).replace("runtimes.runc", "runtimes.nvidia")
     answers = files(table(4, V2), nvidia) | {"containerd.runtime": CGROUPFS}
-    assert on_host("containerd-config-key-wrong-schema", answers).outcome == "confirmed"
+    assert on_host("containerd-config-key-wrong-schema", answers).outcome == "failed"
 
 
 def test_a_table_too_many_does_no_harm() -> None:
-    assert on_host("containerd-config-key-wrong-schema", files(table(3, V2), table(3, V3))).outcome == "refuted"
+    assert on_host("containerd-config-key-wrong-schema", files(table(3, V2), table(3, V3))).outcome == "ok"
     later = files(table(3, V2), time=1795239000) | {"containerd.runtime": CGROUPFS}
     found = told(on_host("containerd-config-key-wrong-schema", later))
-    assert found == ("refuted", "not restarted since they were written")
+    assert found == ("ok", "not restarted since they were written")
 
 
 def version(text: str) -> Answer:
@@ -67,10 +67,10 @@ def version(text: str) -> Answer:
 @pytest.mark.parametrize(
     ("installed", "texts", "running", "outcome"),
     [
-        ("1.7.28", (table(2, V2), f'version = 2\n[plugins."{V2}"]\n'), CGROUPFS, "confirmed"),
-        ("1.7.28", (table(2, V2), f'version = 2\n[plugins."{V2}"]\n'), SILENT, "confirmed"),
-        ("1.7.28", (table(2, V2),), CGROUPFS, "refuted"),
-        ("2.3.7", (table(2, V2), f'version = 2\n[plugins."{V2}"]\n'), CGROUPFS, "refuted"),
+        ("1.7.28", (table(2, V2), f'version = 2\n[plugins."{V2}"]\n'), CGROUPFS, "failed"),
+        ("1.7.28", (table(2, V2), f'version = 2\n[plugins."{V2}"]\n'), SILENT, "failed"),
+        ("1.7.28", (table(2, V2),), CGROUPFS, "ok"),
+        ("2.3.7", (table(2, V2), f'version = 2\n[plugins."{V2}"]\n'), CGROUPFS, "ok"),
     ],
 )
 def test_a_drop_in_that_takes_the_place_of_all(
@@ -86,18 +86,18 @@ BOTH += f'[plugins."{V2}".registry.mirrors."docker.io"]\nendpoint = ["https://a"
 
 def test_registries_that_are_named_twice() -> None:
     gone = files(BOTH) | {"containerd.runtime": SILENT}
-    assert on_host("containerd-registry-config-invalid", gone).outcome == "confirmed"
-    assert told(on_host("containerd-registry-config-invalid", files(BOTH))) == ("refuted", "CRI answers")
-    assert told(on_host("containerd-registry-config-invalid", files(""))) == ("refuted", "named in one way")
+    assert on_host("containerd-registry-config-invalid", gone).outcome == "failed"
+    assert told(on_host("containerd-registry-config-invalid", files(BOTH))) == ("ok", "CRI answers")
+    assert told(on_host("containerd-registry-config-invalid", files(""))) == ("ok", "named in one way")
     odd = {"containerd.mirrors": said("containerd.mirrors", "== quay.io\nx = [\n")}
-    assert told(on_host("containerd-registry-config-invalid", files("") | odd))[0] == "confirmed"
+    assert told(on_host("containerd-registry-config-invalid", files("") | odd))[0] == "failed"
 
 
 def test_runtimes_beside_it() -> None:
     none = {"containerd.neighbours": said("containerd.neighbours", "")}
-    assert on_host("multiple-cri-sockets", none).outcome == "refuted"
+    assert on_host("multiple-cri-sockets", none).outcome == "ok"
     crio = {"containerd.neighbours": said("containerd.neighbours", "/run/crio/crio.sock\n")}
-    assert told(on_host("multiple-cri-sockets", crio)) == ("confirmed", "/run/crio/crio.sock")
+    assert told(on_host("multiple-cri-sockets", crio)) == ("failed", "/run/crio/crio.sock")
     odd = {"containerd.neighbours": said("containerd.neighbours", "awk: error\n")}
     assert on_host("multiple-cri-sockets", odd).outcome == "unknown"
 
@@ -105,9 +105,9 @@ def test_runtimes_beside_it() -> None:
 @pytest.mark.parametrize(
     ("hold", "history", "outcome"),
     [
-        ("hold", "2026-11-20 06:12:01 containerd.io kubelet\n", "refuted"),
-        ("install", "2026-11-20 06:12:01 containerd.io kubelet\n", "confirmed"),
-        ("install", "", "refuted"),
+        ("hold", "2026-11-20 06:12:01 containerd.io kubelet\n", "ok"),
+        ("install", "2026-11-20 06:12:01 containerd.io kubelet\n", "failed"),
+        ("install", "", "ok"),
         ("install", "history\n", "unknown"),
     ],
 )
@@ -126,6 +126,6 @@ def test_docker_and_other_runtimes_are_told_apart() -> None:
     known = recorded("packages.installed", "prepared-debian-12")
     for name, fault in (("docker.io", "host-docker-preinstalled"), ("containerd", "")):
         more = replace(known, out=f"{known.out}{name} install installed 1.6.20-1\n")
-        found = judged(step, {("packages.installed", "h1"): more})["other-runtimes"].mismatch
+        found = judged(step, {("packages.installed", "h1"): more})["other-runtimes"].result
         assert found
         assert found.fault == fault

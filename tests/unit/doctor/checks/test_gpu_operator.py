@@ -18,45 +18,45 @@ WITHOUT = {"containerd__runtime": "prepared-debian-12"}
 @pytest.mark.parametrize(
     ("id", "cases", "outcome", "found"),
     [
-        (HANDLER, WITHOUT, "confirmed", "nothing"),
-        (HANDLER, {}, "refuted", "/usr/bin/nvidia-container-runtime"),
-        (HANDLER, {"containerd__runtime": "cri-disabled"}, "refuted", "containerd does not answer"),
-        (HANDLER, WITHOUT | {"gpu__pods": "none"}, "refuted", "nobody brings it here"),
-        (f"{HANDLER} guard", {}, "confirmed", "runs"),
-        (f"{HANDLER} guard", {"gpu__pods": "none"}, "refuted", "does not run"),
-        ("op-containerd-imports-overwritten", {"containerd__configuration": "imports-replaced"}, "confirmed",
+        (HANDLER, WITHOUT, "failed", "nothing"),
+        (HANDLER, {}, "ok", "/usr/bin/nvidia-container-runtime"),
+        (HANDLER, {"containerd__runtime": "cri-disabled"}, "ok", "containerd does not answer"),
+        (HANDLER, WITHOUT | {"gpu__pods": "none"}, "ok", "nobody brings it here"),
+        (f"{HANDLER} guard", {}, "failed", "runs"),
+        (f"{HANDLER} guard", {"gpu__pods": "none"}, "ok", "does not run"),
+        ("op-containerd-imports-overwritten", {"containerd__configuration": "imports-replaced"}, "failed",
          "/etc/containerd/conf.d/99-nvidia.toml"),
-        ("op-containerd-imports-overwritten", {}, "refuted", "conf.d/*.toml"),
+        ("op-containerd-imports-overwritten", {}, "ok", "conf.d/*.toml"),
         ("op-toolkit-config-incompatible",
-         {"containerd__configuration": "toolkit-broken", "containerd__runtime": "cri-disabled"}, "confirmed", ""),
-        ("op-toolkit-config-incompatible", {"containerd__configuration": "toolkit-broken"}, "refuted", "answers"),
-        ("op-nodes-not-labelled", {"gpu__nodes": "no-labels"}, "confirmed", "nothing"),
-        ("op-nodes-not-labelled", {"gpu__policy_settings": "no-such-kind"}, "refuted", "no operator"),
+         {"containerd__configuration": "toolkit-broken", "containerd__runtime": "cri-disabled"}, "failed", ""),
+        ("op-toolkit-config-incompatible", {"containerd__configuration": "toolkit-broken"}, "ok", "answers"),
+        ("op-nodes-not-labelled", {"gpu__nodes": "no-labels"}, "failed", "nothing"),
+        ("op-nodes-not-labelled", {"gpu__policy_settings": "no-such-kind"}, "ok", "no operator"),
         ("op-nodes-not-labelled", {"gpu__policy_settings": "refused"}, "unknown", ""),
-        ("op-nodes-not-labelled guard", {"gpu__pods": "none"}, "confirmed", "not there"),
-        ("op-gpu-node-tainted", {"kube__nodes": "tainted"}, "confirmed", "team:NoSchedule"),
-        ("op-driver-image-not-published", {"gpu__pods": "pull-fails"}, "confirmed", "595.91.07-debian12"),
-        ("op-driver-no-internet", {"gpu__logs": "driver"}, "refuted", "the driver's pod runs"),
-        ("op-driver-no-internet", {"gpu__logs": "driver", "gpu__pods": "pull-fails"}, "confirmed", "resolving"),
-        ("op-validator-waits-driver", {"gpu__pods": "init", "gpu__plugin_files": "no-marks"}, "confirmed",
+        ("op-nodes-not-labelled guard", {"gpu__pods": "none"}, "failed", "not there"),
+        ("op-gpu-node-tainted", {"kube__nodes": "tainted"}, "failed", "team:NoSchedule"),
+        ("op-driver-image-not-published", {"gpu__pods": "pull-fails"}, "failed", "595.91.07-debian12"),
+        ("op-driver-no-internet", {"gpu__logs": "driver"}, "ok", "the driver's pod runs"),
+        ("op-driver-no-internet", {"gpu__logs": "driver", "gpu__pods": "pull-fails"}, "failed", "resolving"),
+        ("op-validator-waits-driver", {"gpu__pods": "init", "gpu__plugin_files": "no-marks"}, "failed",
          "no driver-ready"),
-        ("op-device-plugin-no-nvml", {"gpu__logs": "said"}, "confirmed", "Waiting indefinitely"),
+        ("op-device-plugin-no-nvml", {"gpu__logs": "said"}, "failed", "Waiting indefinitely"),
         ("op-device-plugin-no-nvml", {"gpu__logs": "said", "gpu__plugin_files": "no-marks", "gpu__driver": "nouveau"},
-         "refuted", "the driver does not work"),
+         "ok", "the driver does not work"),
         ("op-kubelet-restart-lost-devices", {"gpu__plugin_files": "older-socket", "gpu__nodes": "nothing-allocatable"},
-         "confirmed", "not since the kubelet was started"),
-        ("op-kubelet-restart-lost-devices", {"gpu__plugin_files": "older-socket"}, "refuted", ""),
-        ("op-kubelet-restart-lost-devices guard", {"gpu__watchers": "used-up"}, "refuted", "128 of 128"),
+         "failed", "not since the kubelet was started"),
+        ("op-kubelet-restart-lost-devices", {"gpu__plugin_files": "older-socket"}, "ok", ""),
+        ("op-kubelet-restart-lost-devices guard", {"gpu__watchers": "used-up"}, "ok", "128 of 128"),
         ("op-kubelet-restart-lost-devices guard", {"gpu__watchers": "odd"}, "unknown", ""),
-        ("op-mig-mixed-nvml-regression", {"gpu__nodes": "mig-mixed"}, "confirmed", "570.133.20"),
-        ("op-cdi-unresolvable", {"pods__pending": "cdi"}, "confirmed", "management.nvidia.com/gpu=all"),
-        ("op-cuda-validation-failed", {"gpu__plugin_files": "no-marks", "gpu__logs": "engine"}, "confirmed", "vector"),
-        ("st-gpu-operands-init", {"gpu__pods": "init"}, "confirmed", "nvidia-dcgm-exporter-a"),
-        ("st-no-gpu-labels", {"gpu__nodes": "no-labels"}, "confirmed", "nothing"),
-        ("st-device-plugin-down", {"gpu__plugin_files": "no-socket"}, "confirmed", "not registered"),
-        ("st-device-plugin-down", {"gpu__plugin_files": "no-socket", "gpu__pods": "none"}, "refuted", "no pod of it"),
-        ("st-no-gpu-allocatable", {"gpu__nodes": "nothing-allocatable"}, "confirmed", "0"),
-        ("st-driver-not-ready -> op-cdi-unresolvable", {"gpu__plugin_files": "no-marks"}, "refuted", "not yet"),
+        ("op-mig-mixed-nvml-regression", {"gpu__nodes": "mig-mixed"}, "failed", "570.133.20"),
+        ("op-cdi-unresolvable", {"pods__pending": "cdi"}, "failed", "management.nvidia.com/gpu=all"),
+        ("op-cuda-validation-failed", {"gpu__plugin_files": "no-marks", "gpu__logs": "engine"}, "failed", "vector"),
+        ("st-gpu-operands-init", {"gpu__pods": "init"}, "failed", "nvidia-dcgm-exporter-a"),
+        ("st-no-gpu-labels", {"gpu__nodes": "no-labels"}, "failed", "nothing"),
+        ("st-device-plugin-down", {"gpu__plugin_files": "no-socket"}, "failed", "not registered"),
+        ("st-device-plugin-down", {"gpu__plugin_files": "no-socket", "gpu__pods": "none"}, "ok", "no pod of it"),
+        ("st-no-gpu-allocatable", {"gpu__nodes": "nothing-allocatable"}, "failed", "0"),
+        ("st-driver-not-ready -> op-cdi-unresolvable", {"gpu__plugin_files": "no-marks"}, "ok", "not yet"),
     ],
 )  # fmt: skip
 def test_on_a_node(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
@@ -68,19 +68,19 @@ def test_on_a_node(id: str, cases: dict[str, str], outcome: str, found: str) -> 
 @pytest.mark.parametrize(
     ("id", "cases", "outcome", "found"),
     [
-        ("op-no-gpu-nodes-false-ready", {"gpu__cluster_policies": "no-gpu-nodes"}, "refuted", "k1, k2"),
-        ("op-ngc-image-pull-auth", {"gpu__pods": "pull-fails"}, "confirmed", "nim-a"),
-        ("op-image-tag-removed", {"gpu__pods": "pull-fails"}, "confirmed", "nvidia-cuda-a"),
+        ("op-no-gpu-nodes-false-ready", {"gpu__cluster_policies": "no-gpu-nodes"}, "ok", "k1, k2"),
+        ("op-ngc-image-pull-auth", {"gpu__pods": "pull-fails"}, "failed", "nim-a"),
+        ("op-image-tag-removed", {"gpu__pods": "pull-fails"}, "failed", "nvidia-cuda-a"),
         ("op-image-tag-removed", {"gpu__pods": "no-list"}, "unknown", ""),
-        ("op-device-plugin-config-missing", {"gpu__policy_settings": "plugin-config"}, "confirmed", "no such"),
-        ("op-operator-oom", {"gpu__pods": "out-of-memory"}, "confirmed", "OOMKilled"),
-        ("op-operator-api-timeout", {"gpu__logs": "engine"}, "refuted", "runs"),
-        ("op-clusterpolicy-missing-or-duplicate", {"gpu__cluster_policies": "none"}, "confirmed", "nothing"),
-        ("op-clusterpolicy-missing-or-duplicate", {"gpu__cluster_policies": "no-such-kind"}, "refuted", "no operator"),
-        ("op-user-namespaces-pod", {"pods__pending": "own-users"}, "confirmed", "default/job-a"),
-        ("op-crd-stale", {"gpu__policy_settings": "pruned"}, "confirmed", "dcgmExporter.serviceMonitor, hostPaths"),
-        ("op-crd-stale", {"gpu__policy_settings": "pruned", "helm__releases": "none"}, "refuted", "no release of ours"),
-        ("st-clusterpolicy-stale", {}, "refuted", "runs"),
+        ("op-device-plugin-config-missing", {"gpu__policy_settings": "plugin-config"}, "failed", "no such"),
+        ("op-operator-oom", {"gpu__pods": "out-of-memory"}, "failed", "OOMKilled"),
+        ("op-operator-api-timeout", {"gpu__logs": "engine"}, "ok", "runs"),
+        ("op-clusterpolicy-missing-or-duplicate", {"gpu__cluster_policies": "none"}, "failed", "nothing"),
+        ("op-clusterpolicy-missing-or-duplicate", {"gpu__cluster_policies": "no-such-kind"}, "ok", "no operator"),
+        ("op-user-namespaces-pod", {"pods__pending": "own-users"}, "failed", "default/job-a"),
+        ("op-crd-stale", {"gpu__policy_settings": "pruned"}, "failed", "dcgmExporter.serviceMonitor, hostPaths"),
+        ("op-crd-stale", {"gpu__policy_settings": "pruned", "helm__releases": "none"}, "ok", "no release of ours"),
+        ("st-clusterpolicy-stale", {}, "ok", "runs"),
     ],
 )
 def test_in_the_cluster(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
@@ -117,11 +117,11 @@ def test_the_roots_are_these_and_nothing_is_left_over(where: str, cases: dict[st
 
 def test_what_a_container_failed_for_before_it_ran_is_over() -> None:
     seen = told(in_cluster("op-cdi-unresolvable", "k2", gpu__pods="after-reboot"))
-    assert seen == ("refuted", "no pod is refused")
+    assert seen == ("ok", "no pod is refused")
 
 
 @pytest.mark.parametrize(
-    ("since", "outcome"), [("2026-11-21T04:59:58Z", "unknown"), ("2026-11-21T04:58:00Z", "confirmed")]
+    ("since", "outcome"), [("2026-11-21T04:59:58Z", "unknown"), ("2026-11-21T04:58:00Z", "failed")]
 )
 def test_a_device_plugin_that_was_started_just_now_has_lost_nothing(since: str, outcome: str) -> None:
     seen = world("k1", gpu__plugin_files="no-socket", gpu__nodes="nothing-allocatable")
@@ -142,9 +142,9 @@ def test_a_labeller_that_its_daemon_set_keeps_away_comes_by_no_installing(wanted
     found = asked(
         "op-nodes-not-labelled", replace(seen, answers={**seen.answers, ("gpu.daemon-sets", CLUSTER): answer}), "k1"
     )
-    assert found.told
-    assert person in found.told.person
-    assert bool(person) == bool(found.told.person)
+    assert found.result
+    assert person in found.result.person
+    assert bool(person) == bool(found.result.person)
 
 
 @pytest.mark.parametrize(
@@ -157,8 +157,8 @@ def test_a_driver_that_nobody_here_asked_the_operator_for_is_for_a_person(brings
     found = asked(
         "op-driver-image-not-published", replace(seen, answers={**seen.answers, ("gpu.pods", CLUSTER): answer}), "k1"
     )
-    assert found.told
-    assert person in found.told.person
+    assert found.result
+    assert person in found.result.person
 
 
 def test_a_driver_that_the_spec_has_the_operator_bring_is_not() -> None:
@@ -167,4 +167,4 @@ def test_a_driver_that_the_spec_has_the_operator_bring_is_not() -> None:
     spec["gpu"]["driver"]["mode"] = "container"
     wanted = replace(seen, inventory=replace(seen.inventory, spec=Spec.model_validate(spec)))
     found = asked("op-driver-image-not-published", wanted, "k1")
-    assert (found.outcome, found.told and found.told.person) == ("confirmed", "")
+    assert (found.outcome, found.result and found.result.person) == ("failed", "")

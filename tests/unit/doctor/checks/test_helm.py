@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.doctor.finding import Judged
 from gpustack.probes.helm import CHARTS
 from tests.unit.doctor.checks.asking import asked, told
 from tests.unit.steps import recorded_cluster as cluster
@@ -19,7 +19,7 @@ NONE = said("helm.running", "0\n", 1)
 MONITORING = "monitoring"
 
 
-def here(id: str, *answers: Answer, where: str = CLUSTER) -> Judged:
+def here(id: str, *answers: Answer, where: str = CLUSTER) -> Judgement:
     placed = {("helm.running", "k1"): NONE}
     on_host = {"helm.running": "k1", "helm.charts": "k1"}
     placed |= {(answer.probe, on_host.get(answer.probe, CLUSTER)): answer for answer in answers}
@@ -44,11 +44,11 @@ def releases(status: str, *, ours: bool = True, name: str = MONITORING) -> Answe
 @pytest.mark.parametrize(
     ("status", "helms", "state", "pending"),
     [
-        ("deployed", 0, "refuted", "refuted"),
-        ("failed", 0, "confirmed", "refuted"),
-        ("pending-upgrade", 0, "confirmed", "confirmed"),
-        ("pending-install", 0, "confirmed", "confirmed"),
-        ("pending-upgrade", 1, "confirmed", "refuted"),
+        ("deployed", 0, "ok", "ok"),
+        ("failed", 0, "failed", "ok"),
+        ("pending-upgrade", 0, "failed", "failed"),
+        ("pending-install", 0, "failed", "failed"),
+        ("pending-upgrade", 1, "failed", "ok"),
     ],
 )
 def test_a_release_that_is_not_deployed(status: str, helms: int, state: str, pending: str) -> None:
@@ -58,31 +58,31 @@ def test_a_release_that_is_not_deployed(status: str, helms: int, state: str, pen
 
 
 def test_a_release_that_is_pending_by_somebody_elses_helm_may_still_be_on_its_way() -> None:
-    assert here("helm-release-pending", releases("pending-upgrade", ours=False)).outcome == "refuted"
+    assert here("helm-release-pending", releases("pending-upgrade", ours=False)).outcome == "ok"
     foreign = json.loads(releases("deployed").out)
     foreign["items"].append({"metadata": {"name": "x", "namespace": "shop", "labels": {
         "name": "shop", "version": "1", "status": "failed", "owner": "helm",
     }}})  # fmt: skip
-    assert here("st-helm-failed", said("helm.releases", json.dumps(foreign))).outcome == "refuted"
+    assert here("st-helm-failed", said("helm.releases", json.dumps(foreign))).outcome == "ok"
 
 
 def test_what_helm_waited_for() -> None:
     down = recorded("monitoring.deployments", "control-plane", ('"readyReplicas":1', '"readyReplicas":0'))
-    assert here("helm-wait-timeout", releases("failed"), down).outcome == "confirmed"
-    assert here("helm-wait-timeout", releases("failed")).outcome == "refuted"
+    assert here("helm-wait-timeout", releases("failed"), down).outcome == "failed"
+    assert here("helm-wait-timeout", releases("failed")).outcome == "ok"
     for status in ("deployed", "pending-install"):
-        assert here("helm-wait-timeout", releases(status), down).outcome == "refuted"
+        assert here("helm-wait-timeout", releases(status), down).outcome == "ok"
     id = "helm-wait-timeout -> helm-release-pending"
-    assert [here(id, releases(status)).outcome for status in ("pending-install", "failed")] == ["confirmed", "refuted"]
+    assert [here(id, releases(status)).outcome for status in ("pending-install", "failed")] == ["failed", "ok"]
 
 
 @pytest.mark.parametrize(
     ("case", "helms", "job", "guard"),
     [
-        ("control-plane", 0, "refuted", "refuted"),
-        ("failed", 0, "confirmed", "confirmed"),
-        ("waiting", 0, "confirmed", "refuted"),
-        ("waiting", 1, "refuted", "refuted"),
+        ("control-plane", 0, "ok", "ok"),
+        ("failed", 0, "failed", "failed"),
+        ("waiting", 0, "failed", "ok"),
+        ("waiting", 1, "ok", "ok"),
     ],
 )
 def test_jobs_of_hooks(case: str, helms: int, job: str, guard: str) -> None:
@@ -96,11 +96,11 @@ def test_a_chart_that_is_not_reached_matters_only_where_it_is_needed() -> None:
     unreached, cached = recorded("helm.charts", "no-name"), recorded("helm.charts", "control-plane")
     none = said("helm.releases", '{"items":[]}')
     outcome, found = told(here("helm-repo-unreachable", none, unreached))
-    assert outcome == "confirmed"
+    assert outcome == "failed"
     assert found.endswith("Could not resolve host: github.com")
-    assert here("helm-repo-unreachable", releases("failed"), recorded("helm.charts", "absent")).outcome == "confirmed"
-    assert here("helm-repo-unreachable", none, cached).outcome == "refuted"
-    assert here("helm-repo-unreachable", releases("deployed"), unreached).outcome == "refuted"
+    assert here("helm-repo-unreachable", releases("failed"), recorded("helm.charts", "absent")).outcome == "failed"
+    assert here("helm-repo-unreachable", none, cached).outcome == "ok"
+    assert here("helm-repo-unreachable", releases("deployed"), unreached).outcome == "ok"
     assert here("helm-repo-unreachable", none, said("helm.charts", "", 127)).outcome == "unknown"
     assert here("helm-repo-unreachable", none, recorded("helm.charts", "slow")).outcome == "unknown"
 
@@ -123,29 +123,29 @@ def test_a_slow_server_is_there(tmp_path: Path, curl: str, *, slow: bool) -> Non
 def test_definitions() -> None:
     before = cluster.healthy()["monitoring.definitions", CLUSTER]
     gone = replace(before, out=before.out.replace("servicemonitors.", "others."))
-    assert here("helm-crd-missing").outcome == "refuted"
-    assert here("helm-crd-missing", gone).outcome == "confirmed"
-    assert here("helm-crd-missing", gone, said("helm.releases", '{"items":[]}')).outcome == "refuted"
+    assert here("helm-crd-missing").outcome == "ok"
+    assert here("helm-crd-missing", gone).outcome == "failed"
+    assert here("helm-crd-missing", gone, said("helm.releases", '{"items":[]}')).outcome == "ok"
 
 
 def test_a_namespace_that_waits() -> None:
     stuck = recorded("kube.ending-namespaces", "stuck")
     outcome, found = told(here("helm-uninstall-stuck-namespace", stuck))
-    assert outcome == "confirmed"
+    assert outcome == "failed"
     assert found.startswith("monitoring: Some content in the namespace has finalizers remaining")
     now = replace(stuck, out=stuck.out.replace("T04:30:00Z", "T04:59:50Z"))
-    assert here("helm-uninstall-stuck-namespace", now).outcome == "refuted"
+    assert here("helm-uninstall-stuck-namespace", now).outcome == "ok"
     theirs = replace(stuck, out=stuck.out.replace('"monitoring"', '"shop"'))
-    assert here("helm-uninstall-stuck-namespace", theirs).outcome == "refuted"
+    assert here("helm-uninstall-stuck-namespace", theirs).outcome == "ok"
 
 
 def test_what_a_failed_release_breaks() -> None:
-    assert here("st-helm-failed -> st-target-missing", releases("failed")).outcome == "confirmed"
-    assert here("st-helm-failed -> st-target-missing").outcome == "refuted"
+    assert here("st-helm-failed -> st-target-missing", releases("failed")).outcome == "failed"
+    assert here("st-helm-failed -> st-target-missing").outcome == "ok"
     id = "st-helm-failed -> st-no-gpu-labels"
-    assert here(id, releases("failed"), where="k1").outcome == "refuted"
+    assert here(id, releases("failed"), where="k1").outcome == "ok"
     operator = {"name": "gpu-operator", "version": "1", "status": "failed", "owner": "helm"}
     first = {"items": [{"metadata": {"name": "x", "namespace": "gpu-operator", "labels": operator}}]}
-    assert here(id, said("helm.releases", json.dumps(first)), where="k1").outcome == "confirmed"
+    assert here(id, said("helm.releases", json.dumps(first)), where="k1").outcome == "failed"
     second = json.dumps(first).replace('"version": "1"', '"version": "2"')
-    assert here(id, said("helm.releases", second), where="k1").outcome == "refuted"
+    assert here(id, said("helm.releases", second), where="k1").outcome == "ok"

@@ -11,9 +11,9 @@ HERE = "== kernel\n6.1.0-40-amd64 whole\n== others\n== named\noverlay\nbr_netfil
 @pytest.mark.parametrize(
     ("out", "outcome"),
     [
-        (HERE, "refuted"),
-        (HERE.replace("br_netfilter\n", ""), "confirmed"),
-        (HERE.replace("overlay\nbr_netfilter\n== builtin\n", "== builtin\noverlay\nbr_netfilter\n"), "refuted"),
+        (HERE, "ok"),
+        (HERE.replace("br_netfilter\n", ""), "failed"),
+        (HERE.replace("overlay\nbr_netfilter\n== builtin\n", "== builtin\noverlay\nbr_netfilter\n"), "ok"),
         ("== kernel\n", "unknown"),
     ],
 )
@@ -29,10 +29,10 @@ def test_a_host_without_a_runtime_needs_no_modules() -> None:
 @pytest.mark.parametrize(
     ("folder", "others", "outcome"),
     [
-        ("whole", "6.1.0-41-amd64\n", "refuted"),
-        ("none", "6.1.0-41-amd64\n", "confirmed"),
-        ("empty", "", "confirmed"),
-        ("none", "", "refuted"),
+        ("whole", "6.1.0-41-amd64\n", "ok"),
+        ("none", "6.1.0-41-amd64\n", "failed"),
+        ("empty", "", "failed"),
+        ("none", "", "ok"),
     ],
 )
 def test_a_kernel_whose_modules_are_gone(folder: str, others: str, outcome: str) -> None:
@@ -40,16 +40,14 @@ def test_a_kernel_whose_modules_are_gone(folder: str, others: str, outcome: str)
     assert on_host("host-reboot-pending-kernel", {"kernel.boot": said("kernel.boot", out)}).outcome == outcome
 
 
-@pytest.mark.parametrize(
-    ("out", "outcome"), [("128\n60\n0\n", "refuted"), ("128\n60\n1\n", "confirmed"), ("128\n", "unknown")]
-)
+@pytest.mark.parametrize(("out", "outcome"), [("128\n60\n0\n", "ok"), ("128\n60\n1\n", "failed"), ("128\n", "unknown")])
 def test_inotify_is_asked_and_not_counted(out: str, outcome: str) -> None:
     assert on_host("host-inotify-exhausted", {"kernel.inotify": said("kernel.inotify", out)}).outcome == outcome
 
 
 @pytest.mark.parametrize(
     ("case", "outcome"),
-    [("control-plane", "refuted"), ("runc", "confirmed"), ("others", "refuted"), ("old", "refuted")],
+    [("control-plane", "ok"), ("runc", "failed"), ("others", "ok"), ("old", "ok")],
 )
 def test_signals_that_apparmor_denies(case: str, outcome: str) -> None:
     answers = {"kernel.denials": recorded("kernel.denials", case)}

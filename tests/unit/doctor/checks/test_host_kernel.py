@@ -13,9 +13,9 @@ def sysctls(*edits: Edit) -> dict[str, Answer]:
 
 
 def test_ip_forward_is_told_with_the_file_that_sets_it() -> None:
-    assert told(on_host("host-ip-forward-off", {}))[0] == "refuted"
+    assert told(on_host("host-ip-forward-off", {}))[0] == "ok"
     outcome, found = told(on_host("host-ip-forward-off", sysctls((ON, OFF))))
-    assert outcome == "confirmed"
+    assert outcome == "failed"
     assert found.startswith("0 (/etc/sysctl.d/90-gpustack.conf sets ")
 
 
@@ -27,14 +27,14 @@ def test_an_answer_that_is_missing_neither_confirms_nor_refutes() -> None:
 
 def test_bridged_packets() -> None:
     key = "net.bridge.bridge-nf-call-iptables"
-    assert told(on_host("bridge-nf-call-off", {}))[0] == "refuted"
-    assert on_host("bridge-nf-call-off", sysctls((f"{key} 1", f"{key} 0"))).outcome == "confirmed"
+    assert told(on_host("bridge-nf-call-off", {}))[0] == "ok"
+    assert on_host("bridge-nf-call-off", sysctls((f"{key} 1", f"{key} 0"))).outcome == "failed"
     assert told(on_host("bridge-nf-call-off", {"kernel.sysctls": recorded("kernel.sysctls", "no-bridge")})) == (
-        "refuted", "nothing",
+        "ok", "nothing",
     )  # fmt: skip
 
 
 def test_br_netfilter_is_told_by_its_effect() -> None:
-    assert told(on_host("flannel-br-netfilter-missing", {})) == ("refuted", "working")
+    assert told(on_host("flannel-br-netfilter-missing", {})) == ("ok", "working")
     without = recorded("kernel.modules", "prepared-debian-12", ("overlay\nbr_netfilter", "overlay"))
-    assert told(on_host("flannel-br-netfilter-missing", {"kernel.modules": without})) == ("confirmed", "not working")
+    assert told(on_host("flannel-br-netfilter-missing", {"kernel.modules": without})) == ("failed", "not working")

@@ -25,11 +25,11 @@ def start(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
 @pytest.mark.parametrize(
     ("edits", "outcome"),
     [
-        ((), "refuted"),
-        ((("=active", "=inactive"),), "confirmed"),
-        ((("=active", "=inactive"), ("=enabled", "=disabled")), "confirmed"),
-        ((("=active", "=failed"), ("=success", "=exit-code")), "refuted"),
-        ((("=active", "=activating"), ("=success", "=exit-code")), "refuted"),
+        ((), "ok"),
+        ((("=active", "=inactive"),), "failed"),
+        ((("=active", "=inactive"), ("=enabled", "=disabled")), "failed"),
+        ((("=active", "=failed"), ("=success", "=exit-code")), "ok"),
+        ((("=active", "=activating"), ("=success", "=exit-code")), "ok"),
     ],
 )
 def test_a_kubelet_that_somebody_stopped(edits: tuple[tuple[str, str], ...], outcome: str) -> None:
@@ -40,8 +40,8 @@ def test_a_kubelet_that_somebody_stopped(edits: tuple[tuple[str, str], ...], out
 
 def test_a_kubelet_that_is_not_there() -> None:
     gone = start(("=loaded", "=not-found"))
-    assert here("kubelet-not-running", gone) == ("refuted", "not installed")
-    assert here("kubelet-no-config-yet", gone) == ("refuted", "not installed")
+    assert here("kubelet-not-running", gone) == ("ok", "not installed")
+    assert here("kubelet-no-config-yet", gone) == ("ok", "not installed")
     assert here("kubelet-unknown-flag", {("kubelet.start", "k1"): said("kubelet.start", "x\n")})[0] == "unknown"
 
 
@@ -54,38 +54,38 @@ FLAG = ("== said\n== files\n", WORDS)
 
 def test_a_flag_that_it_does_not_know() -> None:
     found = here("kubelet-unknown-flag", start(FLAG) | SILENT)
-    assert found == ("confirmed", "--container-runtime (in /var/lib/kubelet/kubeadm-flags.env)")
-    assert here("kubelet-unknown-flag", start(FLAG)) == ("refuted", "the kubelet runs")
-    assert here("kubelet-unknown-flag", start() | SILENT) == ("refuted", "no complaint")
+    assert found == ("failed", "--container-runtime (in /var/lib/kubelet/kubeadm-flags.env)")
+    assert here("kubelet-unknown-flag", start(FLAG)) == ("ok", "the kubelet runs")
+    assert here("kubelet-unknown-flag", start() | SILENT) == ("ok", "no complaint")
 
 
 def test_a_host_that_never_joined() -> None:
     bare = start(("config\nyes", "config\nno"))
-    assert here("kubelet-no-config-yet", start())[0] == "refuted"
-    assert here("kubelet-no-config-yet", bare)[0] == "confirmed"
-    assert here("kubelet-no-config-yet guard", bare)[0] == "confirmed"
+    assert here("kubelet-no-config-yet", start())[0] == "ok"
+    assert here("kubelet-no-config-yet", bare)[0] == "failed"
+    assert here("kubelet-no-config-yet guard", bare)[0] == "failed"
     refused = {("kube.nodes", CLUSTER): recorded("kube.nodes", "refused")}
     assert here("kubelet-no-config-yet guard", refused)[0] == "unknown"
 
 
 def test_a_join_that_made_no_node() -> None:
-    assert here("st-join-failed", {}) == ("refuted", "k1")
-    assert here("st-join-failed", STRANGER)[0] == "confirmed"
+    assert here("st-join-failed", {}) == ("ok", "k1")
+    assert here("st-join-failed", STRANGER)[0] == "failed"
     nothing = STRANGER | start(("config\nyes", "config\nno")) | {("kubeadm.files", "k1"): said("kubeadm.files", "")}
     assert here("st-join-failed", nothing) == ("unknown", "nothing tells whether a join was tried")
 
 
 def test_the_certificate_of_the_kubelet() -> None:
-    assert here("kubelet-client-cert-expired", {})[0] == "refuted"
+    assert here("kubelet-client-cert-expired", {})[0] == "ok"
     old = recorded("kubelet.certificate", "control-plane", ("2027 GMT", "2025 GMT"))
-    assert here("kubelet-client-cert-expired", {("kubelet.certificate", "k1"): old})[0] == "confirmed"
+    assert here("kubelet-client-cert-expired", {("kubelet.certificate", "k1"): old})[0] == "failed"
     none = {("kubelet.certificate", "k1"): said("kubelet.certificate", "")}
-    assert here("kubelet-client-cert-expired", none) == ("refuted", "the host has no credentials")
+    assert here("kubelet-client-cert-expired", none) == ("ok", "the host has no credentials")
     odd = {("kubelet.certificate", "k1"): said("kubelet.certificate", "in /x\n")}
     assert here("kubelet-client-cert-expired", odd)[0] == "unknown"
 
 
-@pytest.mark.parametrize(("value", "outcome"), [("1", "refuted"), ("0", "confirmed")])
+@pytest.mark.parametrize(("value", "outcome"), [("1", "ok"), ("0", "failed")])
 def test_targets_of_the_kubelets(value: str, outcome: str) -> None:
     body = f'{{"metric":{{"job":"kubelet"}},"value":[0,"{value}"]}}'
     out = f'{{"status":"success","data":{{"resultType":"vector","result":[{body}]}}}}'

@@ -13,27 +13,27 @@ LOG = "mon-dcgm-remote-engine-unreachable"
 @pytest.mark.parametrize(
     ("id", "where", "cases", "outcome", "found"),
     [
-        ("mon-dcgm-profiling-unsupported", "k1", {"gpu__logs": "said"}, "confirmed", "Not collecting DCP metrics"),
-        ("mon-dcgm-profiling-unsupported", "k1", {"gpu__logs": "engine"}, "refuted", "says nothing of it"),
+        ("mon-dcgm-profiling-unsupported", "k1", {"gpu__logs": "said"}, "failed", "Not collecting DCP metrics"),
+        ("mon-dcgm-profiling-unsupported", "k1", {"gpu__logs": "engine"}, "ok", "says nothing of it"),
         ("mon-dcgm-profiling-unsupported", "k1", {"gpu__logs": "odd"}, "unknown", ""),
-        ("mon-dcgm-profiling-module-error", "k2", {"gpu__logs": "engine"}, "confirmed", "unrecoverable error"),
-        ("mon-dcgm-hostengine-version", "k2", {"gpu__logs": "engine"}, "confirmed", "API version mismatch"),
-        (LOG, CLUSTER, {"gpu__logs": "engine"}, "refuted", "the exporter has its own"),
-        (LOG, CLUSTER, {"gpu__policy_settings": "dcgm"}, "confirmed", "nothing"),
-        (f"{LOG} guard", CLUSTER, {}, "confirmed", "ready"),
-        ("mon-dcgm-blank-values", CLUSTER, {"scrape__blanks": "some"}, "confirmed", "DCGM_FI_DEV_MEMORY_TEMP"),
-        ("mon-duplicate-metrics", CLUSTER, {"scrape__twice": "two-jobs"}, "confirmed", "default/dcgm-exporter"),
-        ("mon-pod-attribution-missing", CLUSTER, {"gpu__exporters": "no-kubelet"}, "confirmed", "does not ask"),
-        ("mon-pod-attribution-missing", CLUSTER, {"gpu__exporters": "none"}, "refuted", "there is none"),
-        ("mon-dcgm-csv-config-bad", CLUSTER, {"gpu__policy_settings": "counters"}, "confirmed", "no such ConfigMap"),
-        ("mon-dcgm-csv-config-bad", CLUSTER, {"gpu__config_maps": "no-key"}, "confirmed", "metrics.csv"),
-        ("mon-dcgm-csv-config-bad", CLUSTER, {"gpu__logs": "said"}, "confirmed", "Could not find DCGM field"),
-        ("mon-dcgm-exporter-oom", "k1", {"gpu__pods": "out-of-memory"}, "confirmed", "OOMKilled"),
-        ("mon-dcgm-exporter-oom", "k2", {"gpu__pods": "out-of-memory"}, "refuted", "not killed for its memory"),
+        ("mon-dcgm-profiling-module-error", "k2", {"gpu__logs": "engine"}, "failed", "unrecoverable error"),
+        ("mon-dcgm-hostengine-version", "k2", {"gpu__logs": "engine"}, "failed", "API version mismatch"),
+        (LOG, CLUSTER, {"gpu__logs": "engine"}, "ok", "the exporter has its own"),
+        (LOG, CLUSTER, {"gpu__policy_settings": "dcgm"}, "failed", "nothing"),
+        (f"{LOG} guard", CLUSTER, {}, "failed", "ready"),
+        ("mon-dcgm-blank-values", CLUSTER, {"scrape__blanks": "some"}, "failed", "DCGM_FI_DEV_MEMORY_TEMP"),
+        ("mon-duplicate-metrics", CLUSTER, {"scrape__twice": "two-jobs"}, "failed", "default/dcgm-exporter"),
+        ("mon-pod-attribution-missing", CLUSTER, {"gpu__exporters": "no-kubelet"}, "failed", "does not ask"),
+        ("mon-pod-attribution-missing", CLUSTER, {"gpu__exporters": "none"}, "ok", "there is none"),
+        ("mon-dcgm-csv-config-bad", CLUSTER, {"gpu__policy_settings": "counters"}, "failed", "no such ConfigMap"),
+        ("mon-dcgm-csv-config-bad", CLUSTER, {"gpu__config_maps": "no-key"}, "failed", "metrics.csv"),
+        ("mon-dcgm-csv-config-bad", CLUSTER, {"gpu__logs": "said"}, "failed", "Could not find DCGM field"),
+        ("mon-dcgm-exporter-oom", "k1", {"gpu__pods": "out-of-memory"}, "failed", "OOMKilled"),
+        ("mon-dcgm-exporter-oom", "k2", {"gpu__pods": "out-of-memory"}, "ok", "not killed for its memory"),
         ("mon-dcgm-exporter-oom", "k1", {"gpu__pods": "no-list"}, "unknown", ""),
-        ("st-dcgm-down", "k1", {"gpu__pods": "init"}, "confirmed", "nvidia-dcgm-exporter-a"),
-        ("st-dcgm-down", "k2", {"gpu__pods": "init"}, "refuted", "no pod of it here"),
-        ("st-dcgm-down -> st-target-missing", "k1", {"gpu__pods": "init"}, "confirmed", "not ready"),
+        ("st-dcgm-down", "k1", {"gpu__pods": "init"}, "failed", "nvidia-dcgm-exporter-a"),
+        ("st-dcgm-down", "k2", {"gpu__pods": "init"}, "ok", "no pod of it here"),
+        ("st-dcgm-down -> st-target-missing", "k1", {"gpu__pods": "init"}, "failed", "not ready"),
     ],
 )
 def test_the_exporter(id: str, where: str, cases: dict[str, str], outcome: str, found: str) -> None:
@@ -53,7 +53,7 @@ def test_lines_that_the_exporter_does_not_take(line: str) -> None:
 
 @pytest.mark.parametrize(
     ("since", "outcome"),
-    [("2026-11-21T04:59:58Z", "refuted"), ("2026-11-21T04:58:58Z", "confirmed"), ("2026-11-21T05:01:00Z", "confirmed")],
+    [("2026-11-21T04:59:58Z", "ok"), ("2026-11-21T04:58:58Z", "failed"), ("2026-11-21T05:01:00Z", "failed")],
 )
 def test_an_exporter_that_was_started_just_now_is_not_down(since: str, outcome: str) -> None:
     world = recorded_gpus.world(exporter(since))

@@ -11,41 +11,41 @@ PORT = "mon-node-exporter-port-host-process"
 
 
 def test_a_port_that_a_program_of_the_host_has() -> None:
-    assert told(in_cluster(PORT, "k1")) == ("refuted", "a pod has it")
+    assert told(in_cluster(PORT, "k1")) == ("ok", "a pod has it")
     found = in_cluster(PORT, "k1", network__programs="node-exporter")
-    assert told(found) == ("confirmed", "prometheus-node-exporter.service")
+    assert told(found) == ("failed", "prometheus-node-exporter.service")
     free = recorded("network.listeners", "monitored-debian-12", (":9100 ", ":9200 "))
     world = recorded_gpus.world({("network.listeners", "k1"): free})
-    assert told(asked(PORT, world, "k1")) == ("refuted", "nobody has it")
+    assert told(asked(PORT, world, "k1")) == ("ok", "nobody has it")
     off = recorded_gpus.world(spec={"monitoring": {"enabled": False}})
-    assert told(asked(PORT, off, "k1")) == ("refuted", "nobody here wants it")
+    assert told(asked(PORT, off, "k1")) == ("ok", "nobody here wants it")
     assert in_cluster(PORT, "k1", network__programs="odd").outcome == "unknown"
 
 
 @pytest.mark.parametrize(
     ("id", "cases", "outcome", "found"),
     [
-        ("mon-node-exporter-port-other-pod", {"pods__pending": "free-ports"}, "confirmed", "didn't have free ports"),
-        ("mon-node-exporter-port-other-pod", {"pods__pending": "of-users"}, "refuted", "none waits for a port"),
+        ("mon-node-exporter-port-other-pod", {"pods__pending": "free-ports"}, "failed", "didn't have free ports"),
+        ("mon-node-exporter-port-other-pod", {"pods__pending": "of-users"}, "ok", "none waits for a port"),
         ("mon-node-exporter-port-other-pod", {"pods__pending": "no-list"}, "unknown", ""),
         ("mon-prometheus-pvc-pending", {"monitoring__claims": "no-class", "storage__classes": "none"},
-         "confirmed", "prometheus-db: no default class"),
-        ("mon-prometheus-pvc-pending", {"monitoring__claims": "first-consumer"}, "refuted", "none waits in vain"),
+         "failed", "prometheus-db: no default class"),
+        ("mon-prometheus-pvc-pending", {"monitoring__claims": "first-consumer"}, "ok", "none waits in vain"),
         ("mon-prometheus-pvc-pending", {"monitoring__claims": "first-consumer", "storage__provisioner": "none"},
-         "confirmed", "the provisioner of local-path does not run"),
+         "failed", "the provisioner of local-path does not run"),
         ("mon-prometheus-pvc-pending", {"monitoring__prometheuses": "no-such-class"},
-         "confirmed", "monitoring-prometheus: no class fast-ssd"),
-        ("mon-prometheus-oom", {"monitoring__pods": "out-of-memory"}, "confirmed", "OOMKilled"),
-        ("mon-prometheus-oom", {"monitoring__pods": "ended-long-ago"}, "refuted", "not killed for its memory"),
+         "failed", "monitoring-prometheus: no class fast-ssd"),
+        ("mon-prometheus-oom", {"monitoring__pods": "out-of-memory"}, "failed", "OOMKilled"),
+        ("mon-prometheus-oom", {"monitoring__pods": "ended-long-ago"}, "ok", "not killed for its memory"),
         ("mon-prometheus-oom", {"monitoring__pods": "no-list"}, "unknown", ""),
-        ("mon-admission-webhook-down", {"admission__validating": "left-over"}, "confirmed",
+        ("mon-admission-webhook-down", {"admission__validating": "left-over"}, "failed",
          "no Service monitoring/old-operator"),
-        ("mon-admission-webhook-down guard", {"admission__validating": "left-over"}, "confirmed", "no Service"),
-        ("mon-admission-webhook-down", {"admission__mutating": "left-over"}, "refuted", "there is none"),
-        ("mon-admission-webhook-down", {"admission__validating": "of-others"}, "refuted", "answers"),
-        ("mon-two-operators-fight", {"monitoring__operators": "two"}, "confirmed",
+        ("mon-admission-webhook-down guard", {"admission__validating": "left-over"}, "failed", "no Service"),
+        ("mon-admission-webhook-down", {"admission__mutating": "left-over"}, "ok", "there is none"),
+        ("mon-admission-webhook-down", {"admission__validating": "of-others"}, "ok", "answers"),
+        ("mon-two-operators-fight", {"monitoring__operators": "two"}, "failed",
          "default/old-operator, monitoring/monitoring-operator"),
-        ("mon-two-operators-fight", {"monitoring__operators": "narrowed"}, "refuted", "default/old-operator"),
+        ("mon-two-operators-fight", {"monitoring__operators": "narrowed"}, "ok", "default/old-operator"),
     ],
 )  # fmt: skip
 def test_parts_of_the_monitoring(id: str, cases: dict[str, str], outcome: str, found: str) -> None:

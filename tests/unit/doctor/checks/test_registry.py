@@ -2,8 +2,8 @@
 
 import pytest
 
+from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.doctor.finding import Judged
 from tests.unit.doctor.checks.asking import asked
 from tests.unit.steps import recorded_cluster as cluster
 from tests.unit.steps.recorded_cluster import K1, K2, recorded
@@ -11,7 +11,7 @@ from tests.unit.steps.recorded_cluster import K1, K2, recorded
 STATE, LIMITED, ABSENT = "st-image-pull-fails", "image-pull-rate-limited", "image-registry-down-or-not-found"
 
 
-def here(id: str, waiting: Answer, where: str = "k2") -> Judged:
+def here(id: str, waiting: Answer, where: str = "k2") -> Judgement:
     return asked(id, cluster.snapshot({("pods.starting", CLUSTER): waiting}, {}, (K1, K2)), where)
 
 
@@ -31,17 +31,17 @@ def here(id: str, waiting: Answer, where: str = "k2") -> Judged:
 def test_what_the_registry_said(case: str, confirmed: set[str]) -> None:
     answer = recorded("pods.starting", case)
     found = {id: here(id, answer, CLUSTER if id == ABSENT else "k2").outcome for id in (STATE, LIMITED, ABSENT)}
-    assert {id for id, outcome in found.items() if outcome == "confirmed"} == confirmed
-    assert set(found.values()) <= {"confirmed", "refuted"}
-    assert {here(id, answer, "k1").outcome for id in (STATE, LIMITED)} == {"refuted"}
+    assert {id for id, outcome in found.items() if outcome == "failed"} == confirmed
+    assert set(found.values()) <= {"failed", "ok"}
+    assert {here(id, answer, "k1").outcome for id in (STATE, LIMITED)} == {"ok"}
 
 
 def test_a_registry_that_refuses_connections_is_down_and_a_proxy_that_does_is_none() -> None:
     words = "dial tcp 140.82.121.33:443: i/o timeout"
     down = recorded("pods.starting", "time-out", (words, "dial tcp 10.0.0.9:5000: connect: connection refused"))
-    assert here(ABSENT, down, CLUSTER).outcome == "confirmed"
+    assert here(ABSENT, down, CLUSTER).outcome == "failed"
     proxy = "proxyconnect tcp: dial tcp 10.0.0.9:3128: connect: connection refused"
-    assert here(ABSENT, recorded("pods.starting", "time-out", (words, proxy)), CLUSTER).outcome == "refuted"
+    assert here(ABSENT, recorded("pods.starting", "time-out", (words, proxy)), CLUSTER).outcome == "ok"
 
 
 def test_without_an_answer_nothing_is_told() -> None:
@@ -61,6 +61,6 @@ def test_whose_image_it_is(effect: str, image: str) -> None:
     id = f"st-image-pull-fails -> {effect}"
     theirs = recorded("pods.starting", "time-out", ("ghcr.io/flannel-io/flannel", image))
     assert [here(id, theirs).outcome, here(id, recorded("pods.starting", "time-out")).outcome] == [
-        "confirmed",
-        "refuted",
+        "failed",
+        "ok",
     ]
