@@ -1,4 +1,4 @@
-"""STEPS: the order of a cluster's birth. The only list; an executor does not reorder it."""
+"""STEPS: all steps, in the order of installation. The only list; an executor does not reorder it."""
 
 from typing import Any
 

@@ -1,9 +1,9 @@
-"""Alerts: rules about GPUs that reach a human, and the one who gets them.
+"""Alerts: alerting rules for GPUs, and the receiver of alerts.
 
-The rules work on recorded series that have one name, unit and set of labels whatever the exporter's version. They are
-seen as in force only when Prometheus says that it has them: the Prometheus operator leaves a rule out that it cannot
-read, and says so only in an event. Who gets them is brought by the step monitoring. `gpustack alerts test` sends one
-alert all the way.
+The rules use recorded series whose name, unit and labels do not depend on the version of the exporter. They count as
+active only when Prometheus reports that it has loaded them: the Prometheus operator skips a rule that it cannot parse,
+and reports that only in an event. The step monitoring installs the receiver. `gpustack alerts test` sends one alert end
+to end.
 
 Settings: alerts. Sources: docs/alerts.md, which explains each alert; prometheus-operator Documentation/user-guides.
 """
@@ -67,12 +67,12 @@ def wanted(here: View) -> dict[str, Any]:
 
 
 def rules(here: View) -> Result | None:
-    """The PrometheusRules with our rules are there, as this release has them."""
+    """Our PrometheusRules exist and match this release."""
     return differing("rules", objects(here), here[RULES])
 
 
 def loaded(here: View) -> Result | None:
-    """Prometheus has every group of our rules, with all rules in it."""
+    """Prometheus has loaded every group of our rules, with all rules in it."""
     wanted: Counter[str] = Counter()
     for group in chain.from_iterable(groups(here.spec.alerts.runbooks).values()):
         wanted[group["name"]] += len(group["rules"])

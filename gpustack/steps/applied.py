@@ -1,4 +1,4 @@
-"""Objects as a step wants them in the cluster, stamped with a digest, and whether they are there so."""
+"""Objects that a step wants in the cluster, annotated with a digest, and whether they match."""
 
 import hashlib
 import json

@@ -1,10 +1,10 @@
-"""Judges an apt repository of ours; the steps containerd, kubernetes, gpu-driver and gpu-runtime have one
-each.
+"""Checks an apt repository of ours; the steps containerd, kubernetes, gpu-driver and gpu-runtime each have one.
 
-apt reads no source at all once two of them name one place and suite with different `Signed-By` (seen with apt 2.6: "E:
-Conflicting values set for option Signed-By"; http and https, a slash at the end, and other components are no difference
-to it). So a source of somebody else that names ours is taken as it is where it trusts our key and no other, and is for
-the operator where it does not."""
+apt reads no source at all if two of them name the same location and suite with different `Signed-By` (seen with apt
+2.6: "E: Conflicting values set for option Signed-By"; http or https, a trailing slash and other components make no
+difference). So an existing source for the location of ours is used as it is if it trusts our key and no other, and is
+reported to the operator if it does not.
+"""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress

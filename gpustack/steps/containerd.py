@@ -1,22 +1,23 @@
-"""Container runtime: containerd.io of a line that serves this Kubernetes, CRI on and systemd cgroups, and crictl.
+"""Container runtime: containerd.io of a release line that supports this Kubernetes, with CRI and systemd cgroups, and
+crictl.
 
-What it does: adds the apt repositories of containerd and of Kubernetes, their keys trusted only by fingerprint;
+What it does: adds the apt repositories of containerd and of Kubernetes, whose keys are trusted only by fingerprint;
 installs and holds cri-tools and containerd.io: exactly `containerd.version`, or the newest patch of the version set's
-line that the repository offers, the same on all hosts (where the index names a patch whose file is not there, the one
-before); writes /etc/containerd/conf.d/gpustack.toml, lets config.toml import it
-and takes CRI out of its disabled_plugins; with a mirror in the spec, points containerd at it for docker.io, ghcr.io,
-nvcr.io, quay.io and registry.k8s.io, without any public fallback. Images that the mirror signs, or that the version set
-pins, are pulled with that digest and no other: /etc/gpustack-cluster/images lists them, and containerd asks
-/opt/containerd/image-verifier/bin/gpustack before each pull; one that is here with another is pulled anew. It restarts
-containerd when its files changed, and a kubelet that took another cgroup driver from it. Containers go on running
-through that.
+line that the repository offers, the same on all hosts (if the index lists a patch whose file is missing, the previous
+one); writes /etc/containerd/conf.d/gpustack.toml, adds it to the imports of config.toml and removes CRI from its
+disabled_plugins; with a mirror in the spec, configures containerd to use it for docker.io, ghcr.io, nvcr.io, quay.io
+and registry.k8s.io, without a public fallback. Images that the mirror signs, or that the version set pins, are pulled
+only with that digest: /etc/gpustack-cluster/images lists them, and containerd asks
+/opt/containerd/image-verifier/bin/gpustack before each pull; an existing image with another digest is pulled again. It
+restarts containerd when its files changed, and a kubelet that took another cgroup driver from it. Containers keep
+running.
 
-Docker CE (docker-ce) may be there and stays: it shares containerd.io, its containers live in a namespace of their own
-and go on running when containerd is started anew (since 20.10.1; docker/docker-ce-packaging pull 512). containerd.io is
-held from then on, so an upgrade of Docker that wants a newer one waits for you.
+Docker CE (docker-ce) may be installed and is kept: it shares containerd.io, its containers are in a namespace of their
+own and keep running when containerd restarts (since 20.10.1; docker/docker-ce-packaging pull 512). containerd.io is
+then on hold, so an upgrade of Docker that needs a newer one waits for you.
 
-What it never does: it touches no other key of config.toml, no other file in conf.d and no hosts.toml of yours, and it
-never moves an installed containerd to another version.
+What it never does: it does not change other keys of config.toml, other files in conf.d or your hosts.toml files, and
+never changes the version of an installed containerd.
 
 Settings: `containerd.version`, `containerd.verify_images`, `containerd.restrict_oom_score_adj`, `source`.
 
@@ -44,8 +45,8 @@ from gpustack.steps.step import Step
 
 
 def other_runtimes(here: View) -> Result | None:
-    """No container runtime of other origin is installed: both would own the same files and socket. Docker CE is none:
-    it brings containerd.io, and shares it."""
+    """No container runtime from another source is installed: both would own the same files and socket. Docker CE is not
+    one: it depends on containerd.io and shares it."""
     found = [name for name in FOREIGN_RUNTIMES if here[PACKAGES][name]]
     hint = f"apt-get remove {' '.join(found)}    # after its containers have moved away"
     if not found:
@@ -57,17 +58,17 @@ def other_runtimes(here: View) -> Result | None:
 
 
 def repository(here: View) -> Result | None:
-    """apt knows the repository, and trusts the expected key and no other."""
+    """The apt repository is configured with the expected key and no other."""
     return repository_mismatch(here, "containerd")
 
 
 def crictl(here: View) -> Result | None:
-    """crictl is there to ask the runtime with."""
+    """crictl is installed."""
     return None if here[PACKAGES]["cri-tools"] else Result("package cri-tools", "installed", "missing")
 
 
 def held(here: View) -> Result | None:
-    """The packages are held, so that an upgrade of the host does not move them."""
+    """The packages are on hold, so that an upgrade of the host does not change them."""
     loose = [name for name in ("containerd.io", "cri-tools") if (found := here[PACKAGES][name]) and not found.held]
     return Result("packages", "held", f"not held: {said(loose)}") if loose else None
 

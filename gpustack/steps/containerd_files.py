@@ -1,4 +1,4 @@
-"""Checks of step containerd: what its files say."""
+"""Checks of step containerd: its configuration files."""
 
 from typing import Any
 
@@ -15,14 +15,14 @@ CRI = ("cri", "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime", "io.c
 
 
 def readable(here: View) -> Result | None:
-    """The files are TOML: with a broken one, containerd does not start again."""
+    """The files are valid TOML: with an invalid one, containerd does not start again."""
     broken = [f"{name}: {why}" for name, why in here[CONFIGURATION].broken.items()]
     hint = "correct the file; containerd config dump shows whether it can be read"
     return Result("files of containerd", "TOML", said(broken), "operator", hint=hint) if broken else None
 
 
 def configuration(here: View) -> Result | None:
-    """config.toml imports our file, which says what it should, and does not disable CRI."""
+    """config.toml imports our file, whose content is as expected, and does not disable CRI."""
     found = here[CONFIGURATION]
     wrong = []
     if found.drop_in != drop_in(restrict_oom_score_adj=here.spec.containerd.restrict_oom_score_adj):
@@ -40,7 +40,7 @@ def configuration(here: View) -> Result | None:
 
 
 def cri_disabled_elsewhere(here: View) -> Result | None:
-    """No other file of conf.d disables CRI."""
+    """No other file in conf.d disables CRI."""
     files = disabling(here)
     hint = "take cri out of disabled_plugins there"
     return Result("files that disable CRI", "none", said(files), "operator", hint=hint) if files else None
@@ -65,7 +65,7 @@ def drop_in(*, restrict_oom_score_adj: bool) -> dict[str, Any]:
 
 
 def mirrors(here: View) -> Result | None:
-    """Images come from the mirror of the spec and from nowhere else; without one, nothing of ours is in the way."""
+    """Images are pulled only from the mirror of the spec; without a mirror, no mirror configuration of ours remains."""
     found, address = here[MIRRORS], mirror_of(here.spec)
     foreign = [name for name in REGISTRIES if name in found and not found[name].ours]
     if address and foreign:
@@ -79,7 +79,7 @@ def mirrors(here: View) -> Result | None:
 
 
 def egress(here: View) -> Result | None:
-    """apt has the login of the mirror, and systemd the proxy for containerd, where the spec has them."""
+    """apt has the login of the mirror, and systemd the proxy for containerd, if the spec has them."""
     return files_mismatch(here, "containerd")
 
 

@@ -1,4 +1,4 @@
-"""Checks of step containerd: an image that is listed is pulled with its digest and no other."""
+"""Checks of step containerd: a listed image is pulled only with its digest."""
 
 from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
@@ -22,7 +22,7 @@ SETTINGS = {
 
 
 def image_list(here: View) -> Result | None:
-    """The host has the list of images and digests: that which the mirror signs, or that of the version set."""
+    """The host has the list of images and digests: the one that the mirror signs, or that of the version set."""
     found = here[IMAGES].list
     if not here.spec.containerd.verify_images:
         return Result(LIST, f"none: {OFF}", "there") if found else None
@@ -33,7 +33,7 @@ def image_list(here: View) -> Result | None:
 
 
 def image_verifier(here: View) -> Result | None:
-    """The program that compares a digest with the list is where containerd looks for one."""
+    """The image verifier is where containerd looks for it."""
     found = here[IMAGES]
     if not here.spec.containerd.verify_images:
         return Result(VERIFIER, f"none: {OFF}", "there") if found.verifier else None
@@ -43,7 +43,7 @@ def image_verifier(here: View) -> Result | None:
 
 
 def pulls_verified(here: View) -> Result | None:
-    """containerd asks the verifier whenever it pulls an image."""
+    """containerd runs the verifier before each image pull."""
     settings = here[IMAGES].settings
     if not here.spec.containerd.verify_images or not settings:
         return None
@@ -60,7 +60,7 @@ def pulls_verified(here: View) -> Result | None:
 
 
 def images_as_listed(here: View) -> Result | None:
-    """Images that are on the host already have the digest that is listed."""
+    """Images that are already on the host have the listed digest."""
     others = here[IMAGES].others if here.spec.containerd.verify_images else ()
     return Result("images", "with the digests of the list", f"with another: {said(others)}") if others else None
 

@@ -1,4 +1,4 @@
-"""Checks of step containerd: what the running daemon does."""
+"""Checks of step containerd: the running daemon."""
 
 from dataclasses import replace
 
@@ -13,20 +13,20 @@ SILENT = "none that answers"
 
 
 def running(here: View) -> Result | None:
-    """The daemon runs and starts at boot."""
+    """The daemon is running and enabled at boot."""
     unit = here[UNITS].get("containerd")
     state = "no unit" if unit is None else f"{'active' if unit.active else 'not active'}, {unit.file}"
     return expect("containerd.service", "active, enabled", state)
 
 
 def cri(here: View) -> Result | None:
-    """The running daemon answers CRI v1."""
+    """The running daemon responds to CRI v1."""
     return None if here[RUNTIME] else Result("CRI v1 of the running daemon", "answers", "does not answer")
 
 
 def cgroups(here: View) -> Result | None:
-    """The running daemon leaves cgroups to systemd, and so does the kubelet: it asks the daemon when it starts, and
-    keeps to that when the daemon says otherwise later."""
+    """The running daemon and the kubelet use the systemd cgroup driver: the kubelet asks the daemon when it starts, and
+    keeps that driver if the daemon changes later."""
     what, found = "cgroup driver of the running daemon", here[RUNTIME]
     if found is None:
         return Result(what, "systemd", SILENT)
@@ -44,7 +44,7 @@ def cgroups(here: View) -> Result | None:
 
 
 def settings(here: View) -> Result | None:
-    """The running daemon finds the network plugins, and lowers oom_score_adj unless the spec forbids it."""
+    """The running daemon finds the CNI plugins, and lowers oom_score_adj unless the spec forbids it."""
     found, restricted = here[RUNTIME], here.spec.containerd.restrict_oom_score_adj
     if found is None:
         return Result("settings of the running daemon", "ours", SILENT)
@@ -54,7 +54,7 @@ def settings(here: View) -> Result | None:
 
 
 def up_to_date(here: View) -> Result | None:
-    """The running daemon has read its files: it started after the last of them was written."""
+    """The running daemon has loaded its files: it started after the last change of them."""
     unit, newest = here[UNITS].get("containerd"), here[CONFIGURATION].newest
     if unit is None or not unit.active or unit.since is None or unit.since >= newest:
         return None
@@ -62,7 +62,7 @@ def up_to_date(here: View) -> Result | None:
 
 
 def proxy(here: View) -> Result | None:
-    """The running daemon fetches images through the proxy of the spec, if it has one."""
+    """The running daemon pulls images through the proxy of the spec, if it has one."""
     found = daemon_mismatch(here, "containerd")
     return replace(found, fault="containerd-proxy-missing") if found else None
 

@@ -1,7 +1,7 @@
-"""Check of step containerd: the installed version, and which patch a host gets that has none.
+"""Check of step containerd: the installed version, and the patch version for a host that has none.
 
-The version set names a line (2.3): which of its patches a vendor packages, and keeps, is the vendor's matter. The patch
-is chosen once for the cluster, by what its acting control plane runs or is offered.
+The version set names a release line (2.3); which patches of it are packaged and kept is up to the vendor. The patch is
+chosen once for the cluster, by what its acting control plane runs or is offered.
 """
 
 import re
@@ -17,8 +17,8 @@ RELEASE = re.compile(r"\d+\.\d+\.\d+")
 
 
 def version(here: View) -> Result | None:
-    """containerd.io is of a line that serves this Kubernetes; where the spec has `containerd.version`, it is that
-    version, or a patch of that line. Another patch of such a line is no drift."""
+    """containerd.io is of a release line that supports this Kubernetes; if the spec has `containerd.version`, it is
+    that version, or a patch of that line. Another patch of such a line is not drift."""
     found = here[PACKAGES]["containerd.io"]
     if not found:
         return Result("containerd.io", missing(here), "nothing")

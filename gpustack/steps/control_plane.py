@@ -1,13 +1,13 @@
-"""Control plane: one host runs the Kubernetes API, its controllers, the scheduler and etcd.
+"""Control plane: one host runs the Kubernetes API server, the controllers, the scheduler and etcd.
 
-`kubeadm init` is run once, from /etc/kubernetes/gpustack-kubeadm.yaml, which stays there for later `kubeadm init
-phase …` by hand. An initialisation that was broken off is taken up again at the next install. Everything else that
-stands in the way (files of another cluster, an API that does not answer) is reported and left to you: nothing is ever
-reset, and no file of an existing cluster is rewritten. What was settled at the birth of the cluster (endpoint,
-networks, DNS domain, settings of the kubelets and of kube-proxy) is compared and not changed by install.
+`kubeadm init` is run once, from /etc/kubernetes/gpustack-kubeadm.yaml, which is kept for later `kubeadm init phase …`
+by hand. An interrupted initialisation is resumed by the next install. All other obstacles (files of another cluster, an
+API server that does not respond) are reported and left to you: nothing is ever reset, and no file of an existing
+cluster is rewritten. What is fixed when the cluster is created (endpoint, networks, DNS domain, settings of the
+kubelets and of kube-proxy) is compared and not changed by install.
 
-Root gets /root/.kube/config (mode 0600) from admin.conf if there is none. super-admin.conf is not touched or used.
-The bootstrap token that kubeadm makes is not printed, and deleted at once.
+Root gets /root/.kube/config (mode 0600) from admin.conf if there is none. super-admin.conf is neither changed nor used.
+The bootstrap token that kubeadm creates is not printed, and is deleted at once.
 
 Settings: kubernetes.*, kubelet.failCgroupV1, kube_proxy.*, swap. Sources: kubeadm.k8s.io/v1beta4; kubeadm init phases
 in the Kubernetes reference.
@@ -29,7 +29,7 @@ from gpustack.steps.step import Step
 
 
 def api(here: View) -> Result | None:
-    """The API server says that it is ready."""
+    """The API server reports that it is ready."""
     found = here[READYZ]
     if found.ready:
         return None
@@ -38,13 +38,13 @@ def api(here: View) -> Result | None:
 
 
 def version(here: View) -> Result | None:
-    """The API server that runs is of the version asked for."""
+    """The running API server has the requested version."""
     wanted, hint = kubernetes_version_of(here.spec), "gpustack explain upgrade-needed"
     return expect("Kubernetes API", wanted, here[VERSION], cure="upgrade", hint=hint)
 
 
 def node(here: View) -> Result | None:
-    """This host is a node of the cluster: one of them has its machine-id."""
+    """This host is a node of the cluster: a node has its machine-id."""
     if own(here):
         return None
     hint = "systemctl restart kubelet    # on the control plane; it registers at its start"
@@ -53,13 +53,13 @@ def node(here: View) -> Result | None:
 
 
 def dns(here: View) -> Result | None:
-    """CoreDNS is deployed (whether it runs is a question of the pod network, asked later)."""
+    """CoreDNS is deployed (whether it is running depends on the pod network, which is checked later)."""
     hint = f"kubeadm init phase addon coredns --config {CONFIG}"
     return expect("CoreDNS", "deployed", "deployed" if "coredns" in here[DEPLOYMENTS] else "", cure(here), hint=hint)
 
 
 def join_token(here: View) -> Result | None:
-    """No token of a join that was broken off is left in the cluster."""
+    """No token of an interrupted join is left in the cluster."""
     return expect("token to join with", "none", "one that a broken-off join left" if here[JOIN_TOKEN] else "none")
 
 

@@ -1,4 +1,4 @@
-"""Control plane: what kubeadm made on the host, and the kubelet that runs it."""
+"""Control plane: what kubeadm created on the host, and the kubelet that runs it."""
 
 from collections.abc import Collection
 from datetime import timedelta
@@ -32,7 +32,7 @@ def cure(here: View) -> Cure:
 
 
 def initialised(here: View) -> Result | None:
-    """kubeadm has made a control plane on this host, and all of it."""
+    """kubeadm has created a complete control plane on this host."""
     files = here[FILES]
     if not files.lacks(UNFINISHED):
         return Result("control plane", "initialised", "an initialisation that was broken off")
@@ -62,13 +62,13 @@ def phase(manifest: str) -> str:
 
 
 def kubelet(here: View) -> Result | None:
-    """The kubelet runs, which in turn runs the control plane's pods."""
+    """The kubelet, which runs the pods of the control plane, is running."""
     unit = here[UNITS]["kubelet"]
     return expect("kubelet", "active", "active" if unit and unit.active else "not active" if unit else "not installed")
 
 
 def certificates(here: View) -> Result | None:
-    """No certificate of the control plane ends within 30 days."""
+    """No certificate of the control plane expires within 30 days."""
     soon, known = here.taken + timedelta(days=30), here[CERTIFICATES]
     if not known and not here[FILES].lacks(ADMIN):
         hint = f"kubeadm init phase certs apiserver --config {CONFIG}"
@@ -82,7 +82,7 @@ def certificates(here: View) -> Result | None:
 
 
 def credentials(here: View) -> Result | None:
-    """admin.conf is for root alone, and root's kubectl has a kubeconfig."""
+    """Only root can read admin.conf, and root's kubectl has a kubeconfig."""
     modes = here[FILES].modes
     if modes.get(ADMIN, "600") != "600":
         return Result(ADMIN, "mode 600", f"mode {modes[ADMIN]}")

@@ -1,4 +1,4 @@
-"""Control plane: what was settled when the cluster was made, against the spec. Install only compares."""
+"""Control plane: what was fixed when the cluster was created, compared with the spec. Install only compares it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -28,7 +28,7 @@ ANY = {"*", "0.0.0.0", "[::]"}  # noqa: S104 - what ss(8) calls any address
 
 
 def endpoint(here: View) -> Result | None:
-    """The cluster's endpoint is the one of the spec."""
+    """The cluster's endpoint is that of the spec."""
     cluster = here[SETTINGS].cluster or {}
     wanted, found = endpoint_of(here.snapshot.inventory), cluster.get("controlPlaneEndpoint", "")
     return expect("kubernetes.endpoint", wanted, found, cure(here), hint=BORN)
@@ -44,7 +44,7 @@ def networks(here: View) -> Result | None:
 
 
 def certificate_names(here: View) -> Result | None:
-    """The API's certificate covers every name of kubernetes.cert_sans."""
+    """The certificate of the API server covers every name in kubernetes.cert_sans."""
     covered = {name for found in here[CERTIFICATES] if found.subject == "kube-apiserver" for name in found.names}
     missing = set(here.spec.kubernetes.cert_sans) - covered
     if not missing:
@@ -54,7 +54,8 @@ def certificate_names(here: View) -> Result | None:
 
 
 def metrics(here: View) -> Result | None:
-    """controller-manager, scheduler, etcd and kube-proxy listen where monitoring can (or may not) reach them."""
+    """The controller-manager, the scheduler, etcd and kube-proxy listen where the monitoring can (or must not) reach
+    them."""
     bind = here.spec.kubernetes.metrics_bind
     right = ANY if bind in ANY else {bind}
     heard = {name: set(here[LISTENING].get(port, ())) for port, name in METRICS.items()}
@@ -69,7 +70,7 @@ def metrics(here: View) -> Result | None:
 
 
 def kubelet_settings(here: View) -> Result | None:
-    """The kubelets are told systemd cgroups, and what to do about swap and cgroup v1."""
+    """The kubelets are configured for systemd cgroups, and for swap and cgroup v1 as the spec says."""
     spec, found = here.spec, here[SETTINGS].kubelet or {}
     wanted = {"cgroupDriver": "systemd", "failCgroupV1": spec.kubelet.fail_cgroup_v1, "failSwapOn": spec.swap == "off"}
     return expect(

@@ -1,9 +1,8 @@
-"""Dashboards: what the GPUs do, in Grafana, in a folder of its own.
+"""Dashboards: GPU metrics in Grafana, in a folder of their own.
 
-Each is a ConfigMap with the label that Grafana's side-car looks for, the folder as an annotation. They ask the data
-source with the uid `prometheus`, which the step monitoring brings; none is made a second time. A dashboard that
-somebody edits in Grafana is saved under another name there: these stay as they are, and come with each release of
-gpustack.
+Each is a ConfigMap with the label that Grafana's sidecar looks for, and the folder as an annotation. They use the data
+source with the uid `prometheus`, which the step monitoring creates; no second one is created. A dashboard that you edit
+in Grafana is saved under another name: ours stay unchanged, and are updated with each release of gpustack.
 
 Settings: dashboards. Sources: the Grafana chart's documentation of sidecar.dashboards; values/dashboards.
 """
@@ -51,7 +50,7 @@ def wanted(here: View) -> dict[str, Any]:
 
 
 def config_maps(here: View) -> Result | None:
-    """The ConfigMaps of our dashboards are there, as this release has them."""
+    """The ConfigMaps of our dashboards exist and match this release."""
     return differing("dashboards", objects(here), here[CONFIG_MAPS])
 
 

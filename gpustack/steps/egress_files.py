@@ -1,4 +1,5 @@
-"""Judges the files that name the proxy or hold a login; the steps prereqs, containerd and kubernetes have some each."""
+"""Checks the files that contain the proxy or a login; the steps prereqs, containerd and kubernetes each own some of
+them."""
 
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
@@ -7,7 +8,7 @@ from gpustack.probes.egress import DAEMONS, EGRESS
 
 
 def files_mismatch(here: View, step: str) -> Result | None:
-    """None when the files of the step are as the spec wants them, and none is left that it does not want."""
+    """None if the files of the step match the spec and no unexpected one is left."""
     wanted, found = host_files(here.snapshot.inventory), here[EGRESS]
     wrong = []
     for path in PATHS[step]:
@@ -24,7 +25,7 @@ def files_mismatch(here: View, step: str) -> Result | None:
 
 
 def daemon_mismatch(here: View, unit: str) -> Result | None:
-    """None when the unit does not run, runs with the proxy of the spec, or the spec has none."""
+    """None if the unit is not running, is running with the proxy of the spec, or the spec has no proxy."""
     found = here[DAEMONS].get(unit, "same")
     if here.spec.proxy is None or found == "same":
         return None

@@ -1,35 +1,35 @@
-"""Firewall: what nodes and pods of the cluster send each other passes; strangers do not get at its metrics.
+"""Firewall: allows the traffic between the nodes and pods of the cluster and restricts access to its metrics.
 
-What it does: it finds who looks after the firewall (firewalld, ufw, nftables.service, netfilter-persistent) and adds
-to that one, now and for the next boot, what lets the flows below pass:
+What it does: it detects what manages the firewall (firewalld, ufw, nftables.service, netfilter-persistent) and adds
+rules there, now and for the next boot, that allow the traffic listed below:
   ufw                  rules with the comment `gpustack`
   firewalld            the policies gpustack-in, gpustack-forward and gpustack-out; the pod network as a source of the
                        zone trusted
-  nftables.service     chains gpustack_in, gpustack_forward and gpustack_out in the tables of the host, asked before the
-                       rule or policy that stops everything; a drop-in loads them again whenever the service loads the
-                       host's
+  nftables.service     chains gpustack_in, gpustack_forward and gpustack_out in the tables of the host, evaluated before
+                       the rule or policy that blocks everything; a drop-in loads them again whenever the service loads
+                       the host's rules
   netfilter-persistent chains GPUSTACK-IN, -FWD and -OUT, likewise; a plugin loads them after /etc/iptables/rules.v4 and
-                       keeps the cluster's chains out of that file when somebody saves
+                       keeps the cluster's chains out of that file when the rules are saved
 
-What it never does: it installs no firewall, turns none on or off, changes no policy, and neither removes, reorders nor
-stores a rule that is not ours; rules of yours that name a source or a port are asked before ours. Where nothing stops
-packets, nothing is changed, with one exception (below). Where rules are loaded by something else, you are told what has
-to pass.
+What it never does: it does not install, enable or disable a firewall, changes no policy, and does not remove, reorder
+or store rules that are not ours; your rules that name a source or a port are evaluated before ours. If no packets are
+blocked, nothing is changed, with one exception (below). If something else loads the rules, gpustack reports what must
+be allowed.
 
 The exception: with kubernetes.metrics_bind 0.0.0.0 the metrics of etcd, kube-proxy, controller-manager and scheduler
-(tcp 2381, 10249, 10257, 10259) listen on all addresses, and the first two ask for no login. Where the host's rules let
-a stranger in, by IPv4 or IPv6, a table of ours, inet gpustack_metrics, drops what comes to these ports from anybody but
-nodes, pods and the host itself; gpustack-firewall-metrics.service loads it at boot, before the kubelet. Other ports are
-none of its business.
+(tcp 2381, 10249, 10257, 10259) listen on all addresses, and the first two require no authentication. If the host's
+rules let other machines reach them, by IPv4 or IPv6, the table inet gpustack_metrics drops packets to these ports from
+everything except nodes, pods and the host itself; gpustack-firewall-metrics.service loads it at boot, before the
+kubelet. It does not affect other ports.
 
-What passes (6443 and the metrics of the control plane only there):
+What is allowed (6443 and the metrics of the control plane only there):
   from nodes           tcp 10250, 10249, 8081, 9100; udp 8472 (flannel.port); control plane: tcp 2381, 10257, 10259
   from pods            tcp 10250, 10249, 9100; control plane: tcp 2381, 10257, 10259
   from anywhere        tcp 10256, tcp and udp 30000-32767; control plane: tcp 6443
-  forwarded            what pods send, and what is sent to pods
+  forwarded            packets from pods and to pods
   out                  to nodes all of these ports, to pods everything
 
-Settings: `firewall.manage` (false: say what is stopped and change nothing), `flannel.port`, `flannel.backend`,
+Settings: `firewall.manage` (false: report what is blocked and change nothing), `flannel.port`, `flannel.backend`,
 `kubernetes.pod_cidr`, `kubernetes.metrics_bind`. Sources: kubernetes.io "Ports and Protocols"; flannel "Firewalls".
 """
 
@@ -49,12 +49,12 @@ from gpustack.steps.step import Step
 
 
 def flows_pass(here: View) -> Result | None:
-    """The running kernel lets in what the cluster sends to this host, and out what this host sends to the cluster."""
+    """The running kernel accepts the traffic of the cluster to this host and from this host to the cluster."""
     return all_pass(here, "traffic of the cluster", [*shut_out(here), *stopped(here[FIREWALL], let_out(here))])
 
 
 def pods_are_forwarded(here: View) -> Result | None:
-    """The running kernel forwards what pods send and what is sent to them."""
+    """The running kernel forwards packets from pods and to pods."""
     return all_pass(here, "traffic of pods", stopped(here[FIREWALL], forwarded(here)))
 
 
@@ -71,7 +71,7 @@ def all_pass(here: View, what: str, found: Sequence[tuple[Packet, Stop]]) -> Res
 
 
 def ssh_is_let_in(here: View) -> Result | None:
-    """Whoever is connected by SSH could connect again."""
+    """The firewall accepts new SSH connections from the addresses that are connected now."""
     found, mine = here[FIREWALL], own_address(here)
     outside = found.interfaces.get(mine, "")
     pairs = product(found.ssh_clients, found.ssh_ports)

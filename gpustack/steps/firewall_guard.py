@@ -1,7 +1,7 @@
-"""Checks of what is brought where strangers are let in: a table of ours, for the ports that we open for Prometheus.
+"""Checks of the table that restricts the metrics ports which we open for Prometheus.
 
-Etcd, kube-proxy, the controller-manager and the scheduler then listen on all addresses, those of IPv6 too: Go takes
-0.0.0.0 for any of both versions (net.Listen; seen with ss).
+etcd, kube-proxy, the controller-manager and the scheduler then listen on all addresses, including those of IPv6: Go
+takes 0.0.0.0 for any address of either version (net.Listen; seen with ss).
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ STRANGER6, HOST6 = "2001:db8::77", "2001:db8::1"
 
 
 def strangers_kept_out(here: View) -> Result | None:
-    """Nobody but nodes and pods gets at the metrics of the control plane, whatever firewall there is or is not."""
+    """Only nodes and pods can reach the metrics of the control plane, with or without another firewall."""
     found = let_in(here) if here.spec.firewall.manage else []
     if not found:
         return None
@@ -34,7 +34,7 @@ def strangers_kept_out(here: View) -> Result | None:
 
 
 def guard_is_kept(here: View) -> Result | None:
-    """Our table for these ports, where there is one, is loaded, comes back after a reboot, and names this cluster."""
+    """Our table for these ports, if there is one, is loaded, is restored at boot, and matches this cluster."""
     live, stored = loaded(here[FIREWALL].filter), here[STORED_RULES].guard
     if not here.spec.firewall.manage or not there(here):
         return None

@@ -1,4 +1,4 @@
-"""Checks of what is ours in a firewall: loaded, stored, and exactly what this cluster needs."""
+"""Checks of our firewall rules: loaded, stored, and exactly what this cluster needs."""
 
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
@@ -10,7 +10,7 @@ WAYS = {"input": "in", "forward": "forward", "output": "out"}
 
 
 def ours_are_loaded(here: View) -> Result | None:
-    """Our rules in the running kernel let pass what this cluster needs, and no more."""
+    """Our rules in the running kernel allow what this cluster needs, and no more."""
     who = manager(here)
     if not judged(here, who):
         return None
@@ -24,7 +24,7 @@ def ours_are_loaded(here: View) -> Result | None:
 
 
 def ours_are_stored(here: View) -> Result | None:
-    """Our rules come back after a reboot, for this cluster and no more."""
+    """Our rules are restored at boot, for this cluster and no more."""
     who, stored = manager(here), here[STORED_RULES]
     if not judged(here, who):
         return None

@@ -1,4 +1,4 @@
-"""The packets that a cluster depends on, who stops them on a host, and who could let them in."""
+"""The packets that a cluster depends on, which rule of a host blocks them, and what could allow them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import IPv4Address

@@ -1,9 +1,9 @@
 """Flannel: the pod network, from the pinned manifest of its release.
 
-The manifest is fetched by the control plane, its checksum compared, and applied server-side together with our own
-settings: the pod network, the backend, and the interface of the node's own address (not that of the default route,
-which on hosts with several networks is the wrong one). A change of settings rolls the DaemonSet. Fields that others
-own in these objects are left alone. Whether Flannel runs on a worker is judged by the step `workers`.
+The control plane downloads the manifest, verifies its checksum, and applies it server-side together with our settings:
+the pod network, the backend, and the interface of the node's own address (not that of the default route, which is the
+wrong one on hosts with several networks). A change of the settings restarts the pods of the DaemonSet. Fields owned by
+others in these objects are not changed. Whether Flannel is running on a worker is checked by the step `workers`.
 
 Settings: kubernetes.pod_cidr, flannel.backend, flannel.port. Sources: flannel-io/flannel Documentation/kube-flannel.yml
 and Documentation/configuration.md.
@@ -22,7 +22,7 @@ DEFAULT_PORT = 8472
 
 
 def version(here: View) -> Result | None:
-    """The DaemonSet is there, in the version asked for."""
+    """The DaemonSet exists, in the requested version."""
     found = here[FLANNEL_DAEMON_SET]
     wanted = here.versions.components["flannel"]
     if not found:
@@ -31,7 +31,7 @@ def version(here: View) -> Result | None:
 
 
 def settings(here: View) -> Result | None:
-    """Flannel's network is the pod network, and its backend the one asked for."""
+    """Flannel's network is the pod network, and its backend the requested one."""
     spec, found = here.spec.flannel, here[NET_CONF]
     wanted = told(str(here.spec.kubernetes.pod_cidr), spec.backend, spec.port)
     return expect("Flannel's network", wanted, told(found.network, found.backend, found.port) if found else "")
@@ -43,19 +43,19 @@ def told(network: str, backend: str, port: int) -> str:
 
 
 def rolled_out(here: View) -> Result | None:
-    """Every pod of the DaemonSet runs its present template."""
+    """Every pod of the DaemonSet runs its current template."""
     found = here[FLANNEL_DAEMON_SET]
     is_now = "up to date" if found and found.current else "some of an older template" if found else "none"
     return expect("Flannel's pods", "up to date", is_now)
 
 
 def running(here: View) -> Result | None:
-    """On the control plane flanneld says that it is ready, with the pod network, and the CNI has its file."""
+    """On the control plane flanneld is ready and has the pod network, and the CNI configuration exists."""
     return on_host(here)
 
 
 def on_host(here: View) -> Result | None:
-    """For every host: what its flanneld says, and the files that it and its pod left there."""
+    """For every host: what its flanneld reports, and the files that it and its pod created there."""
     found = here[FLANNELD]
     if not found.running or not found.conflist:
         return Result("flanneld", "ready", "not ready" if found.conflist else "no CNI configuration")
@@ -63,7 +63,7 @@ def on_host(here: View) -> Result | None:
 
 
 def node(here: View) -> Result | None:
-    """The control plane's node is Ready and has its part of the pod network."""
+    """The control plane's node is Ready and has its subnet of the pod network."""
     found = own(here)
     if found and found.ready and not found.pod_cidr:
         return Result(

@@ -1,10 +1,9 @@
-"""How many GPUs of a host are for Kubernetes: the one count of which every check, proof and report goes.
+"""How many GPUs of a host are for Kubernetes: the one count that every check, proof and report uses.
 
-Not all display controllers of NVIDIA's on the bus are. One that is bound to a driver which hands devices on belongs to
-somebody's virtual machine. An old card for the console, beside GPUs that compute, is driven by no driver of today: the
-open modules begin with Turing, and 580 is the last branch for what is older. Where such a card is driven all the same,
-the bus shows it. Where the inventory says how many there are (`gpustack_gpus`), that counts; 0 leaves the GPUs of the
-host alone.
+Not every NVIDIA display controller on the bus counts. One that is bound to a passthrough driver belongs to a virtual
+machine. An old card for the console, next to GPUs that compute, is not supported by any current driver: the open
+modules support Turing and later, and 580 is the last branch for anything older. If such a card is driven all the same,
+the bus shows it. If the inventory sets the number (`gpustack_gpus`), that counts; 0 leaves the GPUs of the host alone.
 
 Sources: Linux Documentation/driver-api/vfio.rst; NVIDIA/open-gpu-kernel-modules README, table of compatible GPUs, whose
 first device id is 1e02.

@@ -1,24 +1,24 @@
-"""The NVIDIA driver of hosts that have GPUs. On a host without one there is nothing to do, and nothing to say.
+"""The NVIDIA driver of hosts that have GPUs. On other hosts this step does nothing and reports nothing.
 
-Who brings the driver is `gpu.driver.mode`: `container` (the GPU Operator, in containers), `host` (packages of NVIDIA's
-CUDA repository) or `none` (somebody else has). `auto` means host on Debian, for which no driver container is built, and
-without an operator; on Ubuntu host where NVIDIA's packages are there already, none where another driver is, else
-container.
+`gpu.driver.mode` sets how the driver is installed: `container` (by the GPU Operator, in containers), `host` (packages
+from NVIDIA's CUDA repository) or `none` (it is already installed by other means). `auto` means host on Debian, for
+which no driver container is built, and without an operator; on Ubuntu it means host if NVIDIA's packages are installed
+already, none if another driver is installed, otherwise container.
 
-What it does, in mode host: lets apt know NVIDIA's repository, its key trusted only by fingerprint; binds apt to the
-version of the spec before anything else (the pinning package of that version, else that of its branch); installs the
-headers of the kernels, the libraries and the module's source, which DKMS builds, and the Fabric Manager where
-NVSwitches join the GPUs; keeps nouveau away; loads the module and lets nvidia-persistenced and nvidia-fabricmanager
-run. Then it guards the driver: packages are held, unattended upgrades leave them alone, and the kernel that boots next
-has headers and a module. In mode container it only keeps nouveau away.
+What it does, in mode host: adds NVIDIA's apt repository, whose key is trusted only by fingerprint; pins apt to the
+version of the spec before anything else (with the pinning package of that version, or else of its branch); installs the
+kernel headers, the libraries and the source of the module, which DKMS builds, and the Fabric Manager if NVSwitches
+connect the GPUs; blacklists nouveau; loads the module and starts nvidia-persistenced and nvidia-fabricmanager. Then it
+protects the driver: its packages are on hold, unattended upgrades exclude them, and the kernel for the next boot has
+headers and a module. In mode container it only blacklists nouveau.
 
-What it never does: it moves no installed driver to another version, removes no driver of another origin, turns Secure
-Boot neither on nor off, and reboots no host. To change the version, on one host after the other: drain it; `apt-get
-install --allow-change-held-packages nvidia-driver-pinning-VERSION`; in the same way nvidia-driver-cuda=VERSION-* and
+What it never does: it does not change the version of an installed driver, remove a driver from another source, enable
+or disable Secure Boot, or reboot a host. To change the version, on one host after the other: drain it; `apt-get install
+--allow-change-held-packages nvidia-driver-pinning-VERSION`; in the same way nvidia-driver-cuda=VERSION-* and
 nvidia-kernel-open-dkms=VERSION-* (or what the check names); reboot; uncordon.
 
-Not yet proven on hardware: the build by DKMS, the module in a real kernel, Secure Boot with an enrolled key, and all of
-it on Ubuntu. Simulated drivers in a lab show the rest.
+Not yet tested on hardware: the build by DKMS, the module in a real kernel, Secure Boot with an enrolled key, and
+everything on Ubuntu. The rest was tested with simulated drivers in a lab.
 
 Settings: `gpu.driver`, `gpu.stack`, `source`, `fingerprints.nvidia`.
 

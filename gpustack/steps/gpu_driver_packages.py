@@ -1,4 +1,4 @@
-"""Checks of step gpu-driver about packages: where they come from, which are there, and that nothing moves them."""
+"""Checks of step gpu-driver for packages: their source, which are installed, and that nothing changes their version."""
 
 import re
 
@@ -21,8 +21,8 @@ UPGRADE = "gpustack explain gpu-driver"
 
 
 def other_drivers(here: View) -> Result | None:
-    """No driver of another origin is in the way: NVIDIA's .run installer, the distribution's packages, or, where the
-    operator brings the driver, packages on the host. None of these is ever removed by us."""
+    """No driver from another source conflicts: NVIDIA's .run installer, the distribution's packages, or, if the
+    operator installs the driver, packages on the host. gpustack never removes any of these."""
     if not driven(here, "host", "container"):
         return None
     names, ways = rivals(here), []
@@ -45,13 +45,14 @@ def rivals(here: View) -> list[str]:
 
 
 def repository(here: View) -> Result | None:
-    """apt knows NVIDIA's repository of the host's system, and trusts the key that signs it and no other. A system for
-    which no such key is known is refused."""
+    """NVIDIA's apt repository for the operating system of the host is configured with the key that signs it and no
+    other. A system for which no such key is known is rejected."""
     return repository_mismatch(here, "nvidia", GPU_REPOSITORY) if driven(here, "host") else None
 
 
 def pinned(here: View) -> Result | None:
-    """apt is bound to the driver's version, or to its branch: else it mixes what is newest with what was asked for."""
+    """apt is pinned to the driver's version or to its branch: otherwise it mixes the newest packages with the requested
+    ones."""
     if not driven(here, "host"):
         return None
     version = driver_version_of(here.spec)
@@ -63,8 +64,8 @@ def pinned(here: View) -> Result | None:
 
 
 def installed(here: View) -> Result | None:
-    """The libraries with nvidia-smi are there, and the kernel module's source for DKMS; on Ubuntu
-    nvidia-persistenced too, which nothing else brings there."""
+    """The libraries with nvidia-smi and the source of the kernel module for DKMS are installed; on Ubuntu also
+    nvidia-persistenced, which no other package installs there."""
     if not driven(here, "host"):
         return None
     missing = [name for name in wanted(here) if name not in here[GPU_PACKAGES]]
@@ -72,7 +73,7 @@ def installed(here: View) -> Result | None:
 
 
 def version(here: View) -> Result | None:
-    """The driver is installed at the version of the spec, with the kind of module that the spec asks for."""
+    """The driver is installed at the version of the spec, with the type of kernel module that the spec requests."""
     if not driven(here, "host"):
         return None
     names, there = wanted(here), here[GPU_PACKAGES]
@@ -83,7 +84,7 @@ def version(here: View) -> Result | None:
 
 
 def held(here: View) -> Result | None:
-    """The packages are held, so that an upgrade of the host does not move the libraries away from the loaded module."""
+    """The packages are on hold, so that a host upgrade does not move the libraries away from the loaded module."""
     if not driven(here, "host") or not here.spec.gpu.driver.guard:
         return None
     loose = [name for name in wanted(here) if (found := here[GPU_PACKAGES].get(name)) and not found.held]
@@ -91,7 +92,8 @@ def held(here: View) -> Result | None:
 
 
 def unattended_upgrades(here: View) -> Result | None:
-    """Unattended upgrades leave the driver alone, with all that belongs to it: by apt's configuration as it is read."""
+    """Unattended upgrades exclude the driver and all that belongs to it, according to the effective configuration of
+    apt."""
     if not driven(here, "host") or not here.spec.gpu.driver.guard:
         return None
     missing = [word for word in LEFT_ALONE if word not in here[GPU_GUARD]]
@@ -101,8 +103,8 @@ def unattended_upgrades(here: View) -> Result | None:
 
 
 def next_kernel(here: View) -> Result | None:
-    """The kernel that boots next has its headers and a module, and the kernels after it will bring their headers: else
-    the host comes back from an upgrade and a reboot without GPUs."""
+    """The kernel for the next boot has its headers and a module, and later kernels will install their headers:
+    otherwise the host has no GPUs after an upgrade and a reboot."""
     if not driven(here, "host") or not here.spec.gpu.driver.guard:
         return None
     coming = here[GPU_KERNELS].next

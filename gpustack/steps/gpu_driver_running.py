@@ -1,4 +1,4 @@
-"""Checks of step gpu-driver about what works now: the module, the libraries beside it, and nvidia-smi."""
+"""Checks of step gpu-driver for the running driver: the module, its libraries, and nvidia-smi."""
 
 from gpustack.ask.judge import Cure, Result
 from gpustack.ask.view import View
@@ -21,8 +21,8 @@ ENDED = {
 
 
 def driver_mode(here: View) -> Result | None:
-    """There is a driver container for the system, where the driver is to come in one: for Debian none is built, and
-    without the operator nobody brings any."""
+    """There is a driver container for the operating system, if the driver is to run in one: none is built for Debian,
+    and without the operator nothing installs one."""
     if not driven(here, "container"):
         return None
     if here.spec.gpu.stack == "host":
@@ -35,14 +35,16 @@ def driver_mode(here: View) -> Result | None:
 
 
 def secure_boot(here: View) -> Result | None:
-    """With Secure Boot the module is signed with a key that the firmware takes. Told before anything is installed.
+    """With Secure Boot the module is signed with a key that the firmware accepts. Reported before anything is
+    installed.
 
-    DKMS signs what it builds on a host with a key of that host's own, and only a person at the console can enrol it:
-    apt-get install dkms mokutil; where the key is not there yet, dkms makes it with the first module, and on Ubuntu
+    DKMS signs what it builds on a host with a key of that host, and only a person at the console can enrol it: apt-get
+    install dkms mokutil; if the key does not exist yet, dkms creates it with the first module, and on Ubuntu
     update-secureboot-policy --new-key does; mokutil --import, with the file that the hint names; reboot, and follow the
-    menu. What a driver container builds is not signed at all: there the driver comes in packages
-    (gpu.driver.mode: host), or as modules that Ubuntu signed (linux-modules-nvidia-…) with gpu.driver.mode: none. Where
-    the module is loaded already, it is signed."""
+    menu. What a driver container builds is not signed at all: in that case install the driver as packages
+    (gpu.driver.mode: host), or as modules signed by Ubuntu (linux-modules-nvidia-…) with gpu.driver.mode: none. If the
+    module is loaded already, it is signed.
+    """
     if not driven(here, "host", "container"):
         return None
     found, on_host = here[GPU_DRIVER], driven(here, "host")
@@ -57,7 +59,7 @@ def secure_boot(here: View) -> Result | None:
 
 
 def nouveau(here: View) -> Result | None:
-    """The kernel's own driver, nouveau, does not take the GPUs: it is not loaded, and not to be loaded at boot."""
+    """The kernel's own driver, nouveau, does not use the GPUs: it is not loaded, and is blacklisted."""
     if not driven(here, "host", "container"):
         return None
     found = here[GPU_DRIVER]
@@ -82,7 +84,7 @@ def loaded(here: View) -> Result | None:
 
 
 def matching(here: View) -> Result | None:
-    """The loaded module and the libraries have the same version: after an upgrade of packages the old module stays
+    """The loaded module and the libraries have the same version: after a package upgrade the old module stays loaded
     until the next boot, and every program that starts gets "driver/library version mismatch"."""
     if not driven(here, "host", "none"):
         return None
@@ -95,14 +97,15 @@ def matching(here: View) -> Result | None:
 
 
 def persistence(here: View) -> Result | None:
-    """nvidia-persistenced runs, where it is installed: without it the driver starts GPUs anew for each program."""
+    """nvidia-persistenced is running, if it is installed: without it the driver initialises the GPUs again for each
+    program."""
     if not driven(here, "host") or here[GPU_DRIVER].persistence != "inactive":
         return None
     return Result("nvidia-persistenced.service", "active", "inactive", fault="gpu-persistence-off")
 
 
 def answers(here: View) -> Result | None:
-    """nvidia-smi answers within seconds, and shows GPUs. With a stuck driver it never ends, and cannot be ended."""
+    """nvidia-smi responds within seconds, and shows GPUs. If the driver is stuck, it hangs and cannot be killed."""
     if not driven(here, "host", "none"):
         return None
     found, ours = here[GPU_SMI], mode(here) == "host"

@@ -1,5 +1,5 @@
-"""Checks of step gpu-driver about switches between GPUs: without a Fabric Manager every program of CUDA ends there with
-802, "system not yet initialized". Driver containers bring their own."""
+"""Checks of step gpu-driver for NVSwitches: without a Fabric Manager every CUDA program fails there with 802, "system
+not yet initialized". Driver containers include their own."""
 
 from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
@@ -13,8 +13,9 @@ NVLINK_5 = {"2901", "2941", "3182", "31c2"}
 
 
 def fabric(here: View) -> Result | None:
-    """GPUs of NVLink 5 (B200, GB200, B300) have a driver container, or a Fabric Manager of their owner's that runs:
-    beside it they need NVIDIA's subnet manager (nvlsm) and InfiniBand's modules, which this step does not bring."""
+    """GPUs of NVLink 5 (B200, GB200, B300) have a driver container, or a running Fabric Manager installed by their
+    owner: they also need NVIDIA's subnet manager (nvlsm) and the InfiniBand modules, which this step does not install.
+    """
     if not driven(here, "host"):
         return None
     joined, files = sorted({one.device for one in gpus(here)} & NVLINK_5), here[PLUGIN_FILES]
@@ -27,7 +28,7 @@ def fabric(here: View) -> Result | None:
 
 
 def fabric_manager(here: View) -> Result | None:
-    """nvidia-fabricmanager runs where the bus has NVSwitches."""
+    """nvidia-fabricmanager is running if the bus has NVSwitches."""
     if not driven(here, "host") or not switched(here):
         return None
     files = here[PLUGIN_FILES]

@@ -1,9 +1,10 @@
-"""Check of step gpu-driver on what its version and kind of module can drive at all, by the GPUs' PCI device ids.
+"""Check of step gpu-driver: which GPUs its version and type of module support, by their PCI device ids.
 
-The open module's own table begins with Turing, at 1e02 (open-gpu-kernel-modules: g_nv_name_released.h); Blackwell, from
-2901 on, has no other, and from branch 615 on there is no other for any (NVIDIA/gpu-driver-container,
-ubuntu24.04/nvidia-driver; cupy/cupy pull 10295 for the packages). 580 is the last branch for what is older than Turing
-(NVIDIA: UNIX graphics feature deprecation schedule)."""
+The table of the open module begins with Turing, at 1e02 (open-gpu-kernel-modules: g_nv_name_released.h); Blackwell,
+from 2901 on, has no other module, and from branch 615 on there is no other for any GPU (NVIDIA/gpu-driver-container,
+ubuntu24.04/nvidia-driver; cupy/cupy pull 10295 for the packages). 580 is the last branch for GPUs older than Turing
+(NVIDIA: UNIX graphics feature deprecation schedule).
+"""
 
 from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
@@ -16,9 +17,9 @@ LAST, OPEN_ONLY = 580, 615
 
 
 def generation(here: View) -> Result | None:
-    """The driver's branch and kind of module drive the GPUs: else it is loaded, and finds none. GPUs before Turing
-    (V100, P100, P40, P4, GTX 10) need branch 580 and the proprietary module, Blackwell (B200, RTX 50) the open one. A
-    card that only shows a display is left out by `gpustack_gpus` in the inventory."""
+    """The driver's branch and type of module support the GPUs: otherwise it loads but finds none. GPUs before Turing
+    (V100, P100, P40, P4, GTX 10) need branch 580 and the proprietary module, Blackwell (B200, RTX 50) the open one.
+    Exclude a card that is only for a display with `gpustack_gpus` in the inventory."""
     if not driven(here, "host", "container"):
         return None
     found, kind = gpus(here), here.spec.gpu.driver.kernel_module

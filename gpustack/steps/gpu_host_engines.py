@@ -1,8 +1,8 @@
-"""Whether a host with GPUs has a DCGM host engine of somebody else's. The exporter has one of its own.
+"""Whether a host with GPUs has a DCGM host engine that is not ours. The exporter has one of its own.
 
-Two of them on one host NVIDIA does not support (NVIDIA/DCGM issue 108). What certainly goes wrong are the profiling
-fields: on GPUs before Hopper the hardware behind them can be had by one process only (NVIDIA/dcgm-exporter issues 7 and
-61); from Hopper on the driver itself measures them. All other fields are read beside another engine.
+NVIDIA does not support two of them on one host (NVIDIA/DCGM issue 108). What certainly fails are the profiling fields:
+on GPUs before Hopper only one process can use the hardware behind them (NVIDIA/dcgm-exporter issues 7 and 61); from
+Hopper on the driver itself measures them. All other fields can be read next to another engine.
 """
 
 from gpustack.ask.judge import Result

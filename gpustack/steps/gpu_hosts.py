@@ -1,4 +1,4 @@
-"""Which hosts have GPUs, and which node is whose: what the PCI bus of hosts says beside what Kubernetes says."""
+"""Which hosts have GPUs, and which node belongs to which host: the PCI bus of hosts compared with Kubernetes."""
 
 from collections.abc import Collection, Mapping, Sequence
 

@@ -1,9 +1,9 @@
-"""GPU metrics: what DCGM measures on each GPU reaches Prometheus, once, under names that stay.
+"""GPU metrics: the DCGM metrics of each GPU reach Prometheus, once, under stable names.
 
-Which counters are exported stands in a ConfigMap of ours, with the legacy names that dashboards and alerts know; the
-spec may add fields. One ServiceMonitor lets Prometheus find the exporter: NVIDIA's operator owns one of the exporter's
-name (and deletes whatever stands there when it is told to have none), or it is ours under another name. Never both:
-each GPU would be counted twice in every sum. Without the operator it is ours.
+A ConfigMap of ours lists the exported counters, with the legacy names that dashboards and alerts use; the spec may add
+fields. One ServiceMonitor lets Prometheus find the exporter: either NVIDIA's operator owns one with the exporter's name
+(and deletes any object of that name if its ServiceMonitor is disabled), or ours has another name. Never both: each GPU
+would be counted twice in every sum. Without the operator it is ours.
 
 Settings: gpu.metrics. Sources: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go; NVIDIA/dcgm-exporter README.
 """
@@ -31,7 +31,7 @@ def applies(inventory: Inventory, host: Host) -> bool:
 
 
 def csv(here: View) -> Result | None:
-    """The exporter is told to export our counters, and those of the spec."""
+    """The exporter is configured to export our counters, and those of the spec."""
     if not expected(here):
         return None
     wanted, found = own_and_more(here), here[COUNTERS_FACT].get(COUNTERS)
@@ -46,7 +46,7 @@ def wanted_monitor(here: View) -> Monitor:
 
 
 def monitor(here: View) -> Result | None:
-    """One ServiceMonitor, and one only, lets Prometheus find the exporter."""
+    """Exactly one ServiceMonitor lets Prometheus find the exporter."""
     if not expected(here):
         return None
     wanted, found = wanted_monitor(here), here[MONITORS] or ()
@@ -62,8 +62,8 @@ def monitor(here: View) -> Result | None:
 
 
 def series(here: View) -> Result | None:
-    """Prometheus has a series of every GPU of every node, by its UUID, from one scrape job, and a fresh one: those of a
-    job that is scraped no more can be asked for during five minutes."""
+    """Prometheus has a recent series of every GPU of every node, by its UUID, from one scrape job: the series of a job
+    that is no longer scraped can be queried for five minutes."""
     counts, wrong = expected(here), {}
     if not counts:
         return None

@@ -1,4 +1,4 @@
-"""What the step gpu-metrics puts into the cluster."""
+"""The objects that the step gpu-metrics creates in the cluster."""
 
 from typing import Any
 

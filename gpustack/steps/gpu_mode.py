@@ -1,9 +1,10 @@
-"""Who brings the driver of a host's GPUs: the operator in containers, packages on the host, or somebody else.
+"""How the driver of a host's GPUs is installed: by the operator in containers, by packages on the host, or by other
+means.
 
-By the spec's `gpu.driver.mode`. With `auto`: packages on the host where there is no operator, and on Debian, for which
-no driver container is built; elsewhere packages where NVIDIA's are installed already, none where another driver's
-libraries are on the host, else containers. Packages that are newer than the version set's are their owner's: none. A
-driver container leaves no libraries on its host, so what it has loaded is not taken for somebody else's.
+Set by `gpu.driver.mode` of the spec. With `auto`: packages on the host without an operator, and on Debian, for which no
+driver container is built; elsewhere packages if NVIDIA's are installed already, none if the libraries of another driver
+are on the host, otherwise containers. Packages newer than those of the version set are managed by their owner: none. A
+driver container leaves no libraries on its host, so the module that it loads is not mistaken for another driver.
 """
 
 from typing import Literal

@@ -1,14 +1,15 @@
-"""GPU Operator: NVIDIA's operator, which brings container toolkit, device plugin, feature discovery and DCGM exporter.
+"""GPU Operator: NVIDIA's operator, which installs container toolkit, device plugin, feature discovery and DCGM
+exporter.
 
-It is installed where a host has GPUs by its PCI bus, and is nothing to do on clusters without. Whether drivers come in
-containers or are on the hosts is settled by the step `gpu-driver`. Ready is judged by what counts, not by Helm and not
-by one word of the operator's: its policy is ready *and* reconciled, every host with GPUs has a node that says so, every
-operand runs, and as many GPUs are allocatable as the hosts have for it. (A ClusterPolicy is `ready` also with no GPU
-node at all, and Helm is content with DaemonSets that want no pod.)
+It is installed if a host has GPUs on its PCI bus; on other clusters this step does nothing. The step `gpu-driver`
+decides whether drivers run in containers or are on the hosts. Helm and the operator's status alone do not prove that it
+is ready: its policy must be ready *and* reconciled, every host with GPUs must have a node labelled as such, every
+operand must run, and as many GPUs must be allocatable as the hosts have for Kubernetes. (A ClusterPolicy is `ready`
+even without any GPU node, and Helm accepts DaemonSets that need no pod.)
 
-The namespace lets its pods be privileged: they work on the host's devices and on containerd's files. A GPU with a fatal
-Xid is allocatable no more, and the device plugin never takes it back by itself; when one is lost while the plugin
-starts, all of the node's go. That is for a person: see `gpustack explain gpu-operator/allocatable`.
+The namespace allows privileged pods: they use the host's devices and containerd's files. A GPU with a fatal Xid is no
+longer allocatable, and the device plugin never restores it by itself; if one is lost while the plugin starts, all GPUs
+of the node are. That requires manual action: see `gpustack explain gpu-operator/allocatable`.
 
 Settings: gpu, gpustack_gpus. Sources: NVIDIA/gpu-operator v26.7.0, controllers/clusterpolicy_controller.go,
 internal/conditions; NVIDIA/k8s-driver-manager cmd/driver-manager/main.go, unbindVfioPCI.
@@ -68,12 +69,12 @@ def applies(inventory: Inventory, host: Host) -> bool:
 
 
 def namespace(here: View) -> Result | None:
-    """The namespace is not being deleted, and may run privileged pods."""
+    """The namespace is not being deleted, and allows privileged pods."""
     return namespace_mismatch(here)
 
 
 def host_stack(here: View) -> Result | None:
-    """What `gpu.stack: host` brings is not there as well: each GPU would be offered and measured twice."""
+    """The objects of `gpu.stack: host` are not installed as well: each GPU would be offered and measured twice."""
     there = [name for name in here[GPU_DAEMON_SETS] if name.startswith(OURS)]
     if not expected(here) or not there:
         return None
@@ -86,17 +87,18 @@ def host_stack(here: View) -> Result | None:
 
 
 def said_by_the_inventory(here: View) -> Result | None:
-    """Each host has as many GPUs for Kubernetes on its bus as the inventory says (`gpustack_gpus`), or more.
+    """Each host has at least as many GPUs for Kubernetes on its bus as the inventory says (`gpustack_gpus`).
 
     Not counted are functions that are bound for virtual machines (vfio-pci, pci-stub), and display cards older than
-    Turing beside newer GPUs that the driver does not drive. What the driver shows is offered to pods, also where
-    the inventory names fewer."""
+    Turing, next to newer GPUs, that the driver does not support. What the driver shows is offered to pods, even if the
+    inventory names fewer.
+    """
     return fewer_than_said(here)
 
 
 def virtual_machines(here: View) -> Result | None:
-    """No driver container comes to a host with GPUs that are bound for virtual machines. Before it loads its module,
-    NVIDIA's driver manager unbinds every GPU of the host from vfio-pci, those of running machines too."""
+    """No driver container runs on a host with GPUs that are bound for virtual machines. Before it loads its module,
+    NVIDIA's driver manager unbinds every GPU of the host from vfio-pci, including those of running machines."""
     wrong = {}
     for host in expected(here):
         there = here.on(host)
@@ -107,9 +109,9 @@ def virtual_machines(here: View) -> Result | None:
 
 
 def left_alone(here: View) -> Result | None:
-    """The node of a host that has GPUs, and none for Kubernetes, has the label by which the operator leaves it alone:
-    else it brings its operands there, and waits for ever for a driver. It goes by the bus, whatever the inventory
-    says."""
+    """The node of a host that has GPUs, but none for Kubernetes, has the label that excludes it from the operator:
+    otherwise the operator deploys its operands there, and waits forever for a driver. The check uses the PCI bus,
+    whatever the inventory says."""
     if not expected(here):
         return None
     able = [here.on(host.name) for host in here.hosts if host.name not in silent(here)]
@@ -122,14 +124,15 @@ def left_alone(here: View) -> Result | None:
 
 
 def host_engine(here: View) -> Result | None:
-    """No DCGM host engine runs on a host with GPUs already, beside the one that the exporter brings: as
-    nvidia-dcgm.service of DCGM's packages, or started by hand. One in a pod is not meant.
+    """No DCGM host engine is running on a host with GPUs next to that of the exporter: as nvidia-dcgm.service of the
+    DCGM packages, or started by hand. One in a pod does not count.
 
-    On GPUs before Hopper only one process can have the counters of profiling, and one of both fails (`gpustack explain
-    mon-dcgm-profiling-module-error`). Two ways out. Stop it for good: who uses dcgmi there starts an engine with it.
-    Or keep it, with gpu.metrics.host_engine: keep: then the exporter reads none of our fields of profiling, on all
-    hosts, so that panels of SM and tensor activity, of memory bandwidth, PCIe and NVLink stay empty; two engines on one
-    host are nothing that NVIDIA supports."""
+    On GPUs before Hopper only one process can use the profiling counters, and one of the two fails (`gpustack explain
+    mon-dcgm-profiling-module-error`). There are two solutions. Stop it permanently: users of dcgmi there then start an
+    engine themselves. Or keep it, with gpu.metrics.host_engine: keep: then the exporter reads none of our profiling
+    fields, on all hosts, so that panels of SM and tensor activity, of memory bandwidth, PCIe and NVLink stay empty;
+    NVIDIA does not support two engines on one host.
+    """
     return foreign_engines(here)
 
 
@@ -143,12 +146,12 @@ def policy_of_others(here: View) -> Result | None:
 
 
 def chart(here: View) -> Result | None:
-    """The Helm release is there, deployed, with the chart of the version set and the values of the spec."""
+    """The Helm release is deployed, with the chart of the version set and the values of the spec."""
     return compared(here, release(here)) if expected(here) else None
 
 
 def policy(here: View) -> Result | None:
-    """The operator says that its policy is ready, because it is reconciled, not because there was nothing to do."""
+    """The operator reports that its policy is ready, because it is reconciled, not because there was nothing to do."""
     if not expected(here):
         return None
     found = next((one for one in here[CLUSTER_POLICIES] or () if one.name == POLICY), None)
@@ -161,15 +164,15 @@ def policy(here: View) -> Result | None:
 
 
 def labels(here: View) -> Result | None:
-    """The operator knows the node of every host with GPUs as one with GPUs. A host that is no node is the matter of the
-    step workers."""
+    """The operator has labelled the node of every host with GPUs as a GPU node. A host that is not a node is checked by
+    the step workers."""
     return on_hosts("nodes with GPUs", f"labelled {PRESENT}=true", unlabelled(here), passing=True)
 
 
 def operands(here: View) -> Result | None:
-    """The operator runs, and on every GPU node its toolkit, validator, device plugin, feature discovery, exporter; and
-    the discovery of nodes' features that comes with it, unless your values say that another one does that. A node that
-    somebody's label keeps the operands from gets none, however long install waits."""
+    """The operator is running, and on every GPU node its toolkit, validator, device plugin, feature discovery and
+    exporter; also the node feature discovery that comes with it, unless your values say that another one is used. A
+    node with a label that excludes the operands gets none, however long install waits."""
     if not expected(here):
         return None
     if opted_out := {
@@ -205,12 +208,12 @@ def operands(here: View) -> Result | None:
 
 
 def allocatable(here: View) -> Result | None:
-    """As many GPUs can be allocated on each node as its host has for Kubernetes, at least.
+    """Each node has at least as many allocatable GPUs as its host has for Kubernetes.
 
-    How often each is shared, and MIG instances, are the matter of the step gpu-sharing. What a node has and cannot
-    allocate was marked unhealthy by the device plugin, after an Xid: find it (`journalctl -k | grep NVRM`), mend it,
-    then delete the node's pod of nvidia-device-plugin-daemonset. With time-slicing an Xid takes one replica only, the
-    others of a dead GPU stay.
+    GPU sharing and MIG instances are checked by the step gpu-sharing. A GPU that a node has and cannot allocate was
+    marked unhealthy by the device plugin, after an Xid: find it (`journalctl -k | grep NVRM`), fix it, then delete the
+    node's pod of nvidia-device-plugin-daemonset. With time-slicing an Xid removes one replica only; the other replicas
+    of a dead GPU stay.
     """
     return allocatable_mismatch(here, "gpu-operator", [PLUGIN], whole(here), least=True)
 

@@ -1,4 +1,4 @@
-"""What the spec and the hosts mean for the chart gpu-operator: ours < what follows < the operator's."""
+"""The values for the chart gpu-operator: ours < those that follow from the spec and the hosts < the operator's."""
 
 import re
 from functools import cache

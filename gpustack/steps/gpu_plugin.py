@@ -1,18 +1,18 @@
-"""GPUs in the cluster, without an operator: NVIDIA's device plugin and DCGM exporter, as DaemonSets of our own.
+"""GPUs in the cluster without an operator: NVIDIA's device plugin and DCGM exporter, as DaemonSets of our own.
 
-For `gpu.stack: host`, for people who may not run operators; nothing to do where no host has GPUs. It gives nodes with
-GPUs the label nvidia.com/gpu.present=true, and brings the RuntimeClass nvidia, one DaemonSet of the device plugin for
-each way of sharing that the inventory names (a node's label nvidia.com/device-plugin.config says which one is its), and
-the exporter with its Service. Pods get their GPUs by CDI: they need no RuntimeClass, only a limit of nvidia.com/gpu.
+For `gpu.stack: host`, if operators are not allowed; if no host has GPUs, this step does nothing. It labels nodes with
+GPUs with nvidia.com/gpu.present=true, and installs the RuntimeClass nvidia, one DaemonSet of the device plugin for each
+sharing mode in the inventory (a node's label nvidia.com/device-plugin.config selects it), and the exporter with its
+Service. Pods get their GPUs by CDI: they need no RuntimeClass, only a limit of nvidia.com/gpu.
 
-What the operator does beside that is not there: no drivers in containers, no GPU feature discovery (nodes have no label
-of model or memory), no MIG manager, no MPS. From one stack to the other a cluster goes by hand: while the operator's
-release is there, this step stops and says so, and the other way round.
+Not available without the operator: drivers in containers, GPU feature discovery (nodes have no labels for model or
+memory), the MIG manager, MPS. Changing a cluster from one stack to the other is manual: while the operator's release is
+installed, this step stops and reports it, and vice versa.
 
-A GPU with a fatal Xid is allocatable no more, and the device plugin never takes it back by itself: see
-`gpustack explain gpu-plugin/allocatable`.
+A GPU with a fatal Xid is no longer allocatable, and the device plugin never restores it by itself: see `gpustack
+explain gpu-plugin/allocatable`.
 
-Not yet proven on hardware: it was run with the real device plugin, a simulated exporter and simulated GPUs.
+Not yet tested on hardware: it was run with the real device plugin, a simulated exporter and simulated GPUs.
 
 Settings: gpu, gpustack_gpus. Sources: NVIDIA/k8s-device-plugin and NVIDIA/dcgm-exporter, README and deployments;
 Kubernetes device plugins and RuntimeClass.
@@ -94,13 +94,13 @@ def deserted(here: View) -> list[str]:
 
 
 def said_by_the_inventory(here: View) -> Result | None:
-    """Each host has as many GPUs for Kubernetes on its bus as the inventory says (`gpustack_gpus`), or more. `gpustack
-    explain gpu-operator/said-by-the-inventory` says what is not counted."""
+    """Each host has at least as many GPUs for Kubernetes on its bus as the inventory says (`gpustack_gpus`). `gpustack
+    explain gpu-operator/said-by-the-inventory` lists what is not counted."""
     return fewer_than_said(here)
 
 
 def operators_stack(here: View) -> Result | None:
-    """NVIDIA's operator is not there as well: each GPU would be offered and measured twice."""
+    """NVIDIA's operator is not installed as well: each GPU would be offered and measured twice."""
     spec = here.spec.gpu
     there = [f"release {one.namespace}/{one.name}" for one in here[RELEASES] if one.name == spec.release]
     there += [f"ClusterPolicy {one.name}" for one in here[CLUSTER_POLICIES] or ()]
@@ -114,18 +114,18 @@ def operators_stack(here: View) -> Result | None:
 
 
 def namespace(here: View) -> Result | None:
-    """The namespace is not being deleted, and may run privileged pods."""
+    """The namespace is not being deleted, and allows privileged pods."""
     return namespace_mismatch(here)
 
 
 def host_engine(here: View) -> Result | None:
-    """No DCGM host engine runs on a host with GPUs already, beside the one that the exporter brings: `gpustack explain
-    gpu-operator/host-engine` says why, and what can be done."""
+    """No DCGM host engine is running on a host with GPUs next to that of the exporter: `gpustack explain
+    gpu-operator/host-engine` explains the reason and the solutions."""
     return foreign_engines(here)
 
 
 def ways(here: View) -> Result | None:
-    """What the inventory asks for can be done without the operator: time-slicing, but neither MPS nor a MIG layout."""
+    """The sharing modes in the inventory work without the operator: time-slicing, but neither MPS nor a MIG layout."""
     wrong = {}
     for host in here.hosts:
         if host.name not in expected(here):
@@ -139,7 +139,7 @@ def ways(here: View) -> Result | None:
 
 
 def brought(here: View) -> Result | None:
-    """The objects are there, as this release and the spec have them."""
+    """The objects exist and match this release and the spec."""
     if not expected(here):
         return None
     for kind, probe in PROBES.items():
@@ -150,14 +150,14 @@ def brought(here: View) -> Result | None:
 
 
 def strangers(here: View) -> Result | None:
-    """No DaemonSet of ours is left of another way of sharing."""
+    """No DaemonSet of ours is left from another sharing mode."""
     names = {*plugins(here), EXPORTER}
     left = [name for name in here[GPU_DAEMON_SETS] if name.startswith(OURS) and name not in names]
     return Result("DaemonSets of ours", said(names), f"also {said(left)}") if expected(here) and left else None
 
 
 def labels(here: View) -> Result | None:
-    """Nodes of hosts with GPUs say so, and which way of sharing is theirs; nodes of other hosts do not."""
+    """Nodes of hosts with GPUs are labelled with that and with their sharing mode; nodes of other hosts are not."""
     wrong = unlabelled(here)
     for host, node in gpu_nodes(here).items():
         way, found = key(*sharing(here, here.on(host).host)), node.labels.get(PLUGIN_LABEL, WHOLE)
@@ -168,7 +168,7 @@ def labels(here: View) -> Result | None:
 
 
 def daemon_sets(here: View) -> Result | None:
-    """The device plugin and the exporter run on every GPU node."""
+    """The device plugin and the exporter are running on every GPU node."""
     count, found = len(gpu_nodes(here)), here[GPU_DAEMON_SETS]
     if not expected(here):
         return None
@@ -182,11 +182,11 @@ def daemon_sets(here: View) -> Result | None:
 
 
 def allocatable(here: View) -> Result | None:
-    """As many GPUs can be allocated on each node as its host has for Kubernetes, times the pods that share one.
+    """Each node has as many allocatable GPUs as its host has for Kubernetes, times the pods that share one.
 
-    What a node has and cannot allocate was marked unhealthy by the device plugin, after an Xid: find it (`journalctl -k
-    | grep NVRM`), mend it, then delete the node's pod of gpustack-device-plugin. With time-slicing an Xid takes one
-    replica only, the others of a dead GPU stay.
+    A GPU that a node has and cannot allocate was marked unhealthy by the device plugin, after an Xid: find it
+    (`journalctl -k | grep NVRM`), fix it, then delete the node's pod of gpustack-device-plugin. With time-slicing an
+    Xid removes one replica only; the other replicas of a dead GPU stay.
     """
     return allocatable_mismatch(here, "gpu-plugin", plugins(here), shared(here))
 

@@ -1,4 +1,4 @@
-"""What the step gpu-plugin puts into the cluster: device plugin and exporter without an operator."""
+"""The objects that the step gpu-plugin creates in the cluster: device plugin and exporter without an operator."""
 
 import hashlib
 from typing import Any

@@ -1,18 +1,18 @@
-"""Containers and GPUs, without an operator: NVIDIA's container toolkit on the hosts that have GPUs.
+"""Containers with GPUs, without an operator: the NVIDIA Container Toolkit on the hosts that have GPUs.
 
-For `gpu.stack: host`; with the operator its own container brings the same programs, and this step is for nobody. On a
-host without GPUs there is nothing to do.
+For `gpu.stack: host`; with the operator, its own container installs the same programs, and this step applies to no
+host. On a host without GPUs it does nothing.
 
-What it does: lets apt know NVIDIA's repository of the toolkit, its key trusted only by fingerprint; installs and holds
+What it does: adds NVIDIA's apt repository of the toolkit, whose key is trusted only by fingerprint; installs and holds
 nvidia-container-toolkit at the version of the version set; writes /etc/containerd/conf.d/gpustack-nvidia.toml, which
-gives containerd a runtime called `nvidia` beside runc, and restarts containerd when that changed (containers go on
-running); lets the toolkit describe the GPUs for CDI in /var/run/cdi/nvidia.yaml.
+adds a runtime named `nvidia` next to runc to containerd, and restarts containerd if that file changed (containers keep
+running); lets the toolkit write the CDI specification of the GPUs to /var/run/cdi/nvidia.yaml.
 
-What it never does: it makes `nvidia` the runtime of no pod that does not ask for it, runs no `nvidia-ctk runtime
-configure` (which writes config.toml anew and loses its comments), and leaves /etc/nvidia-container-runtime/config.toml
-to you. Where the operator's toolkit is still on a host, it stops and says so.
+What it never does: it does not make `nvidia` the runtime of a pod that does not request it, does not run `nvidia-ctk
+runtime configure` (which rewrites config.toml and loses its comments), and leaves
+/etc/nvidia-container-runtime/config.toml to you. If the operator's toolkit is still on a host, it stops and reports it.
 
-Not yet proven on hardware: it was run with the toolkit's real programs and simulated GPUs.
+Not yet tested on hardware: it was run with the toolkit's real programs and simulated GPUs.
 
 Settings: `gpu.stack`, `source`, `fingerprints.toolkit`.
 
@@ -46,8 +46,8 @@ def applies(inventory: Inventory, host: Host) -> bool:
 
 
 def other_runtimes(here: View) -> Result | None:
-    """No other file of containerd's defines the runtime nvidia: the operator's toolkit writes one, and so does
-    nvidia-ctk. Which of the two counts would be settled by the names of the files."""
+    """No other file of containerd defines the runtime nvidia: the operator's toolkit writes one, and so does
+    nvidia-ctk. Which of the two applies would depend on the names of the files."""
     found = here[RUNTIME_FILES].others if gpus(here) else ()
     if not found:
         return None
@@ -62,7 +62,7 @@ def other_runtimes(here: View) -> Result | None:
 
 
 def repository(here: View) -> Result | None:
-    """apt knows the toolkit's repository, and trusts the expected key and no other."""
+    """The apt repository of the toolkit is configured with the expected key and no other."""
     return repository_mismatch(here, "toolkit", TOOLKIT_REPOSITORY) if gpus(here) else None
 
 
@@ -85,7 +85,7 @@ def version(here: View) -> Result | None:
 
 
 def held(here: View) -> Result | None:
-    """The packages are held, so that an upgrade of the host does not move them."""
+    """The packages are on hold, so that an upgrade of the host does not change them."""
     if not gpus(here):
         return None
     loose = [name for name in PACKAGES if (found := here[GPU_PACKAGES].get(name)) and not found.held]
@@ -100,7 +100,7 @@ def drop_in() -> dict[str, Any]:
 
 
 def configuration(here: View) -> Result | None:
-    """Our file for containerd says what it should."""
+    """Our configuration file for containerd has the expected content."""
     if not gpus(here):
         return None
     found = here[RUNTIME_FILES]
@@ -119,7 +119,7 @@ def running(here: View) -> Result | None:
 
 
 def devices(here: View) -> Result | None:
-    """CDI's file names every GPU that is for Kubernetes."""
+    """The CDI specification names every GPU that is for Kubernetes."""
     wanted = gpu_count(here)
     if not wanted:
         return None

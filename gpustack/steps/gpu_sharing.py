@@ -1,16 +1,16 @@
-"""GPU sharing: whether several pods use one GPU (time-slicing, MPS), or parts of one (MIG), node by node.
+"""GPU sharing: whether several pods use one GPU (time-slicing, MPS) or parts of one (MIG), node by node.
 
-One line of the inventory settles it: `gpu.sharing` for all hosts, `gpustack_sharing: time-slicing:4` or `mps:4` for
-one, `gpustack_mig: all-1g.10gb` for the MIG layout of one host's GPUs. The node gets the label by which the device
-plugin or the MIG manager chooses, and the node has to offer what comes of it. A layout that is not alike on all GPUs of
-a host, such as all-balanced, makes the operator's MIG strategy `mixed`: instances are then nvidia.com/mig-PROFILE.
+One line of the inventory sets it: `gpu.sharing` for all hosts, `gpustack_sharing: time-slicing:4` or `mps:4` for one,
+`gpustack_mig: all-1g.10gb` for the MIG layout of one host's GPUs. The node gets the label that the device plugin or the
+MIG manager evaluates, and must then offer the resulting GPUs or instances. With a layout that differs between the GPUs
+of a host, such as all-balanced, the operator's MIG strategy is `mixed`: instances are then nvidia.com/mig-PROFILE.
 
-With time-slicing a GPU that died stays allocatable but for one of its replicas, so that the count alone proves nothing
-there: `gpustack prove` runs on each GPU.
+With time-slicing all replicas but one of a dead GPU stay allocatable, so the count alone proves nothing: `gpustack
+prove` runs a test on each GPU.
 
-Without the operator (`gpu.stack: host`) the step gpu-plugin does what can be done of it: time-slicing.
+Without the operator (`gpu.stack: host`) the step gpu-plugin does the part that is possible: time-slicing.
 
-MPS and MIG are not yet proven on hardware by us.
+We have not yet tested MPS and MIG on hardware.
 
 Settings: gpu.sharing, gpustack_sharing, gpustack_mig. Sources: NVIDIA/k8s-device-plugin README; GPU Operator
 documentation, gpu-sharing and gpu-operator-mig.
@@ -75,12 +75,12 @@ def mislabelled(here: View) -> dict[str, str]:
 
 
 def labels(here: View) -> Result | None:
-    """Each node has the labels for the way of sharing of its host, and no other."""
+    """Each node has the labels for the sharing mode of its host, and no others."""
     return on_hosts("labels of GPU nodes", "those of the way of sharing", mislabelled(here))
 
 
 def layout(here: View) -> Result | None:
-    """The MIG manager has brought every node to its layout."""
+    """The MIG manager has applied the layout of every node."""
     nodes, wrong = gpu_nodes(here), {}
     for host, node in nodes.items():
         state = node.labels.get(MIG_STATE, "nothing")
@@ -103,8 +103,8 @@ def slices(here: View) -> Result | None:
 
 
 def shares(here: View) -> Result | None:
-    """As many can be allocated on each node as its host has GPUs for Kubernetes, times the pods that share one. It
-    shares them by its labels; of one with fewer than GPUs the step gpu-operator says so."""
+    """Each node has as many allocatable GPUs as its host has for Kubernetes, times the pods that share one. The labels
+    of the node set the sharing; a node with fewer than its GPUs is reported by the step gpu-operator."""
     nodes, least, wrong = gpu_nodes(here), whole(here), mislabelled(here)
     told = {host: count for host, count in shared(here).items() if nodes[host].allocatable >= least[host]}
     wanted = {host: count for host, count in told.items() if host not in wrong}

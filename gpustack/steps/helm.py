@@ -1,8 +1,8 @@
-"""Helm: the program that installs charts, on the control plane, in a place of its own.
+"""Helm: the program that installs charts, in a separate directory on the control plane.
 
-It is fetched as its publisher packs it, compared with the checksum of the version set (from a mirror, with those that
-the mirror signs), and put to /usr/local/lib/gpustack/helm. Another Helm that you have there, in whatever version, is
-neither used nor touched. To look at a release by hand, on the control plane:
+The official archive is downloaded, verified with the checksum of the version set (from a mirror, with the checksums
+that the mirror signs), and installed to /usr/local/lib/gpustack/helm. Another Helm on the host, of whatever version, is
+neither used nor changed. To inspect a release by hand, on the control plane:
 
     sudo KUBECONFIG=/etc/kubernetes/admin.conf /usr/local/lib/gpustack/helm list --all-namespaces
 
@@ -19,7 +19,7 @@ from gpustack.steps.step import Step
 
 
 def program(here: View) -> Result | None:
-    """Where something is to be installed with it, our Helm is there, runs, and has the version of the version set."""
+    """If a chart is to be installed, our Helm is installed, runs, and has the version of the version set."""
     if not any_wanted(here):
         return None
     return expect("Helm", here.versions.helm.version, here[HELM])

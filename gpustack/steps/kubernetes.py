@@ -1,11 +1,12 @@
 """kubelet, kubeadm and kubectl at the version of the spec, with crictl and the CNI plugins.
 
-What it does: adds the apt repository of the minor version, its key trusted only by fingerprint; installs and holds
-kubelet, kubeadm, kubectl, cri-tools and kubernetes-cni; points crictl at containerd; lets the kubelet start at boot.
-Until the host joins a cluster the kubelet ends and is started again every ten seconds, which is how kubeadm wants it.
+What it does: adds the apt repository of the minor version, whose key is trusted only by fingerprint; installs and holds
+kubelet, kubeadm, kubectl, cri-tools and kubernetes-cni; configures crictl to use containerd; enables the kubelet at
+boot. Until the host joins a cluster the kubelet exits and is restarted every ten seconds, which is what kubeadm
+expects.
 
-What it never does: it never moves an installed version to another one. `gpustack explain upgrade-needed` says
-how to do that by hand.
+What it never does: it never changes an installed version. `gpustack explain upgrade-needed` shows how to do that by
+hand.
 
 Settings: `kubernetes.version`, `source`, `fingerprints`, `proxy`.
 
@@ -29,25 +30,25 @@ NAMES = (*VERSIONED, "cri-tools", "kubernetes-cni")
 
 
 def repository(here: View) -> Result | None:
-    """apt knows the repository of the minor version, and trusts the expected key and no other."""
+    """The apt repository of the minor version is configured with the expected key and no other."""
     return repository_mismatch(here, "kubernetes")
 
 
 def installed(here: View) -> Result | None:
-    """All packages are there."""
+    """All packages are installed."""
     missing = [name for name in NAMES if here[PACKAGES][name] is None]
     return Result("packages", "installed", f"missing: {said(missing)}") if missing else None
 
 
 def held(here: View) -> Result | None:
-    """The packages are held, so that an upgrade of the host does not move them."""
+    """The packages are on hold, so that an upgrade of the host does not change them."""
     ours = [name for name in NAMES if name not in foreign_packages(here)]
     loose = [name for name in ours if (found := here[PACKAGES][name]) and not found.held]
     return Result("packages", "held", f"not held: {said(loose)}") if loose else None
 
 
 def kubelet_at_boot(here: View) -> Result | None:
-    """The kubelet starts at boot."""
+    """The kubelet is enabled at boot."""
     unit = here[UNITS].get("kubelet")
     if unit and unit.file == "enabled":
         return None
@@ -55,7 +56,7 @@ def kubelet_at_boot(here: View) -> Result | None:
 
 
 def crictl_endpoint(here: View) -> Result | None:
-    """crictl asks containerd, without a warning about sockets it has to guess."""
+    """crictl is configured to use containerd, so that it does not warn about guessed endpoints."""
     found = here[CRICTL]
     wrong = [
         f"{key}: {found.get(key) or 'nothing'}"

@@ -1,4 +1,4 @@
-"""Checks of step kubernetes: whose packages, at which version, and the way to another one (kubernetes.io
+"""Checks of step kubernetes: origin and version of the packages, and how to change the version (kubernetes.io
 version-skew-policy)."""
 
 import re
@@ -12,8 +12,8 @@ VERSIONED = ("kubelet", "kubeadm", "kubectl")
 
 
 def origin(here: View) -> Result | None:
-    """The packages are Kubernetes' own. The Google Cloud CLI has a kubectl of the same name, maintainer and path, which
-    counts as that does (1:528.0.0-0): only its number tells it from one of Kubernetes."""
+    """The packages are those of Kubernetes. The Google Cloud CLI has a kubectl with the same name, maintainer and path
+    but its own version numbers (1:528.0.0-0): only the number distinguishes it from that of Kubernetes."""
     foreign = foreign_packages(here)
     if not foreign:
         return None
@@ -29,7 +29,7 @@ def foreign_packages(here: View) -> dict[str, str]:
 
 
 def versions(here: View) -> Result | None:
-    """What is installed has the version of the spec."""
+    """The installed packages have the version of the spec."""
     wanted, found = kubernetes_version_of(here.spec), here[PACKAGES]
     ours = [name for name in VERSIONED if name not in foreign_packages(here)]
     other = {name: package.version for name in ours if (package := found[name]) and package.version != wanted}

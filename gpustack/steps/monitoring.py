@@ -1,15 +1,17 @@
-"""Monitoring: Prometheus, Alertmanager, Grafana, node-exporter, kube-state-metrics, by the chart kube-prometheus-stack.
+"""Monitoring: Prometheus, Alertmanager, Grafana, node-exporter and kube-state-metrics, by the chart
+kube-prometheus-stack.
 
-The definitions of the operator are applied first, server-side (Helm would never bring them to another version).
-Monitors and rules of everybody are taken, not only those with the label of this release. What kubeadm lets listen on
-127.0.0.1 only was opened when the cluster was made (kubernetes.metrics_bind) and is shut for everybody but nodes and
-pods by the step `firewall`; so every target is up, and no alert fires but Watchdog, which always does.
+The CRDs of the operator are applied first, server-side (Helm never upgrades CRDs). Prometheus selects all monitors and
+rules, not only those with the label of this release. The components that kubeadm binds to 127.0.0.1 only were opened
+when the cluster was created (kubernetes.metrics_bind), and the step `firewall` restricts them to nodes and pods; so all
+targets are up, and no alert fires except Watchdog, which always fires.
 
-Ready is what Prometheus says, not Helm: the objects are reconciled, and every target answers. Your own values go to
-values/<release>.yaml beside the inventory; a key that the chart does not know is refused: Helm would pass over it.
+The step is ready when Prometheus says so, not Helm: the objects are reconciled, and every target responds. Put your own
+values into values/<release>.yaml next to the inventory; a key that the chart does not know is rejected, because Helm
+would ignore it.
 
-Who gets alerts stands in the spec, the secret for it in a file on this machine; it becomes a Secret in the cluster,
-which Alertmanager reads as a file. Grafana gets one data source, with the uid that dashboards ask.
+The spec defines the receiver of alerts; its secret is in a file on this machine and becomes a Secret in the cluster,
+which Alertmanager reads as a file. Grafana gets one data source, with the uid that the dashboards use.
 
 Settings: monitoring, alerts.receiver. Sources: kube-prometheus-stack 88.5.3, its README and values.
 """
@@ -54,7 +56,7 @@ def applies(inventory: Inventory, host: Host) -> bool:
 
 
 def port(here: View) -> Result | None:
-    """On every host the port of node-exporter is free, or our node-exporter's."""
+    """On every host the port of node-exporter is free, or used by our node-exporter."""
     wanted = here.spec.monitoring.node_exporter_port
     ours = {EXPORTER} if in_cluster(here, release(here)) else set()
     others = {}
@@ -71,9 +73,9 @@ def port(here: View) -> Result | None:
 
 
 def definitions(here: View) -> Result | None:
-    """The ten kinds of the Prometheus operator are known to the API, in the version of the chart's operator.
+    """The API server has the ten CRDs of the Prometheus operator, in the version of the chart's operator.
 
-    A patch of the operator changes none of them, so the minor is compared.
+    A patch version of the operator does not change them, so only the minor version is compared.
     """
     what, found = "definitions of the Prometheus operator", here[DEFINITIONS]
     wanted = minor(here.versions.components["prometheus-operator"])
@@ -85,12 +87,12 @@ def definitions(here: View) -> Result | None:
 
 
 def chart(here: View) -> Result | None:
-    """The Helm release is there, deployed, with the chart of the version set and the values of the spec."""
+    """The Helm release is deployed, with the chart of the version set and the values of the spec."""
     return compared(here, release(here))
 
 
 def receiver_secret(here: View) -> Result | None:
-    """The Secret that Alertmanager reads holds what the receiver's file on this machine holds."""
+    """The Secret that Alertmanager reads has the content of the receiver's file on this machine."""
     found, wanted = here[SECRET], here.spec.alerts.receiver
     if wanted.type == "none" or not wanted.secret_file or found == "same":
         return None
@@ -106,14 +108,14 @@ def receiver(here: View) -> Result | None:
 
 
 def data_source(here: View) -> Result | None:
-    """Grafana is given one data source with the uid that the dashboards ask."""
+    """Grafana has one data source with the uid that the dashboards use."""
     count = sum(one.uid == DATA_SOURCE for one in here[DATA_SOURCES])
     hint = "grafana.sidecar.datasources.uid of values/<release>.yaml has another value, or a second source has this uid"
     return expect(f"data sources with uid {DATA_SOURCE}", 1, count, "operator" if count else "install", hint=hint)
 
 
 def workloads(here: View) -> Result | None:
-    """The operator, Grafana and kube-state-metrics run, and node-exporter on every node."""
+    """The operator, Grafana and kube-state-metrics are running, and node-exporter is running on every node."""
     deployments, daemon_sets = here[MONITORING_DEPLOYMENTS], here[MONITORING_DAEMON_SETS]
     found = {**deployments, **daemon_sets}
     name = here.spec.monitoring.release
@@ -130,12 +132,12 @@ def workloads(here: View) -> Result | None:
 
 
 def prometheus(here: View) -> Result | None:
-    """The operator has made Prometheus as it was told, and it is available."""
+    """The operator has reconciled Prometheus, and it is available."""
     return reconciled("Prometheus", here[PROMETHEUSES], f"{here.spec.monitoring.release}-prometheus")
 
 
 def selectors(here: View) -> Result | None:
-    """Prometheus takes the monitors and rules of every label and namespace, but for what your own values narrow."""
+    """Prometheus selects monitors and rules of all labels and namespaces, unless your own values restrict them."""
     one = (here[PROMETHEUSES] or {}).get(f"{here.spec.monitoring.release}-prometheus")
     said_so = release(here).values.get("prometheus", {}).get("prometheusSpec", {})
     narrow = [
@@ -147,7 +149,7 @@ def selectors(here: View) -> Result | None:
 
 
 def alertmanager(here: View) -> Result | None:
-    """The operator has made Alertmanager as it was told, and it is available."""
+    """The operator has reconciled Alertmanager, and it is available."""
     return reconciled("Alertmanager", here[ALERTMANAGERS], f"{here.spec.monitoring.release}-alertmanager")
 
 
@@ -161,7 +163,7 @@ def reconciled(what: str, found: Mapping[str, Custom] | None, name: str) -> Resu
 
 
 def targets(here: View) -> Result | None:
-    """Prometheus finds every part of the cluster, and each answers when it is scraped."""
+    """Prometheus discovers every component of the cluster, and each responds when it is scraped."""
     spec, found = here.spec, here[TARGETS]
     wanted = {"apiserver", "kubelet", "coredns", "node-exporter", "kube-state-metrics"}
     if spec.kubernetes.metrics_bind != "127.0.0.1":

@@ -1,4 +1,4 @@
-"""Who gets alerts: Alertmanager's configuration. The secret is a file that it reads, from a Secret of ours."""
+"""The receiver of alerts: Alertmanager's configuration. It reads the secret as a file, from a Secret of ours."""
 
 from typing import Any
 

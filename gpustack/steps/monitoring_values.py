@@ -1,4 +1,4 @@
-"""What the spec means for the chart kube-prometheus-stack: ours < what follows from the spec < the operator's."""
+"""The values for the chart kube-prometheus-stack: ours < those that follow from the spec < the operator's."""
 
 from typing import Any
 

@@ -1,6 +1,5 @@
-"""What the roles of cluster steps put into the cluster beside Helm releases, by step: the variable
-`gpustack_objects`.
-"""
+"""What the roles of cluster steps create in the cluster besides Helm releases, by step: the variable
+`gpustack_objects`."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

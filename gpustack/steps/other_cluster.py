@@ -1,4 +1,4 @@
-"""Whether a host belongs to another cluster than that of the inventory, and what to type then."""
+"""Whether a host belongs to a cluster other than that of the inventory, and which command to run then."""
 
 from gpustack.ask.view import View
 from gpustack.config.endpoint import endpoint_of

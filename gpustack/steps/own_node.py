@@ -1,4 +1,4 @@
-"""Which node a host is, and whether it has the address it should have: for the steps that make nodes."""
+"""Which node a host is, and whether it has the expected address: for the steps that create nodes."""
 
 from gpustack.ask.judge import Result, expect, said
 from gpustack.ask.probe import FactUnavailable
@@ -50,7 +50,7 @@ def hosts_by_claim(here: View) -> dict[str, set[str]]:
 
 
 def address(here: View) -> Result | None:
-    """The node has the address that gpustack_node_ip gives it."""
+    """The node has the address set in gpustack_node_ip."""
     found, wanted = own(here), here.host.spec.gpustack_node_ip
     if not found or not wanted:
         return None

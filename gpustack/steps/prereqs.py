@@ -1,16 +1,16 @@
-"""Makes a Linux host fit to be a node.
+"""Prepares a Linux host to be a node.
 
 What it does: installs the packages that kubeadm, the kubelet and the network need; loads the modules overlay and
 br_netfilter now and at boot; sets net.ipv4.ip_forward and net.bridge.bridge-nf-call-{iptables,ip6tables} now and at
-boot; turns swap off and keeps it off; starts a time service where there is none. Where the spec has a proxy, apt and
-our own downloads take it: /etc/apt/apt.conf.d/99gpustack-proxy and /etc/gpustack-cluster/proxy.env.
+boot; disables swap permanently; starts a time service if there is none. If the spec has a proxy, apt and the downloads
+of gpustack use it: /etc/apt/apt.conf.d/99gpustack-proxy and /etc/gpustack-cluster/proxy.env.
 
-What it never does: it changes no kernel, no host name and no clock, and it stops no program of yours. What only a
-person can decide (too little memory, a port taken, another Kubernetes on the host) is refused with the reason before
-anything is changed.
+What it never does: it does not change the kernel, the hostname or the clock, and stops none of your programs. Problems
+that only a person can solve (too little memory, a port in use, another Kubernetes on the host) are reported with the
+reason before anything is changed.
 
-Settings: `minimum`, `swap`, `time_sync`, `proxy`, `source.purpose`, `kubelet.failCgroupV1`, `gpustack_node_ip`
-of a host.
+Settings: `minimum`, `swap`, `time_sync`, `proxy`, `source.purpose`, `kubelet.failCgroupV1`, `gpustack_node_ip` of a
+host.
 
 How to remove another Kubernetes: docs/other-kubernetes.md.
 

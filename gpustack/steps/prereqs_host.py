@@ -1,4 +1,4 @@
-"""Checks of step prereqs that only a person can put right: what the host is."""
+"""Checks of step prereqs that need a person to fix: operating system and hardware of the host."""
 
 from dataclasses import replace
 from importlib import metadata
@@ -15,7 +15,7 @@ HOST_PYTHONS = {"2.19": ((3, 8), (3, 13)), "2.20": ((3, 9), (3, 14)), "2.21": ((
 
 
 def system(here: View) -> Result | None:
-    """The system is one that the product is made for."""
+    """The operating system is supported."""
     found = here[OS]
     allowed = ", ".join(f"{name} {version}" for name, versions in SYSTEMS.items() for version in versions)
     if found.version in SYSTEMS.get(found.id, ()):
@@ -25,8 +25,8 @@ def system(here: View) -> Result | None:
 
 
 def architecture(here: View) -> Result | None:
-    """The system is of an architecture that all packages and images exist for. dpkg's word counts, not the kernel's: a
-    64-bit one may have a 32-bit system (armhf, i386) on it."""
+    """All packages and images exist for the architecture of the operating system. The architecture that dpkg reports
+    counts, not that of the kernel: a 64-bit kernel may run a 32-bit system (armhf, i386)."""
     found = here[OS].arch
     hint = "gpustack explain prereqs/architecture"
     wanted = " or ".join(ARCHITECTURES)
@@ -34,7 +34,7 @@ def architecture(here: View) -> Result | None:
 
 
 def capacity(here: View) -> Result | None:
-    """CPUs, memory and, before the first installation, free disk are at least what `minimum` of the spec says."""
+    """CPUs, memory and, before the first installation, free disk space are at least `minimum` of the spec."""
     found, least = here[CAPACITY], here.spec.minimum
     empty = here[PACKAGES]["containerd.io"] is None
     short = [
@@ -56,7 +56,7 @@ def capacity(here: View) -> Result | None:
 
 
 def cgroup_version(here: View) -> Result | None:
-    """cgroup v2, or v1 where the spec lets the kubelet run on it (KEP-5573)."""
+    """cgroup v2 is in use, or v1 if the spec allows the kubelet to run on it (KEP-5573)."""
     found = here[CGROUP]
     if found == 2 or not here.spec.kubelet.fail_cgroup_v1:
         return None
@@ -65,8 +65,8 @@ def cgroup_version(here: View) -> Result | None:
 
 
 def python(here: View) -> Result | None:
-    """The Python that Ansible finds is one that the installed ansible-core can work with (not judged where
-    ansible_python_interpreter names it, or on the host where gpustack itself runs)."""
+    """The installed ansible-core supports the Python that Ansible finds (not checked if ansible_python_interpreter
+    names it, or on the host on which gpustack itself runs)."""
     if here.host.python or here.host.connection == "local":
         return None
     line = ansible_line()
@@ -82,9 +82,9 @@ def python(here: View) -> Result | None:
 
 
 def sudo(here: View) -> Result | None:
-    """Ansible can give sudo the password, where sudo asks for one: sudo-rs asks in other words than ansible-core waits
-    for, and every task would end with "Timeout waiting for privilege escalation prompt". What helps is the other sudo
-    (sudo.ws on Ubuntu), or a sudo that wants no password."""
+    """Ansible can pass the password to sudo, if sudo asks for one: the prompt of sudo-rs is not the one that
+    ansible-core waits for, and every task would fail with "Timeout waiting for privilege escalation prompt". Use the
+    other sudo (sudo.ws on Ubuntu), or a sudo that requires no password."""
     # `[sudo: PROMPT] Password:`, and plugins/become/__init__.py of ansible-core 2.19 to 2.21 wants a line that begins
     # with its own prompt (ansible/ansible issues 85837 and 86441).
     host = here.host

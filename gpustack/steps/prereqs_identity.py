@@ -1,4 +1,4 @@
-"""Checks of step prereqs that only a person can put right: who the host says it is, alone among the hosts."""
+"""Checks of step prereqs that need a person to fix: the identity of the host is unique among the hosts."""
 
 import re
 from collections.abc import Callable
@@ -26,7 +26,7 @@ PLACEHOLDERS = (
 
 
 def node_name(here: View) -> Result | None:
-    """The host name can be the name of a node, and no other host has it."""
+    """The hostname is a valid node name, and no other host has it."""
     name = here[HOSTNAME]
     hint = "hostnamectl set-hostname NAME"
     if not NODE_NAME.fullmatch(name) or name.startswith("localhost"):
@@ -35,7 +35,7 @@ def node_name(here: View) -> Result | None:
 
 
 def machine_id(here: View) -> Result | None:
-    """No other host has the same machine-id, as copies of one disk have."""
+    """No other host has the same machine-id, as hosts cloned from one disk do."""
     hint = "rm -f /etc/machine-id /var/lib/dbus/machine-id; systemd-machine-id-setup; reboot"
     if not here[IDENTITY].machine_id:
         return Result("machine-id", "one of its own", "nothing", "operator", hint=hint)
@@ -47,8 +47,8 @@ def own_id(found: Identity) -> str:
 
 
 def product_uuid(here: View) -> Result | None:
-    """No other host has the same product_uuid, where the firmware tells one: it becomes the node's systemUUID. The
-    placeholder of a vendor is none: nothing of Kubernetes needs it to be unique."""
+    """No other host has the same product_uuid, if the firmware provides one: it becomes the node's systemUUID. A
+    vendor's placeholder does not count: nothing in Kubernetes requires it to be unique."""
     hint = "give the virtual machine a new UUID in its hypervisor"
     return unlike_others(here, "product_uuid", IDENTITY, firmware_uuid, hint)
 

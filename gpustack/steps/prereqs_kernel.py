@@ -1,4 +1,4 @@
-"""Checks of step prereqs that its playbook can put right: modules, sysctls, swap."""
+"""Checks of step prereqs that its playbook can fix: modules, sysctls, swap."""
 
 from pathlib import PurePosixPath
 
@@ -10,19 +10,19 @@ SYSCTL_FILE = "/etc/sysctl.d/90-gpustack.conf"
 
 
 def modules(here: View) -> Result | None:
-    """Overlay file systems work, and bridged packets pass the firewall."""
+    """Overlay file systems work, and bridged packets pass through iptables."""
     missing = KERNEL_MODULES - here[MODULES].working
     return Result("kernel modules", "working", f"not working: {said(missing)}") if missing else None
 
 
 def modules_at_boot(here: View) -> Result | None:
-    """The modules are loaded again at the next boot."""
+    """The modules are loaded at boot."""
     return expect("modules loaded at boot", said(KERNEL_MODULES), said(KERNEL_MODULES & here[MODULES].at_boot))
 
 
 def sysctls(here: View) -> Result | None:
-    """Forwarding, and the bridge's calls into the firewall, are on now. Those that are not there come with a module,
-    and are on then (br_netfilter's own default)."""
+    """IP forwarding and bridge-nf-call-{iptables,ip6tables} are enabled now. Missing sysctls come with a module and are
+    then enabled (the default of br_netfilter)."""
     live = here[SYSCTL].live
     off = {key: live[key] or "nothing" for key in SYSCTLS if live[key] != "1"}
     if not off:
@@ -39,7 +39,7 @@ def sysctls_at_boot(here: View) -> Result | None:
 
 
 def sysctls_overridden(here: View) -> Result | None:
-    """No file that is read after ours sets them to something else at boot."""
+    """No file that is read after ours sets other values at boot."""
     last = {key: found[-1] for key, found in here[SYSCTL].at_boot.items() if found}
     later = {key: one for key, one in last.items() if PurePosixPath(one.file).name > PurePosixPath(SYSCTL_FILE).name}
     wrong = [f"{key} = {one.value} in {one.file}" for key, one in later.items() if one.value != "1"]
@@ -49,14 +49,14 @@ def sysctls_overridden(here: View) -> Result | None:
 
 
 def swap_off(here: View) -> Result | None:
-    """Nothing is swapped to now (unless the spec says swap: keep)."""
+    """No swap is in use now (unless the spec has swap: keep)."""
     if here.spec.swap == "keep":
         return None
     return expect("swap in use", (), here[SWAP].active, fault="host-swap-on")
 
 
 def swap_stays_off(here: View) -> Result | None:
-    """Neither fstab nor a unit brings swap back at boot (unless the spec says swap: keep)."""
+    """Neither fstab nor a systemd unit enables swap at boot (unless the spec has swap: keep)."""
     found = here[SWAP]
     if here.spec.swap == "keep":
         return None

@@ -1,4 +1,4 @@
-"""Check of step prereqs on the mirror that the spec names."""
+"""Check of step prereqs for the mirror that the spec names."""
 
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
@@ -7,8 +7,9 @@ from gpustack.probes.mirror import SERVED
 
 
 def mirror_purpose(here: View) -> Result | None:
-    """A mirror serves the vendors' own packages and images; one of stand-ins only where the spec says
-    `source.purpose: lab` (one that does not answer is asked again before anything of it is installed)."""
+    """The mirror serves the original packages and images of the vendors; a mirror of simulated ones is allowed only if
+    the spec has `source.purpose: lab` (a mirror that does not respond is checked again before anything is installed
+    from it)."""
     source = here.spec.source
     if not isinstance(source, Mirror) or source.purpose == "lab":
         return None

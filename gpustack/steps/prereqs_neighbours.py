@@ -1,4 +1,4 @@
-"""Checks of step prereqs that only a person can put right: what else runs, or ran, on the host."""
+"""Checks of step prereqs that need a person to fix: other software on the host."""
 
 from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
@@ -24,7 +24,7 @@ REMOVAL = {
 
 
 def ports(here: View) -> Result | None:
-    """The ports that Kubernetes and Flannel listen on are free, or held by them."""
+    """The ports of Kubernetes and Flannel are free, or used by them."""
     wanted = {*NODE_PORTS, *(PLANE_PORTS if here.host.control_plane else ()), ("udp", here.spec.flannel.port)}
     taken = [
         f"{found.port}/{found.protocol} by {found.process or 'an unknown process'}"
@@ -40,7 +40,7 @@ def ports(here: View) -> Result | None:
 
 
 def other_clusters(here: View) -> Result | None:
-    """No other Kubernetes is, or was, on the host."""
+    """The host has no other Kubernetes, and no remains of one."""
     found = here[LEFTOVERS]
     seen = [*found.distributions, *(f"a node of the cluster at {server}" for server in servers_of_others(here))]
     if not seen:

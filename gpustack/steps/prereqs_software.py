@@ -1,4 +1,4 @@
-"""Checks of step prereqs that its playbook can put right: packages, and who keeps the clock."""
+"""Checks of step prereqs that its playbook can fix: packages and the time service."""
 
 from gpustack.ask.judge import Result, expect, said
 from gpustack.ask.view import View
@@ -11,8 +11,8 @@ from gpustack.steps.egress_files import files_mismatch
 
 
 def package_sources(here: View) -> Result | None:
-    """apt can read all of its package sources: with one that is half written it reads none. Two that name one place
-    with different keys, one of them ours, are for the step that owns that repository."""
+    """apt can read all its package sources: it reads none of them if one is incomplete. Two sources for the same
+    location with different keys, one of them ours, are checked by the step that owns that repository."""
     refused = here[SOURCES].refused
     if not refused or "gpustack-" in " ".join(refused):
         return None
@@ -21,14 +21,14 @@ def package_sources(here: View) -> Result | None:
 
 
 def packages(here: View) -> Result | None:
-    """The packages that Kubernetes needs of a host are installed."""
+    """The packages that Kubernetes requires on a host are installed."""
     found = here[PACKAGES]
     missing = [name for name in HOST_PACKAGES if found[name] is None]
     return Result("packages", "installed", f"missing: {said(missing)}") if missing else None
 
 
 def apparmor(here: View) -> Result | None:
-    """AppArmor's parser is there when the kernel has AppArmor on: containerd loads its profile with it."""
+    """The AppArmor parser is installed if AppArmor is enabled in the kernel: containerd loads its profile with it."""
     if not here[MODULES].apparmor or here[PACKAGES]["apparmor"]:
         return None
     found = "missing, and AppArmor is on in the kernel"
@@ -36,7 +36,7 @@ def apparmor(here: View) -> Result | None:
 
 
 def time_service(here: View) -> Result | None:
-    """A time service runs and starts at boot (not judged with time_sync: external)."""
+    """A time service is running and enabled at boot (not checked with time_sync: external)."""
     if here.spec.time_sync == "external":
         return None
     units = here[UNITS]
@@ -48,7 +48,7 @@ def time_service(here: View) -> Result | None:
 
 
 def clock_synchronised(here: View) -> Result | None:
-    """The clock follows a time server (not judged with time_sync: external)."""
+    """The clock is synchronised with a time server (not checked with time_sync: external)."""
     if here.spec.time_sync == "external":
         return None
     hint = "name a reachable server in /etc/systemd/timesyncd.conf, or set time_sync: external in the spec"
@@ -56,13 +56,13 @@ def clock_synchronised(here: View) -> Result | None:
 
 
 def temporary_files(here: View) -> Result | None:
-    """No temporary file of an installation that was broken off is left, and no file of ours in the folders of earlier
+    """No temporary file of an interrupted installation is left, and no file of ours in the directories of earlier
     releases."""
     return expect("files left over", (), here[TEMPORARIES])
 
 
 def egress(here: View) -> Result | None:
-    """apt and our own downloads take the proxy of the spec, if it has one."""
+    """apt and the downloads of gpustack use the proxy of the spec, if it has one."""
     return files_mismatch(here, "prereqs")
 
 

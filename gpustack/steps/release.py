@@ -1,8 +1,8 @@
-"""A Helm release as it should be, and whether the one in the cluster is that.
+"""A Helm release as expected, and whether the one in the cluster matches.
 
-What is compared is a digest of chart and values that `helm upgrade --labels` leaves on the release: so values never
-leave the host, and one API read of metadata is all it takes. What somebody changed in the objects themselves, past
-Helm, is seen by the checks of the objects.
+What is compared is a digest of chart and values that `helm upgrade --labels` stores on the release: so values never
+leave the host, and one API read of metadata is enough. Changes made to the objects themselves, without Helm, are
+detected by the checks of the objects.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""All Helm releases of ours, by the step that brings each, and whether there is something for it to do."""
+"""All our Helm releases, by the step that installs each, and whether the step has one to install."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

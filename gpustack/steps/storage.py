@@ -1,8 +1,8 @@
-"""Storage: a default StorageClass, where something wants to keep its data and the cluster has none.
+"""Storage: a default StorageClass, if persistent storage is requested and the cluster has none.
 
-A kubeadm cluster comes without one, and a claim then waits for ever. What is there already is used as it is; only where
-there is no default class, local-path-provisioner is brought, from the pinned manifest of its release: volumes are
-folders of the node that the pod runs on, and stay on that node.
+A kubeadm cluster has no StorageClass, and a claim then stays pending. An existing one is used as it is; only if there
+is no default class is local-path-provisioner installed, from the pinned manifest of its release: volumes are
+directories on the node that runs the pod, and stay on that node.
 
 Settings: monitoring.persistence, storage. Source: rancher/local-path-provisioner README.
 """
@@ -25,7 +25,7 @@ def applies(inventory: Inventory, host: Host) -> bool:
 
 
 def default_class(here: View) -> Result | None:
-    """The class that the spec names is there; without one, the cluster has one default class."""
+    """The class named in the spec exists; if the spec names none, the cluster has one default class."""
     named, found = here.spec.monitoring.persistence.storage_class, here[CLASSES]
     names = [one.name for one in found]
     if named:
@@ -40,7 +40,7 @@ def default_class(here: View) -> Result | None:
 
 
 def provisioner(here: View) -> Result | None:
-    """Where the default class is of our provisioner, that runs."""
+    """If the default class uses our provisioner, the provisioner is running."""
     if not any(one.default and one.provisioner == OURS for one in here[CLASSES]):
         return None
     found = here[PROVISIONER].get(NAME)

@@ -1,7 +1,7 @@
-"""Taint: on a cluster of one host, the control plane runs ordinary pods too.
+"""Taint: in a cluster of one host, the control plane runs ordinary pods too.
 
-kubeadm keeps them away from control planes with a taint. Where there is but one host, exactly that taint is removed
-from its node; any other taint stays. On clusters of several hosts this step does not exist.
+kubeadm keeps them off control plane nodes with a taint. If there is only one host, exactly that taint is removed from
+its node; any other taint stays. In clusters of several hosts this step does not apply.
 
 Settings: none; the inventory decides. Source: kubeadm's well-known taint node-role.kubernetes.io/control-plane.
 """
@@ -17,7 +17,7 @@ TAINT = "node-role.kubernetes.io/control-plane:NoSchedule"
 
 
 def schedulable(here: View) -> Result | None:
-    """The only node does not have the control plane's taint."""
+    """The only node does not have the taint of the control plane."""
     tainted = {node.name for node in here[NODES] if TAINT in node.taints}
     found = ", ".join(sorted(tainted)) or "nothing"
     return expect(f"nodes with {TAINT}", "nothing", found, fault="control-plane-taint-single-node")

@@ -1,9 +1,9 @@
-"""Workers: every further host joins the cluster.
+"""Workers: all other hosts join the cluster.
 
-One bootstrap token is made on the control plane inside the play, lives for 15 minutes at most and is deleted when the
-play ends, whatever the outcome; what a play that was killed left, the next install deletes (step control-plane). It
-reaches the hosts in a file of mode 0600 in memory (/run), never in a command line, and is removed there too. The hosts
-check the cluster's CA by its hash. A join that was broken off is done again.
+One bootstrap token is created on the control plane during the play, is valid for at most 15 minutes and is deleted when
+the play ends, whatever the outcome; if a play was killed, the next install deletes its token (step control-plane). It
+is copied to the hosts in a file of mode 0600 in memory (/run), never on a command line, and is removed there too. The
+hosts verify the cluster's CA by its hash. An interrupted join is repeated.
 
 A host that belongs to another cluster, or whose node was deleted from this one, is reported and left to you.
 
@@ -30,7 +30,7 @@ from gpustack.steps.step import Step
 
 
 def joined(here: View) -> Result | None:
-    """The host has joined: its kubelet has credentials, and of this cluster."""
+    """The host has joined: its kubelet has credentials for this cluster."""
     files, wanted = here[FILES], f"https://{endpoint_of(here.snapshot.inventory)}"
     foreign = next((server for server in files.servers.values() if server != wanted), "")
     if not files.lacks(ADMIN) or not files.lacks(CA_KEY):
@@ -44,7 +44,7 @@ def joined(here: View) -> Result | None:
 
 
 def kubelet(here: View) -> Result | None:
-    """The kubelet runs and is healthy."""
+    """The kubelet is running and healthy."""
     unit = here[UNITS]["kubelet"]
     if not unit or not unit.active:
         return Result("kubelet", "active", "not active" if unit else "not installed")
@@ -64,14 +64,14 @@ def node(here: View) -> Result | None:
 
 
 def version(here: View) -> Result | None:
-    """The kubelet that runs is of the version asked for."""
+    """The running kubelet has the requested version."""
     found, wanted = own(here), kubernetes_version_of(here.spec)
     hint = "gpustack explain upgrade-needed"
     return expect("kubelet", wanted, found.kubelet, cure="upgrade", hint=hint) if found else None
 
 
 def pod_network(here: View) -> Result | None:
-    """On this host flanneld says that it is ready, with the pod network, and the CNI has its file."""
+    """On this host flanneld is ready and has the pod network, and the CNI configuration exists."""
     return on_host(here)
 
 
