@@ -25,23 +25,23 @@ HOSTS, SPEC = Path("hosts.yml"), Path("group_vars/all/gpustack.yml")
 WIDTH = 110
 
 HOSTS_TEXT = """\
-# Who: an ordinary Ansible inventory. What all hosts have in common stands in group_vars/all/gpustack.yml.
+# The hosts: an ordinary Ansible inventory. Settings for the whole cluster are in group_vars/all/gpustack.yml.
 all:
   vars:
-    # How to log in. The options of your ~/.ssh/config count as well. The user is root, or becomes root with sudo.
+    # The login. Your ~/.ssh/config applies as well. The user is root, or becomes root with sudo.
     # ansible_user: ubuntu
     # ansible_port: 22
     # ansible_ssh_private_key_file: ~/.ssh/id_ed25519
     # ansible_ssh_common_args: -J jump.example.com
 
-# The host that runs the Kubernetes API, its controllers and etcd: exactly one in this release.
+# The control plane (API, controllers, etcd): exactly one host in this release.
 kube_control_plane:
   hosts:
     kube1:
       ansible_host: 192.0.2.11
 {settings}
 
-# The hosts that run pods. For a cluster of one host, name the control plane here as well.
+# The hosts that run pods. For a cluster of one host, list the control plane here as well.
 kube_node:
   hosts:
     kube2:
@@ -63,8 +63,8 @@ VERSIONS: Mapping[str, Callable[[Spec], str]] = {
 }
 
 SPEC_TEXT = """\
-# The cluster spec: what all hosts have in common. It stands here and nowhere else; host settings are variables of the
-# hosts (hosts.yml, host_vars). Every key is here with its default. To change one, take away the `# ` before it.
+# The cluster spec: settings for the whole cluster, in this file only. Settings of single hosts are their variables
+# (hosts.yml, host_vars). Every key is here with its default. To change one, remove the `# ` before it.
 gpustack:
 {settings}
 """

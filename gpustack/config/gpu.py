@@ -12,8 +12,8 @@ class Driver(Section):
     mode: Annotated[
         Literal["auto", "container", "host", "none"],
         Field(
-            description="who brings the driver: container (the operator), host (packages of NVIDIA's repository), none "
-            "(somebody else has); auto: host on Debian and where one is installed, else container"
+            description="source of the driver: container (the operator), host (packages of NVIDIA's repository), none "
+            "(already installed); auto: host on Debian and where one is installed, else container"
         ),
     ] = "auto"
     version: Annotated[
@@ -24,25 +24,25 @@ class Driver(Section):
         Literal["open", "proprietary"], Field(description="open needs Turing or newer; Blackwell needs open")
     ] = "open"
     guard: Annotated[
-        bool, Field(description="with host: driver packages are held, and unattended upgrades leave them alone")
+        bool, Field(description="with host: hold driver packages, and exclude them from unattended upgrades")
     ] = True
 
 
 class Metrics(Section):
-    interval: Annotated[Duration, Field(description="how often the GPUs are asked and scraped, as 15s")] = "15s"
-    service_monitor: Annotated[
-        Literal["operator", "ours"], Field(description="whose ServiceMonitor lets Prometheus find the exporter")
-    ] = "operator"
+    interval: Annotated[Duration, Field(description="interval of collection and scraping, such as 15s")] = "15s"
+    service_monitor: Annotated[Literal["operator", "ours"], Field(description="ServiceMonitor of the exporter")] = (
+        "operator"
+    )
     host_engine: Annotated[
         Literal["refuse", "keep"],
         Field(
-            description="a DCGM host engine that runs on a host already: refuse to bring the exporter beside it, or "
-            "keep it and leave out our fields of profiling, on all hosts"
+            description="if a DCGM host engine runs on a host: refuse to install the exporter beside it, or keep it "
+            "and leave out our profiling fields, on all hosts"
         ),
     ] = "refuse"
     counters: Annotated[
         tuple[Annotated[str, Field(pattern=r"^DCGM_(FI|EXP)_[A-Z0-9_]+$")], ...],
-        Field(description="DCGM fields beside our own set, exported as gauges"),
+        Field(description="additional DCGM fields, exported as gauges"),
     ] = ()
 
 
@@ -58,8 +58,8 @@ class Gpu(Section):
         Literal["operator", "host"],
         Field(description="NVIDIA's GPU Operator, or the same parts without an operator"),
     ] = "operator"
-    namespace: Annotated[Name, Field(description="where its pods live")] = "gpu-operator"
+    namespace: Annotated[Name, Field(description="namespace of its pods")] = "gpu-operator"
     release: Annotated[Name, Field(description="name of its Helm release")] = "gpu-operator"
     driver: Annotated[Driver, Field(description="the kernel module and its libraries")] = Driver()
     metrics: Annotated[Metrics, Field(description="what DCGM measures")] = Metrics()
-    sharing: Annotated[Sharing, Field(description="of all nodes; gpustack_sharing of a host counts more")] = Sharing()
+    sharing: Annotated[Sharing, Field(description="for all nodes; gpustack_sharing of a host wins")] = Sharing()

@@ -22,8 +22,8 @@ class HostSpec(BaseModel):
         Field(
             ge=0,
             le=64,
-            description="how many GPUs the host has for Kubernetes, 0 leaves them alone; default: those of its PCI bus "
-            "but for old display cards and what is bound for virtual machines",
+            description="number of GPUs for Kubernetes, 0 for none; default: those of the PCI bus without old display "
+            "cards and GPUs bound for virtual machines",
         ),
     ] = None
     gpustack_mig: Annotated[
@@ -36,7 +36,7 @@ class HostSpec(BaseModel):
         str | None,
         Field(
             pattern=r"^(none|(time-slicing|mps):([2-9]|[1-5][0-9]|6[0-4]))$",
-            description="how pods share the host's GPUs: none, time-slicing:N or mps:N, N pods to each GPU",
+            description="how pods share the host's GPUs: none, time-slicing:N or mps:N, with N pods per GPU",
         ),
     ] = None
 

@@ -1,4 +1,4 @@
-"""The cluster spec: what the operator may say under `gpustack:` in group_vars/all/gpustack.yml.
+"""The cluster spec: the keys below `gpustack:` in group_vars/all/gpustack.yml.
 
 This is the only place of defaults. Roles receive the resolved spec and have none of their own. Keys that Kubernetes
 itself names (`failCgroupV1`) keep its spelling; all others are snake_case. Descriptions and examples are what
@@ -73,26 +73,26 @@ class Mirror(Section):
     fingerprint: Annotated[
         Fingerprint,
         Field(
-            description="of the key that the mirror signs its packages with",
+            description="of the key that signs the mirror's packages",
             examples=["0123456789ABCDEF0123456789ABCDEF01234567"],
         ),
     ]
     purpose: Annotated[
         Literal["production", "lab"],
-        Field(description="lab takes a mirror of stand-ins for GPU parts, as a bundle is; production refuses it"),
+        Field(description="lab accepts a mirror with simulated GPU software, such as a bundle; production refuses it"),
     ] = "production"
     user: Annotated[
         User | None,
-        Field(description="where a mirror with https wants a login; goes with password_file", examples=["kube"]),
+        Field(description="for a mirror with https that needs a login; requires password_file", examples=["kube"]),
     ] = None
     password_file: Annotated[
         str | None,
-        Field(description="a file on this machine, mode 0600, that holds the password", examples=["~/mirror-password"]),
+        Field(description="a file on this machine, mode 0600, with the password", examples=["~/mirror-password"]),
     ] = None
 
 
 class Proxy(Section):
-    """An HTTP proxy between the hosts and what they fetch: for apt, containerd, the kubelet and our own downloads."""
+    """An HTTP proxy between hosts and the internet: for apt, containerd, the kubelet and our own downloads."""
 
     http: Annotated[
         ProxyUrl | None,
@@ -100,26 +100,26 @@ class Proxy(Section):
     ] = None
     https: Annotated[
         ProxyUrl | None,
-        Field(description="for https://; default: as for http", examples=["http://proxy.example.com:3128"]),
+        Field(description="for https://; default: that of http", examples=["http://proxy.example.com:3128"]),
     ] = None
     no_proxy: Annotated[
         tuple[Annotated[str, Field(pattern=r"^[A-Za-z0-9.:/*-]+$")], ...],
         Field(
-            description="reached directly: names, .domains, networks; those of the cluster are added",
+            description="reached directly: names, .domains, networks; the cluster's own are added",
             examples=["[.example.com, 10.0.0.0/8]"],
         ),
     ] = ()
     user: Annotated[
-        User | None, Field(description="where the proxy wants a login; goes with password_file", examples=["kube"])
+        User | None, Field(description="for a proxy that needs a login; requires password_file", examples=["kube"])
     ] = None
     password_file: Annotated[
         str | None,
-        Field(description="a file on this machine, mode 0600, that holds the password", examples=["~/proxy-password"]),
+        Field(description="a file on this machine, mode 0600, with the password", examples=["~/proxy-password"]),
     ] = None
 
 
 class Fingerprints(Section):
-    """The keys that sign the official package repositories. A fork, or a vendor's new key, is said here."""
+    """The keys that sign the official package repositories. Set it for a fork, or a vendor's new key."""
 
     kubernetes: Annotated[Fingerprint | None, Field(description="of pkgs.k8s.io; default: that of the version set")] = (
         None
@@ -138,9 +138,9 @@ class Fingerprints(Section):
 
 class Conntrack(Section):
     max_per_core: Annotated[
-        int, Field(ge=0, description="tracked connections per CPU core; 0 leaves the kernel's limit alone")
+        int, Field(ge=0, description="tracked connections per CPU core; 0 keeps the kernel's limit")
     ] = 32768
-    min: Annotated[int, Field(ge=0, description="never fewer than this, unless max_per_core is 0")] = 131072
+    min: Annotated[int, Field(ge=0, description="lower bound, unless max_per_core is 0")] = 131072
 
 
 class Kubernetes(Section):
@@ -151,24 +151,24 @@ class Kubernetes(Section):
     endpoint: Annotated[
         HostPort | None,
         Field(
-            description="name:port of the API, burnt into certificates; default: the address of the control plane",
+            description="name:port of the API, part of its certificates; default: the address of the control plane",
             examples=["kube.example.com:6443"],
         ),
     ] = None
-    cert_sans: Annotated[tuple[str, ...], Field(description="more names and addresses for the API's certificate")] = ()
-    pod_cidr: Annotated[PodNetwork, Field(description="addresses of pods; every node takes a /24 of it")] = IPv4Network(
+    cert_sans: Annotated[tuple[str, ...], Field(description="more names and addresses in the API's certificate")] = ()
+    pod_cidr: Annotated[PodNetwork, Field(description="addresses of pods; every node gets a /24 of it")] = IPv4Network(
         "10.244.0.0/16"
     )
     service_cidr: Annotated[ServiceNetwork, Field(description="addresses of Services")] = IPv4Network("10.96.0.0/12")
     dns_domain: Annotated[
-        str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", description="domain of the names of Services")
+        str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", description="DNS domain of Services")
     ] = "cluster.local"
     ignore_preflight: Annotated[
-        tuple[str, ...], Field(description="kubeadm preflight checks that may fail, by kubeadm's names")
+        tuple[str, ...], Field(description="kubeadm preflight checks to ignore, by kubeadm's names")
     ] = ()
     metrics_bind: Annotated[
         Literal["0.0.0.0", "127.0.0.1"],  # noqa: S104 - monitoring must reach the control plane's metrics
-        Field(description="where controller-manager, scheduler, etcd and kube-proxy show their metrics"),
+        Field(description="where controller-manager, scheduler, etcd and kube-proxy serve their metrics"),
     ] = "0.0.0.0"  # noqa: S104
 
 
@@ -188,23 +188,23 @@ class Containerd(Section):
         str | None,
         Field(
             pattern=r"^2\.\d+(\.\d+)?$",
-            description="full version of a 2.x line, or a line as '2.3' for any patch of it; default: that of the "
-            "version set, or another that serves this Kubernetes where it is installed",
+            description="full version of a 2.x line, or a line as '2.3' for any of its patches; default: that of the "
+            "version set, or an installed one that supports this Kubernetes",
         ),
     ] = None
     verify_images: Annotated[
         bool,
-        Field(description="images that the mirror or the version set lists are pulled with their digest and no other"),
+        Field(description="pull images only with the digest that the mirror or the version set lists"),
     ] = True
     restrict_oom_score_adj: Annotated[
-        bool, Field(description="true where the host may not lower oom_score_adj (nested and rootless hosts)")
+        bool, Field(description="true if the host may not lower oom_score_adj (nested and rootless hosts)")
     ] = False
 
 
 class Flannel(Section):
     backend: Annotated[
         Literal["vxlan", "host-gw"],
-        Field(description="how packets of pods travel; host-gw needs all nodes in one network segment"),
+        Field(description="transport of pod packets; host-gw needs all nodes in one network segment"),
     ] = "vxlan"
     port: Annotated[int, Field(ge=1, le=65535, description="UDP port of vxlan")] = 8472
 
@@ -212,12 +212,12 @@ class Flannel(Section):
 class Firewall(Section):
     manage: Annotated[
         bool,
-        Field(description="our rules for what a cluster needs; with false it is only said which those are"),
+        Field(description="add rules for the cluster's traffic; with false the plan only lists what is blocked"),
     ] = True
 
 
 class Minimum(Section):
-    """What a host must have at least. kubeadm asks for 2 CPUs and 1700 MB."""
+    """Minimum resources of a host. kubeadm needs 2 CPUs and 1700 MB."""
 
     cpus: Annotated[int, Field(ge=1, description="CPUs of a host")] = 2
     memory_mib: Annotated[int, Field(ge=512, description="memory of a host, in MiB")] = 1700
@@ -238,48 +238,42 @@ Source = Annotated[
 class Spec(Section):
     cluster_name: Annotated[
         str,
-        Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$", description="name of the cluster, in its kubeconfigs"),
+        Field(pattern=r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$", description="name of the cluster in kubeconfigs"),
     ] = "gpustack"
     versions: Annotated[
-        str, AfterValidator(known_set), Field(description="the version set: which versions belong together")
+        str, AfterValidator(known_set), Field(description="the version set: versions that belong together")
     ] = KNOWN_SETS[-1]
     source: Annotated[Source, Field(description="where packages and images come from: `official`, or a mirror")] = (
         "official"
     )
-    proxy: Annotated[
-        Proxy | None, Field(description="how hosts reach `source`, where that is not directly: an HTTP proxy")
-    ] = None
-    fingerprints: Annotated[
-        Fingerprints, Field(description="keys that packages must be signed with, where `source` is official")
-    ] = Fingerprints()
+    proxy: Annotated[Proxy | None, Field(description="HTTP proxy, if hosts do not reach `source` directly")] = None
+    fingerprints: Annotated[Fingerprints, Field(description="keys that sign packages, with `source: official`")] = (
+        Fingerprints()
+    )
     kubernetes: Annotated[Kubernetes, Field(description="the control plane and the cluster's networks")] = Kubernetes()
     kubelet: Annotated[Kubelet, Field(description="the agent on every node")] = Kubelet()
-    kube_proxy: Annotated[KubeProxy, Field(description="what balances Services on every node")] = KubeProxy()
+    kube_proxy: Annotated[KubeProxy, Field(description="load balancing of Services on every node")] = KubeProxy()
     containerd: Annotated[Containerd, Field(description="the container runtime")] = Containerd()
-    flannel: Annotated[Flannel, Field(description="the network of pods")] = Flannel()
-    firewall: Annotated[Firewall, Field(description="the packet filter of the hosts")] = Firewall()
-    storage: Annotated[Storage, Field(description="where volumes come from, when something wants to keep its data")] = (
-        Storage()
-    )
+    flannel: Annotated[Flannel, Field(description="the pod network")] = Flannel()
+    firewall: Annotated[Firewall, Field(description="the firewall of the hosts")] = Firewall()
+    storage: Annotated[Storage, Field(description="volumes, for components that keep data")] = Storage()
     monitoring: Annotated[
         Monitoring, Field(description="Prometheus, Alertmanager and Grafana: the chart kube-prometheus-stack")
     ] = Monitoring()
-    gpu: Annotated[Gpu, Field(description="drivers, runtime and metrics of the GPUs, on hosts that have some")] = Gpu()
+    gpu: Annotated[Gpu, Field(description="drivers, runtime and metrics of GPUs, on hosts with GPUs")] = Gpu()
     dashboards: Annotated[Dashboards, Field(description="our dashboards in Grafana")] = Dashboards()
-    alerts: Annotated[Alerts, Field(description="our alerts about GPUs, and who gets them")] = Alerts()
-    minimum: Annotated[Minimum, Field(description="what a host must have at least")] = Minimum()
+    alerts: Annotated[Alerts, Field(description="our GPU alerts, and their receiver")] = Alerts()
+    minimum: Annotated[Minimum, Field(description="minimum resources of a host")] = Minimum()
     swap: Annotated[
         Literal["off", "keep"],
         BeforeValidator(off),
-        Field(description="whether hosts may swap; keep: the kubelet runs beside it and pods do not use it"),
+        Field(description="whether hosts use swap; keep: the kubelet tolerates it and pods do not use it"),
     ] = "off"
     time_sync: Annotated[
         Literal["managed", "external"],
-        Field(description="who keeps the clocks right: a time service that is kept running, or somebody else"),
+        Field(description="clock synchronisation: managed keeps a time service running, external leaves it to you"),
     ] = "managed"
-    apt_lock_wait: Annotated[
-        int, Field(ge=0, description="seconds to wait for another process that works with apt on a host")
-    ] = 300
+    apt_lock_wait: Annotated[int, Field(ge=0, description="seconds to wait for another apt process on a host")] = 300
 
 
 def schema() -> dict[str, Any]:
