@@ -10,10 +10,11 @@ from typing import Any
 
 from gpustack.ask.answers import parse
 from gpustack.ask.probe import Answer, Probe
-from gpustack.ask.reach import HOST_LIMIT, HostRefused, run
+from gpustack.ask.refusal import HOST_LIMIT, HostRefused
 from gpustack.ask.script import last, render
 from gpustack.ask.snapshot import Reach, Snapshot, keyed
 from gpustack.ask.ssh_options import tried
+from gpustack.ask.transport import run
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import exported

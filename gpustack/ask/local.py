@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from gpustack.ask.exchange import AFTER_LAST, KEPT_ERRORS, More
 from gpustack.ask.lines import Lines
-from gpustack.ask.reach import HostRefused, sudo_refusal
+from gpustack.ask.refusal import HostRefused, parse_sudo_refusal
 from gpustack.ask.snapshot import Reach
 from gpustack.config.host import Host
 
@@ -46,7 +46,7 @@ def run(
         rc = process.wait()
         reader.join(timeout=AFTER_LAST)
         text = errors.decode(errors="replace")
-        if not began and (refusal := sudo_refusal(host, text, rc)):
+        if not began and (refusal := parse_sudo_refusal(host, text, rc)):
             raise refusal
         if not began and rc != 0:
             raise HostRefused(Reach(host.name, "host-no-shell", f"the shell ended with {rc}: {text.strip()[:200]}", ""))

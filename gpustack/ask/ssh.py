@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpustack.ask.exchange import Exchange, More
 from gpustack.ask.known_hosts import KnownKeys, known_keys
-from gpustack.ask.reach import CONNECT_LIMIT, HostRefused, sudo_refusal
+from gpustack.ask.refusal import CONNECT_LIMIT, HostRefused, parse_sudo_refusal
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.ssh_options import SshOptions, expanded, resolve, tried
 from gpustack.config.host import Host
@@ -44,7 +44,7 @@ def run(
                 yield line
             began = began or line == first
         errors = talk.errors.decode(errors="replace")
-        if not began and (refused := sudo_refusal(host, errors, talk.rc)):
+        if not began and (refused := parse_sudo_refusal(host, errors, talk.rc)):
             raise refused
         if not began and talk.rc > 0:
             why = f"the shell ended with {talk.rc}: {errors.strip()[:200]}"

@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpustack.ask.reach import HostRefused
+from gpustack.ask.refusal import HostRefused
 from gpustack.ask.snapshot import Reach
 from gpustack.config.host import Host
 

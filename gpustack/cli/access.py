@@ -78,7 +78,7 @@ def reached(taken: "Snapshot", part: Part) -> "Access":
 
 def login(host: "Host", namespace: str, *, shown: bool) -> None:
     """Grafana's user and password to stdout when that was asked for, else how to get them. Raises RolloutError."""
-    from gpustack.ask.reach import HostRefused
+    from gpustack.ask.refusal import HostRefused
     from gpustack.proof.credential import GRAFANA, answers
     from gpustack.proof.credential import login as read
 
@@ -100,7 +100,7 @@ def login(host: "Host", namespace: str, *, shown: bool) -> None:
 def forwarded(host: "Host", found: "Access", port: int, *, browser: bool) -> None:
     """Until Ctrl-C; on the host itself its Service is reached as it is, unless a port is wished for."""
     from gpustack.ask.forward import ways
-    from gpustack.ask.reach import HostRefused
+    from gpustack.ask.refusal import HostRefused
     from gpustack.cli.prove import forwarding
     from gpustack.proof.access import SCHEME
 

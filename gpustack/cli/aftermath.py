@@ -19,7 +19,7 @@ def aftermath(
     hosts: "Inventory", folder: Path, report: "Reporter", limit: Sequence[str] = (), failed: Sequence[str] = ()
 ) -> str:
     """Asks the hosts (of `limit`, and the control plane) all that the doctor asks, those that failed first. No more
-    than are asked at once: so it takes no longer than the limit of one host (HOST_LIMIT of ask/reach.py)."""
+    than are asked at once: so it takes no longer than the limit of one host (HOST_LIMIT of ask/refusal.py)."""
     from gpustack.ask.gather import AT_ONCE, gather
     from gpustack.ask.recording import write
     from gpustack.ask.redact import plain, redact

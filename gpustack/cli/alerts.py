@@ -75,7 +75,7 @@ def delivered(
 ) -> "Delivery":
     """Raises UnreachableError and RolloutError, before anything is sent."""
     from gpustack.ask.forward import ways
-    from gpustack.ask.reach import HostRefused
+    from gpustack.ask.refusal import HostRefused
     from gpustack.cli.prove import forwarding
     from gpustack.proof.alertmanager import Alertmanager
     from gpustack.proof.delivery import Trial

@@ -88,7 +88,7 @@ def proven(
 ) -> "Proof":
     """Raises UnreachableError and RolloutError, before anything is created."""
     from gpustack.ask.forward import ways
-    from gpustack.ask.reach import HostRefused
+    from gpustack.ask.refusal import HostRefused
     from gpustack.proof import credential
     from gpustack.proof.places import names
     from gpustack.proof.prove import Prover

@@ -17,7 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from gpustack.ask.reach import HostRefused, converse
+from gpustack.ask.refusal import HostRefused
+from gpustack.ask.transport import converse
 from gpustack.config.host import Host
 from gpustack.errors import LockedError, UnreachableError
 

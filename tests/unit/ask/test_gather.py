@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gpustack.ask import local
 from gpustack.ask.gather import AT_ONCE, gather
-from gpustack.ask.reach import HostRefused
+from gpustack.ask.refusal import HostRefused
 from gpustack.ask.snapshot import Reach
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from gpustack.ask.answers import KEPT, parse
 from gpustack.ask.probe import Answer, FactUnavailable, Probe, Shell
-from gpustack.ask.reach import run
 from gpustack.ask.script import last, render
+from gpustack.ask.transport import run
 from gpustack.config.host import Host
 
 MARK = "0123456789abcdef"

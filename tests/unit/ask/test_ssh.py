@@ -17,7 +17,7 @@ import pytest
 
 from gpustack.ask import ssh
 from gpustack.ask.known_hosts import KnownKeys
-from gpustack.ask.reach import HostRefused
+from gpustack.ask.refusal import HostRefused
 from gpustack.ask.ssh_options import SshOptions, resolve, tried
 from gpustack.config.host import Host
 

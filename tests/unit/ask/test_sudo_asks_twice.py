@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.ask.reach import as_root, stdin, sudo_refusal
+from gpustack.ask.refusal import parse_sudo_refusal
+from gpustack.ask.transport import as_root, stdin
 from gpustack.config.host import Host
 
 HOST = Host("h1", "192.0.2.11", become_password="hunter2")
@@ -36,7 +37,7 @@ def test_nothing_is_run_and_it_is_said(sudo: str, why: str, tmp_path: Path) -> N
     done = run(tmp_path, sudo)
     assert not (tmp_path / "run").exists()
     assert "abc" not in done.stdout.split()
-    refused = sudo_refusal(HOST, done.stderr, done.returncode)
+    refused = parse_sudo_refusal(HOST, done.stderr, done.returncode)
     assert refused
     assert refused.reach.reference == "host-sudo-password"
     assert why in refused.reach.why

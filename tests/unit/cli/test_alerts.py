@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from gpustack.ask import forward
 from gpustack.ask.forward import Ways
 from gpustack.ask.probe import Answer
-from gpustack.ask.reach import HostRefused
+from gpustack.ask.refusal import HostRefused
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.cli import wiring
 from gpustack.cli.app import app

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpustack.ask.reach import HostRefused
 from gpustack.ask.redact import redact
+from gpustack.ask.refusal import HostRefused
 from gpustack.ask.secret_shapes import GONE
 from gpustack.ask.ssh_options import SshOptions, resolve
 from gpustack.config.ansible_cfg import AnsibleCfg, ansible_cfg

@@ -10,8 +10,8 @@ import pytest
 from gpustack.ask import local
 from gpustack.ask.answers import parse
 from gpustack.ask.probe import Answer, FactUnavailable, Lines, Probe
-from gpustack.ask.reach import as_root, run, stdin
 from gpustack.ask.script import last, render
+from gpustack.ask.transport import as_root, run, stdin
 from gpustack.config.host import Host
 
 HERE = Host("here", "127.0.0.1", connection="local")

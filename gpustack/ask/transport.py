@@ -1,16 +1,13 @@
 """The way to a host: open, run a script as root with it on stdin, stream what it prints. SSH or local, one callable."""
 
-import re
 import secrets
 from collections.abc import Iterator
 from queue import Queue
 
+from gpustack.ask import local, ssh
 from gpustack.ask.exchange import More
-from gpustack.ask.snapshot import Reach
+from gpustack.ask.refusal import HOST_LIMIT
 from gpustack.config.host import Host
-
-CONNECT_LIMIT = 10
-HOST_LIMIT = 45
 
 # Runs as root without sudo where we are root already. Under sudo the password may or may not be asked for: when it is
 # not, its line would reach the shell, so everything up to a random marker is read away first. The marker is then said
@@ -25,18 +22,6 @@ SKIP = (
     'while IFS= read -r l && [ "$l" != "{mark}" ]; do :; done; '
     '[ "$l" = "{mark}" ] || {{ echo GPUSTACK-SUDO-ASKS-MORE >&2; exit 97; }}; echo; echo {mark}; exec sh -s'
 )
-
-
-# sudo's own words for a login that may not use it; they come without its name before them.
-DENIED = re.compile(r".*(?:is not in the sudoers file|is not allowed to (?:run sudo|execute)).*")
-
-
-class HostRefused(Exception):
-    """A host could not be asked; carries the Reach that says why."""
-
-    def __init__(self, reach: Reach) -> None:
-        super().__init__(reach.why)
-        self.reach = reach
 
 
 def as_root(mark: str, *, password: bool, sudo: str = "sudo") -> str:
@@ -69,38 +54,5 @@ def through(host: Host, script: str, more: More, limit: float, last: str) -> Ite
     command = as_root(mark, password=bool(host.become_password), sudo=host.become_exe)
     data = stdin(script, mark, host.become_password)
     if host.connection == "local":
-        from gpustack.ask import local
-
         return local.run(host, command, data, limit, more, mark, last)
-    from gpustack.ask import ssh
-
     return ssh.run(host, command, data, limit, more, mark, last)
-
-
-def sudo_refusal(host: Host, errors: str, rc: int) -> HostRefused | None:
-    """Reads what sudo said: in any language its lines begin with `sudo:`, and it ended badly."""
-    if "GPUSTACK-NO-SUDO" in errors:
-        return HostRefused(
-            Reach(
-                host.name,
-                "host-no-sudo",
-                f"there is no {host.become_exe} on it and the login is not root",
-                f"ssh as root to {host.name}, or install {host.become_exe} there",
-            )
-        )
-    if "GPUSTACK-SUDO-ASKS-MORE" in errors:
-        why = f"{host.become_exe} asks for more than a password, and nothing was run"
-        hint = "let sudo ask this login for the password alone, or for nothing (NOPASSWD)"
-        return HostRefused(Reach(host.name, "host-sudo-password", why, hint))
-    if rc > 0 and (denied := DENIED.search(errors)):
-        hint = f"let this login use {host.become_exe} (visudo), or log in as root"
-        return HostRefused(Reach(host.name, "host-sudo-password", denied[0].strip()[:200], hint))
-    if "sudo:" in errors and rc > 0:
-        said = next(line for line in errors.splitlines() if "sudo:" in line)
-        hint = (
-            "the password was wrong, or it asks for more than that; try again with -K"
-            if host.become_password
-            else "add -K and type the password, or allow sudo without one"
-        )
-        return HostRefused(Reach(host.name, "host-sudo-password", said.strip(), hint))
-    return None

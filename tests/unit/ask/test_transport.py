@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.ask.reach import HostRefused, as_root, converse, run, stdin, sudo_refusal
+from gpustack.ask.refusal import HostRefused, parse_sudo_refusal
+from gpustack.ask.transport import as_root, converse, run, stdin
 from gpustack.config.connection import SUDOS
 from gpustack.config.host import Host
 
@@ -73,7 +74,7 @@ def test_a_password_line_that_sudo_did_not_want_does_not_reach_the_shell() -> No
     ],
 )
 def test_sudo_words(errors: str, password: str | None, reference: str) -> None:
-    refused = sudo_refusal(Host("h", "h", become_password=password), errors, 1)
+    refused = parse_sudo_refusal(Host("h", "h", become_password=password), errors, 1)
     assert isinstance(refused, HostRefused)
     assert refused.reach.reference == reference
     assert "x" not in refused.reach.hint.split() or password is None
@@ -82,11 +83,11 @@ def test_sudo_words(errors: str, password: str | None, reference: str) -> None:
 def test_of_a_login_that_may_not_use_sudo_its_words_are_shown() -> None:
     """No password would help, so none is asked for."""
     said = "We trust you have received the usual lecture\n\nops is not in the sudoers file.\n"
-    refused = sudo_refusal(Host("h", "h", become_password="x"), said, 1)
+    refused = parse_sudo_refusal(Host("h", "h", become_password="x"), said, 1)
     assert refused
     assert refused.reach.why == "ops is not in the sudoers file."
     assert "-K" not in refused.reach.hint
 
 
 def test_output_on_stderr_alone_is_no_refusal() -> None:
-    assert sudo_refusal(Host("h", "h"), "sudo: setrlimit(RLIMIT_CORE): not permitted\n", 0) is None
+    assert parse_sudo_refusal(Host("h", "h"), "sudo: setrlimit(RLIMIT_CORE): not permitted\n", 0) is None
