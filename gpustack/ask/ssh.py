@@ -1,4 +1,4 @@
-"""Runs a script on a host over one SSH connection, through Fabric. The only file that knows Fabric and Paramiko.
+"""One SSH connection to a host, through Fabric. The only file that knows Fabric and Paramiko.
 
 Traps: Fabric accepts unknown host keys unless told otherwise, and Paramiko fails at markers in known_hosts and knows no
 patterns there, so a check of our own is the only one; Fabric's `in_stream` reads one byte per 10 ms (invoke #774,
@@ -10,15 +10,15 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpustack.ask.exchange import Exchange, More
 from gpustack.ask.known_hosts import KnownKeys, known_keys
-from gpustack.ask.refusal import CONNECT_LIMIT, HostRefused, parse_sudo_refusal
+from gpustack.ask.refusal import CONNECT_LIMIT, HostRefused
 from gpustack.ask.snapshot import Reach
-from gpustack.ask.ssh_options import SshOptions, expanded, resolve, tried
+from gpustack.ask.ssh_options import SshOptions, expanded, resolve
 from gpustack.config.host import Host
 
 if TYPE_CHECKING:
@@ -28,36 +28,22 @@ if TYPE_CHECKING:
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
-def run(
-    host: Host, command: str, stdin: bytes, limit: float, more: More = None, first: str = "", last: str = ""
-) -> Iterator[str]:
-    """Lines of the output behind `first` as they come, then those of the error output; at the limit, or after the line
-    `last`, what has arrived counts. Raises HostRefused."""
+@contextmanager
+def open_channel(host: Host, command: str) -> Iterator[Any]:
+    """The channel that the command runs on. Raises HostRefused, also when the connection breaks while it is used."""
     from paramiko import SSHException
 
     connection = connect(host)
     try:
-        talk = Exchange(begun(connection, command), stdin, more, last.encode())
-        began = not first
-        for line in talk.lines(time.monotonic() + limit):
-            if began:
-                yield line
-            began = began or line == first
-        errors = talk.errors.decode(errors="replace")
-        if not began and (refused := parse_sudo_refusal(host, errors, talk.rc)):
-            raise refused
-        if not began and talk.rc > 0:
-            why = f"the shell ended with {talk.rc}: {errors.strip()[:200]}"
-            raise HostRefused(Reach(host.name, "host-no-shell", why, tried(host)))
-        yield from errors.removesuffix("\n").split("\n") if errors else ()
+        yield start_command(connection, command)
     except (SSHException, OSError, EOFError) as error:
         raise HostRefused(refusal(host, resolve(host), error)) from error
     finally:
         connection.close()
 
 
-def begun(connection: "Connection", command: str) -> Any:
-    """The channel that the command runs on. Paramiko waits without a limit for the answer to it."""
+def start_command(connection: "Connection", command: str) -> Any:
+    """Paramiko waits without a limit for the answer to it."""
     transport = connection.transport
     assert transport is not None
     started = time.monotonic()

@@ -1,17 +1,23 @@
-"""The way to a host: open, run a script as root with it on stdin, stream what it prints. SSH or local, one callable."""
+"""Runs a script as root on a host, over SSH or locally: it goes to stdin, and its lines come as they are printed."""
 
+import contextlib
 import secrets
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from queue import Queue
 
-from gpustack.ask import local, ssh
-from gpustack.ask.exchange import More
-from gpustack.ask.refusal import HOST_LIMIT
+from gpustack.ask import ssh
+from gpustack.ask.channel import ChannelIO, More
+from gpustack.ask.local import LocalChannel
+from gpustack.ask.refusal import HOST_LIMIT, HostRefused, parse_sudo_refusal
+from gpustack.ask.snapshot import Reach
+from gpustack.ask.ssh_options import tried
 from gpustack.config.host import Host
 
 # Runs as root without sudo where we are root already. Under sudo the password may or may not be asked for: when it is
-# not, its line would reach the shell, so everything up to a random marker is read away first. The marker is then said
-# back: all before it is a talkative dotfile's, and no word of sudo's comes after it.
+# not, its line would reach the shell, so everything up to a random marker is read away first. The marker is then
+# printed: all before it is a talkative dotfile's, and no word of sudo's comes after it.
 AS_ROOT = r"""
 if [ "$(id -u)" = 0 ]; then exec sh -c '{skip}'; fi
 command -v {sudo} >/dev/null 2>&1 || {{ echo GPUSTACK-NO-SUDO >&2; exit 97; }}
@@ -24,15 +30,17 @@ SKIP = (
 )
 
 
-def as_root(mark: str, *, password: bool, sudo: str = "sudo") -> str:
-    """The command that the login shell runs. Holds no secret. `sudo` is one of config.connection.SUDOS."""
-    skip = SKIP.format(mark=mark)
-    return AS_ROOT.format(skip=skip, sudo=sudo, flags="-S" if password else "-n").strip()
+@dataclass(frozen=True)
+class Command:
+    """`line` for the login shell, then `stdin` and what `more` brings until None. Its output counts behind the line
+    `first`, if there is one, and ends with the line `last`, if there is one. `limit` in seconds from its start."""
 
-
-def stdin(script: str, mark: str, password: str | None) -> bytes:
-    first = f"{password}\n" if password else ""
-    return f"{first}{mark}\n{script.rstrip()}\n".encode()
+    line: str
+    stdin: bytes
+    limit: float = HOST_LIMIT
+    first: str = ""
+    last: str = ""
+    more: More = None
 
 
 def run(host: Host, script: str, *, limit: float = HOST_LIMIT, last: str = "") -> Iterator[str]:
@@ -41,18 +49,47 @@ def run(host: Host, script: str, *, limit: float = HOST_LIMIT, last: str = "") -
 
     The script runs as root in `sh`, and nothing of it is visible in any argv.
     """
-    return through(host, script, None, limit, last)
+    return execute(host, wrap_script(host, script, limit, last))
 
 
-def converse(host: Host, script: str, more: "Queue[bytes | None]") -> Iterator[str]:
+def interact(host: Host, script: str, more: "Queue[bytes | None]") -> Iterator[str]:
     """Like `run`, without a limit: what `more` brings is written to the script's stdin, until it brings None."""
-    return through(host, script, more, float("inf"), "")
+    return execute(host, wrap_script(host, script, float("inf"), more=more))
 
 
-def through(host: Host, script: str, more: More, limit: float, last: str) -> Iterator[str]:
+def execute(host: Host, command: Command) -> Iterator[str]:
+    """Lines of the output as they come, then those of the error output; at the limit what has arrived counts. Raises
+    HostRefused."""
+    local = host.connection == "local"
+    opened = contextlib.closing(LocalChannel(command.line)) if local else ssh.open_channel(host, command.line)
+    with opened as channel:
+        talk = ChannelIO(channel, command.stdin, command.more, command.last.encode())
+        began = not command.first
+        for line in talk.lines(time.monotonic() + command.limit):
+            if began:
+                yield line
+            began = began or line == command.first
+        errors = talk.errors.decode(errors="replace")
+        if not began and (refused := parse_sudo_refusal(host, errors, talk.rc)):
+            raise refused
+        if not began and talk.rc > 0:
+            why = f"the shell ended with {talk.rc}: {errors.strip()[:200]}"
+            raise HostRefused(Reach(host.name, "host-no-shell", why, "" if local else tried(host)))
+        yield from errors.removesuffix("\n").split("\n") if errors else ()
+
+
+def wrap_script(host: Host, script: str, limit: float, last: str = "", more: More = None) -> Command:
     mark = secrets.token_hex(16)
-    command = as_root(mark, password=bool(host.become_password), sudo=host.become_exe)
-    data = stdin(script, mark, host.become_password)
-    if host.connection == "local":
-        return local.run(host, command, data, limit, more, mark, last)
-    return ssh.run(host, command, data, limit, more, mark, last)
+    line = build_root_command(mark, password=bool(host.become_password), sudo=host.become_exe)
+    return Command(line, build_stdin(script, mark, host.become_password), limit, mark, last, more)
+
+
+def build_root_command(mark: str, *, password: bool, sudo: str = "sudo") -> str:
+    """The command that the login shell runs. Holds no secret. `sudo` is one of config.connection.SUDOS."""
+    skip = SKIP.format(mark=mark)
+    return AS_ROOT.format(skip=skip, sudo=sudo, flags="-S" if password else "-n").strip()
+
+
+def build_stdin(script: str, mark: str, password: str | None) -> bytes:
+    first = f"{password}\n" if password else ""
+    return f"{first}{mark}\n{script.rstrip()}\n".encode()

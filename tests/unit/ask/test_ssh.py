@@ -19,6 +19,7 @@ from gpustack.ask import ssh
 from gpustack.ask.known_hosts import KnownKeys
 from gpustack.ask.refusal import HostRefused
 from gpustack.ask.ssh_options import SshOptions, resolve, tried
+from gpustack.ask.transport import Command, execute
 from gpustack.config.host import Host
 
 LIMIT = 2  # whole seconds, as Fabric takes them
@@ -103,7 +104,7 @@ def asked(host: Host, limit: float = LIMIT) -> tuple[list[str], str, str]:
     began = time.monotonic()
     lines: list[str] = []
     try:
-        lines += ssh.run(host, "true", b"a script", limit)
+        lines += execute(host, Command("true", b"a script", limit))
     except HostRefused as refused:
         return lines, refused.reach.reference, refused.reach.why
     finally:
@@ -213,7 +214,7 @@ def test_where_an_authority_is_known_ssh_fetches_the_key(start: Callable[..., Ho
     host = start(answers)
     write_known(tmp_path, host, "@cert-authority * {other}")
     with pytest.raises(HostRefused) as refused:
-        list(ssh.run(host, "true", b"", 20))
+        list(execute(host, Command("true", b"", 20)))
     fetched = f"ssh -p {host.port} ops@127.0.0.1 cat /etc/ssh/ssh_host_ed25519_key.pub"
     hint = f"""echo '[127.0.0.1]:{host.port}' "$({fetched})" >>{tmp_path / "known_hosts"}"""
     assert refused.value.reach.hint == hint
@@ -224,7 +225,7 @@ def test_the_command_that_forgets_a_key_is_for_this_port_and_file(start: Callabl
     host = start(answers)
     write_known(tmp_path, host, "{where} {other}")
     with pytest.raises(HostRefused) as refused:
-        list(ssh.run(host, "true", b"", 20))
+        list(execute(host, Command("true", b"", 20)))
     said, _, _ = refused.value.reach.hint.partition("    #")
     assert said == f"ssh-keygen -R '[127.0.0.1]:{host.port}' -f {tmp_path / 'known_hosts'}"
 
@@ -248,7 +249,7 @@ def fails(server: Server, channel: Any) -> None:
 def test_no_shell_is_tried_with_user_port_and_key(start: Callable[..., Host]) -> None:
     host = start(fails)
     with pytest.raises(HostRefused) as refused:
-        list(ssh.run(host, "true", b"", 20, first="mark"))
+        list(execute(host, Command("true", b"", 20, "mark")))
     assert refused.value.reach.reference == "host-no-shell"
     hint = refused.value.reach.hint
     assert f"-p {host.port}" in hint

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.ask.refusal import parse_sudo_refusal
-from gpustack.ask.transport import as_root, stdin
+from gpustack.ask.transport import build_root_command, build_stdin
 from gpustack.config.host import Host
 
 HOST = Host("h1", "192.0.2.11", become_password="hunter2")
@@ -23,9 +23,9 @@ def run(world: Path, sudo: str) -> subprocess.CompletedProcess[str]:
     for name, text in (("id", "echo 1000"), ("sudo", sudo)):
         (world / name).write_text(f"#!/bin/sh\n{text}\n")
         (world / name).chmod(0o755)
-    given = stdin('echo run >>"$WORLD/run"; echo out', "abc", HOST.become_password).decode()
+    given = build_stdin('echo run >>"$WORLD/run"; echo out', "abc", HOST.become_password).decode()
     env = {"PATH": f"{world}:{os.environ['PATH']}", "WORLD": str(world)}
-    command = ["sh", "-c", as_root("abc", password=True)]
+    command = ["sh", "-c", build_root_command("abc", password=True)]
     return subprocess.run(command, input=given, env=env, capture_output=True, text=True, timeout=20, check=False)
 
 

@@ -7,11 +7,10 @@ import time
 
 import pytest
 
-from gpustack.ask import local
 from gpustack.ask.answers import parse
 from gpustack.ask.probe import Answer, FactUnavailable, Lines, Probe
 from gpustack.ask.script import last, render
-from gpustack.ask.transport import as_root, run, stdin
+from gpustack.ask.transport import Command, build_root_command, build_stdin, execute, run
 from gpustack.config.host import Host
 
 HERE = Host("here", "127.0.0.1", connection="local")
@@ -114,5 +113,6 @@ def test_a_talkative_login_is_passed_over() -> None:
     """Its errors are not sudo's, its last line need not end, and it may say what a script of ours could."""
     mark = secrets.token_hex(16)
     noise = "printf 'welcome\\033[2J\\nheld\\nno newline'; echo 'sudo: x' >&2"
-    lines = local.run(HERE, f"{noise}; {as_root(mark, password=False)}", stdin("echo held", mark, None), 10, None, mark)
+    line = f"{noise}; {build_root_command(mark, password=False)}"
+    lines = execute(HERE, Command(line, build_stdin("echo held", mark, None), 10, mark))
     assert next(lines) == "held"
