@@ -9,7 +9,7 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,8 @@ from gpustack.config.host import Host
 if TYPE_CHECKING:
     from fabric import Connection
 
+# Paramiko's words where there is no key to offer.
+NO_KEY = "No authentication methods available"
 # What Paramiko's own thread meets is raised here as well; unheard, its log would print a traceback.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
@@ -118,14 +120,28 @@ def connect(host: Host) -> "Connection":
     connection.client.set_missing_host_key_policy(HostKeyCheck(host, options, known))
     started = time.monotonic()
     try:
+        if options.agent and options.identities_only:
+            # Paramiko has no option for it, and takes an agent that its client already has.
+            connection.client._agent = build_agent(options.read_fingerprints())
         connection.open()
-    except HostRefused:
-        connection.close()
-        raise
     except Exception as error:
+        connection.client.close()  # Fabric closes only what has logged in
         connection.close()
+        if isinstance(error, HostRefused):
+            raise
         raise HostRefused(refusal(host, options, late(error, started))) from error
     return connection
+
+
+def build_agent(fingerprints: Collection[str]) -> Any:
+    """The user's agent with these keys alone, as ssh(1) asks it under IdentitiesOnly."""
+    from paramiko import Agent
+
+    class LimitedAgent(Agent):  # type: ignore[misc] # Paramiko has no types
+        def get_keys(self) -> list[Any]:
+            return [key for key in super().get_keys() if key.fingerprint in fingerprints]
+
+    return LimitedAgent()
 
 
 def transport(known: KnownKeys, *given: Any, **named: Any) -> Any:
@@ -177,7 +193,7 @@ def refusal(host: Host, options: SshOptions, error: Exception) -> Reach:
     where, typed = options.where, f"ssh {options.typed} true"
     if isinstance(error, PasswordRequiredException):
         return Reach(host.name, "host-ssh-login", "the key is encrypted and no agent holds it", "ssh-add")
-    if isinstance(error, AuthenticationException):
+    if isinstance(error, AuthenticationException) or str(error) == NO_KEY:
         why = f"{options.user}@{where} is not let in by any of the keys"
         if host.key_file and "%" not in host.key_file and not Path(expanded(host.key_file)).exists():
             why += f"; there is no {host.key_file}, which ansible_ssh_private_key_file or ansible.cfg names"

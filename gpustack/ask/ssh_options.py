@@ -70,6 +70,16 @@ class SshOptions:
         """ssh(1) lists default keys whether or not they exist."""
         return tuple(path for path in self.key_files if Path(path).is_file())
 
+    def read_fingerprints(self) -> frozenset[str]:
+        """Of the keys in the key files. ssh-keygen(1) knows them also of an encrypted or a public file."""
+        paths = [path for file in self.key_files for path in (file, f"{file}.pub") if Path(path).is_file()]
+        commands = (["ssh-keygen", "-l", "-E", "sha256", "-f", path] for path in paths)
+        shown = (
+            subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=10, check=False).stdout
+            for command in commands
+        )
+        return frozenset(word for line in shown for word in line.split()[1:2])
+
 
 def arguments(host: Host) -> list[str]:
     """As Ansible calls ssh: its arguments first, then port, key and user."""
