@@ -77,7 +77,7 @@ def dial(connection: "Connection", address: str, port: int) -> Any:
         raise ConnectionRefusedError(f"{address}:{port}: {error or 'the SSH connection ended'}") from error
 
 
-def alive(connection: "Connection") -> bool:
+def is_alive(connection: "Connection") -> bool:
     transport = connection.transport
     return transport is not None and bool(transport.is_active())
 
