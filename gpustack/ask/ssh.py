@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpustack.ask.known_hosts import KnownKeys, known_keys
+from gpustack.ask.known_hosts import KnownKeys, read_known_keys
 from gpustack.ask.refusal import CONNECT_LIMIT, HostRefused
 from gpustack.ask.snapshot import Reach
-from gpustack.ask.ssh_options import SshOptions, expanded, resolve
+from gpustack.ask.ssh_options import SshOptions, expand_home, resolve_options
 from gpustack.config.host import Host
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def open_channel(host: Host, command: str) -> Iterator[Any]:
     try:
         yield start_command(connection, command)
     except (SSHException, OSError, EOFError) as error:
-        raise HostRefused(refusal(host, resolve(host), error)) from error
+        raise HostRefused(describe_failure(host, resolve_options(host), error)) from error
     finally:
         connection.close()
 
@@ -56,7 +56,7 @@ def start_command(connection: "Connection", command: str) -> Any:
         channel = transport.open_session(timeout=CONNECT_LIMIT)
         channel.exec_command(command)
     except Exception as error:
-        raise late(error, started) from error
+        raise convert_timeout(error, started) from error
     finally:
         clock.cancel()
     return channel
@@ -82,7 +82,7 @@ def is_alive(connection: "Connection") -> bool:
     return transport is not None and bool(transport.is_active())
 
 
-def late(error: Exception, started: float) -> Exception:
+def convert_timeout(error: Exception, started: float) -> Exception:
     """Paramiko has many words for a host that keeps silent; what they have in common is the time they take."""
     from paramiko import AuthenticationException
 
@@ -96,17 +96,17 @@ def connect(host: Host) -> "Connection":
     """An open Fabric connection whose host key was checked. Raises HostRefused."""
     from fabric import Config, Connection
 
-    options = resolve(host)
-    known = known_keys(options.known_as, options.known_hosts)
+    options = resolve_options(host)
+    known = read_known_keys(options.known_name, options.known_hosts)
     config = Config(lazy=True, overrides={"load_ssh_configs": False})
     arguments: dict[str, Any] = {
         "look_for_keys": False,
         "allow_agent": options.agent,
         "banner_timeout": CONNECT_LIMIT,
         "auth_timeout": CONNECT_LIMIT,
-        "transport_factory": lambda *given, **named: transport(known, *given, **named),
+        "transport_factory": lambda *given, **named: build_transport(known, *given, **named),
     }
-    if present := options.key_files_present():
+    if present := options.find_key_files():
         arguments["key_filename"] = list(present)
     connection = Connection(
         options.hostname,
@@ -129,7 +129,7 @@ def connect(host: Host) -> "Connection":
         connection.close()
         if isinstance(error, HostRefused):
             raise
-        raise HostRefused(refusal(host, options, late(error, started))) from error
+        raise HostRefused(describe_failure(host, options, convert_timeout(error, started))) from error
     return connection
 
 
@@ -144,16 +144,16 @@ def build_agent(fingerprints: Collection[str]) -> Any:
     return LimitedAgent()
 
 
-def transport(known: KnownKeys, *given: Any, **named: Any) -> Any:
+def build_transport(known: KnownKeys, *given: Any, **named: Any) -> Any:
     """Asks the host for a key of a type that is known before others, as ssh(1) does."""
     from paramiko import Transport
 
-    made = Transport(*given, **named)
+    transport = Transport(*given, **named)
     kinds = set(known.trusted.values())
     # One RSA key has three names, by the hash that it signs with (RFC 8332).
-    asked = made.get_security_options()
+    asked = transport.get_security_options()
     asked.key_types = sorted(asked.key_types, key=lambda kind: ("ssh-rsa" if "rsa" in kind else kind) not in kinds)
-    return made
+    return transport
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class HostKeyCheck:
 
     def missing_host_key(self, client: object, name: str, key: Any) -> None:
         """Raises HostRefused for every key but a known one that nobody revoked."""
-        shown, name = key.get_base64(), self.options.known_as
+        shown, name = key.get_base64(), self.options.known_name
         if shown in self.known.revoked:
             reference, why = "host-key-revoked", f"the host key of {name} is marked @revoked in known_hosts"
             shows = self.options.known_hosts_command("-F")
@@ -179,31 +179,31 @@ class HostKeyCheck:
         elif self.known.authority:
             reference = "host-key-unknown"
             why = f"known_hosts has an authority for {name}, and no key of its own: certificates are not read here"
-            hint = self.options.certified
+            hint = self.options.certificate_command
         else:
-            reference, why, hint = "host-key-unknown", f"the host key of {name} is not known", self.options.scan
+            reference, why, hint = "host-key-unknown", f"the host key of {name} is not known", self.options.scan_command
         raise HostRefused(Reach(self.host.name, reference, why, hint))
 
 
-def refusal(host: Host, options: SshOptions, error: Exception) -> Reach:
+def describe_failure(host: Host, options: SshOptions, error: Exception) -> Reach:
     """What went wrong, as one of the references that `gpustack explain` knows."""
     from paramiko import AuthenticationException, PasswordRequiredException
     from paramiko.ssh_exception import NoValidConnectionsError
 
-    where, typed = options.where, f"ssh {options.typed} true"
+    address, command = options.address, f"ssh {options.destination} true"
     if isinstance(error, PasswordRequiredException):
         return Reach(host.name, "host-ssh-login", "the key is encrypted and no agent holds it", "ssh-add")
     if isinstance(error, AuthenticationException) or str(error) == NO_KEY:
-        why = f"{options.user}@{where} is not let in by any of the keys"
-        if host.key_file and "%" not in host.key_file and not Path(expanded(host.key_file)).exists():
+        why = f"{options.user}@{address} is not let in by any of the keys"
+        if host.key_file and "%" not in host.key_file and not Path(expand_home(host.key_file)).exists():
             why += f"; there is no {host.key_file}, which ansible_ssh_private_key_file or ansible.cfg names"
-        return Reach(host.name, "host-ssh-login", why, typed)
+        return Reach(host.name, "host-ssh-login", why, command)
     if isinstance(error, socket.gaierror):
         why = f"the name {options.hostname} does not resolve"
     elif isinstance(error, TimeoutError):
-        why = f"no answer from {where} within {CONNECT_LIMIT} s"
+        why = f"no answer from {address} within {CONNECT_LIMIT} s"
     elif isinstance(error, NoValidConnectionsError):
-        why = f"{where}: connection refused"
+        why = f"{address}: connection refused"
     else:
-        why = f"{where}: {str(error) or type(error).__name__}"
-    return Reach(host.name, "host-ssh-unreachable", why, typed)
+        why = f"{address}: {str(error) or type(error).__name__}"
+    return Reach(host.name, "host-ssh-unreachable", why, command)

@@ -12,7 +12,7 @@ from gpustack.ask.channel import ChannelIO, More
 from gpustack.ask.local import LocalChannel
 from gpustack.ask.refusal import HOST_LIMIT, HostRefused, parse_sudo_refusal
 from gpustack.ask.snapshot import Reach
-from gpustack.ask.ssh_options import tried
+from gpustack.ask.ssh_options import build_login_command
 from gpustack.config.host import Host
 
 # Runs as root without sudo where we are root already. Under sudo the password may or may not be asked for: when it is
@@ -74,7 +74,7 @@ def execute(host: Host, command: Command) -> Iterator[str]:
             raise refused
         if not began and talk.rc > 0:
             why = f"the shell ended with {talk.rc}: {errors.strip()[:200]}"
-            raise HostRefused(Reach(host.name, "host-no-shell", why, "" if local else tried(host)))
+            raise HostRefused(Reach(host.name, "host-no-shell", why, "" if local else build_login_command(host)))
         yield from errors.removesuffix("\n").split("\n") if errors else ()
 
 

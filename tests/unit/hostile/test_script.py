@@ -9,7 +9,7 @@ import pytest
 
 from gpustack.ask.answers import parse
 from gpustack.ask.probe import Answer, FactUnavailable, Lines, Probe
-from gpustack.ask.script import last, render
+from gpustack.ask.script import build_last_line, render
 from gpustack.ask.transport import Command, build_root_command, build_stdin, execute, run
 from gpustack.config.host import Host
 
@@ -62,7 +62,7 @@ def between(script: str) -> tuple[dict[str, Answer], float]:
     marker, started = secrets.token_hex(16), time.monotonic()
     texts = {"t.before": "echo before; echo e1 >&2", "t.hostile": script, "t.after": "echo after; echo e2 >&2; exit 7"}
     probes = {id: Probe(id, Lines(text), said, limit=1) for id, text in texts.items()}
-    lines = run(HERE, render(list(probes.values()), marker, {}), limit=30, last=last(marker))
+    lines = run(HERE, render(list(probes.values()), marker, {}), limit=30, last=build_last_line(marker))
     found = {answer.probe: answer for answer in parse(lines, marker, "here", probes)}
     return found, time.monotonic() - started
 
