@@ -25,14 +25,14 @@ def aftermath(
     from gpustack.ask.redact import plain, redact
     from gpustack.doctor.diagnose import diagnose, questions
     from gpustack.report import doctor_brief
-    from gpustack.rollout.disguise import without_secrets
+    from gpustack.rollout.anonymize import remove_secrets
 
     planes = [host.name for host in hosts.control_planes]
     others = limit or [*planes, *(host.name for host in hosts.hosts)]
     wanted = list(dict.fromkeys([*planes[:1], *failed, *others]))[:AT_ONCE]
     try:
         taken = gather(hosts, questions(), hosts=wanted, report=report)
-        write(without_secrets(taken), folder / NAME)
+        write(remove_secrets(taken), folder / NAME)
         return doctor_brief.text(diagnose(taken), folder / NAME)
     except KeyboardInterrupt:
         return "\nno snapshot of the hosts: interrupted\n"
