@@ -32,7 +32,7 @@ class Section:
     id: str
     most: int
     start: str = "0"
-    asked: Sequence[str] = ()
+    ids: Sequence[str] = ()
     lines: list[str] = field(default_factory=list)
     size: int = -1
     cut: bool = False
@@ -69,7 +69,7 @@ class AnswerParser:
         try:
             self.parse_marker(words)
         except (ValueError, IndexError, KeyError):
-            self.lose_open()
+            self.drop_open()
 
     def parse_marker(self, words: Sequence[str]) -> None:
         """Raises ValueError, IndexError or KeyError for a line that is not as ours are."""
@@ -79,17 +79,17 @@ class AnswerParser:
         elif first == "=" and self.open and self.open.id == API:
             self.add_read(self.open, int(words[1]), words[2], float(words[3]), " ".join(words[4:]))
         elif first.startswith("!"):
-            self.lose_open()
+            self.drop_open()
             self.open = self.errors[first[1:]] = Section(first[1:], KEPT_ERR)
         elif first == API:
             self.open = Section(API, KEPT_API, words[1], words[2:])
         elif first in self.known:
-            self.lose_open()
+            self.drop_open()
             self.open = Section(first, KEPT, words[1])
         else:
-            self.lose_open()
+            self.drop_open()
 
-    def lose_open(self) -> None:
+    def drop_open(self) -> None:
         """Of a probe whose output never ended nothing is known."""
         if self.open and self.open.id in self.known and self.open.id not in self.errors:
             self.store(self.open.id, -1, "", lost=BROKEN_OFF)
@@ -101,16 +101,16 @@ class AnswerParser:
             self.store(section.id, rc, section.text, took=round(end - float(section.start), 2), cut=section.cut)
             return
         # curl ended before these reads, because of an earlier one or because there is no curl.
-        before = next((answer.err for id in section.asked if (answer := self.answers.get(id)) and answer.rc), "")
-        for id in section.asked:
+        before = next((answer.err for id in section.ids if (answer := self.answers.get(id)) and answer.rc), "")
+        for id in section.ids:
             if id in self.known and id not in self.answers:
                 self.store(id, rc or 1, "", err=before)
 
-    def add_read(self, section: Section, number: int, status: str, took: float, said: str) -> None:
+    def add_read(self, section: Section, number: int, status: str, took: float, error: str) -> None:
         """One read of the API: its body is what came since the last one."""
-        id = section.asked[number]
-        self.open = Section(API, KEPT_API, section.start, section.asked)
-        ask, body, why = self.known[id].ask, section.text, describe_refusal(status, said, section.text)
+        id = section.ids[number]
+        self.open = Section(API, KEPT_API, section.start, section.ids)
+        ask, body, why = self.known[id].ask, section.text, describe_refusal(status, error, section.text)
         if isinstance(ask, Api) and ask.keep and not why and not section.cut:
             body = prune(body, ask.keep)
         self.store(id, 1 if why else 0, body, err=why, took=round(took, 2), cut=section.cut)
@@ -124,10 +124,10 @@ class AnswerParser:
         self.answers[id] = Answer(id, where, rc, out, err, took, cut, lost)
 
     def finish(self) -> Iterator[Answer]:
-        self.lose_open()
+        self.drop_open()
         for id, answer in self.answers.items():
-            said = self.errors.get(API if answer.where == CLUSTER else id)
-            err = answer.err or (said.text if said and (answer.where != CLUSTER or answer.rc) else "")
+            errors = self.errors.get(API if answer.where == CLUSTER else id)
+            err = answer.err or (errors.text if errors and (answer.where != CLUSTER or answer.rc) else "")
             yield Answer(id, answer.where, answer.rc, answer.out, err, answer.took, answer.cut, answer.lost)
 
 

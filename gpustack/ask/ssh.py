@@ -104,7 +104,7 @@ def connect(host: Host) -> "Connection":
         "allow_agent": options.agent,
         "banner_timeout": CONNECT_LIMIT,
         "auth_timeout": CONNECT_LIMIT,
-        "transport_factory": lambda *given, **named: build_transport(known, *given, **named),
+        "transport_factory": lambda *args, **kwargs: build_transport(known, *args, **kwargs),
     }
     if present := options.find_key_files():
         arguments["key_filename"] = list(present)
@@ -144,15 +144,15 @@ def build_agent(fingerprints: Collection[str]) -> Any:
     return LimitedAgent()
 
 
-def build_transport(known: KnownKeys, *given: Any, **named: Any) -> Any:
+def build_transport(known: KnownKeys, *args: Any, **kwargs: Any) -> Any:
     """Asks the host for a key of a type that is known before others, as ssh(1) does."""
     from paramiko import Transport
 
-    transport = Transport(*given, **named)
+    transport = Transport(*args, **kwargs)
     kinds = set(known.trusted.values())
     # One RSA key has three names, by the hash that it signs with (RFC 8332).
-    asked = transport.get_security_options()
-    asked.key_types = sorted(asked.key_types, key=lambda kind: ("ssh-rsa" if "rsa" in kind else kind) not in kinds)
+    options = transport.get_security_options()
+    options.key_types = sorted(options.key_types, key=lambda kind: ("ssh-rsa" if "rsa" in kind else kind) not in kinds)
     return transport
 
 

@@ -95,8 +95,8 @@ def build_trie(names: Iterable[str]) -> str:
 
 
 def anonymize(snapshot: Snapshot, questions: tuple[Probe[Any], ...]) -> tuple[Snapshot, Pseudonyms]:
-    given = choose_pseudonyms(snapshot, find_own_words(questions), find_node_names(snapshot))
-    return update_digests(snapshot, replace_names(snapshot, given)), given
+    pseudonyms = choose_pseudonyms(snapshot, find_own_words(questions), find_node_names(snapshot))
+    return update_digests(snapshot, replace_names(snapshot, pseudonyms)), pseudonyms
 
 
 def remove_secrets(snapshot: Snapshot) -> Snapshot:
@@ -163,10 +163,10 @@ def choose_pseudonyms(snapshot: Snapshot, words: Collection[str], called: Iterab
     suffixes = dict.fromkeys(find_domains(snapshot, hosts, words))
     short = {name.removesuffix(f".{suffix}") for name in hosts for suffix in suffixes} | set(hosts)
     names = [name for name in sorted(short) if "." not in name and not is_numeric(name)]
-    given = {name: f"host{number:02}" for number, name in enumerate((one for one in names if one not in words), 1)}
+    numbered = {name: f"host{number:02}" for number, name in enumerate((one for one in names if one not in words), 1)}
     return Pseudonyms(
         Addresses(secrets.token_bytes(32), stay),
-        given,
+        numbered,
         {domain: f"domain{number}.example" for number, domain in enumerate(suffixes, 1)},
         tuple(name for name in names if name in words),
     )
@@ -193,9 +193,9 @@ def find_domains(snapshot: Snapshot, hosts: Iterable[str], words: Collection[str
             yield domain
 
 
-def replace_names(snapshot: Snapshot, given: Pseudonyms) -> Snapshot:
+def replace_names(snapshot: Snapshot, pseudonyms: Pseudonyms) -> Snapshot:
     """The same snapshot under other names and addresses."""
-    inventory, change = snapshot.inventory, given.replace_in
+    inventory, change = snapshot.inventory, pseudonyms.replace_in
     spec = Spec.model_validate(map_strings(inventory.spec.model_dump(mode="json", by_alias=True), change))
     hosts = tuple(anonymize_host(host, change) for host in inventory.hosts)
     source, values = Path("inventory") if inventory.source else None, map_strings(dict(inventory.values), change)
