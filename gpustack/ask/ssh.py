@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Paramiko's words where there is no key to offer.
 NO_KEY = "No authentication methods available"
-# What Paramiko's own thread meets is raised here as well; unheard, its log would print a traceback.
+# What Paramiko's own thread meets is raised here as well; without a handler its log would print a traceback.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
@@ -64,7 +64,7 @@ def start_command(connection: "Connection", command: str) -> Any:
 
 def dial(connection: "Connection", address: str, port: int) -> Any:
     """A stream to an address as the host sees it. Raises ConnectionRefusedError in the words of sshd, which has but a
-    few: that it may not forward (AllowTcpForwarding), or that nobody listens there."""
+    few: that it may not forward (AllowTcpForwarding), or that the port is closed."""
     from paramiko import ChannelException, SSHException
 
     transport = connection.transport
@@ -165,7 +165,7 @@ class HostKeyCheck:
     known: KnownKeys
 
     def missing_host_key(self, client: object, name: str, key: Any) -> None:
-        """Raises HostRefused for every key but a known one that nobody revoked."""
+        """Raises HostRefused for every key but a known one that is not revoked."""
         shown, name = key.get_base64(), self.options.known_name
         if shown in self.known.revoked:
             reference, why = "host-key-revoked", f"the host key of {name} is marked @revoked in known_hosts"
