@@ -15,7 +15,7 @@ Network = IPv4Network | IPv6Network
 Address = IPv4Address | IPv6Address
 
 # 192.0.2.0/24 and its like are for documentation (RFC 5737, RFC 3849): our own checks use them as a stranger's.
-STAY = (
+KEPT = (
     "0.0.0.0/8 127.0.0.0/8 169.254.0.0/16 192.0.2.0/24 198.51.100.0/24 224.0.0.0/3 "
     "::/96 ::ffff:0:0/96 2001:db8::/32 ff00::/8"
 )
@@ -23,23 +23,23 @@ STAY = (
 PRIVATE = "10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 fc00::/7 fe80::/64"
 # Of a private IPv4 address the last byte stays: networks begin with 0, and the first address of one is its gateway's.
 LOW = 8
-MACS_THAT_STAY = ("00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff")
+KEPT_MACS = ("00:00:00:00:00:00", "ff:ff:ff:ff:ff:ff")
 
 
-def networks(texts: Iterable[str]) -> tuple[Network, ...]:
+def parse_networks(texts: Iterable[str]) -> tuple[Network, ...]:
     return tuple(ip_network(text) for text in texts)
 
 
 class Addresses:
-    """`stay` are networks that are left as they are, beside STAY. `key` is random, and kept nowhere."""
+    """`kept` are networks that are left as they are, beside KEPT. `key` is random, and kept nowhere."""
 
-    def __init__(self, key: bytes, stay: Iterable[Network]) -> None:
+    def __init__(self, key: bytes, kept: Iterable[Network]) -> None:
         self.key = key
-        self.stay = (*networks(STAY.split()), *stay)
-        self.private = networks(PRIVATE.split())
-        self.pseudonym = cache(self.of)
+        self.kept = (*parse_networks(KEPT.split()), *kept)
+        self.private = parse_networks(PRIVATE.split())
+        self.anonymize = cache(self.compute_pseudonym)
 
-    def of(self, text: str) -> str:
+    def compute_pseudonym(self, text: str) -> str:
         """An address or network (ADDRESS/BITS). Raises ValueError for what is neither."""
         base, slash, bits = text.partition("/")
         address = ip_address(base)
@@ -47,36 +47,36 @@ class Addresses:
         number = int(address)
         # The host's part of a network is nothing but zeros, and stays so.
         whole = length if number & ((1 << (address.max_prefixlen - length)) - 1) == 0 else address.max_prefixlen
-        return f"{type(address)(self.turned(address, min(whole, address.max_prefixlen)))}{slash}{bits}"
+        return f"{type(address)(self.flip_bits(address, min(whole, address.max_prefixlen)))}{slash}{bits}"
 
-    def turned(self, address: Address, depth: int) -> int:
+    def flip_bits(self, address: Address, depth: int) -> int:
         bits, number = address.max_prefixlen, int(address)
-        if any(address in network for network in self.stay if network.version == address.version):
+        if any(address in network for network in self.kept if network.version == address.version):
             return number
         low = LOW if address.version == 4 and any(address in one for one in self.private if one.version == 4) else 0
         result = number
         for place in range(min(depth, bits - low)):
-            if self.flips(number >> (bits - place), place, address.version, bits):
+            if self.is_flipped(number >> (bits - place), place, address.version, bits):
                 result ^= 1 << (bits - place - 1)
         return result
 
-    def flips(self, prefix: int, place: int, version: int, bits: int) -> bool:
+    def is_flipped(self, prefix: int, place: int, version: int, bits: int) -> bool:
         """Whether the bit behind this prefix turns. Not on the way to a network that stays."""
         passed = (
             network
-            for network in (*self.stay, *self.private)
+            for network in (*self.kept, *self.private)
             if network.version == version and place < network.prefixlen
         )
         if any(int(network.network_address) >> (bits - place) == prefix for network in passed):
             return False
-        return bool(self.hashed(f"{version} {place} {prefix}")[0] & 1)
+        return bool(self.digest(f"{version} {place} {prefix}")[0] & 1)
 
-    def mac(self, text: str) -> str:
+    def anonymize_mac(self, text: str) -> str:
         """A locally administered one. A multicast's stays."""
         low = text.lower()
-        if low in MACS_THAT_STAY or int(low[:2], 16) & 1:
+        if low in KEPT_MACS or int(low[:2], 16) & 1:
             return text
-        return ":".join(["02", *(f"{byte:02x}" for byte in self.hashed(low)[:5])])
+        return ":".join(["02", *(f"{byte:02x}" for byte in self.digest(low)[:5])])
 
-    def hashed(self, text: str) -> bytes:
+    def digest(self, text: str) -> bytes:
         return hmac.digest(self.key, text.encode(), hashlib.sha256)

@@ -20,9 +20,9 @@ from gpustack.ask.probe import Api, Probe
 READ_LIMIT = 4
 
 # Of a read: its number, the HTTP status (000: none came), seconds, and what curl says of it.
-TOLD = r"\n$M = %{urlnum} %{http_code} %{time_total} %{errormsg}\n"
+WRITE_OUT = r"\n$M = %{urlnum} %{http_code} %{time_total} %{errormsg}\n"
 FUNCTION = r"""
-asked_api() (
+read_api() (
   set -f
   f=/etc/kubernetes/admin.conf
   [ -r "$f" ] || { echo "open $f: no such file" >&2; exit 1; }
@@ -37,7 +37,7 @@ asked_api() (
   done <"$f"
   curl --silent --show-error --fail-early --noproxy '*' --connect-timeout LIMIT --max-time LIMIT \
     --cacert /dev/fd/6 --cert /dev/fd/7 --key /dev/fd/8 --config - <<U 6<<A 7<<C 8<<K
-write-out = "TOLD"
+write-out = "WRITE_OUT"
 $2
 $(for path in $1; do printf 'url = "%s%s"\n' "$server" "$path"; done)
 U
@@ -52,12 +52,12 @@ api() {
   read -r up _ </proc/uptime
   printf '\n%s @api %s %s\n' "$M" "$up" "$1"
   printf '\n%s !@api\n' "$M" >&2
-  asked_api "$2" "$3"
+  read_api "$2" "$3"
   r=$?
   read -r up _ </proc/uptime
   printf '\n%s . %d %s\n' "$M" "$r" "$up"
 }
-""".replace("LIMIT", str(READ_LIMIT)).replace("TOLD", TOLD)
+""".replace("LIMIT", str(READ_LIMIT)).replace("WRITE_OUT", WRITE_OUT)
 
 ADMIN = "--kubeconfig /etc/kubernetes/admin.conf"
 METADATA = 'header = "Accept: application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"'
@@ -66,13 +66,13 @@ ABSENT = "the server could not find the requested resource"
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
-def call(probes: Sequence[Probe[Any]], exported: Mapping[str, str] = NOTHING) -> str:
+def render_calls(probes: Sequence[Probe[Any]], exported: Mapping[str, str] = NOTHING) -> str:
     """The lines of the script that ask them. Ids and paths are ours and have no spaces."""
     kinds: dict[str, list[tuple[str, str]]] = {"": [], METADATA: [], "# passed on": []}
     for probe in probes:
         if isinstance(probe.ask, Api):
             kind = METADATA if probe.ask.metadata else "# passed on" if "/proxy/" in probe.ask.path else ""
-            kinds[kind].append((probe.id, filled(probe.ask.path, exported)))
+            kinds[kind].append((probe.id, fill_path(probe.ask.path, exported)))
     lines = ""
     for kind, reads in kinds.items():
         if reads:
@@ -81,23 +81,23 @@ def call(probes: Sequence[Probe[Any]], exported: Mapping[str, str] = NOTHING) ->
     return lines
 
 
-def filled(path: str, exported: Mapping[str, str]) -> str:
+def fill_path(path: str, exported: Mapping[str, str]) -> str:
     """With the variables in their places; one that is not given stays as it is written."""
     return Template(path).safe_substitute(exported)
 
 
-def typed(path: str) -> str:
+def format_kubectl(path: str) -> str:
     """The same read as a person types it on the control plane."""
     return f"kubectl {ADMIN} get --raw {shlex.quote(path)}"
 
 
-def refusal(status: str, said: str, body: str) -> str:
+def describe_refusal(status: str, error: str, body: str) -> str:
     """Why a read was refused, in one line; empty when it was not. A Status object says it itself; /readyz names what
     is not ready; of a group that it does not know, the API server says `404 page not found`."""
     if status == "200":
         return ""
     if status == "000":
-        return said or "no answer"
+        return error or "no answer"
     try:
         return str(json.loads(body)["message"])
     except (ValueError, KeyError, TypeError, RecursionError):

@@ -1,106 +1,106 @@
-"""A way to addresses that only a host can reach: each gets a port here on loopback, and its connections go over the SSH
-connection to that host. On the local host the address itself is the way.
+"""Forwards ports of this machine to addresses that only a host reaches, over one SSH connection to it. From the local
+host the addresses are reached as they are.
 
 Whoever can log in here can connect to such a port as well, as with `kubectl port-forward`.
+
+Not Fabric's `forward_local`: after one connection that the far end refuses it takes no other, as while Grafana starts
+again, and it raises for a local port that is taken only when all is over.
 """
 
 import contextlib
 import socket
+import socketserver
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from gpustack.ask import ssh
 from gpustack.config.host import Host
 
 HERE = "127.0.0.1"
-PIECE = 65536
+CHUNK = 65536
+POLL_INTERVAL = 0.1
+"""Seconds within which a listener ends."""
 
 Dial = Callable[[str, int], Any]
 """Opens a stream (recv, sendall, shutdown, close) to an address as the host sees it. Raises OSError."""
 
 
 @contextmanager
-def ways(host: Host) -> Iterator["Ways"]:
+def open_forwarder(host: Host) -> Iterator["PortForwarder"]:
     """Open as long as the `with` lasts. Raises HostRefused when the host cannot be asked."""
     if host.connection == "local":
-        yield Ways(None)
+        with contextlib.closing(PortForwarder(None)) as forwarder:
+            yield forwarder
         return
-    from gpustack.ask import ssh
-
-    connection = ssh.connect(host)
-    found = Ways(lambda address, port: ssh.dial(connection, address, port), lambda: ssh.alive(connection))
-    try:
-        yield found
-    finally:
-        found.close()
-        connection.close()
+    with contextlib.closing(ssh.connect(host)) as connection:
+        forwarder = PortForwarder(partial(ssh.dial, connection), partial(ssh.is_alive, connection))
+        with contextlib.closing(forwarder):
+            yield forwarder
 
 
 @dataclass
-class Ways:
+class PortForwarder:
     """`dial` is None where addresses are reached as they are."""
 
     dial: Dial | None
-    alive: Callable[[], bool] = lambda: True
-    doors: list[socket.socket] = field(default_factory=list)
+    is_alive: Callable[[], bool] = lambda: True
+    listeners: list["Listener"] = field(default_factory=list)
 
-    def to(self, address: str, port: int, here: int = 0) -> tuple[str, int]:
-        """Where it is reached from here; `here` is the port wished for. Raises OSError when that one is taken, or when
-        the host reaches nobody there."""
-        if self.dial is None and not here:
+    def forward(self, address: str, port: int, local_port: int = 0) -> tuple[str, int]:
+        """Where the address is reached from here; 0 is any free port. Raises OSError when the local port is taken, or
+        when the host cannot connect to the address."""
+        if self.dial is None and not local_port:
             return address, port
-        (self.dial or beside)(address, port).close()
-        door = socket.create_server((HERE, here))
-        self.doors.append(door)
-        threading.Thread(target=self.welcome, args=(door, address, port), daemon=True).start()
-        return HERE, door.getsockname()[1]
-
-    def welcome(self, door: socket.socket, address: str, port: int) -> None:
-        """Until the door is closed."""
-        while True:
-            try:
-                guest, _ = door.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(guest, address, port), daemon=True).start()
-
-    def serve(self, guest: socket.socket, address: str, port: int) -> None:
-        try:
-            far = (self.dial or beside)(address, port)
-        except OSError:
-            guest.close()
-            return
-        join(guest, far)
+        dial = self.dial or dial_directly
+        dial(address, port).close()
+        listener = Listener(local_port, lambda: dial(address, port))
+        self.listeners.append(listener)
+        threading.Thread(target=listener.serve_forever, args=(POLL_INTERVAL,), daemon=True).start()
+        return HERE, listener.server_address[1]
 
     def close(self) -> None:
-        for door in self.doors:
-            # Closing alone does not wake a thread that waits in accept(2).
-            with contextlib.suppress(OSError):
-                door.shutdown(socket.SHUT_RDWR)
-            door.close()
+        for listener in self.listeners:
+            listener.shutdown()
+            listener.server_close()
 
 
-def beside(address: str, port: int) -> socket.socket:
+class Listener(socketserver.ThreadingTCPServer):
+    allow_reuse_address = daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, port: int, dial: Callable[[], Any]) -> None:
+        super().__init__((HERE, port), socketserver.BaseRequestHandler)
+        self.dial = dial
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        """In a thread for each connection; one that cannot be forwarded is closed."""
+        with contextlib.suppress(OSError):
+            relay(request, self.dial())
+
+
+def dial_directly(address: str, port: int) -> socket.socket:
     return socket.create_connection((address, port), timeout=None)
 
 
-def join(one: Any, other: Any) -> None:
+def relay(client: Any, upstream: Any) -> None:
     """Both directions, until both have ended; then both are closed."""
-    back = threading.Thread(target=pour, args=(other, one), daemon=True)
+    back = threading.Thread(target=copy, args=(upstream, client), daemon=True)
     back.start()
-    pour(one, other)
+    copy(client, upstream)
     back.join()
-    for stream in (one, other):
+    for stream in (client, upstream):
         with contextlib.suppress(OSError, EOFError):
             stream.close()
 
 
-def pour(source: Any, drain: Any) -> None:
-    """One direction, to its end; the other side hears that it ended."""
+def copy(source: Any, target: Any) -> None:
+    """One direction, to its end, which is passed on."""
     with contextlib.suppress(OSError, EOFError):
-        while data := source.recv(PIECE):
-            drain.sendall(data)
+        while data := source.recv(CHUNK):
+            target.sendall(data)
     with contextlib.suppress(OSError, EOFError):
-        drain.shutdown(socket.SHUT_WR)
+        target.shutdown(socket.SHUT_WR)

@@ -10,10 +10,11 @@ from typing import Any
 
 from gpustack.ask.answers import parse
 from gpustack.ask.probe import Answer, Probe
-from gpustack.ask.reach import HOST_LIMIT, HostRefused, run
-from gpustack.ask.script import last, render
+from gpustack.ask.refusal import HOST_LIMIT, HostRefused
+from gpustack.ask.script import build_last_line, render
 from gpustack.ask.snapshot import Reach, Snapshot, keyed
-from gpustack.ask.ssh_options import tried
+from gpustack.ask.ssh_options import build_login_command
+from gpustack.ask.transport import run
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import exported
@@ -40,15 +41,15 @@ def gather(
     unique = list({probe.id: probe for probe in probes}.values())
     report(Event("ask", "", f"{count(len(unique), 'question')} to {count(len(wanted), 'host')}"))
     with ThreadPoolExecutor(max_workers=AT_ONCE, thread_name_prefix="ask") as pool:
-        told = list(pool.map(lambda host: ask_one(inventory, host, unique, ask, report), wanted))
+        results = list(pool.map(lambda host: ask_host(inventory, host, unique, ask, report), wanted))
     answers: dict[tuple[str, str], Answer] = {}
-    for _, found in reversed(told):
+    for _, found in reversed(results):
         answers.update(found)
-    reach = MappingProxyType({host.name: reached for host, (reached, _) in zip(wanted, told, strict=True)})
+    reach = MappingProxyType({host.name: reached for host, (reached, _) in zip(wanted, results, strict=True)})
     return Snapshot(taken, inventory, reach, MappingProxyType(answers), time.monotonic() - started)
 
 
-def ask_one(
+def ask_host(
     inventory: Inventory, host: Host, probes: Sequence[Probe[Any]], ask: Ask, report: Reporter
 ) -> tuple[Reach, Mapping[tuple[str, str], Answer]]:
     started = time.monotonic()
@@ -57,15 +58,14 @@ def ask_one(
     script = render(mine, marker, exported(inventory, host))
     found: list[Answer] = []
     try:
-        found.extend(
-            parse(ask(host, script, last=last(marker)), marker, host.name, {probe.id: probe for probe in mine})
-        )
+        lines = ask(host, script, last=build_last_line(marker))
+        found.extend(parse(lines, marker, host.name, {probe.id: probe for probe in mine}))
     except HostRefused as refused:
         report(Event("failed", host.name, refused.reach.why, time.monotonic() - started))
         return refused.reach, {}
     came = {answer.probe for answer in found}
     if mine and not came:
-        return silent_host(host, time.monotonic() - started, report)
+        return refuse_silent_host(host, time.monotonic() - started, report)
     late = f"{host.name} did not answer within {HOST_LIMIT} s"
     found += [
         Answer(probe.id, "@cluster" if probe.where == "cluster" else host.name, -1, "", lost=late)
@@ -76,9 +76,9 @@ def ask_one(
     return Reach(host.name), keyed(found)
 
 
-def silent_host(host: Host, seconds: float, report: Reporter) -> tuple[Reach, Mapping[tuple[str, str], Answer]]:
+def refuse_silent_host(host: Host, seconds: float, report: Reporter) -> tuple[Reach, Mapping[tuple[str, str], Answer]]:
     """One that lets us in and answers nothing at all was not reached: the others are compared without it."""
     when = f"within {HOST_LIMIT} s" if seconds >= HOST_LIMIT else "before it ended"
     why = f"the login works, and its shell gave no answer {when}"
     report(Event("failed", host.name, why, seconds))
-    return Reach(host.name, "host-no-shell", why, tried(host)), {}
+    return Reach(host.name, "host-no-shell", why, build_login_command(host)), {}

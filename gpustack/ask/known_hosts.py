@@ -18,7 +18,7 @@ class KnownKeys:
     authority: bool
 
 
-def known_keys(name: str, files: tuple[Path, ...]) -> KnownKeys:
+def read_known_keys(name: str, files: tuple[Path, ...]) -> KnownKeys:
     """`name` is that of the host as known_hosts has it. A file that cannot be read knows nothing, as for ssh(1)."""
     trusted: dict[str, str] = {}
     revoked: set[str] = set()

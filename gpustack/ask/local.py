@@ -1,100 +1,87 @@
-"""Runs a script on the local host: the same callable as over SSH."""
+"""A command on the local host, written to and read from as over SSH."""
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
-import threading
-from collections.abc import Iterator
-
-from gpustack.ask.exchange import AFTER_LAST, KEPT_ERRORS, More
-from gpustack.ask.lines import Lines
-from gpustack.ask.reach import HostRefused, sudo_refusal
-from gpustack.ask.snapshot import Reach
-from gpustack.config.host import Host
+from typing import IO
 
 
-def run(
-    host: Host, command: str, stdin: bytes, limit: float, more: More = None, first: str = "", last: str = ""
-) -> Iterator[str]:
-    """Lines of the output behind `first` as they come, then those of the error output; at the limit, or after the line
-    `last`, what has arrived counts. Raises HostRefused."""
-    process = subprocess.Popen(
-        ["sh", "-c", command],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,  # closing a buffered pipe waits for the thread that reads it, and that one for a stray child
-        start_new_session=True,
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    errors = bytearray()
-    reader = threading.Thread(target=collect, args=(process, errors), daemon=True)
-    reader.start()
-    clock = threading.Timer(min(limit, threading.TIMEOUT_MAX), end, args=(process,))
-    clock.daemon = True
-    clock.start()
-    try:
-        feeder = threading.Thread(target=feed, args=(process, stdin, more), daemon=True)
-        feeder.start()
-        began = not first
-        for raw in spoken(process, last.encode()):
-            if began:
-                yield raw.decode(errors="replace")
-            began = began or raw == first.encode()
-        rc = process.wait()
-        reader.join(timeout=AFTER_LAST)
-        text = errors.decode(errors="replace")
-        if not began and (refusal := sudo_refusal(host, text, rc)):
-            raise refusal
-        if not began and rc != 0:
-            raise HostRefused(Reach(host.name, "host-no-shell", f"the shell ended with {rc}: {text.strip()[:200]}", ""))
-        yield from text.removesuffix("\n").split("\n") if text else ()
-    finally:
-        clock.cancel()
-        end(process)
-        process.wait()
-        process.stdout.close()
+class LocalChannel:
+    """The methods of a Paramiko channel that ask/channel.py calls, for a process in a session of its own."""
+
+    closed = False
+
+    def __init__(self, command: str) -> None:
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(
+            ["sh", "-c", command], stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0, start_new_session=True
+        )
+        assert self.process.stdin
+        assert self.process.stdout
+        assert self.process.stderr
+        self.stdin, self.stdout, self.stderr = self.process.stdin, self.process.stdout, self.process.stderr
+        os.set_blocking(self.stdin.fileno(), False)
+
+    @property
+    def eof_received(self) -> bool:
+        """A stray child may hold the error output open: what comes after the process ended is not waited for."""
+        return self.stdout.closed and self.exit_status_ready()
+
+    def recv_ready(self) -> bool:
+        return is_ready(self.stdout, select.POLLIN)
+
+    def recv(self, size: int) -> bytes:
+        return read_or_close(self.stdout, size)
+
+    def recv_stderr_ready(self) -> bool:
+        return is_ready(self.stderr, select.POLLIN)
+
+    def recv_stderr(self, size: int) -> bytes:
+        return read_or_close(self.stderr, size)
+
+    def send_ready(self) -> bool:
+        return is_ready(self.stdin, select.POLLOUT)
+
+    def send(self, data: bytes) -> int:
+        try:
+            return os.write(self.stdin.fileno(), data)
+        except BrokenPipeError:
+            return len(data)  # the shell ended first; its exit status says why
+
+    def shutdown_write(self) -> None:
+        self.stdin.close()
+
+    def exit_status_ready(self) -> bool:
+        return self.process.poll() is not None
+
+    def recv_exit_status(self) -> int:
+        """As shells count: 128 and the number of the signal."""
+        rc = self.process.wait()
+        return rc if rc >= 0 else 128 - rc
+
+    def close(self) -> None:
+        """Ends the shell and all that it started. What sudo started cannot be signalled by others; it ends with its
+        pipes."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        for stream in (self.stdin, self.stdout, self.stderr):
+            stream.close()
+        self.process.wait()
 
 
-def spoken(process: "subprocess.Popen[bytes]", last: bytes) -> Iterator[bytes]:
-    """Lines of the output, up to its end or the last one: a stray child may hold the pipe open."""
-    assert process.stdout
-    rest = Lines()
-    while data := process.stdout.read(262144):
-        for line in rest.feed(data):
-            yield line
-            if last and line == last:
-                return
-    if line := rest.ended():
-        yield line
+def is_ready(stream: IO[bytes], event: int) -> bool:
+    """Also at the end of a stream. poll(2) takes any descriptor, select(2) those below 1024."""
+    if stream.closed:
+        return False
+    poll = select.poll()
+    poll.register(stream, event)
+    return bool(poll.poll(0))
 
 
-def collect(process: "subprocess.Popen[bytes]", errors: bytearray) -> None:
-    """All of the error output is read, so that nobody waits; the beginning is kept. The pipe is closed here, by the one
-    who reads it: a stray child may hold its other end for long."""
-    assert process.stderr
-    with process.stderr:
-        while data := process.stderr.read(65536):
-            errors += data[: KEPT_ERRORS - len(errors)]
-
-
-def end(process: "subprocess.Popen[bytes]") -> None:
-    """The shell and all that it started: a child that lives on would hold the pipes open. What sudo started cannot be
-    signalled by others; it ends with its stdin."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-def feed(process: "subprocess.Popen[bytes]", data: bytes, more: More) -> None:
-    assert process.stdin
-    piece: bytes | None = data
-    try:
-        while piece is not None:
-            while piece:
-                piece = piece[process.stdin.write(piece) :]
-            piece = more.get() if more else None
-        process.stdin.close()
-    except BrokenPipeError:
-        pass  # the shell ended first; its exit status says why
+def read_or_close(stream: IO[bytes], size: int) -> bytes:
+    data = os.read(stream.fileno(), size)
+    if not data:
+        stream.close()
+    return data

@@ -30,7 +30,7 @@ p() {
 """
 
 
-def last(marker: str) -> str:
+def build_last_line(marker: str) -> str:
     """The line that ends both outputs."""
     return f"{marker} done"
 
@@ -41,13 +41,13 @@ def render(probes: Sequence[Probe[Any]], marker: str, exported: Mapping[str, str
     shell = [probe for probe in probes if not isinstance(probe.ask, Api)]
     asked = "".join(f"p {probe.id} {probe.limit} {shlex.quote(command(probe))}\n" for probe in shell)
     if len(shell) < len(probes):
-        asked += api.FUNCTION + api.call([probe for probe in probes if isinstance(probe.ask, Api)], exported)
-    end = f"printf '\\n%s\\n' '{last(marker)}'"
+        asked += api.FUNCTION + api.render_calls([probe for probe in probes if isinstance(probe.ask, Api)], exported)
+    end = f"printf '\\n%s\\n' '{build_last_line(marker)}'"
     return f"M={marker}\n{HEAD}{names}{asked}{end} >&2\n{end}\nexit 0\n"
 
 
 def command(probe: Probe[Any], named: Mapping[str, str] = api.NOTHING) -> str:
     """What this probe asks, as a person could type it on the host. `named` are variables of paths."""
     if isinstance(probe.ask, Api):
-        return api.typed(api.filled(probe.ask.path, named))
+        return api.format_kubectl(api.fill_path(probe.ask.path, named))
     return probe.ask.text.strip()

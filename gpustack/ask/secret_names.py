@@ -59,14 +59,14 @@ def hide_named(text: str) -> str:
         return text
     if BLOCK.search(text):
         for end, pattern in BLOCKS.items():
-            text = pattern.sub(partial(block, end=end), text)
-    return PATTERN.sub(hidden, VARIABLE.sub(variable, text))
+            text = pattern.sub(partial(hide_block, end=end), text)
+    return PATTERN.sub(hide_value, VARIABLE.sub(hide_variable, text))
 
 
-def hidden(found: re.Match[str]) -> str:
+def hide_value(found: re.Match[str]) -> str:
     """What was found, with its secret gone. The name, quotes and punctuation stay, so that a document still parses."""
     value, more, before = found["s"], found["more"], found[0][: found.start("s") - found.start()]
-    quote = quote_of(value)
+    quote = find_quote(value)
     if quote:
         inner = value.removeprefix(quote).removesuffix(quote)
         return before + quote + GONE + quote + more if takes_quoted(found, inner) else found[0]
@@ -78,7 +78,7 @@ def hidden(found: re.Match[str]) -> str:
     return f"{before}{quote}{GONE}{quote}{end}{'' if taken == 'line' else more}"
 
 
-def quote_of(value: str) -> str:
+def find_quote(value: str) -> str:
     found = re.match(r"\\*[\"']", value)
     return found[0] if found else ""
 
@@ -167,8 +167,8 @@ BLOCKS = {
 }
 
 
-def variable(found: re.Match[str]) -> str:
-    quote = quote_of(found["s"])
+def hide_variable(found: re.Match[str]) -> str:
+    quote = find_quote(found["s"])
     inner = found["s"].removeprefix(quote).removesuffix(quote) if quote else found["s"]
     if NO_SECRET.fullmatch(inner):
         return found[0]
@@ -178,7 +178,7 @@ def variable(found: re.Match[str]) -> str:
     return f"{before}{quote}{GONE}{quote}{end}"
 
 
-def block(found: re.Match[str], end: str) -> str:
+def hide_block(found: re.Match[str], end: str) -> str:
     if found["s"].strip() == GONE:
         return found[0]
     return f"{found[0][: found.start('s') - found.start()]}{end}{found['indent']}  {GONE}"

@@ -25,7 +25,7 @@ SENTENCE = re.compile(
 )
 
 
-def always(_: re.Match[str]) -> bool:
+def accept_any(_: re.Match[str]) -> bool:
     return True
 
 
@@ -79,7 +79,7 @@ class Shape:
     pattern: re.Pattern[str]
     example: str
     source: str
-    takes: Callable[[re.Match[str]], bool] = always
+    takes: Callable[[re.Match[str]], bool] = accept_any
     gone: str = GONE
 
 
@@ -88,7 +88,7 @@ def shape(
     pattern: str,
     example: str,
     source: str,
-    takes: Callable[[re.Match[str]], bool] = always,
+    takes: Callable[[re.Match[str]], bool] = accept_any,
     flags: re.RegexFlag = re.IGNORECASE,
     gone: str = GONE,
 ) -> Shape:

@@ -1,4 +1,4 @@
-"""Runs a script on a host over one SSH connection, through Fabric. The only file that knows Fabric and Paramiko.
+"""One SSH connection to a host, through Fabric. The only file that knows Fabric and Paramiko.
 
 Traps: Fabric accepts unknown host keys unless told otherwise, and Paramiko fails at markers in known_hosts and knows no
 patterns there, so a check of our own is the only one; Fabric's `in_stream` reads one byte per 10 ms (invoke #774,
@@ -9,55 +9,43 @@ import logging
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpustack.ask.exchange import Exchange, More
-from gpustack.ask.known_hosts import KnownKeys, known_keys
-from gpustack.ask.reach import CONNECT_LIMIT, HostRefused, sudo_refusal
+from gpustack.ask.known_hosts import KnownKeys, read_known_keys
+from gpustack.ask.refusal import CONNECT_LIMIT, HostRefused
 from gpustack.ask.snapshot import Reach
-from gpustack.ask.ssh_options import SshOptions, expanded, resolve, tried
+from gpustack.ask.ssh_options import SshOptions, expand_home, resolve_options
 from gpustack.config.host import Host
 
 if TYPE_CHECKING:
     from fabric import Connection
 
-# What Paramiko's own thread meets is raised here as well; unheard, its log would print a traceback.
+# Paramiko's words where there is no key to offer.
+NO_KEY = "No authentication methods available"
+# What Paramiko's own thread meets is raised here as well; without a handler its log would print a traceback.
 logging.getLogger("paramiko").addHandler(logging.NullHandler())
 
 
-def run(
-    host: Host, command: str, stdin: bytes, limit: float, more: More = None, first: str = "", last: str = ""
-) -> Iterator[str]:
-    """Lines of the output behind `first` as they come, then those of the error output; at the limit, or after the line
-    `last`, what has arrived counts. Raises HostRefused."""
+@contextmanager
+def open_channel(host: Host, command: str) -> Iterator[Any]:
+    """The channel that the command runs on. Raises HostRefused, also when the connection breaks while it is used."""
     from paramiko import SSHException
 
     connection = connect(host)
     try:
-        talk = Exchange(begun(connection, command), stdin, more, last.encode())
-        began = not first
-        for line in talk.lines(time.monotonic() + limit):
-            if began:
-                yield line
-            began = began or line == first
-        errors = talk.errors.decode(errors="replace")
-        if not began and (refused := sudo_refusal(host, errors, talk.rc)):
-            raise refused
-        if not began and talk.rc > 0:
-            why = f"the shell ended with {talk.rc}: {errors.strip()[:200]}"
-            raise HostRefused(Reach(host.name, "host-no-shell", why, tried(host)))
-        yield from errors.removesuffix("\n").split("\n") if errors else ()
+        yield start_command(connection, command)
     except (SSHException, OSError, EOFError) as error:
-        raise HostRefused(refusal(host, resolve(host), error)) from error
+        raise HostRefused(describe_failure(host, resolve_options(host), error)) from error
     finally:
         connection.close()
 
 
-def begun(connection: "Connection", command: str) -> Any:
-    """The channel that the command runs on. Paramiko waits without a limit for the answer to it."""
+def start_command(connection: "Connection", command: str) -> Any:
+    """Paramiko waits without a limit for the answer to it."""
     transport = connection.transport
     assert transport is not None
     started = time.monotonic()
@@ -68,7 +56,7 @@ def begun(connection: "Connection", command: str) -> Any:
         channel = transport.open_session(timeout=CONNECT_LIMIT)
         channel.exec_command(command)
     except Exception as error:
-        raise late(error, started) from error
+        raise convert_timeout(error, started) from error
     finally:
         clock.cancel()
     return channel
@@ -76,7 +64,7 @@ def begun(connection: "Connection", command: str) -> Any:
 
 def dial(connection: "Connection", address: str, port: int) -> Any:
     """A stream to an address as the host sees it. Raises ConnectionRefusedError in the words of sshd, which has but a
-    few: that it may not forward (AllowTcpForwarding), or that nobody listens there."""
+    few: that it may not forward (AllowTcpForwarding), or that the port is closed."""
     from paramiko import ChannelException, SSHException
 
     transport = connection.transport
@@ -89,12 +77,12 @@ def dial(connection: "Connection", address: str, port: int) -> Any:
         raise ConnectionRefusedError(f"{address}:{port}: {error or 'the SSH connection ended'}") from error
 
 
-def alive(connection: "Connection") -> bool:
+def is_alive(connection: "Connection") -> bool:
     transport = connection.transport
     return transport is not None and bool(transport.is_active())
 
 
-def late(error: Exception, started: float) -> Exception:
+def convert_timeout(error: Exception, started: float) -> Exception:
     """Paramiko has many words for a host that keeps silent; what they have in common is the time they take."""
     from paramiko import AuthenticationException
 
@@ -108,17 +96,17 @@ def connect(host: Host) -> "Connection":
     """An open Fabric connection whose host key was checked. Raises HostRefused."""
     from fabric import Config, Connection
 
-    options = resolve(host)
-    known = known_keys(options.known_as, options.known_hosts)
+    options = resolve_options(host)
+    known = read_known_keys(options.known_name, options.known_hosts)
     config = Config(lazy=True, overrides={"load_ssh_configs": False})
     arguments: dict[str, Any] = {
         "look_for_keys": False,
         "allow_agent": options.agent,
         "banner_timeout": CONNECT_LIMIT,
         "auth_timeout": CONNECT_LIMIT,
-        "transport_factory": lambda *given, **named: transport(known, *given, **named),
+        "transport_factory": lambda *args, **kwargs: build_transport(known, *args, **kwargs),
     }
-    if present := options.key_files_present():
+    if present := options.find_key_files():
         arguments["key_filename"] = list(present)
     connection = Connection(
         options.hostname,
@@ -132,26 +120,40 @@ def connect(host: Host) -> "Connection":
     connection.client.set_missing_host_key_policy(HostKeyCheck(host, options, known))
     started = time.monotonic()
     try:
+        if options.agent and options.identities_only:
+            # Paramiko has no option for it, and takes an agent that its client already has.
+            connection.client._agent = build_agent(options.read_fingerprints())
         connection.open()
-    except HostRefused:
-        connection.close()
-        raise
     except Exception as error:
+        connection.client.close()  # Fabric closes only what has logged in
         connection.close()
-        raise HostRefused(refusal(host, options, late(error, started))) from error
+        if isinstance(error, HostRefused):
+            raise
+        raise HostRefused(describe_failure(host, options, convert_timeout(error, started))) from error
     return connection
 
 
-def transport(known: KnownKeys, *given: Any, **named: Any) -> Any:
+def build_agent(fingerprints: Collection[str]) -> Any:
+    """The user's agent with these keys alone, as ssh(1) asks it under IdentitiesOnly."""
+    from paramiko import Agent
+
+    class LimitedAgent(Agent):  # type: ignore[misc] # Paramiko has no types
+        def get_keys(self) -> list[Any]:
+            return [key for key in super().get_keys() if key.fingerprint in fingerprints]
+
+    return LimitedAgent()
+
+
+def build_transport(known: KnownKeys, *args: Any, **kwargs: Any) -> Any:
     """Asks the host for a key of a type that is known before others, as ssh(1) does."""
     from paramiko import Transport
 
-    made = Transport(*given, **named)
+    transport = Transport(*args, **kwargs)
     kinds = set(known.trusted.values())
     # One RSA key has three names, by the hash that it signs with (RFC 8332).
-    asked = made.get_security_options()
-    asked.key_types = sorted(asked.key_types, key=lambda kind: ("ssh-rsa" if "rsa" in kind else kind) not in kinds)
-    return made
+    options = transport.get_security_options()
+    options.key_types = sorted(options.key_types, key=lambda kind: ("ssh-rsa" if "rsa" in kind else kind) not in kinds)
+    return transport
 
 
 @dataclass(frozen=True)
@@ -163,8 +165,8 @@ class HostKeyCheck:
     known: KnownKeys
 
     def missing_host_key(self, client: object, name: str, key: Any) -> None:
-        """Raises HostRefused for every key but a known one that nobody revoked."""
-        shown, name = key.get_base64(), self.options.known_as
+        """Raises HostRefused for every key but a known one that is not revoked."""
+        shown, name = key.get_base64(), self.options.known_name
         if shown in self.known.revoked:
             reference, why = "host-key-revoked", f"the host key of {name} is marked @revoked in known_hosts"
             shows = self.options.known_hosts_command("-F")
@@ -177,31 +179,31 @@ class HostKeyCheck:
         elif self.known.authority:
             reference = "host-key-unknown"
             why = f"known_hosts has an authority for {name}, and no key of its own: certificates are not read here"
-            hint = self.options.certified
+            hint = self.options.certificate_command
         else:
-            reference, why, hint = "host-key-unknown", f"the host key of {name} is not known", self.options.scan
+            reference, why, hint = "host-key-unknown", f"the host key of {name} is not known", self.options.scan_command
         raise HostRefused(Reach(self.host.name, reference, why, hint))
 
 
-def refusal(host: Host, options: SshOptions, error: Exception) -> Reach:
+def describe_failure(host: Host, options: SshOptions, error: Exception) -> Reach:
     """What went wrong, as one of the references that `gpustack explain` knows."""
     from paramiko import AuthenticationException, PasswordRequiredException
     from paramiko.ssh_exception import NoValidConnectionsError
 
-    where, typed = options.where, f"ssh {options.typed} true"
+    address, command = options.address, f"ssh {options.destination} true"
     if isinstance(error, PasswordRequiredException):
         return Reach(host.name, "host-ssh-login", "the key is encrypted and no agent holds it", "ssh-add")
-    if isinstance(error, AuthenticationException):
-        why = f"{options.user}@{where} is not let in by any of the keys"
-        if host.key_file and "%" not in host.key_file and not Path(expanded(host.key_file)).exists():
+    if isinstance(error, AuthenticationException) or str(error) == NO_KEY:
+        why = f"{options.user}@{address} is not let in by any of the keys"
+        if host.key_file and "%" not in host.key_file and not Path(expand_home(host.key_file)).exists():
             why += f"; there is no {host.key_file}, which ansible_ssh_private_key_file or ansible.cfg names"
-        return Reach(host.name, "host-ssh-login", why, typed)
+        return Reach(host.name, "host-ssh-login", why, command)
     if isinstance(error, socket.gaierror):
         why = f"the name {options.hostname} does not resolve"
     elif isinstance(error, TimeoutError):
-        why = f"no answer from {where} within {CONNECT_LIMIT} s"
+        why = f"no answer from {address} within {CONNECT_LIMIT} s"
     elif isinstance(error, NoValidConnectionsError):
-        why = f"{where}: connection refused"
+        why = f"{address}: connection refused"
     else:
-        why = f"{where}: {str(error) or type(error).__name__}"
-    return Reach(host.name, "host-ssh-unreachable", why, typed)
+        why = f"{address}: {str(error) or type(error).__name__}"
+    return Reach(host.name, "host-ssh-unreachable", why, command)

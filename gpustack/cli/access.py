@@ -78,7 +78,7 @@ def reached(taken: "Snapshot", part: Part) -> "Access":
 
 def login(host: "Host", namespace: str, *, shown: bool) -> None:
     """Grafana's user and password to stdout when that was asked for, else how to get them. Raises RolloutError."""
-    from gpustack.ask.reach import HostRefused
+    from gpustack.ask.refusal import HostRefused
     from gpustack.proof.credential import GRAFANA, answers
     from gpustack.proof.credential import login as read
 
@@ -99,19 +99,19 @@ def login(host: "Host", namespace: str, *, shown: bool) -> None:
 
 def forwarded(host: "Host", found: "Access", port: int, *, browser: bool) -> None:
     """Until Ctrl-C; on the host itself its Service is reached as it is, unless a port is wished for."""
-    from gpustack.ask.forward import ways
-    from gpustack.ask.reach import HostRefused
+    from gpustack.ask.forward import open_forwarder
+    from gpustack.ask.refusal import HostRefused
     from gpustack.cli.prove import forwarding
     from gpustack.proof.access import SCHEME
 
     try:
-        with ways(host) as way:
-            address, number = way.to(found.service.address, found.port, port)
+        with open_forwarder(host) as way:
+            address, number = way.forward(found.service.address, found.port, port)
             url = f"{SCHEME}://{address}:{number}"
             sys.stdout.write(f"{url}\n")
             sys.stdout.flush()
             shown(url, browser=browser)
-            if way.doors:
+            if way.listeners:
                 sys.stderr.write(f"forwarded to {found.service.namespace}/{found.service.name}; Ctrl-C ends it\n")
                 waited(way)
     except HostRefused as refused:
@@ -128,7 +128,7 @@ def forwarded(host: "Host", found: "Access", port: int, *, browser: bool) -> Non
 def waited(way: Any) -> None:
     """Ctrl-C is how this ends, and no failure. So is the end of the connection, which is one."""
     try:
-        while way.alive():
+        while way.is_alive():
             time.sleep(1.0)
     except KeyboardInterrupt:
         sys.stderr.write("\n")

@@ -19,20 +19,20 @@ def aftermath(
     hosts: "Inventory", folder: Path, report: "Reporter", limit: Sequence[str] = (), failed: Sequence[str] = ()
 ) -> str:
     """Asks the hosts (of `limit`, and the control plane) all that the doctor asks, those that failed first. No more
-    than are asked at once: so it takes no longer than the limit of one host (HOST_LIMIT of ask/reach.py)."""
+    than are asked at once: so it takes no longer than the limit of one host (HOST_LIMIT of ask/refusal.py)."""
     from gpustack.ask.gather import AT_ONCE, gather
     from gpustack.ask.recording import write
     from gpustack.ask.redact import plain, redact
     from gpustack.doctor.diagnose import diagnose, questions
     from gpustack.report import doctor_brief
-    from gpustack.rollout.disguise import without_secrets
+    from gpustack.rollout.anonymize import remove_secrets
 
     planes = [host.name for host in hosts.control_planes]
     others = limit or [*planes, *(host.name for host in hosts.hosts)]
     wanted = list(dict.fromkeys([*planes[:1], *failed, *others]))[:AT_ONCE]
     try:
         taken = gather(hosts, questions(), hosts=wanted, report=report)
-        write(without_secrets(taken), folder / NAME)
+        write(remove_secrets(taken), folder / NAME)
         return doctor_brief.text(diagnose(taken), folder / NAME)
     except KeyboardInterrupt:
         return "\nno snapshot of the hosts: interrupted\n"

@@ -74,8 +74,8 @@ def delivered(
     hosts: "Inventory", acting: "Host", found: "Access", report: "Reporter", stop: threading.Event, timeout: float
 ) -> "Delivery":
     """Raises UnreachableError and RolloutError, before anything is sent."""
-    from gpustack.ask.forward import ways
-    from gpustack.ask.reach import HostRefused
+    from gpustack.ask.forward import open_forwarder
+    from gpustack.ask.refusal import HostRefused
     from gpustack.cli.prove import forwarding
     from gpustack.proof.alertmanager import Alertmanager
     from gpustack.proof.delivery import Trial
@@ -83,9 +83,9 @@ def delivered(
     from gpustack.rollout.plan import INTERRUPTED
 
     try:
-        with ways(acting) as way:
+        with open_forwarder(acting) as way:
             try:
-                address, number = way.to(found.service.address, found.port)
+                address, number = way.forward(found.service.address, found.port)
             except OSError as error:
                 raise forwarding(acting.name, error) from error
             there = Alertmanager(Web("Alertmanager", address, number))

@@ -93,11 +93,11 @@ class Change:
     def keep(self, snapshot: "Snapshot") -> None:
         """The last answers, into the evidence."""
         from gpustack.ask.recording import write
-        from gpustack.rollout.disguise import without_secrets
+        from gpustack.rollout.anonymize import remove_secrets
         from gpustack.rollout.evidence import not_kept
 
         try:
-            write(without_secrets(snapshot), self.folder / "snapshot.jsonl")
+            write(remove_secrets(snapshot), self.folder / "snapshot.jsonl")
         except OSError as error:
             self.record(not_kept(self.folder, error))
 

@@ -73,7 +73,7 @@ def signed(inventory: "Inventory", exported: dict[str, str]) -> str:
 
     Raises UnreachableError, and RolloutError when kubeadm refuses.
     """
-    from gpustack.ask.reach import HostRefused
+    from gpustack.ask.refusal import HostRefused
     from gpustack.proof.credential import CERTIFICATE, answers
 
     refused = []

@@ -67,14 +67,14 @@ def snapshot(
     from gpustack.ask.recording import lines, write
     from gpustack.cli import wiring
     from gpustack.doctor.diagnose import questions
-    from gpustack.rollout.disguise import without_secrets
+    from gpustack.rollout.anonymize import remove_secrets
 
     if recording:
         taken = wiring.recorded(recording, quiet=quiet)
     else:
         report = wiring.progress(quiet=quiet)
         taken = wiring.asked(wiring.opened(inventory, ask_password=become, quiet=quiet), report, questions())
-    taken = disguised(taken) if redacted else without_secrets(taken)
+    taken = disguised(taken) if redacted else remove_secrets(taken)
     if listed:
         from gpustack.report import inside
 
@@ -97,9 +97,9 @@ def snapshot(
 def disguised(taken: "Snapshot") -> "Snapshot":
     """Says what stays, and where it would be judged otherwise than the real one."""
     from gpustack.doctor.diagnose import diagnose, questions
-    from gpustack.rollout.disguise import disguise
+    from gpustack.rollout.anonymize import anonymize
 
-    other, given = disguise(taken, questions())
+    other, given = anonymize(taken, questions())
     if given.kept:
         sys.stderr.write(f"a word that gpustack itself uses stays: {', '.join(given.kept)}\n")
     before, now = ([root.id for root in diagnose(one).roots] for one in (taken, other))

@@ -11,7 +11,7 @@ from gpustack.cli.changing import changing
 from gpustack.errors import RolloutError, UnreachableError
 
 if TYPE_CHECKING:
-    from gpustack.ask.forward import Ways
+    from gpustack.ask.forward import PortForwarder
     from gpustack.ask.snapshot import Snapshot
     from gpustack.cli.changing import Change
     from gpustack.config.host import Host
@@ -87,8 +87,8 @@ def proven(
     change: "Change", acting: "Host", taken: "Snapshot", places: Sequence["Place"], unasked: Any, timeout: float
 ) -> "Proof":
     """Raises UnreachableError and RolloutError, before anything is created."""
-    from gpustack.ask.forward import ways
-    from gpustack.ask.reach import HostRefused
+    from gpustack.ask.forward import open_forwarder
+    from gpustack.ask.refusal import HostRefused
     from gpustack.proof import credential
     from gpustack.proof.places import names
     from gpustack.proof.prove import Prover
@@ -96,7 +96,7 @@ def proven(
     asked = [credential.CERTIFICATE, credential.GRAFANA]
     words = {**credential.OURS, "NAMESPACE": names(change.hosts.spec).monitoring}
     try:
-        with ways(acting) as way:
+        with open_forwarder(acting) as way:
             said = credential.answers(acting, asked, words)
             prover = Prover(
                 cluster=cluster(said[credential.CERTIFICATE.id], way, change.private),
@@ -113,7 +113,7 @@ def proven(
         raise UnreachableError(reach.reference, f"{acting.name}: {reach.why}", "", reach.hint) from refused
 
 
-def cluster(answer: Any, way: "Ways", private: Path) -> Any:
+def cluster(answer: Any, way: "PortForwarder", private: Path) -> Any:
     """The API, with a certificate of its own. Raises RolloutError."""
     from gpustack.proof.credential import why
     from gpustack.proof.pod import Pods, client
@@ -137,7 +137,7 @@ def forwarding(host: str, error: OSError) -> RolloutError:
     return RolloutError("forwarding-refused", message, str(error), "gpustack explain forwarding-refused")
 
 
-def web(taken: "Snapshot", way: "Ways", part: "Part", login: tuple[str, str] | None = None) -> "Web | str":
+def web(taken: "Snapshot", way: "PortForwarder", part: "Part", login: tuple[str, str] | None = None) -> "Web | str":
     """A part of the monitoring, or why it cannot be asked."""
     from gpustack.ask.probe import FactUnavailable
     from gpustack.proof.places import LABELS, find, names, port
@@ -152,13 +152,13 @@ def web(taken: "Snapshot", way: "Ways", part: "Part", login: tuple[str, str] | N
     if found is None:
         return f"there is no Service with the label {'='.join(LABELS[part])} in the namespace {where.of(part)}"
     try:
-        address, number = way.to(found.address, port(found))
+        address, number = way.forward(found.address, port(found))
     except OSError as error:
         return f"{part.capitalize()} was not reached: {error}"
     return Web(part.capitalize(), address, number, login)
 
 
-def prometheus(taken: "Snapshot", way: "Ways") -> "Prometheus | str":
+def prometheus(taken: "Snapshot", way: "PortForwarder") -> "Prometheus | str":
     from gpustack.ask.probe import CLUSTER
     from gpustack.ask.view import View
     from gpustack.probes.proof import NODES
@@ -171,7 +171,7 @@ def prometheus(taken: "Snapshot", way: "Ways") -> "Prometheus | str":
     return Prometheus(found, [node.name for node in View(taken, CLUSTER)[NODES]], exporters(taken))
 
 
-def grafana(taken: "Snapshot", way: "Ways", answer: Any) -> "Grafana | str":
+def grafana(taken: "Snapshot", way: "PortForwarder", answer: Any) -> "Grafana | str":
     from gpustack.proof.credential import login
     from gpustack.proof.grafana import Grafana
 

@@ -6,10 +6,10 @@ from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from secrets import token_hex
 
-from gpustack.ask import reach
+from gpustack.ask import transport
 from gpustack.ask.answers import parse
 from gpustack.ask.probe import Answer, Probe, Shell
-from gpustack.ask.script import last, render
+from gpustack.ask.script import build_last_line, render
 from gpustack.config.host import Host
 
 # What the cluster itself says it is, not a file that somebody may have left; kubeadm writes nothing on the host.
@@ -41,7 +41,7 @@ OURS = {"CLIENT": "gpustack-proof", "GROUP": "kubeadm:cluster-admins", "VALIDITY
 def answers(host: Host, probes: Sequence[Probe[str]], exported: Mapping[str, str]) -> dict[str, Answer]:
     """In one script on a host; never recorded. Raises HostRefused."""
     marker = token_hex(16)
-    lines = reach.run(host, render(probes, marker, exported), last=last(marker))
+    lines = transport.run(host, render(probes, marker, exported), last=build_last_line(marker))
     found = {one.probe: one for one in parse(lines, marker, host.name, {probe.id: probe for probe in probes})}
     return {probe.id: found.get(probe.id, nothing(probe, host)) for probe in probes}
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from gpustack.ask.forward import Ways
+from gpustack.ask.forward import PortForwarder
 from gpustack.errors import RolloutError
 from gpustack.proof.manifest import NAMESPACE, OURS, RUN, namespace
 
@@ -53,7 +53,7 @@ def reason(body: Any) -> str:
         return ""
 
 
-def client(kubeconfig: str, ways: Ways, folder: Path) -> Any:
+def client(kubeconfig: str, ways: PortForwarder, folder: Path) -> Any:
     """A CoreV1Api. Raises ValueError, KeyError or TypeError for what is no kubeconfig of kubeadm's form."""
     import yaml
     from kubernetes.client import ApiClient, Configuration, CoreV1Api
@@ -61,7 +61,7 @@ def client(kubeconfig: str, ways: Ways, folder: Path) -> Any:
     said = yaml.safe_load(kubeconfig)
     cluster, user = said["clusters"][0]["cluster"], said["users"][0]["user"]
     server = urlsplit(cluster["server"])
-    address, port = ways.to(str(server.hostname), server.port or 443)
+    address, port = ways.forward(str(server.hostname), server.port or 443)
     configuration = Configuration(host=f"https://{address}:{port}")
     configuration.proxy = None
     configuration.retries = False

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from gpustack.ask.reach import HostRefused, run
+from gpustack.ask.refusal import HostRefused
+from gpustack.ask.transport import run
 from gpustack.config.host import Host
 from gpustack.errors import RolloutError
 
@@ -43,7 +44,7 @@ CUSTOM = (
 )  # fmt: skip
 
 Run = Callable[..., Iterator[str]]
-"""`run(host, script, limit=…, last=…)`, as gpustack/ask/reach.py has it."""
+"""`run(host, script, limit=…, last=…)`, as gpustack/ask/transport.py has it."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from gpustack.ask.reach import HostRefused, converse
+from gpustack.ask.refusal import HostRefused
+from gpustack.ask.transport import interact
 from gpustack.config.host import Host
 from gpustack.errors import LockedError, UnreachableError
 
@@ -48,7 +49,7 @@ def holder(doing: str) -> str:
 
 
 @contextmanager
-def lock(host: Host, doing: str, session: Session = converse) -> Iterator["Hold"]:
+def lock(host: Host, doing: str, session: Session = interact) -> Iterator["Hold"]:
     """Raises LockedError, or UnreachableError when the host cannot be asked."""
     hold = Hold(host, holder(doing), session)
     first = hold.take()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.ask.answers import parse
-from gpustack.ask.api import ABSENT, refusal
+from gpustack.ask.api import ABSENT, describe_refusal
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.ask.script import render
 
@@ -76,7 +76,7 @@ def test_reads_that_were_broken_off_yield_nothing() -> None:
     ],
 )
 def test_what_was_refused_is_said_in_one_line(status: str, said: str, body: str, why: str) -> None:
-    assert refusal(status, said, body) == why
+    assert describe_refusal(status, said, body) == why
 
 
 def asked(tmp_path: Path, conf: str) -> dict[str, Answer]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpustack.ask.answers import parse
-from gpustack.ask.api import METADATA, READ_LIMIT, call, filled
+from gpustack.ask.api import METADATA, READ_LIMIT, fill_path, render_calls
 from gpustack.ask.probe import Answer, Api, Probe
 from gpustack.ask.script import command, render
 
@@ -110,13 +110,13 @@ def test_a_read_of_the_api_that_hangs_leaves_the_other_kinds(server: Server, tmp
 
 
 def test_variables_of_paths() -> None:
-    assert filled("/a/$SPACE/b-$NAME", {"SPACE": "x"}) == "/a/x/b-$NAME"
+    assert fill_path("/a/$SPACE/b-$NAME", {"SPACE": "x"}) == "/a/x/b-$NAME"
     assert "services/http:a:web" in command(PASSED_ON, {"SPACE": "monitoring"})
     assert "/namespaces/monitoring/" in command(PASSED_ON, {"SPACE": "monitoring"})
 
 
 def test_kinds_that_nobody_asks_start_no_curl() -> None:
-    assert call([]) == ""
-    assert call([SECRETS]).count("\n") == call([WHOLE]).count("\n") == 1
-    assert METADATA in call([SECRETS])
-    assert METADATA not in call([WHOLE, PASSED_ON])
+    assert render_calls([]) == ""
+    assert render_calls([SECRETS]).count("\n") == render_calls([WHOLE]).count("\n") == 1
+    assert METADATA in render_calls([SECRETS])
+    assert METADATA not in render_calls([WHOLE, PASSED_ON])

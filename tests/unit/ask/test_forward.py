@@ -1,5 +1,6 @@
-"""A port here leads to an address there: bytes both ways, ends both ways, many at once, and no port after the end."""
+"""A forwarded port: bytes and ends in both directions, many connections at once, and no port after the end."""
 
+import contextlib
 import queue
 import socket
 import threading
@@ -9,29 +10,29 @@ from pathlib import Path
 import paramiko
 import pytest
 
-from gpustack.ask.forward import HERE, Ways, beside, join, ways
+from gpustack.ask.forward import HERE, PortForwarder, dial_directly, open_forwarder, relay
 from gpustack.config.host import Host
 
 
 @pytest.fixture
 def echo() -> Iterator[int]:
-    """Answers what it heard, in capitals, once the other side has ended."""
+    """Answers what it received, in capitals, once the other side has ended."""
     server = socket.create_server((HERE, 0))
 
     def serve() -> None:
         while True:
             try:
-                guest, _ = server.accept()
+                client, _ = server.accept()
             except OSError:
                 return
-            threading.Thread(target=answer, args=(guest,), daemon=True).start()
+            threading.Thread(target=answer, args=(client,), daemon=True).start()
 
-    def answer(guest: socket.socket) -> None:
-        with guest:
-            heard = b""
-            while data := guest.recv(65536):
-                heard += data
-            guest.sendall(heard.upper())
+    def answer(client: socket.socket) -> None:
+        with client:
+            received = b""
+            while data := client.recv(65536):
+                received += data
+            client.sendall(received.upper())
 
     threading.Thread(target=serve, daemon=True).start()
     yield server.getsockname()[1]
@@ -39,37 +40,53 @@ def echo() -> Iterator[int]:
     server.close()
 
 
-def said(address: tuple[str, int], text: bytes) -> bytes:
+def request(address: tuple[str, int], text: bytes) -> bytes:
     with socket.create_connection(address, timeout=10) as stream:
         stream.sendall(text)
         stream.shutdown(socket.SHUT_WR)
-        heard = b""
+        received = b""
         while data := stream.recv(65536):
-            heard += data
-        return heard
+            received += data
+        return received
 
 
-def test_both_ways_and_many_at_once(echo: int) -> None:
-    found = Ways(beside)
-    door = found.to(HERE, echo)
-    assert door != (HERE, echo)
-    heard: dict[int, bytes] = {}
+def test_both_directions_and_many_at_once(echo: int) -> None:
+    forwarder = PortForwarder(dial_directly)
+    local = forwarder.forward(HERE, echo)
+    assert local != (HERE, echo)
+    received: dict[int, bytes] = {}
     texts = {at: bytes([97 + at]) * 300_000 for at in range(8)}
-    talks = [threading.Thread(target=lambda at=at: heard.update({at: said(door, texts[at])})) for at in texts]
+    talks = [threading.Thread(target=lambda at=at: received.update({at: request(local, texts[at])})) for at in texts]
     for talk in talks:
         talk.start()
     for talk in talks:
         talk.join(20)
-    found.close()
-    assert heard == {at: text.upper() for at, text in texts.items()}
+    forwarder.close()
+    assert received == {at: text.upper() for at, text in texts.items()}
     with pytest.raises(OSError, match="refused"):
-        socket.create_connection(door, timeout=5).close()
+        socket.create_connection(local, timeout=5).close()
 
 
-def test_on_the_local_host_the_address_is_the_way(echo: int) -> None:
-    with ways(Host("me", "me", connection="local")) as found:
-        assert found.to("10.96.0.1", 80) == ("10.96.0.1", 80)
-        assert said(found.to(HERE, echo, free()), b"abc") == b"ABC"
+def test_a_refused_connection_ends_alone(echo: int) -> None:
+    """As while the far end starts again."""
+    refuses = iter([False, True, False])
+
+    def dial(address: str, port: int) -> socket.socket:
+        if next(refuses):
+            raise ConnectionRefusedError
+        return dial_directly(address, port)
+
+    with contextlib.closing(PortForwarder(dial)) as forwarder:
+        local = forwarder.forward(HERE, echo)
+        with contextlib.suppress(ConnectionResetError):
+            assert request(local, b"one") == b""
+        assert request(local, b"two") == b"TWO"
+
+
+def test_on_the_local_host_the_address_is_returned(echo: int) -> None:
+    with open_forwarder(Host("me", "me", connection="local")) as forwarder:
+        assert forwarder.forward("10.96.0.1", 80) == ("10.96.0.1", 80)
+        assert request(forwarder.forward(HERE, echo, free()), b"abc") == b"ABC"
 
 
 def free() -> int:
@@ -79,12 +96,12 @@ def free() -> int:
 
 def test_a_port_that_is_taken_is_an_error(echo: int) -> None:
     with pytest.raises(OSError, match="in use"):
-        Ways(beside).to(HERE, echo, echo)
+        PortForwarder(dial_directly).forward(HERE, echo, echo)
 
 
-def test_where_nobody_listens_is_told_at_once() -> None:
+def test_where_nobody_listens_is_an_error_at_once() -> None:
     with pytest.raises(ConnectionRefusedError):
-        Ways(beside).to(HERE, free())
+        PortForwarder(dial_directly).forward(HERE, free())
 
 
 class Server(paramiko.ServerInterface):  # type: ignore[misc] # Paramiko has no types
@@ -122,8 +139,8 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Host]]:
         transports.append(transport)
         transport.start_server(event=threading.Event(), server=server)
         while (channel := transport.accept(20)) is not None:
-            far = beside(*server.wanted.get())
-            threading.Thread(target=join, args=(channel, far), daemon=True).start()
+            far = dial_directly(*server.wanted.get())
+            threading.Thread(target=relay, args=(channel, far), daemon=True).start()
 
     def host(*, forwards: bool) -> Host:
         threading.Thread(target=serve, args=(Server(forwards=forwards),), daemon=True).start()
@@ -137,26 +154,26 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Host]]:
 
 
 def test_over_ssh(start: Callable[..., Host], echo: int) -> None:
-    with ways(start(forwards=True)) as found:
-        door = found.to(HERE, echo)
-        assert door != (HERE, echo)
-        assert said(door, b"a" * 100_000) == b"A" * 100_000
-        assert said(door, b"again") == b"AGAIN"
-        assert found.alive()
-    assert not found.alive()
+    with open_forwarder(start(forwards=True)) as forwarder:
+        local = forwarder.forward(HERE, echo)
+        assert local != (HERE, echo)
+        assert request(local, b"a" * 100_000) == b"A" * 100_000
+        assert request(local, b"again") == b"AGAIN"
+        assert forwarder.is_alive()
+    assert not forwarder.is_alive()
 
 
 def test_sshd_s_refusal_is_in_its_words(start: Callable[..., Host], echo: int) -> None:
     with (
-        ways(start(forwards=False)) as found,
+        open_forwarder(start(forwards=False)) as forwarder,
         pytest.raises(ConnectionRefusedError, match=rf"127\.0\.0\.1:{echo}: Administratively prohibited"),
     ):
-        found.to(HERE, echo)
+        forwarder.forward(HERE, echo)
 
 
-def test_a_connection_that_ended_is_told(start: Callable[..., Host], echo: int) -> None:
+def test_a_connection_that_ended_is_an_error(start: Callable[..., Host], echo: int) -> None:
     host = start(forwards=True)
-    with ways(host) as found:
+    with open_forwarder(host) as forwarder:
         pass
     with pytest.raises(ConnectionRefusedError):
-        found.to(HERE, echo)
+        forwarder.forward(HERE, echo)

@@ -5,10 +5,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpustack.ask import local
 from gpustack.ask.gather import AT_ONCE, gather
-from gpustack.ask.reach import HostRefused
+from gpustack.ask.refusal import HostRefused
 from gpustack.ask.snapshot import Reach
+from gpustack.ask.transport import Command, execute
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
@@ -63,7 +63,7 @@ def test_connections_are_limited_and_the_slowest_hosts_do_not_add_up() -> None:
 
 def test_what_a_host_did_not_answer_in_time_is_lost_and_the_rest_counts() -> None:
     def ask(host: Host, script: str, *, last: str = "") -> Iterator[str]:
-        return (line for line in local.run(HERE, "sh", f"{script}\n".encode(), 20) if SYSCTL.id not in line)
+        return (line for line in execute(HERE, Command("sh", f"{script}\n".encode(), 20)) if SYSCTL.id not in line)
 
     found = gather(Inventory(Path("hosts.yml"), (HERE,), SPEC), [SWAP, SYSCTL], ask=ask)
     assert found.reach["here"].reached

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from gpustack.ask.answers import KEPT, parse
 from gpustack.ask.probe import Answer, FactUnavailable, Probe, Shell
-from gpustack.ask.reach import run
-from gpustack.ask.script import last, render
+from gpustack.ask.script import build_last_line, render
+from gpustack.ask.transport import run
 from gpustack.config.host import Host
 
 MARK = "0123456789abcdef"
@@ -27,7 +27,7 @@ def asked(*probes: Probe[Any], before: str = "", **exported: str) -> dict[str, A
     done = subprocess.run(["sh"], input=script.encode(), capture_output=True, timeout=30, check=True)
     said = [*done.stdout.split(b"\n"), *done.stderr.split(b"\n")]
     lines = [line.decode(errors="replace") for line in said]
-    assert lines.count(last(MARK)) == 2
+    assert lines.count(build_last_line(MARK)) == 2
     return {answer.probe: answer for answer in parse(lines, MARK, "h1", {p.id: p for p in probes})}
 
 
@@ -95,7 +95,8 @@ def test_a_child_left_behind_keeps_nobody_waiting() -> None:
     marker = "fedcba9876543210"
     probes = [Probe("stray", Shell("sleep 20 & echo gone"), text), Probe("next", Shell("echo here"), text)]
     script = render(probes, marker, {})
-    found = list(parse(run(HERE, script, last=last(marker)), marker, "h1", {probe.id: probe for probe in probes}))
+    lines = run(HERE, script, last=build_last_line(marker))
+    found = list(parse(lines, marker, "h1", {probe.id: probe for probe in probes}))
     assert [answer.out for answer in found] == ["gone\n", "here\n"]
     assert time.monotonic() - started < 10
 

@@ -17,8 +17,9 @@ import pytest
 
 from gpustack.ask import ssh
 from gpustack.ask.known_hosts import KnownKeys
-from gpustack.ask.reach import HostRefused
-from gpustack.ask.ssh_options import SshOptions, resolve, tried
+from gpustack.ask.refusal import HostRefused
+from gpustack.ask.ssh_options import SshOptions, build_login_command, resolve_options
+from gpustack.ask.transport import Command, execute
 from gpustack.config.host import Host
 
 LIMIT = 2  # whole seconds, as Fabric takes them
@@ -103,7 +104,7 @@ def asked(host: Host, limit: float = LIMIT) -> tuple[list[str], str, str]:
     began = time.monotonic()
     lines: list[str] = []
     try:
-        lines += ssh.run(host, "true", b"a script", limit)
+        lines += execute(host, Command("true", b"a script", limit))
     except HostRefused as refused:
         return lines, refused.reach.reference, refused.reach.why
     finally:
@@ -213,7 +214,7 @@ def test_where_an_authority_is_known_ssh_fetches_the_key(start: Callable[..., Ho
     host = start(answers)
     write_known(tmp_path, host, "@cert-authority * {other}")
     with pytest.raises(HostRefused) as refused:
-        list(ssh.run(host, "true", b"", 20))
+        list(execute(host, Command("true", b"", 20)))
     fetched = f"ssh -p {host.port} ops@127.0.0.1 cat /etc/ssh/ssh_host_ed25519_key.pub"
     hint = f"""echo '[127.0.0.1]:{host.port}' "$({fetched})" >>{tmp_path / "known_hosts"}"""
     assert refused.value.reach.hint == hint
@@ -224,18 +225,18 @@ def test_the_command_that_forgets_a_key_is_for_this_port_and_file(start: Callabl
     host = start(answers)
     write_known(tmp_path, host, "{where} {other}")
     with pytest.raises(HostRefused) as refused:
-        list(ssh.run(host, "true", b"", 20))
+        list(execute(host, Command("true", b"", 20)))
     said, _, _ = refused.value.reach.hint.partition("    #")
     assert said == f"ssh-keygen -R '[127.0.0.1]:{host.port}' -f {tmp_path / 'known_hosts'}"
 
 
 def test_a_key_file_that_is_not_there_is_named(start: Callable[..., Host], tmp_path: Path) -> None:
     host = replace(start(None, silent=True), key_file="/nowhere/key")
-    options = resolve(host)
-    reach = ssh.refusal(host, options, paramiko.AuthenticationException("no"))
+    options = resolve_options(host)
+    reach = ssh.describe_failure(host, options, paramiko.AuthenticationException("no"))
     assert (reach.reference, "there is no /nowhere/key" in reach.why) == ("host-ssh-login", True)
     there = replace(host, key_file=str(tmp_path / "key"))
-    assert "there is no" not in ssh.refusal(there, options, paramiko.AuthenticationException("no")).why
+    assert "there is no" not in ssh.describe_failure(there, options, paramiko.AuthenticationException("no")).why
 
 
 def fails(server: Server, channel: Any) -> None:
@@ -248,7 +249,7 @@ def fails(server: Server, channel: Any) -> None:
 def test_no_shell_is_tried_with_user_port_and_key(start: Callable[..., Host]) -> None:
     host = start(fails)
     with pytest.raises(HostRefused) as refused:
-        list(ssh.run(host, "true", b"", 20, first="mark"))
+        list(execute(host, Command("true", b"", 20, "mark")))
     assert refused.value.reach.reference == "host-no-shell"
     hint = refused.value.reach.hint
     assert f"-p {host.port}" in hint
@@ -258,22 +259,22 @@ def test_no_shell_is_tried_with_user_port_and_key(start: Callable[..., Host]) ->
 
 def test_words_of_the_inventory_are_quoted_in_commands() -> None:
     """A hint is made to be pasted."""
-    assert tried(Host("h", "h$(id)", user="a b;id")) == "ssh -l 'a b;id' 'h$(id)' true"
+    assert build_login_command(Host("h", "h$(id)", user="a b;id")) == "ssh -l 'a b;id' 'h$(id)' true"
     host = Host("h", "127.0.0.1", ssh_args=("-F", "/nowhere;id"))
     with pytest.raises(HostRefused) as refused:
-        resolve(host)
+        resolve_options(host)
     assert refused.value.reach.hint == "ssh -G -F '/nowhere;id' 127.0.0.1"
     odd = SshOptions("h;id", 2222, "a b", (), (Path("/x y"),), "", "", identities_only=False, agent=False)
-    assert odd.typed == "-p 2222 'a b@h;id'"
-    assert odd.scan.startswith("ssh-keyscan -p 2222 'h;id' | ")
-    assert odd.scan.endswith(">>'/x y'")
+    assert odd.destination == "-p 2222 'a b@h;id'"
+    assert odd.scan_command.startswith("ssh-keyscan -p 2222 'h;id' | ")
+    assert odd.scan_command.endswith(">>'/x y'")
 
 
 def test_a_key_of_a_known_type_is_asked_for(tmp_path: Path) -> None:
     """A host has keys of several types, and shows one."""
     near, far = socket.socketpair()
     with near, far:
-        made = ssh.transport(KnownKeys({"AAAA": "ssh-rsa"}, frozenset(), authority=False), near)
+        made = ssh.build_transport(KnownKeys({"AAAA": "ssh-rsa"}, frozenset(), authority=False), near)
         kinds = list(made.get_security_options().key_types)
         made.close()
     assert kinds[0].startswith("rsa-sha2-")

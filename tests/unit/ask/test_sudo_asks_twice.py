@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.ask.reach import as_root, stdin, sudo_refusal
+from gpustack.ask.refusal import parse_sudo_refusal
+from gpustack.ask.transport import build_root_command, build_stdin
 from gpustack.config.host import Host
 
 HOST = Host("h1", "192.0.2.11", become_password="hunter2")
@@ -22,9 +23,9 @@ def run(world: Path, sudo: str) -> subprocess.CompletedProcess[str]:
     for name, text in (("id", "echo 1000"), ("sudo", sudo)):
         (world / name).write_text(f"#!/bin/sh\n{text}\n")
         (world / name).chmod(0o755)
-    given = stdin('echo run >>"$WORLD/run"; echo out', "abc", HOST.become_password).decode()
+    given = build_stdin('echo run >>"$WORLD/run"; echo out', "abc", HOST.become_password).decode()
     env = {"PATH": f"{world}:{os.environ['PATH']}", "WORLD": str(world)}
-    command = ["sh", "-c", as_root("abc", password=True)]
+    command = ["sh", "-c", build_root_command("abc", password=True)]
     return subprocess.run(command, input=given, env=env, capture_output=True, text=True, timeout=20, check=False)
 
 
@@ -36,7 +37,7 @@ def test_nothing_is_run_and_it_is_said(sudo: str, why: str, tmp_path: Path) -> N
     done = run(tmp_path, sudo)
     assert not (tmp_path / "run").exists()
     assert "abc" not in done.stdout.split()
-    refused = sudo_refusal(HOST, done.stderr, done.returncode)
+    refused = parse_sudo_refusal(HOST, done.stderr, done.returncode)
     assert refused
     assert refused.reach.reference == "host-sudo-password"
     assert why in refused.reach.why

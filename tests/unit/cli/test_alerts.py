@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from gpustack.ask import forward
-from gpustack.ask.forward import Ways
+from gpustack.ask.forward import PortForwarder
 from gpustack.ask.probe import Answer
-from gpustack.ask.reach import HostRefused
+from gpustack.ask.refusal import HostRefused
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.cli import wiring
 from gpustack.cli.app import app
@@ -63,10 +63,10 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Site:
     made = Site()
 
     @contextmanager
-    def ways(host: Any) -> Iterator[Ways]:
+    def open_forwarder(host: Any) -> Iterator[PortForwarder]:
         if isinstance(made.refuse, HostRefused):
             raise made.refuse
-        way = Ways(made.dial)
+        way = PortForwarder(made.dial)
         yield way
         way.close()
 
@@ -76,7 +76,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Site:
 
     monkeypatch.setattr(wiring, "opened", lambda *_, **__: made.taken.inventory)
     monkeypatch.setattr(wiring, "asked", lambda *_, **__: made.taken)
-    monkeypatch.setattr(forward, "ways", ways)
+    monkeypatch.setattr(forward, "open_forwarder", open_forwarder)
     monkeypatch.setattr(Trial, "test", test)
     return made
 

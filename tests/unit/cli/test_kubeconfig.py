@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gpustack.ask import reach
+from gpustack.ask import transport
+from gpustack.ask.refusal import HostRefused
 from gpustack.ask.snapshot import Reach
 from gpustack.cli import wiring
 from gpustack.cli.app import app
@@ -22,7 +23,7 @@ TEXT = "apiVersion: v1\nkind: Config\nusers: []\n"
 
 
 class Hosts:
-    """What stands for `reach.run`: an answer or a refusal by host; the scripts that were sent are kept."""
+    """What stands for `transport.run`: an answer or a refusal by host; the scripts that were sent are kept."""
 
     def __init__(self) -> None:
         self.scripts: list[str] = []
@@ -32,7 +33,7 @@ class Hosts:
         self.scripts.append(script)
         answer = self.answers[host.name]
         if isinstance(answer, Reach):
-            raise reach.HostRefused(answer)
+            raise HostRefused(answer)
         marker = script.partition("\n")[0].removeprefix("M=")
         out, err, rc = answer
         yield from [f"{marker} kubeadm.kubeconfig 1.00", *out.split("\n"), f"{marker} . {rc} 2.00", last]
@@ -42,7 +43,7 @@ class Hosts:
 @pytest.fixture
 def hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hosts:
     made = Hosts()
-    monkeypatch.setattr(reach, "run", made.run)
+    monkeypatch.setattr(transport, "run", made.run)
     monkeypatch.setattr(wiring, "opened", lambda *_, **__: Inventory(None, PLANES, Spec()))
     monkeypatch.chdir(tmp_path)
     return made

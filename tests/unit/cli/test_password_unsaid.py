@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpustack.ask import gather as gathering
-from gpustack.ask.reach import sudo_refusal
+from gpustack.ask.refusal import parse_sudo_refusal
 from gpustack.cli import door
 from gpustack.cli.app import app
 from gpustack.config.host import Host
@@ -19,7 +19,7 @@ GROUPS = "[kube_control_plane]\nkube1\n[kube_node]\nkube1\n"
 
 
 def refused(host: Host, *_: object, **__: object) -> object:
-    error = sudo_refusal(host, f"sudo: your password {host.become_password} is wrong\n", 1)
+    error = parse_sudo_refusal(host, f"sudo: your password {host.become_password} is wrong\n", 1)
     assert error
     raise error
 

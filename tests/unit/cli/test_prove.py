@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gpustack.ask import forward
-from gpustack.ask.forward import Ways
+from gpustack.ask.forward import PortForwarder
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.cli import wiring
@@ -51,8 +51,8 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
     made = Site()
 
     @contextmanager
-    def ways(host: Any) -> Iterator[Ways]:
-        yield Ways(made.dial)
+    def open_forwarder(host: Any) -> Iterator[PortForwarder]:
+        yield PortForwarder(made.dial)
 
     @contextmanager
     def change(hosts: Any, verb: str, locked: Any, report: Any) -> Iterator[Any]:
@@ -72,7 +72,7 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
     monkeypatch.setattr(wiring, "opened", lambda *_, **__: made.taken.inventory)
     monkeypatch.setattr(wiring, "asked", lambda *_, **__: made.taken)
     monkeypatch.setattr(credential, "answers", made.answers)
-    monkeypatch.setattr(forward, "ways", ways)
+    monkeypatch.setattr(forward, "open_forwarder", open_forwarder)
     monkeypatch.setattr("gpustack.cli.prove.changing", change)
     return made
 

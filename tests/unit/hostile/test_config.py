@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpustack.ask.reach import HostRefused
 from gpustack.ask.redact import redact
+from gpustack.ask.refusal import HostRefused
 from gpustack.ask.secret_shapes import GONE
-from gpustack.ask.ssh_options import SshOptions, resolve
+from gpustack.ask.ssh_options import SshOptions, resolve_options
 from gpustack.config.ansible_cfg import AnsibleCfg, ansible_cfg
 from gpustack.config.connection import READ, REFUSED
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
@@ -69,7 +69,7 @@ def test_what_ssh_says_of_its_options_is_taken_or_refused(
     (tmp_path / "ssh").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     try:
-        assert isinstance(resolve(Host("h1", "10.0.0.1")), SshOptions)
+        assert isinstance(resolve_options(Host("h1", "10.0.0.1")), SshOptions)
     except HostRefused as refused:
         assert refused.reach.reference == "ssh-options"  # noqa: PT017 - options that can be read are as good
 

@@ -7,11 +7,10 @@ import time
 
 import pytest
 
-from gpustack.ask import local
 from gpustack.ask.answers import parse
 from gpustack.ask.probe import Answer, FactUnavailable, Lines, Probe
-from gpustack.ask.reach import as_root, run, stdin
-from gpustack.ask.script import last, render
+from gpustack.ask.script import build_last_line, render
+from gpustack.ask.transport import Command, build_root_command, build_stdin, execute, run
 from gpustack.config.host import Host
 
 HERE = Host("here", "127.0.0.1", connection="local")
@@ -63,7 +62,7 @@ def between(script: str) -> tuple[dict[str, Answer], float]:
     marker, started = secrets.token_hex(16), time.monotonic()
     texts = {"t.before": "echo before; echo e1 >&2", "t.hostile": script, "t.after": "echo after; echo e2 >&2; exit 7"}
     probes = {id: Probe(id, Lines(text), said, limit=1) for id, text in texts.items()}
-    lines = run(HERE, render(list(probes.values()), marker, {}), limit=30, last=last(marker))
+    lines = run(HERE, render(list(probes.values()), marker, {}), limit=30, last=build_last_line(marker))
     found = {answer.probe: answer for answer in parse(lines, marker, "here", probes)}
     return found, time.monotonic() - started
 
@@ -114,5 +113,6 @@ def test_a_talkative_login_is_passed_over() -> None:
     """Its errors are not sudo's, its last line need not end, and it may say what a script of ours could."""
     mark = secrets.token_hex(16)
     noise = "printf 'welcome\\033[2J\\nheld\\nno newline'; echo 'sudo: x' >&2"
-    lines = local.run(HERE, f"{noise}; {as_root(mark, password=False)}", stdin("echo held", mark, None), 10, None, mark)
+    line = f"{noise}; {build_root_command(mark, password=False)}"
+    lines = execute(HERE, Command(line, build_stdin("echo held", mark, None), 10, mark))
     assert next(lines) == "held"

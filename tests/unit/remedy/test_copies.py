@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.ask.reach import HostRefused
+from gpustack.ask.refusal import HostRefused
 from gpustack.ask.snapshot import Reach
 from gpustack.config.host import Host
 from gpustack.errors import RolloutError

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.ask.reach import HostRefused
+from gpustack.ask.refusal import HostRefused
 from gpustack.ask.snapshot import Reach
 from gpustack.config.host import CONTROL_PLANE, Host
 from gpustack.errors import LockedError, UnreachableError

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from gpustack.ask.reach import HOST_LIMIT
+from gpustack.ask.refusal import HOST_LIMIT
 from gpustack.config.shipped import playbooks
 from gpustack.rollout.overlay import host_facts
 from gpustack.steps.gpu_driver import STEP

@@ -9,12 +9,11 @@ import pytest
 
 from gpustack.ask.addresses import Addresses
 from gpustack.ask.probe import Answer
-from gpustack.ask.pseudonyms import Pseudonyms
 from gpustack.ask.recording import lines
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose, questions
 from gpustack.doctor.finding import Diagnosis
-from gpustack.rollout.disguise import disguise, without_secrets
+from gpustack.rollout.anonymize import Pseudonyms, anonymize, remove_secrets
 from gpustack.rollout.overlay import of_cluster
 from tests.unit.steps import recorded_cluster, recorded_gpus, recorded_hosts
 from tests.unit.steps.recorded_cluster import recorded
@@ -49,7 +48,7 @@ def text(snapshot: Snapshot) -> str:
 @pytest.mark.parametrize("name", SNAPSHOTS)
 def test_the_verdict_is_the_same(name: str) -> None:
     snapshot = SNAPSHOTS[name]()
-    other, _ = disguise(snapshot, questions())
+    other, _ = anonymize(snapshot, questions())
     assert verdict(diagnose(other)) == verdict(diagnose(snapshot))
 
 
@@ -60,8 +59,16 @@ def test_what_was_brought_with_an_address_in_it_is_still_what_would_be_brought()
     valued = replace(found, inventory=replace(found.inventory, values=values))
     (before, now) = (of_cluster(one)["gpustack_releases"]["monitoring"]["digest"] for one in (found, valued))
     answers = {key: replace(one, out=one.out.replace(before, now)) for key, one in found.answers.items()}
+<<<<<<< HEAD:tests/unit/rollout/test_disguise.py
     snapshot = replace(valued, answers=answers)
     other, _ = disguise(snapshot, questions())
+||||||| 5fd5086c:tests/unit/rollout/test_disguise.py
+    snapshot = replace(valued, answers=answers, parsed={})
+    other, _ = disguise(snapshot, questions())
+=======
+    snapshot = replace(valued, answers=answers, parsed={})
+    other, _ = anonymize(snapshot, questions())
+>>>>>>> 13a6823f5edb4e3ba450313b3dcb1aed16ebedb5:tests/unit/rollout/test_anonymize.py
     assert now not in text(other)
     assert verdict(diagnose(other)) == verdict(diagnose(snapshot))
     assert ("monitoring", "released") not in {(one.step, one.check) for one in diagnose(other).drift}
@@ -75,15 +82,23 @@ def test_secrets_among_values_are_gone_and_the_verdict_is_the_same() -> None:
     valued = replace(found, inventory=inventory)
     (before, now) = (of_cluster(one)["gpustack_releases"]["monitoring"]["digest"] for one in (found, valued))
     answers = {key: replace(one, out=one.out.replace(before, now)) for key, one in found.answers.items()}
+<<<<<<< HEAD:tests/unit/rollout/test_disguise.py
     snapshot = replace(valued, answers=answers)
     other = without_secrets(snapshot)
+||||||| 5fd5086c:tests/unit/rollout/test_disguise.py
+    snapshot = replace(valued, answers=answers, parsed={})
+    other = without_secrets(snapshot)
+=======
+    snapshot = replace(valued, answers=answers, parsed={})
+    other = remove_secrets(snapshot)
+>>>>>>> 13a6823f5edb4e3ba450313b3dcb1aed16ebedb5:tests/unit/rollout/test_anonymize.py
     assert "figleaf" not in text(other)
     assert "fig-leaf-77" not in text(other)
     assert other.inventory.values == {
         "monitoring": {"grafana": {"adminPassword": "REDACTED", "note": "it is REDACTED"}}
     }
     again = replace(other, inventory=replace(other.inventory, file_secrets=()))
-    assert text(without_secrets(again)) == text(again)
+    assert text(remove_secrets(again)) == text(again)
     assert verdict(diagnose(other)) == verdict(diagnose(snapshot))
     assert ("monitoring", "released") not in {(one.step, one.check) for one in diagnose(other).drift}
 
@@ -91,7 +106,7 @@ def test_secrets_among_values_are_gone_and_the_verdict_is_the_same() -> None:
 @pytest.mark.parametrize("name", SNAPSHOTS)
 def test_no_address_or_name_of_a_host_is_left(name: str) -> None:
     snapshot = SNAPSHOTS[name]()
-    other, given = disguise(snapshot, questions())
+    other, given = anonymize(snapshot, questions())
     said = text(other)
     assert given.kept == ()
     for host in snapshot.inventory.hosts:
@@ -112,7 +127,7 @@ def planted(*said: str) -> Snapshot:
 
 
 def out(*said: str) -> list[str]:
-    other, _ = disguise(planted(*said), questions())
+    other, _ = anonymize(planted(*said), questions())
     return other.answers["planted", other.inventory.hosts[0].name].out.splitlines()
 
 
@@ -177,7 +192,7 @@ def test_a_name_that_is_a_word_of_ours_stays_and_is_told() -> None:
         replace(host, name="containerd" if host.name == "h2" else host.name) for host in found.inventory.hosts
     )
     odd = Snapshot(found.taken, replace(found.inventory, hosts=hosts), {}, {}, 0)
-    other, given = disguise(odd, questions())
+    other, given = anonymize(odd, questions())
     assert given.kept == ("containerd",)
     assert [host.name for host in other.inventory.hosts] == ["host01", "containerd"]
 
@@ -186,13 +201,13 @@ def test_many_names_cost_little() -> None:
     names = {f"gpu-node-{number}": f"host{number}" for number in range(5_000)}
     given = Pseudonyms(Addresses(b"", ()), names, {}, ())
     began = time.process_time()
-    said = given.text("pod on gpu-node-4321, of gpu-node-43, no gpu-node-99999\n" * 5_000)
+    said = given.replace_in("pod on gpu-node-4321, of gpu-node-43, no gpu-node-99999\n" * 5_000)
     assert said.startswith("pod on host4321, of host43, no gpu-node-99999\n")
     assert time.process_time() - began < 5
 
 
 def test_secrets_are_gone_as_well() -> None:
-    other, _ = disguise(planted("password: hunter2hunter2", "curl http://u:s3cr3t99@10.9.8.7/"), questions())
+    other, _ = anonymize(planted("password: hunter2hunter2", "curl http://u:s3cr3t99@10.9.8.7/"), questions())
     said = text(other)
     assert not {word for word in ("hunter2hunter2", "s3cr3t99", "10.9.8.7") if word in said}
     assert all(json.loads(line) for line in said.splitlines())

@@ -4,7 +4,7 @@ import queue
 import time
 from collections import deque
 
-from gpustack.ask.exchange import Exchange
+from gpustack.ask.channel import ChannelIO
 
 
 class Channel:
@@ -50,12 +50,12 @@ class Channel:
 def test_an_empty_line_ends_no_conversation() -> None:
     """The lock is one: it would be let go half a second after the first empty line."""
     quiet = [None] * 60
-    talk = Exchange(Channel(b"\nheld\n", *quiet, b"beat\n", ends=True), b"script", queue.Queue())
+    talk = ChannelIO(Channel(b"\nheld\n", *quiet, b"beat\n", ends=True), b"script", queue.Queue())
     assert list(talk.lines(time.monotonic() + 20)) == ["", "held", "beat"]
 
 
 def test_after_the_last_line_a_stray_child_keeps_nobody_waiting() -> None:
     started = time.monotonic()
-    talk = Exchange(Channel(b"one\nthe end\n", ends=False), b"script", last=b"the end")
+    talk = ChannelIO(Channel(b"one\nthe end\n", ends=False), b"script", last=b"the end")
     assert list(talk.lines(started + 20)) == ["one", "the end"]
     assert time.monotonic() - started < 10

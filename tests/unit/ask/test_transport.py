@@ -4,11 +4,13 @@ import os
 import queue
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from gpustack.ask.reach import HostRefused, as_root, converse, run, stdin, sudo_refusal
+from gpustack.ask.refusal import HostRefused, parse_sudo_refusal
+from gpustack.ask.transport import Command, build_root_command, build_stdin, execute, interact, run
 from gpustack.config.connection import SUDOS
 from gpustack.config.host import Host
 
@@ -27,9 +29,22 @@ def test_a_script_beyond_the_limit_ends_there() -> None:
 
 
 @root
-def test_converse_writes_until_none() -> None:
+def test_a_child_that_holds_the_error_output_open_is_not_waited_for() -> None:
+    started = time.monotonic()
+    assert list(run(HERE, "sleep 20 >/dev/null & echo one; echo error >&2")) == ["one", "error"]
+    assert time.monotonic() - started < 10
+
+
+def test_a_shell_that_is_killed_is_none() -> None:
+    with pytest.raises(HostRefused) as refused:
+        list(execute(HERE, Command("kill -9 $$", b"echo one\n", first="mark")))
+    assert (refused.value.reach.reference, refused.value.reach.why) == ("host-no-shell", "the shell ended with 137: ")
+
+
+@root
+def test_interact_writes_until_none() -> None:
     more: queue.Queue[bytes | None] = queue.Queue()
-    lines = converse(HERE, "echo up; while read -r l; do echo got $l; done; echo end", more)
+    lines = interact(HERE, "echo up; while read -r l; do echo got $l; done; echo end", more)
     assert next(lines).strip() == "up"
     more.put(b"x\n")
     assert next(lines).strip() == "got x"
@@ -39,8 +54,8 @@ def test_converse_writes_until_none() -> None:
 
 def test_the_password_is_in_stdin_only() -> None:
     mark, secret = "abc", "hunter2"
-    assert secret not in as_root(mark, password=True)
-    assert stdin("echo hi\n", mark, secret).decode() == f"{secret}\n{mark}\necho hi\n"
+    assert secret not in build_root_command(mark, password=True)
+    assert build_stdin("echo hi\n", mark, secret).decode() == f"{secret}\n{mark}\necho hi\n"
 
 
 @pytest.mark.parametrize("sudo", SUDOS)
@@ -49,7 +64,7 @@ def test_the_sudo_of_the_inventory_is_run(sudo: str, tmp_path: Path) -> None:
     for name, text in (("id", "echo 1000"), (Path(sudo).name, 'echo "$0 $*"')):
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)
-    command = as_root("abc", password=True, sudo=sudo).replace("/usr/bin", str(tmp_path))
+    command = build_root_command("abc", password=True, sudo=sudo).replace("/usr/bin", str(tmp_path))
     env = {"PATH": f"{tmp_path}:/bin:/usr/bin"}
     ran = subprocess.run(["sh", "-c", command], env=env, capture_output=True, text=True, timeout=20, check=True).stdout
     assert ran.startswith(f"{tmp_path / Path(sudo).name} -S -p  sh -c")
@@ -73,7 +88,7 @@ def test_a_password_line_that_sudo_did_not_want_does_not_reach_the_shell() -> No
     ],
 )
 def test_sudo_words(errors: str, password: str | None, reference: str) -> None:
-    refused = sudo_refusal(Host("h", "h", become_password=password), errors, 1)
+    refused = parse_sudo_refusal(Host("h", "h", become_password=password), errors, 1)
     assert isinstance(refused, HostRefused)
     assert refused.reach.reference == reference
     assert "x" not in refused.reach.hint.split() or password is None
@@ -82,11 +97,11 @@ def test_sudo_words(errors: str, password: str | None, reference: str) -> None:
 def test_of_a_login_that_may_not_use_sudo_its_words_are_shown() -> None:
     """No password would help, so none is asked for."""
     said = "We trust you have received the usual lecture\n\nops is not in the sudoers file.\n"
-    refused = sudo_refusal(Host("h", "h", become_password="x"), said, 1)
+    refused = parse_sudo_refusal(Host("h", "h", become_password="x"), said, 1)
     assert refused
     assert refused.reach.why == "ops is not in the sudoers file."
     assert "-K" not in refused.reach.hint
 
 
 def test_output_on_stderr_alone_is_no_refusal() -> None:
-    assert sudo_refusal(Host("h", "h"), "sudo: setrlimit(RLIMIT_CORE): not permitted\n", 0) is None
+    assert parse_sudo_refusal(Host("h", "h"), "sudo: setrlimit(RLIMIT_CORE): not permitted\n", 0) is None

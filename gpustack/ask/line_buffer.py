@@ -6,7 +6,7 @@ LONGEST = 64 * 1024 * 1024
 
 
 @dataclass
-class Lines:
+class LineBuffer:
     """The line that has not ended yet, in pieces: joining them once keeps a long line linear."""
 
     pieces: list[bytes] = field(default_factory=list)
@@ -18,9 +18,9 @@ class Lines:
         self.keep(first)
         if not others:
             return []
-        ended = [self.ended(), *others[:-1]]
+        lines = [self.flush(), *others[:-1]]
         self.keep(others[-1])
-        return ended
+        return lines
 
     def keep(self, piece: bytes) -> None:
         piece = piece[: LONGEST - self.size]
@@ -28,7 +28,7 @@ class Lines:
         if piece:
             self.pieces.append(piece)
 
-    def ended(self) -> bytes:
+    def flush(self) -> bytes:
         """What has come of the line; the next one begins."""
         line = b"".join(self.pieces)
         self.pieces.clear()

@@ -1,5 +1,5 @@
-"""Talks with a program at the other end of an SSH channel: writes and reads in turn, so that neither side fills its
-window and waits for the other. Knows the channel by its methods only."""
+"""Talks with a program at the other end of a channel: writes and reads in turn, so that neither side fills its window
+and waits for the other. Knows the channel by its methods only: one of Paramiko, or a local process."""
 
 import time
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from queue import Empty, Queue
 from typing import Any
 
-from gpustack.ask.lines import Lines
+from gpustack.ask.line_buffer import LineBuffer
 
 More = Queue[bytes | None] | None
 # Between two looks at a channel where nothing moves, in seconds: at first, and at most; a quarter of the time that
@@ -21,7 +21,7 @@ AFTER_LAST = 0.5
 
 
 @dataclass
-class Exchange:
+class ChannelIO:
     """`unsent` goes first; then what `more` brings, until it brings None. `rc` is set at the end, -1 without one.
     `last` is the line that ends both outputs, if there is one."""
 
@@ -32,7 +32,7 @@ class Exchange:
     errors: bytes = b""
     rc: int = -1
     open_in: bool = True
-    rest: Lines = field(default_factory=Lines)
+    rest: LineBuffer = field(default_factory=LineBuffer)
 
     def lines(self, deadline: float) -> Iterator[str]:
         """Lines of the output as they come; at the deadline what has arrived counts."""
@@ -40,22 +40,22 @@ class Exchange:
         while (now := time.monotonic()) < deadline:
             # Asked before we look for data: what comes after the end was announced cannot be missed, for nothing comes.
             ended = self.channel.eof_received or self.channel.closed
-            wrote, heard = self.write(), self.hear()
+            sent, got_errors = self.send(), self.read_stderr()
             if self.channel.recv_ready():
                 moved = now
-                for line in self.read():
+                for line in self.read_stdout():
                     yield line.decode(errors="replace")
                     if self.last and line == self.last:
                         deadline = min(deadline, time.monotonic() + AFTER_LAST)
-            elif ended and not heard:
+            elif ended and not got_errors:
                 break
-            elif wrote or heard:
+            elif sent or got_errors:
                 moved = now
             else:
                 time.sleep(min(LOOK_SELDOM, max(LOOK, (now - moved) / 4)))
         else:
             return
-        if rest := self.rest.ended():
+        if rest := self.rest.flush():
             yield rest.decode(errors="replace")
         # Output that ended is not yet a program that ended: one that closed it may live on.
         while not self.channel.exit_status_ready():
@@ -64,9 +64,9 @@ class Exchange:
             time.sleep(LOOK)
         self.rc = self.channel.recv_exit_status()
 
-    def write(self) -> bool:
+    def send(self) -> bool:
         if not self.unsent and self.open_in:
-            piece = self.following()
+            piece = self.next_input()
             if piece is None:
                 self.channel.shutdown_write()
                 self.open_in = False
@@ -76,7 +76,7 @@ class Exchange:
         self.unsent = self.unsent[self.channel.send(self.unsent[:WINDOW]) :]
         return True
 
-    def following(self) -> bytes | None:
+    def next_input(self) -> bytes | None:
         """What to write next: nothing yet (empty), or the end (None)."""
         if self.more is None:
             return None
@@ -85,11 +85,11 @@ class Exchange:
         except Empty:
             return b""
 
-    def hear(self) -> bool:
+    def read_stderr(self) -> bool:
         if not self.channel.recv_stderr_ready():
             return False
         self.errors += self.channel.recv_stderr(65536)[: KEPT_ERRORS - len(self.errors)]
         return True
 
-    def read(self) -> list[bytes]:
+    def read_stdout(self) -> list[bytes]:
         return self.rest.feed(self.channel.recv(262144))

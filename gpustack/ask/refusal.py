@@ -1,0 +1,44 @@
+"""Why a host could not be asked, and how long each part of asking may take, in seconds."""
+
+import re
+
+from gpustack.ask.snapshot import Reach
+from gpustack.config.host import Host
+
+CONNECT_LIMIT = 10
+HOST_LIMIT = 45
+
+# sudo's own words for a login that may not use it; they come without its name before them.
+DENIED = re.compile(r".*(?:is not in the sudoers file|is not allowed to (?:run sudo|execute)).*")
+
+
+class HostRefused(Exception):
+    """A host could not be asked; carries the Reach that says why."""
+
+    def __init__(self, reach: Reach) -> None:
+        super().__init__(reach.why)
+        self.reach = reach
+
+
+def parse_sudo_refusal(host: Host, errors: str, rc: int) -> HostRefused | None:
+    """In any language sudo's lines begin with `sudo:`, and it ended badly."""
+    reference = "host-sudo-password"
+    if "GPUSTACK-NO-SUDO" in errors:
+        reference, why = "host-no-sudo", f"there is no {host.become_exe} on it and the login is not root"
+        hint = f"ssh as root to {host.name}, or install {host.become_exe} there"
+    elif "GPUSTACK-SUDO-ASKS-MORE" in errors:
+        why = f"{host.become_exe} asks for more than a password, and nothing was run"
+        hint = "let sudo ask this login for the password alone, or for nothing (NOPASSWD)"
+    elif rc > 0 and (denied := DENIED.search(errors)):
+        why = denied[0].strip()[:200]
+        hint = f"let this login use {host.become_exe} (visudo), or log in as root"
+    elif rc > 0 and "sudo:" in errors:
+        why = next(line for line in errors.splitlines() if "sudo:" in line).strip()
+        hint = (
+            "the password was wrong, or it asks for more than that; try again with -K"
+            if host.become_password
+            else "add -K and type the password, or allow sudo without one"
+        )
+    else:
+        return None
+    return HostRefused(Reach(host.name, reference, why, hint))
