@@ -24,20 +24,20 @@ class Part(StrEnum):
 
 
 def access(
-    part: Annotated[Part, typer.Argument(help="What to reach.")],
+    part: Annotated[Part, typer.Argument(metavar="PART", help="What to open.")],
     inventory: options.InventoryOption = None,
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port of this machine. Default: a free one.")
+        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Local port to forward; 0: a free one.")
     ] = 0,
     forward: Annotated[
-        bool, typer.Option("--forward", help="Forward a port also where the cluster has an address for it.")
+        bool, typer.Option("--forward", help="Forward a port even if the cluster has an address for it.")
     ] = False,
-    browser: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+    browser: Annotated[bool, typer.Option("--open", help="Open the address in the browser.")] = False,
     show_password: Annotated[bool, typer.Option("--show-password", help="Print Grafana's user and password.")] = False,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Reach Grafana, Prometheus, Alertmanager or the GPU exporter: print its address, or forward a port to it."""
+    """Open Grafana, Prometheus, Alertmanager or the GPU exporter: print its address, or forward a port to it."""
     from gpustack.cli import wiring
     from gpustack.cli.prove import acting_host
     from gpustack.proof.survey import ACCESS_PROBES

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options
+from gpustack.cli.help import declare, group
 from gpustack.errors import UnreachableError, UsageError
 
 if TYPE_CHECKING:
@@ -16,7 +17,11 @@ if TYPE_CHECKING:
     from gpustack.proof.access import Access
     from gpustack.proof.delivery import Delivery
 
-app = typer.Typer(help="Who gets alerts, and whether they arrive.", no_args_is_help=True)
+app = group(
+    "Test whether alerts reach their receiver.",
+    "gpustack alerts test -i mycluster",
+    "gpustack explain GpuLost              # the page of an alert",
+)
 
 
 class Output(StrEnum):
@@ -29,18 +34,24 @@ def alerts() -> None:
     pass
 
 
-@app.command("test")
+@declare(
+    app,
+    "gpustack alerts test -i mycluster",
+    "gpustack alerts test -i mycluster --timeout 120 -o json",
+    name="test",
+    short="Send a test alert and check that it arrives.",
+)
 def arrival(
     inventory: options.InventoryOption = None,
-    timeout: Annotated[int, typer.Option("--timeout", min=10, help="Seconds to wait for the receiver.")] = 60,
+    timeout: Annotated[
+        int, typer.Option("--timeout", min=10, metavar="SECONDS", help="How long to wait for the receiver.")
+    ] = 60,
     this_host: options.ThisHostOption = False,
-    output: Annotated[Output, typer.Option("-o", "--output", help="How the result is written to stdout.")] = (
-        Output.HUMAN
-    ),
+    output: Annotated[Output, typer.Option("-o", "--output", help="Format of the result on stdout.")] = (Output.HUMAN),
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Send one test alert to the receiver of the inventory, tell whether it arrived, and end it."""
+    """Send one test alert to the receiver of the inventory, check whether it arrived, and resolve it."""
     from gpustack.cli import wiring
     from gpustack.cli.access import Part, reached
     from gpustack.cli.changing import interruptible

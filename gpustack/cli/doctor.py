@@ -20,32 +20,41 @@ if TYPE_CHECKING:
 
 MetricsOption = Annotated[
     Path | None,
-    typer.Option("--metrics", help="Also write the findings there as metrics, for node-exporter's textfile collector."),
+    typer.Option(
+        "--metrics",
+        metavar="FILE",
+        help="Also write the findings as metrics, for the textfile collector of node-exporter.",
+    ),
 ]
 WatchOption = Annotated[
-    bool, typer.Option("--watch", help="Ask again and again; after the first time print only what changed.")
+    bool, typer.Option("--watch", help="Check repeatedly; after the first time, print only what changed.")
 ]
-EveryOption = Annotated[int, typer.Option("--every", min=1, metavar="SECONDS", help="How often --watch asks.")]
+EveryOption = Annotated[int, typer.Option("--every", min=1, metavar="SECONDS", help="Interval of --watch.")]
 
 
 def doctor(
     fault: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="With --fix: only this fault.", autocompletion=fault_ids)
+        str | None, typer.Argument(metavar="ID", help="With --fix: only this root cause.", autocompletion=fault_ids)
     ] = None,
     inventory: options.InventoryOption = None,
     recording: options.FromOption = None,
     fix: Annotated[
-        bool, typer.Option("--fix", help="Do what a machine may do: show it, ask, do it, ask the hosts again.")
+        bool, typer.Option("--fix", help="Apply automatic fixes after confirmation, then re-check.")
     ] = False,
     yes: Annotated[
-        bool, typer.Option("-y", "--yes", help="Do not ask before what is safe, or before an undo.")
+        bool, typer.Option("-y", "--yes", help="Do not ask for confirmation of automatic fixes or of --undo.")
     ] = False,
     yes_to: Annotated[
         list[str] | None,
-        typer.Option("--yes-to", metavar="ID", help="Do not ask before this one (repeat).", autocompletion=fault_ids),
+        typer.Option(
+            "--yes-to",
+            metavar="ID",
+            help="Do not ask for confirmation of this fix (repeatable).",
+            autocompletion=fault_ids,
+        ),
     ] = None,
     this_host: options.ThisHostOption = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Put back what the last fix changed.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Roll back the last fix.")] = False,
     metrics: MetricsOption = None,
     watch: WatchOption = False,
     every: EveryOption = 60,
@@ -54,11 +63,14 @@ def doctor(
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Find out what is wrong: the root cause first, with its evidence, what it broke and what mends it."""
+    """Find the root cause of a problem, with its evidence, its impact and how to fix it.
+
+    Read-only without --fix and --undo.
+    """
     refuse(fault, recording, yes_to, output, fix=fix, undo=undo, watch=watch)
     if this_host and not (fix or undo):
-        why = "Without --fix or --undo doctor only looks, and needs nobody's word for it."
-        raise UsageError("fix-words", "--this-host goes with --fix and --undo.", why, "gpustack doctor")
+        why = "Without --fix or --undo, doctor is read-only."
+        raise UsageError("invalid-options", "--this-host requires --fix or --undo.", why, "gpustack doctor")
     if fix or undo:
         from gpustack.cli import wiring
 
@@ -103,19 +115,21 @@ def refuse(
         why = "A recording never changes."
         raise UsageError("watch-of-recording", "--watch does not go with --from.", why, "gpustack doctor --watch")
     if watch and (fix or undo):
-        raise UsageError("fix-words", "--watch does not go with --fix and --undo.", "It only looks.", hint)
+        raise UsageError(
+            "invalid-options", "--watch and --fix or --undo are mutually exclusive.", "--watch is read-only.", hint
+        )
     if recording and (fix or undo):
         why = "A recording is of hosts as they were; only hosts can be changed."
         raise UsageError("fix-of-recording", "--fix and --undo do not go with --from.", why, "gpustack doctor --fix")
     if fix and undo:
-        raise UsageError("fix-words", "--fix does not go with --undo.", "They are each other's opposite.", hint)
+        raise UsageError("invalid-options", "--fix and --undo are mutually exclusive.", "", hint)
     if (fault or yes_to) and not fix:
-        why = "Without it, doctor only looks, and at everything."
+        why = "Without --fix, doctor is read-only and checks everything."
         raise UsageError(
-            "fix-words", "A fault is named to --fix only.", why, f"gpustack doctor --fix {fault or ''}".strip()
+            "invalid-options", "ID and --yes-to require --fix.", why, f"gpustack doctor --fix {fault or ''}".strip()
         )
     if (fix or undo) and output.value not in ("human", "json"):
-        raise UsageError("fix-words", "A fix is told as human or json.", f"-o {output.value} is for looks.", hint)
+        raise UsageError("invalid-options", "--fix and --undo support -o human and -o json only.", "", hint)
 
 
 def asking(inventory: Path | None, *, ask_password: bool, quiet: bool) -> "Callable[[], Snapshot]":

@@ -19,7 +19,7 @@ def plan(
     limit: options.LimitOption = None,
     only: options.OnlyOption = None,
     diff: Annotated[
-        bool, typer.Option("--diff", help="Also run the playbooks in check mode and show what files would change.")
+        bool, typer.Option("--diff", help="Also run the playbooks in check mode and show the differences in files.")
     ] = False,
     recording: options.FromOption = None,
     output: options.OutputOption = options.Output.HUMAN,
@@ -27,7 +27,7 @@ def plan(
     verbose: options.VerboseOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Show what differs from what should be, per host. Changes nothing."""
+    """Show what differs from the spec, per host. Read-only."""
     from gpustack.cli import wiring
 
     if diff and recording:
@@ -56,7 +56,7 @@ def verify(
     verbose: options.VerboseOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Ask every host what it is and judge it. Creates and changes nothing."""
+    """Check every host against the spec. Read-only."""
     from gpustack.cli import wiring
 
     report = wiring.progress(quiet=quiet)
@@ -73,7 +73,7 @@ def install(
     inventory: options.InventoryOption = None,
     limit: options.LimitOption = None,
     only: options.OnlyOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Play every step, also where nothing differs.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Run every step, also where nothing differs.")] = False,
     yes: options.YesOption = False,
     this_host: options.ThisHostOption = False,
     output: options.OutputOption = options.Output.HUMAN,
@@ -81,7 +81,7 @@ def install(
     verbose: options.VerboseOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Make the hosts what they should be: show the plan, ask, change only what differs, then verify."""
+    """Install or repair the cluster: show the plan, confirm, apply only what differs, verify."""
     from gpustack.cli import wiring
 
     report = wiring.progress(quiet=quiet)
@@ -103,7 +103,7 @@ def install(
         refuse(before)
     if not yes and not agreed("Apply this plan?"):
         hint = repeated("install", hosts, "--force" if force else "", "-K" if become else "", limit=limit, only=only)
-        raise RolloutError("not-agreed", "Nothing was changed.", "The plan was not agreed to.", hint)
+        raise RolloutError("declined", "Nothing was changed.", "The plan was declined.", hint)
     outcome, folder = rolled_out(hosts, steps, names, before, report, force=force)
     show.outcome(outcome, output.value, verbose=verbose, evidence=str(folder))
     code = show.outcome_code(outcome)

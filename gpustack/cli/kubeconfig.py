@@ -29,13 +29,20 @@ def kubeconfig(
     inventory: options.InventoryOption = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="A new file, readable by its owner only. Default: stdout, if it is no terminal."),
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="New file, readable by its owner only. Default: stdout, unless it is a terminal.",
+        ),
     ] = None,
-    user: Annotated[str, typer.Option("--user", help="Who it is for: the name in the cluster's logs.")] = "",
+    user: Annotated[
+        str,
+        typer.Option("--user", metavar="NAME", help="User name in the certificate. Default: yours on this machine."),
+    ] = "",
     group: Annotated[
-        str, typer.Option("--group", help="The group whose rights it has; this one may do all, and can be unbound.")
+        str, typer.Option("--group", metavar="NAME", help="Group whose rights it has.")
     ] = "kubeadm:cluster-admins",
-    days: Annotated[int, typer.Option("--days", min=1, help="For how long. A certificate cannot be called back.")] = 1,
+    days: Annotated[int, typer.Option("--days", min=1, help="Validity in days. A certificate cannot be revoked.")] = 1,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:

@@ -4,14 +4,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpustack.cli.help import declare, group
+
 if TYPE_CHECKING:
     from gpustack.lab.simulated.state_text import Gpu
 
-app = typer.Typer(
-    help="The simulated GPUs of lab hosts, which `gpustack lab up --gpus 2` gives them.", no_args_is_help=True
+app = group(
+    "The simulated GPUs of lab hosts, which `gpustack lab up --gpus 2` gives them.",
+    "gpustack lab gpu list",
+    "gpustack lab gpu set host1:0 xid=79",
 )
 
-Name = Annotated[str | None, typer.Option(help="Name of the lab; by default this checkout's own.")]
+Name = Annotated[str | None, typer.Option(help="Name of the lab. Default: this checkout's.")]
 
 
 def gpu_names(incomplete: str) -> list[str]:
@@ -47,9 +51,9 @@ Words = Annotated[
 ]
 
 
-@app.command("list")
+@declare(app, "gpustack lab gpu list", name="list", short="List the GPUs of each host.")
 def listing(name: Name = None) -> None:
-    """Each GPU of each host: UUID, model, and what was set."""
+    """List each GPU of each host: UUID, model, and what was set."""
     from gpustack import lab
 
     made = lab.find(name)
@@ -57,9 +61,14 @@ def listing(name: Name = None) -> None:
     typer.echo("\n".join(lines) or f"lab {made.name} has no GPUs")
 
 
-@app.command()
+@declare(
+    app,
+    "gpustack lab gpu show host1:0",
+    "gpustack lab gpu show host1",
+    short="Show all values of a GPU.",
+)
 def show(gpu: Which, name: Name = None) -> None:
-    """All that is known of a GPU, or of all of a host: facts, then what was set."""
+    """Show all values of a GPU, or of all GPUs of a host: its properties, then what was set."""
     from gpustack import lab
 
     made = lab.find(name)
@@ -71,12 +80,16 @@ def show(gpu: Which, name: Name = None) -> None:
             typer.echo(f"  {key:12} {value}")
 
 
-@app.command("set")
+@declare(
+    app,
+    "gpustack lab gpu set host1:0 xid=79",
+    "gpustack lab gpu set host1 load=training",
+    "gpustack lab gpu set host2:1 heal",
+    name="set",
+    short="Change the state of a GPU.",
+)
 def change(gpu: Which, words: Words, name: Name = None) -> None:
-    """Change a GPU as hardware changes, at once for the host and for every container that has it.
-
-    gpustack lab gpu set host1:0 xid=79; gpustack lab gpu set host1 load=training; gpustack lab gpu set host2:1 heal
-    """
+    """Change a GPU as hardware changes, at once for the host and for every container that has it."""
     from gpustack import lab
 
     made = lab.find(name)

@@ -28,9 +28,7 @@ def names(incomplete: str) -> list[str]:
 def explain(
     name: Annotated[
         str | None,
-        typer.Argument(
-            help="A step, a check (step/check), a fault, an alert, the reference of an error.", autocompletion=names
-        ),
+        typer.Argument(metavar="NAME", help="A step, check (step/check), fault, alert or error.", autocompletion=names),
     ] = None,
 ) -> None:
     """Print the page of a step, check, fault, alert or error; without a name, list all pages."""
@@ -46,24 +44,26 @@ class Redact(StrEnum):
 def snapshot(
     inventory: options.InventoryOption = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where to write it; `-` is stdout. Default: a new file here.")
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="Where to write; `-` is stdout. Default: a new file in this directory."
+        ),
     ] = None,
     redacted: Annotated[
         Redact | None,
         typer.Option(
-            "--redact", help="`addresses`: IP, MAC, host names and domains get pseudonyms; secrets always go."
+            "--redact",
+            help="`addresses`: pseudonyms for IP and MAC addresses, host names and domains. Secrets are never kept.",
         ),
     ] = None,
-    listed: Annotated[
-        bool, typer.Option("--list", help="Show what is in it, answer by answer; without --out, write nothing.")
-    ] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List its answers; without --out, write nothing.")] = False,
     recording: Annotated[
-        Path | None, typer.Option("--from", help="List a snapshot that is there, or write it again, redacted.")
+        Path | None, typer.Option("--from", metavar="FILE", help="List an existing snapshot, or redact it.")
     ] = None,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Record what the hosts answer, without secrets: for `--from` of other commands, and for whoever helps you."""
+    """Record the hosts' answers in a file, without secrets: for `--from` of other commands, and for support."""
     from gpustack.ask.recording import lines, write
     from gpustack.cli import wiring
     from gpustack.doctor.diagnose import questions
@@ -114,7 +114,7 @@ def named(cluster: str, taken: datetime) -> str:
 
 
 def version() -> None:
-    """Print the version of gpustack, and of what it installs."""
+    """Print the versions of gpustack and of what it installs."""
     from importlib.metadata import version as of
 
     from gpustack.config.versions import KNOWN_SETS, version_set

@@ -26,13 +26,15 @@ if TYPE_CHECKING:
 def prove(
     inventory: options.InventoryOption = None,
     limit: options.LimitOption = None,
-    timeout: Annotated[int, typer.Option("--timeout", min=10, help="Seconds for pods and series, at most.")] = 180,
+    timeout: Annotated[
+        int, typer.Option("--timeout", min=10, metavar="SECONDS", help="Limit for pods and metrics.")
+    ] = 180,
     this_host: options.ThisHostOption = False,
     output: options.OutputOption = options.Output.HUMAN,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Prove every GPU: a pod runs a kernel on it, Prometheus and Grafana show it. Takes its pods away again."""
+    """Prove every GPU: a pod runs a kernel on it, and Prometheus and Grafana show it. The pods are removed again."""
     from gpustack.cli import wiring
     from gpustack.proof.survey import PROBES
 

@@ -30,17 +30,15 @@ def reset(
         bool, typer.Option("--packages", help="Also remove the packages that gpustack installed.")
     ] = False,
     foreign: Annotated[
-        bool, typer.Option("--foreign", help="Also take hosts out of a cluster that is not this inventory's.")
+        bool, typer.Option("--foreign", help="Also remove hosts from a cluster that is not this inventory's.")
     ] = False,
     yes: options.YesOption = False,
     this_host: options.ThisHostOption = False,
-    output: Annotated[Output, typer.Option("-o", "--output", help="How the result is written to stdout.")] = (
-        Output.HUMAN
-    ),
+    output: Annotated[Output, typer.Option("-o", "--output", help="Format of the result on stdout.")] = (Output.HUMAN),
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Take away what gpustack put on the hosts, the cluster included: show it, ask, remove it, ask again."""
+    """Uninstall: show what will be removed from the hosts, the cluster included; confirm, remove, verify."""
     from gpustack.cli import wiring
     from gpustack.report import show
     from gpustack.rollout.removal import PROBES, removal
