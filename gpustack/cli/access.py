@@ -38,25 +38,25 @@ def access(
     quiet: options.QuietOption = False,
 ) -> None:
     """Open Grafana, Prometheus, Alertmanager or the GPU exporter: print its address, or forward a port to it."""
-    from gpustack.cli import wiring
-    from gpustack.cli.prove import acting_host
+    from gpustack.cli import session
+    from gpustack.cli.prove import find_acting_host
     from gpustack.proof.survey import ACCESS_PROBES
 
-    report = wiring.progress(quiet=quiet)
-    hosts = wiring.opened(inventory, ask_password=become, quiet=quiet)
-    taken = wiring.asked(hosts, report, ACCESS_PROBES)
-    found, acting = reached(taken, part), acting_host(taken)
+    report = session.progress(quiet=quiet)
+    hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
+    taken = session.gather_all(hosts, report, ACCESS_PROBES)
+    found, acting = find_part(taken, part), find_acting_host(taken)
     if part is Part.GRAFANA:
-        login(acting, found.service.namespace, shown=show_password)
+        print_login(acting, found.service.namespace, shown=show_password)
     if found.urls and not forward and not port:
         for url in found.urls:
             sys.stdout.write(f"{url}\n")
-        shown(found.urls[0], browser=browser)
+        open_browser(found.urls[0], browser=browser)
         return
-    forwarded(acting, found, port, browser=browser)
+    forward_port(acting, found, port, browser=browser)
 
 
-def reached(taken: "Snapshot", part: Part) -> "Access":
+def find_part(taken: "Snapshot", part: Part) -> "Access":
     """Raises UnreachableError when the API gave no answer, UsageError when there is no such Service."""
     from gpustack.ask.probe import FactUnavailable
     from gpustack.proof.access import access as way_to
@@ -76,7 +76,7 @@ def reached(taken: "Snapshot", part: Part) -> "Access":
     return found
 
 
-def login(host: "Host", namespace: str, *, shown: bool) -> None:
+def print_login(host: "Host", namespace: str, *, shown: bool) -> None:
     """Grafana's user and password to stdout when that was asked for, else how to get them. Raises RolloutError."""
     from gpustack.ask.reach import HostRefused
     from gpustack.proof.credential import GRAFANA, answers
@@ -97,12 +97,12 @@ def login(host: "Host", namespace: str, *, shown: bool) -> None:
     sys.stdout.write(f"user      {user}\npassword  {password}\n")
 
 
-def forwarded(host: "Host", found: "Access", port: int, *, browser: bool) -> None:
+def forward_port(host: "Host", found: "Access", port: int, *, browser: bool) -> None:
     """Until Ctrl-C; on the host itself its Service is reached as it is, unless a port is wished for."""
     from gpustack.ask.forward import ways
     from gpustack.ask.reach import HostRefused
-    from gpustack.cli.prove import forwarding
     from gpustack.proof.access import SCHEME
+    from gpustack.proof.connect import forwarding_refused
 
     try:
         with ways(host) as way:
@@ -110,22 +110,22 @@ def forwarded(host: "Host", found: "Access", port: int, *, browser: bool) -> Non
             url = f"{SCHEME}://{address}:{number}"
             sys.stdout.write(f"{url}\n")
             sys.stdout.flush()
-            shown(url, browser=browser)
+            open_browser(url, browser=browser)
             if way.doors:
                 sys.stderr.write(f"forwarded to {found.service.namespace}/{found.service.name}; Ctrl-C ends it\n")
-                waited(way)
+                wait_until_closed(way)
     except HostRefused as refused:
         reach = refused.reach
         raise UnreachableError(reach.reference, f"{host.name}: {reach.why}", "", reach.hint) from refused
     except ConnectionRefusedError as error:
-        raise forwarding(host.name, error) from error
+        raise forwarding_refused(host.name, error) from error
     except OSError as error:
         why = f"127.0.0.1:{port}: {error.strerror or error}"
         hint = f"gpustack access {found.part}"
         raise UsageError("access-port-taken", "The port cannot be opened on this machine.", why, hint) from error
 
 
-def waited(way: Any) -> None:
+def wait_until_closed(way: Any) -> None:
     """Ctrl-C is how this ends, and no failure. So is the end of the connection, which is one."""
     try:
         while way.alive():
@@ -136,7 +136,7 @@ def waited(way: Any) -> None:
         raise UnreachableError("host-ssh-unreachable", "The connection to the control plane ended.", "", "")
 
 
-def shown(url: str, *, browser: bool) -> None:
+def open_browser(url: str, *, browser: bool) -> None:
     if browser:
         import webbrowser
 

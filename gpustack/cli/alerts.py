@@ -41,7 +41,7 @@ def alerts() -> None:
     name="test",
     short="Send a test alert and check that it arrives.",
 )
-def arrival(
+def send_test(
     inventory: options.InventoryOption = None,
     timeout: Annotated[
         int, typer.Option("--timeout", min=10, metavar="SECONDS", help="How long to wait for the receiver.")
@@ -52,25 +52,25 @@ def arrival(
     quiet: options.QuietOption = False,
 ) -> None:
     """Send one test alert to the receiver of the inventory, check whether it arrived, and resolve it."""
-    from gpustack.cli import wiring
-    from gpustack.cli.access import Part, reached
-    from gpustack.cli.changing import interruptible
-    from gpustack.cli.prove import acting_host
+    from gpustack.cli import session
+    from gpustack.cli.access import Part, find_part
+    from gpustack.cli.locked_run import StopOnSignal
+    from gpustack.cli.prove import find_acting_host
     from gpustack.proof.survey import ACCESS_PROBES
     from gpustack.report import show
 
-    report = wiring.progress(quiet=quiet)
-    hosts = wiring.opened_to_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
-    receiving(hosts)
-    taken = wiring.asked(hosts, report, ACCESS_PROBES)
-    found, acting, stop = reached(taken, Part.ALERTMANAGER), acting_host(taken), threading.Event()
-    with interruptible(stop):
-        done = delivered(hosts, acting, found, report, stop, timeout)
+    report = session.progress(quiet=quiet)
+    hosts = session.open_to_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
+    require_receiver(hosts)
+    taken = session.gather_all(hosts, report, ACCESS_PROBES)
+    found, acting, stop = find_part(taken, Part.ALERTMANAGER), find_acting_host(taken), threading.Event()
+    with StopOnSignal(stop):
+        done = run_trial(hosts, acting, found, report, stop, timeout)
     show.delivery(done, hosts, output.value)
     raise typer.Exit(show.delivery_code(done))
 
 
-def receiving(hosts: "Inventory") -> None:
+def require_receiver(hosts: "Inventory") -> None:
     """Raises UsageError when the spec says nobody, or no Alertmanager, to be told."""
     if not hosts.spec.monitoring.enabled:
         message, why = "The cluster has no monitoring of ours.", "monitoring.enabled of the spec is false."
@@ -81,14 +81,14 @@ def receiving(hosts: "Inventory") -> None:
     raise UsageError("alerts-no-receiver", message, why, "gpustack explain alerts-no-receiver")
 
 
-def delivered(
+def run_trial(
     hosts: "Inventory", acting: "Host", found: "Access", report: "Reporter", stop: threading.Event, timeout: float
 ) -> "Delivery":
     """Raises UnreachableError and RolloutError, before anything is sent."""
     from gpustack.ask.forward import ways
     from gpustack.ask.reach import HostRefused
-    from gpustack.cli.prove import forwarding
     from gpustack.proof.alertmanager import Alertmanager
+    from gpustack.proof.connect import forwarding_refused
     from gpustack.proof.delivery import Trial
     from gpustack.proof.web import Web
     from gpustack.rollout.plan import INTERRUPTED
@@ -98,7 +98,7 @@ def delivered(
             try:
                 address, number = way.to(found.service.address, found.port)
             except OSError as error:
-                raise forwarding(acting.name, error) from error
+                raise forwarding_refused(acting.name, error) from error
             there = Alertmanager(Web("Alertmanager", address, number))
             said = hosts.spec
             return Trial(

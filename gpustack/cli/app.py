@@ -6,8 +6,22 @@ from typing import Annotated
 
 import typer
 
-from gpustack.cli import access, alerts, bundle, doctor, init, install, kubeconfig, lab, look, prove, reset
-from gpustack.cli.door import door
+from gpustack.cli import (
+    access,
+    alerts,
+    bundle,
+    doctor,
+    explain,
+    init,
+    install,
+    kubeconfig,
+    lab,
+    prove,
+    reset,
+    snapshot,
+    version,
+)
+from gpustack.cli.error_handler import error_handler
 from gpustack.cli.help import declare, group
 
 app = group(
@@ -94,7 +108,7 @@ declare(
     "gpustack explain GpuLost               # an alert",
     heading=DIAGNOSE,
     short="Print the page of a step, check, fault, alert or error.",
-)(look.explain)
+)(explain.explain)
 declare(
     app,
     "gpustack snapshot -i mycluster --out snapshot.jsonl",
@@ -102,22 +116,22 @@ declare(
     "gpustack snapshot --from snapshot.jsonl --list",
     heading=DIAGNOSE,
     short="Record the hosts' answers in a file, without secrets.",
-)(look.snapshot)
-declare(app, "gpustack version", "gpustack --version", heading=DIAGNOSE)(look.version)
+)(snapshot.snapshot)
+declare(app, "gpustack version", "gpustack --version", heading=DIAGNOSE)(version.version)
 app.add_typer(lab.app, name="lab", rich_help_panel=LAB)
 app.add_typer(bundle.app, name="bundle", rich_help_panel=LAB, short_help="Build, verify and serve bundles for labs.")
 
 
-def shown(value: bool) -> None:
+def print_version(value: bool) -> None:
     if value:
-        look.version()
+        version.version()
         raise typer.Exit
 
 
 @app.callback()
 def root(
-    version: Annotated[
-        bool, typer.Option("--version", help="Show the version and exit.", callback=shown, is_eager=True)
+    show_version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=print_version, is_eager=True)
     ] = False,
 ) -> None:
     pass
@@ -126,7 +140,7 @@ def root(
 def main() -> None:
     from gpustack.report.guard import guard
 
-    with door():
+    with error_handler():
         guard()
         try:
             app()

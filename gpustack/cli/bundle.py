@@ -53,10 +53,10 @@ def build(
 ) -> None:
     """Build a bundle for labs and rehearsals. Files that are already there and unchanged are kept."""
     from gpustack.bundle.build import build as build_all
-    from gpustack.cli import wiring
+    from gpustack.cli import session
 
     folder = directory or default_directory()
-    build_all(folder, source=source.value, kubernetes=tuple(kubernetes or ()), report=wiring.progress(quiet=quiet))
+    build_all(folder, source=source.value, kubernetes=tuple(kubernetes or ()), report=session.progress(quiet=quiet))
     sys.stdout.write(f"{folder}\n")
 
 

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options
-from gpustack.cli.fix import asked, fault_ids
-from gpustack.cli.fix import fix as fixed
-from gpustack.cli.fix import undo as taken_back
+from gpustack.cli.fix import complete_fault, gather_answers, run_fix, run_undo
 from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +32,8 @@ EveryOption = Annotated[int, typer.Option("--every", min=1, metavar="SECONDS", h
 
 def doctor(
     fault: Annotated[
-        str | None, typer.Argument(metavar="ID", help="With --fix: only this root cause.", autocompletion=fault_ids)
+        str | None,
+        typer.Argument(metavar="ID", help="With --fix: only this root cause.", autocompletion=complete_fault),
     ] = None,
     inventory: options.InventoryOption = None,
     recording: options.FromOption = None,
@@ -50,7 +49,7 @@ def doctor(
             "--yes-to",
             metavar="ID",
             help="Do not ask for confirmation of this fix (repeatable).",
-            autocompletion=fault_ids,
+            autocompletion=complete_fault,
         ),
     ] = None,
     this_host: options.ThisHostOption = False,
@@ -67,21 +66,23 @@ def doctor(
 
     Read-only without --fix and --undo.
     """
-    refuse(fault, recording, yes_to, output, fix=fix, undo=undo, watch=watch)
+    refuse_invalid_options(fault, recording, yes_to, output, fix=fix, undo=undo, watch=watch)
     if this_host and not (fix or undo):
         why = "Without --fix or --undo, doctor is read-only."
         raise UsageError("invalid-options", "--this-host requires --fix or --undo.", why, "gpustack doctor")
     if fix or undo:
-        from gpustack.cli import wiring
+        from gpustack.cli import session
 
-        report = wiring.progress(quiet=quiet)
-        hosts = wiring.opened_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
+        report = session.progress(quiet=quiet)
+        hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
         if undo:
-            raise typer.Exit(taken_back(hosts, output.value, report, yes=yes))
-        wanted = wiring.words([fault] if fault else None)
-        raise typer.Exit(fixed(hosts, wanted, wiring.words(yes_to), output.value, report, yes=yes, verbose=verbose))
+            raise typer.Exit(run_undo(hosts, output.value, report, yes=yes))
+        wanted = session.split_words([fault] if fault else None)
+        raise typer.Exit(
+            run_fix(hosts, wanted, session.split_words(yes_to), output.value, report, yes=yes, verbose=verbose)
+        )
     read = replaying(recording, quiet=quiet) if recording else asking(inventory, ask_password=become, quiet=quiet)
-    from gpustack.cli.watching import Watcher, rounds
+    from gpustack.cli.watching import Watcher, run_rounds
     from gpustack.doctor.diagnose import diagnose
     from gpustack.report import show
 
@@ -96,10 +97,10 @@ def doctor(
         watcher.show(found)
         return show.doctor_code(found)
 
-    raise typer.Exit(rounds(every, made) if watch else made())
+    raise typer.Exit(run_rounds(every, made) if watch else made())
 
 
-def refuse(
+def refuse_invalid_options(
     fault: str | None,
     recording: Path | None,
     yes_to: list[str] | None,
@@ -134,10 +135,10 @@ def refuse(
 
 def asking(inventory: Path | None, *, ask_password: bool, quiet: bool) -> "Callable[[], Snapshot]":
     """Asks anew each time, also hosts that cannot be reached: that is what a doctor has to tell."""
-    from gpustack.cli import wiring
+    from gpustack.cli import session
 
-    hosts = wiring.opened(inventory, ask_password=ask_password, quiet=quiet, meanwhile=loaded)
-    return lambda: asked(hosts, wiring.progress(quiet=quiet))
+    hosts = session.open_inventory(inventory, ask_password=ask_password, quiet=quiet, meanwhile=loaded)
+    return lambda: gather_answers(hosts, session.progress(quiet=quiet))
 
 
 def loaded() -> None:
@@ -153,14 +154,14 @@ def loaded() -> None:
 
 
 def replaying(recording: Path, *, quiet: bool) -> "Callable[[], Snapshot]":
-    from gpustack.cli import wiring
+    from gpustack.cli import session
 
     # A large recording becomes millions of values that all stay: looking for cycles in them again and again takes
     # longer than judging them.
     gc.disable()
 
     def read() -> "Snapshot":
-        found = wiring.recorded(recording, quiet=quiet)
+        found = session.load_recording(recording, quiet=quiet)
         # Nor are they to be taken apart at the end one by one: what a frozen cycle holds is left to the kernel.
         kept: list[object] = [found]
         kept.append(kept)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.@:_-]*")
 
 
-def login() -> str:
+def login_name() -> str:
     import getpass
 
     return getpass.getuser()
@@ -47,9 +47,9 @@ def kubeconfig(
     quiet: options.QuietOption = False,
 ) -> None:
     """Fetch a kubeconfig with a new client certificate. admin.conf stays on its host."""
-    from gpustack.cli import wiring
+    from gpustack.cli import session
 
-    client = user or login()
+    client = user or login_name()
     if odd := [word for word in (client, group) if not NAME.fullmatch(word)]:
         raise UsageError(
             "kubeconfig-name", f"{odd[0]!r} is no name for a certificate.", "", "gpustack kubeconfig --help"
@@ -65,8 +65,8 @@ def kubeconfig(
         why = "It holds a private key, which a terminal would keep in its history."
         hint = "gpustack kubeconfig --out FILE"
         raise UsageError("kubeconfig-terminal", "A kubeconfig is not printed on a terminal.", why, hint)
-    hosts = wiring.opened(inventory, ask_password=become, quiet=quiet)
-    text = signed(hosts, {"CLIENT": client, "GROUP": group, "VALIDITY": f"{days * 24}h"})
+    hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
+    text = sign_certificate(hosts, {"CLIENT": client, "GROUP": group, "VALIDITY": f"{days * 24}h"})
     if out is None:
         sys.stdout.write(text)
         return
@@ -75,7 +75,7 @@ def kubeconfig(
     sys.stdout.write(f"{out}\n")
 
 
-def signed(inventory: "Inventory", exported: dict[str, str]) -> str:
+def sign_certificate(inventory: "Inventory", exported: dict[str, str]) -> str:
     """From the first control plane that is reached. It holds a private key: it goes into no report and no log.
 
     Raises UnreachableError, and RolloutError when kubeadm refuses.
@@ -90,20 +90,20 @@ def signed(inventory: "Inventory", exported: dict[str, str]) -> str:
         except HostRefused as error:
             refused.append(error.reach)
             continue
-        return judged(host.name, answer)
+        return check_answer(host.name, answer)
     why = "\n".join(f"{found.host}: {found.why}" for found in refused)
     raise UnreachableError(refused[0].reference, "No control plane could be asked.", why, refused[0].hint)
 
 
-def kubeconfig_like(text: str) -> bool:
+def is_kubeconfig(text: str) -> bool:
     """What kubeadm prints begins so, and has no character that a terminal would take for a command."""
     from gpustack.ask.redact import plain
 
     return text.startswith("apiVersion:") and plain(text) == text
 
 
-def judged(host: str, answer: "Answer") -> str:
-    if answer.rc == 0 and not answer.lost and not answer.cut and kubeconfig_like(answer.out):
+def check_answer(host: str, answer: "Answer") -> str:
+    if answer.rc == 0 and not answer.lost and not answer.cut and is_kubeconfig(answer.out):
         return f"{answer.out.rstrip()}\n"
     ended = f"it ended with {answer.rc}" if answer.rc else "what came is no kubeconfig"
     why = answer.lost or answer.err.strip() or ended

@@ -31,7 +31,7 @@ HostName = Annotated[str, typer.Argument(metavar="HOST", help="host1, host2, …
 Snapshot = Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Name of the snapshot.")]
 
 
-def models(incomplete: str) -> list[str]:
+def complete_model(incomplete: str) -> list[str]:
     from gpustack.lab.simulated.models import MODELS
 
     return [key for key in MODELS if key.startswith(incomplete.upper())]
@@ -70,7 +70,9 @@ def up(
     gpus: Annotated[
         str, typer.Option(help="Simulated GPUs: N for every host, HOST:N or HOST:NxMODEL for one; comma-separated.")
     ] = "",
-    model: Annotated[str, typer.Option(help="Model of the GPUs: H100, A100, L4, T4, …", autocompletion=models)] = "",
+    model: Annotated[
+        str, typer.Option(help="Model of the GPUs: H100, A100, L4, T4, …", autocompletion=complete_model)
+    ] = "",
     quiet: options.QuietOption = False,
 ) -> None:
     """Start hosts and write an inventory for them; `-i lab` is short for it.
@@ -82,7 +84,7 @@ def up(
     made = lab.up(
         name,
         releases=chosen(hosts, release or []),
-        mirror=_mirror(mirror, fingerprint),
+        mirror=_find_mirror(mirror, fingerprint),
         addresses=addresses,
         internet=fake_internet,
         gpus=gpus,
@@ -90,22 +92,22 @@ def up(
         report=_progress(quiet=quiet),
     )
     for host in made.hosts:
-        typer.echo("  ".join([host.name, host.os, host.address, *_gpus(host)]))
+        typer.echo("  ".join([host.name, host.os, host.address, *_describe_gpus(host)]))
     typer.echo(f"inventory: {made.inventory}")
     typer.echo("root in these hosts is root of this machine: install nothing on them that may not run here", err=True)
 
 
-def _gpus(host: "Host") -> list[str]:
+def _describe_gpus(host: "Host") -> list[str]:
     return [f"{host.gpus} GPUs {host.model} (simulated)"] if host.gpus else []
 
 
 def _progress(*, quiet: bool) -> Reporter:
-    from gpustack.cli import wiring
+    from gpustack.cli import session
 
-    return wiring.progress(quiet=quiet)
+    return session.progress(quiet=quiet)
 
 
-def _mirror(said: str | None, fingerprint: str) -> "Mirror | Source | None":
+def _find_mirror(said: str | None, fingerprint: str) -> "Mirror | Source | None":
     """A mirror that runs, or one to run with the lab from a bundle. Raises LabError when it can be neither."""
     from gpustack.lab import Mirror, Source
 
@@ -166,7 +168,7 @@ def status() -> None:
         typer.echo("  ".join(words))
         for host in record.hosts:
             doing = "running" if hosts.running(record, host) else "stopped"
-            typer.echo("  ".join([f"  {host.name}", host.os, host.address, doing, *_gpus(host)]))
+            typer.echo("  ".join([f"  {host.name}", host.os, host.address, doing, *_describe_gpus(host)]))
     if not found:
         typer.echo("there is no lab")
 

@@ -22,13 +22,13 @@ class DoctorOutput(StrEnum):
     HTML = "html"
 
 
-def step_ids(incomplete: str) -> list[str]:
+def complete_step(incomplete: str) -> list[str]:
     from gpustack.steps import STEPS
 
     return [step.id for step in STEPS if step.id.startswith(incomplete)]
 
 
-def inventory_named(said: str | None) -> Path | None:
+def check_inventory(said: str | None) -> Path | None:
     """Raises UsageError for an empty text: as a path it would be the current folder."""
     if said is None or said.strip():
         return Path(said) if said else None
@@ -42,7 +42,7 @@ InventoryOption = Annotated[
         "-i",
         "--inventory",
         path_type=str,  # an empty one and `.` are the same Path
-        callback=inventory_named,
+        callback=check_inventory,
         help="File or directory; `lab`: the running lab. Default: GPUSTACK_INVENTORY, ansible.cfg, else this host.",
     ),
 ]
@@ -62,7 +62,10 @@ LimitOption = Annotated[
 OnlyOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--only", metavar="STEP", help="Only these steps (repeatable, or comma-separated).", autocompletion=step_ids
+        "--only",
+        metavar="STEP",
+        help="Only these steps (repeatable, or comma-separated).",
+        autocompletion=complete_step,
     ),
 ]
 FromOption = Annotated[

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpustack.cli import options
-from gpustack.cli.changing import agreed, changing, repeated
+from gpustack.cli.locked_run import confirm, locked_run, repeat_command
 from gpustack.errors import RolloutError
 
 if TYPE_CHECKING:
@@ -39,31 +39,31 @@ def reset(
     quiet: options.QuietOption = False,
 ) -> None:
     """Uninstall: show what will be removed from the hosts, the cluster included; confirm, remove, verify."""
-    from gpustack.cli import wiring
+    from gpustack.cli import session
     from gpustack.report import show
     from gpustack.rollout.removal import PROBES, removal
 
-    report = wiring.progress(quiet=quiet)
-    hosts = wiring.opened_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
-    names = wiring.chosen_hosts(hosts, limit)
-    before = removal(wiring.asked(hosts, report, PROBES, names), names, packages=packages)
+    report = session.progress(quiet=quiet)
+    hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
+    names = session.choose_hosts(hosts, limit)
+    before = removal(session.gather_all(hosts, report, PROBES, names), names, packages=packages)
     if not before.due:
         show.nothing_to_remove(before, output.value)
         raise typer.Exit(8 if before.unreached else 0)
     if output is Output.HUMAN:
         show.removal(before)
-    refuse(before, foreign=foreign)
-    if not yes and not agreed("Remove all of this?"):
+    refuse_removal(before, foreign=foreign)
+    if not yes and not confirm("Remove all of this?"):
         why = "The removal was not agreed to."
         flags = ("--packages" if packages else "", "--foreign" if foreign else "", "-K" if become else "")
-        hint = repeated("reset", hosts, *flags, limit=limit)
+        hint = repeat_command("reset", hosts, *flags, limit=limit)
         raise RolloutError("reset-not-agreed", "Nothing was removed.", why, hint)
-    outcome, folder = removed(hosts, names, before, report, packages=packages, foreign=foreign)
+    outcome, folder = run_reset(hosts, names, before, report, packages=packages, foreign=foreign)
     show.reset(outcome, output.value, evidence=str(folder))
     raise typer.Exit(show.reset_code(outcome))
 
 
-def refuse(before: "Removal", *, foreign: bool) -> None:
+def refuse_removal(before: "Removal", *, foreign: bool) -> None:
     """What must not be removed without a further word, all of it at once. Raises RolloutError."""
     from gpustack.report.words import command
 
@@ -87,7 +87,7 @@ def refuse(before: "Removal", *, foreign: bool) -> None:
         )
 
 
-def removed(
+def run_reset(
     hosts: "Inventory", names: Sequence[str], before: "Removal", report: Any, *, packages: bool, foreign: bool
 ) -> tuple["ResetOutcome", Path]:
     """Takes the lock, asks whether hosts are what was shown, plays, asks again, and leaves the evidence in a folder.
@@ -98,18 +98,18 @@ def removed(
 
     # A control plane that is gone for good must not keep its workers: then the first host at hand holds the lock.
     reached = [host for host in hosts.hosts if before.snapshot.reach[host.name].reached]
-    with changing(hosts, "reset", reached[0], report) as change:
-        now = removal(gather(hosts, WHOSE, report=change.record), names)
+    with locked_run(hosts, "reset", reached[0], report) as run:
+        now = removal(gather(hosts, WHOSE, report=run.record), names)
         ensure_unchanged(before, now)
-        refuse(now, foreign=foreign)
+        refuse_removal(now, foreign=foreign)
         outcome = reset(
             before,
             names,
-            gather=lambda: gather(hosts, PROBES, report=change.record),
-            play=lambda wanted, more: change.play(PLAYBOOK, wanted, before.snapshot, more),
-            report=change.record,
+            gather=lambda: gather(hosts, PROBES, report=run.record),
+            play=lambda wanted, more: run.play(PLAYBOOK, wanted, before.snapshot, more),
+            report=run.record,
             packages=packages,
-            cancelled=change.cancelled,
+            cancelled=run.stop_reason,
         )
-    change.keep(outcome.after.snapshot)
-    return outcome, change.folder
+    run.keep_snapshot(outcome.after.snapshot)
+    return outcome, run.folder

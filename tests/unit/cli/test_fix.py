@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 from gpustack.ask import gather as gathering
 from gpustack.ask.probe import Answer, Probe
 from gpustack.ask.snapshot import Snapshot
-from gpustack.cli import wiring
+from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.config.host import Host
 from gpustack.errors import GpustackError
@@ -77,7 +77,7 @@ class World:
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., World]:
     def made(*faults: dict[tuple[str, str], Answer]) -> World:
         found = World({key: answer for one in faults for key, answer in one.items()})
-        monkeypatch.setattr(wiring, "opened", lambda *_, **__: hosts.snapshot({}, {}).inventory)
+        monkeypatch.setattr(session, "open_inventory", lambda *_, **__: hosts.snapshot({}, {}).inventory)
         monkeypatch.setattr(gathering, "gather", found.gather)
         monkeypatch.setattr(playbook, "play", found.play)
         monkeypatch.setattr(preview, "differences", found.differences)

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from gpustack.ask import reach
 from gpustack.ask.snapshot import Reach
-from gpustack.cli import wiring
+from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.cli.kubeconfig import kubeconfig
 from gpustack.config.host import CONTROL_PLANE, Host
@@ -43,7 +43,7 @@ class Hosts:
 def hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hosts:
     made = Hosts()
     monkeypatch.setattr(reach, "run", made.run)
-    monkeypatch.setattr(wiring, "opened", lambda *_, **__: Inventory(None, PLANES, Spec()))
+    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: Inventory(None, PLANES, Spec()))
     monkeypatch.chdir(tmp_path)
     return made
 

@@ -10,7 +10,7 @@ import pytest
 
 from gpustack.ask import gather as gathering
 from gpustack.ask.reach import sudo_refusal
-from gpustack.cli import door
+from gpustack.cli import error_handler
 from gpustack.cli.app import app
 from gpustack.config.host import Host
 
@@ -31,10 +31,10 @@ def test_a_password_that_sudo_repeats_is_not_shown(
     inventory = tmp_path / "hosts.ini"
     said = "" if typed else f'[all:vars]\nansible_become_password="{PASSWORD}"\n'
     inventory.write_text(GROUPS + said)
-    monkeypatch.setattr(door, "known", [])
+    monkeypatch.setattr(error_handler, "known_secrets", [])
     monkeypatch.setattr("getpass.getpass", lambda *_, **__: PASSWORD)
     monkeypatch.setitem(gathering.gather.__kwdefaults__ or {}, "ask", refused)
-    with pytest.raises(SystemExit) as ended, door.door():
+    with pytest.raises(SystemExit) as ended, error_handler.error_handler():
         app(["plan", "-i", str(inventory), *(["-K"] if typed else [])], standalone_mode=False)
     err = capsys.readouterr().err
     assert ended.value.code == 4

@@ -1,4 +1,4 @@
-"""`explain`, `snapshot` and `version`: commands that read."""
+"""`snapshot`: the hosts' answers in a file, without secrets."""
 
 import sys
 from datetime import datetime
@@ -13,28 +13,6 @@ from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
     from gpustack.ask.snapshot import Snapshot
-
-
-def names(incomplete: str) -> list[str]:
-    from gpustack.report.alert_pages import alerts
-    from gpustack.report.fault_pages import faults, states
-    from gpustack.report.pages import checks, error_pages
-    from gpustack.steps import STEPS
-
-    known = [*(step.id for step in STEPS), *checks(), *error_pages(), *alerts(), *faults(), *states()]
-    return [name for name in known if name.startswith(incomplete)]
-
-
-def explain(
-    name: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", help="A step, check (step/check), fault, alert or error.", autocompletion=names),
-    ] = None,
-) -> None:
-    """Print the page of a step, check, fault, alert or error; without a name, list all pages."""
-    from gpustack.report import pages
-
-    sys.stdout.write(pages.explain(name) if name else pages.contents())
 
 
 class Redact(StrEnum):
@@ -65,16 +43,18 @@ def snapshot(
 ) -> None:
     """Record the hosts' answers in a file, without secrets: for `--from` of other commands, and for support."""
     from gpustack.ask.recording import lines, write
-    from gpustack.cli import wiring
+    from gpustack.cli import session
     from gpustack.doctor.diagnose import questions
     from gpustack.rollout.disguise import without_secrets
 
     if recording:
-        taken = wiring.recorded(recording, quiet=quiet)
+        taken = session.load_recording(recording, quiet=quiet)
     else:
-        report = wiring.progress(quiet=quiet)
-        taken = wiring.asked(wiring.opened(inventory, ask_password=become, quiet=quiet), report, questions())
-    taken = disguised(taken) if redacted else without_secrets(taken)
+        report = session.progress(quiet=quiet)
+        taken = session.gather_all(
+            session.open_inventory(inventory, ask_password=become, quiet=quiet), report, questions()
+        )
+    taken = pseudonymize(taken) if redacted else without_secrets(taken)
     if listed:
         from gpustack.report import inside
 
@@ -84,7 +64,7 @@ def snapshot(
         return
     if listed and not out:
         return
-    path = out or Path(named(taken.inventory.spec.cluster_name, taken.taken))
+    path = out or Path(default_name(taken.inventory.spec.cluster_name, taken.taken))
     try:
         write(taken, path)
     except OSError as error:
@@ -94,7 +74,7 @@ def snapshot(
     sys.stdout.write(f"{path}\n")
 
 
-def disguised(taken: "Snapshot") -> "Snapshot":
+def pseudonymize(taken: "Snapshot") -> "Snapshot":
     """Says what stays, and where it would be judged otherwise than the real one."""
     from gpustack.doctor.diagnose import diagnose, questions
     from gpustack.rollout.disguise import disguise
@@ -109,16 +89,5 @@ def disguised(taken: "Snapshot") -> "Snapshot":
     return other
 
 
-def named(cluster: str, taken: datetime) -> str:
+def default_name(cluster: str, taken: datetime) -> str:
     return f"{cluster}-{taken:%Y%m%dT%H%M%S}.jsonl"
-
-
-def version() -> None:
-    """Print the versions of gpustack and of what it installs."""
-    from importlib.metadata import version as of
-
-    from gpustack.config.versions import KNOWN_SETS, version_set
-
-    chosen = version_set(KNOWN_SETS[-1])
-    told = ", ".join(f"{name} {chosen.components[name]}" for name in ("kubernetes", "containerd", "flannel"))
-    sys.stdout.write(f"gpustack {of('gpustack-cluster')} (version set {chosen.name}: {told})\n")

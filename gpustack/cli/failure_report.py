@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 NAME = "failure.jsonl"
 
 
-def aftermath(
+def report_failure(
     hosts: "Inventory", folder: Path, report: "Reporter", limit: Sequence[str] = (), failed: Sequence[str] = ()
 ) -> str:
     """Asks the hosts (of `limit`, and the control plane) all that the doctor asks, those that failed first. No more
@@ -41,11 +41,11 @@ def aftermath(
 
 
 @contextmanager
-def noted(made: Callable[[], str], wanted: Callable[[], bool]) -> Iterator[None]:
+def add_note_on_error(make: Callable[[], str], wanted: Callable[[], bool]) -> Iterator[None]:
     """An error that passes takes along what was made of it, unless that is not wanted (any more)."""
     try:
         yield
     except Exception as error:
         if wanted():
-            error.add_note(made())
+            error.add_note(make())
         raise
