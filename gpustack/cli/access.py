@@ -3,7 +3,7 @@
 import sys
 import time
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,7 @@ from gpustack.cli import options
 from gpustack.errors import RolloutError, UnreachableError, UsageError
 
 if TYPE_CHECKING:
+    from gpustack.ask.forward import Ways
     from gpustack.ask.snapshot import Snapshot
     from gpustack.config.host import Host
     from gpustack.proof.access import Access
@@ -125,7 +126,7 @@ def forward_port(host: "Host", found: "Access", port: int, *, browser: bool) -> 
         raise UsageError("access-port-taken", "The port cannot be opened on this machine.", why, hint) from error
 
 
-def wait_until_closed(way: Any) -> None:
+def wait_until_closed(way: "Ways") -> None:
     """Ctrl-C is how this ends, and no failure. So is the end of the connection, which is one."""
     try:
         while way.alive():

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpustack.ask.snapshot import Snapshot
+    from gpustack.cli.watching import Watcher
 
 MetricsOption = Annotated[
     Path | None,
@@ -28,6 +29,9 @@ WatchOption = Annotated[
     bool, typer.Option("--watch", help="Check repeatedly; after the first time, print only what changed.")
 ]
 EveryOption = Annotated[int, typer.Option("--every", min=1, metavar="SECONDS", help="Interval of --watch.")]
+
+FIXED, PAST = "A recording never changes.", "A recording is of hosts as they were; only hosts can be changed."
+FORMATS = "--fix and --undo support -o human and -o json only."
 
 
 def doctor(
@@ -66,10 +70,7 @@ def doctor(
 
     Read-only without --fix and --undo.
     """
-    refuse_invalid_options(fault, recording, yes_to, output, fix=fix, undo=undo, watch=watch)
-    if this_host and not (fix or undo):
-        why = "Without --fix or --undo, doctor is read-only."
-        raise UsageError("invalid-options", "--this-host requires --fix or --undo.", why, "gpustack doctor")
+    refuse_invalid_options(fault, recording, yes_to, output, fix=fix, undo=undo, watch=watch, this_host=this_host)
     if fix or undo:
         from gpustack.cli import session
 
@@ -83,21 +84,26 @@ def doctor(
         )
     read = replaying(recording, quiet=quiet) if recording else asking(inventory, ask_password=become, quiet=quiet)
     from gpustack.cli.watching import Watcher, run_rounds
+
+    check = make_check(read, Watcher(output.value, verbose=verbose), metrics)
+    raise typer.Exit(run_rounds(every, check) if watch else check())
+
+
+def make_check(read: "Callable[[], Snapshot]", watcher: "Watcher", metrics: Path | None) -> "Callable[[], int]":
+    """One round: reads, diagnoses, shows; the exit status."""
     from gpustack.doctor.diagnose import diagnose
     from gpustack.report import show
 
-    watcher = Watcher(output.value, verbose=verbose)
-
-    def made() -> int:
-        found = diagnose(read())
+    def check() -> int:
+        diagnosis = diagnose(read())
         if metrics:
             from gpustack.report.doctor_metrics import write
 
-            write(found, metrics)
-        watcher.show(found)
-        return show.doctor_code(found)
+            write(diagnosis, metrics)
+        watcher.show(diagnosis)
+        return show.doctor_code(diagnosis)
 
-    raise typer.Exit(run_rounds(every, made) if watch else made())
+    return check
 
 
 def refuse_invalid_options(
@@ -109,28 +115,28 @@ def refuse_invalid_options(
     fix: bool,
     undo: bool,
     watch: bool,
+    this_host: bool,
 ) -> None:
-    """Words that do not go together. Raises UsageError."""
-    hint = "gpustack doctor --help"
-    if recording and watch:
-        why = "A recording never changes."
-        raise UsageError("watch-of-recording", "--watch does not go with --from.", why, "gpustack doctor --watch")
-    if watch and (fix or undo):
-        raise UsageError(
-            "invalid-options", "--watch and --fix or --undo are mutually exclusive.", "--watch is read-only.", hint
-        )
-    if recording and (fix or undo):
-        why = "A recording is of hosts as they were; only hosts can be changed."
-        raise UsageError("fix-of-recording", "--fix and --undo do not go with --from.", why, "gpustack doctor --fix")
-    if fix and undo:
-        raise UsageError("invalid-options", "--fix and --undo are mutually exclusive.", "", hint)
-    if (fault or yes_to) and not fix:
-        why = "Without --fix, doctor is read-only and checks everything."
-        raise UsageError(
-            "invalid-options", "ID and --yes-to require --fix.", why, f"gpustack doctor --fix {fault or ''}".strip()
-        )
-    if (fix or undo) and output.value not in ("human", "json"):
-        raise UsageError("invalid-options", "--fix and --undo support -o human and -o json only.", "", hint)
+    """Raises UsageError for the first of these that applies."""
+    changes, read_only = fix or undo, "Without --fix or --undo, doctor is read-only."
+    refusals = (
+        (recording and watch, "watch-of-recording", "--watch and --from are mutually exclusive.", FIXED, "--watch"),
+        (watch and changes, "invalid-options", "--watch excludes --fix and --undo.", "--watch is read-only.", "--help"),
+        (recording and changes, "fix-of-recording", "--from excludes --fix and --undo.", PAST, "--fix"),
+        (fix and undo, "invalid-options", "--fix and --undo are mutually exclusive.", "", "--help"),
+        (
+            (fault or yes_to) and not fix,
+            "invalid-options",
+            "ID and --yes-to require --fix.",
+            read_only,
+            f"--fix {fault or ''}",
+        ),
+        (changes and output.value not in ("human", "json"), "invalid-options", FORMATS, "", "--help"),
+        (this_host and not changes, "invalid-options", "--this-host requires --fix or --undo.", read_only, "--help"),
+    )
+    for applies, reference, message, why, option in refusals:
+        if applies:
+            raise UsageError(reference, message, why, f"gpustack doctor {option}".strip())
 
 
 def asking(inventory: Path | None, *, ask_password: bool, quiet: bool) -> "Callable[[], Snapshot]":

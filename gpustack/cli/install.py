@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,12 @@ from gpustack.cli.error_handler import INTERRUPTED
 from gpustack.cli.failure_report import add_note_on_error, report_failure
 from gpustack.cli.locked_run import confirm, locked_run, repeat_command
 from gpustack.errors import RolloutError, UsageError
+
+if TYPE_CHECKING:
+    from gpustack.config.inventory import Inventory
+    from gpustack.events import Reporter
+    from gpustack.rollout.plan import Outcome, Plan
+    from gpustack.steps.step import Step
 
 
 def plan(
@@ -98,13 +104,11 @@ def install(
         return
     if output is options.Output.HUMAN:
         show.plan(before, output.value, verbose=verbose)
-    playable = force or any(mismatch.cure == "install" for found in before.drifted for mismatch in found.mismatches)
-    if not playable:
-        refuse_install(before)
+    if not force:
+        refuse_unplayable(before)
     if not yes and not confirm("Apply this plan?"):
-        hint = repeat_command(
-            "install", hosts, "--force" if force else "", "-K" if become else "", limit=limit, only=only
-        )
+        flags = ("--force" if force else "", "-K" if become else "")
+        hint = repeat_command("install", hosts, *flags, limit=limit, only=only)
         raise RolloutError("declined", "Nothing was changed.", "The plan was declined.", hint)
     outcome, folder = roll_out(hosts, steps, names, before, report, force=force)
     show.outcome(outcome, output.value, verbose=verbose, evidence=str(folder))
@@ -115,11 +119,13 @@ def install(
     raise typer.Exit(code)
 
 
-def refuse_install(before: Any) -> None:
-    """Everything that differs needs a person, or cannot be told: say so before anything is changed."""
+def refuse_unplayable(before: "Plan") -> None:
+    """Raises RolloutError where install can repair nothing of what differs: it needs a person, or is unknown."""
+    if any(mismatch.cure == "install" for found in before.drifted for mismatch in found.mismatches):
+        return
     hints = dict.fromkeys(mismatch.hint for _, mismatch in before.refused if mismatch.hint)
     why = "\n".join(f"{state.where}: {mismatch}" for state, mismatch in before.refused)
-    unknown = "\n".join(f"{state.where}: {state.step} cannot be told" for state in before.unknown)
+    unknown = "\n".join(f"{state.where}: {state.step} could not be checked" for state in before.unknown)
     upgrade = any(mismatch.cure == "upgrade" for _, mismatch in before.refused)
     reference = "upgrade-needed" if upgrade else "operator-needed" if before.refused else "undetermined"
     text = "\n".join(part for part in (why, unknown) if part) or "\n".join(
@@ -134,8 +140,14 @@ def refuse_install(before: Any) -> None:
 
 
 def roll_out(
-    hosts: Any, steps: Sequence[Any], names: Sequence[str], before: Any, report: Any, *, force: bool
-) -> tuple[Any, Path]:
+    hosts: "Inventory",
+    steps: Sequence["Step"],
+    names: Sequence[str],
+    before: "Plan",
+    report: "Reporter",
+    *,
+    force: bool,
+) -> tuple["Outcome", Path]:
     """Takes the lock, plays, verifies, and leaves the evidence in a folder."""
     from gpustack.ask.gather import gather
     from gpustack.rollout.overlay import machine_ids

@@ -50,21 +50,8 @@ def kubeconfig(
     from gpustack.cli import session
 
     client = user or login_name()
-    if odd := [word for word in (client, group) if not NAME.fullmatch(word)]:
-        raise UsageError(
-            "kubeconfig-name", f"{odd[0]!r} is no name for a certificate.", "", "gpustack kubeconfig --help"
-        )
-    if out and out.exists():
-        raise UsageError(
-            "kubeconfig-exists",
-            f"{out} exists; nothing was fetched.",
-            "",
-            f"rm {shlex.quote(str(out))}    # if nobody needs it",
-        )
-    if not out and sys.stdout.isatty():
-        why = "It holds a private key, which a terminal would keep in its history."
-        hint = "gpustack kubeconfig --out FILE"
-        raise UsageError("kubeconfig-terminal", "A kubeconfig is not printed on a terminal.", why, hint)
+    refuse_names(client, group)
+    refuse_target(out)
     hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
     text = sign_certificate(hosts, {"CLIENT": client, "GROUP": group, "VALIDITY": f"{days * 24}h"})
     if out is None:
@@ -73,6 +60,24 @@ def kubeconfig(
     with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(text)
     sys.stdout.write(f"{out}\n")
+
+
+def refuse_names(*names: str) -> None:
+    """Raises UsageError for what cannot be the name in a certificate."""
+    if odd := [name for name in names if not NAME.fullmatch(name)]:
+        message = f"{odd[0]!r} is no name for a certificate."
+        raise UsageError("kubeconfig-name", message, "", "gpustack kubeconfig --help")
+
+
+def refuse_target(out: Path | None) -> None:
+    """Raises UsageError for a file that exists, and for a terminal."""
+    if out and out.exists():
+        hint = f"rm {shlex.quote(str(out))}    # if it is no longer needed"
+        raise UsageError("kubeconfig-exists", f"{out} exists; nothing was fetched.", "", hint)
+    if not out and sys.stdout.isatty():
+        why = "It holds a private key, which a terminal would keep in its history."
+        hint = "gpustack kubeconfig --out FILE"
+        raise UsageError("kubeconfig-terminal", "A kubeconfig is not printed on a terminal.", why, hint)
 
 
 def sign_certificate(inventory: "Inventory", exported: dict[str, str]) -> str:

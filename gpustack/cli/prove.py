@@ -1,7 +1,7 @@
 """`prove`: GPU by GPU, a pod runs a kernel on it, Prometheus has its series, and a panel shows the same value."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -60,7 +60,7 @@ def find_acting_host(taken: "Snapshot") -> "Host":
     return View(taken, CLUSTER).host
 
 
-def survey_gpus(taken: "Snapshot", names: Sequence[str]) -> tuple[Any, Any]:
+def survey_gpus(taken: "Snapshot", names: Sequence[str]) -> tuple[tuple["Place", ...], tuple[tuple[str, str], ...]]:
     """Raises UnreachableError when the API gave no answer."""
     from gpustack.ask.probe import FactUnavailable
     from gpustack.proof.survey import places, unasked
@@ -73,14 +73,19 @@ def survey_gpus(taken: "Snapshot", names: Sequence[str]) -> tuple[Any, Any]:
         ) from error
 
 
-def make_empty_proof(taken: "Snapshot", unasked: Any) -> "Proof":
+def make_empty_proof(taken: "Snapshot", unasked: tuple[tuple[str, str], ...]) -> "Proof":
     from gpustack.proof.prove import Proof
 
     return Proof(taken.taken, (), unasked, seconds=taken.took, hosts=len(taken.inventory.hosts))
 
 
 def run_proof(
-    run: "Run", acting: "Host", taken: "Snapshot", places: Sequence["Place"], unasked: Any, timeout: float
+    run: "Run",
+    acting: "Host",
+    taken: "Snapshot",
+    places: Sequence["Place"],
+    unasked: tuple[tuple[str, str], ...],
+    timeout: float,
 ) -> "Proof":
     """Raises UnreachableError and RolloutError, before anything is created."""
     from gpustack.ask.forward import ways

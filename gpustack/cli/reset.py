@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,7 @@ from gpustack.errors import RolloutError
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
+    from gpustack.events import Reporter
     from gpustack.rollout.removal import Removal
     from gpustack.rollout.reset import ResetOutcome
 
@@ -88,7 +89,7 @@ def refuse_removal(before: "Removal", *, foreign: bool) -> None:
 
 
 def run_reset(
-    hosts: "Inventory", names: Sequence[str], before: "Removal", report: Any, *, packages: bool, foreign: bool
+    hosts: "Inventory", names: Sequence[str], before: "Removal", report: "Reporter", *, packages: bool, foreign: bool
 ) -> tuple["ResetOutcome", Path]:
     """Takes the lock, asks whether hosts are what was shown, plays, asks again, and leaves the evidence in a folder.
     Raises RolloutError where they are not."""

@@ -42,7 +42,6 @@ def snapshot(
     quiet: options.QuietOption = False,
 ) -> None:
     """Record the hosts' answers in a file, without secrets: for `--from` of other commands, and for support."""
-    from gpustack.ask.recording import lines, write
     from gpustack.cli import session
     from gpustack.doctor.diagnose import questions
     from gpustack.rollout.disguise import without_secrets
@@ -59,12 +58,17 @@ def snapshot(
         from gpustack.report import inside
 
         sys.stdout.write(inside.text(taken))
-    if out == Path("-"):
+    if out or not listed:
+        write_snapshot(taken, out or Path(default_name(taken.inventory.spec.cluster_name, taken.taken)))
+
+
+def write_snapshot(taken: "Snapshot", path: Path) -> None:
+    """Raises UsageError where it cannot be written."""
+    from gpustack.ask.recording import lines, write
+
+    if path == Path("-"):
         sys.stdout.writelines(lines(taken))
         return
-    if listed and not out:
-        return
-    path = out or Path(default_name(taken.inventory.spec.cluster_name, taken.taken))
     try:
         write(taken, path)
     except OSError as error:
