@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from gpustack.cli.app import DIAGNOSE, LAB, OPERATE, SETUP, app
 from gpustack.cli.help import SHORT
 
 ROOT = get_command(app)
+TREE = Path(__file__).parents[2]
+DOCUMENTS = [TREE / "README.md", *sorted((TREE / "docs").glob("*.md"))]
 ESCAPE = "\x1b"
 
 
@@ -37,7 +40,7 @@ def shown(words: tuple[str, ...], columns: int) -> list[str]:
 
 def parse(line: str) -> None:
     """Raises what the command line raises for a command, an option or a number of arguments that there is not."""
-    words = shlex.split(re.sub(r"\$\(.*\)", "OUTPUT", line).partition(" > ")[0], comments=True)
+    words = shlex.split(re.split(r" (?:[12]?>|\||&&)", re.sub(r"\$\(.*\)", "OUTPUT", line))[0], comments=True)
     assert words[0] == "gpustack"
     command: Any = ROOT
     rest = words[1:]
@@ -81,4 +84,11 @@ def test_every_command_has_examples_that_can_be_typed(words: tuple[str, ...]) ->
 @pytest.mark.parametrize("line", ["gpustack nothing", "gpustack plan --nothing", "gpustack plan gpu1", "gpustack lab"])
 def test_what_cannot_be_typed_is_found(line: str) -> None:
     with pytest.raises((ClickException, AssertionError)):
+        parse(line)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_commands_of_documents_can_be_typed(document: Path) -> None:
+    blocks = re.findall(r"(?ms)^```(?:sh|console)?\n(.*?)^```", document.read_text())
+    for line in re.findall(r"(?m)^(?:\$ )?(gpustack .*)$", "\n".join(blocks)):
         parse(line)
