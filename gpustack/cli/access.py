@@ -78,7 +78,7 @@ def find_part(taken: "Snapshot", part: Part) -> "Access":
 
 
 def print_login(host: "Host", namespace: str, *, shown: bool) -> None:
-    """Grafana's user and password to stdout when that was asked for, else how to get them. Raises RolloutError."""
+    """Grafana's user and password to stdout with --show-password, else how to get them. Raises RolloutError."""
     from gpustack.ask.reach import HostRefused
     from gpustack.proof.credential import GRAFANA, answers
     from gpustack.proof.credential import login as read

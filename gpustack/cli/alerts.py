@@ -1,4 +1,4 @@
-"""`alerts test`: one alert goes all the way, and it is told whether it arrived."""
+"""`alerts test`: sends one alert to the receiver and checks whether it arrived."""
 
 import threading
 from enum import StrEnum
@@ -71,11 +71,14 @@ def send_test(
 
 
 def require_receiver(hosts: "Inventory") -> None:
-    """Raises UsageError when the spec says nobody, or no Alertmanager, to be told."""
+    """Raises UsageError when the spec has no receiver, or no Alertmanager."""
     if not hosts.spec.monitoring.enabled:
-        message, why = "The cluster has no monitoring of ours.", "monitoring.enabled of the spec is false."
+        message, why = (
+            "This cluster has no monitoring by gpustack.",
+            "monitoring.enabled of the spec is false.",
+        )
     elif hosts.spec.alerts.receiver.type == "none":
-        message, why = "Nobody gets alerts.", "The spec has no receiver: alerts.receiver.type is none."
+        message, why = "Alerts have no receiver.", "alerts.receiver.type of the spec is none."
     else:
         return
     raise UsageError("alerts-no-receiver", message, why, "gpustack explain alerts-no-receiver")
@@ -100,13 +103,13 @@ def run_trial(
             except OSError as error:
                 raise forwarding_refused(acting.name, error) from error
             there = Alertmanager(Web("Alertmanager", address, number))
-            said = hosts.spec
+            spec = hosts.spec
             return Trial(
                 there,
                 report,
                 lambda: INTERRUPTED if stop.is_set() else "",
-                said.cluster_name,
-                said.alerts.runbooks,
+                spec.cluster_name,
+                spec.alerts.runbooks,
                 timeout,
             ).test()
     except HostRefused as refused:

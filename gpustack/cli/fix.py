@@ -1,4 +1,4 @@
-"""`doctor --fix` and `doctor --undo`: what they ask, what they hold meanwhile, and what they leave."""
+"""`doctor --fix` and `doctor --undo`: confirm, hold the lock, change, and keep the evidence."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def complete_fault(incomplete: str) -> list[str]:
-    """Those that a machine can do something about."""
+    """Faults that have an automatic fix."""
     from gpustack.doctor.graph import graph
 
     return [id for id, one in graph().faults.items() if one.remedy and id.startswith(incomplete)]
@@ -32,7 +32,7 @@ def gather_answers(hosts: "Inventory", report: "Reporter") -> "Snapshot":
 
 
 def choose_lock_host(hosts: "Inventory", reached: Sequence["Host"]) -> "Host":
-    """Who holds the lock: the one that install takes too; without it, the first host at hand."""
+    """The host that holds the lock: the one that install takes too; without it, the first that is reached."""
     return next(host for host in (*hosts.control_planes[:1], *reached) if host in reached)
 
 
@@ -41,7 +41,7 @@ def find_reached(snapshot: "Snapshot") -> list["Host"]:
     found = [host for host in snapshot.inventory.hosts if snapshot.reach[host.name].reached]
     if not found:
         why = "\n".join(f"{name}: {one.why}" for name, one in snapshot.reach.items())
-        raise RolloutError("fix-no-host", "No host could be asked; nothing was changed.", why, "gpustack doctor")
+        raise RolloutError("fix-no-host", "No host could be reached; nothing was changed.", why, "gpustack doctor")
     return found
 
 
@@ -55,7 +55,7 @@ def run_fix(
     yes: bool,
     verbose: bool,
 ) -> int:
-    """The exit status. Raises RolloutError where nothing was agreed to, or nothing can be begun."""
+    """The exit status. Raises RolloutError where all fixes were declined, or none can start."""
     from gpustack.doctor.diagnose import diagnose
     from gpustack.remedy.fixed import Attempt, Fixed
     from gpustack.remedy.offer import offers
@@ -71,8 +71,8 @@ def run_fix(
         show.diagnosis(before, output, verbose=verbose)
     chosen = [one for one in offers(before) if not wanted or one.id in wanted]
     if not any(not one.why_not for one in chosen):
-        told = tuple(Attempt(one, "not-for-a-machine", why=one.why_not) for one in chosen)
-        done = Fixed(before, told, before, before.snapshot.took)
+        attempts = tuple(Attempt(one, "not-for-a-machine", why=one.why_not) for one in chosen)
+        done = Fixed(before, attempts, before, before.snapshot.took)
         show.fixed(done, output, evidence="")
         return show.fix_code(done)
     sweep()
@@ -83,7 +83,7 @@ def run_fix(
     if not done.tried and any(one.ending == "declined" for one in done.attempts):
         ids = " ".join(f"--yes-to {one.offer.id}" for one in done.attempts if one.offer.fault.auto == "ask")
         hint = f"gpustack doctor --fix {ids or '--yes'}"
-        raise RolloutError("fix-not-agreed", "Nothing was changed.", "No remedy was agreed to.", hint)
+        raise RolloutError("fix-declined", "Nothing was changed.", "All fixes were declined.", hint)
     show.fixed(done, output, evidence=str(run.folder), verbose=verbose)
     return show.fix_code(done)
 
@@ -116,15 +116,15 @@ def make_fix(run: Run, wanted: Collection[str], agree: "Callable[[Sequence[Offer
 
 
 def make_confirm(yes_to: Collection[str], *, yes: bool) -> "Callable[[Sequence[Offer]], bool]":
-    """--yes is for all that is safe, --yes-to for one; the rest is asked of who sits there."""
+    """--yes confirms all automatic fixes, --yes-to one; the rest is confirmed on the terminal."""
 
     def agree(some: "Sequence[Offer]") -> bool:
         if all(one.id in yes_to or (yes and one.fault.auto == "safe") for one in some):
             return True
         if len(some) == 1:
             why = f" ({some[0].fault.why})" if some[0].fault.auto == "ask" else ""
-            return confirm(f"Do this about {some[0].id}{why}?")
-        return confirm(f"Do this about all {len(some)}?")
+            return confirm(f"Apply the fix for {some[0].id}{why}?")
+        return confirm(f"Apply all {len(some)} fixes?")
 
     return agree
 
@@ -146,8 +146,8 @@ def require_root(id: str, found: "Diagnosis") -> None:
     if id in roots:
         return
     judged = [one for (name, _), one in found.judged.items() if name == id]
-    said = {one.where: str(one.told or one.why) for one in judged}
-    why = "\n".join(f"{where}: {text}" for where, text in said.items()) or "It has no check yet."
+    reasons = {one.where: str(one.told or one.why) for one in judged}
+    why = "\n".join(f"{where}: {text}" for where, text in reasons.items()) or "It has no check yet."
     above = [one.id for one in found.roots if any(below.id == id for below in (*one.breaks, *one.together))]
     hint = f"gpustack doctor --fix {above[0]}" if above else "gpustack doctor"
     raise RolloutError("fix-not-a-root", f"{id} is no root cause here; nothing was changed.", why, hint)
@@ -167,7 +167,7 @@ def write_result(run: Run, done: "Fixed") -> None:
 
 
 def run_undo(hosts: "Inventory", output: str, report: "Reporter", *, yes: bool) -> int:
-    """The exit status. Raises RolloutError where there is nothing to take back, or it was changed since."""
+    """The exit status. Raises RolloutError where there is nothing to roll back, or it was changed since."""
     import time
 
     from gpustack.ask.gather import gather
@@ -183,9 +183,9 @@ def run_undo(hosts: "Inventory", output: str, report: "Reporter", *, yes: bool) 
         found = last(copies, [host.name for host in there])
         if output == "human":
             show.last_fix(found, hosts)
-        if not yes and not confirm("Put this back?"):
+        if not yes and not confirm("Roll this back?"):
             hint = "gpustack doctor --undo --yes"
-            raise RolloutError("undo-not-agreed", "Nothing was put back.", "It was not agreed to.", hint)
+            raise RolloutError("undo-declined", "Nothing was rolled back.", "The rollback was declined.", hint)
         run.record(Event("step", "undo", f"{found.fault} on {', '.join(found.hosts)}"))
         done = Undone(found, tuple(put_back(copies, found.id, found.hosts)), time.monotonic() - started)
         for line in done.did:

@@ -97,7 +97,7 @@ def sign_certificate(inventory: "Inventory", exported: dict[str, str]) -> str:
             continue
         return check_answer(host.name, answer)
     why = "\n".join(f"{found.host}: {found.why}" for found in refused)
-    raise UnreachableError(refused[0].reference, "No control plane could be asked.", why, refused[0].hint)
+    raise UnreachableError(refused[0].reference, "No control plane could be reached.", why, refused[0].hint)
 
 
 def is_kubeconfig(text: str) -> bool:

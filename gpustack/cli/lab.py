@@ -107,22 +107,22 @@ def _progress(*, quiet: bool) -> Reporter:
     return session.progress(quiet=quiet)
 
 
-def _find_mirror(said: str | None, fingerprint: str) -> "Mirror | Source | None":
+def _find_mirror(text: str | None, fingerprint: str) -> "Mirror | Source | None":
     """A mirror that runs, or one to run with the lab from a bundle. Raises LabError when it can be neither."""
     from gpustack.lab import Mirror, Source
 
-    if said is None:
+    if text is None:
         return None
-    if said.startswith(("http://", "https://")):
+    if text.startswith(("http://", "https://")):
         if len(fingerprint) != 40:
             why = "Hosts trust a mirror by the key it signs with."
             hint = "gpustack bundle fingerprint    # on the machine that has the bundle"
             raise LabError("lab-mirror-unknown-key", "A mirror's URL needs --fingerprint, 40 hex digits.", why, hint)
-        return Source(said.rstrip("/"), fingerprint)
-    directory = Path(said).resolve()
+        return Source(text.rstrip("/"), fingerprint)
+    directory = Path(text).resolve()
     if not directory.is_dir():
         why = "It is neither a directory nor a URL."
-        raise LabError("lab-mirror-missing", f"There is no mirror {said}.", why, f"gpustack bundle build {said}")
+        raise LabError("lab-mirror-missing", f"There is no mirror {text}.", why, f"gpustack bundle build {text}")
     from gpustack.bundle.verify import fingerprint as signed_by
 
     program = [sys.executable, "-c", "from gpustack.cli.app import main; main()"]

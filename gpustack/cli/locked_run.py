@@ -1,5 +1,5 @@
-"""What `install`, `reset` and `doctor --fix` have in common: they ask for a yes, hold the lock, play, stop when they
-are told to, and leave their evidence in a folder."""
+"""What `install`, `reset`, `prove` and `doctor --fix` have in common: confirm, hold the lock, run playbooks, stop on a
+signal, and keep the evidence in a directory."""
 
 import shlex
 import signal
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def confirm(question: str) -> bool:
-    """A yes on a terminal; without one nobody can agree, and --yes is needed."""
+    """A yes on a terminal; without one, --yes is needed."""
     if not sys.stdin.isatty():
         return False
     sys.stderr.write(f"\n{question} [y/N] ")
@@ -30,7 +30,7 @@ def confirm(question: str) -> bool:
 
 
 def repeat_command(verb: str, hosts: "Inventory", *flags: str, **given: Sequence[str] | None) -> str:
-    """The command that was not agreed to, with the yes: on the same hosts, with the options that were given."""
+    """The command that was declined, with --yes: on the same hosts, with the same options."""
     from gpustack.report.words import command
 
     named = [word for name, words in given.items() if words for word in (f"--{name}", ",".join(words))]
@@ -136,4 +136,4 @@ class StopOnSignal:
         if self.flag.is_set():
             raise KeyboardInterrupt
         self.flag.set()
-        sys.stderr.write("\nstopping: what runs on a host goes on there; once more to stop at once\n")
+        sys.stderr.write("\nstopping: what runs on a host continues there; Ctrl-C again stops at once\n")

@@ -28,10 +28,10 @@ def complete_step(incomplete: str) -> list[str]:
     return [step.id for step in STEPS if step.id.startswith(incomplete)]
 
 
-def check_inventory(said: str | None) -> Path | None:
+def check_inventory(text: str | None) -> Path | None:
     """Raises UsageError for an empty text: as a path it would be the current folder."""
-    if said is None or said.strip():
-        return Path(said) if said else None
+    if text is None or text.strip():
+        return Path(text) if text else None
     why = "Probably an unset variable in a script."
     raise UsageError("inventory-empty", "-i is empty; nothing was read or changed.", why, "-i INVENTORY")
 

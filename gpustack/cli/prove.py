@@ -95,15 +95,15 @@ def run_proof(
     from gpustack.proof.places import names
     from gpustack.proof.prove import Prover
 
-    asked = [credential.CERTIFICATE, credential.GRAFANA]
+    probes = [credential.CERTIFICATE, credential.GRAFANA]
     words = {**credential.OURS, "NAMESPACE": names(run.hosts.spec).monitoring}
     try:
         with ways(acting) as way:
-            said = credential.answers(acting, asked, words)
+            answers = credential.answers(acting, probes, words)
             prover = Prover(
-                cluster=connect_api(said[credential.CERTIFICATE.id], way, run.private),
+                cluster=connect_api(answers[credential.CERTIFICATE.id], way, run.private),
                 prometheus=connect_prometheus(taken, way),
-                grafana=connect_grafana(taken, way, said[credential.GRAFANA.id]),
+                grafana=connect_grafana(taken, way, answers[credential.GRAFANA.id]),
                 places=places,
                 report=run.record,
                 timeout=timeout,

@@ -1,4 +1,4 @@
-"""`reset`: the way back. Shows what would go from each host, asks, removes it, and asks the hosts again."""
+"""`reset`: uninstall. Shows what will be removed from each host, confirms, removes it, and verifies."""
 
 import shlex
 from collections.abc import Sequence
@@ -55,17 +55,17 @@ def reset(
         show.removal(before)
     refuse_removal(before, foreign=foreign)
     if not yes and not confirm("Remove all of this?"):
-        why = "The removal was not agreed to."
+        why = "The removal was declined."
         flags = ("--packages" if packages else "", "--foreign" if foreign else "", "-K" if become else "")
         hint = repeat_command("reset", hosts, *flags, limit=limit)
-        raise RolloutError("reset-not-agreed", "Nothing was removed.", why, hint)
+        raise RolloutError("reset-declined", "Nothing was removed.", why, hint)
     outcome, folder = run_reset(hosts, names, before, report, packages=packages, foreign=foreign)
     show.reset(outcome, output.value, evidence=str(folder))
     raise typer.Exit(show.reset_code(outcome))
 
 
 def refuse_removal(before: "Removal", *, foreign: bool) -> None:
-    """What must not be removed without a further word, all of it at once. Raises RolloutError."""
+    """Raises RolloutError for what must not be removed without a further option."""
     from gpustack.report.words import command
 
     hosts = before.snapshot.inventory
@@ -91,8 +91,8 @@ def refuse_removal(before: "Removal", *, foreign: bool) -> None:
 def run_reset(
     hosts: "Inventory", names: Sequence[str], before: "Removal", report: "Reporter", *, packages: bool, foreign: bool
 ) -> tuple["ResetOutcome", Path]:
-    """Takes the lock, asks whether hosts are what was shown, plays, asks again, and leaves the evidence in a folder.
-    Raises RolloutError where they are not."""
+    """Takes the lock, runs the playbook, verifies, and keeps the evidence in a directory. Raises RolloutError where
+    hosts are no longer what was shown."""
     from gpustack.ask.gather import gather
     from gpustack.rollout.removal import PROBES, removal
     from gpustack.rollout.reset import PLAYBOOK, WHOSE, ensure_unchanged, reset

@@ -1,4 +1,4 @@
-"""Puts the rooms together for a command: inventory, hosts, reporter, evidence, the two callables ask and play."""
+"""What a command works with: the inventory, the hosts' answers or a recording, the plan, the progress."""
 
 import importlib
 import os
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gpustack.rollout.plan import Plan
     from gpustack.steps.step import Step
 
-# What a command needs while its inventory is read and its hosts are asked, in the order in which it needs them.
+# What a command needs while its inventory is read and its hosts are probed, in the order in which it needs them.
 PRELOAD = ("gpustack.config.inventory", "gpustack.ask.gather", "gpustack.steps", "gpustack.report.show")
 
 
@@ -69,7 +69,7 @@ def read_password() -> str:
             warnings.simplefilter("error", getpass.GetPassWarning)
             return getpass.getpass("sudo password: ")
     except (getpass.GetPassWarning, EOFError) as error:
-        message = "The sudo password was not typed; nothing was asked or changed."
+        message = "The sudo password was not typed; nothing was read or changed."
         why = "-K asks for it on a terminal, and never reads it from the standard input."
         hint = "ansible_become_password in a vaulted file of the inventory, instead of -K"
         raise UsageError("password-not-typed", message, why, hint) from error
@@ -84,7 +84,7 @@ def describe_source(inventory: "Inventory", option: Path | None) -> str:
 
 
 def open_to_change(option: Path | None, *, this_host: bool, yes: bool, ask_password: bool, quiet: bool) -> "Inventory":
-    """For commands that change something: where nobody named an inventory, this host itself has to be meant. Raises
+    """For commands that change something: without an inventory, this host has to be confirmed. Raises
     UsageError, and RolloutError where its name was not typed."""
     inventory = open_inventory(option, ask_password=ask_password, quiet=quiet)
     if this_host and inventory.source is not None:
@@ -99,8 +99,8 @@ def confirm_this_host(name: str, *, yes: bool) -> None:
     """Has the host's name typed. A lost variable in a script would else change the host that the script runs on."""
     why = f"No inventory is named by -i, {NAMED} or an ansible.cfg, so the host would be this one: {name}."
     if yes or not sys.stdin.isatty():
-        hint = "add -i INVENTORY, or --this-host where this host is meant"
-        raise UsageError("this-host", "Nobody said which hosts; nothing was changed.", why, hint)
+        hint = "add -i INVENTORY, or --this-host to change this host"
+        raise UsageError("this-host", "No inventory is named; nothing was changed.", why, hint)
     sys.stderr.write(f"\n{why}\nType its name to go on: ")
     sys.stderr.flush()
     if sys.stdin.readline().strip() != name:
@@ -154,8 +154,7 @@ def gather_all(
     probes: "Sequence[Probe[Any]] | None" = None,
     names: Sequence[str] = (),
 ) -> "Snapshot":
-    """Everything (or these probes) is asked anew. Raises UnreachableError when no host (of these names) could be
-    asked."""
+    """Runs all probes (or these). Raises UnreachableError when no host (of these names) could be reached."""
     from gpustack.ask.gather import gather
     from gpustack.steps import PROBES
 
@@ -165,7 +164,7 @@ def gather_all(
         refused = wanted
         reference = refused[0].reference if len({reach.reference for reach in refused}) == 1 else "no-host-reached"
         why = "\n".join(f"{reach.host}: {reach.why}" for reach in refused)
-        raise UnreachableError(reference, "No host could be asked; nothing was changed.", why, refused[0].hint)
+        raise UnreachableError(reference, "No host could be reached; nothing was changed.", why, refused[0].hint)
     return snapshot
 
 

@@ -88,8 +88,8 @@ def pseudonymize(taken: "Snapshot") -> "Snapshot":
         sys.stderr.write(f"a word that gpustack itself uses stays: {', '.join(given.kept)}\n")
     before, now = ([root.id for root in diagnose(one).roots] for one in (taken, other))
     if before != now:
-        said = [", ".join(ids) or "no root cause" for ids in (before, now)]
-        sys.stderr.write(f"under pseudonyms it is judged otherwise: {said[1]} instead of {said[0]}\n")
+        roots = [", ".join(ids) or "no root cause" for ids in (before, now)]
+        sys.stderr.write(f"with pseudonyms the diagnosis differs: {roots[1]} instead of {roots[0]}\n")
     return other
 
 

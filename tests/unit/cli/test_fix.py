@@ -137,7 +137,7 @@ def test_without_a_terminal_it_is_shown_and_nothing_is_changed(world: Callable[.
     made = world(FORWARD)
     result = run("--fix")
     assert isinstance(result.exception, GpustackError)
-    assert (result.exception.reference, result.exception.code) == ("fix-not-agreed", 5)
+    assert (result.exception.reference, result.exception.code) == ("fix-declined", 5)
     assert "REMEDY  host-ip-forward-off  on h1" in result.stdout
     assert "+net.ipv4.ip_forward = 1" in result.stdout
     assert made.said == ["h1 doctor", "held", "released"]
@@ -146,7 +146,7 @@ def test_without_a_terminal_it_is_shown_and_nothing_is_changed(world: Callable[.
 def test_yes_is_not_for_what_has_to_be_asked(world: Callable[..., World]) -> None:
     made = world({("units.services", "h1"): STOPPED})
     refused = error("--fix", "--yes")
-    assert (refused.reference, refused.hint) == ("fix-not-agreed", f"gpustack doctor --fix --yes-to {CONTAINERD}")
+    assert (refused.reference, refused.hint) == ("fix-declined", f"gpustack doctor --fix --yes-to {CONTAINERD}")
     assert "play remedy/unit" not in made.said
     assert run("--fix", "--yes-to", CONTAINERD).exit_code != 5
     assert "play remedy/unit" in made.said
@@ -204,4 +204,4 @@ def test_the_last_fix_is_taken_back(world: Callable[..., World]) -> None:
     assert json.loads(result.stdout)["did"] == ["h1: restored /etc/x"]
     assert made.said == ["h1 doctor", "held", "undo", "forget", "released"]
     refused = error("--undo")
-    assert (refused.reference, made.said.count("undo")) == ("undo-not-agreed", 1)
+    assert (refused.reference, made.said.count("undo")) == ("undo-declined", 1)

@@ -52,5 +52,5 @@ def test_without_a_terminal_no_password_is_read(tmp_path: Path, given: str) -> N
     done = subprocess.run(command, cwd=tmp_path, env=env, input=given, check=False, start_new_session=True, **said)
     assert done.returncode == 2, done.stderr
     first, *_, last = done.stderr.splitlines()
-    assert first == "error: The sudo password was not typed; nothing was asked or changed."
+    assert first == "error: The sudo password was not typed; nothing was read or changed."
     assert last == "more:  gpustack explain password-not-typed"

@@ -75,7 +75,7 @@ def test_without_a_terminal_nothing_is_removed_but_all_is_shown(world: Callable[
     made = world(taken(CLUSTER))
     result = run("-q")
     assert isinstance(result.exception, GpustackError)
-    assert (result.exception.reference, result.exception.code) == ("reset-not-agreed", 5)
+    assert (result.exception.reference, result.exception.code) == ("reset-declined", 5)
     assert result.exception.hint == "gpustack reset --yes -i hosts.yml"
     assert "k1  control plane of gpustack at https://10.0.0.1:6443" in result.stdout
     assert "pods end       1 of yours (default/web), 1 of Kubernetes" in result.stdout
