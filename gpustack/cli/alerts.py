@@ -1,7 +1,6 @@
 """`alerts test`: sends one alert to the receiver and checks whether it arrived."""
 
 import threading
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -24,11 +23,6 @@ app = group(
 )
 
 
-class Output(StrEnum):
-    HUMAN = "human"
-    JSON = "json"
-
-
 @app.callback()
 def alerts() -> None:
     pass
@@ -47,7 +41,7 @@ def send_test(
         int, typer.Option("--timeout", min=10, metavar="SECONDS", help="How long to wait for the receiver.")
     ] = 60,
     this_host: options.ThisHostOption = False,
-    output: Annotated[Output, typer.Option("-o", "--output", help="Format of the result on stdout.")] = (Output.HUMAN),
+    output: options.ShortOutputOption = options.ShortOutput.HUMAN,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:

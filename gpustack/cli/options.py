@@ -9,6 +9,11 @@ import typer
 from gpustack.errors import UsageError
 
 
+class ShortOutput(StrEnum):
+    HUMAN = "human"
+    JSON = "json"
+
+
 class Output(StrEnum):
     HUMAN = "human"
     JSON = "json"
@@ -46,6 +51,7 @@ InventoryOption = Annotated[
         help="File or directory; `lab`: the running lab. Default: GPUSTACK_INVENTORY, ansible.cfg, else this host.",
     ),
 ]
+ShortOutputOption = Annotated[ShortOutput, typer.Option("-o", "--output", help="Format of the result on stdout.")]
 OutputOption = Annotated[Output, typer.Option("-o", "--output", help="Format of the result on stdout.")]
 DoctorOutputOption = Annotated[
     DoctorOutput,

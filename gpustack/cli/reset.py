@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,11 +18,6 @@ if TYPE_CHECKING:
     from gpustack.rollout.reset import ResetOutcome
 
 
-class Output(StrEnum):
-    HUMAN = "human"
-    JSON = "json"
-
-
 def reset(
     inventory: options.InventoryOption = None,
     limit: options.LimitOption = None,
@@ -35,7 +29,7 @@ def reset(
     ] = False,
     yes: options.YesOption = False,
     this_host: options.ThisHostOption = False,
-    output: Annotated[Output, typer.Option("-o", "--output", help="Format of the result on stdout.")] = (Output.HUMAN),
+    output: options.ShortOutputOption = options.ShortOutput.HUMAN,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
@@ -51,7 +45,7 @@ def reset(
     if not before.due:
         show.nothing_to_remove(before, output.value)
         raise typer.Exit(8 if before.unreached else 0)
-    if output is Output.HUMAN:
+    if output is options.ShortOutput.HUMAN:
         show.removal(before)
     refuse_removal(before, foreign=foreign)
     if not yes and not confirm("Remove all of this?"):
