@@ -104,13 +104,26 @@ def read(path: Path) -> Snapshot:
             header, hosts = stream(file)
             answers = {(answer.probe, answer.where): answer for _, found in hosts for answer in found}
     except (OSError, *UNREADABLE) as error:
-        why = f"{type(error).__name__}: {error}"
+        why = f"{reason(error)}\nA recording is a file that `gpustack snapshot` writes."
         raise UsageError(
             "recording-unreadable", f"{path} is not a recording.", why, "gpustack snapshot --out FILE"
         ) from error
     return Snapshot(
         header.taken, header.inventory, MappingProxyType(header.reach), MappingProxyType(answers), header.took
     )
+
+
+def reason(error: Exception) -> str:
+    """What is wrong with the file. A ValueError of this module says it, as all errors after the first line are."""
+    if isinstance(error, OSError):
+        return f"{error.strerror}."
+    if type(error) is ValueError:
+        return f"{error}."
+    if isinstance(error, json.JSONDecodeError) and not error.doc.strip():
+        return "Its first line is empty."
+    if isinstance(error, (json.JSONDecodeError, UnicodeDecodeError)):
+        return "Its first line is not JSON: this is another kind of file, or the line is cut off."
+    return "Its first line is incomplete: hosts, settings or the time are missing or of the wrong type."
 
 
 def stream(given: Iterable[str | bytes]) -> tuple[Header, Iterator[tuple[str, tuple[Answer, ...]]]]:
@@ -120,7 +133,7 @@ def stream(given: Iterable[str | bytes]) -> tuple[Header, Iterator[tuple[str, tu
     head = json.loads(next(source, ""))
     schema = head.get("schema", "none") if isinstance(head, dict) else "none"
     if schema != SCHEMA:
-        raise ValueError(f"it is of schema {schema}, this release reads {SCHEMA}")
+        raise ValueError(f"its schema is {schema}, this release reads {SCHEMA}")
     header = header_of(head)
     places = {CLUSTER, *(host.name for host in header.inventory.hosts)}
     answers = answers_of(source, places)
@@ -131,7 +144,7 @@ def stream(given: Iterable[str | bytes]) -> tuple[Header, Iterator[tuple[str, tu
 def typed(value: Kind) -> Kind:
     """A file is as little to be trusted as a host."""
     if not fits(value, type(value)):
-        raise ValueError(f"not of the right types: {value}")
+        raise ValueError(f"a value of the wrong type: {value}")
     return value
 
 
@@ -156,7 +169,7 @@ def wrong(entry: ErrorDetails) -> str:
 def values_of(said: Any) -> dict[str, dict[str, Any]]:
     """Of a recording of before there were some, none."""
     if not isinstance(said, dict) or not all(isinstance(values, dict) for values in said.values()):
-        raise ValueError("values that are no mappings")
+        raise ValueError("its values are not mappings")
     return said
 
 
@@ -173,11 +186,11 @@ def header_of(head: dict[str, Any]) -> Header:
     )
     taken = datetime.fromisoformat(head["taken"])
     if taken.tzinfo is None or len({host.name for host in hosts}) < len(hosts):
-        raise ValueError("a time without its zone, or a host twice")
+        raise ValueError("its time has no zone, or a host is in it twice")
     source = Path(head["source"]) if head["source"] else None
     inventory = Inventory(source, hosts, Spec.model_validate(head["spec"]), values_of(head.get("values", {})))
     if not inventory.control_planes:
-        raise ValueError("no control plane among the hosts")
+        raise ValueError("none of its hosts is a control plane")
     said = {entry["name"]: entry["reach"] for entry in head["hosts"] if "reach" in entry}
     reach = {name: typed(Reach(name, **words)) for name, words in said.items()}
     return Header(taken, float(head["took"]), inventory, reach)

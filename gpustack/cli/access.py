@@ -3,7 +3,7 @@
 import sys
 import time
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,7 @@ from gpustack.cli import options
 from gpustack.errors import RolloutError, UnreachableError, UsageError
 
 if TYPE_CHECKING:
+    from gpustack.ask.forward import Ways
     from gpustack.ask.snapshot import Snapshot
     from gpustack.config.host import Host
     from gpustack.proof.access import Access
@@ -24,39 +25,39 @@ class Part(StrEnum):
 
 
 def access(
-    part: Annotated[Part, typer.Argument(help="What to reach.")],
+    part: Annotated[Part, typer.Argument(metavar="PART", help="What to open.")],
     inventory: options.InventoryOption = None,
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port of this machine. Default: a free one.")
+        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Local port to forward; 0: a free one.")
     ] = 0,
     forward: Annotated[
-        bool, typer.Option("--forward", help="Forward a port also where the cluster has an address for it.")
+        bool, typer.Option("--forward", help="Forward a port even if the cluster has an address for it.")
     ] = False,
-    browser: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+    browser: Annotated[bool, typer.Option("--open", help="Open the address in the browser.")] = False,
     show_password: Annotated[bool, typer.Option("--show-password", help="Print Grafana's user and password.")] = False,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Reach Grafana, Prometheus, Alertmanager or the GPU exporter: print its address, or forward a port to it."""
-    from gpustack.cli import wiring
-    from gpustack.cli.prove import acting_host
+    """Open Grafana, Prometheus, Alertmanager or the GPU exporter: print its address, or forward a port to it."""
+    from gpustack.cli import session
+    from gpustack.cli.prove import find_acting_host
     from gpustack.proof.survey import ACCESS_PROBES
 
-    report = wiring.progress(quiet=quiet)
-    hosts = wiring.opened(inventory, ask_password=become, quiet=quiet)
-    taken = wiring.asked(hosts, report, ACCESS_PROBES)
-    found, acting = reached(taken, part), acting_host(taken)
+    report = session.progress(quiet=quiet)
+    hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
+    taken = session.gather_all(hosts, report, ACCESS_PROBES)
+    found, acting = find_part(taken, part), find_acting_host(taken)
     if part is Part.GRAFANA:
-        login(acting, found.service.namespace, shown=show_password)
+        print_login(acting, found.service.namespace, shown=show_password)
     if found.urls and not forward and not port:
         for url in found.urls:
             sys.stdout.write(f"{url}\n")
-        shown(found.urls[0], browser=browser)
+        open_browser(found.urls[0], browser=browser)
         return
-    forwarded(acting, found, port, browser=browser)
+    forward_port(acting, found, port, browser=browser)
 
 
-def reached(taken: "Snapshot", part: Part) -> "Access":
+def find_part(taken: "Snapshot", part: Part) -> "Access":
     """Raises UnreachableError when the API gave no answer, UsageError when there is no such Service."""
     from gpustack.ask.probe import FactUnavailable
     from gpustack.proof.access import access as way_to
@@ -76,9 +77,19 @@ def reached(taken: "Snapshot", part: Part) -> "Access":
     return found
 
 
+<<<<<<< HEAD
 def login(host: "Host", namespace: str, *, shown: bool) -> None:
     """Grafana's user and password to stdout when that was asked for, else how to get them. Raises RolloutError."""
     from gpustack.ask.refusal import HostRefused
+||||||| 20022951
+def login(host: "Host", namespace: str, *, shown: bool) -> None:
+    """Grafana's user and password to stdout when that was asked for, else how to get them. Raises RolloutError."""
+    from gpustack.ask.reach import HostRefused
+=======
+def print_login(host: "Host", namespace: str, *, shown: bool) -> None:
+    """Grafana's user and password to stdout with --show-password, else how to get them. Raises RolloutError."""
+    from gpustack.ask.reach import HostRefused
+>>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809
     from gpustack.proof.credential import GRAFANA, answers
     from gpustack.proof.credential import login as read
 
@@ -97,12 +108,22 @@ def login(host: "Host", namespace: str, *, shown: bool) -> None:
     sys.stdout.write(f"user      {user}\npassword  {password}\n")
 
 
-def forwarded(host: "Host", found: "Access", port: int, *, browser: bool) -> None:
+def forward_port(host: "Host", found: "Access", port: int, *, browser: bool) -> None:
     """Until Ctrl-C; on the host itself its Service is reached as it is, unless a port is wished for."""
+<<<<<<< HEAD
     from gpustack.ask.forward import open_forwarder
     from gpustack.ask.refusal import HostRefused
     from gpustack.cli.prove import forwarding
+||||||| 20022951
+    from gpustack.ask.forward import ways
+    from gpustack.ask.reach import HostRefused
+    from gpustack.cli.prove import forwarding
+=======
+    from gpustack.ask.forward import ways
+    from gpustack.ask.reach import HostRefused
+>>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809
     from gpustack.proof.access import SCHEME
+    from gpustack.proof.connect import forwarding_refused
 
     try:
         with open_forwarder(host) as way:
@@ -110,22 +131,30 @@ def forwarded(host: "Host", found: "Access", port: int, *, browser: bool) -> Non
             url = f"{SCHEME}://{address}:{number}"
             sys.stdout.write(f"{url}\n")
             sys.stdout.flush()
+<<<<<<< HEAD
             shown(url, browser=browser)
             if way.listeners:
+||||||| 20022951
+            shown(url, browser=browser)
+            if way.doors:
+=======
+            open_browser(url, browser=browser)
+            if way.doors:
+>>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809
                 sys.stderr.write(f"forwarded to {found.service.namespace}/{found.service.name}; Ctrl-C ends it\n")
-                waited(way)
+                wait_until_closed(way)
     except HostRefused as refused:
         reach = refused.reach
         raise UnreachableError(reach.reference, f"{host.name}: {reach.why}", "", reach.hint) from refused
     except ConnectionRefusedError as error:
-        raise forwarding(host.name, error) from error
+        raise forwarding_refused(host.name, error) from error
     except OSError as error:
         why = f"127.0.0.1:{port}: {error.strerror or error}"
         hint = f"gpustack access {found.part}"
         raise UsageError("access-port-taken", "The port cannot be opened on this machine.", why, hint) from error
 
 
-def waited(way: Any) -> None:
+def wait_until_closed(way: "Ways") -> None:
     """Ctrl-C is how this ends, and no failure. So is the end of the connection, which is one."""
     try:
         while way.is_alive():
@@ -136,7 +165,7 @@ def waited(way: Any) -> None:
         raise UnreachableError("host-ssh-unreachable", "The connection to the control plane ended.", "", "")
 
 
-def shown(url: str, *, browser: bool) -> None:
+def open_browser(url: str, *, browser: bool) -> None:
     if browser:
         import webbrowser
 

@@ -1,12 +1,12 @@
-"""`alerts test`: one alert goes all the way, and it is told whether it arrived."""
+"""`alerts test`: sends one alert to the receiver and checks whether it arrived."""
 
 import threading
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpustack.cli import options
+from gpustack.cli.help import declare, group
 from gpustack.errors import UnreachableError, UsageError
 
 if TYPE_CHECKING:
@@ -16,12 +16,11 @@ if TYPE_CHECKING:
     from gpustack.proof.access import Access
     from gpustack.proof.delivery import Delivery
 
-app = typer.Typer(help="Who gets alerts, and whether they arrive.", no_args_is_help=True)
-
-
-class Output(StrEnum):
-    HUMAN = "human"
-    JSON = "json"
+app = group(
+    "Test whether alerts reach their receiver.",
+    "gpustack alerts test -i mycluster",
+    "gpustack explain GpuLost              # the page of an alert",
+)
 
 
 @app.callback()
@@ -29,55 +28,74 @@ def alerts() -> None:
     pass
 
 
-@app.command("test")
-def arrival(
+@declare(
+    app,
+    "gpustack alerts test -i mycluster",
+    "gpustack alerts test -i mycluster --timeout 120 -o json",
+    name="test",
+    short="Send a test alert and check that it arrives.",
+)
+def send_test(
     inventory: options.InventoryOption = None,
-    timeout: Annotated[int, typer.Option("--timeout", min=10, help="Seconds to wait for the receiver.")] = 60,
+    timeout: Annotated[
+        int, typer.Option("--timeout", min=10, metavar="SECONDS", help="How long to wait for the receiver.")
+    ] = 60,
     this_host: options.ThisHostOption = False,
-    output: Annotated[Output, typer.Option("-o", "--output", help="How the result is written to stdout.")] = (
-        Output.HUMAN
-    ),
+    output: options.ShortOutputOption = options.ShortOutput.HUMAN,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Send one test alert to the receiver of the inventory, tell whether it arrived, and end it."""
-    from gpustack.cli import wiring
-    from gpustack.cli.access import Part, reached
-    from gpustack.cli.changing import interruptible
-    from gpustack.cli.prove import acting_host
+    """Send one test alert to the receiver of the inventory, check whether it arrived, and resolve it."""
+    from gpustack.cli import session
+    from gpustack.cli.access import Part, find_part
+    from gpustack.cli.locked_run import StopOnSignal
+    from gpustack.cli.prove import find_acting_host
     from gpustack.proof.survey import ACCESS_PROBES
     from gpustack.report import show
 
-    report = wiring.progress(quiet=quiet)
-    hosts = wiring.opened_to_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
-    receiving(hosts)
-    taken = wiring.asked(hosts, report, ACCESS_PROBES)
-    found, acting, stop = reached(taken, Part.ALERTMANAGER), acting_host(taken), threading.Event()
-    with interruptible(stop):
-        done = delivered(hosts, acting, found, report, stop, timeout)
+    report = session.progress(quiet=quiet)
+    hosts = session.open_to_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
+    require_receiver(hosts)
+    taken = session.gather_all(hosts, report, ACCESS_PROBES)
+    found, acting, stop = find_part(taken, Part.ALERTMANAGER), find_acting_host(taken), threading.Event()
+    with StopOnSignal(stop):
+        done = run_trial(hosts, acting, found, report, stop, timeout)
     show.delivery(done, hosts, output.value)
     raise typer.Exit(show.delivery_code(done))
 
 
-def receiving(hosts: "Inventory") -> None:
-    """Raises UsageError when the spec says nobody, or no Alertmanager, to be told."""
+def require_receiver(hosts: "Inventory") -> None:
+    """Raises UsageError when the spec has no receiver, or no Alertmanager."""
     if not hosts.spec.monitoring.enabled:
-        message, why = "The cluster has no monitoring of ours.", "monitoring.enabled of the spec is false."
+        message, why = (
+            "This cluster has no monitoring by gpustack.",
+            "monitoring.enabled of the spec is false.",
+        )
     elif hosts.spec.alerts.receiver.type == "none":
-        message, why = "Nobody gets alerts.", "The spec has no receiver: alerts.receiver.type is none."
+        message, why = "Alerts have no receiver.", "alerts.receiver.type of the spec is none."
     else:
         return
     raise UsageError("alerts-no-receiver", message, why, "gpustack explain alerts-no-receiver")
 
 
-def delivered(
+def run_trial(
     hosts: "Inventory", acting: "Host", found: "Access", report: "Reporter", stop: threading.Event, timeout: float
 ) -> "Delivery":
     """Raises UnreachableError and RolloutError, before anything is sent."""
+<<<<<<< HEAD
     from gpustack.ask.forward import open_forwarder
     from gpustack.ask.refusal import HostRefused
     from gpustack.cli.prove import forwarding
+||||||| 20022951
+    from gpustack.ask.forward import ways
+    from gpustack.ask.reach import HostRefused
+    from gpustack.cli.prove import forwarding
+=======
+    from gpustack.ask.forward import ways
+    from gpustack.ask.reach import HostRefused
+>>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809
     from gpustack.proof.alertmanager import Alertmanager
+    from gpustack.proof.connect import forwarding_refused
     from gpustack.proof.delivery import Trial
     from gpustack.proof.web import Web
     from gpustack.rollout.plan import INTERRUPTED
@@ -87,15 +105,15 @@ def delivered(
             try:
                 address, number = way.forward(found.service.address, found.port)
             except OSError as error:
-                raise forwarding(acting.name, error) from error
+                raise forwarding_refused(acting.name, error) from error
             there = Alertmanager(Web("Alertmanager", address, number))
-            said = hosts.spec
+            spec = hosts.spec
             return Trial(
                 there,
                 report,
                 lambda: INTERRUPTED if stop.is_set() else "",
-                said.cluster_name,
-                said.alerts.runbooks,
+                spec.cluster_name,
+                spec.alerts.runbooks,
                 timeout,
             ).test()
     except HostRefused as refused:

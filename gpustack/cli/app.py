@@ -6,46 +6,132 @@ from typing import Annotated
 
 import typer
 
-from gpustack.cli import access, alerts, bundle, doctor, init, install, kubeconfig, lab, look, prove, reset
-from gpustack.cli.door import door
+from gpustack.cli import (
+    access,
+    alerts,
+    bundle,
+    doctor,
+    explain,
+    init,
+    install,
+    kubeconfig,
+    lab,
+    prove,
+    reset,
+    snapshot,
+    version,
+)
+from gpustack.cli.error_handler import error_handler
+from gpustack.cli.help import declare, group
 
-app = typer.Typer(
+app = group(
+    "Turns Linux hosts into a Kubernetes GPU cluster and proves that it works.",
+    "gpustack init mycluster               # write a commented inventory",
+    "gpustack plan -i mycluster            # show what differs from the spec",
+    "gpustack install -i mycluster         # show the plan, confirm, apply, verify",
+    "gpustack doctor -i mycluster          # find the root cause of a problem",
     name="gpustack",
-    help="Bare Linux hosts become a Kubernetes GPU cluster that is proven to work.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
 )
 
-SETUP, LOOK, TOOLS = "Install", "Look", "Around it"
-app.command(rich_help_panel=SETUP)(init.init)
-app.command(rich_help_panel=SETUP)(install.plan)
-app.command(rich_help_panel=SETUP)(install.install)
-app.command(rich_help_panel=SETUP)(install.verify)
-app.command(rich_help_panel=SETUP)(prove.prove)
-app.command(rich_help_panel=SETUP)(reset.reset)
-app.command(rich_help_panel=LOOK)(doctor.doctor)
-app.command(rich_help_panel=LOOK)(look.explain)
-app.command(rich_help_panel=LOOK)(look.snapshot)
-app.command(rich_help_panel=LOOK)(kubeconfig.kubeconfig)
-app.command("access", rich_help_panel=LOOK)(access.access)
-app.add_typer(alerts.app, name="alerts", rich_help_panel=LOOK)
-app.add_typer(bundle.app, name="bundle", rich_help_panel=TOOLS)
-app.add_typer(lab.app, name="lab", rich_help_panel=TOOLS)
-app.command(rich_help_panel=TOOLS)(look.version)
+SETUP, OPERATE, DIAGNOSE, LAB = "Set up", "Operate", "Diagnose", "Lab and bundles"
+
+declare(
+    app,
+    "gpustack init mycluster",
+    "gpustack init --schema > spec.schema.json",
+    heading=SETUP,
+)(init.init)
+declare(
+    app,
+    "gpustack plan -i mycluster",
+    "gpustack plan -i mycluster --limit gpu1,gpu2 --diff",
+    "gpustack plan --from snapshot.jsonl -o json",
+    heading=SETUP,
+)(install.plan)
+declare(
+    app,
+    "gpustack install -i mycluster",
+    "gpustack install -i mycluster --yes -o json        # in scripts",
+    "gpustack install -i mycluster --only gpu-metrics --limit gpu1",
+    heading=SETUP,
+    short="Install or repair the cluster.",
+)(install.install)
+declare(
+    app,
+    "gpustack verify -i mycluster",
+    "gpustack verify -i mycluster -o junit > verify.xml",
+    heading=SETUP,
+)(install.verify)
+declare(
+    app,
+    "gpustack prove -i mycluster",
+    "gpustack prove -i mycluster --limit gpu1 --timeout 300",
+    heading=SETUP,
+    short="Prove every GPU: pod, metrics and dashboard.",
+)(prove.prove)
+declare(
+    app,
+    "gpustack access grafana -i mycluster --open",
+    "gpustack access grafana -i mycluster --show-password",
+    "gpustack access prometheus -i mycluster --port 9090",
+    name="access",
+    heading=OPERATE,
+    short="Open Grafana, Prometheus, Alertmanager or the exporter.",
+)(access.access)
+declare(
+    app,
+    "gpustack kubeconfig -i mycluster --out admin.kubeconfig",
+    "gpustack kubeconfig -i mycluster --user alice --days 7 --out alice.kubeconfig",
+    heading=OPERATE,
+)(kubeconfig.kubeconfig)
+app.add_typer(alerts.app, name="alerts", rich_help_panel=OPERATE)
+declare(
+    app,
+    "gpustack reset -i mycluster                    # every host",
+    "gpustack reset -i mycluster --limit gpu2       # one worker",
+    "gpustack reset -i mycluster --packages --yes",
+    heading=OPERATE,
+    short="Uninstall: remove what gpustack put on the hosts.",
+)(reset.reset)
+declare(
+    app,
+    "gpustack doctor -i mycluster",
+    "gpustack doctor -i mycluster --fix",
+    "gpustack doctor --from snapshot.jsonl -o html > report.html",
+    heading=DIAGNOSE,
+    short="Find the root cause of a problem, and fix it.",
+)(doctor.doctor)
+declare(
+    app,
+    "gpustack explain                       # list all pages",
+    "gpustack explain prereqs/swap-off      # a check",
+    "gpustack explain GpuLost               # an alert",
+    heading=DIAGNOSE,
+    short="Print the page of a step, check, fault, alert or error.",
+)(explain.explain)
+declare(
+    app,
+    "gpustack snapshot -i mycluster --out snapshot.jsonl",
+    "gpustack snapshot -i mycluster --redact addresses --out redacted.jsonl",
+    "gpustack snapshot --from snapshot.jsonl --list",
+    heading=DIAGNOSE,
+    short="Record the hosts' answers in a file, without secrets.",
+)(snapshot.snapshot)
+declare(app, "gpustack version", "gpustack --version", heading=DIAGNOSE)(version.version)
+app.add_typer(lab.app, name="lab", rich_help_panel=LAB)
+app.add_typer(bundle.app, name="bundle", rich_help_panel=LAB, short_help="Build, verify and serve bundles for labs.")
 
 
-def shown(value: bool) -> None:
+def print_version(value: bool) -> None:
     if value:
-        look.version()
+        version.version()
         raise typer.Exit
 
 
 @app.callback()
 def root(
-    version: Annotated[
-        bool, typer.Option("--version", help="Show the version and exit.", callback=shown, is_eager=True)
+    show_version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=print_version, is_eager=True)
     ] = False,
 ) -> None:
     pass
@@ -54,7 +140,7 @@ def root(
 def main() -> None:
     from gpustack.report.guard import guard
 
-    with door():
+    with error_handler():
         guard()
         try:
             app()

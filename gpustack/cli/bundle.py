@@ -8,10 +8,12 @@ from typing import Annotated
 import typer
 
 from gpustack.cli import options
+from gpustack.cli.help import declare, group
 
-app = typer.Typer(
-    help="Build, verify and serve what an installation needs, for labs and rehearsals: GPU parts in it are stand-ins.",
-    no_args_is_help=True,
+app = group(
+    "Build, verify and serve what an installation needs, for labs and rehearsals. GPU parts in it are simulated.",
+    "gpustack bundle build",
+    "gpustack lab up --gpus 2 --mirror $(gpustack bundle build --quiet)",
 )
 
 
@@ -26,32 +28,44 @@ def default_directory() -> Path:
 
 
 Fingerprint = Annotated[
-    str | None, typer.Option(help="The key that must have signed it. Default: this user's own mirror key.")
+    str | None, typer.Option(help="Key that must have signed it. Default: this user's own mirror key.")
 ]
 Directory = Annotated[
-    Path | None, typer.Argument(help="The bundle's folder. Default: bundle in the user's cache folder.")
+    Path | None, typer.Argument(help="Directory of the bundle. Default: `bundle` in the user's cache directory.")
 ]
 
 
-@app.command()
+@declare(
+    app,
+    "gpustack bundle build",
+    "gpustack bundle build ./bundle --kubernetes 1.36.3",
+    short="Build a bundle, or bring one up to date.",
+)
 def build(
     directory: Directory = None,
     source: Annotated[
-        Source, typer.Option("--from", help="modules: compiled from pinned Go modules, for labs and tests.")
+        Source, typer.Option("--from", help="`modules`: compiled from pinned Go modules.")
     ] = Source.MODULES,
-    kubernetes: Annotated[list[str] | None, typer.Option(help="Also this Kubernetes version (repeat).")] = None,
+    kubernetes: Annotated[
+        list[str] | None, typer.Option(metavar="VERSION", help="Also include this Kubernetes version (repeatable).")
+    ] = None,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Build a bundle for labs and rehearsals; what is there already and unchanged is kept."""
+    """Build a bundle for labs and rehearsals. Files that are already there and unchanged are kept."""
     from gpustack.bundle.build import build as build_all
-    from gpustack.cli import wiring
+    from gpustack.cli import session
 
     folder = directory or default_directory()
-    build_all(folder, source=source.value, kubernetes=tuple(kubernetes or ()), report=wiring.progress(quiet=quiet))
+    build_all(folder, source=source.value, kubernetes=tuple(kubernetes or ()), report=session.progress(quiet=quiet))
     sys.stdout.write(f"{folder}\n")
 
 
-@app.command()
+@declare(
+    app,
+    "gpustack bundle verify",
+    "gpustack bundle verify ./bundle --fingerprint FINGERPRINT",
+    short="Check every file against the signed manifest.",
+)
 def verify(
     directory: Directory = None,
     fingerprint: Fingerprint = None,
@@ -64,23 +78,33 @@ def verify(
     sys.stdout.write(f"{folder}: {len(manifest.files)} files as the manifest says, signed by {manifest.fingerprint}\n")
 
 
-@app.command()
+@declare(
+    app,
+    "gpustack bundle fingerprint",
+    "gpustack bundle fingerprint ./bundle",
+    short="Print the fingerprint of the key that signed a bundle.",
+)
 def fingerprint(directory: Directory = None) -> None:
-    """Print the fingerprint of the key that signed a bundle, as `source.fingerprint` of the spec wants it."""
+    """Print the fingerprint of the key that signed a bundle, for `source.fingerprint` of the spec."""
     from gpustack.bundle.verify import fingerprint as of
 
     sys.stdout.write(f"{of(directory or default_directory())}\n")
 
 
-@app.command()
+@declare(
+    app,
+    "gpustack bundle serve",
+    "gpustack bundle serve ./bundle --listen 192.0.2.10:8480",
+    short="Serve a bundle as a mirror, until Ctrl-C.",
+)
 def serve(
     directory: Directory = None,
     listen: Annotated[
-        str, typer.Option(help="ADDRESS:PORT; whoever reaches it may fetch, without a login")
+        str, typer.Option(metavar="ADDRESS:PORT", help="Where to listen. Clients need no login.")
     ] = "127.0.0.1:8480",
     fingerprint: Fingerprint = None,
 ) -> None:
-    """Serve packages, images and files of a bundle on one address, until Ctrl-C."""
+    """Serve the packages, images and files of a bundle on one address, until Ctrl-C."""
     from gpustack.bundle.serve import serve as start
 
     running = start(directory or default_directory(), listen, fingerprint=fingerprint)

@@ -6,44 +6,56 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options
-from gpustack.cli.fix import asked, fault_ids
-from gpustack.cli.fix import fix as fixed
-from gpustack.cli.fix import undo as taken_back
+from gpustack.cli.fix import complete_fault, gather_answers, run_fix, run_undo
 from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpustack.ask.snapshot import Snapshot
+    from gpustack.cli.watching import Watcher
 
 MetricsOption = Annotated[
     Path | None,
-    typer.Option("--metrics", help="Also write the findings there as metrics, for node-exporter's textfile collector."),
+    typer.Option(
+        "--metrics",
+        metavar="FILE",
+        help="Also write the findings as metrics, for the textfile collector of node-exporter.",
+    ),
 ]
 WatchOption = Annotated[
-    bool, typer.Option("--watch", help="Ask again and again; after the first time print only what changed.")
+    bool, typer.Option("--watch", help="Check repeatedly; after the first time, print only what changed.")
 ]
-EveryOption = Annotated[int, typer.Option("--every", min=1, metavar="SECONDS", help="How often --watch asks.")]
+EveryOption = Annotated[int, typer.Option("--every", min=1, metavar="SECONDS", help="Interval of --watch.")]
+
+FIXED, PAST = "A recording never changes.", "A recording is of hosts as they were; only hosts can be changed."
+FORMATS = "--fix and --undo support -o human and -o json only."
 
 
 def doctor(
     fault: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="With --fix: only this fault.", autocompletion=fault_ids)
+        str | None,
+        typer.Argument(metavar="ID", help="With --fix: only this root cause.", autocompletion=complete_fault),
     ] = None,
     inventory: options.InventoryOption = None,
     recording: options.FromOption = None,
     fix: Annotated[
-        bool, typer.Option("--fix", help="Do what a machine may do: show it, ask, do it, ask the hosts again.")
+        bool, typer.Option("--fix", help="Apply automatic fixes after confirmation, then re-check.")
     ] = False,
     yes: Annotated[
-        bool, typer.Option("-y", "--yes", help="Do not ask before what is safe, or before an undo.")
+        bool, typer.Option("-y", "--yes", help="Do not ask for confirmation of automatic fixes or of --undo.")
     ] = False,
     yes_to: Annotated[
         list[str] | None,
-        typer.Option("--yes-to", metavar="ID", help="Do not ask before this one (repeat).", autocompletion=fault_ids),
+        typer.Option(
+            "--yes-to",
+            metavar="ID",
+            help="Do not ask for confirmation of this fix (repeatable).",
+            autocompletion=complete_fault,
+        ),
     ] = None,
     this_host: options.ThisHostOption = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Put back what the last fix changed.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Roll back the last fix.")] = False,
     metrics: MetricsOption = None,
     watch: WatchOption = False,
     every: EveryOption = 60,
@@ -52,40 +64,47 @@ def doctor(
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Find out what is wrong: the root cause first, with its evidence, what it broke and what mends it."""
-    refuse(fault, recording, yes_to, output, fix=fix, undo=undo, watch=watch)
-    if this_host and not (fix or undo):
-        why = "Without --fix or --undo doctor only looks, and needs nobody's word for it."
-        raise UsageError("fix-words", "--this-host goes with --fix and --undo.", why, "gpustack doctor")
-    if fix or undo:
-        from gpustack.cli import wiring
+    """Find the root cause of a problem, with its evidence, its impact and how to fix it.
 
-        report = wiring.progress(quiet=quiet)
-        hosts = wiring.opened_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
+    Read-only without --fix and --undo.
+    """
+    refuse_invalid_options(fault, recording, yes_to, output, fix=fix, undo=undo, watch=watch, this_host=this_host)
+    if fix or undo:
+        from gpustack.cli import session
+
+        report = session.progress(quiet=quiet)
+        hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
         if undo:
-            raise typer.Exit(taken_back(hosts, output.value, report, yes=yes))
-        wanted = wiring.words([fault] if fault else None)
-        raise typer.Exit(fixed(hosts, wanted, wiring.words(yes_to), output.value, report, yes=yes, verbose=verbose))
+            raise typer.Exit(run_undo(hosts, output.value, report, yes=yes))
+        wanted = session.split_words([fault] if fault else None)
+        raise typer.Exit(
+            run_fix(hosts, wanted, session.split_words(yes_to), output.value, report, yes=yes, verbose=verbose)
+        )
     read = replaying(recording, quiet=quiet) if recording else asking(inventory, ask_password=become, quiet=quiet)
-    from gpustack.cli.watching import Watcher, rounds
+    from gpustack.cli.watching import Watcher, run_rounds
+
+    check = make_check(read, Watcher(output.value, verbose=verbose), metrics)
+    raise typer.Exit(run_rounds(every, check) if watch else check())
+
+
+def make_check(read: "Callable[[], Snapshot]", watcher: "Watcher", metrics: Path | None) -> "Callable[[], int]":
+    """One round: reads, diagnoses, shows; the exit status."""
     from gpustack.doctor.diagnose import diagnose
     from gpustack.report import show
 
-    watcher = Watcher(output.value, verbose=verbose)
-
-    def made() -> int:
-        found = diagnose(read())
+    def check() -> int:
+        diagnosis = diagnose(read())
         if metrics:
             from gpustack.report.doctor_metrics import write
 
-            write(found, metrics)
-        watcher.show(found)
-        return show.doctor_code(found)
+            write(diagnosis, metrics)
+        watcher.show(diagnosis)
+        return show.doctor_code(diagnosis)
 
-    raise typer.Exit(rounds(every, made) if watch else made())
+    return check
 
 
-def refuse(
+def refuse_invalid_options(
     fault: str | None,
     recording: Path | None,
     yes_to: list[str] | None,
@@ -94,34 +113,36 @@ def refuse(
     fix: bool,
     undo: bool,
     watch: bool,
+    this_host: bool,
 ) -> None:
-    """Words that do not go together. Raises UsageError."""
-    hint = "gpustack doctor --help"
-    if recording and watch:
-        why = "A recording never changes."
-        raise UsageError("watch-of-recording", "--watch does not go with --from.", why, "gpustack doctor --watch")
-    if watch and (fix or undo):
-        raise UsageError("fix-words", "--watch does not go with --fix and --undo.", "It only looks.", hint)
-    if recording and (fix or undo):
-        why = "A recording is of hosts as they were; only hosts can be changed."
-        raise UsageError("fix-of-recording", "--fix and --undo do not go with --from.", why, "gpustack doctor --fix")
-    if fix and undo:
-        raise UsageError("fix-words", "--fix does not go with --undo.", "They are each other's opposite.", hint)
-    if (fault or yes_to) and not fix:
-        why = "Without it, doctor only looks, and at everything."
-        raise UsageError(
-            "fix-words", "A fault is named to --fix only.", why, f"gpustack doctor --fix {fault or ''}".strip()
-        )
-    if (fix or undo) and output.value not in ("human", "json"):
-        raise UsageError("fix-words", "A fix is told as human or json.", f"-o {output.value} is for looks.", hint)
+    """Raises UsageError for the first of these that applies."""
+    changes, read_only = fix or undo, "Without --fix or --undo, doctor is read-only."
+    refusals = (
+        (recording and watch, "watch-of-recording", "--watch and --from are mutually exclusive.", FIXED, "--watch"),
+        (watch and changes, "invalid-options", "--watch excludes --fix and --undo.", "--watch is read-only.", "--help"),
+        (recording and changes, "fix-of-recording", "--from excludes --fix and --undo.", PAST, "--fix"),
+        (fix and undo, "invalid-options", "--fix and --undo are mutually exclusive.", "", "--help"),
+        (
+            (fault or yes_to) and not fix,
+            "invalid-options",
+            "ID and --yes-to require --fix.",
+            read_only,
+            f"--fix {fault or ''}",
+        ),
+        (changes and output.value not in ("human", "json"), "invalid-options", FORMATS, "", "--help"),
+        (this_host and not changes, "invalid-options", "--this-host requires --fix or --undo.", read_only, "--help"),
+    )
+    for applies, reference, message, why, option in refusals:
+        if applies:
+            raise UsageError(reference, message, why, f"gpustack doctor {option}".strip())
 
 
 def asking(inventory: Path | None, *, ask_password: bool, quiet: bool) -> "Callable[[], Snapshot]":
     """Asks anew each time, also hosts that cannot be reached: that is what a doctor has to tell."""
-    from gpustack.cli import wiring
+    from gpustack.cli import session
 
-    hosts = wiring.opened(inventory, ask_password=ask_password, quiet=quiet, meanwhile=loaded)
-    return lambda: asked(hosts, wiring.progress(quiet=quiet))
+    hosts = session.open_inventory(inventory, ask_password=ask_password, quiet=quiet, meanwhile=loaded)
+    return lambda: gather_answers(hosts, session.progress(quiet=quiet))
 
 
 def loaded() -> None:
@@ -137,6 +158,36 @@ def loaded() -> None:
 
 
 def replaying(recording: Path, *, quiet: bool) -> "Callable[[], Snapshot]":
-    from gpustack.cli import wiring
+    from gpustack.cli import session
 
+<<<<<<< HEAD
     return lambda: wiring.recorded(recording, quiet=quiet)
+||||||| 20022951
+    # A large recording becomes millions of values that all stay: looking for cycles in them again and again takes
+    # longer than judging them.
+    gc.disable()
+
+    def read() -> "Snapshot":
+        found = wiring.recorded(recording, quiet=quiet)
+        # Nor are they to be taken apart at the end one by one: what a frozen cycle holds is left to the kernel.
+        kept: list[object] = [found]
+        kept.append(kept)
+        atexit.register(gc.freeze)
+        return found
+
+    return read
+=======
+    # A large recording becomes millions of values that all stay: looking for cycles in them again and again takes
+    # longer than judging them.
+    gc.disable()
+
+    def read() -> "Snapshot":
+        found = session.load_recording(recording, quiet=quiet)
+        # Nor are they to be taken apart at the end one by one: what a frozen cycle holds is left to the kernel.
+        kept: list[object] = [found]
+        kept.append(kept)
+        atexit.register(gc.freeze)
+        return found
+
+    return read
+>>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809

@@ -1,9 +1,9 @@
-"""`doctor --fix` and `doctor --undo`: what they ask, what they hold meanwhile, and what they leave."""
+"""`doctor --fix` and `doctor --undo`: confirm, hold the lock, change, and keep the evidence."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
-from gpustack.cli.changing import Change, agreed, changing
+from gpustack.cli.locked_run import Run, confirm, locked_run
 from gpustack.errors import RolloutError, UsageError
 
 if TYPE_CHECKING:
@@ -17,35 +17,35 @@ if TYPE_CHECKING:
     from gpustack.remedy.offer import Offer
 
 
-def fault_ids(incomplete: str) -> list[str]:
-    """Those that a machine can do something about."""
+def complete_fault(incomplete: str) -> list[str]:
+    """Faults that have an automatic fix."""
     from gpustack.doctor.graph import graph
 
     return [id for id, one in graph().faults.items() if one.remedy and id.startswith(incomplete)]
 
 
-def asked(hosts: "Inventory", report: "Reporter") -> "Snapshot":
+def gather_answers(hosts: "Inventory", report: "Reporter") -> "Snapshot":
     from gpustack.ask.gather import gather
     from gpustack.doctor.diagnose import questions
 
     return gather(hosts, questions(), report=report)
 
 
-def holder(hosts: "Inventory", reached: Sequence["Host"]) -> "Host":
-    """Who holds the lock: the one that install takes too; without it, the first host at hand."""
+def choose_lock_host(hosts: "Inventory", reached: Sequence["Host"]) -> "Host":
+    """The host that holds the lock: the one that install takes too; without it, the first that is reached."""
     return next(host for host in (*hosts.control_planes[:1], *reached) if host in reached)
 
 
-def reached(snapshot: "Snapshot") -> list["Host"]:
+def find_reached(snapshot: "Snapshot") -> list["Host"]:
     """Raises RolloutError where there is none."""
     found = [host for host in snapshot.inventory.hosts if snapshot.reach[host.name].reached]
     if not found:
         why = "\n".join(f"{name}: {one.why}" for name, one in snapshot.reach.items())
-        raise RolloutError("fix-no-host", "No host could be asked; nothing was changed.", why, "gpustack doctor")
+        raise RolloutError("fix-no-host", "No host could be reached; nothing was changed.", why, "gpustack doctor")
     return found
 
 
-def fix(
+def run_fix(
     hosts: "Inventory",
     wanted: Collection[str],
     yes_to: Collection[str],
@@ -55,7 +55,7 @@ def fix(
     yes: bool,
     verbose: bool,
 ) -> int:
-    """The exit status. Raises RolloutError where nothing was agreed to, or nothing can be begun."""
+    """The exit status. Raises RolloutError where all fixes were declined, or none can start."""
     from gpustack.doctor.diagnose import diagnose
     from gpustack.remedy.fixed import Attempt, Fixed
     from gpustack.remedy.offer import offers
@@ -63,73 +63,73 @@ def fix(
     from gpustack.rollout.private import sweep
 
     for id in (*wanted, *yes_to):
-        known(id)
-    before = diagnose(asked(hosts, report))
+        require_fault(id)
+    before = diagnose(gather_answers(hosts, report))
     for id in wanted:
-        a_root(id, before)
+        require_root(id, before)
     if output == "human":
         show.diagnosis(before, output, verbose=verbose)
     chosen = [one for one in offers(before) if not wanted or one.id in wanted]
     if not any(not one.why_not for one in chosen):
-        told = tuple(Attempt(one, "not-for-a-machine", why=one.why_not) for one in chosen)
-        done = Fixed(before, told, before, before.snapshot.took)
+        attempts = tuple(Attempt(one, "not-for-a-machine", why=one.why_not) for one in chosen)
+        done = Fixed(before, attempts, before, before.snapshot.took)
         show.fixed(done, output, evidence="")
         return show.fix_code(done)
     sweep()
-    with changing(hosts, "doctor", holder(hosts, reached(before.snapshot)), report) as change:
-        done = fixing(change, wanted, asking(yes_to, yes=yes), output).run(before)
-        written(change, done)
-    change.keep(done.after.snapshot)
+    with locked_run(hosts, "doctor", choose_lock_host(hosts, find_reached(before.snapshot)), report) as run:
+        done = make_fix(run, wanted, make_confirm(yes_to, yes=yes), output).run(before)
+        write_result(run, done)
+    run.keep_snapshot(done.after.snapshot)
     if not done.tried and any(one.ending == "declined" for one in done.attempts):
         ids = " ".join(f"--yes-to {one.offer.id}" for one in done.attempts if one.offer.fault.auto == "ask")
         hint = f"gpustack doctor --fix {ids or '--yes'}"
-        raise RolloutError("fix-not-agreed", "Nothing was changed.", "No remedy was agreed to.", hint)
-    show.fixed(done, output, evidence=str(change.folder), verbose=verbose)
+        raise RolloutError("fix-declined", "Nothing was changed.", "All fixes were declined.", hint)
+    show.fixed(done, output, evidence=str(run.folder), verbose=verbose)
     return show.fix_code(done)
 
 
-def fixing(change: Change, wanted: Collection[str], agree: "Callable[[Sequence[Offer]], bool]", output: str) -> "Fix":
+def make_fix(run: Run, wanted: Collection[str], agree: "Callable[[Sequence[Offer]], bool]", output: str) -> "Fix":
     from gpustack.ask.gather import gather
     from gpustack.remedy.copies import Copies
     from gpustack.remedy.fix import Fix
     from gpustack.remedy.undo import put_back
     from gpustack.report import show
 
-    copies = Copies(change.hosts.hosts)
+    copies = Copies(run.hosts.hosts)
 
     def preview(one: "Offer", snapshot: "Snapshot") -> None:
-        lines = change.preview(one.play, one.hosts, snapshot, one.more)
+        lines = run.preview(one.play, one.hosts, snapshot, one.more)
         if output == "human":
-            show.offer(one, lines, change.hosts)
+            show.offer(one, lines, run.hosts)
 
     return Fix(
-        gather=lambda probes: gather(change.hosts, probes, report=change.record),
-        play=lambda one, snapshot: change.play(one.play, one.hosts, snapshot, one.more),
+        gather=lambda probes: gather(run.hosts, probes, report=run.record),
+        play=lambda one, snapshot: run.play(one.play, one.hosts, snapshot, one.more),
         copies=copies,
         undo=lambda id, names: put_back(copies, id, names),
         show=preview,
         agree=agree,
-        report=change.record,
+        report=run.record,
         wanted=wanted,
-        cancelled=change.cancelled,
+        cancelled=run.stop_reason,
     )
 
 
-def asking(yes_to: Collection[str], *, yes: bool) -> "Callable[[Sequence[Offer]], bool]":
-    """--yes is for all that is safe, --yes-to for one; the rest is asked of who sits there."""
+def make_confirm(yes_to: Collection[str], *, yes: bool) -> "Callable[[Sequence[Offer]], bool]":
+    """--yes confirms all automatic fixes, --yes-to one; the rest is confirmed on the terminal."""
 
     def agree(some: "Sequence[Offer]") -> bool:
         if all(one.id in yes_to or (yes and one.fault.auto == "safe") for one in some):
             return True
         if len(some) == 1:
             why = f" ({some[0].fault.why})" if some[0].fault.auto == "ask" else ""
-            return agreed(f"Do this about {some[0].id}{why}?")
-        return agreed(f"Do this about all {len(some)}?")
+            return confirm(f"Apply the fix for {some[0].id}{why}?")
+        return confirm(f"Apply all {len(some)} fixes?")
 
     return agree
 
 
-def known(id: str) -> None:
+def require_fault(id: str) -> None:
     """Raises UsageError with the nearest spelling."""
     from gpustack.config.complaint import nearest
     from gpustack.doctor.graph import graph
@@ -140,34 +140,34 @@ def known(id: str) -> None:
         raise UsageError("fix-unknown", f"There is no fault {id}.", why, "gpustack doctor")
 
 
-def a_root(id: str, found: "Diagnosis") -> None:
+def require_root(id: str, found: "Diagnosis") -> None:
     """Raises RolloutError for what is not a root cause here."""
     roots = [one.id for one in found.roots]
     if id in roots:
         return
     judged = [one for (name, _), one in found.judged.items() if name == id]
-    said = {one.where: str(one.result or one.why) for one in judged}
-    why = "\n".join(f"{where}: {text}" for where, text in said.items()) or "It has no check yet."
+    reasons = {one.where: str(one.result or one.why) for one in judged}
+    why = "\n".join(f"{where}: {text}" for where, text in reasons.items()) or "It has no check yet."
     above = [one.id for one in found.roots if any(below.id == id for below in (*one.breaks, *one.together))]
     hint = f"gpustack doctor --fix {above[0]}" if above else "gpustack doctor"
     raise RolloutError("fix-not-a-root", f"{id} is no root cause here; nothing was changed.", why, hint)
 
 
-def written(change: Change, done: "Fixed") -> None:
+def write_result(run: Run, done: "Fixed") -> None:
     """What was done, into the evidence."""
     from gpustack.config.private_file import private_file
     from gpustack.report import fix_json
     from gpustack.rollout.evidence import not_kept
 
     try:
-        with private_file(change.folder / "fix.json") as file:
-            file.write(fix_json.text(done, str(change.folder)))
+        with private_file(run.folder / "fix.json") as file:
+            file.write(fix_json.text(done, str(run.folder)))
     except OSError as error:
-        change.record(not_kept(change.folder, error))
+        run.record(not_kept(run.folder, error))
 
 
-def undo(hosts: "Inventory", output: str, report: "Reporter", *, yes: bool) -> int:
-    """The exit status. Raises RolloutError where there is nothing to take back, or it was changed since."""
+def run_undo(hosts: "Inventory", output: str, report: "Reporter", *, yes: bool) -> int:
+    """The exit status. Raises RolloutError where there is nothing to roll back, or it was changed since."""
     import time
 
     from gpustack.ask.gather import gather
@@ -177,19 +177,19 @@ def undo(hosts: "Inventory", output: str, report: "Reporter", *, yes: bool) -> i
     from gpustack.remedy.undo import Undone, last, put_back
     from gpustack.report import show
 
-    there = reached(gather(hosts, [OS], report=report))
-    with changing(hosts, "doctor", holder(hosts, there), report) as change:
+    there = find_reached(gather(hosts, [OS], report=report))
+    with locked_run(hosts, "doctor", choose_lock_host(hosts, there), report) as run:
         started, copies = time.monotonic(), Copies(hosts.hosts)
         found = last(copies, [host.name for host in there])
         if output == "human":
             show.last_fix(found, hosts)
-        if not yes and not agreed("Put this back?"):
+        if not yes and not confirm("Roll this back?"):
             hint = "gpustack doctor --undo --yes"
-            raise RolloutError("undo-not-agreed", "Nothing was put back.", "It was not agreed to.", hint)
-        change.record(Event("step", "undo", f"{found.fault} on {', '.join(found.hosts)}"))
+            raise RolloutError("undo-declined", "Nothing was rolled back.", "The rollback was declined.", hint)
+        run.record(Event("step", "undo", f"{found.fault} on {', '.join(found.hosts)}"))
         done = Undone(found, tuple(put_back(copies, found.id, found.hosts)), time.monotonic() - started)
         for line in done.did:
-            change.record(Event("note", "undo", line))
-        change.record(Event("done", "undo", ""))
-    show.undone(done, hosts, output, evidence=str(change.folder))
+            run.record(Event("note", "undo", line))
+        run.record(Event("done", "undo", ""))
+    show.undone(done, hosts, output, evidence=str(run.folder))
     return 0

@@ -12,14 +12,12 @@ from gpustack.errors import UsageError
 
 
 def init(
-    directory: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="The folder to make; it holds no inventory yet.")
-    ] = None,
-    schema: Annotated[
-        bool, typer.Option("--schema", help="Write the JSON Schema of the spec to stdout, for editors.")
-    ] = False,
+    directory: Annotated[Path | None, typer.Argument(metavar="DIR", help="New directory of the inventory.")] = None,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of the spec, for editors.")] = False,
 ) -> None:
-    """Write an inventory to start from: every setting, its default and what it means. Overwrites nothing."""
+    """Write a commented inventory to start from. Overwrites nothing.
+
+    It has every setting with its default and its meaning."""
     from gpustack.config.example import example
     from gpustack.config.spec import schema as of_spec
 
@@ -27,7 +25,7 @@ def init(
         sys.stdout.write(json.dumps(of_spec(), indent=2) + "\n")
         return
     if directory is None:
-        raise UsageError("init-where", "Where shall the inventory be?", "", "gpustack init DIR")
+        raise UsageError("init-missing-dir", "The directory of the new inventory is missing.", "", "gpustack init DIR")
     texts = {directory / path: text for path, text in example().items()}
     if present := [str(path) for path in texts if path.exists()]:
         why = "\n".join(f"{path} exists" for path in present)

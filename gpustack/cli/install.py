@@ -3,15 +3,21 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpustack.cli import options
-from gpustack.cli.aftermath import aftermath, noted
-from gpustack.cli.changing import agreed, changing, repeated
-from gpustack.cli.door import INTERRUPTED
+from gpustack.cli.error_handler import INTERRUPTED
+from gpustack.cli.failure_report import add_note_on_error, report_failure
+from gpustack.cli.locked_run import confirm, locked_run, repeat_command
 from gpustack.errors import RolloutError, UsageError
+
+if TYPE_CHECKING:
+    from gpustack.config.inventory import Inventory
+    from gpustack.events import Reporter
+    from gpustack.rollout.plan import Outcome, Plan
+    from gpustack.steps.step import Step
 
 
 def plan(
@@ -19,7 +25,7 @@ def plan(
     limit: options.LimitOption = None,
     only: options.OnlyOption = None,
     diff: Annotated[
-        bool, typer.Option("--diff", help="Also run the playbooks in check mode and show what files would change.")
+        bool, typer.Option("--diff", help="Also run the playbooks in check mode and show the differences in files.")
     ] = False,
     recording: options.FromOption = None,
     output: options.OutputOption = options.Output.HUMAN,
@@ -27,14 +33,14 @@ def plan(
     verbose: options.VerboseOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Show what differs from what should be, per host. Changes nothing."""
-    from gpustack.cli import wiring
+    """Show what differs from the spec, per host. Read-only."""
+    from gpustack.cli import session
 
     if diff and recording:
         why = "Differences in files are shown by the playbooks, and they need the hosts."
         raise UsageError("diff-of-recording", "--diff does not go with --from.", why, "gpustack plan --diff")
-    report = wiring.progress(quiet=quiet)
-    found = wiring.planned(inventory, recording, limit, only, report, ask_password=become, quiet=quiet)
+    report = session.progress(quiet=quiet)
+    found = session.make_plan(inventory, recording, limit, only, report, ask_password=become, quiet=quiet)
     from gpustack.report import show
 
     show.plan(found, output.value, verbose=verbose)
@@ -42,7 +48,7 @@ def plan(
         from gpustack.report.words import cleaner
         from gpustack.rollout.preview import preview
 
-        sys.stdout.write(cleaner(found.inventory)(preview(found, wiring.chosen_steps(only), report)))
+        sys.stdout.write(cleaner(found.inventory)(preview(found, session.choose_steps(only), report)))
     raise typer.Exit(show.exit_code(found))
 
 
@@ -56,11 +62,11 @@ def verify(
     verbose: options.VerboseOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Ask every host what it is and judge it. Creates and changes nothing."""
-    from gpustack.cli import wiring
+    """Check every host against the spec. Read-only."""
+    from gpustack.cli import session
 
-    report = wiring.progress(quiet=quiet)
-    found = wiring.planned(inventory, recording, limit, only, report, ask_password=become, quiet=quiet)
+    report = session.progress(quiet=quiet)
+    found = session.make_plan(inventory, recording, limit, only, report, ask_password=become, quiet=quiet)
     from gpustack.report import show
     from gpustack.rollout.plan import Verification
 
@@ -73,7 +79,7 @@ def install(
     inventory: options.InventoryOption = None,
     limit: options.LimitOption = None,
     only: options.OnlyOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Play every step, also where nothing differs.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Run every step, also where nothing differs.")] = False,
     yes: options.YesOption = False,
     this_host: options.ThisHostOption = False,
     output: options.OutputOption = options.Output.HUMAN,
@@ -81,43 +87,45 @@ def install(
     verbose: options.VerboseOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Make the hosts what they should be: show the plan, ask, change only what differs, then verify."""
-    from gpustack.cli import wiring
+    """Install or repair the cluster: show the plan, confirm, apply only what differs, verify."""
+    from gpustack.cli import session
 
-    report = wiring.progress(quiet=quiet)
-    hosts = wiring.opened_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
+    report = session.progress(quiet=quiet)
+    hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
     from gpustack.report import show
-    from gpustack.rollout.plan import plan as judged
+    from gpustack.rollout.plan import plan as make_plan
     from gpustack.rollout.private import sweep
 
     sweep()
-    steps, names = wiring.chosen_steps(only), wiring.chosen_hosts(hosts, limit)
-    before = judged(wiring.asked(hosts, report), steps, names)
+    steps, names = session.choose_steps(only), session.choose_hosts(hosts, limit)
+    before = make_plan(session.gather_all(hosts, report), steps, names)
     if before.converged and not force:
         show.nothing_to_do(before, output.value)
         return
     if output is options.Output.HUMAN:
         show.plan(before, output.value, verbose=verbose)
-    playable = force or any(mismatch.cure == "install" for found in before.drifted for mismatch in found.differences)
-    if not playable:
-        refuse(before)
-    if not yes and not agreed("Apply this plan?"):
-        hint = repeated("install", hosts, "--force" if force else "", "-K" if become else "", limit=limit, only=only)
-        raise RolloutError("not-agreed", "Nothing was changed.", "The plan was not agreed to.", hint)
-    outcome, folder = rolled_out(hosts, steps, names, before, report, force=force)
+    if not force:
+        refuse_unplayable(before)
+    if not yes and not confirm("Apply this plan?"):
+        flags = ("--force" if force else "", "-K" if become else "")
+        hint = repeat_command("install", hosts, *flags, limit=limit, only=only)
+        raise RolloutError("declined", "Nothing was changed.", "The plan was declined.", hint)
+    outcome, folder = roll_out(hosts, steps, names, before, report, force=force)
     show.outcome(outcome, output.value, verbose=verbose, evidence=str(folder))
     code = show.outcome_code(outcome)
     if code not in (0, INTERRUPTED):
         failed = [failure.host for played in outcome.played for failure in played.failures]
-        sys.stderr.write(aftermath(hosts, folder, report, names, failed))
+        sys.stderr.write(report_failure(hosts, folder, report, names, failed))
     raise typer.Exit(code)
 
 
-def refuse(before: Any) -> None:
-    """Everything that differs needs a person, or cannot be told: say so before anything is changed."""
+def refuse_unplayable(before: "Plan") -> None:
+    """Raises RolloutError where install can repair nothing of what differs: it needs a person, or is unknown."""
+    if any(mismatch.cure == "install" for found in before.drifted for mismatch in found.differences):
+        return
     hints = dict.fromkeys(mismatch.hint for _, mismatch in before.refused if mismatch.hint)
     why = "\n".join(f"{state.where}: {mismatch}" for state, mismatch in before.refused)
-    unknown = "\n".join(f"{state.where}: {state.step} cannot be told" for state in before.unknown)
+    unknown = "\n".join(f"{state.where}: {state.step} could not be checked" for state in before.unknown)
     upgrade = any(mismatch.cure == "upgrade" for _, mismatch in before.refused)
     reference = "upgrade-needed" if upgrade else "operator-needed" if before.refused else "undetermined"
     text = "\n".join(part for part in (why, unknown) if part) or "\n".join(
@@ -131,26 +139,32 @@ def refuse(before: Any) -> None:
     )
 
 
-def rolled_out(
-    hosts: Any, steps: Sequence[Any], names: Sequence[str], before: Any, report: Any, *, force: bool
-) -> tuple[Any, Path]:
+def roll_out(
+    hosts: "Inventory",
+    steps: Sequence["Step"],
+    names: Sequence[str],
+    before: "Plan",
+    report: "Reporter",
+    *,
+    force: bool,
+) -> tuple["Outcome", Path]:
     """Takes the lock, plays, verifies, and leaves the evidence in a folder."""
     from gpustack.ask.gather import gather
     from gpustack.rollout.overlay import machine_ids
     from gpustack.rollout.rollout import Rollout
 
-    with changing(hosts, "install", hosts.control_planes[0], report) as change:
+    with locked_run(hosts, "install", hosts.control_planes[0], report) as run:
         rollout = Rollout(
             inventory=hosts,
             steps=steps,
-            gather=lambda probes, wanted: gather(hosts, probes, hosts=wanted, report=change.record),
-            play=lambda step, wanted, snapshot: change.play(step.id, wanted, snapshot, machine_ids(before.snapshot)),
-            report=change.record,
+            gather=lambda probes, wanted: gather(hosts, probes, hosts=wanted, report=run.record),
+            play=lambda step, wanted, snapshot: run.play(step.id, wanted, snapshot, machine_ids(before.snapshot)),
+            report=run.record,
             limit=names,
             force=force,
-            cancelled=change.cancelled,
+            cancelled=run.stop_reason,
         )
-        with noted(lambda: aftermath(hosts, change.folder, report, names), lambda: not change.stop.is_set()):
+        with add_note_on_error(lambda: report_failure(hosts, run.folder, report, names), lambda: not run.stop.is_set()):
             outcome = rollout.run(before)
-    change.keep(outcome.verification.plan.snapshot)
-    return outcome, change.folder
+    run.keep_snapshot(outcome.verification.plan.snapshot)
+    return outcome, run.folder

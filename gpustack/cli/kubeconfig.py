@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.@:_-]*")
 
 
-def login() -> str:
+def login_name() -> str:
     import getpass
 
     return getpass.getuser()
@@ -29,37 +29,31 @@ def kubeconfig(
     inventory: options.InventoryOption = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="A new file, readable by its owner only. Default: stdout, if it is no terminal."),
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="New file, readable by its owner only. Default: stdout, unless it is a terminal.",
+        ),
     ] = None,
-    user: Annotated[str, typer.Option("--user", help="Who it is for: the name in the cluster's logs.")] = "",
+    user: Annotated[
+        str,
+        typer.Option("--user", metavar="NAME", help="User name in the certificate. Default: yours on this machine."),
+    ] = "",
     group: Annotated[
-        str, typer.Option("--group", help="The group whose rights it has; this one may do all, and can be unbound.")
+        str, typer.Option("--group", metavar="NAME", help="Group whose rights it has.")
     ] = "kubeadm:cluster-admins",
-    days: Annotated[int, typer.Option("--days", min=1, help="For how long. A certificate cannot be called back.")] = 1,
+    days: Annotated[int, typer.Option("--days", min=1, help="Validity in days. A certificate cannot be revoked.")] = 1,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
     """Fetch a kubeconfig with a new client certificate. admin.conf stays on its host."""
-    from gpustack.cli import wiring
+    from gpustack.cli import session
 
-    client = user or login()
-    if odd := [word for word in (client, group) if not NAME.fullmatch(word)]:
-        raise UsageError(
-            "kubeconfig-name", f"{odd[0]!r} is no name for a certificate.", "", "gpustack kubeconfig --help"
-        )
-    if out and out.exists():
-        raise UsageError(
-            "kubeconfig-exists",
-            f"{out} exists; nothing was fetched.",
-            "",
-            f"rm {shlex.quote(str(out))}    # if nobody needs it",
-        )
-    if not out and sys.stdout.isatty():
-        why = "It holds a private key, which a terminal would keep in its history."
-        hint = "gpustack kubeconfig --out FILE"
-        raise UsageError("kubeconfig-terminal", "A kubeconfig is not printed on a terminal.", why, hint)
-    hosts = wiring.opened(inventory, ask_password=become, quiet=quiet)
-    text = signed(hosts, {"CLIENT": client, "GROUP": group, "VALIDITY": f"{days * 24}h"})
+    client = user or login_name()
+    refuse_names(client, group)
+    refuse_target(out)
+    hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
+    text = sign_certificate(hosts, {"CLIENT": client, "GROUP": group, "VALIDITY": f"{days * 24}h"})
     if out is None:
         sys.stdout.write(text)
         return
@@ -68,7 +62,25 @@ def kubeconfig(
     sys.stdout.write(f"{out}\n")
 
 
-def signed(inventory: "Inventory", exported: dict[str, str]) -> str:
+def refuse_names(*names: str) -> None:
+    """Raises UsageError for what cannot be the name in a certificate."""
+    if odd := [name for name in names if not NAME.fullmatch(name)]:
+        message = f"{odd[0]!r} is no name for a certificate."
+        raise UsageError("kubeconfig-name", message, "", "gpustack kubeconfig --help")
+
+
+def refuse_target(out: Path | None) -> None:
+    """Raises UsageError for a file that exists, and for a terminal."""
+    if out and out.exists():
+        hint = f"rm {shlex.quote(str(out))}    # if it is no longer needed"
+        raise UsageError("kubeconfig-exists", f"{out} exists; nothing was fetched.", "", hint)
+    if not out and sys.stdout.isatty():
+        why = "It holds a private key, which a terminal would keep in its history."
+        hint = "gpustack kubeconfig --out FILE"
+        raise UsageError("kubeconfig-terminal", "A kubeconfig is not printed on a terminal.", why, hint)
+
+
+def sign_certificate(inventory: "Inventory", exported: dict[str, str]) -> str:
     """From the first control plane that is reached. It holds a private key: it goes into no report and no log.
 
     Raises UnreachableError, and RolloutError when kubeadm refuses.
@@ -83,20 +95,20 @@ def signed(inventory: "Inventory", exported: dict[str, str]) -> str:
         except HostRefused as error:
             refused.append(error.reach)
             continue
-        return judged(host.name, answer)
+        return check_answer(host.name, answer)
     why = "\n".join(f"{found.host}: {found.why}" for found in refused)
-    raise UnreachableError(refused[0].reference, "No control plane could be asked.", why, refused[0].hint)
+    raise UnreachableError(refused[0].reference, "No control plane could be reached.", why, refused[0].hint)
 
 
-def kubeconfig_like(text: str) -> bool:
+def is_kubeconfig(text: str) -> bool:
     """What kubeadm prints begins so, and has no character that a terminal would take for a command."""
     from gpustack.ask.redact import plain
 
     return text.startswith("apiVersion:") and plain(text) == text
 
 
-def judged(host: str, answer: "Answer") -> str:
-    if answer.rc == 0 and not answer.lost and not answer.cut and kubeconfig_like(answer.out):
+def check_answer(host: str, answer: "Answer") -> str:
+    if answer.rc == 0 and not answer.lost and not answer.cut and is_kubeconfig(answer.out):
         return f"{answer.out.rstrip()}\n"
     ended = f"it ended with {answer.rc}" if answer.rc else "what came is no kubeconfig"
     why = answer.lost or answer.err.strip() or ended

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import lab_faults, lab_gpu, options
+from gpustack.cli.help import declare, group
 from gpustack.errors import LabError
 from gpustack.events import Reporter
 
@@ -17,56 +18,64 @@ if TYPE_CHECKING:
 
 MIRROR_PORT = 8480
 
-app = typer.Typer(
-    help="Throw-away hosts that are real: systemd, sshd and apt, on a bridge of their own.", no_args_is_help=True
+app = group(
+    "Throw-away hosts with systemd, sshd and apt, to rehearse on.",
+    "gpustack lab up --hosts 2 --gpus 2 --mirror $(gpustack bundle build --quiet)",
+    "gpustack install -i lab",
+    "gpustack lab down",
 )
+HOSTS, DISKS, REHEARSE = "Hosts", "Disks", "Faults and GPUs"
 
-app.add_typer(lab_gpu.app, name="gpu")
-app.command("break")(lab_faults.break_)
-app.command()(lab_faults.heal)
-app.command()(lab_faults.faults)
-
-Name = Annotated[str | None, typer.Option(help="Name of the lab; by default this checkout's own.")]
+Name = Annotated[str | None, typer.Option(help="Name of the lab. Default: this checkout's.")]
 HostName = Annotated[str, typer.Argument(metavar="HOST", help="host1, host2, …")]
 Snapshot = Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Name of the snapshot.")]
 
 
-def models(incomplete: str) -> list[str]:
+def complete_model(incomplete: str) -> list[str]:
     from gpustack.lab.simulated.models import MODELS
 
     return [key for key in MODELS if key.startswith(incomplete.upper())]
 
 
-@app.command()
+@declare(
+    app,
+    "gpustack lab up --mirror $(gpustack bundle build --quiet)",
+    "gpustack lab up --hosts 3 --os debian-12,debian-13 --gpus host2:4xA100,host3:2",
+    heading=HOSTS,
+    short="Start hosts and write an inventory for them.",
+)
 def up(
     name: Name = None,
-    hosts: Annotated[int, typer.Option(min=1, help="How many hosts.")] = 2,
+    hosts: Annotated[int, typer.Option(min=1, help="Number of hosts.")] = 2,
     release: Annotated[
         list[str] | None,
         typer.Option(
             "--os",
-            help="debian-12, debian-13, old-tools or new-tools, by commas: hosts take turns. [default: this machine's]",
+            help="debian-12, debian-13, old-tools or new-tools, comma-separated, in turn. Default: this machine's.",
         ),
     ] = None,
     mirror: Annotated[
-        str | None, typer.Option(help="What hosts install from: a bundle directory to serve, or the URL of a mirror.")
+        str | None,
+        typer.Option(help="What the hosts install from: a bundle directory to serve, or the URL of a mirror."),
     ] = None,
     fingerprint: Annotated[str, typer.Option(help="Key fingerprint of a mirror given by URL, 40 hex digits.")] = "",
     addresses: Annotated[
         int, typer.Option(min=0, help="Further addresses n01, n02, …, as hosts of an inventory of their own.")
     ] = 0,
     *,
-    as_internet: Annotated[
+    fake_internet: Annotated[
         bool,
-        typer.Option("--as-internet", help="Hosts find the official names on the bridge, answered from the mirror."),
+        typer.Option("--fake-internet", help="Resolve the official names on the bridge, and answer from the mirror."),
     ] = False,
     gpus: Annotated[
-        str, typer.Option(help="Simulated GPUs: N for every host, HOST:N for one, HOST:NxMODEL; several with commas.")
+        str, typer.Option(help="Simulated GPUs: N for every host, HOST:N or HOST:NxMODEL for one; comma-separated.")
     ] = "",
-    model: Annotated[str, typer.Option(help="What they are: H100, A100, L4, T4, …", autocompletion=models)] = "",
+    model: Annotated[
+        str, typer.Option(help="Model of the GPUs: H100, A100, L4, T4, …", autocompletion=complete_model)
+    ] = "",
     quiet: options.QuietOption = False,
 ) -> None:
-    """Bring up hosts and write an inventory for them; `-i lab` is short for it.
+    """Start hosts and write an inventory for them; `-i lab` is short for it.
 
     Root in one of these hosts is root of this machine."""
     from gpustack import lab
@@ -75,45 +84,45 @@ def up(
     made = lab.up(
         name,
         releases=chosen(hosts, release or []),
-        mirror=_mirror(mirror, fingerprint),
+        mirror=_find_mirror(mirror, fingerprint),
         addresses=addresses,
-        internet=as_internet,
+        internet=fake_internet,
         gpus=gpus,
         model=model,
         report=_progress(quiet=quiet),
     )
     for host in made.hosts:
-        typer.echo("  ".join([host.name, host.os, host.address, *_gpus(host)]))
+        typer.echo("  ".join([host.name, host.os, host.address, *_describe_gpus(host)]))
     typer.echo(f"inventory: {made.inventory}")
     typer.echo("root in these hosts is root of this machine: install nothing on them that may not run here", err=True)
 
 
-def _gpus(host: "Host") -> list[str]:
+def _describe_gpus(host: "Host") -> list[str]:
     return [f"{host.gpus} GPUs {host.model} (simulated)"] if host.gpus else []
 
 
 def _progress(*, quiet: bool) -> Reporter:
-    from gpustack.cli import wiring
+    from gpustack.cli import session
 
-    return wiring.progress(quiet=quiet)
+    return session.progress(quiet=quiet)
 
 
-def _mirror(said: str | None, fingerprint: str) -> "Mirror | Source | None":
+def _find_mirror(text: str | None, fingerprint: str) -> "Mirror | Source | None":
     """A mirror that runs, or one to run with the lab from a bundle. Raises LabError when it can be neither."""
     from gpustack.lab import Mirror, Source
 
-    if said is None:
+    if text is None:
         return None
-    if said.startswith(("http://", "https://")):
+    if text.startswith(("http://", "https://")):
         if len(fingerprint) != 40:
             why = "Hosts trust a mirror by the key it signs with."
             hint = "gpustack bundle fingerprint    # on the machine that has the bundle"
             raise LabError("lab-mirror-unknown-key", "A mirror's URL needs --fingerprint, 40 hex digits.", why, hint)
-        return Source(said.rstrip("/"), fingerprint)
-    directory = Path(said).resolve()
+        return Source(text.rstrip("/"), fingerprint)
+    directory = Path(text).resolve()
     if not directory.is_dir():
         why = "It is neither a directory nor a URL."
-        raise LabError("lab-mirror-missing", f"There is no mirror {said}.", why, f"gpustack bundle build {said}")
+        raise LabError("lab-mirror-missing", f"There is no mirror {text}.", why, f"gpustack bundle build {text}")
     from gpustack.bundle.verify import fingerprint as signed_by
 
     program = [sys.executable, "-c", "from gpustack.cli.app import main; main()"]
@@ -121,28 +130,29 @@ def _mirror(said: str | None, fingerprint: str) -> "Mirror | Source | None":
     return Mirror(lambda address: [*serve, f"{address}:{MIRROR_PORT}"], MIRROR_PORT, signed_by(directory))
 
 
-@app.command()
-def down(name: Name = None, *, quiet: options.QuietOption = False) -> None:
-    """Shut the hosts down and remove all that `up` made. Twice is fine."""
-    _down(name, graceful=True, quiet=quiet)
-
-
-@app.command()
-def kill(name: Name = None, *, quiet: options.QuietOption = False) -> None:
-    """As `down`, without waiting for the hosts to shut down."""
-    _down(name, graceful=False, quiet=quiet)
-
-
-def _down(name: str | None, *, graceful: bool, quiet: bool) -> None:
+@declare(
+    app,
+    "gpustack lab down",
+    "gpustack lab down --force --name two",
+    heading=HOSTS,
+    short="Stop the hosts and remove all that `up` made.",
+)
+def down(
+    name: Name = None,
+    *,
+    force: Annotated[bool, typer.Option("--force", help="Do not wait for the hosts to shut down.")] = False,
+    quiet: options.QuietOption = False,
+) -> None:
+    """Stop the hosts and remove all that `up` made. Running it twice does no harm."""
     from gpustack import lab
 
-    gone = lab.down(name, graceful=graceful, report=_progress(quiet=quiet))
+    gone = lab.down(name, graceful=not force, report=_progress(quiet=quiet))
     typer.echo("the lab is down" if gone else "there was no lab")
 
 
-@app.command()
+@declare(app, "gpustack lab status", heading=HOSTS, short="List all labs of this machine and their hosts.")
 def status() -> None:
-    """All labs of this machine, of every checkout, and their hosts."""
+    """List all labs of this machine, of every checkout, and their hosts."""
     from gpustack.lab import hosts, state
 
     found = state.records()
@@ -158,41 +168,66 @@ def status() -> None:
         typer.echo("  ".join(words))
         for host in record.hosts:
             doing = "running" if hosts.running(record, host) else "stopped"
-            typer.echo("  ".join([f"  {host.name}", host.os, host.address, doing, *_gpus(host)]))
+            typer.echo("  ".join([f"  {host.name}", host.os, host.address, doing, *_describe_gpus(host)]))
     if not found:
         typer.echo("there is no lab")
 
 
-@app.command()
+@declare(app, "gpustack lab ssh host1", "gpustack lab ssh host1 --name two", heading=HOSTS)
 def ssh(host: HostName, name: Name = None) -> None:
-    """A shell on a host, as the user ops; its sudo asks for nothing."""
+    """Open a shell on a host, as user ops with sudo."""
     from gpustack import lab
 
     raise typer.Exit(subprocess.run(lab.find(name).ssh(host), check=False).returncode)
 
 
-@app.command("exec")
+@declare(
+    app,
+    "gpustack lab exec host1 -- sudo apt-get update",
+    "gpustack lab exec --name two host1 -- uptime",
+    name="exec",
+    heading=HOSTS,
+)
 def execute(
-    host: HostName, command: Annotated[list[str], typer.Argument(metavar="-- COMMAND…")], name: Name = None
+    host: HostName,
+    command: Annotated[
+        list[str], typer.Argument(metavar="COMMAND", help="What to run; after `--` where it has options.")
+    ],
+    name: Name = None,
 ) -> None:
-    """Run a command on a host as the user ops: gpustack lab exec host1 -- sudo apt-get update."""
+    """Run a command on a host, as user ops with sudo."""
     from gpustack import lab
 
     words = [*lab.find(name).ssh(host), "--", shlex.join(command)]
     raise typer.Exit(subprocess.run(words, check=False).returncode)
 
 
-@app.command()
+@declare(app, "gpustack lab save installed", heading=DISKS, short="Save the disks of all hosts under a name.")
 def save(snapshot: Snapshot, name: Name = None, *, quiet: options.QuietOption = False) -> None:
-    """Copy the disks of all hosts, running or not, in a fraction of a second."""
+    """Save the disks of all hosts under a name, in a fraction of a second. Hosts may be running."""
     from gpustack import lab
 
     lab.find(name, report=_progress(quiet=quiet)).save(snapshot)
 
 
-@app.command()
+@declare(app, "gpustack lab restore installed", heading=DISKS, short="Go back to saved disks, and boot.")
 def restore(snapshot: Snapshot, name: Name = None, *, quiet: options.QuietOption = False) -> None:
-    """Throw the disks of all hosts away, put the saved ones in their place, and boot."""
+    """Replace the disks of all hosts with saved ones, and boot."""
     from gpustack import lab
 
     lab.find(name, report=_progress(quiet=quiet)).restore(snapshot)
+
+
+declare(
+    app,
+    "gpustack lab inject host-ip-forward-off",
+    "gpustack lab inject --noise",
+    name="inject",
+    heading=REHEARSE,
+    short="Inject a fault, to rehearse `gpustack doctor`.",
+)(lab_faults.inject)
+declare(app, "gpustack lab recover", "gpustack lab recover host-ip-forward-off", name="recover", heading=REHEARSE)(
+    lab_faults.recover
+)
+declare(app, "gpustack lab faults", heading=REHEARSE, short="List the faults that can be injected.")(lab_faults.faults)
+app.add_typer(lab_gpu.app, name="gpu", rich_help_panel=REHEARSE, short_help="List and change the simulated GPUs.")

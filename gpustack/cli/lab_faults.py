@@ -1,67 +1,67 @@
-"""`gpustack lab break`, `heal` and `faults`: faults on purpose, to rehearse what `gpustack doctor` says of them."""
+"""`gpustack lab inject`, `recover` and `faults`: faults on purpose, to rehearse what `gpustack doctor` finds."""
 
 from typing import Annotated
 
 import typer
 
-Name = Annotated[str | None, typer.Option(help="Name of the lab; by default this checkout's own.")]
+Name = Annotated[str | None, typer.Option(help="Name of the lab. Default: this checkout's.")]
 
 
-def known(incomplete: str) -> list[str]:
+def complete_fault(incomplete: str) -> list[str]:
     from gpustack.lab.faults.entries import injectors
 
     return [name for name in injectors() if name.startswith(incomplete)]
 
 
-Which = Annotated[str | None, typer.Argument(metavar="[FAULT]", help="Only this one; else all.", autocompletion=known)]
-
-
 def faults() -> None:
-    """What the lab can break: each fault, where, and what is done there; what it cannot, and why."""
+    """List the faults that can be injected: where, and what is done. Then those that a lab cannot have, and why."""
     from gpustack.lab.faults.entries import injectors, uncarried
 
-    width = max(map(len, injectors()))
-    for name, one in injectors().items():
-        typer.echo(f"{name:{width}}  {one.where:13}  {one.does}")
+    width, unavailable = max(map(len, injectors())), "not available in the lab"
+    for name, injector in injectors().items():
+        typer.echo(f"{name:{width}}  {injector.where:{len(unavailable)}}  {injector.does}")
     for layer in uncarried().values():
         for fault, why in layer.items():
-            typer.echo(f"{fault:{width}}  {'not here':13}  {why}")
+            typer.echo(f"{fault:{width}}  {unavailable}  {why}")
 
 
-def break_(
+def inject(
     fault: Annotated[
-        str, typer.Argument(metavar="[FAULT]", help="As `gpustack lab faults` has it.", autocompletion=known)
+        str, typer.Argument(metavar="FAULT", help="A fault of `gpustack lab faults`.", autocompletion=complete_fault)
     ] = "",
-    on: Annotated[str, typer.Option(metavar="HOST", help="On this host; by default where it tells most.")] = "",
+    on: Annotated[str, typer.Option(metavar="HOST", help="On this host. Default: where it has the most effect.")] = "",
     name: Name = None,
     *,
-    quick: Annotated[bool, typer.Option("--quick", help="Do not wait until it shows.")] = False,
-    decoys: Annotated[
-        bool, typer.Option("--decoys", help="Instead: what looks like faults on all hosts, and is harmless.")
+    quick: Annotated[bool, typer.Option("--quick", help="Do not wait until the fault shows.")] = False,
+    noise: Annotated[
+        bool, typer.Option("--noise", help="Instead of a fault: what looks like faults on all hosts, and is harmless.")
     ] = False,
 ) -> None:
-    """Break one thing of a lab, as it breaks in the field, and wait until it shows.
-
-    gpustack lab break host-ip-forward-off; gpustack doctor -i lab; gpustack lab heal
-    """
+    """Inject one fault into a lab, as it happens in the field, and wait until it shows."""
     from gpustack import lab
     from gpustack.lab.faults import inject
     from gpustack.lab.faults.entries import find
 
-    if bool(fault) == decoys:
-        raise typer.BadParameter("Give either a fault, or --decoys.")
+    if bool(fault) == noise:
+        raise typer.BadParameter("Give either a fault, or --noise.")
     made = lab.find(name)
-    for one in inject.disguise(made) if decoys else inject.give(made, fault, on, wait=not quick):
-        typer.echo(f"{one.host}: {one.injector}: {find(one.injector).does}")
+    for broken in inject.disguise(made) if noise else inject.give(made, fault, on, wait=not quick):
+        typer.echo(f"{broken.host}: {broken.injector}: {find(broken.injector).does}")
 
 
-def heal(fault: Which = None, name: Name = None) -> None:
-    """Undo what `lab break` did, the last first."""
+def recover(
+    fault: Annotated[
+        str | None,
+        typer.Argument(metavar="FAULT", help="Only this one. Default: all.", autocompletion=complete_fault),
+    ] = None,
+    name: Name = None,
+) -> None:
+    """Undo injected faults, the last one first."""
     from gpustack import lab
     from gpustack.lab.faults import inject
 
-    healed = inject.heal(lab.find(name), fault or "")
-    for one in healed:
-        typer.echo(f"{one.host}: {one.injector} healed")
-    if not healed:
-        typer.echo("nothing was broken on purpose")
+    recovered = inject.heal(lab.find(name), fault or "")
+    for broken in recovered:
+        typer.echo(f"{broken.host}: {broken.injector} recovered")
+    if not recovered:
+        typer.echo("no fault was injected")

@@ -4,17 +4,21 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpustack.cli.help import declare, group
+
 if TYPE_CHECKING:
     from gpustack.lab.simulated.state_text import Gpu
 
-app = typer.Typer(
-    help="The simulated GPUs of lab hosts, which `gpustack lab up --gpus 2` gives them.", no_args_is_help=True
+app = group(
+    "The simulated GPUs of lab hosts, which `gpustack lab up --gpus 2` gives them.",
+    "gpustack lab gpu list",
+    "gpustack lab gpu set host1:0 xid=79",
 )
 
-Name = Annotated[str | None, typer.Option(help="Name of the lab; by default this checkout's own.")]
+Name = Annotated[str | None, typer.Option(help="Name of the lab. Default: this checkout's.")]
 
 
-def gpu_names(incomplete: str) -> list[str]:
+def complete_gpu(incomplete: str) -> list[str]:
     from gpustack import lab
     from gpustack.errors import LabError
 
@@ -26,7 +30,7 @@ def gpu_names(incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-def set_words(incomplete: str) -> list[str]:
+def complete_word(incomplete: str) -> list[str]:
     from gpustack.lab.simulated.words import LOADS, NUMBERS
 
     plain = ["lost", "found", "heal", "power-brake", "xid=", *(f"load={load}" for load in LOADS)]
@@ -35,31 +39,39 @@ def set_words(incomplete: str) -> list[str]:
 
 
 Which = Annotated[
-    str, typer.Argument(metavar="HOST:INDEX", help="host1:0, or host1 for all of it.", autocompletion=gpu_names)
+    str, typer.Argument(metavar="HOST:INDEX", help="host1:0, or host1 for all of it.", autocompletion=complete_gpu)
 ]
 Words = Annotated[
     list[str],
     typer.Argument(
         metavar="WORD…",
         help="lost, found, xid=79, load=training|inference|idle, temp=92, power-brake, ecc-dbe=1, heal, KEY=NUMBER.",
-        autocompletion=set_words,
+        autocompletion=complete_word,
     ),
 ]
 
 
-@app.command("list")
-def listing(name: Name = None) -> None:
-    """Each GPU of each host: UUID, model, and what was set."""
+@declare(app, "gpustack lab gpu list", name="list", short="List the GPUs of each host.")
+def list_gpus(name: Name = None) -> None:
+    """List each GPU of each host: UUID, model, and what was set."""
     from gpustack import lab
 
     made = lab.find(name)
-    lines = [_line(host.name, index, gpu) for host in made.hosts for index, gpu in enumerate(made.gpus(host.name))]
+    lines = [
+        _describe_gpu(host.name, index, gpu) for host in made.hosts for index, gpu in enumerate(made.gpus(host.name))
+    ]
     typer.echo("\n".join(lines) or f"lab {made.name} has no GPUs")
 
 
-@app.command()
-def show(gpu: Which, name: Name = None) -> None:
-    """All that is known of a GPU, or of all of a host: facts, then what was set."""
+@declare(
+    app,
+    "gpustack lab gpu show host1:0",
+    "gpustack lab gpu show host1",
+    name="show",
+    short="Show all values of a GPU.",
+)
+def show_gpu(gpu: Which, name: Name = None) -> None:
+    """Show all values of a GPU, or of all GPUs of a host: its properties, then what was set."""
     from gpustack import lab
 
     made = lab.find(name)
@@ -71,20 +83,24 @@ def show(gpu: Which, name: Name = None) -> None:
             typer.echo(f"  {key:12} {value}")
 
 
-@app.command("set")
-def change(gpu: Which, words: Words, name: Name = None) -> None:
-    """Change a GPU as hardware changes, at once for the host and for every container that has it.
-
-    gpustack lab gpu set host1:0 xid=79; gpustack lab gpu set host1 load=training; gpustack lab gpu set host2:1 heal
-    """
+@declare(
+    app,
+    "gpustack lab gpu set host1:0 xid=79",
+    "gpustack lab gpu set host1 load=training",
+    "gpustack lab gpu set host2:1 heal",
+    name="set",
+    short="Run the state of a GPU.",
+)
+def set_gpu(gpu: Which, words: Words, name: Name = None) -> None:
+    """Run a GPU as hardware changes, at once for the host and for every container that has it."""
     from gpustack import lab
 
     made = lab.find(name)
     host, indices = made.which_gpus(gpu)
     for index, after in zip(indices, made.set_gpu(gpu, *words), strict=True):
-        typer.echo(_line(host, index, after))
+        typer.echo(_describe_gpu(host, index, after))
 
 
-def _line(host: str, index: int, gpu: "Gpu") -> str:
+def _describe_gpu(host: str, index: int, gpu: "Gpu") -> str:
     live = " ".join(f"{key}={value}" for key, value in gpu.live.items()) or "-"
     return f"{host}:{index}  {gpu.uuid}  {gpu.name}  {live}"

@@ -9,6 +9,11 @@ import typer
 from gpustack.errors import UsageError
 
 
+class ShortOutput(StrEnum):
+    HUMAN = "human"
+    JSON = "json"
+
+
 class Output(StrEnum):
     HUMAN = "human"
     JSON = "json"
@@ -22,18 +27,18 @@ class DoctorOutput(StrEnum):
     HTML = "html"
 
 
-def step_ids(incomplete: str) -> list[str]:
+def complete_step(incomplete: str) -> list[str]:
     from gpustack.steps import STEPS
 
     return [step.id for step in STEPS if step.id.startswith(incomplete)]
 
 
-def inventory_named(said: str | None) -> Path | None:
+def check_inventory(text: str | None) -> Path | None:
     """Raises UsageError for an empty text: as a path it would be the current folder."""
-    if said is None or said.strip():
-        return Path(said) if said else None
-    why = "A variable that got lost leaves it so, and nobody would have named the hosts."
-    raise UsageError("inventory-empty", "-i is empty; nothing was asked or changed.", why, "-i INVENTORY")
+    if text is None or text.strip():
+        return Path(text) if text else None
+    why = "Probably an unset variable in a script."
+    raise UsageError("inventory-empty", "-i is empty; nothing was read or changed.", why, "-i INVENTORY")
 
 
 InventoryOption = Annotated[
@@ -42,31 +47,38 @@ InventoryOption = Annotated[
         "-i",
         "--inventory",
         path_type=str,  # an empty one and `.` are the same Path
-        callback=inventory_named,
-        help="File or folder; `lab`: the running lab. Default: GPUSTACK_INVENTORY, ansible.cfg, else this host.",
+        callback=check_inventory,
+        help="File or directory; `lab`: the running lab. Default: GPUSTACK_INVENTORY, ansible.cfg, else this host.",
     ),
 ]
-OutputOption = Annotated[Output, typer.Option("-o", "--output", help="How the result is written to stdout.")]
+ShortOutputOption = Annotated[ShortOutput, typer.Option("-o", "--output", help="Format of the result on stdout.")]
+OutputOption = Annotated[Output, typer.Option("-o", "--output", help="Format of the result on stdout.")]
 DoctorOutputOption = Annotated[
     DoctorOutput,
-    typer.Option("-o", "--output", help="How the result is written to stdout; `html` is one file for a ticket."),
+    typer.Option("-o", "--output", help="Format of the result on stdout; `html` is one file for a ticket."),
 ]
-QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="No progress; only the result and errors.")]
+QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="Print only the result and errors, no progress.")]
 VerboseOption = Annotated[
-    bool, typer.Option("-v", "--verbose", help="Show what each judgement rests on: command and answer.")
+    bool, typer.Option("-v", "--verbose", help="Show the evidence of each result: command and answer.")
 ]
 BecomeOption = Annotated[bool, typer.Option("-K", "--ask-become-pass", help="Ask for the sudo password.")]
 LimitOption = Annotated[
-    list[str] | None, typer.Option("--limit", help="Only these hosts (repeat, or separate by commas).")
+    list[str] | None, typer.Option("--limit", metavar="HOST", help="Only these hosts (repeatable, or comma-separated).")
 ]
 OnlyOption = Annotated[
     list[str] | None,
-    typer.Option("--only", help="Only these steps (repeat, or separate by commas).", autocompletion=step_ids),
+    typer.Option(
+        "--only",
+        metavar="STEP",
+        help="Only these steps (repeatable, or comma-separated).",
+        autocompletion=complete_step,
+    ),
 ]
 FromOption = Annotated[
-    Path | None, typer.Option("--from", help="Judge a recording made by `gpustack snapshot` instead of asking hosts.")
+    Path | None,
+    typer.Option("--from", metavar="FILE", help="Use a recording made by `gpustack snapshot` instead of the hosts."),
 ]
 ThisHostOption = Annotated[
-    bool, typer.Option("--this-host", help="Without an inventory: change this host, without asking for its name.")
+    bool, typer.Option("--this-host", help="Without an inventory: change this host, without a prompt for its name.")
 ]
-YesOption = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask before changing hosts.")]
+YesOption = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask for confirmation.")]

@@ -1,70 +1,72 @@
 """`prove`: GPU by GPU, a pod runs a kernel on it, Prometheus has its series, and a panel shows the same value."""
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpustack.cli import options
-from gpustack.cli.changing import changing
-from gpustack.errors import RolloutError, UnreachableError
+from gpustack.cli.locked_run import locked_run
+from gpustack.errors import UnreachableError
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
     from gpustack.ask.forward import PortForwarder
+||||||| 20022951
+    from gpustack.ask.forward import Ways
+=======
+>>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809
     from gpustack.ask.snapshot import Snapshot
-    from gpustack.cli.changing import Change
+    from gpustack.cli.locked_run import Run
     from gpustack.config.host import Host
     from gpustack.proof.chain import Place
-    from gpustack.proof.grafana import Grafana
-    from gpustack.proof.places import Part
-    from gpustack.proof.prometheus import Prometheus
     from gpustack.proof.prove import Proof
-    from gpustack.proof.web import Web
 
 
 def prove(
     inventory: options.InventoryOption = None,
     limit: options.LimitOption = None,
-    timeout: Annotated[int, typer.Option("--timeout", min=10, help="Seconds for pods and series, at most.")] = 180,
+    timeout: Annotated[
+        int, typer.Option("--timeout", min=10, metavar="SECONDS", help="Limit for pods and metrics.")
+    ] = 180,
     this_host: options.ThisHostOption = False,
     output: options.OutputOption = options.Output.HUMAN,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Prove every GPU: a pod runs a kernel on it, Prometheus and Grafana show it. Takes its pods away again."""
-    from gpustack.cli import wiring
+    """Prove every GPU: a pod runs a kernel on it, and Prometheus and Grafana show it. The pods are removed again."""
+    from gpustack.cli import session
     from gpustack.proof.survey import PROBES
 
-    report = wiring.progress(quiet=quiet)
-    hosts = wiring.opened_to_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
-    names = wiring.chosen_hosts(hosts, limit)
-    taken = wiring.asked(hosts, report, PROBES, names)
-    places, unasked = surveyed(taken, names)
+    report = session.progress(quiet=quiet)
+    hosts = session.open_to_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
+    names = session.choose_hosts(hosts, limit)
+    taken = session.gather_all(hosts, report, PROBES, names)
+    places, unasked = survey_gpus(taken, names)
     from gpustack.report import show
     from gpustack.rollout.private import sweep
 
     if not places:
-        nothing = proof_of_nothing(taken, unasked)
+        nothing = make_empty_proof(taken, unasked)
         show.proof(nothing, hosts, output.value)
         raise typer.Exit(show.proof_code(nothing))
     sweep()
-    acting = acting_host(taken)
-    with changing(hosts, "prove", acting, report) as change:
-        done = proven(change, acting, taken, places, unasked, timeout)
-    change.keep(taken)
-    show.proof(done, hosts, output.value, evidence=str(change.folder))
+    acting = find_acting_host(taken)
+    with locked_run(hosts, "prove", acting, report) as run:
+        done = run_proof(run, acting, taken, places, unasked, timeout)
+    run.keep_snapshot(taken)
+    show.proof(done, hosts, output.value, evidence=str(run.folder))
     raise typer.Exit(show.proof_code(done))
 
 
-def acting_host(taken: "Snapshot") -> "Host":
+def find_acting_host(taken: "Snapshot") -> "Host":
     from gpustack.ask.probe import CLUSTER
     from gpustack.ask.view import View
 
     return View(taken, CLUSTER).host
 
 
-def surveyed(taken: "Snapshot", names: Sequence[str]) -> tuple[Any, Any]:
+def survey_gpus(taken: "Snapshot", names: Sequence[str]) -> tuple[tuple["Place", ...], tuple[tuple[str, str], ...]]:
     """Raises UnreachableError when the API gave no answer."""
     from gpustack.ask.probe import FactUnavailable
     from gpustack.proof.survey import places, unasked
@@ -77,40 +79,55 @@ def surveyed(taken: "Snapshot", names: Sequence[str]) -> tuple[Any, Any]:
         ) from error
 
 
-def proof_of_nothing(taken: "Snapshot", unasked: Any) -> "Proof":
+def make_empty_proof(taken: "Snapshot", unasked: tuple[tuple[str, str], ...]) -> "Proof":
     from gpustack.proof.prove import Proof
 
     return Proof(taken.taken, (), unasked, seconds=taken.took, hosts=len(taken.inventory.hosts))
 
 
-def proven(
-    change: "Change", acting: "Host", taken: "Snapshot", places: Sequence["Place"], unasked: Any, timeout: float
+def run_proof(
+    run: "Run",
+    acting: "Host",
+    taken: "Snapshot",
+    places: Sequence["Place"],
+    unasked: tuple[tuple[str, str], ...],
+    timeout: float,
 ) -> "Proof":
     """Raises UnreachableError and RolloutError, before anything is created."""
     from gpustack.ask.forward import open_forwarder
     from gpustack.ask.refusal import HostRefused
     from gpustack.proof import credential
+    from gpustack.proof.connect import connect_api, connect_grafana, connect_prometheus
     from gpustack.proof.places import names
     from gpustack.proof.prove import Prover
 
-    asked = [credential.CERTIFICATE, credential.GRAFANA]
-    words = {**credential.OURS, "NAMESPACE": names(change.hosts.spec).monitoring}
+    probes = [credential.CERTIFICATE, credential.GRAFANA]
+    words = {**credential.OURS, "NAMESPACE": names(run.hosts.spec).monitoring}
     try:
+<<<<<<< HEAD
         with open_forwarder(acting) as way:
             said = credential.answers(acting, asked, words)
+||||||| 20022951
+        with ways(acting) as way:
+            said = credential.answers(acting, asked, words)
+=======
+        with ways(acting) as way:
+            answers = credential.answers(acting, probes, words)
+>>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809
             prover = Prover(
-                cluster=cluster(said[credential.CERTIFICATE.id], way, change.private),
-                prometheus=prometheus(taken, way),
-                grafana=grafana(taken, way, said[credential.GRAFANA.id]),
+                cluster=connect_api(answers[credential.CERTIFICATE.id], way, run.private),
+                prometheus=connect_prometheus(taken, way),
+                grafana=connect_grafana(taken, way, answers[credential.GRAFANA.id]),
                 places=places,
-                report=change.record,
+                report=run.record,
                 timeout=timeout,
-                cancelled=change.cancelled,
+                cancelled=run.stop_reason,
             )
             return prover.prove(unasked)
     except HostRefused as refused:
         reach = refused.reach
         raise UnreachableError(reach.reference, f"{acting.name}: {reach.why}", "", reach.hint) from refused
+<<<<<<< HEAD
 
 
 def cluster(answer: Any, way: "PortForwarder", private: Path) -> Any:
@@ -180,3 +197,75 @@ def grafana(taken: "Snapshot", way: "PortForwarder", answer: Any) -> "Grafana | 
         return f"the login of Grafana is not known: {who}"
     found = web(taken, way, "grafana", who)
     return found if isinstance(found, str) else Grafana(found)
+||||||| 20022951
+
+
+def cluster(answer: Any, way: "Ways", private: Path) -> Any:
+    """The API, with a certificate of its own. Raises RolloutError."""
+    from gpustack.proof.credential import why
+    from gpustack.proof.pod import Pods, client
+
+    if wrong := why(answer):
+        message = "The control plane signed no certificate; nothing was created."
+        raise RolloutError("proof-no-certificate", message, wrong, "gpustack verify --only control-plane")
+    try:
+        return Pods(client(answer.out, way, private))
+    except OSError as error:
+        raise forwarding(answer.where, error) from error
+    except (ValueError, LookupError, TypeError) as error:
+        message = "What the control plane signed is no kubeconfig; nothing was created."
+        raise RolloutError(
+            "proof-no-certificate", message, type(error).__name__, "gpustack kubeconfig --out FILE"
+        ) from error
+
+
+def forwarding(host: str, error: OSError) -> RolloutError:
+    message = f"{host} lets no connection through; nothing was created."
+    return RolloutError("forwarding-refused", message, str(error), "gpustack explain forwarding-refused")
+
+
+def web(taken: "Snapshot", way: "Ways", part: "Part", login: tuple[str, str] | None = None) -> "Web | str":
+    """A part of the monitoring, or why it cannot be asked."""
+    from gpustack.ask.probe import FactUnavailable
+    from gpustack.proof.places import LABELS, find, names, port
+    from gpustack.proof.survey import services
+    from gpustack.proof.web import Web
+
+    where = names(taken.inventory.spec)
+    try:
+        found = find(part, services(taken), where)
+    except FactUnavailable as error:
+        return f"the Services of the cluster are not known: {error}"
+    if found is None:
+        return f"there is no Service with the label {'='.join(LABELS[part])} in the namespace {where.of(part)}"
+    try:
+        address, number = way.to(found.address, port(found))
+    except OSError as error:
+        return f"{part.capitalize()} was not reached: {error}"
+    return Web(part.capitalize(), address, number, login)
+
+
+def prometheus(taken: "Snapshot", way: "Ways") -> "Prometheus | str":
+    from gpustack.ask.probe import CLUSTER
+    from gpustack.ask.view import View
+    from gpustack.probes.proof import NODES
+    from gpustack.proof.prometheus import Prometheus
+    from gpustack.proof.survey import exporters
+
+    found = web(taken, way, "prometheus")
+    if isinstance(found, str):
+        return found
+    return Prometheus(found, [node.name for node in View(taken, CLUSTER)[NODES]], exporters(taken))
+
+
+def grafana(taken: "Snapshot", way: "Ways", answer: Any) -> "Grafana | str":
+    from gpustack.proof.credential import login
+    from gpustack.proof.grafana import Grafana
+
+    who = login(answer)
+    if isinstance(who, str):
+        return f"the login of Grafana is not known: {who}"
+    found = web(taken, way, "grafana", who)
+    return found if isinstance(found, str) else Grafana(found)
+=======
+>>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809

@@ -1,26 +1,21 @@
-"""`reset`: the way back. Shows what would go from each host, asks, removes it, and asks the hosts again."""
+"""`reset`: uninstall. Shows what will be removed from each host, confirms, removes it, and verifies."""
 
 import shlex
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpustack.cli import options
-from gpustack.cli.changing import agreed, changing, repeated
+from gpustack.cli.locked_run import confirm, locked_run, repeat_command
 from gpustack.errors import RolloutError
 
 if TYPE_CHECKING:
     from gpustack.config.inventory import Inventory
+    from gpustack.events import Reporter
     from gpustack.rollout.removal import Removal
     from gpustack.rollout.reset import ResetOutcome
-
-
-class Output(StrEnum):
-    HUMAN = "human"
-    JSON = "json"
 
 
 def reset(
@@ -30,43 +25,41 @@ def reset(
         bool, typer.Option("--packages", help="Also remove the packages that gpustack installed.")
     ] = False,
     foreign: Annotated[
-        bool, typer.Option("--foreign", help="Also take hosts out of a cluster that is not this inventory's.")
+        bool, typer.Option("--foreign", help="Also remove hosts from a cluster that is not this inventory's.")
     ] = False,
     yes: options.YesOption = False,
     this_host: options.ThisHostOption = False,
-    output: Annotated[Output, typer.Option("-o", "--output", help="How the result is written to stdout.")] = (
-        Output.HUMAN
-    ),
+    output: options.ShortOutputOption = options.ShortOutput.HUMAN,
     become: options.BecomeOption = False,
     quiet: options.QuietOption = False,
 ) -> None:
-    """Take away what gpustack put on the hosts, the cluster included: show it, ask, remove it, ask again."""
-    from gpustack.cli import wiring
+    """Uninstall: show what will be removed from the hosts, the cluster included; confirm, remove, verify."""
+    from gpustack.cli import session
     from gpustack.report import show
     from gpustack.rollout.removal import PROBES, removal
 
-    report = wiring.progress(quiet=quiet)
-    hosts = wiring.opened_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
-    names = wiring.chosen_hosts(hosts, limit)
-    before = removal(wiring.asked(hosts, report, PROBES, names), names, packages=packages)
+    report = session.progress(quiet=quiet)
+    hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
+    names = session.choose_hosts(hosts, limit)
+    before = removal(session.gather_all(hosts, report, PROBES, names), names, packages=packages)
     if not before.due:
         show.nothing_to_remove(before, output.value)
         raise typer.Exit(8 if before.unreached else 0)
-    if output is Output.HUMAN:
+    if output is options.ShortOutput.HUMAN:
         show.removal(before)
-    refuse(before, foreign=foreign)
-    if not yes and not agreed("Remove all of this?"):
-        why = "The removal was not agreed to."
+    refuse_removal(before, foreign=foreign)
+    if not yes and not confirm("Remove all of this?"):
+        why = "The removal was declined."
         flags = ("--packages" if packages else "", "--foreign" if foreign else "", "-K" if become else "")
-        hint = repeated("reset", hosts, *flags, limit=limit)
-        raise RolloutError("reset-not-agreed", "Nothing was removed.", why, hint)
-    outcome, folder = removed(hosts, names, before, report, packages=packages, foreign=foreign)
+        hint = repeat_command("reset", hosts, *flags, limit=limit)
+        raise RolloutError("reset-declined", "Nothing was removed.", why, hint)
+    outcome, folder = run_reset(hosts, names, before, report, packages=packages, foreign=foreign)
     show.reset(outcome, output.value, evidence=str(folder))
     raise typer.Exit(show.reset_code(outcome))
 
 
-def refuse(before: "Removal", *, foreign: bool) -> None:
-    """What must not be removed without a further word, all of it at once. Raises RolloutError."""
+def refuse_removal(before: "Removal", *, foreign: bool) -> None:
+    """Raises RolloutError for what must not be removed without a further option."""
     from gpustack.report.words import command
 
     hosts = before.snapshot.inventory
@@ -89,29 +82,29 @@ def refuse(before: "Removal", *, foreign: bool) -> None:
         )
 
 
-def removed(
-    hosts: "Inventory", names: Sequence[str], before: "Removal", report: Any, *, packages: bool, foreign: bool
+def run_reset(
+    hosts: "Inventory", names: Sequence[str], before: "Removal", report: "Reporter", *, packages: bool, foreign: bool
 ) -> tuple["ResetOutcome", Path]:
-    """Takes the lock, asks whether hosts are what was shown, plays, asks again, and leaves the evidence in a folder.
-    Raises RolloutError where they are not."""
+    """Takes the lock, runs the playbook, verifies, and keeps the evidence in a directory. Raises RolloutError where
+    hosts are no longer what was shown."""
     from gpustack.ask.gather import gather
     from gpustack.rollout.removal import PROBES, removal
     from gpustack.rollout.reset import PLAYBOOK, WHOSE, ensure_unchanged, reset
 
     # A control plane that is gone for good must not keep its workers: then the first host at hand holds the lock.
     reached = [host for host in hosts.hosts if before.snapshot.reach[host.name].reached]
-    with changing(hosts, "reset", reached[0], report) as change:
-        now = removal(gather(hosts, WHOSE, report=change.record), names)
+    with locked_run(hosts, "reset", reached[0], report) as run:
+        now = removal(gather(hosts, WHOSE, report=run.record), names)
         ensure_unchanged(before, now)
-        refuse(now, foreign=foreign)
+        refuse_removal(now, foreign=foreign)
         outcome = reset(
             before,
             names,
-            gather=lambda: gather(hosts, PROBES, report=change.record),
-            play=lambda wanted, more: change.play(PLAYBOOK, wanted, before.snapshot, more),
-            report=change.record,
+            gather=lambda: gather(hosts, PROBES, report=run.record),
+            play=lambda wanted, more: run.play(PLAYBOOK, wanted, before.snapshot, more),
+            report=run.record,
             packages=packages,
-            cancelled=change.cancelled,
+            cancelled=run.stop_reason,
         )
-    change.keep(outcome.after.snapshot)
-    return outcome, change.folder
+    run.keep_snapshot(outcome.after.snapshot)
+    return outcome, run.folder

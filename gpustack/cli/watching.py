@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from gpustack.doctor.finding import Diagnosis
 
 
-def rounds(interval: float, made: Callable[[], int], wait: Callable[[float], None] = time.sleep) -> int:
+def run_rounds(interval: float, made: Callable[[], int], wait: Callable[[float], None] = time.sleep) -> int:
     """Makes a round every `interval` seconds, or as soon as the last one ended where it took longer. Ends with Ctrl-C,
     and with the exit status of the last whole round. Raises KeyboardInterrupt where there was none."""
     code: int | None = None

@@ -1,4 +1,4 @@
-"""The server behind `lab up --as-internet`: official names with TLS, answered from the lab's mirror.
+"""The server behind `lab up --fake-internet`: official names with TLS, answered from the lab's mirror.
 
 What is asked of https://HOST/PATH is fetched from the mirror, which has it below HOST/PATH, and images below the
 registry's name (bundle/serve.py). The lab runs it as a program; tests use `Internet` with a `twist` to spoil answers.

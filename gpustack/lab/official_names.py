@@ -1,4 +1,4 @@
-"""`lab up --as-internet`: lab hosts find the official names on the bridge, with TLS by a throw-away CA that they trust.
+"""`lab up --fake-internet`: hosts find the official names on the bridge, with TLS by a throw-away CA that they trust.
 
 Only lab hosts know these names so, by their /etc/hosts; the machine does not. To the product it is the internet: the
 inventory names no mirror, only the key that this internet's packages are signed with.

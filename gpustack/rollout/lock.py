@@ -66,7 +66,7 @@ def lock(host: Host, doing: str, session: Session = interact) -> Iterator["Hold"
         )
     if first != HELD:
         raise LockedError(
-            "lock-unknown", f"The lock on {host.name} could not be taken.", first, "gpustack explain lock-unknown"
+            "lock-failed", f"The lock on {host.name} could not be taken.", first, "gpustack explain lock-failed"
         )
     threading.Thread(target=hold.keep, daemon=True).start()
     try:

@@ -12,7 +12,7 @@ HEAD = """# Accuracy
 
 How often `gpustack doctor` names exactly what was broken: the set of roots has to be the set of injected faults,
 nothing missing and nothing extra. Written by `make accuracy`, on a lab of two hosts (mostly Debian 12 and 13) with
-simulated GPUs and monitoring, that carry what looks like a fault and is none (`gpustack lab break --decoys`); each
+simulated GPUs and monitoring, that carry what looks like a fault and is none (`gpustack lab inject --noise`); each
 fault is made as it is made in the field (`gpustack lab faults`), and doctor is asked once, when it shows.
 
 """

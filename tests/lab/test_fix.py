@@ -94,7 +94,7 @@ def test_it_is_mended_nothing_else_is_changed_and_it_comes_back(
     witness.until("doctor names it", lambda: id in roots(doctor(healed, gpustack, code=None)), limit=300)
 
     refused = doctor(healed, gpustack, "--fix", id, code=5)
-    assert "fix-not-agreed" in refused
+    assert "fix-declined" in refused
     assert differing(broken, outlines(healed), {}) == []
 
     told = doctor(healed, gpustack, "--fix", id, *agreed, code=None)

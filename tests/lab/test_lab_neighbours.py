@@ -55,7 +55,7 @@ def checkouts(tmp_path: Path) -> Iterator[list[Checkout]]:
     made = [Checkout(tmp_path / name) for name in ("a", "b")]
     yield made
     for one in made:
-        one.lab("kill")
+        one.lab("down", "--force")
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The official road: no mirror in the inventory, official names with TLS. A cluster comes about, and what goes wrong on
 the way is told per host with what to do, and mended by the next install.
 
-The lab plays the internet (`--as-internet`). host1 and host2 become a cluster; each of the others gets a fault of its
+The lab plays the internet (`--fake-internet`). host1 and host2 become a cluster; each of the others gets a fault of its
 own, all in one run.
 """
 

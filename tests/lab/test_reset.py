@@ -75,7 +75,7 @@ def test_without_a_yes_nothing_goes_and_a_control_plane_does_not_leave_its_worke
     install(two, gpustack)
     shown = gpustack("reset", "-i", two.inventory, code=5)
     assert "control plane of gpustack at https://" in shown.stdout
-    assert "reset-not-agreed" in shown.stderr
+    assert "reset-declined" in shown.stderr
     refused = gpustack("reset", "-i", two.inventory, "--limit", "host1", "--yes", code=5)
     assert "reset-orphans" in refused.stderr
     gpustack("verify", "-i", two.inventory, "-q")

@@ -25,7 +25,7 @@ def give(made: Lab, name: str, host: str = "", *, wait: bool = True) -> list[Bro
     new = [Broken(what.name, where) for where in places(made, what, host)]
     if twice := [one for one in new if one in there]:
         why = f"{twice[0].host} has it."
-        raise LabError("lab-fault-twice", f"{what.name} was made before.", why, f"gpustack lab heal {what.name}")
+        raise LabError("lab-fault-twice", f"{what.name} was made before.", why, f"gpustack lab recover {what.name}")
     broken.write(made.record, [*there, *new])
     for one in new:
         part(made, what, "break", one.host)
@@ -91,8 +91,8 @@ def run(made: Lab, what: Injector, where: str, script: str, *, node: str, beside
         done = made.exec(where, ["sudo", "sh", "-s"], text=whole, limit=LIMIT)
     except subprocess.TimeoutExpired as error:
         message, why = f"{what.name} was not done on {where}.", f"It did not end in {error.timeout:.0f} s."
-        raise LabError("lab-fault-failed", message, why, "gpustack lab heal") from error
+        raise LabError("lab-fault-failed", message, why, "gpustack lab recover") from error
     if done.returncode:
         said = (done.stderr or done.stdout).strip()[-600:]
         message = f"{what.name} could not be done on {where} (exit status {done.returncode})."
-        raise LabError("lab-fault-failed", message, said or "It said nothing.", "gpustack lab heal")
+        raise LabError("lab-fault-failed", message, said or "It said nothing.", "gpustack lab recover")

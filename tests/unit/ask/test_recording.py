@@ -1,6 +1,7 @@
 """What is written is what is read, redacted, and host by host."""
 
 import json
+import re
 import stat
 from base64 import b64encode
 from dataclasses import replace
@@ -126,7 +127,38 @@ def test_what_is_no_recording_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(UsageError) as raised:
         read(tmp_path / "s")
     assert raised.value.reference == "recording-unreadable"
-    assert not raised.value.why.startswith(("KeyError", "TypeError"))
+    assert "Error" not in raised.value.why
+    assert raised.value.why.endswith("\nA recording is a file that `gpustack snapshot` writes.")
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "Its first line is empty."),
+        (b"hello\nworld\n", "Its first line is not JSON"),
+        (b"all:\n  hosts:\n    host1:\n", "Its first line is not JSON"),
+        (b"\x7fELF\x02\x01\x01\x00\xff\xfe", "Its first line is not JSON"),
+        (b'{"hosts": []}', f"its schema is none, this release reads {SCHEMA}."),
+        (next(lines(snapshot()))[:90].encode(), "Its first line is not JSON"),
+        (json.dumps({"schema": SCHEMA}).encode(), "Its first line is incomplete"),
+        (json.dumps(json.loads(next(lines(snapshot()))) | {"spec": {"nothing": 1}}).encode(), "Its first line is"),
+        (json.dumps(json.loads(next(lines(snapshot()))) | {"hosts": []}).encode(), "none of its hosts is a control"),
+        ("".join(lines(snapshot())).encode()[:-20], "Invalid JSON: EOF while parsing"),
+    ],
+)
+def test_why_a_file_is_no_recording_is_in_plain_words(tmp_path: Path, content: bytes, why: str) -> None:
+    (tmp_path / "s").write_bytes(content)
+    with pytest.raises(UsageError) as raised:
+        read(tmp_path / "s")
+    assert why in raised.value.why
+    assert not re.search(r"[A-Z][a-z]+Error|Errno|pydantic|char \d|b'", raised.value.why)
+
+
+@pytest.mark.parametrize(("name", "why"), [("none", "No such file or directory."), (".", "Is a directory.")])
+def test_what_is_no_file_is_no_recording(tmp_path: Path, name: str, why: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        read(tmp_path / name)
+    assert raised.value.why.splitlines()[0] == why
 
 
 @pytest.mark.parametrize(

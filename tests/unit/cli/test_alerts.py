@@ -14,7 +14,7 @@ from gpustack.ask.forward import PortForwarder
 from gpustack.ask.probe import Answer
 from gpustack.ask.refusal import HostRefused
 from gpustack.ask.snapshot import Reach, Snapshot
-from gpustack.cli import wiring
+from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.config.spec import Spec
 from gpustack.errors import GpustackError
@@ -74,9 +74,19 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Site:
         made.trials.append(self)
         return made.done
 
+<<<<<<< HEAD
     monkeypatch.setattr(wiring, "opened", lambda *_, **__: made.taken.inventory)
     monkeypatch.setattr(wiring, "asked", lambda *_, **__: made.taken)
     monkeypatch.setattr(forward, "open_forwarder", open_forwarder)
+||||||| 20022951
+    monkeypatch.setattr(wiring, "opened", lambda *_, **__: made.taken.inventory)
+    monkeypatch.setattr(wiring, "asked", lambda *_, **__: made.taken)
+    monkeypatch.setattr(forward, "ways", ways)
+=======
+    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: made.taken.inventory)
+    monkeypatch.setattr(session, "gather_all", lambda *_, **__: made.taken)
+    monkeypatch.setattr(forward, "ways", ways)
+>>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809
     monkeypatch.setattr(Trial, "test", test)
     return made
 
@@ -118,7 +128,7 @@ def test_an_alert_that_did_not(site: Site, done: Delivery, code: int, words: str
 )
 def test_without_a_receiver_nothing_is_asked(site: Site, monkeypatch: pytest.MonkeyPatch, spec: dict[str, Any]) -> None:
     site.says(spec)
-    monkeypatch.setattr(wiring, "asked", lambda *_, **__: pytest.fail("hosts were asked"))
+    monkeypatch.setattr(session, "gather_all", lambda *_, **__: pytest.fail("hosts were asked"))
     error = failed()
     assert (error.reference, error.code) == ("alerts-no-receiver", 2)
     assert error.hint == "gpustack explain alerts-no-receiver"

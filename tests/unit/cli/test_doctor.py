@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from gpustack.ask.recording import write
 from gpustack.ask.snapshot import Snapshot
-from gpustack.cli import wiring
+from gpustack.cli import session
 from gpustack.cli.app import app
 from tests.unit.steps import recorded_hosts as hosts
 from tests.unit.steps.recorded_cluster import recorded
@@ -50,7 +50,7 @@ def test_hosts_give_the_same_verdict_as_their_recording(
         asked.extend(probes)
         return broken
 
-    monkeypatch.setattr(wiring, "opened", lambda *_, **__: broken.inventory)
+    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: broken.inventory)
     monkeypatch.setattr(gather, "gather", answered)
     live = runner.invoke(app, ["doctor", "--quiet", "-o", "json"])
     replayed = runner.invoke(app, ["doctor", "--quiet", "-o", "json", "--from", recording])

@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 from gpustack.ask import gather as gathering
 from gpustack.ask.probe import Answer, Probe
 from gpustack.ask.snapshot import Snapshot
-from gpustack.cli import wiring
+from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.config.host import Host
 from gpustack.errors import GpustackError
@@ -77,7 +77,7 @@ class World:
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., World]:
     def made(*faults: dict[tuple[str, str], Answer]) -> World:
         found = World({key: answer for one in faults for key, answer in one.items()})
-        monkeypatch.setattr(wiring, "opened", lambda *_, **__: hosts.snapshot({}, {}).inventory)
+        monkeypatch.setattr(session, "open_inventory", lambda *_, **__: hosts.snapshot({}, {}).inventory)
         monkeypatch.setattr(gathering, "gather", found.gather)
         monkeypatch.setattr(playbook, "play", found.play)
         monkeypatch.setattr(preview, "differences", found.differences)
@@ -112,10 +112,10 @@ def error(*words: str) -> GpustackError:
     [
         (("--fix", "--from", "x.jsonl"), "fix-of-recording"),
         (("--undo", "--from", "x.jsonl"), "fix-of-recording"),
-        (("--fix", "--undo"), "fix-words"),
-        ((IP,), "fix-words"),
-        (("--yes-to", IP), "fix-words"),
-        (("--fix", "-o", "junit"), "fix-words"),
+        (("--fix", "--undo"), "invalid-options"),
+        ((IP,), "invalid-options"),
+        (("--yes-to", IP), "invalid-options"),
+        (("--fix", "-o", "junit"), "invalid-options"),
         (("--fix", "host-ip-forwrd-off"), "fix-unknown"),
         (("--fix", "--yes-to", "nothing"), "fix-unknown"),
     ],
@@ -137,7 +137,7 @@ def test_without_a_terminal_it_is_shown_and_nothing_is_changed(world: Callable[.
     made = world(FORWARD)
     result = run("--fix")
     assert isinstance(result.exception, GpustackError)
-    assert (result.exception.reference, result.exception.code) == ("fix-not-agreed", 5)
+    assert (result.exception.reference, result.exception.code) == ("fix-declined", 5)
     assert "REMEDY  host-ip-forward-off  on h1" in result.stdout
     assert "+net.ipv4.ip_forward = 1" in result.stdout
     assert made.said == ["h1 doctor", "held", "released"]
@@ -146,7 +146,7 @@ def test_without_a_terminal_it_is_shown_and_nothing_is_changed(world: Callable[.
 def test_yes_is_not_for_what_has_to_be_asked(world: Callable[..., World]) -> None:
     made = world({("units.services", "h1"): STOPPED})
     refused = error("--fix", "--yes")
-    assert (refused.reference, refused.hint) == ("fix-not-agreed", f"gpustack doctor --fix --yes-to {CONTAINERD}")
+    assert (refused.reference, refused.hint) == ("fix-declined", f"gpustack doctor --fix --yes-to {CONTAINERD}")
     assert "play remedy/unit" not in made.said
     assert run("--fix", "--yes-to", CONTAINERD).exit_code != 5
     assert "play remedy/unit" in made.said
@@ -204,4 +204,4 @@ def test_the_last_fix_is_taken_back(world: Callable[..., World]) -> None:
     assert json.loads(result.stdout)["did"] == ["h1: restored /etc/x"]
     assert made.said == ["h1 doctor", "held", "undo", "forget", "released"]
     refused = error("--undo")
-    assert (refused.reference, made.said.count("undo")) == ("undo-not-agreed", 1)
+    assert (refused.reference, made.said.count("undo")) == ("undo-declined", 1)

@@ -9,8 +9,16 @@ from typing import Any
 import pytest
 
 from gpustack.ask import gather as gathering
+<<<<<<< HEAD
 from gpustack.ask.refusal import parse_sudo_refusal
 from gpustack.cli import door
+||||||| 20022951
+from gpustack.ask.reach import sudo_refusal
+from gpustack.cli import door
+=======
+from gpustack.ask.reach import sudo_refusal
+from gpustack.cli import error_handler
+>>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809
 from gpustack.cli.app import app
 from gpustack.config.host import Host
 
@@ -31,10 +39,10 @@ def test_a_password_that_sudo_repeats_is_not_shown(
     inventory = tmp_path / "hosts.ini"
     said = "" if typed else f'[all:vars]\nansible_become_password="{PASSWORD}"\n'
     inventory.write_text(GROUPS + said)
-    monkeypatch.setattr(door, "known", [])
+    monkeypatch.setattr(error_handler, "known_secrets", [])
     monkeypatch.setattr("getpass.getpass", lambda *_, **__: PASSWORD)
     monkeypatch.setitem(gathering.gather.__kwdefaults__ or {}, "ask", refused)
-    with pytest.raises(SystemExit) as ended, door.door():
+    with pytest.raises(SystemExit) as ended, error_handler.error_handler():
         app(["plan", "-i", str(inventory), *(["-K"] if typed else [])], standalone_mode=False)
     err = capsys.readouterr().err
     assert ended.value.code == 4
@@ -52,5 +60,5 @@ def test_without_a_terminal_no_password_is_read(tmp_path: Path, given: str) -> N
     done = subprocess.run(command, cwd=tmp_path, env=env, input=given, check=False, start_new_session=True, **said)
     assert done.returncode == 2, done.stderr
     first, *_, last = done.stderr.splitlines()
-    assert first == "error: The sudo password was not typed; nothing was asked or changed."
+    assert first == "error: The sudo password was not typed; nothing was read or changed."
     assert last == "more:  gpustack explain password-not-typed"

@@ -13,7 +13,7 @@ from gpustack.ask import forward
 from gpustack.ask.forward import PortForwarder
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
-from gpustack.cli import wiring
+from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.errors import GpustackError
 from gpustack.probes.kube import NODES as KUBE_NODES
@@ -56,24 +56,32 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
 
     @contextmanager
     def change(hosts: Any, verb: str, locked: Any, report: Any) -> Iterator[Any]:
-        class Change:
+        class Run:
             folder, private, record = tmp_path, tmp_path, report
 
-            def cancelled(self) -> str:
+            def stop_reason(self) -> str:
                 return ""
 
-            def keep(self, taken: Snapshot) -> None:
+            def keep_snapshot(self, taken: Snapshot) -> None:
                 pass
 
-        found = Change()
+        found = Run()
         found.hosts = hosts  # type: ignore[attr-defined]
         yield found
 
-    monkeypatch.setattr(wiring, "opened", lambda *_, **__: made.taken.inventory)
-    monkeypatch.setattr(wiring, "asked", lambda *_, **__: made.taken)
+    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: made.taken.inventory)
+    monkeypatch.setattr(session, "gather_all", lambda *_, **__: made.taken)
     monkeypatch.setattr(credential, "answers", made.answers)
+<<<<<<< HEAD
     monkeypatch.setattr(forward, "open_forwarder", open_forwarder)
     monkeypatch.setattr("gpustack.cli.prove.changing", change)
+||||||| 20022951
+    monkeypatch.setattr(forward, "ways", ways)
+    monkeypatch.setattr("gpustack.cli.prove.changing", change)
+=======
+    monkeypatch.setattr(forward, "ways", ways)
+    monkeypatch.setattr("gpustack.cli.prove.locked_run", change)
+>>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809
     return made
 
 
@@ -131,7 +139,7 @@ def test_what_was_proven_is_told_and_returned(
     site: Site, monkeypatch: pytest.MonkeyPatch, done: Proof, code: int
 ) -> None:
     given: list[Prover] = []
-    monkeypatch.setattr("gpustack.cli.prove.cluster", lambda *_: None)
+    monkeypatch.setattr("gpustack.proof.connect.connect_api", lambda *_: None)
 
     def prove(self: Prover, unasked: object) -> Proof:
         given.append(self)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from gpustack.ask import gather as gathering
 from gpustack.ask.snapshot import Snapshot
-from gpustack.cli import wiring
+from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.config.host import Host
 from gpustack.errors import GpustackError, LockedError, UnreachableError
@@ -50,7 +50,7 @@ class World:
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., World]:
     def made(before: Snapshot, after: Snapshot | None = None) -> World:
         found = World(before, after or taken())
-        monkeypatch.setattr(wiring, "opened", lambda *_, **__: INVENTORY)
+        monkeypatch.setattr(session, "open_inventory", lambda *_, **__: INVENTORY)
         monkeypatch.setattr(gathering, "gather", found.gather)
         monkeypatch.setattr(playbook, "play", found.play)
         monkeypatch.setattr(lock, "lock", found.lock)
@@ -75,7 +75,7 @@ def test_without_a_terminal_nothing_is_removed_but_all_is_shown(world: Callable[
     made = world(taken(CLUSTER))
     result = run("-q")
     assert isinstance(result.exception, GpustackError)
-    assert (result.exception.reference, result.exception.code) == ("reset-not-agreed", 5)
+    assert (result.exception.reference, result.exception.code) == ("reset-declined", 5)
     assert result.exception.hint == "gpustack reset --yes -i hosts.yml"
     assert "k1  control plane of gpustack at https://10.0.0.1:6443" in result.stdout
     assert "pods end       1 of yours (default/web), 1 of Kubernetes" in result.stdout

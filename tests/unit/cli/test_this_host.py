@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gpustack.ask import gather as gathering
-from gpustack.cli import doctor, wiring
+from gpustack.cli import doctor, session
 from gpustack.cli.app import app
 from gpustack.config import inventory as reading
 from gpustack.errors import GpustackError
@@ -45,7 +45,7 @@ def nothing_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         raise Asked
 
     monkeypatch.setattr(gathering, "gather", gather)
-    monkeypatch.setattr(doctor, "taken_back", gather)
+    monkeypatch.setattr(doctor, "run_undo", gather)
 
 
 def run(*words: str) -> Result:
@@ -168,7 +168,7 @@ def test_the_first_line_says_who_named_the_inventory(
 
 
 def test_an_ansible_cfg_that_does_not_count_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wiring, "disregarded", lambda: "x/ansible.cfg belongs to user 5 and does not count")
+    monkeypatch.setattr(session, "disregarded", lambda: "x/ansible.cfg belongs to user 5 and does not count")
     assert "x/ansible.cfg belongs to user 5 and does not count\n" in run("plan").stderr
 
 

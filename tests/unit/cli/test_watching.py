@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from gpustack.cli import doctor, watching
 from gpustack.cli.app import app
-from gpustack.cli.watching import Watcher, rounds
+from gpustack.cli.watching import Watcher, run_rounds
 from gpustack.doctor.finding import Diagnosis
 from gpustack.errors import UsageError
 from tests.unit.report.diagnosed import diagnosed, healthy, ufw
@@ -31,7 +31,7 @@ def until(times: int) -> Callable[[float], None]:
 
 def test_it_ends_with_the_code_of_the_last_round() -> None:
     codes = iter([0, 8, 1])
-    assert rounds(60, lambda: next(codes), until(3)) == 1
+    assert run_rounds(60, lambda: next(codes), until(3)) == 1
 
 
 def test_a_round_that_was_broken_off_does_not_count() -> None:
@@ -42,7 +42,7 @@ def test_a_round_that_was_broken_off_does_not_count() -> None:
             return code
         raise KeyboardInterrupt
 
-    assert rounds(60, made, until(9)) == 1
+    assert run_rounds(60, made, until(9)) == 1
 
 
 def test_interrupted_in_the_first_round() -> None:
@@ -50,7 +50,7 @@ def test_interrupted_in_the_first_round() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        rounds(60, made, until(9))
+        run_rounds(60, made, until(9))
 
 
 def test_a_long_round_is_followed_at_once_and_never_overlapped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +63,7 @@ def test_a_long_round_is_followed_at_once_and_never_overlapped(monkeypatch: pyte
         if len(waited) == 2:
             raise KeyboardInterrupt
 
-    rounds(60, lambda: 0, wait)
+    run_rounds(60, lambda: 0, wait)
     assert waited == [53.0, 0.0]
 
 
@@ -100,7 +100,7 @@ def test_a_watch_through_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setattr(doctor, "asking", lambda *_, **__: lambda: None)
     monkeypatch.setattr(diagnose, "diagnose", lambda _: next(found))
     monkeypatch.setattr(time, "sleep", lambda _: None)
-    monkeypatch.setattr(watching.rounds, "__defaults__", (until(2),))
+    monkeypatch.setattr(watching.run_rounds, "__defaults__", (until(2),))
     path = tmp_path / "gpustack.prom"
     result = runner_invoke("--watch", "--every", "5", "--metrics", str(path))
     assert result == 1

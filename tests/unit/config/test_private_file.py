@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gpustack.ask import recording
-from gpustack.cli import door
+from gpustack.cli import error_handler
 from gpustack.cli.app import app
 from gpustack.config.private_file import private_file
 from gpustack.errors import UsageError
@@ -72,7 +72,7 @@ def test_the_report_of_a_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(platformdirs, "user_state_path", lambda _: state)
     (tmp_path / "precious").write_text("as it was")
     for _ in range(2):
-        path = Path(door.saved(ValueError("of ours")))
+        path = Path(error_handler.save_report(ValueError("of ours")))
         assert (mode(state), mode(path)) == (0o700, 0o600)
         assert path.read_text() == "".join(traceback.format_exception(ValueError("of ours")))
         path.unlink()

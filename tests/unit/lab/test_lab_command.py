@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gpustack.cli import lab as cli_lab
-from gpustack.cli import lab_gpu, wiring
+from gpustack.cli import lab_gpu, session
 from gpustack.cli.lab import app
 from gpustack.errors import LabError
 from gpustack.lab import locks, state
@@ -137,9 +137,9 @@ def test_a_lab_without_gpus(tmp_path: Path) -> None:
 
 def test_completion_knows_gpus_models_and_words(fitted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "default_name", lambda: "two")
-    assert lab_gpu.gpu_names("host1") == ["host1:0", "host1:1"]
-    assert lab_gpu.set_words("l") == ["lost", "load=idle", "load=inference", "load=training", "limit="]
-    assert "H100" in cli_lab.models("h")
+    assert lab_gpu.complete_gpu("host1") == ["host1:0", "host1:1"]
+    assert lab_gpu.complete_word("l") == ["lost", "load=idle", "load=inference", "load=training", "limit="]
+    assert "H100" in cli_lab.complete_model("h")
 
 
 def test_the_running_lab_is_an_inventory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,10 +147,10 @@ def test_the_running_lab_is_an_inventory(tmp_path: Path, monkeypatch: pytest.Mon
     state.write(made)
     monkeypatch.setattr(state, "default_name", lambda: made.name)
     monkeypatch.chdir(tmp_path)
-    assert wiring.inventory_path(Path("lab")) == made.state / "inventory"
-    assert wiring.inventory_path(None) is None
+    assert session.inventory_path(Path("lab")) == made.state / "inventory"
+    assert session.inventory_path(None) is None
     monkeypatch.setenv("GPUSTACK_INVENTORY", "lab")
-    assert wiring.inventory_path(None) == made.state / "inventory"
-    assert wiring.inventory_path(Path("mine")) == Path("mine")
+    assert session.inventory_path(None) == made.state / "inventory"
+    assert session.inventory_path(Path("mine")) == Path("mine")
     (tmp_path / "lab").mkdir()
-    assert wiring.inventory_path(None) is None
+    assert session.inventory_path(None) is None

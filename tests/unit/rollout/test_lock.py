@@ -96,7 +96,7 @@ def test_a_host_that_cannot_be_asked_is_said_to_be_that() -> None:
 def test_an_answer_of_another_kind_is_no_lock() -> None:
     with pytest.raises(LockedError) as caught, lock(HOST, "install", Plane(lambda beats: iter(("no-flock",)))):
         pass
-    assert (caught.value.reference, caught.value.why) == ("lock-unknown", "no-flock")
+    assert (caught.value.reference, caught.value.why) == ("lock-failed", "no-flock")
 
 
 @pytest.mark.parametrize("first", [breaks, deaf])

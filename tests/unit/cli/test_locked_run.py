@@ -10,8 +10,8 @@ from typing import Any
 import ansible_runner
 import pytest
 
-from gpustack.cli import door, wiring
-from gpustack.cli.changing import Change
+from gpustack.cli import error_handler, session
+from gpustack.cli.locked_run import Run
 from gpustack.config import inventory as reading
 from gpustack.config.inventory import Inventory, load
 from gpustack.errors import VerifyError
@@ -40,10 +40,10 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, Any]]:
 
 def played(inventory: Inventory, folder: Path) -> None:
     held: Any = SimpleNamespace(lost="")
-    change = Change(inventory, folder, silent, folder, threading.Event(), held)
+    run = Run(inventory, folder, silent, folder, threading.Event(), held)
     before = replace(taken(), inventory=inventory)
-    change.play("prereqs", ["k2"], before)
-    change.preview("prereqs", ["k2"], before, {})
+    run.play("prereqs", ["k2"], before)
+    run.preview("prereqs", ["k2"], before, {})
     state: Any = SimpleNamespace(step="prereqs", where="k2")
     found: Any = SimpleNamespace(inventory=inventory, snapshot=before, drifted=[state])
     preview(found, STEPS, silent)
@@ -83,12 +83,12 @@ def test_no_error_of_a_run_says_a_password_that_is_known(
     error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setattr(door, "known", [])
+    monkeypatch.setattr(error_handler, "known_secrets", [])
     path = tmp_path / "hosts.yml"
     hosts = "{hosts: {h1: {ansible_become_password: figleaf}}}"
     path.write_text(f"kube_control_plane: {hosts}\nkube_node: {hosts}\n")
-    wiring.opened(path, ask_password=False, quiet=True)
-    with pytest.raises(SystemExit), door.door():
+    session.open_inventory(path, ask_password=False, quiet=True)
+    with pytest.raises(SystemExit), error_handler.error_handler():
         raise error
     assert "figleaf" not in capsys.readouterr().err
     assert [file for file in (tmp_path / "gpustack").glob("*.txt") if "figleaf" in file.read_text()] == []

@@ -1,6 +1,6 @@
-"""What an install that failed leaves behind for whoever looks into it: a snapshot of the hosts, and its diagnosis.
+"""After an install that failed: a snapshot of the hosts, and its diagnosis.
 
-It is an addition: whatever goes wrong here is said in a line and changes neither the error nor the exit status.
+An error here becomes one line, and changes neither the error of the install nor its exit status.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,11 +15,19 @@ if TYPE_CHECKING:
 NAME = "failure.jsonl"
 
 
-def aftermath(
+def report_failure(
     hosts: "Inventory", folder: Path, report: "Reporter", limit: Sequence[str] = (), failed: Sequence[str] = ()
 ) -> str:
+<<<<<<< HEAD:gpustack/cli/aftermath.py
     """Asks the hosts (of `limit`, and the control plane) all that the doctor asks, those that failed first. No more
     than are asked at once: so it takes no longer than the limit of one host (HOST_LIMIT of ask/refusal.py)."""
+||||||| 20022951:gpustack/cli/aftermath.py
+    """Asks the hosts (of `limit`, and the control plane) all that the doctor asks, those that failed first. No more
+    than are asked at once: so it takes no longer than the limit of one host (HOST_LIMIT of ask/reach.py)."""
+=======
+    """Runs all probes of the doctor on the hosts (of `limit`, and the control plane), those that failed first. No more
+    hosts than are reached at once, so it takes no longer than the limit of one host (HOST_LIMIT of ask/reach.py)."""
+>>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809:gpustack/cli/failure_report.py
     from gpustack.ask.gather import AT_ONCE, gather
     from gpustack.ask.recording import write
     from gpustack.ask.redact import plain, redact
@@ -36,16 +44,16 @@ def aftermath(
         return doctor_brief.text(diagnose(taken), folder / NAME)
     except KeyboardInterrupt:
         return "\nno snapshot of the hosts: interrupted\n"
-    except Exception as error:  # noqa: BLE001 - the error that led here is the one to be told
+    except Exception as error:  # noqa: BLE001 - the error of the install is the one to report
         return f"\nno snapshot of the hosts: {redact(plain(f'{type(error).__name__}: {error}'), hosts.secrets)}\n"
 
 
 @contextmanager
-def noted(made: Callable[[], str], wanted: Callable[[], bool]) -> Iterator[None]:
-    """An error that passes takes along what was made of it, unless that is not wanted (any more)."""
+def add_note_on_error(make: Callable[[], str], wanted: Callable[[], bool]) -> Iterator[None]:
+    """Adds a note to an error that passes, where it is still wanted."""
     try:
         yield
     except Exception as error:
         if wanted():
-            error.add_note(made())
+            error.add_note(make())
         raise

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from gpustack.ask.recording import read
 from gpustack.ask.snapshot import Reach, Snapshot, keyed
-from gpustack.cli import wiring
+from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.errors import UsageError
 from tests.unit.report.invented import TAKEN, converged
@@ -21,8 +21,8 @@ runner = CliRunner()
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot:
     """Hosts answer what they answered in an invented plan."""
     snapshot = converged().snapshot
-    monkeypatch.setattr(wiring, "opened", lambda *_, **__: snapshot.inventory)
-    monkeypatch.setattr(wiring, "asked", lambda *_: snapshot)
+    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: snapshot.inventory)
+    monkeypatch.setattr(session, "gather_all", lambda *_: snapshot)
     monkeypatch.chdir(tmp_path)
     return snapshot
 

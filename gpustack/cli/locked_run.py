@@ -1,5 +1,5 @@
-"""What `install`, `reset` and `doctor --fix` have in common: they ask for a yes, hold the lock, play, stop when they
-are told to, and leave their evidence in a folder."""
+"""What `install`, `reset`, `prove` and `doctor --fix` have in common: confirm, hold the lock, run playbooks, stop on a
+signal, and keep the evidence in a directory."""
 
 import shlex
 import signal
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from gpustack.rollout.plan import Played
 
 
-def agreed(question: str) -> bool:
-    """A yes on a terminal; without one nobody can agree, and --yes is needed."""
+def confirm(question: str) -> bool:
+    """A yes on a terminal; without one, --yes is needed."""
     if not sys.stdin.isatty():
         return False
     sys.stderr.write(f"\n{question} [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def repeated(verb: str, hosts: "Inventory", *flags: str, **given: Sequence[str] | None) -> str:
-    """The command that was not agreed to, with the yes: on the same hosts, with the options that were given."""
+def repeat_command(verb: str, hosts: "Inventory", *flags: str, **given: Sequence[str] | None) -> str:
+    """The command that was declined, with --yes: on the same hosts, with the same options."""
     from gpustack.report.words import command
 
     named = [word for name, words in given.items() if words for word in (f"--{name}", ",".join(words))]
@@ -39,7 +39,7 @@ def repeated(verb: str, hosts: "Inventory", *flags: str, **given: Sequence[str] 
 
 
 @dataclass(frozen=True)
-class Change:
+class Run:
     """A run that changes hosts. `record` reports every event and keeps it; `private` is a folder in memory."""
 
     hosts: "Inventory"
@@ -47,13 +47,13 @@ class Change:
     record: "Reporter"
     private: Path
     stop: threading.Event
-    held: "Hold"
+    lock: "Hold"
 
-    def cancelled(self) -> str:
+    def stop_reason(self) -> str:
         """Why the run is to stop; nothing while it is not."""
         from gpustack.rollout.plan import INTERRUPTED
 
-        return INTERRUPTED if self.stop.is_set() else self.held.lost
+        return INTERRUPTED if self.stop.is_set() else self.lock.lost
 
     def play(
         self,
@@ -66,9 +66,9 @@ class Change:
         from gpustack.rollout.overlay import sources
         from gpustack.rollout.playbook import play
 
-        beside = sources(self.hosts, self.overlay(snapshot, more))
+        beside = sources(self.hosts, self.write_overlay(snapshot, more))
         typed = self.hosts.typed_password
-        return play(name, wanted, beside, self.private, self.record, become_password=typed, cancelled=self.cancelled)
+        return play(name, wanted, beside, self.private, self.record, become_password=typed, cancelled=self.stop_reason)
 
     def preview(
         self, name: str, wanted: Sequence[str], snapshot: "Snapshot", more: Mapping[str, Mapping[str, Any]]
@@ -77,10 +77,10 @@ class Change:
         from gpustack.rollout.overlay import sources
         from gpustack.rollout.preview import differences
 
-        beside = sources(self.hosts, self.overlay(snapshot, more))
+        beside = sources(self.hosts, self.write_overlay(snapshot, more))
         return differences(name, wanted, beside, self.private, self.record, self.hosts.typed_password)
 
-    def overlay(self, snapshot: "Snapshot", more: Mapping[str, Mapping[str, Any]]) -> Path:
+    def write_overlay(self, snapshot: "Snapshot", more: Mapping[str, Mapping[str, Any]]) -> Path:
         from gpustack.rollout.evidence import not_kept
         from gpustack.rollout.overlay import write
 
@@ -90,7 +90,7 @@ class Change:
             self.record(not_kept(self.folder, error))
             return write(snapshot, self.private, more)
 
-    def keep(self, snapshot: "Snapshot") -> None:
+    def keep_snapshot(self, snapshot: "Snapshot") -> None:
         """The last answers, into the evidence."""
         from gpustack.ask.recording import write
         from gpustack.rollout.anonymize import remove_secrets
@@ -103,7 +103,7 @@ class Change:
 
 
 @contextmanager
-def changing(hosts: "Inventory", verb: str, locked: "Host", report: "Reporter") -> Iterator[Change]:
+def locked_run(hosts: "Inventory", verb: str, locked: "Host", report: "Reporter") -> Iterator[Run]:
     """`locked` is the host that holds the lock. Raises LockedError, UnreachableError, and RolloutError where this
     machine takes no files."""
     from gpustack.rollout.evidence import open_folder, recorder
@@ -113,11 +113,11 @@ def changing(hosts: "Inventory", verb: str, locked: "Host", report: "Reporter") 
     folder = open_folder(verb)
     record = recorder(folder, report, hosts.secrets)
     stop = threading.Event()
-    with interruptible(stop), private_folder() as private, lock(locked, verb) as held:
-        yield Change(hosts, folder, record, private, stop, held)
+    with StopOnSignal(stop), private_folder() as private, lock(locked, verb) as held:
+        yield Run(hosts, folder, record, private, stop, held)
 
 
-class interruptible:  # noqa: N801 - reads as the word it is in a with statement
+class StopOnSignal:
     """The first Ctrl-C or SIGTERM sets the flag; the second one ends the program with 130."""
 
     def __init__(self, flag: threading.Event) -> None:
@@ -126,14 +126,14 @@ class interruptible:  # noqa: N801 - reads as the word it is in a with statement
 
     def __enter__(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
-            self.before[number] = signal.signal(number, self.heard)
+            self.before[number] = signal.signal(number, self.handle_signal)
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self.before.items():
             signal.signal(number, handler)
 
-    def heard(self, number: int, frame: object) -> None:
+    def handle_signal(self, number: int, frame: object) -> None:
         if self.flag.is_set():
             raise KeyboardInterrupt
         self.flag.set()
-        sys.stderr.write("\nstopping: what runs on a host goes on there; once more to stop at once\n")
+        sys.stderr.write("\nstopping: what runs on a host continues there; Ctrl-C again stops at once\n")

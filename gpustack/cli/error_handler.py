@@ -1,4 +1,4 @@
-"""The one error door: the only place where an error becomes text and an exit code (docs/exit-codes.md)."""
+"""The only place where an error becomes text and an exit code (docs/exit-codes.md)."""
 
 import sys
 import traceback
@@ -8,37 +8,37 @@ from contextlib import contextmanager
 from gpustack.errors import GpustackError
 
 INTERRUPTED, BUG = 130, 70
-known: list[str] = []
-"""Secrets by their values; `wiring.opened` adds those of the inventory."""
+known_secrets: list[str] = []
+"""Secrets by their values; `session.open_inventory` adds those of the inventory."""
 
 
 @contextmanager
-def door() -> Iterator[None]:
+def error_handler() -> Iterator[None]:
     try:
         yield
     except GpustackError as error:
         from gpustack.report.error import render
 
-        sys.stderr.write(render(error, known) + notes(error))
+        sys.stderr.write(render(error, known_secrets) + collect_notes(error))
         raise SystemExit(error.code) from error
     except KeyboardInterrupt as error:
         sys.stderr.write("\ninterrupted\n")
         raise SystemExit(INTERRUPTED) from error
     except Exception as error:
-        path = saved(error)
+        path = save_report(error)
         from gpustack.ask.redact import plain, redact
 
-        said = redact(plain(f"{type(error).__name__}: {error}"), known)
-        sys.stderr.write(f"gpustack met a bug of its own: {said}\nreport saved to {path}\n{notes(error)}")
+        text = redact(plain(f"{type(error).__name__}: {error}"), known_secrets)
+        sys.stderr.write(f"gpustack met a bug of its own: {text}\nreport saved to {path}\n{collect_notes(error)}")
         raise SystemExit(BUG) from error
 
 
-def notes(error: Exception) -> str:
+def collect_notes(error: Exception) -> str:
     """What was found out about it on the way."""
     return "".join(getattr(error, "__notes__", ()))
 
 
-def saved(error: Exception) -> str:
+def save_report(error: Exception) -> str:
     """The traceback, redacted, in the user's state directory."""
     from platformdirs import user_state_path
 
@@ -49,5 +49,5 @@ def saved(error: Exception) -> str:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     with private_file(path) as file:
-        file.write(redact("".join(traceback.format_exception(error)), known))
+        file.write(redact("".join(traceback.format_exception(error)), known_secrets))
     return str(path)

@@ -13,10 +13,9 @@ from typer.testing import CliRunner, Result
 from gpustack.ask import gather as gathering
 from gpustack.ask.recording import read
 from gpustack.ask.snapshot import Snapshot
-from gpustack.cli import aftermath as after
-from gpustack.cli import install, wiring
+from gpustack.cli import failure_report, install, session
 from gpustack.cli.app import app
-from gpustack.cli.door import door
+from gpustack.cli.error_handler import error_handler
 from gpustack.errors import LockedError, VerifyError
 from gpustack.rollout import evidence, lock
 from gpustack.rollout.rollout import Rollout
@@ -31,7 +30,7 @@ OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1",
 def broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot:
     """Hosts that forward nothing; whoever asks gets these answers."""
     found = recorded_hosts.snapshot({("kernel.sysctls", "h1"): OFF}, {})
-    monkeypatch.setattr(wiring, "opened", lambda *_, **__: found.inventory)
+    monkeypatch.setattr(session, "open_inventory", lambda *_, **__: found.inventory)
     monkeypatch.setattr(gathering, "gather", lambda *_, **__: found)
     monkeypatch.setattr(evidence, "runs", lambda: tmp_path / "runs")
     return found
@@ -39,7 +38,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot:
 
 def ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, outcome: str, **changed: Any) -> Result:
     done = replace(getattr(invented, outcome)(), **changed)
-    monkeypatch.setattr(install, "rolled_out", lambda *_, **__: (done, tmp_path))
+    monkeypatch.setattr(install, "roll_out", lambda *_, **__: (done, tmp_path))
     return CliRunner().invoke(app, ["install", "--yes", "-q"])
 
 
@@ -97,10 +96,10 @@ def test_no_more_hosts_than_are_asked_at_once(
     monkeypatch.setattr(gathering, "gather", gather)
     one = recorded_hosts.H2
     many = replace(broken.inventory, hosts=(recorded_hosts.H1, *(replace(one, name=f"w{at}") for at in range(90))))
-    after.aftermath(many, tmp_path, print, failed=["w77"])
+    failure_report.report_failure(many, tmp_path, print, failed=["w77"])
     assert (len(asked), asked[:2]) == (32, ["h1", "w77"])
     asked.clear()
-    after.aftermath(many, tmp_path, print, limit=["w3"])
+    failure_report.report_failure(many, tmp_path, print, limit=["w3"])
     assert asked == ["h1", "w3"]
 
 
@@ -146,12 +145,12 @@ def test_a_lock_that_is_not_got_is_no_failure_of_hosts(
 
 
 @pytest.mark.parametrize(("error", "code"), [(VerifyError("still-differs", "it broke"), 6), (ValueError("odd"), 70)])
-def test_the_door_prints_the_error_first_and_keeps_its_code(
+def test_the_error_handler_prints_the_error_first_and_keeps_its_code(
     error: Exception, code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     error.add_note("\nsnapshot of the hosts: x\n")
-    with pytest.raises(SystemExit) as caught, door():
+    with pytest.raises(SystemExit) as caught, error_handler():
         raise error
     said = capsys.readouterr().err
     assert caught.value.code == code

@@ -1,4 +1,4 @@
-"""Puts the rooms together for a command: inventory, hosts, reporter, evidence, the two callables ask and play."""
+"""What a command works with: the inventory, the hosts' answers or a recording, the plan, the progress."""
 
 import importlib
 import os
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpustack.cli import door
+from gpustack.cli import error_handler
 from gpustack.config.ansible_cfg import disregarded
 from gpustack.config.listing import NAMED, begin, chosen, named_by
 from gpustack.errors import RolloutError, UnreachableError, UsageError
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from gpustack.rollout.plan import Plan
     from gpustack.steps.step import Step
 
-# What a command needs while its inventory is read and its hosts are asked, in the order in which it needs them.
-MEANWHILE = ("gpustack.config.inventory", "gpustack.ask.gather", "gpustack.steps", "gpustack.report.show")
+# What a command needs while its inventory is read and its hosts are probed, in the order in which it needs them.
+PRELOAD = ("gpustack.config.inventory", "gpustack.ask.gather", "gpustack.steps", "gpustack.report.show")
 
 
 def inventory_path(option: Path | None) -> Path | None:
@@ -35,7 +35,7 @@ def inventory_path(option: Path | None) -> Path | None:
     return option
 
 
-def opened(
+def open_inventory(
     option: Path | None, *, ask_password: bool, quiet: bool, meanwhile: Callable[[], None] = lambda: None
 ) -> "Inventory":
     """The inventory in force; its name is the first line of every command. `meanwhile` loads what this command needs
@@ -44,21 +44,21 @@ def opened(
     # Ansible takes half a second to read it, in a process of its own: what is heavy here is loaded meanwhile.
     listing = begin(source) if source else None
     threading.Thread(target=lambda: importlib.import_module("fabric"), daemon=True).start()
-    password = typed_password() if ask_password else None
-    for name in MEANWHILE:
+    password = read_password() if ask_password else None
+    for name in PRELOAD:
         importlib.import_module(name)
     meanwhile()
     from gpustack.config.inventory import load
 
-    door.known.extend(filter(None, (password,)))
+    error_handler.known_secrets.extend(filter(None, (password,)))
     inventory = load(source, become_password=password, started=listing)
-    door.known.extend(inventory.secrets)
+    error_handler.known_secrets.extend(inventory.secrets)
     if not quiet:
-        sys.stderr.write("".join(f"{line}\n" for line in (first_line(inventory, option), disregarded()) if line))
+        sys.stderr.write("".join(f"{line}\n" for line in (describe_source(inventory, option), disregarded()) if line))
     return inventory
 
 
-def typed_password() -> str:
+def read_password() -> str:
     """Raises UsageError where there is no terminal, before anything is read that would be shown."""
     import getpass
     import warnings
@@ -69,13 +69,13 @@ def typed_password() -> str:
             warnings.simplefilter("error", getpass.GetPassWarning)
             return getpass.getpass("sudo password: ")
     except (getpass.GetPassWarning, EOFError) as error:
-        message = "The sudo password was not typed; nothing was asked or changed."
+        message = "The sudo password was not typed; nothing was read or changed."
         why = "-K asks for it on a terminal, and never reads it from the standard input."
         hint = "ansible_become_password in a vaulted file of the inventory, instead of -K"
         raise UsageError("password-not-typed", message, why, hint) from error
 
 
-def first_line(inventory: "Inventory", option: Path | None) -> str:
+def describe_source(inventory: "Inventory", option: Path | None) -> str:
     """Which hosts these are, and who says so where no option does."""
     if inventory.source is None:
         return f"{inventory.said}: no inventory is named by -i, {NAMED} or an ansible.cfg"
@@ -83,26 +83,24 @@ def first_line(inventory: "Inventory", option: Path | None) -> str:
     return f"{inventory.said}, named by {who}" if who else inventory.said
 
 
-def opened_to_change(
-    option: Path | None, *, this_host: bool, yes: bool, ask_password: bool, quiet: bool
-) -> "Inventory":
-    """For commands that change something: where nobody named an inventory, this host itself has to be meant. Raises
+def open_to_change(option: Path | None, *, this_host: bool, yes: bool, ask_password: bool, quiet: bool) -> "Inventory":
+    """For commands that change something: without an inventory, this host has to be confirmed. Raises
     UsageError, and RolloutError where its name was not typed."""
-    inventory = opened(option, ask_password=ask_password, quiet=quiet)
+    inventory = open_inventory(option, ask_password=ask_password, quiet=quiet)
     if this_host and inventory.source is not None:
         why = f"--this-host is for a host without an inventory, and there is {inventory.source}."
         raise UsageError("this-host", "An inventory is named as well; nothing was changed.", why, "gpustack plan")
     if inventory.source is None and not this_host:
-        mean_this_host(inventory.hosts[0].name, yes=yes)
+        confirm_this_host(inventory.hosts[0].name, yes=yes)
     return inventory
 
 
-def mean_this_host(name: str, *, yes: bool) -> None:
+def confirm_this_host(name: str, *, yes: bool) -> None:
     """Has the host's name typed. A lost variable in a script would else change the host that the script runs on."""
     why = f"No inventory is named by -i, {NAMED} or an ansible.cfg, so the host would be this one: {name}."
     if yes or not sys.stdin.isatty():
-        hint = "add -i INVENTORY, or --this-host where this host is meant"
-        raise UsageError("this-host", "Nobody said which hosts; nothing was changed.", why, hint)
+        hint = "add -i INVENTORY, or --this-host to change this host"
+        raise UsageError("this-host", "No inventory is named; nothing was changed.", why, hint)
     sys.stderr.write(f"\n{why}\nType its name to go on: ")
     sys.stderr.flush()
     if sys.stdin.readline().strip() != name:
@@ -117,18 +115,18 @@ def progress(*, quiet: bool) -> Reporter:
     from gpustack.report.progress import progress as lines
 
     # Those of the inventory are known as soon as it is read, and that is before a host says a word.
-    return lines(sys.stderr, door.known)
+    return lines(sys.stderr, error_handler.known_secrets)
 
 
-def words(given: Sequence[str] | None) -> list[str]:
+def split_words(given: Sequence[str] | None) -> list[str]:
     return [word for text in given or () for word in text.split(",") if word]
 
 
-def chosen_steps(only: Sequence[str] | None) -> tuple["Step", ...]:
+def choose_steps(only: Sequence[str] | None) -> tuple["Step", ...]:
     """Raises UsageError that names the steps there are."""
     from gpustack.steps import STEPS
 
-    wanted = words(only)
+    wanted = split_words(only)
     known = [step.id for step in STEPS]
     if odd := [word for word in wanted if word not in known]:
         raise UsageError(
@@ -137,8 +135,8 @@ def chosen_steps(only: Sequence[str] | None) -> tuple["Step", ...]:
     return tuple(step for step in STEPS if not wanted or step.id in wanted)
 
 
-def chosen_hosts(inventory: "Inventory", limit: Sequence[str] | None) -> tuple[str, ...]:
-    wanted = words(limit)
+def choose_hosts(inventory: "Inventory", limit: Sequence[str] | None) -> tuple[str, ...]:
+    wanted = split_words(limit)
     known = [host.name for host in inventory.hosts]
     if odd := [word for word in wanted if word not in known]:
         raise UsageError(
@@ -150,14 +148,13 @@ def chosen_hosts(inventory: "Inventory", limit: Sequence[str] | None) -> tuple[s
     return tuple(wanted)
 
 
-def asked(
+def gather_all(
     inventory: "Inventory",
     report: Reporter,
     probes: "Sequence[Probe[Any]] | None" = None,
     names: Sequence[str] = (),
 ) -> "Snapshot":
-    """Everything (or these probes) is asked anew. Raises UnreachableError when no host (of these names) could be
-    asked."""
+    """Runs all probes (or these). Raises UnreachableError when no host (of these names) could be reached."""
     from gpustack.ask.gather import gather
     from gpustack.steps import PROBES
 
@@ -167,11 +164,11 @@ def asked(
         refused = wanted
         reference = refused[0].reference if len({reach.reference for reach in refused}) == 1 else "no-host-reached"
         why = "\n".join(f"{reach.host}: {reach.why}" for reach in refused)
-        raise UnreachableError(reference, "No host could be asked; nothing was changed.", why, refused[0].hint)
+        raise UnreachableError(reference, "No host could be reached; nothing was changed.", why, refused[0].hint)
     return snapshot
 
 
-def recorded(path: Path, *, quiet: bool) -> "Snapshot":
+def load_recording(path: Path, *, quiet: bool) -> "Snapshot":
     """Raises UsageError for what is no recording."""
     from gpustack.ask.recording import read
 
@@ -181,7 +178,7 @@ def recorded(path: Path, *, quiet: bool) -> "Snapshot":
     return snapshot
 
 
-def planned(
+def make_plan(
     option: Path | None,
     recording: Path | None,
     limit: Sequence[str] | None,
@@ -195,10 +192,10 @@ def planned(
     from gpustack.rollout.plan import plan
 
     if recording:
-        snapshot = recorded(recording, quiet=quiet)
-        hosts = chosen_hosts(snapshot.inventory, limit)
+        snapshot = load_recording(recording, quiet=quiet)
+        hosts = choose_hosts(snapshot.inventory, limit)
     else:
-        inventory = opened(option, ask_password=ask_password, quiet=quiet)
-        hosts = chosen_hosts(inventory, limit)
-        snapshot = asked(inventory, report)
-    return plan(snapshot, chosen_steps(only), hosts)
+        inventory = open_inventory(option, ask_password=ask_password, quiet=quiet)
+        hosts = choose_hosts(inventory, limit)
+        snapshot = gather_all(inventory, report)
+    return plan(snapshot, choose_steps(only), hosts)

@@ -1,0 +1,30 @@
+"""`explain`: the manual pages."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+
+def complete_name(incomplete: str) -> list[str]:
+    from gpustack.report.alert_pages import alerts
+    from gpustack.report.fault_pages import faults, states
+    from gpustack.report.pages import checks, error_pages
+    from gpustack.steps import STEPS
+
+    known = [*(step.id for step in STEPS), *checks(), *error_pages(), *alerts(), *faults(), *states()]
+    return [name for name in known if name.startswith(incomplete)]
+
+
+def explain(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME", help="A step, check (step/check), fault, alert or error.", autocompletion=complete_name
+        ),
+    ] = None,
+) -> None:
+    """Print the page of a step, check, fault, alert or error; without a name, list all pages."""
+    from gpustack.report import pages
+
+    sys.stdout.write(pages.explain(name) if name else pages.contents())

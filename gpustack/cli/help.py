@@ -1,0 +1,67 @@
+"""Help in plain text: commands in groups, one line each, and examples at the end.
+
+Typer shows groups only with rich, which would take longer to load than the rest of `gpustack --help`.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+if TYPE_CHECKING:
+    from typer._click import Context, HelpFormatter
+
+    Function = TypeVar("Function", bound=Callable[..., None])
+
+SHORT = 60
+"""Characters of a command's line, so that none is cut on 80 columns."""
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
+
+
+class Command(TyperCommand):
+    def format_epilog(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        write_examples(formatter, self.epilog)
+
+
+class Group(TyperGroup):
+    def format_commands(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        groups: dict[str, list[tuple[str, str]]] = {}
+        width = max(map(len, self.commands))
+        for name, command in self.commands.items():
+            heading = getattr(command, "rich_help_panel", None) or "Commands"
+            groups.setdefault(heading, []).append((name.ljust(width), command.get_short_help_str(SHORT)))
+        for heading, rows in groups.items():
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+    def format_epilog(self, ctx: "Context", formatter: "HelpFormatter") -> None:
+        write_examples(formatter, self.epilog)
+
+
+def write_examples(formatter: "HelpFormatter", examples: str | None) -> None:
+    """One a line, never wrapped: they are there to be copied."""
+    if examples:
+        with formatter.section("Examples"):
+            formatter.write("".join(f"  {line}\n" for line in examples.splitlines()))
+
+
+def group(text: str, *examples: str, name: str | None = None) -> typer.Typer:
+    """An app whose commands `declare` adds; it shows its help where no command is given."""
+    return typer.Typer(
+        name=name,
+        cls=Group,
+        help=text,
+        epilog="\n".join(examples),
+        no_args_is_help=True,
+        context_settings=SETTINGS,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+
+
+def declare(
+    app: typer.Typer, *examples: str, name: str | None = None, heading: str | None = None, short: str | None = None
+) -> "Callable[[Function], Function]":
+    """`short` is its line in the list of commands, where the first sentence of its docstring is too long for that."""
+    return app.command(name, cls=Command, epilog="\n".join(examples), rich_help_panel=heading, short_help=short)

@@ -1,0 +1,94 @@
+"""Every command's help: whole lines at 80 and at 120 columns, commands in groups, examples that can be typed."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer import Exit
+from typer._click.exceptions import ClickException
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from gpustack.cli.app import DIAGNOSE, LAB, OPERATE, SETUP, app
+from gpustack.cli.help import SHORT
+
+ROOT = get_command(app)
+TREE = Path(__file__).parents[2]
+DOCUMENTS = [TREE / "README.md", *sorted((TREE / "docs").glob("*.md"))]
+ESCAPE = "\x1b"
+
+
+def commands(command: Any, *words: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    yield words, command
+    for name, below in getattr(command, "commands", {}).items():
+        yield from commands(below, *words, name)
+
+
+ALL = dict(commands(ROOT))
+every_command = pytest.mark.parametrize("words", ALL, ids=" ".join)
+
+
+def shown(words: tuple[str, ...], columns: int) -> list[str]:
+    result = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": str(columns), "NO_COLOR": "1"})
+    assert result.exit_code == 0, result.output
+    return result.stdout.splitlines()
+
+
+def parse(line: str) -> None:
+    """Raises what the command line raises for a command, an option or a number of arguments that there is not."""
+    words = shlex.split(re.split(r" (?:[12]?>|\||&&)", re.sub(r"\$\(.*\)", "OUTPUT", line))[0], comments=True)
+    assert words[0] == "gpustack"
+    command: Any = ROOT
+    rest = words[1:]
+    while rest and rest[0] in getattr(command, "commands", {}):
+        command, rest = command.commands[rest[0]], rest[1:]
+    assert rest == ["--version"] or not hasattr(command, "commands"), line
+    with suppress(Exit):
+        command.make_context("gpustack", rest)
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@every_command
+def test_no_line_is_cut(words: tuple[str, ...], columns: int) -> None:
+    lines = shown(words, columns)
+    assert [line for line in lines if len(line) > columns or ESCAPE in line] == []
+    assert "[[" not in "".join(lines)
+    for name, below in getattr(ALL[words], "commands", {}).items():
+        short = below.get_short_help_str(SHORT)
+        assert 0 < len(short) <= SHORT
+        assert short.endswith(".")
+        assert not short.endswith("...")
+        assert [line for line in lines if re.fullmatch(rf"  {name} +{re.escape(short)}", line)]
+
+
+def test_every_command_is_in_a_group() -> None:
+    lines = shown((), 80)
+    headings = [line[:-1] for line in lines if re.fullmatch(r"[A-Z].*:", line)]
+    assert headings == ["Options", SETUP, OPERATE, DIAGNOSE, LAB, "Examples"]
+
+
+@every_command
+def test_every_command_has_examples_that_can_be_typed(words: tuple[str, ...]) -> None:
+    lines = shown(words, 80)
+    examples = [line.strip() for line in lines[lines.index("Examples:") + 1 :]]
+    assert examples
+    for example in examples:
+        parse(example)
+    assert any(example.startswith(" ".join(("gpustack", *words))) for example in examples)
+
+
+@pytest.mark.parametrize("line", ["gpustack nothing", "gpustack plan --nothing", "gpustack plan gpu1", "gpustack lab"])
+def test_what_cannot_be_typed_is_found(line: str) -> None:
+    with pytest.raises((ClickException, AssertionError)):
+        parse(line)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_commands_of_documents_can_be_typed(document: Path) -> None:
+    blocks = re.findall(r"(?ms)^```(?:sh|console)?\n(.*?)^```", document.read_text())
+    for line in re.findall(r"(?m)^(?:\$ )?(gpustack .*)$", "\n".join(blocks)):
+        parse(line)
