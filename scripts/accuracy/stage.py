@@ -78,8 +78,8 @@ def ready(name: str, shape: Shape | None = None) -> lab.Lab:
             sys.exit("The cluster was installed, and doctor does not call it healthy: gpustack doctor -v")
         made.save(SAVED)
     healed(made)
-    if not snapshots.healthy(made).exists():
-        snapshots.keep_healthy(made, asked(made)[2])
+    if not snapshots.HEALTHY.exists():
+        snapshots.keep_healthy(asked(made)[2])
     return made
 
 
@@ -177,7 +177,7 @@ def play(made: lab.Lab, case: Case, code: str, *, fix: bool = False) -> Result:
     beside = {one["id"] for root in roots for one in root["together"]} & set(case.faults)
     found = sorted({root["id"] for root in roots} | beside)
     if case.faults:
-        snapshots.keep(made, case, recording)
+        snapshots.keep(case, recording)
     first = roots[0]["judged"][0] if roots and roots[0]["judged"] else {}
     told = f"{first['what']}: {first['found']}" if first else ""
     fixed = mended(made, case) if fix and len(found) == 1 and found == list(case.faults) else ""

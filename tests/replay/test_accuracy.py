@@ -10,13 +10,15 @@ from scripts.accuracy import results, table
 from scripts.accuracy.snapshots import whole
 
 FOLDER = Path(__file__).parents[1] / "snapshots"
-HEALTHY = sorted(FOLDER.glob("healthy-*.jsonl"))
+HEALTHY = sorted(FOLDER.glob("healthy*.jsonl"))
 FIXTURES = [path for path in sorted(FOLDER.glob("*.jsonl")) if path not in HEALTHY]
 
 
 @pytest.mark.parametrize("path", HEALTHY, ids=lambda path: path.stem)
-def test_a_healthy_cluster_has_no_finding(path: Path) -> None:
-    found = diagnose(read(path))
+def test_a_healthy_cluster_has_no_finding(path: Path, tmp_path: Path) -> None:
+    recording = tmp_path / "recording.jsonl"
+    recording.write_text(whole(path))
+    found = diagnose(read(recording))
     assert [one.id for one in found.verdict.roots] == []
     assert found.verdict.unexplained == ()
 
