@@ -11,7 +11,7 @@ ENV := .venv/made
 QUICK := tests/unit tests/contract $(wildcard tests/replay)
 SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!*.md' ':!*.py')
 
-.PHONY: help demo test lab-test accuracy lint ruff mypy imports yaml ansible shell bench bundle upstream env go lock values \
+.PHONY: help demo test lab-test fuzz accuracy lint ruff mypy imports yaml ansible shell bench bundle upstream env go lock values \
     sbom audit clean
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "               KEEP=yes leaves them, to break something and ask the doctor"
 	@echo "make test      unit, contract and replay tests, one complete install (first time 45 minutes, then under 20)"
 	@echo "make lab-test  everything that needs lab hosts (CONTRIBUTING.md says how long)"
+	@echo "make fuzz      the property tests with other cases each time; SEED=N draws those of seed N again"
 	@echo "make lint      ruff, mypy, import-linter, yamllint, ansible-lint, shellcheck (2 minutes)"
 	@echo "make bench     the table of ratios"
 	@echo "make accuracy  how often doctor names exactly what was broken; WORDS='--only FAULT' and others"
@@ -53,6 +54,11 @@ lab-test:
 	@$(MAKE) --no-print-directory env go bundle
 	pytest tests/unit/hostile --hypothesis-profile=hostile
 	pytest tests -m lab
+
+fuzz: $(ENV)
+	@seed=$${SEED:-$$RANDOM$$RANDOM}; \
+	echo "make fuzz: about a quarter of an hour; the same cases again: make fuzz SEED=$$seed" >&2; \
+	pytest $(QUICK) -m hypothesis --timeout=900 --hypothesis-profile=fuzz --hypothesis-seed=$$seed
 
 bench:
 	@echo "make bench: about 20 minutes; 30 more the first time, for the bundle" >&2

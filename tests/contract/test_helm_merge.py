@@ -42,7 +42,7 @@ def test_null_takes_the_default_of_the_chart_away(tiny: Path, tmp_path: Path) ->
     assert json.loads(found.removeprefix("said: ")) == {"a": {"c": {"e": 1}}, "c": [1], "d": 0}
 
 
-@settings(max_examples=10, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.lists(layers, min_size=2, max_size=3))
 def test_one_file_is_to_helm_what_all_are(tiny: Path, tmp_path: Path, parts: list[dict[str, Any]]) -> None:
     compare(tiny, tmp_path, parts)

@@ -1,4 +1,4 @@
-"""How many cases: as many as the profile says, and a few in any case. No limit of time for one: machines are busy."""
+"""How many cases: as many as the profile says, and a few in any case."""
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -7,7 +7,7 @@ ASKED = settings().max_examples
 
 
 def cases(number: int) -> settings:
-    return settings(max_examples=number, deadline=None, suppress_health_check=list(HealthCheck))
+    return settings(max_examples=number, suppress_health_check=list(HealthCheck))
 
 
 CASES = cases(max(200, ASKED))
