@@ -6,7 +6,6 @@ import pytest
 
 from gpustack.ask.recording import read
 from gpustack.doctor.diagnose import diagnose
-from scripts.accuracy import results, table
 from scripts.accuracy.snapshots import whole
 
 FOLDER = Path(__file__).parents[1] / "snapshots"
@@ -33,7 +32,3 @@ def test_exactly_what_was_broken_is_named(path: Path, tmp_path: Path) -> None:
     beside = {one.id for root in found for one in root.together} & wanted
     assert {one.id for one in found} | beside == wanted
     assert [one.id for one in verdict.unexplained] == []
-
-
-def test_the_table_is_that_of_the_results_that_are_kept() -> None:
-    assert table.TABLE.read_text() == table.text(results.read())
