@@ -8,11 +8,10 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH):/usr/local/go/bin
 # Older than any lock, list or script that it is made from: made again.
 ENV := .venv/made
 
-QUICK := tests/unit tests/contract $(wildcard tests/replay)
 SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!*.md' ':!*.py')
 
-.PHONY: help demo test lab-test fuzz accuracy lint ruff mypy imports yaml ansible shell bench bundle upstream env go lock values \
-    sbom audit clean
+.PHONY: help demo test test-unit test-contract lab-test fuzz accuracy lint ruff mypy imports yaml ansible shell bench bundle \
+    upstream env go lock values sbom audit clean
 
 help:
 	@echo "make demo      two throw-away hosts with simulated GPUs become a proven cluster (first time 45 minutes, then 10)"
@@ -45,9 +44,15 @@ demo:
 test:
 	@echo "make test: about 45 minutes the first time (30 of them compile the bundle), then under 20" >&2
 	@$(MAKE) --no-print-directory env go
-	pytest $(QUICK) -m "not slow"
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync test-unit test-contract
 	@$(MAKE) --no-print-directory bundle
 	pytest tests/lab -m short
+
+test-unit:
+	pytest tests/unit -m "not slow"
+
+test-contract:
+	pytest tests/contract tests/replay -m "not slow"
 
 lab-test:
 	@echo "make lab-test: about four hours; half an hour more the first time, for the bundle" >&2
@@ -58,7 +63,7 @@ lab-test:
 fuzz: $(ENV)
 	@seed=$${SEED:-$$RANDOM$$RANDOM}; \
 	echo "make fuzz: about a quarter of an hour; the same cases again: make fuzz SEED=$$seed" >&2; \
-	pytest $(QUICK) -m hypothesis --timeout=900 --hypothesis-profile=fuzz --hypothesis-seed=$$seed
+	pytest tests/unit tests/contract tests/replay -m hypothesis --timeout=900 --hypothesis-profile=fuzz --hypothesis-seed=$$seed
 
 bench:
 	@echo "make bench: about 20 minutes; 30 more the first time, for the bundle" >&2
