@@ -6,7 +6,7 @@ import pytest
 
 from gpustack.ask.recording import read
 from gpustack.doctor.diagnose import diagnose
-from scripts.accuracy.snapshots import whole
+from tests.snapshots.fixture import whole
 
 FOLDER = Path(__file__).parents[1] / "snapshots"
 HEALTHY = sorted(FOLDER.glob("healthy*.jsonl"))

@@ -17,7 +17,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor import catalogue, diagnose
 from gpustack.doctor.graph import Graph, joined
 from gpustack.doctor.tells import Registry, registry
-from scripts.accuracy.snapshots import whole
+from tests.snapshots.fixture import whole
 
 FOLDER = Path(__file__).parents[1] / "snapshots"
 UNKNOWN = (

@@ -15,16 +15,13 @@ from typing import Any
 
 from gpustack.ask.probe import Answer, FactUnavailable, Probe
 from gpustack.doctor.diagnose import questions
-from scripts.accuracy.cases import Case
-from scripts.accuracy.results import ROOT
 
-FOLDER = ROOT / "tests" / "snapshots"
+FOLDER = Path(__file__).parent
 HEALTHY = FOLDER / "healthy.jsonl"
 Key = tuple[str, str]
 
 
 def keep_healthy(recording: Path) -> None:
-    FOLDER.mkdir(exist_ok=True)
     head, _, rest = recording.read_text().partition("\n")
     HEALTHY.write_text(f"{json.dumps(nameless(json.loads(head)), ensure_ascii=False)}\n{rest}")
 
@@ -34,9 +31,9 @@ def nameless(first: dict[str, Any]) -> dict[str, Any]:
     return {**first, "source": "lab/inventory"}
 
 
-def keep(case: Case, recording: Path) -> None:
+def keep(case: str, recording: Path) -> None:
     """What took how long is no difference."""
-    name = case.name.replace("/", "--").replace(" ", "")
+    name = case.replace("/", "--").replace(" ", "")
     (FOLDER / f"{name}.jsonl").write_text(shrunk(HEALTHY, recording))
 
 
