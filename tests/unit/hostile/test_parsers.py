@@ -17,7 +17,7 @@ from gpustack.proof.survey import PROBES as OF_PROOF
 from gpustack.rollout.removal import PROBES as OF_RESET
 from gpustack.steps import PROBES as OF_STEPS
 from tests.unit.hostile.answers import MESSAGES, hostile, recorded
-from tests.unit.hostile.profile import CASES, LIMIT, SEED
+from tests.unit.hostile.profile import BATCH, CASES, LIMIT, SEED
 from tests.unit.probes.test_cases import known
 
 pytestmark = pytest.mark.timeout(LIMIT)
@@ -56,4 +56,5 @@ def test_every_message_with_every_status(probe: Probe[Any]) -> None:
 @settings(CASES)
 @given(seed=SEED)
 def test_a_fact_of_its_type_or_none(probe: Probe[Any], seed: int) -> None:
-    assert is_fact_or_none(probe, hostile(probe.id, seed))
+    for one in range(seed * BATCH, (seed + 1) * BATCH):
+        assert is_fact_or_none(probe, hostile(probe.id, one)), one
