@@ -8,17 +8,17 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH):/usr/local/go/bin
 # Older than any lock, list or script that it is made from: made again.
 ENV := .venv/made
 
-QUICK := tests/unit tests/contract $(wildcard tests/replay)
 SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!*.md' ':!*.py')
 
-.PHONY: help demo test lab-test accuracy lint ruff mypy imports yaml ansible shell bench bundle upstream env go lock values \
-    sbom audit clean
+.PHONY: help demo test test-unit test-contract lab-test fuzz accuracy lint ruff mypy imports yaml ansible shell bench bundle \
+    upstream env go lock values sbom audit clean
 
 help:
 	@echo "make demo      two throw-away hosts with simulated GPUs become a proven cluster (first time 45 minutes, then 10)"
 	@echo "               KEEP=yes leaves them, to break something and ask the doctor"
 	@echo "make test      unit, contract and replay tests, one complete install (first time 45 minutes, then under 20)"
 	@echo "make lab-test  everything that needs lab hosts (CONTRIBUTING.md says how long)"
+	@echo "make fuzz      the property tests with other cases each time; SEED=N draws those of seed N again"
 	@echo "make lint      ruff, mypy, import-linter, yamllint, ansible-lint, shellcheck (2 minutes)"
 	@echo "make bench     the table of ratios"
 	@echo "make accuracy  how often doctor names exactly what was broken; WORDS='--only FAULT' and others"
@@ -44,15 +44,26 @@ demo:
 test:
 	@echo "make test: about 45 minutes the first time (30 of them compile the bundle), then under 20" >&2
 	@$(MAKE) --no-print-directory env go
-	pytest $(QUICK) -m "not slow"
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync test-unit test-contract
 	@$(MAKE) --no-print-directory bundle
 	pytest tests/lab -m short
+
+test-unit:
+	pytest tests/unit -m "not slow"
+
+test-contract:
+	pytest tests/contract tests/replay -m "not slow"
 
 lab-test:
 	@echo "make lab-test: about four hours; half an hour more the first time, for the bundle" >&2
 	@$(MAKE) --no-print-directory env go bundle
 	pytest tests/unit/hostile --hypothesis-profile=hostile
 	pytest tests -m lab
+
+fuzz: $(ENV)
+	@seed=$${SEED:-$$RANDOM$$RANDOM}; \
+	echo "make fuzz: about a quarter of an hour; the same cases again: make fuzz SEED=$$seed" >&2; \
+	pytest tests/unit tests/contract tests/replay -m hypothesis --timeout=900 --hypothesis-profile=fuzz --hypothesis-seed=$$seed
 
 bench:
 	@echo "make bench: about 20 minutes; 30 more the first time, for the bundle" >&2

@@ -1,18 +1,20 @@
 """`make accuracy`: how often `gpustack doctor` names exactly what was broken, on a lab that is converged and healthy.
 
     python -m scripts.accuracy [--only FAULT …] [--healthy] [--pairs N --seed S] [--shard I/N]
-        [--fix] [--fresh] [--lab NAME] [--keep]
+        [--fix] [--fresh] [--lab NAME] [--keep] [--out FOLDER]
 
 Each case: heal, break, wait until it shows, take a snapshot, let doctor judge it, compare the set of roots with the set
 of what was broken, heal, and see that doctor calls it healthy; where it does not, the lab goes back to its snapshot.
-Results are kept in docs/accuracy.jsonl with the code that they were made by, and only what changed runs again. The
-table is written to docs/accuracy.md, what each fault makes different in the answers to tests/snapshots/.
+Results are kept in FOLDER (build/accuracy) with the code that they were made by, and only what changed runs again: a
+line for each in results.jsonl, the score and the table in results.md. What each fault makes different in the answers
+is written to tests/snapshots/.
 """
 
 import argparse
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from gpustack import lab
 from scripts.accuracy import cases, results, stage, table
@@ -21,7 +23,8 @@ from scripts.accuracy import cases, results, stage, table
 def main() -> int:
     told = arguments()
     wanted = cases.chosen(only=told.only, pairs=told.pairs, seed=told.seed, shard=told.shard, calm=told.healthy)
-    kept = results.read()
+    file = told.out / "results.jsonl"
+    kept = results.read(file)
     for shape in dict.fromkeys(case.shape.name if case.shape else "" for case in wanted):
         of_shape = [case for case in wanted if (case.shape.name if case.shape else "") == shape]
         left = [case for case in of_shape if told.fresh or not results.kept_as(kept, case, fix=told.fix)]
@@ -29,22 +32,21 @@ def main() -> int:
             continue
         made = stage.ready(f"{told.lab}-{shape}" if shape else told.lab, left[0].shape)
         try:
-            play(made, left, kept, fix=told.fix)
+            play(made, left, file, fix=told.fix)
         finally:
             if not told.keep:
                 made.kill()
     # Another run, on another lab, may have put newer ones there.
-    kept = results.read()
-    table.write(kept)
+    kept = results.read(file)
+    (told.out / "results.md").write_text(table.text(kept))
     return 0 if all(kept[case.name].exact for case in wanted) else 1
 
 
-def play(made: lab.Lab, wanted: Sequence[cases.Case], kept: dict[str, results.Result], *, fix: bool) -> None:
+def play(made: lab.Lab, wanted: Sequence[cases.Case], file: Path, *, fix: bool) -> None:
     for number, case in enumerate(wanted, 1):
         started = time.monotonic()
-        kept[case.name] = stage.play(made, case, results.code(case), fix=fix)
-        results.put(kept[case.name])
-        told_of = kept[case.name]
+        told_of = stage.play(made, case, results.code(case), fix=fix)
+        results.put(file, told_of)
         mark = "exact" if told_of.exact else "NOT exact"
         found = ", ".join([*told_of.found, *(f"unexplained {one}" for one in told_of.unexplained)])
         said = f"{number}/{len(wanted)} {case.name}: {mark}: {found or told_of.result or 'nothing'}"
@@ -64,6 +66,7 @@ def arguments() -> argparse.Namespace:
     asked.add_argument("--fresh", action="store_true", help="also what has a result by this code")
     asked.add_argument("--lab", default="accuracy", metavar="NAME", help="name of the lab; it is made where it is not")
     asked.add_argument("--keep", action="store_true", help="leave the lab up")
+    asked.add_argument("--out", type=Path, default=results.FOLDER, metavar="FOLDER", help="where results are kept")
     return asked.parse_args()
 
 

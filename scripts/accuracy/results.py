@@ -1,4 +1,4 @@
-"""What was found, kept with the code that found it in docs/accuracy.jsonl: a line for each case, by name."""
+"""What was found, kept with the code that found it: a line of JSON for each case, by name."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from gpustack.lab.faults.inject import functions
 from scripts.accuracy.cases import Case
 
 ROOT = Path(__file__).parents[2]
-KEPT = ROOT / "docs" / "accuracy.jsonl"
+FOLDER = ROOT / "build" / "accuracy"
 # What a verdict comes from; a change of anything else repeats nothing.
 ROOMS = ("gpustack/ask", "gpustack/doctor", "gpustack/probes", "gpustack/steps")
 
@@ -42,17 +42,18 @@ class Result:
         return sorted(self.found) == sorted(self.faults)
 
 
-def read() -> dict[str, Result]:
-    said = [json.loads(line) for line in KEPT.read_text().splitlines()] if KEPT.exists() else []
+def read(kept: Path) -> dict[str, Result]:
+    said = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
     return {one["name"]: Result(**one) for one in said}
 
 
-def put(result: Result) -> None:
+def put(kept: Path, result: Result) -> None:
     """Beside what another run, on another lab, has put there meanwhile."""
-    kept = read() | {result.name: result}
-    fresh = KEPT.with_suffix(".new")
-    fresh.write_text("".join(json.dumps(asdict(kept[name]), ensure_ascii=False) + "\n" for name in sorted(kept)))
-    fresh.replace(KEPT)
+    results = read(kept) | {result.name: result}
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    fresh = kept.with_suffix(".new")
+    fresh.write_text("".join(json.dumps(asdict(results[name]), ensure_ascii=False) + "\n" for name in sorted(results)))
+    fresh.replace(kept)
 
 
 def code(case: Case) -> str:

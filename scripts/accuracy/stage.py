@@ -12,10 +12,10 @@ from gpustack.doctor.graph import graph
 from gpustack.errors import LabError
 from gpustack.lab.faults import broken, inject
 from gpustack.lab.faults.entries import find
-from scripts.accuracy import snapshots
 from scripts.accuracy.cases import Case
 from scripts.accuracy.results import PERSON, STAYS, Result
 from scripts.accuracy.shapes import Shape, prepare
+from tests.snapshots import fixture
 
 GPUSTACK = [sys.executable, "-m", "gpustack.cli.app"]
 SAVED = "healthy"
@@ -78,8 +78,8 @@ def ready(name: str, shape: Shape | None = None) -> lab.Lab:
             sys.exit("The cluster was installed, and doctor does not call it healthy: gpustack doctor -v")
         made.save(SAVED)
     healed(made)
-    if not snapshots.healthy(made).exists():
-        snapshots.keep_healthy(made, asked(made)[2])
+    if not fixture.HEALTHY.exists():
+        fixture.keep_healthy(asked(made)[2])
     return made
 
 
@@ -177,7 +177,7 @@ def play(made: lab.Lab, case: Case, code: str, *, fix: bool = False) -> Result:
     beside = {one["id"] for root in roots for one in root["together"]} & set(case.faults)
     found = sorted({root["id"] for root in roots} | beside)
     if case.faults:
-        snapshots.keep(made, case, recording)
+        fixture.keep(case.name, recording)
     first = roots[0]["judged"][0] if roots and roots[0]["judged"] else {}
     told = f"{first['what']}: {first['found']}" if first else ""
     fixed = mended(made, case) if fix and len(found) == 1 and found == list(case.faults) else ""

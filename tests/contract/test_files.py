@@ -1,5 +1,6 @@
 """House rules that a file listing can show: sizes, names that say something, and rooms without logic in __init__."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -41,6 +42,16 @@ def test_every_script_is_executable() -> None:
     scripts = [path for path in tracked("scripts", ".ci") if (ROOT / path).read_text().startswith("#!")]
     assert scripts
     assert [str(path) for path in scripts if not (ROOT / path).stat().st_mode & 0o111] == []
+
+
+@pytest.mark.parametrize(("folder", "other"), [("tests", "scripts"), ("scripts", "tests")])
+def test_scripts_and_tests_do_not_import_each_other(folder: str, other: str) -> None:
+    """But for the form of fixtures, which scripts/accuracy writes and tests read."""
+    imports = re.compile(rf"(?m)^\s*(?:from|import) ({other}\b(?!\.snapshots)\S*)")
+    files = [path for path in tracked(folder) if path.suffix in {".py", ""} and "fleet" not in path.parts]  # it goes
+    found = {str(path): imports.findall((ROOT / path).read_text()) for path in files}
+    odd = {path: [name for name in names if "fleet" not in name] for path, names in found.items()}
+    assert {path: names for path, names in odd.items() if names} == {}
 
 
 def test_no_link_is_committed() -> None:

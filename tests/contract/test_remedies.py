@@ -12,7 +12,7 @@ from gpustack.config.shipped import playbooks
 from gpustack.doctor.entry import Fault
 from gpustack.doctor.finding import Finding
 from gpustack.doctor.graph import graph
-from gpustack.remedy.offer import FILES, PLAYBOOKS, VARIABLE, offer
+from gpustack.remedy.offer import PLAYBOOKS, VARIABLE, offer
 from gpustack.remedy.words import STEPS_STOP
 from gpustack.steps import STEPS
 from tests.unit.steps import recorded_hosts as hosts
@@ -79,11 +79,6 @@ def parameters(fault: Fault) -> dict[str, Any]:
 
 def test_what_stands_still_is_said_of_steps_that_there_are() -> None:
     assert set(STEPS_STOP) <= {step.id for step in STEPS}
-
-
-def test_only_a_fix_gives_files_of_others() -> None:
-    texts = [path.read_text() for path in playbooks().rglob("*.yml")]
-    assert sum(FILES in text for text in texts) == 1
 
 
 @every_playbook

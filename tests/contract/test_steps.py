@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +11,6 @@ import yaml
 from gpustack.config.shipped import playbooks
 from gpustack.steps import STEPS
 from gpustack.steps.step import Step
-
-TESTS = Path(__file__).parents[1]
 
 IDS = [step.id for step in STEPS]
 every_step = pytest.mark.parametrize("step", STEPS, ids=IDS)
@@ -72,8 +69,3 @@ def test_module_of_the_same_name_is_the_manual_page(step: Step) -> None:
 @every_step
 def test_every_check_has_a_page(step: Step) -> None:
     assert [check.__name__ for check in step.checks if not (check.__doc__ or "").strip()] == []
-
-
-@every_step
-def test_the_step_has_unit_tests(step: Step) -> None:
-    assert (TESTS / "unit" / "steps" / f"test_{step.id.replace('-', '_')}.py").is_file()

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from scripts.values.upstream import listed
 from tests.contract.vendors import Keyring, Server, Vendors, at, index, manifest, offers, old_signature
 
 ROOT = Path(__file__).parents[2]
@@ -61,8 +60,8 @@ def asked(vendors: Vendors, *lines: str, folder: Path, limit: str = "20") -> tup
     return done.returncode, [(line[:25].strip(), line[26:]) for line in found], last
 
 
-def test_the_list_is_that_of_the_version_set() -> None:
-    assert LIST.read_text() == listed()
+def test_the_list_has_a_line_of_each_kind() -> None:
+    """That it is made from the version set is held with the other generated files, in test_rules.py."""
     assert {line.split()[0] for line in LINES} >= {"file", "key", "signature", "deb"}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpustack.config.inventory import load
+from gpustack.config.inventory import Inventory, load
 
 ROOT = Path(__file__).parents[2]
 INVENTORY = ROOT / "inventories" / "vagrant"
@@ -27,23 +27,25 @@ def declared() -> Any:
     return json.loads(done.stdout)
 
 
-def test_three_ubuntu_machines_large_enough_for_kubeadm(declared: Any) -> None:
+@pytest.fixture(scope="module")
+def inventory() -> Inventory:
+    return load(INVENTORY)
+
+
+def test_three_ubuntu_machines_large_enough_for_kubeadm(declared: Any, inventory: Inventory) -> None:
     assert declared["box"] == "bento/ubuntu-24.04"
     assert len(declared["machines"]) == 3
-    inventory = load(INVENTORY)
     assert declared["cpus"] >= inventory.spec.minimum.cpus
     assert declared["memory"] >= inventory.spec.minimum.memory_mib
 
 
-def test_inventory_has_the_names_and_addresses_of_the_machines(declared: Any) -> None:
+def test_inventory_has_the_names_and_addresses_of_the_machines(declared: Any, inventory: Inventory) -> None:
     machines = {name: machine["network"]["ip"] for name, machine in declared["machines"].items()}
     assert [machine["hostname"] for machine in declared["machines"].values()] == list(machines)
-    hosts = load(INVENTORY).hosts
-    assert {host.name: host.address for host in hosts} == machines
-    assert {host.name: str(host.spec.gpustack_node_ip) for host in hosts} == machines
+    assert {host.name: host.address for host in inventory.hosts} == machines
+    assert {host.name: str(host.spec.gpustack_node_ip) for host in inventory.hosts} == machines
 
 
-def test_one_control_plane_and_a_user_who_becomes_root() -> None:
-    inventory = load(INVENTORY)
+def test_one_control_plane_and_a_user_who_becomes_root(inventory: Inventory) -> None:
     assert [host.name for host in inventory.control_planes] == ["kube1"]
     assert {(host.user, host.become) for host in inventory.hosts} == {("vagrant", True)}

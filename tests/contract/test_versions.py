@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.config.versions import KNOWN_SETS, VERSIONS
+from gpustack.config.versions import KNOWN_SETS, VERSIONS, version_set
 from gpustack.steps.gpu_mode import LIBRARIES, MODULES
 
 ROOT = Path(__file__).parents[2]
@@ -82,6 +82,14 @@ def test_addresses_have_the_version_that_is_pinned(name: str) -> None:
             sums = entry["sha256"] if isinstance(entry["sha256"], dict) else {"all": entry["sha256"]}
             assert all(re.fullmatch("[0-9a-f]{64}", text) for text in sums.values()), key
             assert ("{arch}" in entry["url"]) == ("all" not in sums), key
+
+
+@pytest.mark.parametrize("name", KNOWN_SETS)
+def test_keys_are_named_by_their_whole_fingerprint(name: str) -> None:
+    """A short id is that of other keys too."""
+    for source in version_set(name).apt.values():
+        wanted = [key["fingerprint"] for key in source.keys.values()] or [source.fingerprint]
+        assert [fingerprint for fingerprint in wanted if not re.fullmatch("[0-9A-F]{40}", fingerprint)] == []
 
 
 @pytest.mark.parametrize("name", KNOWN_SETS)

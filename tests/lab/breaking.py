@@ -129,7 +129,7 @@ def checks(look: Mapping[str, Any], outcome: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def break_and_mend(world: World, batch: Sequence[Break]) -> None:
+def check_repair(world: World, batch: Sequence[Break]) -> None:
     """The whole life of breaks that are made at once. Every assertion is about each of them."""
     world.everywhere([pair for one in batch for pair in one.also.items()])
     world.everywhere([(one.host, one.script) for one in batch])

@@ -11,7 +11,7 @@ import pytest
 
 from gpustack import lab
 from tests.lab import witness
-from tests.lab.breaking import RELEASES, World, break_and_mend, converged, make_world
+from tests.lab.breaking import RELEASES, World, check_repair, converged, make_world
 from tests.lab.breaks import Break, batches, load
 from tests.lab.conftest import Run
 
@@ -40,4 +40,4 @@ def right(world: World) -> World:
 
 @pytest.mark.parametrize("batch", BATCHES, ids=name)
 def test_a_break_is_named_and_mended_by_its_step_alone(right: World, batch: list[Break]) -> None:
-    break_and_mend(right, batch)
+    check_repair(right, batch)

@@ -14,7 +14,7 @@ import yaml
 
 from gpustack import lab
 from tests.lab import packets, witness
-from tests.lab.breaking import World, break_and_mend
+from tests.lab.breaking import World, check_repair
 from tests.lab.breaks import batches, load
 from tests.lab.conftest import Run
 
@@ -169,4 +169,4 @@ def test_drift_is_named_and_mended_by_its_step_alone(installed: lab.Lab, gpustac
     )
     (batch,) = batches([one for one in load() if str(one) in some])
     assert len(batch) == len(some)
-    break_and_mend(World(installed, installed.inventory, gpustack, tmp_path), batch)
+    check_repair(World(installed, installed.inventory, gpustack, tmp_path), batch)

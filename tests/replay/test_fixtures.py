@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpustack.probes.system import OS
-from scripts.accuracy.snapshots import alike, longer, pieces, shorter
+from tests.snapshots.fixture import alike, longer, pieces, shorter
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -20,7 +20,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
 from gpustack.report.doctor import diagnosis
 
-HEALTHY = Path(__file__).parents[1] / "snapshots" / "healthy-b7bceb72.jsonl"
+HEALTHY = Path(__file__).parents[1] / "snapshots" / "healthy.jsonl"
 Edit = Callable[[list[Any]], None]
 OPERANDS = ("nvidia-container-toolkit", "gpu-feature-discovery", "nvidia-operator-validator", "nvidia-mig-manager")
 
@@ -107,8 +107,8 @@ def baseline(items: list[Any]) -> None:
 
 
 def in_two_days(answer: Answer) -> Answer:
-    """The recording is of 2026-11-23."""
-    return replace(answer, out=answer.out.replace("Nov 23 20:01:17 2027", "Nov 25 20:01:17 2026"))
+    """The recording is of 2026-11-22."""
+    return replace(answer, out=answer.out.replace("Nov 22 16:06:36 2027", "Nov 24 16:06:36 2026"))
 
 
 def edited(edit: Edit) -> Callable[[Answer], Answer]:

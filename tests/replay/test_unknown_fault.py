@@ -18,7 +18,7 @@ from gpustack.doctor import catalogue, diagnose
 from gpustack.doctor.check import Check
 from gpustack.doctor.checks import CHECKS
 from gpustack.doctor.graph import Graph, joined
-from scripts.accuracy.snapshots import whole
+from tests.snapshots.fixture import whole
 
 FOLDER = Path(__file__).parents[1] / "snapshots"
 UNKNOWN = (

@@ -24,6 +24,7 @@ def test_refusals(system: str, missing: tuple[str, ...], root: bool, reference: 
 
 
 def test_a_capable_machine_is_not_refused() -> None:
+    """`refuse` raises LabError otherwise."""
     refuse("Linux", missing=(), root=True)
 
 

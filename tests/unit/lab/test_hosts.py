@@ -67,4 +67,5 @@ def test_a_lab_with_other_gpus_is_another(tmp_path: Path, found: tuple[int, str]
 
 
 def test_a_good_request() -> None:
+    """`judge` raises LabError otherwise."""
     judge("demo-2", ["debian-12", "debian-13"], 30)

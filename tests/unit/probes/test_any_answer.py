@@ -1,12 +1,13 @@
 """Whatever a host answers, a parser gives a fact or says that it cannot: nothing else is ever raised."""
 
 import json
-from typing import Any
+from typing import Any, get_type_hints
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpustack.ask.probe import Answer, FactUnavailable, Probe
+from gpustack.ask.typed import fits
 from tests.unit.probes.test_cases import known
 
 PROBES: list[Probe[Any]] = list(known().values())
@@ -19,7 +20,7 @@ JSON = st.recursive(
 WORDS = ["Not After : ", "Subject: CN=a", "DNS:b", "server a b", "600 /x", "READY=yes", "LISTEN 0 1 *:1 *:*", "\n", "="]
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(
     probe=st.sampled_from(PROBES),
     rc=st.sampled_from([0, 0, 0, 1, 7, 22, 127]),
@@ -28,6 +29,7 @@ WORDS = ["Not After : ", "Subject: CN=a", "DNS:b", "server a b", "600 /x", "READ
 )
 def test_fact_or_unavailable(probe: Probe[Any], rc: int, out: str, err: str) -> None:
     try:
-        probe.fact(Answer(probe.id, "host1", rc, out, err))
+        fact = probe.fact(Answer(probe.id, "host1", rc, out, err))
     except FactUnavailable:
         return
+    assert fits(fact, get_type_hints(probe.parse)["return"])

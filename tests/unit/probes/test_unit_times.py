@@ -45,10 +45,14 @@ def tools(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(tools: Path, script: str, code: int = 0, **env: str) -> str:
+def run(tools: Path, script: str, **env: str) -> subprocess.CompletedProcess[str]:
     path = {"PATH": f"{tools}:{os.environ['PATH']}", "TZ": CHINA, "LC_ALL": "C"}
-    done = subprocess.run(["sh", "-c", script], env=path | env, capture_output=True, text=True, timeout=20, check=False)
-    assert done.returncode == code, done.stderr
+    return subprocess.run(["sh", "-c", script], env=path | env, capture_output=True, text=True, timeout=20, check=False)
+
+
+def output(tools: Path, script: str, **env: str) -> str:
+    done = run(tools, script, **env)
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 
@@ -58,30 +62,31 @@ def text(probe: Probe[Any]) -> str:
 
 
 def test_since_when_units_are_active(tools: Path) -> None:
-    found = UNITS.fact(Answer("units.services", "h1", 0, run(tools, text(UNITS))))
+    found = UNITS.fact(Answer("units.services", "h1", 0, output(tools, text(UNITS))))
     assert {name: unit.since for name, unit in found.items() if unit} == {"containerd": STARTED, "kubelet": STARTED}
 
 
 def test_a_systemctl_that_fails_is_no_answer(tools: Path) -> None:
     (tools / "systemctl").write_text("#!/bin/sh\nexit 3\n")
-    run(tools, text(UNITS), code=3)
+    assert run(tools, text(UNITS)).returncode == 3
 
 
 def test_a_time_that_date_cannot_read_is_no_answer(tools: Path) -> None:
     (tools / "date").write_text('#!/bin/sh\n[ "$1" != -d ] || exit 1\necho 1\n')
     (tools / "date").chmod(0o755)
     (tools / "systemctl").write_text("#!/bin/sh\necho ActiveEnterTimestamp=soon\n")
-    run(tools, text(UNITS), code=1)
+    assert run(tools, text(UNITS)).returncode == 1
 
 
 def test_containerd_that_does_not_answer(tools: Path) -> None:
     script = text(RUNTIME).split("\n", 1)[1]
-    said = run(tools, script, code=1)
-    assert {name: block["ActiveEnterTimestamp"] for name, block, _ in shown(said)}["containerd"] == f"@{STARTED}"
+    done = run(tools, script)
+    assert done.returncode == 1
+    assert {name: block["ActiveEnterTimestamp"] for name, block, _ in shown(done.stdout)}["containerd"] == f"@{STARTED}"
 
 
 def test_when_the_host_was_booted(tools: Path) -> None:
-    assert f"== booted\n@{STARTED}\n== files" in run(tools, text(TIMES).split("cd /etc")[0])
+    assert f"== booted\n@{STARTED}\n== files" in output(tools, text(TIMES).split("cd /etc")[0])
 
 
 @pytest.mark.parametrize(
@@ -97,5 +102,5 @@ def test_files_that_are_newer_than_the_daemon(
     words = (playbooks() / "roles" / script).read_text()
     for path in ("/etc/containerd/config.toml", "/etc/gpustack-cluster/proxy.env"):
         words = words.replace(path, str(there) if path.endswith(there.name) else "/nowhere")
-    said = run(tools, words, WRITTEN=str(STARTED + later), RESTRICT="true")
+    said = output(tools, words, WRITTEN=str(STARTED + later), RESTRICT="true")
     assert (f"restart: {there} is newer" in said) is restart

@@ -19,11 +19,16 @@ from tests.unit.report import diagnosed, invented, mended, proven
 from tests.unit.report.invented import SWAP, made, said
 
 
+def has_shape(shape: type, text: str) -> bool:
+    """Raises ValidationError for another one."""
+    return isinstance(TypeAdapter(shape).validate_json(text, extra="forbid"), shape)
+
+
 def test_json_has_the_published_shape() -> None:
     for found in (invented.bare(), invented.converged(), invented.wide()):
-        TypeAdapter(LookShape).validate_json(json.plan(found, verbose=True), extra="forbid")
+        assert has_shape(LookShape, json.plan(found, verbose=True))
     for done in (invented.installed(), invented.failed()):
-        TypeAdapter(OutcomeShape).validate_json(json.outcome(done), extra="forbid")
+        assert has_shape(OutcomeShape, json.outcome(done))
 
 
 def test_a_test_alert_has_the_published_shape() -> None:
@@ -32,21 +37,21 @@ def test_a_test_alert_has_the_published_shape() -> None:
         Delivery("unknown", "lost", stopped="interrupted"),
     ):
         told = delivery.text(done, proven.INVENTORY)
-        TypeAdapter(delivery.DeliveryShape).validate_json(told, extra="forbid")
+        assert has_shape(delivery.DeliveryShape, told)
 
 
 def test_a_diagnosis_has_the_published_shape() -> None:
     for found in (diagnosed.healthy, diagnosed.ufw, diagnosed.unexplained, diagnosed.together):
         for verbose in (False, True):
             told = doctor_json.text(found(), verbose=verbose)
-            TypeAdapter(DoctorShape).validate_json(told, extra="forbid")
+            assert has_shape(DoctorShape, told)
 
 
 def test_a_fix_and_an_undo_have_the_published_shape() -> None:
     for done in (mended.good(), mended.mixed()):
-        TypeAdapter(FixedShape).validate_json(fix_json.text(done, ""), extra="forbid")
+        assert has_shape(FixedShape, fix_json.text(done, ""))
     told = fix_json.undone(mended.undone(), mended.INVENTORY, "runs/1")
-    TypeAdapter(UndoneShape).validate_json(told, extra="forbid")
+    assert has_shape(UndoneShape, told)
 
 
 def test_a_diagnosis_for_ci_has_a_case_for_all_that_was_judged() -> None:

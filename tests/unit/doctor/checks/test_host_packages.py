@@ -44,7 +44,7 @@ SPEC = {"source": {"mirror": "http://10.77.2.1:8480", "fingerprint": KEY}}
         ((f"key 229 {OURS}\n", f"key 0 {OURS}\nkey 1 /x\n"), f"{OURS} holds no key"),
         ((f"key 229 {OURS}\n", f"key - {OURS}\nkey 1 /x\n"), f"{OURS} is missing"),
         (("1795283488:2110643488", "1795283488:1795283489"), ""),
-        (("== keys", "sources.list|http://debian.example/debian|bookworm||yes\n== keys"), "named with different keys"),
+        (("== keys", "sources.list|http://example.org/debian|bookworm||yes\n== keys"), "named with different keys"),
         (("== keys", "sources.list|https://apt.kubernetes.io|kubernetes-xenial||yes\n== keys"), "is gone"),
         (("== keys", "sources.list|https://apt.kubernetes.io|kubernetes-xenial||no\n== keys"), ""),
     ],
