@@ -11,7 +11,7 @@ from gpustack.cli import options
 from gpustack.errors import RolloutError, UnreachableError, UsageError
 
 if TYPE_CHECKING:
-    from gpustack.ask.forward import Ways
+    from gpustack.ask.forward import PortForwarder
     from gpustack.ask.snapshot import Snapshot
     from gpustack.config.host import Host
     from gpustack.proof.access import Access
@@ -77,19 +77,9 @@ def find_part(taken: "Snapshot", part: Part) -> "Access":
     return found
 
 
-<<<<<<< HEAD
-def login(host: "Host", namespace: str, *, shown: bool) -> None:
-    """Grafana's user and password to stdout when that was asked for, else how to get them. Raises RolloutError."""
-    from gpustack.ask.refusal import HostRefused
-||||||| 20022951
-def login(host: "Host", namespace: str, *, shown: bool) -> None:
-    """Grafana's user and password to stdout when that was asked for, else how to get them. Raises RolloutError."""
-    from gpustack.ask.reach import HostRefused
-=======
 def print_login(host: "Host", namespace: str, *, shown: bool) -> None:
     """Grafana's user and password to stdout with --show-password, else how to get them. Raises RolloutError."""
-    from gpustack.ask.reach import HostRefused
->>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809
+    from gpustack.ask.refusal import HostRefused
     from gpustack.proof.credential import GRAFANA, answers
     from gpustack.proof.credential import login as read
 
@@ -110,18 +100,8 @@ def print_login(host: "Host", namespace: str, *, shown: bool) -> None:
 
 def forward_port(host: "Host", found: "Access", port: int, *, browser: bool) -> None:
     """Until Ctrl-C; on the host itself its Service is reached as it is, unless a port is wished for."""
-<<<<<<< HEAD
     from gpustack.ask.forward import open_forwarder
     from gpustack.ask.refusal import HostRefused
-    from gpustack.cli.prove import forwarding
-||||||| 20022951
-    from gpustack.ask.forward import ways
-    from gpustack.ask.reach import HostRefused
-    from gpustack.cli.prove import forwarding
-=======
-    from gpustack.ask.forward import ways
-    from gpustack.ask.reach import HostRefused
->>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809
     from gpustack.proof.access import SCHEME
     from gpustack.proof.connect import forwarding_refused
 
@@ -131,16 +111,8 @@ def forward_port(host: "Host", found: "Access", port: int, *, browser: bool) -> 
             url = f"{SCHEME}://{address}:{number}"
             sys.stdout.write(f"{url}\n")
             sys.stdout.flush()
-<<<<<<< HEAD
-            shown(url, browser=browser)
-            if way.listeners:
-||||||| 20022951
-            shown(url, browser=browser)
-            if way.doors:
-=======
             open_browser(url, browser=browser)
-            if way.doors:
->>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809
+            if way.listeners:
                 sys.stderr.write(f"forwarded to {found.service.namespace}/{found.service.name}; Ctrl-C ends it\n")
                 wait_until_closed(way)
     except HostRefused as refused:
@@ -154,7 +126,7 @@ def forward_port(host: "Host", found: "Access", port: int, *, browser: bool) -> 
         raise UsageError("access-port-taken", "The port cannot be opened on this machine.", why, hint) from error
 
 
-def wait_until_closed(way: "Ways") -> None:
+def wait_until_closed(way: "PortForwarder") -> None:
     """Ctrl-C is how this ends, and no failure. So is the end of the connection, which is one."""
     try:
         while way.is_alive():

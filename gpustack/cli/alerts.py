@@ -82,18 +82,8 @@ def run_trial(
     hosts: "Inventory", acting: "Host", found: "Access", report: "Reporter", stop: threading.Event, timeout: float
 ) -> "Delivery":
     """Raises UnreachableError and RolloutError, before anything is sent."""
-<<<<<<< HEAD
     from gpustack.ask.forward import open_forwarder
     from gpustack.ask.refusal import HostRefused
-    from gpustack.cli.prove import forwarding
-||||||| 20022951
-    from gpustack.ask.forward import ways
-    from gpustack.ask.reach import HostRefused
-    from gpustack.cli.prove import forwarding
-=======
-    from gpustack.ask.forward import ways
-    from gpustack.ask.reach import HostRefused
->>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809
     from gpustack.proof.alertmanager import Alertmanager
     from gpustack.proof.connect import forwarding_refused
     from gpustack.proof.delivery import Trial

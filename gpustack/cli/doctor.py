@@ -160,34 +160,4 @@ def loaded() -> None:
 def replaying(recording: Path, *, quiet: bool) -> "Callable[[], Snapshot]":
     from gpustack.cli import session
 
-<<<<<<< HEAD
-    return lambda: wiring.recorded(recording, quiet=quiet)
-||||||| 20022951
-    # A large recording becomes millions of values that all stay: looking for cycles in them again and again takes
-    # longer than judging them.
-    gc.disable()
-
-    def read() -> "Snapshot":
-        found = wiring.recorded(recording, quiet=quiet)
-        # Nor are they to be taken apart at the end one by one: what a frozen cycle holds is left to the kernel.
-        kept: list[object] = [found]
-        kept.append(kept)
-        atexit.register(gc.freeze)
-        return found
-
-    return read
-=======
-    # A large recording becomes millions of values that all stay: looking for cycles in them again and again takes
-    # longer than judging them.
-    gc.disable()
-
-    def read() -> "Snapshot":
-        found = session.load_recording(recording, quiet=quiet)
-        # Nor are they to be taken apart at the end one by one: what a frozen cycle holds is left to the kernel.
-        kept: list[object] = [found]
-        kept.append(kept)
-        atexit.register(gc.freeze)
-        return found
-
-    return read
->>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809
+    return lambda: session.load_recording(recording, quiet=quiet)

@@ -18,16 +18,8 @@ NAME = "failure.jsonl"
 def report_failure(
     hosts: "Inventory", folder: Path, report: "Reporter", limit: Sequence[str] = (), failed: Sequence[str] = ()
 ) -> str:
-<<<<<<< HEAD:gpustack/cli/aftermath.py
-    """Asks the hosts (of `limit`, and the control plane) all that the doctor asks, those that failed first. No more
-    than are asked at once: so it takes no longer than the limit of one host (HOST_LIMIT of ask/refusal.py)."""
-||||||| 20022951:gpustack/cli/aftermath.py
-    """Asks the hosts (of `limit`, and the control plane) all that the doctor asks, those that failed first. No more
-    than are asked at once: so it takes no longer than the limit of one host (HOST_LIMIT of ask/reach.py)."""
-=======
     """Runs all probes of the doctor on the hosts (of `limit`, and the control plane), those that failed first. No more
-    hosts than are reached at once, so it takes no longer than the limit of one host (HOST_LIMIT of ask/reach.py)."""
->>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809:gpustack/cli/failure_report.py
+    hosts than are reached at once, so it takes no longer than the limit of one host (HOST_LIMIT of ask/refusal.py)."""
     from gpustack.ask.gather import AT_ONCE, gather
     from gpustack.ask.recording import write
     from gpustack.ask.redact import plain, redact

@@ -10,12 +10,6 @@ from gpustack.cli.locked_run import locked_run
 from gpustack.errors import UnreachableError
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-    from gpustack.ask.forward import PortForwarder
-||||||| 20022951
-    from gpustack.ask.forward import Ways
-=======
->>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809
     from gpustack.ask.snapshot import Snapshot
     from gpustack.cli.locked_run import Run
     from gpustack.config.host import Host
@@ -104,16 +98,8 @@ def run_proof(
     probes = [credential.CERTIFICATE, credential.GRAFANA]
     words = {**credential.OURS, "NAMESPACE": names(run.hosts.spec).monitoring}
     try:
-<<<<<<< HEAD
         with open_forwarder(acting) as way:
-            said = credential.answers(acting, asked, words)
-||||||| 20022951
-        with ways(acting) as way:
-            said = credential.answers(acting, asked, words)
-=======
-        with ways(acting) as way:
             answers = credential.answers(acting, probes, words)
->>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809
             prover = Prover(
                 cluster=connect_api(answers[credential.CERTIFICATE.id], way, run.private),
                 prometheus=connect_prometheus(taken, way),
@@ -127,145 +113,3 @@ def run_proof(
     except HostRefused as refused:
         reach = refused.reach
         raise UnreachableError(reach.reference, f"{acting.name}: {reach.why}", "", reach.hint) from refused
-<<<<<<< HEAD
-
-
-def cluster(answer: Any, way: "PortForwarder", private: Path) -> Any:
-    """The API, with a certificate of its own. Raises RolloutError."""
-    from gpustack.proof.credential import why
-    from gpustack.proof.pod import Pods, client
-
-    if wrong := why(answer):
-        message = "The control plane signed no certificate; nothing was created."
-        raise RolloutError("proof-no-certificate", message, wrong, "gpustack verify --only control-plane")
-    try:
-        return Pods(client(answer.out, way, private))
-    except OSError as error:
-        raise forwarding(answer.where, error) from error
-    except (ValueError, LookupError, TypeError) as error:
-        message = "What the control plane signed is no kubeconfig; nothing was created."
-        raise RolloutError(
-            "proof-no-certificate", message, type(error).__name__, "gpustack kubeconfig --out FILE"
-        ) from error
-
-
-def forwarding(host: str, error: OSError) -> RolloutError:
-    message = f"{host} lets no connection through; nothing was created."
-    return RolloutError("forwarding-refused", message, str(error), "gpustack explain forwarding-refused")
-
-
-def web(taken: "Snapshot", way: "PortForwarder", part: "Part", login: tuple[str, str] | None = None) -> "Web | str":
-    """A part of the monitoring, or why it cannot be asked."""
-    from gpustack.ask.probe import FactUnavailable
-    from gpustack.proof.places import LABELS, find, names, port
-    from gpustack.proof.survey import services
-    from gpustack.proof.web import Web
-
-    where = names(taken.inventory.spec)
-    try:
-        found = find(part, services(taken), where)
-    except FactUnavailable as error:
-        return f"the Services of the cluster are not known: {error}"
-    if found is None:
-        return f"there is no Service with the label {'='.join(LABELS[part])} in the namespace {where.of(part)}"
-    try:
-        address, number = way.forward(found.address, port(found))
-    except OSError as error:
-        return f"{part.capitalize()} was not reached: {error}"
-    return Web(part.capitalize(), address, number, login)
-
-
-def prometheus(taken: "Snapshot", way: "PortForwarder") -> "Prometheus | str":
-    from gpustack.ask.probe import CLUSTER
-    from gpustack.ask.view import View
-    from gpustack.probes.proof import NODES
-    from gpustack.proof.prometheus import Prometheus
-    from gpustack.proof.survey import exporters
-
-    found = web(taken, way, "prometheus")
-    if isinstance(found, str):
-        return found
-    return Prometheus(found, [node.name for node in View(taken, CLUSTER)[NODES]], exporters(taken))
-
-
-def grafana(taken: "Snapshot", way: "PortForwarder", answer: Any) -> "Grafana | str":
-    from gpustack.proof.credential import login
-    from gpustack.proof.grafana import Grafana
-
-    who = login(answer)
-    if isinstance(who, str):
-        return f"the login of Grafana is not known: {who}"
-    found = web(taken, way, "grafana", who)
-    return found if isinstance(found, str) else Grafana(found)
-||||||| 20022951
-
-
-def cluster(answer: Any, way: "Ways", private: Path) -> Any:
-    """The API, with a certificate of its own. Raises RolloutError."""
-    from gpustack.proof.credential import why
-    from gpustack.proof.pod import Pods, client
-
-    if wrong := why(answer):
-        message = "The control plane signed no certificate; nothing was created."
-        raise RolloutError("proof-no-certificate", message, wrong, "gpustack verify --only control-plane")
-    try:
-        return Pods(client(answer.out, way, private))
-    except OSError as error:
-        raise forwarding(answer.where, error) from error
-    except (ValueError, LookupError, TypeError) as error:
-        message = "What the control plane signed is no kubeconfig; nothing was created."
-        raise RolloutError(
-            "proof-no-certificate", message, type(error).__name__, "gpustack kubeconfig --out FILE"
-        ) from error
-
-
-def forwarding(host: str, error: OSError) -> RolloutError:
-    message = f"{host} lets no connection through; nothing was created."
-    return RolloutError("forwarding-refused", message, str(error), "gpustack explain forwarding-refused")
-
-
-def web(taken: "Snapshot", way: "Ways", part: "Part", login: tuple[str, str] | None = None) -> "Web | str":
-    """A part of the monitoring, or why it cannot be asked."""
-    from gpustack.ask.probe import FactUnavailable
-    from gpustack.proof.places import LABELS, find, names, port
-    from gpustack.proof.survey import services
-    from gpustack.proof.web import Web
-
-    where = names(taken.inventory.spec)
-    try:
-        found = find(part, services(taken), where)
-    except FactUnavailable as error:
-        return f"the Services of the cluster are not known: {error}"
-    if found is None:
-        return f"there is no Service with the label {'='.join(LABELS[part])} in the namespace {where.of(part)}"
-    try:
-        address, number = way.to(found.address, port(found))
-    except OSError as error:
-        return f"{part.capitalize()} was not reached: {error}"
-    return Web(part.capitalize(), address, number, login)
-
-
-def prometheus(taken: "Snapshot", way: "Ways") -> "Prometheus | str":
-    from gpustack.ask.probe import CLUSTER
-    from gpustack.ask.view import View
-    from gpustack.probes.proof import NODES
-    from gpustack.proof.prometheus import Prometheus
-    from gpustack.proof.survey import exporters
-
-    found = web(taken, way, "prometheus")
-    if isinstance(found, str):
-        return found
-    return Prometheus(found, [node.name for node in View(taken, CLUSTER)[NODES]], exporters(taken))
-
-
-def grafana(taken: "Snapshot", way: "Ways", answer: Any) -> "Grafana | str":
-    from gpustack.proof.credential import login
-    from gpustack.proof.grafana import Grafana
-
-    who = login(answer)
-    if isinstance(who, str):
-        return f"the login of Grafana is not known: {who}"
-    found = web(taken, way, "grafana", who)
-    return found if isinstance(found, str) else Grafana(found)
-=======
->>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809

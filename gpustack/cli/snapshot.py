@@ -44,7 +44,6 @@ def snapshot(
     """Record the hosts' answers in a file, without secrets: for `--from` of other commands, and for support."""
     from gpustack.cli import session
     from gpustack.doctor.diagnose import questions
-    from gpustack.rollout.disguise import without_secrets
 
     if recording:
         taken = session.load_recording(recording, quiet=quiet)
@@ -53,7 +52,7 @@ def snapshot(
         taken = session.gather_all(
             session.open_inventory(inventory, ask_password=become, quiet=quiet), report, questions()
         )
-    taken = pseudonymize(taken) if redacted else without_secrets(taken)
+    taken = pseudonymize(taken) if redacted else remove_secrets(taken)
     if listed:
         from gpustack.report import inside
 
@@ -81,9 +80,8 @@ def write_snapshot(taken: "Snapshot", path: Path) -> None:
 def pseudonymize(taken: "Snapshot") -> "Snapshot":
     """Says what stays, and where it would be judged otherwise than the real one."""
     from gpustack.doctor.diagnose import diagnose, questions
-    from gpustack.rollout.disguise import disguise
 
-    other, given = disguise(taken, questions())
+    other, given = anonymize(taken, questions())
     if given.kept:
         sys.stderr.write(f"a word that gpustack itself uses stays: {', '.join(given.kept)}\n")
     before, now = ([root.id for root in diagnose(one).roots] for one in (taken, other))

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpustack.ask.forward import Ways
+from gpustack.ask.forward import PortForwarder
 from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gpustack.proof.pod import Pods
 
 
-def connect_api(answer: Answer, way: Ways, private: Path) -> "Pods":
+def connect_api(answer: Answer, way: PortForwarder, private: Path) -> "Pods":
     """With the client certificate of `answer`. Raises RolloutError."""
     from gpustack.proof.pod import Pods, client
 
@@ -43,7 +43,7 @@ def forwarding_refused(host: str, error: OSError) -> RolloutError:
     return RolloutError("forwarding-refused", message, str(error), "gpustack explain forwarding-refused")
 
 
-def connect_web(taken: Snapshot, way: Ways, part: Part, login: tuple[str, str] | None = None) -> Web | str:
+def connect_web(taken: Snapshot, way: PortForwarder, part: Part, login: tuple[str, str] | None = None) -> Web | str:
     """A part of the monitoring, or why it cannot be reached."""
     where = names(taken.inventory.spec)
     try:
@@ -53,20 +53,20 @@ def connect_web(taken: Snapshot, way: Ways, part: Part, login: tuple[str, str] |
     if service is None:
         return f"there is no Service with the label {'='.join(LABELS[part])} in the namespace {where.of(part)}"
     try:
-        address, number = way.to(service.address, port(service))
+        address, number = way.forward(service.address, port(service))
     except OSError as error:
         return f"{part.capitalize()} was not reached: {error}"
     return Web(part.capitalize(), address, number, login)
 
 
-def connect_prometheus(taken: Snapshot, way: Ways) -> Prometheus | str:
+def connect_prometheus(taken: Snapshot, way: PortForwarder) -> Prometheus | str:
     web = connect_web(taken, way, "prometheus")
     if isinstance(web, str):
         return web
     return Prometheus(web, [node.name for node in View(taken, CLUSTER)[NODES]], exporters(taken))
 
 
-def connect_grafana(taken: Snapshot, way: Ways, answer: Answer) -> Grafana | str:
+def connect_grafana(taken: Snapshot, way: PortForwarder, answer: Answer) -> Grafana | str:
     user = login(answer)
     if isinstance(user, str):
         return f"the login of Grafana is not known: {user}"

@@ -104,7 +104,7 @@ def remove_secrets(snapshot: Snapshot) -> Snapshot:
     values = values_without_secrets(snapshot.inventory)
     if values == snapshot.inventory.values:
         return snapshot
-    return update_digests(snapshot, replace(snapshot, inventory=replace(snapshot.inventory, values=values), parsed={}))
+    return update_digests(snapshot, replace(snapshot, inventory=replace(snapshot.inventory, values=values)))
 
 
 def update_digests(snapshot: Snapshot, other: Snapshot) -> Snapshot:

@@ -49,7 +49,7 @@ def play(made: lab.Lab, wanted: Sequence[cases.Case], file: Path, *, fix: bool) 
         results.put(file, told_of)
         mark = "exact" if told_of.exact else "NOT exact"
         found = ", ".join([*told_of.found, *(f"unexplained {one}" for one in told_of.unexplained)])
-        said = f"{number}/{len(wanted)} {case.name}: {mark}: {found or told_of.result or 'nothing'}"
+        said = f"{number}/{len(wanted)} {case.name}: {mark}: {found or told_of.told or 'nothing'}"
         said += f", --fix: {told_of.fixed}" if told_of.fixed else ""
         said += "" if told_of.healed else ", restored"
         sys.stderr.write(f"{said} ({time.monotonic() - started:.0f} s)\n")

@@ -9,38 +9,6 @@ from gpustack.lab.faults.entries import injectors
 from scripts.accuracy.cases import PAIR, order
 from scripts.accuracy.results import PERSON, ROOT, STAYS, Result
 
-<<<<<<< HEAD
-TABLE = ROOT / "docs" / "accuracy.md"
-HEAD = """# Accuracy
-
-How often `gpustack doctor` names exactly what was broken: the set of roots has to be the set of injected faults,
-nothing missing and nothing extra. Written by `make accuracy`, on a lab of two hosts (mostly Debian 12 and 13) with
-simulated GPUs and monitoring, that carry what looks like a fault and is none (`gpustack lab inject --noise`); each
-fault is made as it is made in the field (`gpustack lab faults`), and doctor is asked once, when it shows.
-
-"""
-
-
-def write(kept: Mapping[str, Result]) -> None:
-    TABLE.write_text(text(kept))
-
-||||||| 9501bfbf
-TABLE = ROOT / "docs" / "accuracy.md"
-HEAD = """# Accuracy
-
-How often `gpustack doctor` names exactly what was broken: the set of roots has to be the set of injected faults,
-nothing missing and nothing extra. Written by `make accuracy`, on a lab of two hosts (mostly Debian 12 and 13) with
-simulated GPUs and monitoring, that carry what looks like a fault and is none (`gpustack lab break --decoys`); each
-fault is made as it is made in the field (`gpustack lab faults`), and doctor is asked once, when it shows.
-
-"""
-
-
-def write(kept: Mapping[str, Result]) -> None:
-    TABLE.write_text(text(kept))
-
-=======
->>>>>>> 1ddd147adc67b7c0efe8ef03541d3f349b39f4b8
 
 def text(kept: Mapping[str, Result]) -> str:
     """The score, then each case. A result without its code is one that could not be made."""
@@ -79,6 +47,6 @@ def score(what: str, found: Sequence[Result]) -> str:
 
 def row(one: Result) -> str:
     found, bare = (", ".join(f"`{id}`" for id in ids) or "none" for ids in (one.found, one.unexplained))
-    told = one.result.replace("|", "\\|").replace("\n", " ")[:120].rstrip()
+    told = one.told.replace("|", "\\|").replace("\n", " ")[:120].rstrip()
     cells = (f"`{one.name}`", "yes" if one.exact else "no", found, bare, one.seconds, one.folded, one.fixed, told)
     return f"| {' | '.join(map(str, cells))} |\n"

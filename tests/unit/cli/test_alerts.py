@@ -74,19 +74,9 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Site:
         made.trials.append(self)
         return made.done
 
-<<<<<<< HEAD
-    monkeypatch.setattr(wiring, "opened", lambda *_, **__: made.taken.inventory)
-    monkeypatch.setattr(wiring, "asked", lambda *_, **__: made.taken)
-    monkeypatch.setattr(forward, "open_forwarder", open_forwarder)
-||||||| 20022951
-    monkeypatch.setattr(wiring, "opened", lambda *_, **__: made.taken.inventory)
-    monkeypatch.setattr(wiring, "asked", lambda *_, **__: made.taken)
-    monkeypatch.setattr(forward, "ways", ways)
-=======
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: made.taken.inventory)
     monkeypatch.setattr(session, "gather_all", lambda *_, **__: made.taken)
-    monkeypatch.setattr(forward, "ways", ways)
->>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809
+    monkeypatch.setattr(forward, "open_forwarder", open_forwarder)
     monkeypatch.setattr(Trial, "test", test)
     return made
 

@@ -43,16 +43,8 @@ class Hosts:
 @pytest.fixture
 def hosts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Hosts:
     made = Hosts()
-<<<<<<< HEAD
     monkeypatch.setattr(transport, "run", made.run)
-    monkeypatch.setattr(wiring, "opened", lambda *_, **__: Inventory(None, PLANES, Spec()))
-||||||| 20022951
-    monkeypatch.setattr(reach, "run", made.run)
-    monkeypatch.setattr(wiring, "opened", lambda *_, **__: Inventory(None, PLANES, Spec()))
-=======
-    monkeypatch.setattr(reach, "run", made.run)
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: Inventory(None, PLANES, Spec()))
->>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809
     monkeypatch.chdir(tmp_path)
     return made
 

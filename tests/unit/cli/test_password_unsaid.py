@@ -9,16 +9,8 @@ from typing import Any
 import pytest
 
 from gpustack.ask import gather as gathering
-<<<<<<< HEAD
 from gpustack.ask.refusal import parse_sudo_refusal
-from gpustack.cli import door
-||||||| 20022951
-from gpustack.ask.reach import sudo_refusal
-from gpustack.cli import door
-=======
-from gpustack.ask.reach import sudo_refusal
 from gpustack.cli import error_handler
->>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809
 from gpustack.cli.app import app
 from gpustack.config.host import Host
 

@@ -72,16 +72,8 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: made.taken.inventory)
     monkeypatch.setattr(session, "gather_all", lambda *_, **__: made.taken)
     monkeypatch.setattr(credential, "answers", made.answers)
-<<<<<<< HEAD
     monkeypatch.setattr(forward, "open_forwarder", open_forwarder)
-    monkeypatch.setattr("gpustack.cli.prove.changing", change)
-||||||| 20022951
-    monkeypatch.setattr(forward, "ways", ways)
-    monkeypatch.setattr("gpustack.cli.prove.changing", change)
-=======
-    monkeypatch.setattr(forward, "ways", ways)
     monkeypatch.setattr("gpustack.cli.prove.locked_run", change)
->>>>>>> dbc511c95eea3e8da34ff7935a920ca64afd0809
     return made
 
 

@@ -59,16 +59,8 @@ def test_what_was_brought_with_an_address_in_it_is_still_what_would_be_brought()
     valued = replace(found, inventory=replace(found.inventory, values=values))
     (before, now) = (of_cluster(one)["gpustack_releases"]["monitoring"]["digest"] for one in (found, valued))
     answers = {key: replace(one, out=one.out.replace(before, now)) for key, one in found.answers.items()}
-<<<<<<< HEAD:tests/unit/rollout/test_disguise.py
     snapshot = replace(valued, answers=answers)
-    other, _ = disguise(snapshot, questions())
-||||||| 5fd5086c:tests/unit/rollout/test_disguise.py
-    snapshot = replace(valued, answers=answers, parsed={})
-    other, _ = disguise(snapshot, questions())
-=======
-    snapshot = replace(valued, answers=answers, parsed={})
     other, _ = anonymize(snapshot, questions())
->>>>>>> 13a6823f5edb4e3ba450313b3dcb1aed16ebedb5:tests/unit/rollout/test_anonymize.py
     assert now not in text(other)
     assert verdict(diagnose(other)) == verdict(diagnose(snapshot))
     assert ("monitoring", "released") not in {(one.step, one.check) for one in diagnose(other).drift}
@@ -82,16 +74,8 @@ def test_secrets_among_values_are_gone_and_the_verdict_is_the_same() -> None:
     valued = replace(found, inventory=inventory)
     (before, now) = (of_cluster(one)["gpustack_releases"]["monitoring"]["digest"] for one in (found, valued))
     answers = {key: replace(one, out=one.out.replace(before, now)) for key, one in found.answers.items()}
-<<<<<<< HEAD:tests/unit/rollout/test_disguise.py
     snapshot = replace(valued, answers=answers)
-    other = without_secrets(snapshot)
-||||||| 5fd5086c:tests/unit/rollout/test_disguise.py
-    snapshot = replace(valued, answers=answers, parsed={})
-    other = without_secrets(snapshot)
-=======
-    snapshot = replace(valued, answers=answers, parsed={})
     other = remove_secrets(snapshot)
->>>>>>> 13a6823f5edb4e3ba450313b3dcb1aed16ebedb5:tests/unit/rollout/test_anonymize.py
     assert "figleaf" not in text(other)
     assert "fig-leaf-77" not in text(other)
     assert other.inventory.values == {
