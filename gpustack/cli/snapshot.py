@@ -44,6 +44,7 @@ def snapshot(
     """Record the hosts' answers in a file, without secrets: for `--from` of other commands, and for support."""
     from gpustack.cli import session
     from gpustack.doctor.diagnose import questions
+    from gpustack.rollout.anonymize import remove_secrets
 
     if recording:
         taken = session.load_recording(recording, quiet=quiet)
@@ -80,6 +81,7 @@ def write_snapshot(taken: "Snapshot", path: Path) -> None:
 def pseudonymize(taken: "Snapshot") -> "Snapshot":
     """Says what stays, and where it would be judged otherwise than the real one."""
     from gpustack.doctor.diagnose import diagnose, questions
+    from gpustack.rollout.anonymize import anonymize
 
     other, given = anonymize(taken, questions())
     if given.kept:

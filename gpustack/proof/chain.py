@@ -12,7 +12,7 @@ from gpustack.proof.manifest import NAMESPACE
 from gpustack.proof.series import Sample, Series
 from gpustack.proof.told import Seen, Told
 
-Outcome = Literal["holds", "broken", "unknown", "skipped"]
+Outcome = Literal["ok", "failed", "unknown", "skipped"]
 LINKS = ("kernel", "series", "panel")
 MARGIN = 2.0
 """Seconds that a scrape may take beyond its time."""
@@ -27,7 +27,7 @@ class Link:
     note: str = ""
 
 
-HOLDS = Link("holds")
+HOLDS = Link("ok")
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def run(place: Place, uuid: str, pods: Sequence[Told], asked: Asked) -> Row:
     seen = pods[0].seen[0]
     bad = next((one for one in pods if one.ran is False), None)
     unsure = next((one for one in pods if one.ran is None), None)
-    kernel = Link("broken", bad.why) if bad else Link("unknown", unsure.why) if unsure else HOLDS
+    kernel = Link("failed", bad.why) if bad else Link("unknown", unsure.why) if unsure else HOLDS
     row = Row(place.node, uuid, kernel, bus=seen.bus, model=seen.model)
     return dressed(row, asked, seen, [one.pod for one in pods])
 
@@ -159,20 +159,20 @@ def series(row: Row, asked: Asked, seen: Seen | None, pods: Sequence[str]) -> Li
         return Link("unknown", found)
     mine = found.of(row.uuid)
     if not mine:
-        return Link("broken", f"Prometheus has no series with this UUID{failing(found)}")
+        return Link("failed", f"Prometheus has no series with this UUID{failing(found)}")
     newest = mine[0]
     if newest.node and newest.node != row.node:
-        return Link("broken", f"Prometheus has this UUID on {newest.node}, the pod met it on {row.node}")
+        return Link("failed", f"Prometheus has this UUID on {newest.node}, the pod met it on {row.node}")
     if seen and newest.bus and seen.bus and newest.bus != seen.bus:
-        return Link("broken", f"Prometheus has this UUID at {newest.bus}, the pod met it at {seen.bus}")
+        return Link("failed", f"Prometheus has this UUID at {newest.bus}, the pod met it at {seen.bus}")
     every = found.every(newest)
     age = found.now - newest.at
     if age > 2 * every + MARGIN:
         failed = (found.scrapes or {}).get(newest.target)
         error = f"; the last scrape failed: {failed.error}" if failed and failed.error else ""
-        return Link("broken", f"its newest sample is {age:.0f} s old, and it is scraped every {every:.0f} s{error}")
+        return Link("failed", f"its newest sample is {age:.0f} s old, and it is scraped every {every:.0f} s{error}")
     fresh = [one for one in mine if found.now - one.at <= 2 * every + MARGIN]
-    return Link("holds", note=attribution(fresh, pods))
+    return Link("ok", note=attribution(fresh, pods))
 
 
 def failing(found: Series) -> str:
@@ -200,17 +200,17 @@ def attribution(mine: Sequence[Sample], pods: Sequence[str]) -> str:
 def panel(uuid: str, asked: Asked) -> Link:
     shown = asked.shown
     if asked.refusal:
-        return Link("broken", asked.refusal)
+        return Link("failed", asked.refusal)
     if isinstance(shown, str):
         return Link("unknown", shown)
     if (point := shown.panel.get(uuid)) is None:
         if isinstance(asked.series, Series) and asked.series.of(uuid):
-            return Link("broken", "the panel has no such series, and Prometheus has")
+            return Link("failed", "the panel has no such series, and Prometheus has")
         return Link("unknown", "there is no series that it could show")
     if (truth := shown.truth.get(uuid)) is None:
-        return Link("broken", f"the panel shows {point[1]:g}, and Prometheus has no such value at that time")
+        return Link("failed", f"the panel shows {point[1]:g}, and Prometheus has no such value at that time")
     if truth != point[1]:
-        return Link("broken", f"the panel shows {point[1]:g}, and Prometheus has {truth:g} at that time")
+        return Link("failed", f"the panel shows {point[1]:g}, and Prometheus has {truth:g} at that time")
     return HOLDS
 
 
@@ -240,7 +240,7 @@ class Reasons:
             return self.failed.pop(0)
         if self.gone:
             self.gone -= 1
-            return Link("broken", "the kubelet offers one GPU less than it has: unhealthy, or lost")
+            return Link("failed", "the kubelet offers one GPU less than it has: unhealthy, or lost")
         if self.busy:
             self.busy -= 1
             return Link("skipped", "in use")
@@ -249,7 +249,7 @@ class Reasons:
 
 def failure(one: Told) -> Link:
     """Of a pod that named no single GPU."""
-    return Link("broken" if one.stage == "failed" or one.ran is False else "unknown", one.why)
+    return Link("failed" if one.stage == "failed" or one.ran is False else "unknown", one.why)
 
 
 def gone(place: Place) -> int:
@@ -261,10 +261,10 @@ def rest(place: Place) -> Link:
     if place.closed:
         return Link("unknown", place.closed)
     if place.devices is not None and place.gpus is not None and place.devices > place.gpus:
-        return Link("broken", f"the host has {place.devices} NVIDIA devices, the node offers {place.gpus}")
+        return Link("failed", f"the host has {place.devices} NVIDIA devices, the node offers {place.gpus}")
     if place.shared and place.capacity > place.allocatable:
         why = (
             f"it was dealt out to no pod; {place.capacity - place.allocatable} of {place.capacity} shares are withdrawn"
         )
-        return Link("broken", why)
+        return Link("failed", why)
     return Link("unknown", "it was dealt out to no pod")

@@ -16,9 +16,9 @@ from gpustack.report.human import following
 from gpustack.report.next import after_proof
 from gpustack.report.words import Clean, cleaner, duration, places
 
-MARKS: dict[Outcome, str] = {"holds": "✓", "broken": "✗", "unknown": "unknown", "skipped": "in use"}
-PLAIN: dict[Outcome, str] = {**MARKS, "holds": "yes", "broken": "NO"}
-STYLES: dict[Outcome, str] = {"holds": "green", "broken": "red", "unknown": "yellow", "skipped": "dim"}
+MARKS: dict[Outcome, str] = {"ok": "✓", "failed": "✗", "unknown": "unknown", "skipped": "in use"}
+PLAIN: dict[Outcome, str] = {**MARKS, "ok": "yes", "failed": "NO"}
+STYLES: dict[Outcome, str] = {"ok": "green", "failed": "red", "unknown": "yellow", "skipped": "dim"}
 WIDTH = 9
 INDENT = 11
 """Of the reasons: behind the name of their link."""
@@ -68,7 +68,7 @@ def reasons(console: Console, done: Proof, clean: Clean) -> None:
     if folded:
         console.print()
     for (name, text, outcome), gpus in folded.items():
-        told(console, name, f"{places(gpus)}: {clean(text)}", STYLES[outcome] if outcome != "holds" else "dim")
+        told(console, name, f"{places(gpus)}: {clean(text)}", STYLES[outcome] if outcome != "ok" else "dim")
 
 
 def called(row: Row) -> str:
@@ -89,13 +89,13 @@ def standing(done: Proof) -> str:
         return f"no GPU: nothing to prove (0 NVIDIA devices on {count(done.hosts, 'host')}, 0 offered by nodes)"
     kinds = [kind(row) for row in done.rows]
     total = f"{count(len(done.rows), 'GPU')} on {count(len({row.node for row in done.rows}), 'node')}"
-    if set(kinds) == {"holds"}:
+    if set(kinds) == {"ok"}:
         return f"{total}: all proven"
-    words = {"holds": "proven", "broken": "broken", "unknown": "not known", "skipped": "in use and left alone"}
+    words = {"ok": "proven", "failed": "failed", "unknown": "not known", "skipped": "in use and left alone"}
     return f"{total}: {', '.join(f'{kinds.count(one)} {word}' for one, word in words.items() if one in kinds)}"
 
 
 def kind(row: Row) -> Outcome:
     """Of a GPU: what is worst of its links."""
     found = {link.outcome for _, link in row.links}
-    return next(one for one in ("broken", "unknown", "skipped", "holds") if one in found)
+    return next(one for one in ("failed", "unknown", "skipped", "ok") if one in found)

@@ -27,7 +27,7 @@ def text(done: Proof, inventory: Inventory) -> str:
 
 def case(row: Row, name: str, link: Link, clean: Clean) -> Element:
     made = entry_for(f"{row.node}.{name}", clean(row.uuid or row.bus) or "a GPU that nobody named", 0.0)
-    tag = {"broken": "failure", "unknown": "error", "skipped": "skipped"}.get(link.outcome)
+    tag = {"failed": "failure", "unknown": "error", "skipped": "skipped"}.get(link.outcome)
     if tag:
         add(made, tag, clean(link.why), "" if tag == "skipped" else link.outcome)
     return made

@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 VAGUE = {"base", "common", "helper", "helpers", "manager", "misc", "util", "utils"}
 # The two registries, each the only list of its kind.
-LISTS = {"gpustack/steps/__init__.py", "gpustack/probes/__init__.py"}
+LISTS = {"gpustack/steps/__init__.py", "gpustack/doctor/checks/__init__.py"}
 
 
 def tracked(*patterns: str) -> list[Path]:

@@ -42,7 +42,7 @@ def place(two: lab.Lab, row: dict[str, Any]) -> tuple[str, int]:
 
 
 EVERY = {(host, index) for host in ("host1", "host2") for index in (0, 1)}
-WHOLE = dict.fromkeys(LINKS, "holds")
+WHOLE = dict.fromkeys(LINKS, "ok")
 
 
 def test_again_nothing_to_do(two: lab.Lab, gpustack: Run) -> None:
@@ -79,8 +79,8 @@ def test_a_broken_link_is_told_and_no_other(two: lab.Lab, gpustack: Run, case: s
         until("the exporter shows it", lambda: shows(two, case, one.uuid, two.gpus("host2")[1].uuid), limit=90)
         found = proof(two, gpustack, code=1)
     wrong = {"swapped": {("host1", 0), ("host1", 1)}, "silent": {("host2", 1)}}[case]
-    assert {at for at, links in found.items() if links["series"] == "broken"} == wrong
-    assert all(links["kernel"] == "holds" for links in found.values())
+    assert {at for at, links in found.items() if links["series"] == "failed"} == wrong
+    assert all(links["kernel"] == "ok" for links in found.values())
     assert all(found[at] == WHOLE for at in EVERY - wrong)
 
 
@@ -101,8 +101,8 @@ def test_a_gpu_that_is_lost(two: lab.Lab, gpustack: Run) -> None:
         found = proof(two, gpustack, code=1)
         # The real device plugin asks all GPUs which lie near each other, and gives none when one does not answer.
         assert found["host1", 0] == found["host1", 1] == WHOLE
-        assert (found["host2", 0]["kernel"], found["host2", 0]["series"]) == ("broken", "broken")
-        assert (found["host2", 1]["kernel"], found["host2", 1]["series"]) == ("broken", "holds")
+        assert (found["host2", 0]["kernel"], found["host2", 0]["series"]) == ("failed", "failed")
+        assert (found["host2", 1]["kernel"], found["host2", 1]["series"]) == ("failed", "ok")
         said = gpustack("plan", "-i", two.inventory, code=1, COLUMNS="4000").stdout
         assert "host2: 1 of 2 unhealthy" in said
     until("both are", lambda: allocatable(two, "host2") == "2", limit=120)
@@ -129,11 +129,11 @@ def test_a_data_source_that_points_elsewhere(two: lab.Lab, gpustack: Run) -> Non
     apply(two, json.loads(json.dumps(kept).replace("monitoring-prometheus.", "nobody.")))
     try:
         until("no panel has a value", lambda: {one["panel"] for one in proof(two, gpustack, code=None).values()} <= {
-            "broken", "unknown"}, limit=200)  # fmt: skip
+            "failed", "unknown"}, limit=200)  # fmt: skip
         found = proof(two, gpustack, code=None)
     finally:
         apply(two, kept)
-    assert all((links["kernel"], links["series"]) == ("holds", "holds") for links in found.values())
+    assert all((links["kernel"], links["series"]) == ("ok", "ok") for links in found.values())
 
 
 def test_healed_all_is_proven_again(two: lab.Lab, gpustack: Run) -> None:

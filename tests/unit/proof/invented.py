@@ -59,7 +59,7 @@ def asked(samples: Sequence[Sample] = (), pods: Sequence[Told] = (), **other: ob
 
 
 def marks(rows: Sequence[Row]) -> list[str]:
-    """`gpu1 00 hhh`: node, end of the UUID, first letters of the three outcomes."""
+    """`gpu1 00 ooo`: node, end of the UUID, first letters of the three outcomes."""
     return [f"{row.node} {row.uuid[-2:] or '--'} {''.join(link.outcome[0] for _, link in row.links)}" for row in rows]
 
 

@@ -24,7 +24,7 @@ from tests.unit.proof.invented import (
 
 ALL = [sample(number) for number in range(4)]
 PODS = [pod(number) for number in range(4)]
-GOOD = ["gpu1 00 hhh", "gpu1 01 hhh", "gpu2 00 hhh", "gpu2 01 hhh"]
+GOOD = ["gpu1 00 ooo", "gpu1 01 ooo", "gpu2 00 ooo", "gpu2 01 ooo"]
 
 
 def but(number: int, mark: str) -> list[str]:
@@ -60,17 +60,17 @@ def test_all_is_well() -> None:
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        (swapped(0, 1), ["gpu1 00 hbh", "gpu1 01 hbh", *GOOD[2:]]),
-        (swapped(1, 2), [GOOD[0], "gpu1 01 hbh", "gpu2 00 hbh", GOOD[3]]),
-        (asked([*ALL[:3], replace(ALL[3], at=NOW - 2 * EVERY - 10)]), but(3, "gpu2 01 hbh")),
+        (swapped(0, 1), ["gpu1 00 ofo", "gpu1 01 ofo", *GOOD[2:]]),
+        (swapped(1, 2), [GOOD[0], "gpu1 01 ofo", "gpu2 00 ofo", GOOD[3]]),
+        (asked([*ALL[:3], replace(ALL[3], at=NOW - 2 * EVERY - 10)]), but(3, "gpu2 01 ofo")),
         (asked([*ALL[:3], replace(ALL[3], at=NOW - 2 * EVERY)]), GOOD),
-        (asked(ALL[:3]), but(3, "gpu2 01 hbu")),
-        (lost(seen_lately=False), but(1, "gpu1 -- buu")),
-        (lost(seen_lately=True), but(1, "gpu1 01 bbh")),
-        (asked(refusal="no such host"), [one[:-1] + "b" for one in GOOD]),
+        (asked(ALL[:3]), but(3, "gpu2 01 ofu")),
+        (lost(seen_lately=False), but(1, "gpu1 -- fuu")),
+        (lost(seen_lately=True), but(1, "gpu1 01 ffo")),
+        (asked(refusal="no such host"), [one[:-1] + "f" for one in GOOD]),
         (asked(shown="Grafana did not answer"), [one[:-1] + "u" for one in GOOD]),
         (asked(series="Prometheus did not answer", shown="not asked"), [one[:-2] + "uu" for one in GOOD]),
-        (asked(shown=Shown({}, {})), [one[:-1] + "b" for one in GOOD]),
+        (asked(shown=Shown({}, {})), [one[:-1] + "f" for one in GOOD]),
     ],
     ids=[
         "swapped-on-a-node",
@@ -94,7 +94,7 @@ def test_another_value_in_the_panel_is_seen() -> None:
     right = shown(ALL)
     wrong = Shown({**right.panel, UUIDS[2]: (NOW - 5, 99.0)}, right.truth)
     rows = judge(asked(shown=wrong))
-    assert judged(asked(shown=wrong)) == but(2, "gpu2 00 hhb")
+    assert judged(asked(shown=wrong)) == but(2, "gpu2 00 oof")
     assert rows[2].panel.why == "the panel shows 99, and Prometheus has 42 at that time"
 
 
@@ -113,7 +113,7 @@ def test_gpus_in_use_are_left_alone() -> None:
     places = (place("gpu1", busy=1), place("gpu2", busy=1))
     found = asked(samples, [PODS[0], PODS[2]], places=places)
     assert [one.wanted for one in places] == [1, 1]
-    assert judged(found) == [GOOD[0], "gpu1 01 shh", GOOD[2], "gpu2 01 shh"]
+    assert judged(found) == [GOOD[0], "gpu1 01 soo", GOOD[2], "gpu2 01 soo"]
     assert [row.kernel.why for row in judge(found)] == ["", "in use by default/train-0", "", "in use"]
 
 
@@ -132,29 +132,29 @@ def test_no_gpu_at_all() -> None:
 
 def test_devices_that_no_node_offers() -> None:
     found = Asked((place("gpu1", gpus=0, capacity=0, allocatable=0),), (), series([]), shown([]))
-    assert judged(found) == ["gpu1 -- buu", "gpu1 -- buu"]
+    assert judged(found) == ["gpu1 -- fuu", "gpu1 -- fuu"]
     assert judge(found)[0].kernel.why == "the host has 2 NVIDIA devices, the node offers 0"
 
 
-@pytest.mark.parametrize(("stage", "mark"), [("failed", "b"), ("stuck", "u")])
+@pytest.mark.parametrize(("stage", "mark"), [("failed", "f"), ("stuck", "u")])
 def test_a_pod_that_met_no_gpu(stage: str, mark: str) -> None:
     bad = Told("proof-1", "gpu1", stage, "in the kubelet's words")  # type: ignore[arg-type]
     found = asked(ALL, [PODS[0], bad, *PODS[2:]])
     assert judged(found) == but(1, f"gpu1 01 {mark}hh")
     assert judge(found)[1].kernel.why == "in the kubelet's words"
     blind = replace(found, series="Prometheus did not answer", shown="not asked")
-    assert judged(blind) == ["gpu1 00 huu", f"gpu1 -- {mark}uu", "gpu2 00 huu", "gpu2 01 huu"]
+    assert judged(blind) == ["gpu1 00 ouu", f"gpu1 -- {mark}uu", "gpu2 00 ouu", "gpu2 01 ouu"]
 
 
 def test_a_pod_that_sees_two_gpus_proves_neither() -> None:
     both = Told("proof-0", "gpu1", "held", "it sees 2", ran=False, seen=(*PODS[0].seen, *PODS[1].seen))
     found = asked(ALL, [both, *PODS[1:]])
-    assert judged(found) == but(0, "gpu1 00 bhh")
+    assert judged(found) == but(0, "gpu1 00 foo")
 
 
 def test_a_kernel_that_failed() -> None:
     found = asked(ALL, [replace(PODS[0], ran=False, why="it said FAILED"), *PODS[1:]])
-    assert judged(found) == but(0, "gpu1 00 bhh")
+    assert judged(found) == but(0, "gpu1 00 foo")
 
 
 def test_time_slicing() -> None:
@@ -164,9 +164,9 @@ def test_time_slicing() -> None:
     assert judged(asked(ALL, PODS, places=(shared, place("gpu2")))) == GOOD
     twice = [PODS[0], replace(PODS[0], pod="proof-1"), *PODS[2:]]
     found = asked(ALL, twice, places=(shared, place("gpu2")))
-    assert judged(found) == but(1, "gpu1 01 uhh")
+    assert judged(found) == but(1, "gpu1 01 uoo")
     withdrawn = asked(ALL, twice, places=(replace(shared, allocatable=7), place("gpu2")))
-    assert judged(withdrawn) == but(1, "gpu1 01 bhh")
+    assert judged(withdrawn) == but(1, "gpu1 01 foo")
 
 
 def test_mig_devices_of_one_gpu_are_one_row() -> None:
@@ -179,7 +179,7 @@ def test_mig_devices_of_one_gpu_are_one_row() -> None:
 def test_a_closed_node_gets_no_pod_and_is_not_known() -> None:
     closed = place("gpu1", closed="the node is cordoned", allocatable=1)
     assert closed.wanted == 0
-    assert judged(asked(ALL, PODS[2:], places=(closed, place("gpu2")))) == ["gpu1 00 uhh", "gpu1 01 uhh", *GOOD[2:]]
+    assert judged(asked(ALL, PODS[2:], places=(closed, place("gpu2")))) == ["gpu1 00 uoo", "gpu1 01 uoo", *GOOD[2:]]
 
 
 def test_what_is_worth_knowing_is_a_note() -> None:

@@ -67,7 +67,7 @@ def test_every_gpu_has_one_row(world: Asked) -> None:
 def test_a_kernel_holds_only_where_a_pod_ran_it(world: Asked) -> None:
     for row in judge(world):
         mine = [one for one in world.told if one.seen and one.seen[0].uuid == row.uuid]
-        assert (row.kernel.outcome == "holds") == bool(mine and all(one.ran for one in mine))
+        assert (row.kernel.outcome == "ok") == bool(mine and all(one.ran for one in mine))
         if row.kernel.outcome == "skipped":
             assert any(found.busy for found in world.places if found.node == row.node)
 
@@ -75,7 +75,7 @@ def test_a_kernel_holds_only_where_a_pod_ran_it(world: Asked) -> None:
 @given(WORLDS)
 def test_what_does_not_hold_says_why(world: Asked) -> None:
     for row in judge(world):
-        assert all((link.outcome == "holds") == (not link.why) for _, link in row.links)
+        assert all((link.outcome == "ok") == (not link.why) for _, link in row.links)
 
 
 @given(WORLDS)
@@ -89,7 +89,7 @@ def test_without_answers_nothing_of_the_monitoring_holds(world: Asked) -> None:
 def test_the_panel_holds_only_where_both_say_the_same(world: Asked) -> None:
     assert isinstance(world.shown, Shown)
     for row in judge(world):
-        if row.panel.outcome == "holds":
+        if row.panel.outcome == "ok":
             assert world.shown.panel[row.uuid][1] == world.shown.truth[row.uuid]
 
 

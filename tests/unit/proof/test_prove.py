@@ -16,7 +16,7 @@ from gpustack.proof.series import Sample, Series
 from gpustack.proof.web import NoAnswer
 from tests.unit.proof.invented import EVERY, GPUS, MODEL, NOW, UUIDS, marks, place, sample, series
 
-GOOD = ["gpu1 00 hhh", "gpu1 01 hhh", "gpu2 00 hhh", "gpu2 01 hhh"]
+GOOD = ["gpu1 00 ooo", "gpu1 01 ooo", "gpu2 00 ooo", "gpu2 01 ooo"]
 DONE = {"terminated": {"exitCode": 0}}
 HOLDS = {
     "phase": "Running",
@@ -172,14 +172,14 @@ def test_all_is_proven_and_nothing_is_left(world: World) -> None:
 def test_only_free_gpus_get_a_pod(world: World) -> None:
     done = world.prove(places=(place("gpu1", busy=2), place("gpu2", closed="cordoned")))
     assert world.nodes.most == 0
-    assert marks(done.rows) == ["gpu1 00 shh", "gpu1 01 shh", "gpu2 00 uhh", "gpu2 01 uhh"]
+    assert marks(done.rows) == ["gpu1 00 soo", "gpu1 01 soo", "gpu2 00 uoo", "gpu2 01 uoo"]
     assert world.nodes.removals == 0
 
 
 def test_a_late_scrape_is_waited_for_two_intervals_and_no_longer(world: World) -> None:
     world.prometheus.late = {UUIDS[3]}
     done = world.prove()
-    assert marks(done.rows) == [*GOOD[:3], "gpu2 01 hbh"]
+    assert marks(done.rows) == [*GOOD[:3], "gpu2 01 ofo"]
     assert 2 * EVERY < done.seconds < 2 * EVERY + 10
 
 
@@ -187,7 +187,7 @@ def test_pods_that_stay_pending_are_not_known_and_taken_away(world: World) -> No
     world.nodes.after = 10**6
     done = world.prove(timeout=30)
     assert {row.kernel.why for row in done.rows} == {"FailedScheduling: nowhere"}
-    assert marks(done.rows) == ["gpu1 00 uhh", "gpu1 01 uhh", "gpu2 00 uhh", "gpu2 01 uhh"]
+    assert marks(done.rows) == ["gpu1 00 uoo", "gpu1 01 uoo", "gpu2 00 uoo", "gpu2 01 uoo"]
     assert world.nodes.pods == {}
     assert done.seconds < 40
 
@@ -202,7 +202,7 @@ def test_a_pod_without_a_place_is_believed_after_twenty_seconds(world: World) ->
 
 def test_a_pod_that_was_refused_breaks_its_link_alone(world: World) -> None:
     world.nodes.told = {"proof-r-1": {"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": "unhealthy"}}
-    assert marks(world.prove(run="r").rows) == [GOOD[0], "gpu1 01 bhh", *GOOD[2:]]
+    assert marks(world.prove(run="r").rows) == [GOOD[0], "gpu1 01 foo", *GOOD[2:]]
 
 
 def test_the_api_s_refusal_is_the_reason(world: World) -> None:
@@ -262,7 +262,7 @@ def test_monitoring_that_cannot_be_asked(world: World) -> None:
     assert marks(world.prove(prometheus="no Service").rows) == [one[:-2] + "uu" for one in GOOD]
 
 
-@pytest.mark.parametrize(("error", "mark"), [(NoAnswer("down"), "u"), (Refusal("elsewhere"), "b")])
+@pytest.mark.parametrize(("error", "mark"), [(NoAnswer("down"), "u"), (Refusal("elsewhere"), "f")])
 def test_a_grafana_that_fails(world: World, error: Exception, mark: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*_: object) -> None:
         raise error

@@ -27,14 +27,14 @@ def good() -> Proof:
 
 def mixed() -> Proof:
     """Broken, unknown, in use, a GPU without a name, a host that was not asked, and what a stranger wrote."""
-    swapped = Link("broken", "Prometheus has this UUID at 0000:66:00.0, the pod met it at 0000:65:00.0")
+    swapped = Link("failed", "Prometheus has this UUID at 0000:66:00.0, the pod met it at 0000:65:00.0")
     stuck = Link("unknown", f"ImagePullBackOff: \x1b[31mBack-off [bold]pulling[/bold] password={PASSWORD}")
     no_panel = Link("unknown", "Grafana did not answer within 15 s")
     rows = (
         row("gpu1", 0, series=swapped, panel=no_panel),
         row("gpu1", 1, Link("skipped", "in use by default/train-0"), panel=no_panel),
-        row("gpu2", 2, stuck, Link("holds", note="the exporter names no pod that uses it"), no_panel),
-        Row("gpu2", "", Link("broken", "the kubelet offers one GPU less than it has: unhealthy, or lost"), model=MODEL),
+        row("gpu2", 2, stuck, Link("ok", note="the exporter names no pod that uses it"), no_panel),
+        Row("gpu2", "", Link("failed", "the kubelet offers one GPU less than it has: unhealthy, or lost"), model=MODEL),
     )
     return Proof(TAKEN, rows, (("kube1", "not reached: no answer from 10.0.0.1 within 10 s"),), PARTS, 19.8, 2, hosts=3)
 
