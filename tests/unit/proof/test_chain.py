@@ -122,7 +122,7 @@ def test_a_pod_of_ours_is_no_user() -> None:
     samples = [ALL[0], replace(ALL[1], owner="gpustack-proof/proof-0"), *ALL[2:]]
     for busy, mark, why in ((0, "u", "it was dealt out to no pod"), (1, "s", "in use")):
         found = asked(samples, [PODS[0], *PODS[2:]], places=(place("gpu1", busy=busy), place("gpu2")))
-        assert judged(found) == but(1, f"gpu1 01 {mark}hh")
+        assert judged(found) == but(1, f"gpu1 01 {mark}oo")
         assert judge(found)[1].kernel.why == why
 
 
@@ -140,7 +140,7 @@ def test_devices_that_no_node_offers() -> None:
 def test_a_pod_that_met_no_gpu(stage: str, mark: str) -> None:
     bad = Told("proof-1", "gpu1", stage, "in the kubelet's words")  # type: ignore[arg-type]
     found = asked(ALL, [PODS[0], bad, *PODS[2:]])
-    assert judged(found) == but(1, f"gpu1 01 {mark}hh")
+    assert judged(found) == but(1, f"gpu1 01 {mark}oo")
     assert judge(found)[1].kernel.why == "in the kubelet's words"
     blind = replace(found, series="Prometheus did not answer", shown="not asked")
     assert judged(blind) == ["gpu1 00 ouu", f"gpu1 -- {mark}uu", "gpu2 00 ouu", "gpu2 01 ouu"]
