@@ -62,7 +62,7 @@ lab-test:
 
 fuzz: $(ENV)
 	@seed=$${SEED:-$$RANDOM$$RANDOM}; \
-	echo "make fuzz: about a quarter of an hour; the same cases again: make fuzz SEED=$$seed" >&2; \
+	echo "make fuzz: about five minutes; the same cases again: make fuzz SEED=$$seed" >&2; \
 	pytest tests/unit tests/contract tests/replay -m hypothesis --timeout=900 --hypothesis-profile=fuzz --hypothesis-seed=$$seed
 
 bench:

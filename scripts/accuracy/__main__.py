@@ -23,6 +23,7 @@ from scripts.accuracy import cases, results, stage, table
 def main() -> int:
     told = arguments()
     wanted = cases.chosen(only=told.only, pairs=told.pairs, seed=told.seed, shard=told.shard, calm=told.healthy)
+    told.out.mkdir(parents=True, exist_ok=True)
     file = told.out / "results.jsonl"
     kept = results.read(file)
     for shape in dict.fromkeys(case.shape.name if case.shape else "" for case in wanted):

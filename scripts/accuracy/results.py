@@ -50,7 +50,6 @@ def read(kept: Path) -> dict[str, Result]:
 def put(kept: Path, result: Result) -> None:
     """Beside what another run, on another lab, has put there meanwhile."""
     results = read(kept) | {result.name: result}
-    kept.parent.mkdir(parents=True, exist_ok=True)
     fresh = kept.with_suffix(".new")
     fresh.write_text("".join(json.dumps(asdict(results[name]), ensure_ascii=False) + "\n" for name in sorted(results)))
     fresh.replace(kept)
