@@ -71,7 +71,7 @@ def fix(
         show.diagnosis(before, output, verbose=verbose)
     chosen = [one for one in offers(before) if not wanted or one.id in wanted]
     if not any(not one.why_not for one in chosen):
-        told = tuple(Attempt(one, "not-for-a-machine", why=one.why_not) for one in chosen)
+        told = tuple(Attempt(one, "manual", why=one.why_not) for one in chosen)
         done = Fixed(before, told, before, before.snapshot.took)
         show.fixed(done, output, evidence="")
         return show.fix_code(done)
@@ -148,7 +148,7 @@ def a_root(id: str, found: "Diagnosis") -> None:
     judged = [one for (name, _), one in found.judged.items() if name == id]
     said = {one.where: str(one.told or one.why) for one in judged}
     why = "\n".join(f"{where}: {text}" for where, text in said.items()) or "It has no check yet."
-    above = [one.id for one in found.roots if any(below.id == id for below in (*one.breaks, *one.together))]
+    above = [one.id for one in found.roots if any(below.id == id for below in (*one.impact, *one.correlated))]
     hint = f"gpustack doctor --fix {above[0]}" if above else "gpustack doctor"
     raise RolloutError("fix-not-a-root", f"{id} is no root cause here; nothing was changed.", why, hint)
 

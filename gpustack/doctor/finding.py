@@ -63,21 +63,21 @@ class Branch:
 
 @dataclass(frozen=True)
 class Finding:
-    """One root on all its hosts. `together` are roots of the same act (`common` says which). `breaks` is what is folded
-    below it; of that, `caused` are faults that are probably its doing. `not_these` was ruled out, with the value that
-    did. `doubts` are possible causes of it that could not be told. `hides`: how many checks need this host."""
+    """A root cause on all its hosts. `correlated` are those of the same act, which `correlation` names. `impact` is
+    what is folded below it; of that, `caused` are faults that are probably its doing. `ruled_out` are other causes that
+    were refuted, `uncertain` possible ones that are unknown. `hidden_checks`: how many checks need this host."""
 
     id: str
     judged: tuple[Judged, ...]
     certainty: Certainty
-    breaks: tuple[Judged, ...] = ()
+    impact: tuple[Judged, ...] = ()
     caused: tuple[Judged, ...] = ()
-    not_these: tuple[Judged, ...] = ()
-    doubts: tuple[Judged, ...] = ()
-    together: tuple[Judged, ...] = ()
-    common: str = ""
+    ruled_out: tuple[Judged, ...] = ()
+    uncertain: tuple[Judged, ...] = ()
+    correlated: tuple[Judged, ...] = ()
+    correlation: str = ""
     chain: Branch | None = None
-    hides: int = 0
+    hidden_checks: int = 0
 
     @property
     def wheres(self) -> tuple[str, ...]:
@@ -86,13 +86,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class Unexplained:
-    """Something confirmed that nothing confirmed explains. `suspects` could not be told, `ask` is what to ask next."""
+    """Something confirmed that nothing confirmed explains. `suspects` are unknown, `ask` is the next check."""
 
     id: str
     judged: tuple[Judged, ...]
     suspects: tuple[Judged, ...]
-    not_these: tuple[Judged, ...]
-    breaks: tuple[Judged, ...]
+    ruled_out: tuple[Judged, ...]
+    impact: tuple[Judged, ...]
     ask: str
 
     @property

@@ -13,7 +13,7 @@ from gpustack.proof.series import Sample, Series
 from gpustack.proof.told import Seen, Told
 
 Outcome = Literal["holds", "broken", "unknown", "skipped"]
-LINKS = ("kernel", "series", "panel")
+LINKS = ("kernel", "series", "dashboard")
 MARGIN = 2.0
 """Seconds that a scrape may take beyond its time."""
 
@@ -84,15 +84,15 @@ class Row:
     node: str
     uuid: str
     kernel: Link
-    series: Link = field(default=Link("unknown", "its UUID is not known"))
-    panel: Link = field(default=Link("unknown", "its UUID is not known"))
+    series: Link = field(default=Link("unknown", "its UUID is unknown"))
+    panel: Link = field(default=Link("unknown", "its UUID is unknown"))
     index: str = ""
     bus: str = ""
     model: str = ""
 
     @property
     def links(self) -> tuple[tuple[str, Link], ...]:
-        return (("kernel", self.kernel), ("series", self.series), ("panel", self.panel))
+        return (("kernel", self.kernel), ("series", self.series), ("dashboard", self.panel))
 
 
 def judge(asked: Asked) -> tuple[Row, ...]:
@@ -162,9 +162,9 @@ def series(row: Row, asked: Asked, seen: Seen | None, pods: Sequence[str]) -> Li
         return Link("broken", f"Prometheus has no series with this UUID{failing(found)}")
     newest = mine[0]
     if newest.node and newest.node != row.node:
-        return Link("broken", f"Prometheus has this UUID on {newest.node}, the pod met it on {row.node}")
+        return Link("broken", f"Prometheus has this UUID on {newest.node}, the pod ran on {row.node}")
     if seen and newest.bus and seen.bus and newest.bus != seen.bus:
-        return Link("broken", f"Prometheus has this UUID at {newest.bus}, the pod met it at {seen.bus}")
+        return Link("broken", f"Prometheus has this UUID at {newest.bus}, the pod ran on {seen.bus}")
     every = found.every(newest)
     age = found.now - newest.at
     if age > 2 * every + MARGIN:
@@ -205,12 +205,12 @@ def panel(uuid: str, asked: Asked) -> Link:
         return Link("unknown", shown)
     if (point := shown.panel.get(uuid)) is None:
         if isinstance(asked.series, Series) and asked.series.of(uuid):
-            return Link("broken", "the panel has no such series, and Prometheus has")
+            return Link("broken", "the dashboard has no such series, and Prometheus has")
         return Link("unknown", "there is no series that it could show")
     if (truth := shown.truth.get(uuid)) is None:
-        return Link("broken", f"the panel shows {point[1]:g}, and Prometheus has no such value at that time")
+        return Link("broken", f"the dashboard shows {point[1]:g}, and Prometheus has no such value at that time")
     if truth != point[1]:
-        return Link("broken", f"the panel shows {point[1]:g}, and Prometheus has {truth:g} at that time")
+        return Link("broken", f"the dashboard shows {point[1]:g}, and Prometheus has {truth:g} at that time")
     return HOLDS
 
 

@@ -13,7 +13,7 @@ from gpustack.events import count
 from gpustack.report.doctor_words import titled
 from gpustack.report.words import cut
 
-Kind = Literal["root", "together", "fault", "state", "folded"]
+Kind = Literal["root", "correlated", "fault", "state", "folded"]
 
 ROW, HEIGHT, INDENT, MARGIN = 42, 30, 30, 2
 CHARACTER, PADDING = 7.6, 26
@@ -90,14 +90,14 @@ def nearest(branch: Branch, caused: Collection[str]) -> Iterator[Branch]:
 
 
 def drawing(found: Finding, boxes: Sequence[Box]) -> Drawing:
-    beside = dict.fromkeys(one.id for one in found.together)
+    beside = dict.fromkeys(one.id for one in found.correlated)
     tops = [Box(found.id, titled(found.id, found.wheres), "root", 0)]
-    tops += [Box(id, f"of the same act: {graph()[id].title}", "together", 0) for id in beside]
+    tops += [Box(id, f"correlated: {graph()[id].title}", "correlated", 0) for id in beside]
     placed = [put(box, row) for row, box in enumerate([*tops, *boxes])]
     last: dict[int, Box] = {}
     arrows = []
     for box in placed:
-        if box.kind != "together":
+        if box.kind != "correlated":
             last[box.depth] = box
         if box.depth:
             arrows.append(arrow(last[box.depth - 1], box))

@@ -20,14 +20,15 @@ FAILED = "alerts-not-delivered"
 WORDS: dict[Outcome, tuple[str, str]] = {
     "delivered": ("delivered", "green"),
     "failed": ("not delivered", "red"),
-    "unknown": ("not known", "yellow"),
+    "unknown": ("unknown", "yellow"),
 }
 
 
 @dataclass(frozen=True)
 class DeliveryShape:
     """Of `alerts test`. `receivers` and `ways` (webhook, slack, …) are those that Alertmanager chose. `why` is null
-    when it was delivered; `left` is why the alert was not ended, `stopped` why it was broken off, `next` a command."""
+    when it was delivered; `left` is why the test alert was not resolved, `stopped` why
+    it was interrupted, `next` a command."""
 
     schema: str
     exit: ExitShape
@@ -49,7 +50,7 @@ def delivery(console: Console, done: Delivery, inventory: Inventory) -> None:
     why = f": {clean(done.why)}" if done.why else ""
     say(console, f"{word}{clean(to + by)} in {duration(done.seconds)}{why}", style)
     if done.left:
-        say(console, f"the alert was not ended: {clean(done.left)}", "yellow")
+        say(console, f"the test alert was not resolved: {clean(done.left)}", "yellow")
     following(console, after(done, inventory))
 
 

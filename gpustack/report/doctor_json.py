@@ -78,18 +78,18 @@ def root(found: Finding, clean: Clean, of: Diagnosis, *, verbose: bool) -> RootS
         title=fault.title,
         cause=fault.cause,
         certainty=found.certainty,
-        wheres=list(found.wheres),
+        locations=list(found.wheres),
         judged=judged(found.judged, clean, evidence=True),
-        together=judged(found.together, clean, evidence=True),
-        common=found.common or None,
+        correlated=judged(found.correlated, clean, evidence=True),
+        correlation=found.correlation or None,
         changed=[ChangeShape(one.where, one.ago, clean(one.what)) for one in changed(found, of.snapshot)],
-        peers=[PeersShape(list(one.hosts), clean(one.found)) for one in peers(found, of.judged)],
-        not_these=judged(found.not_these, clean, evidence=verbose),
-        breaks=judged(found.breaks, clean, evidence=verbose),
+        healthy_hosts=[PeersShape(list(one.hosts), clean(one.found)) for one in peers(found, of.judged)],
+        ruled_out=judged(found.ruled_out, clean, evidence=verbose),
+        impact=judged(found.impact, clean, evidence=verbose),
         caused=judged(found.caused, clean, evidence=verbose),
-        doubts=judged(found.doubts, clean, evidence=verbose),
+        uncertain=judged(found.uncertain, clean, evidence=verbose),
         chain=branch(found.chain) if found.chain else None,
-        hides=found.hides,
+        hidden_checks=found.hidden_checks,
         fix=FixShape(
             fault.auto, fault.why, fault.fix.do, [clean(line) for line in repairs(found, of.snapshot)], step or None
         ),
@@ -106,12 +106,12 @@ def unexplained(found: Unexplained, clean: Clean, *, verbose: bool) -> Unexplain
     return UnexplainedShape(
         id=found.id,
         title=graph()[found.id].title,
-        wheres=list(found.wheres),
+        locations=list(found.wheres),
         judged=judged(found.judged, clean, evidence=True),
         suspects=judged(found.suspects, clean, evidence=verbose),
-        not_these=judged(found.not_these, clean, evidence=verbose),
-        breaks=judged(found.breaks, clean, evidence=verbose),
-        ask=found.ask,
+        ruled_out=judged(found.ruled_out, clean, evidence=verbose),
+        impact=judged(found.impact, clean, evidence=verbose),
+        next_check=found.ask,
     )
 
 

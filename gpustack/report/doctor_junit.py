@@ -1,5 +1,5 @@
 """A diagnosis for CI systems: a suite per layer, a case per fault or state and place. A root, and what is unexplained,
-is a failure; what could not be told is an error; what is only a consequence is skipped and names its root."""
+is a failure; what is unknown is an error; what is only a consequence is skipped and names its root."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -15,7 +15,7 @@ def text(found: Diagnosis) -> str:
     clean, snapshot = cleaner(found.snapshot.inventory), found.snapshot
     taken = snapshot.taken.strftime("%Y-%m-%dT%H:%M:%S")
     known, because = graph(), dict(consequences(found))
-    guilty = {one.place for root in found.roots for one in (*root.judged, *root.together)}
+    guilty = {one.place for root in found.roots for one in (*root.judged, *root.correlated)}
     layered = sorted((one for one in found.judged.values() if one.id in known), key=lambda one: known[one.id].layer)
     suites = [
         suite(layer, [case(one, one.place in guilty, because.get(one.place, ""), clean) for one in some], taken)
@@ -28,11 +28,11 @@ def text(found: Diagnosis) -> str:
 
 def consequences(found: Diagnosis) -> Iterator[tuple[Place, str]]:
     for note in found.verdict.notes:
-        yield note.place, "true, and harmless"
+        yield note.place, "harmless"
     for open_one in found.unexplained:
-        yield from ((below.place, f"because of {open_one.id}") for below in open_one.breaks)
+        yield from ((below.place, f"caused by {open_one.id}") for below in open_one.impact)
     for root in found.roots:
-        yield from ((below.place, f"because of {root.id}") for below in root.breaks)
+        yield from ((below.place, f"caused by {root.id}") for below in root.impact)
 
 
 def case(one: Judged, guilty: bool, because: str, clean: Clean) -> Element:  # noqa: FBT001 - two kinds of confirmed

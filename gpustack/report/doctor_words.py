@@ -4,17 +4,19 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.doctor.changed import Change
+from gpustack.doctor.entry import Auto
 from gpustack.doctor.finding import Branch, Diagnosis, Judged
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import Peers
 from gpustack.events import count
 from gpustack.report.words import Clean, command, cut, duration, places
 
-API = {"confirmed": "API down", "refuted": "API reachable", "unknown": "API not known"}
+API = {"confirmed": "API down", "refuted": "API reachable", "unknown": "API unknown"}
+AUTO: dict[Auto, str] = {"safe": "automatic", "ask": "needs confirmation", "no": "manual"}
 SHOWN = 4
 """Of a list, where the rest is told on request."""
 REASON = 90
-"""Characters of why something could not be told."""
+"""Characters of why a check is unknown."""
 
 
 def heading(found: Diagnosis) -> str:
@@ -27,9 +29,9 @@ def heading(found: Diagnosis) -> str:
 
 
 def calm(found: Diagnosis) -> str:
-    """Of a healthy cluster: what was looked for."""
+    """Of a healthy cluster: how much was checked."""
     known = len(graph().faults)
-    return f"no fault found: {known - found.unchecked} of {known} faults can be told, and none is there"
+    return f"no fault found ({known - found.unchecked} of {known} known faults checked)"
 
 
 def summed(found: Diagnosis) -> str:
@@ -101,7 +103,7 @@ def because(judged: Iterable[Judged], clean: Clean) -> str:
 
 
 def missing(judged: Iterable[Judged], clean: Clean) -> list[str]:
-    """What could not be told, by its reason, the most frequent first. All of a reason is in the JSON."""
+    """Why checks are unknown, the most frequent reason first. JSON has each whole."""
     counted: dict[str, int] = {}
     for one in judged:
         why = cut(clean(one.why), REASON)

@@ -17,9 +17,9 @@ from gpustack.rollout.plan import Plan
 STYLES: dict[Kind, str] = {
     "differs": "red",
     "upgrade": "magenta",
-    "by hand": "magenta",
-    "cannot tell": "yellow",
-    "later": "dim",
+    "manual": "magenta",
+    "unknown": "yellow",
+    "pending": "dim",
     "holds": "green",
 }
 SHOWN_LINES = 12

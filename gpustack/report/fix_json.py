@@ -33,11 +33,11 @@ class KeptShape:
 
 @dataclass(frozen=True)
 class AttemptShape:
-    """`played` is null when nothing was played, `why` when there is no more to say. `undone` was put back as it did
-    not turn; `lingers` are consequences that still showed."""
+    """`played` is null when nothing was played, `why` when there is no more to say. `undone` was rolled back as it
+    did not resolve the fault; `remaining` are symptoms that were still there."""
 
     id: str
-    wheres: list[str]
+    locations: list[str]
     auto: Auto
     ending: Ending
     play: str | None
@@ -47,15 +47,15 @@ class AttemptShape:
     played: PlayedShape | None
     kept: list[KeptShape]
     undone: list[str]
-    lingers: list[str]
+    remaining: list[str]
     why: str | None
     seconds: float
 
 
 @dataclass(frozen=True)
 class FixedShape:
-    """Of `doctor --fix`. `found` are the roots before, `roots` those after. `undo` is the command of the way back, or
-    null where nothing was changed."""
+    """Of `doctor --fix`. `found` are the roots before, `roots` those after. `undo` is the command that rolls it back,
+    or null where nothing was changed."""
 
     schema: str
     exit: ExitShape
@@ -87,7 +87,7 @@ class UndoneShape:
 def text(done: Fixed, evidence: str) -> str:
     inventory, code = done.after.snapshot.inventory, fix_code(done)
     clean = cleaner(inventory)
-    stays = any(one.tried and one.ending != "not-turned" for one in done.attempts)
+    stays = any(one.tried and one.ending != "not-resolved" for one in done.attempts)
     return written(
         FixedShape(
             schema=FIX,
@@ -108,7 +108,7 @@ def text(done: Fixed, evidence: str) -> str:
 def attempt(one: Attempt, clean: Clean) -> AttemptShape:
     return AttemptShape(
         id=one.offer.id,
-        wheres=list(one.offer.finding.wheres),
+        locations=list(one.offer.finding.wheres),
         auto=one.offer.fault.auto,
         ending=one.ending,
         play=one.offer.play or None,
@@ -118,7 +118,7 @@ def attempt(one: Attempt, clean: Clean) -> AttemptShape:
         played=playbook(one.played, clean) if one.played else None,
         kept=[kept(entry, clean) for entry in one.kept],
         undone=[clean(line) for line in one.undone],
-        lingers=list(one.lingers),
+        remaining=list(one.remaining),
         why=clean(one.why) or None,
         seconds=round(one.seconds, 3),
     )
@@ -134,7 +134,7 @@ def undone(done: Undone, inventory: Inventory, evidence: str) -> str:
     return written(
         UndoneShape(
             schema=UNDO,
-            exit=ExitShape(0, "what the last fix changed is as it was"),
+            exit=ExitShape(0, "the last fix was rolled back"),
             id=done.last.id,
             fault=done.last.fault,
             hosts=list(done.last.hosts),

@@ -9,7 +9,7 @@ from gpustack.ask.judge import Judgement
 from gpustack.report.words import Clean
 from gpustack.rollout.plan import Plan, StepState
 
-Kind = Literal["differs", "upgrade", "by hand", "cannot tell", "later", "holds"]
+Kind = Literal["differs", "upgrade", "manual", "unknown", "pending", "holds"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Line:
 
 
 def lines(found: Plan, clean: Clean, *, holding: bool) -> list[Line]:
-    """What differs and what cannot be told, and with `holding` what holds. Hosts that were not reached are left out:
+    """What differs and what is unknown, and with `holding` what holds. Hosts that were not reached are left out:
     all of theirs is unknown for the one reason that stands in `Plan.snapshot.reach`."""
     folded: dict[tuple[str, str, str, str], Line] = {}
     for state in found.states:
@@ -41,18 +41,18 @@ def lines(found: Plan, clean: Clean, *, holding: bool) -> list[Line]:
 
 def of_state(state: StepState, clean: Clean, *, holding: bool) -> Iterator[Line]:
     if state.outcome == "later":
-        yield Line(state.step, "later", f"after {state.after}", (state.where,))
+        yield Line(state.step, "pending", f"waits for {state.after}", (state.where,))
         return
     told = [judgement for judgement in state.judgements if judgement.outcome != "holds" or holding]
     shown = told if holding or not state.after else foremost(told)
     yield from (of_judgement(state, judgement, clean) for judgement in shown)
     if rest := len(told) - len(shown):
-        yield Line(state.step, "later", f"{rest} more, told after {state.after}", (state.where,))
+        yield Line(state.step, "pending", f"{rest} more, checked after {state.after}", (state.where,))
 
 
 def foremost(told: list[Judgement]) -> list[Judgement]:
     """Behind a drifted step most of what differs is its consequence: the first difference stands for them. What install
-    will not mend is always told."""
+    will not fix is always shown."""
     mended = [judgement for judgement in told if judgement.mismatch and judgement.mismatch.cure == "install"]
     kept = mended[:1]
     return [one for one in told if one in kept or (one.mismatch and one.mismatch.cure != "install")]
@@ -61,9 +61,9 @@ def foremost(told: list[Judgement]) -> list[Judgement]:
 def of_judgement(state: StepState, judgement: Judgement, clean: Clean) -> Line:
     kind, text, hint = "holds", judgement.check, ""
     if mismatch := judgement.mismatch:
-        kind = {"install": "differs", "upgrade": "upgrade", "operator": "by hand"}[mismatch.cure]
-        # What install mends needs no advice.
+        kind = {"install": "differs", "upgrade": "upgrade", "operator": "manual"}[mismatch.cure]
+        # What install fixes needs no advice.
         text, hint = clean(str(mismatch)), clean(mismatch.hint) if mismatch.cure != "install" else ""
     elif judgement.outcome == "unknown":
-        kind, text = "cannot tell", clean(f"{judgement.check}: {judgement.why}")
+        kind, text = "unknown", clean(f"{judgement.check}: {judgement.why}")
     return Line(state.step, kind, text, (state.where,), hint, judgement.evidence)  # type: ignore[arg-type]

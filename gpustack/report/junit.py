@@ -1,6 +1,6 @@
 """Results for CI systems: JUnit XML with one suite per step, one case per check and place.
 
-Broken is a failure, what cannot be told is an error, what waits for another step is skipped. A playbook that failed is
+Broken is a failure, unknown is an error, what waits for another step is skipped. A playbook that failed is
 a failure in the suite `rollout`.
 """
 
@@ -68,7 +68,7 @@ def case(state: StepState, judgement: Judgement, clean: Clean) -> Element:
     if judgement.mismatch:
         add(made, "failure", clean(str(judgement.mismatch)), judgement.mismatch.cure, said)
     elif judgement.outcome == "unknown" and state.outcome == "later":
-        add(made, "skipped", f"later, after {state.after}")
+        add(made, "skipped", f"pending, waits for {state.after}")
     elif judgement.outcome == "unknown":
         add(made, "error", clean(judgement.why), "unknown", said)
     return made

@@ -19,7 +19,7 @@ from gpustack.report.words import Clean, cleaner, duration, places
 MARKS: dict[Outcome, str] = {"holds": "✓", "broken": "✗", "unknown": "unknown", "skipped": "in use"}
 PLAIN: dict[Outcome, str] = {**MARKS, "holds": "yes", "broken": "NO"}
 STYLES: dict[Outcome, str] = {"holds": "green", "broken": "red", "unknown": "yellow", "skipped": "dim"}
-WIDTH = 9
+WIDTH = 11
 INDENT = 11
 """Of the reasons: behind the name of their link."""
 
@@ -27,7 +27,7 @@ INDENT = 11
 def proof(console: Console, done: Proof, inventory: Inventory, evidence: str = "") -> None:
     clean, code = cleaner(inventory), proof_code(done)
     if done.swept:
-        say(console, f"{count(done.swept, 'pod')} of an earlier proof, broken off, were removed", "dim")
+        say(console, f"{count(done.swept, 'pod')} of an interrupted earlier proof were removed", "dim")
     for node, rows in groupby(done.rows, key=lambda row: row.node):
         of_node(console, node, list(rows), clean)
     reasons(console, done, clean)
@@ -53,7 +53,7 @@ def of_node(console: Console, node: str, rows: Sequence[Row], clean: Clean) -> N
     console.print(Text(f"  {'gpu':<5}{'uuid':<42}{heads}".rstrip(), style="dim"), soft_wrap=True)
     for row in rows:
         cells = [(f"{marks[link.outcome]:<{WIDTH}}", STYLES[link.outcome]) for _, link in row.links]
-        line = Text.assemble(f"  {clean(row.index or row.bus) or '-':<5}{clean(row.uuid) or 'not known':<42}", *cells)
+        line = Text.assemble(f"  {clean(row.index or row.bus) or '-':<5}{clean(row.uuid) or 'unknown':<42}", *cells)
         line.rstrip()
         console.print(line, soft_wrap=True)
 
@@ -91,7 +91,7 @@ def standing(done: Proof) -> str:
     total = f"{count(len(done.rows), 'GPU')} on {count(len({row.node for row in done.rows}), 'node')}"
     if set(kinds) == {"holds"}:
         return f"{total}: all proven"
-    words = {"holds": "proven", "broken": "broken", "unknown": "not known", "skipped": "in use and left alone"}
+    words = {"holds": "proven", "broken": "broken", "unknown": "unknown", "skipped": "in use and left alone"}
     return f"{total}: {', '.join(f'{kinds.count(one)} {word}' for one, word in words.items() if one in kinds)}"
 
 

@@ -19,7 +19,7 @@ RESET = "gpustack/reset/v1"
 @dataclass(frozen=True)
 class HostResetShape:
     """`found` was there before, `left` is there now: by step, as people write it; `node`, `holds` and `packages` too.
-    `unknown` cannot be told now, `stays` is what of ours stays on purpose. Null for nothing, or not told (pods)."""
+    `unknown` could not be checked now, `kept` is what is kept on purpose. Null for nothing, or unknown (pods)."""
 
     name: str
     cluster: str | None
@@ -28,7 +28,7 @@ class HostResetShape:
     found: dict[str, list[str]]
     left: dict[str, list[str]]
     unknown: list[str]
-    stays: list[str]
+    kept: list[str]
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def host(before: HostRemoval, after: HostRemoval, clean: Clean) -> HostResetShap
         found=things(before, clean),
         left=things(after, clean),
         unknown=[clean(found) for found in after.unknown],
-        stays=[clean(found) for found in after.stays],
+        kept=[clean(found) for found in after.stays],
     )
 
 

@@ -81,7 +81,7 @@ class ExitShape:
 
 @dataclass(frozen=True)
 class GpusShape:
-    """GPUs for Kubernetes, of so many hosts, and what of them Kubernetes can allocate; null where it cannot be told.
+    """GPUs for Kubernetes, of so many hosts, and what of them Kubernetes can allocate; null where it is unknown.
     `stranded` are commands that delete pods which were refused for want of a healthy GPU and are left as Failed;
     `aside` says which functions of the PCI bus are not counted, and why."""
 
@@ -159,7 +159,7 @@ class OutcomeShape:
 
 @dataclass(frozen=True)
 class LinkShape:
-    """`link` is kernel, series or panel. `why` is null where it holds; `note` is worth knowing though it does."""
+    """`link` is kernel, series or dashboard. `why` is null where it holds; `note` is worth knowing though it does."""
 
     link: str
     outcome: Proven

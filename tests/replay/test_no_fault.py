@@ -183,7 +183,7 @@ def test_coredns_without_a_pod_is_what_breaks_names() -> None:
     found = diagnose(changed({"kube.deployments": to_nothing, "pod-network.ways": refuse}))
     (root,) = found.roots
     assert (root.id, root.certainty) == ("coredns-scaled-to-nothing", "certain")
-    assert [one.id for one in root.breaks] == ["st-dns-broken"]
+    assert [one.id for one in root.impact] == ["st-dns-broken"]
     assert (found.verdict.unexplained, found.drift) == ((), ())
 
 

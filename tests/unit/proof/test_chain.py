@@ -95,7 +95,7 @@ def test_another_value_in_the_panel_is_seen() -> None:
     wrong = Shown({**right.panel, UUIDS[2]: (NOW - 5, 99.0)}, right.truth)
     rows = judge(asked(shown=wrong))
     assert judged(asked(shown=wrong)) == but(2, "gpu2 00 hhb")
-    assert rows[2].panel.why == "the panel shows 99, and Prometheus has 42 at that time"
+    assert rows[2].panel.why == "the dashboard shows 99, and Prometheus has 42 at that time"
 
 
 def test_why_a_scrape_failed_is_said() -> None:
