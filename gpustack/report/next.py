@@ -14,9 +14,11 @@ def after_look(found: Plan) -> str:
     """After `plan` and `verify`. Empty when there is nothing to do."""
     if found.converged:
         return ""
+    # A hint may be prose: it stands beside its finding, and what is next is a command.
     refused = [
-        mismatch.hint or f"gpustack explain {'upgrade' if mismatch.cure == 'upgrade' else 'operator'}-needed"
-        for _, mismatch in found.refused
+        "gpustack explain upgrade-needed" if mismatch.cure == "upgrade" else f"gpustack explain {state.step}/{check}"
+        for state in found.drifted
+        for check, mismatch in state.left
     ]
     mended = any(mismatch.cure == "install" for state in found.drifted for mismatch in state.mismatches)
     if mended and not (refused and stuck(found)):

@@ -14,7 +14,7 @@ NAMES = ["kube1", "kube2"]
 PODS_GOOD = Answer(PODS.id, CLUSTER, 0, "2 running")
 INSTALL = "gpustack install -i site/hosts.yml"
 LOOK = "gpustack plan -v -i site/hosts.yml"
-BY_HAND = "give the host at least 2 CPUs, or set minimum.cpus in the spec"
+MANUAL = "gpustack explain ground/cpus"
 
 
 def test_nothing_to_do() -> None:
@@ -32,11 +32,11 @@ def test_one_host_that_needs_a_person_holds_up_no_other() -> None:
 
 def test_a_control_plane_that_needs_a_person_comes_first() -> None:
     found = made(NAMES, [*said("kube1", cpus="1"), *said("kube2", swap="on"), PODS_GOOD])
-    assert after_look(found) == BY_HAND
+    assert after_look(found) == MANUAL
 
 
 def test_only_a_person_can_help() -> None:
-    assert after_look(made(NAMES, [*said("kube1"), *said("kube2", cpus="1"), PODS_GOOD])) == BY_HAND
+    assert after_look(made(NAMES, [*said("kube1"), *said("kube2", cpus="1"), PODS_GOOD])) == MANUAL
     upgrade = made(NAMES, [*said("kube1"), *said("kube2", runtime="2.2.0"), PODS_GOOD])
     assert after_look(upgrade) == "gpustack explain upgrade-needed"
 
