@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
-from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer, FactUnavailable, Probe, Row
+from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer, FactUnavailable, Probe
 from gpustack.ask.script import command
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
@@ -17,14 +17,12 @@ from gpustack.config.resolved import names
 
 @dataclass(frozen=True)
 class Evidence:
-    """A command and what it said; where the command is a script, `like` is what a person would type to see the same,
-    and `rows` say what its bare values are."""
+    """A command and what it said; where the command is a script, `like` is what a person would type to see the same."""
 
     where: str
     command: str
     answer: Answer
     like: str = ""
-    rows: tuple[Row, ...] = ()
 
 
 class Seen(Sequence[Evidence]):
@@ -40,7 +38,7 @@ class Seen(Sequence[Evidence]):
     def entries(self) -> tuple[Evidence, ...]:
         named = names(self.snapshot.inventory.spec)
         return tuple(
-            Evidence(where, command(probe, named), self.snapshot.answer(probe, where), probe.like, probe.rows)
+            Evidence(where, command(probe, named), self.snapshot.answer(probe, where), probe.like)
             for probe, where in self.pairs()
         )
 

@@ -27,16 +27,14 @@ Names = tuple[tuple[str, str], ...]
 class Told:
     """`confirmed`: it is so; else `found` is the value that refutes it. The words are as in a Mismatch. Where only one
     of both can be meant, `confirmed()` and `refuted()` make it. `quote` are words of the line of an answer that says
-    it, all of them on it, where those of `found` would not lead there; `by` the id of the probe that it rests on
-    alone; `names` what stands for a word in the commands of the catalogue (see `names()`); `person` why the remedy of
-    the catalogue mends it not, found like this, and what a person has to do."""
+    it, all of them on it; `names` what stands for a word in the commands of the catalogue (see `names()`);
+    `person` why the remedy of the catalogue does not fix it, found like this, and what a person has to do."""
 
     confirmed: bool
     what: str
     expected: str
     found: str
     quote: str = ""
-    by: str = ""
     names: Names = ()
     person: str = ""
 
@@ -49,7 +47,6 @@ class Told:
 class More(TypedDict, total=False):
     """As in Told."""
 
-    by: str
     names: Names
     person: str
 

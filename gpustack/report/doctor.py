@@ -29,7 +29,7 @@ from gpustack.report.doctor_words import (
     tree,
     well,
 )
-from gpustack.report.evidence import deciding, said, sought
+from gpustack.report.evidence import commands
 from gpustack.report.findings import say, typed, witness, wrapped
 from gpustack.report.words import Clean, cleaner, cut, places
 
@@ -98,10 +98,9 @@ def rests(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: 
             for seen in some[0].evidence:
                 witness(console, seen, clean)
             continue
-        found = sought(some[0].told, clean)
-        shown = (said(seen, clean, found, console.width - INDENT) for seen in deciding(some[0].evidence, clean, found))
-        for lines in dict.fromkeys("\n".join(one) for one in shown):
-            typed(console, lines, INDENT, "dim")
+        lines = commands(some[0], clean)
+        more = [f"(+{len(lines) - SHOWN}, -v)"] if len(lines) > SHOWN else []
+        typed(console, "\n".join([*lines[:SHOWN], *more]), INDENT, "dim")
 
 
 def ruled_out(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: bool) -> None:

@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from gpustack.ask.alike import Evidence
 from gpustack.ask.snapshot import Reach
 from gpustack.doctor.changed import changed
-from gpustack.doctor.finding import Diagnosis, Judged
+from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
 from gpustack.events import count
@@ -61,7 +61,7 @@ def environment() -> Environment:
     )
     made.globals |= {name: getattr(doctor_words, name) for name in ("heading", "calm", "summed", "next_command")}
     made.globals |= {"graph": graph(), "folded": chain_drawing.folded, "unfolded": chain_drawing.unfolded}
-    made.globals |= {"asked_and_told": asked_and_told, "changed": changed, "peers": peers}
+    made.globals |= {"asked": asked, "answer": evidence.answer, "changed": changed, "peers": peers}
     made.globals |= {"by_hand": by_hand, "offered": offered, "shown": SHOWN, "auto": AUTO}
     made.filters |= {name: getattr(doctor_words, name) for name in ("titles", "refusals", "because", "lately", "well")}
     made.filters |= {"places": places, "place": place, "count": count, "excerpt": excerpt}
@@ -79,9 +79,8 @@ def finalized(context: Context, value: Any) -> Any:
     return context["clean"](str(value)) if "clean" in context and not isinstance(value, Markup) else value
 
 
-def asked_and_told(seen: Evidence, one: Judged, clean: Clean) -> tuple[str, str]:
-    asked, told = evidence.asked_and_told(seen, clean, evidence.sought(one.told, clean, LINE))
-    return cut(asked, LINE), cut(told, LINE)
+def asked(seen: Evidence) -> str:
+    return cut(evidence.command(seen), LINE)
 
 
 def excerpt(seen: Evidence, clean: Clean) -> Markup:

@@ -73,10 +73,10 @@ def headers(here: View) -> Told:
     running = here[GPU_KERNELS].running
     what = f"headers of the kernel {running.release}"
     if module_packages(here) and not running.headers and not running.module:
-        return confirmed(what, "there", "nothing, and no module was built for it", by=GPU_KERNELS.id)
+        return confirmed(what, "there", "nothing, and no module was built for it")
     words = heard(here, "no-headers")
     if words and any(not pod.ready for pod in own_pods(here, DRIVER_PODS)):
-        return confirmed(what, "there", words[0].line, by=LOGS.id)
+        return confirmed(what, "there", words[0].line)
     return refuted(what, "there" if running.headers else "nobody needs them")
 
 

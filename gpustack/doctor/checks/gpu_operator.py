@@ -48,7 +48,7 @@ def handler(here: View) -> Told:
         return refuted(what, "containerd does not answer" if gpus(here) else NO_GPU)
     if not own_pods(here, TOOLKIT) and not here[RUNTIME_FILES].drop_in:
         return refuted(what, "nobody brings it here")
-    return Told(not running.nvidia, what, "there", said(running.nvidia), by=RUNTIME.id)
+    return Told(not running.nvidia, what, "there", said(running.nvidia))
 
 
 @tells("op-nvidia-runtime-handler-missing guard", RUNTIME_FILES, GPU_PODS, NODES, IDENTITY)
@@ -75,7 +75,7 @@ def toolkit_file(here: View) -> Told:
     if not broken or here[RUNTIME]:
         return refuted("files of the toolkit", "containerd answers" if broken else "can be read")
     file, why = next(iter(broken.items()))
-    return confirmed(f"{FOLDER}{file}", "readable for containerd", why, by=CONFIGURATION.id)
+    return confirmed(f"{FOLDER}{file}", "readable for containerd", why)
 
 
 @tells("op-nodes-not-labelled", GPU_DEVICES, SETTINGS, GPU_NODES, IDENTITY, GPU_PODS, GPU_DAEMON_SETS, NODES)
@@ -88,7 +88,7 @@ def not_labelled(here: View) -> Told:
     what = f"NFD's label of {node.name}"
     if found:
         return refuted(what, said(found))
-    return confirmed(what, "…pci-10de.present", "nothing", by=GPU_NODES.id, person=kept_away(here))
+    return confirmed(what, "…pci-10de.present", "nothing", person=kept_away(here))
 
 
 def kept_away(here: View) -> str:

@@ -39,13 +39,11 @@ def stale_state(here: View) -> Told:
     """An attempt that was broken off while no API server runs here, or a CA that is not the cluster's."""
     what, left = "what kubeadm left", remains(here)
     if left and not taken(here[LISTENERS], API_PORT):
-        return confirmed(what, "a member of this cluster, or nothing", left, by=FILES.id)
+        return confirmed(what, "a member of this cluster, or nothing", left)
     if not here.host.control_plane and here[AUTHORITIES].own:
         plane = here.on(here.acting)[AUTHORITIES].own
         if plane and plane != here[AUTHORITIES].own:
-            return confirmed(
-                what, "a member of this cluster, or nothing", "the CA of another cluster", by=AUTHORITIES.id
-            )
+            return confirmed(what, "a member of this cluster, or nothing", "the CA of another cluster")
     return refuted(what, "nothing that was broken off")
 
 
@@ -119,7 +117,7 @@ def kubeconfig(here: View) -> Told:
         return confirmed(what, "that of this cluster", "none")
     if not found.root or not found.own or found.own in found.root:
         return refuted(what, "that of this cluster" if found.root else "names its CA elsewhere")
-    return confirmed(what, "that of this cluster", "with the CA of another one", by=AUTHORITIES.id)
+    return confirmed(what, "that of this cluster", "with the CA of another one")
 
 
 @tells("api-version-skew", VERSION, PACKAGES, NODES, IDENTITY)

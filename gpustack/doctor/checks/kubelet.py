@@ -19,7 +19,7 @@ def no_config_yet(here: View) -> Told:
     found, what = here[START], "configuration of the kubelet"
     if found is None or found.configured:
         return refuted(what, "not installed" if found is None else "there")
-    return confirmed(what, f"that of the cluster of {len(here[NODES])} nodes", "none", by=START.id)
+    return confirmed(what, f"that of the cluster of {len(here[NODES])} nodes", "none")
 
 
 @tells("kubelet-no-config-yet guard", NODES)

@@ -76,7 +76,7 @@ def not_loaded(here: View) -> Told:
     bare = sorted(name for name in names & set(there) if LABEL not in there[name].fields)
     cut = [f"{one.namespace}/{one.name}" for one in of_monitoring(here) if not one.valid]
     words = [f"without its label: {said(bare)}"] * bool(bare) + [f"no JSON: {said(cut)}"] * bool(cut)
-    return Told(bool(words), "dashboards", "taken by Grafana", "; ".join(words) or "taken", by=CONFIG_MAPS.id)
+    return Told(bool(words), "dashboards", "taken by Grafana", "; ".join(words) or "taken")
 
 
 def of_monitoring(here: View) -> list[Dashboard]:

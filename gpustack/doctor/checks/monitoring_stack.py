@@ -134,8 +134,7 @@ def webhook_down(here: View) -> Told:
     space, _, operator = service_of_ours(here).partition("/")
     start = f"kubectl -n {space} scale deployment {operator} --replicas 1"
     person = f"the operator has to run first, as Helm's upgrade asks the webhook too: {start}"
-    by = MONITORING_DEPLOYMENTS.id
-    return confirmed(what, "answer", said(found), f"{operator} spec.replicas", by=by, person=person)
+    return confirmed(what, "answer", said(found), f"{operator} spec.replicas", person=person)
 
 
 @tells("mon-admission-webhook-down guard", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
