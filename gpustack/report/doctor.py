@@ -18,9 +18,9 @@ from gpustack.report.doctor_words import (
     because,
     by_text,
     calm,
+    earlier,
     first,
     heading,
-    lately,
     missing,
     next_command,
     refusals,
@@ -68,7 +68,7 @@ def finding(console: Console, found: Finding, clean: Clean, of: Diagnosis, *, ve
     if found.hidden_checks:
         paragraph(console, f"{count(found.hidden_checks, 'check')} need this host; they could hide another cause.")
     rests(console, found.judged, clean, verbose=verbose)
-    listed(console, "changed", lately(changed(found, of.snapshot), clean), verbose=verbose)
+    listed(console, "changed", earlier(changed(found, of.snapshot), clean), verbose=verbose)
     listed(console, "healthy on", well(peers(found, of.judged), clean), verbose=verbose)
     ruled_out(console, found.ruled_out, clean, verbose=verbose)
     broke(console, found, verbose=verbose)

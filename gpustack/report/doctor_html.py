@@ -63,7 +63,7 @@ def environment() -> Environment:
     made.globals |= {"graph": graph(), "folded": chain_drawing.folded, "unfolded": chain_drawing.unfolded}
     made.globals |= {"asked": asked, "answer": evidence.answer, "changed": changed, "peers": peers}
     made.globals |= {"by_hand": by_hand, "offered": offered, "shown": SHOWN, "auto": AUTO}
-    made.filters |= {name: getattr(doctor_words, name) for name in ("titles", "refusals", "because", "lately", "well")}
+    made.filters |= {name: getattr(doctor_words, name) for name in ("titles", "refusals", "because", "earlier", "well")}
     made.filters |= {"places": places, "place": place, "count": count, "excerpt": excerpt}
     made.filters |= {"by_text": doctor_words.by_text, "missing": doctor_words.missing}
     return made

@@ -9,7 +9,7 @@ from gpustack.doctor.finding import Branch, Diagnosis, Judged
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import Peers
 from gpustack.events import count
-from gpustack.report.words import Clean, command, cut, duration, places
+from gpustack.report.words import NOT_ASKED, OLDER, Clean, command, cut, duration, places
 
 API = {"confirmed": "API down", "refuted": "API reachable", "unknown": "API unknown"}
 AUTO: dict[Auto, str] = {"safe": "automatic", "ask": "needs confirmation", "no": "manual"}
@@ -83,7 +83,7 @@ def refusals(judged: Iterable[Judged]) -> list[str]:
     return [f"{one.id} ({one.told})" for one in reversed(by_id.values())]
 
 
-def lately(changes: Iterable[Change], clean: Clean) -> list[str]:
+def earlier(changes: Iterable[Change], clean: Clean) -> list[str]:
     """`/etc/… written (host2, 2 min earlier)`; of hours the minutes do."""
     return [f"{clean(one.what)} ({one.where}, {duration(rounded(one.ago))} earlier)" for one in changes]
 
@@ -106,7 +106,7 @@ def missing(judged: Iterable[Judged], clean: Clean) -> list[str]:
     """Why checks are unknown, the most frequent reason first. JSON has each whole."""
     counted: dict[str, int] = {}
     for one in judged:
-        why = cut(clean(one.why), REASON)
+        why = OLDER if one.why.startswith(NOT_ASKED) else cut(clean(one.why), REASON)
         counted[why] = counted.get(why, 0) + 1
     return [f"{why} ({number})" for why, number in sorted(counted.items(), key=lambda pair: -pair[1])]
 

@@ -10,8 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from gpustack.ask.alike import Evidence
-from gpustack.report.fold import Kind, Line, lines
-from gpustack.report.words import Clean, cleaner, place, places
+from gpustack.events import count
+from gpustack.report.fold import Kind, Line, lines, newer
+from gpustack.report.words import OLDER, Clean, cleaner, place, places
 from gpustack.rollout.plan import Plan
 
 STYLES: dict[Kind, str] = {
@@ -43,6 +44,8 @@ def body(console: Console, found: Plan, *, verbose: bool) -> None:
             finding(console, line, width)
             for seen in line.evidence if verbose and line.kind != "holds" else ():
                 witness(console, seen, clean)
+    if number := sum(newer(one) for state in found.states for one in state.judgements):
+        say(console, f"\n{count(number, 'check')} unknown: {OLDER}", "yellow")
 
 
 def joined(told: Sequence[Line]) -> list[Line]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from gpustack.ask.alike import Evidence
 from gpustack.ask.judge import Judgement
-from gpustack.report.words import Clean
+from gpustack.report.words import NOT_ASKED, Clean
 from gpustack.rollout.plan import Plan, StepState
 
 Kind = Literal["differs", "upgrade", "manual", "unknown", "pending", "holds"]
@@ -43,11 +43,16 @@ def of_state(state: StepState, clean: Clean, *, holding: bool) -> Iterator[Line]
     if state.outcome == "later":
         yield Line(state.step, "pending", f"waits for {state.after}", (state.where,))
         return
-    told = [judgement for judgement in state.judgements if judgement.outcome != "holds" or holding]
+    told = [one for one in state.judgements if holding or (one.outcome != "holds" and not newer(one))]
     shown = told if holding or not state.after else foremost(told)
     yield from (of_judgement(state, judgement, clean) for judgement in shown)
     if rest := len(told) - len(shown):
         yield Line(state.step, "pending", f"{rest} more, checked after {state.after}", (state.where,))
+
+
+def newer(judgement: Judgement) -> bool:
+    """Than the recording: it has no answer for this check."""
+    return judgement.outcome == "unknown" and judgement.why.startswith(NOT_ASKED)
 
 
 def foremost(told: list[Judgement]) -> list[Judgement]:

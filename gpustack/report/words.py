@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from gpustack.rollout.plan import Plan
 
 SHOWN_NAMES = 4
+NOT_ASKED = "not asked of "
+"""Why a probe is unknown that is newer than the recording."""
+OLDER = "the recording was made by an older release"
 
 Clean = Callable[[str], str]
 """A text as it may be shown: without secrets and terminal escapes."""

@@ -129,7 +129,7 @@ def test_a_root_tells_all_that_a_ticket_needs() -> None:
         "dashboards show no data",
         "expected as it should be , found tcp 6443 is stopped",
         "gpu1 $ iptables -S",
-        "Changed /etc/ufw/REDACTED.rules written (gpu1, 2 min earlier) booted (gpu1, 44 min earlier)",
+        "Changed /etc/ufw/REDACTED.rules written (gpu1, 2 min earlier) apt: install ufw (gpu1, 1 h 30 min earlier)",
         "Healthy hosts cp1: host-ufw-blocks-pods: lets all of it through",
         "kube-proxy-down (kube-proxy-down: 41 rules of services)",
         "gpustack install --only firewall -i site/hosts.yml",
