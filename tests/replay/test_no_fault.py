@@ -194,4 +194,4 @@ def test_a_cordoned_node_is_noted_with_the_gpus_that_it_keeps() -> None:
     with (console := Console(width=140)).capture() as shown:
         diagnosis(console, found)
     assert "found host2 is cordoned; 2 GPUs there take no new pod" in shown.get()
-    assert "→ host2 spec.taints[0].key: node.kubernetes.io/unschedulable" in shown.get()
+    assert "the cluster $ kubectl get --raw /api/v1/nodes\n" in shown.get()
