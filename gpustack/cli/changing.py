@@ -31,7 +31,7 @@ def agreed(question: str) -> bool:
 
 def repeated(verb: str, hosts: "Inventory", *flags: str, **given: Sequence[str] | None) -> str:
     """The command that was not agreed to, with the yes: on the same hosts, with the options that were given."""
-    from gpustack.report.words import command
+    from gpustack.rollout.next import command
 
     named = [word for name, words in given.items() if words for word in (f"--{name}", ",".join(words))]
     here = [] if hosts.source else ["--this-host"]

@@ -67,7 +67,7 @@ def reset(
 
 def refuse(before: "Removal", *, foreign: bool) -> None:
     """What must not be removed without a further word, all of it at once. Raises RolloutError."""
-    from gpustack.report.words import command
+    from gpustack.rollout.next import command
 
     hosts = before.snapshot.inventory
     if before.distributions:

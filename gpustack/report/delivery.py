@@ -13,7 +13,8 @@ from gpustack.report.human import following
 from gpustack.report.json import ending
 from gpustack.report.schema import ExitShape
 from gpustack.report.terminal import escaped
-from gpustack.report.words import cleaner, command, duration
+from gpustack.report.words import cleaner, duration
+from gpustack.rollout.next import command
 
 SCHEMA = "gpustack/alert-test/v1"
 FAILED = "alerts-not-delivered"

@@ -11,7 +11,7 @@ from gpustack.doctor.finding import Diagnosis, Drift, Finding, Judged, Unexplain
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
 from gpustack.events import count
-from gpustack.report.doctor_commands import by_hand, offered
+from gpustack.remedy.commands import commands as to_type
 from gpustack.report.doctor_words import (
     AUTO,
     SHOWN,
@@ -35,8 +35,6 @@ from gpustack.report.words import Clean, cleaner, cut, places
 
 INDENT = 14
 """Of what a finding broke and what it is not; all with -v."""
-ASIDE = 400
-"""Characters of what a person has to do instead of `install`; all of it says `plan`."""
 
 
 def diagnosis(console: Console, found: Diagnosis, *, verbose: bool = False) -> None:
@@ -83,9 +81,10 @@ def finding(console: Console, found: Finding, clean: Clean, of: Diagnosis, *, ve
 def remedy(console: Console, found: Finding, snapshot: Snapshot, clean: Clean) -> None:
     fault = graph().faults[found.id]
     part(console, "fix", f"{fault.fix.do} ({AUTO[fault.auto]}: {fault.why})")
-    typed(console, "\n".join(map(clean, offered(found, snapshot))), INDENT)
-    for why in by_hand(found, snapshot):
-        part(console, "manual", cut(clean(why), ASIDE), "yellow")
+    said = to_type(found, snapshot)
+    typed(console, "\n".join(map(clean, said.all)), INDENT)
+    for why in said.manual:
+        part(console, "manual", clean(why), "yellow")
 
 
 def rests(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: bool) -> None:

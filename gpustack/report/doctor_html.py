@@ -20,9 +20,9 @@ from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
 from gpustack.events import count
+from gpustack.remedy.commands import commands
 from gpustack.report import chain_drawing, doctor_words, evidence
 from gpustack.report.codes import DIAGNOSED, doctor_code
-from gpustack.report.doctor_commands import by_hand, offered
 from gpustack.report.doctor_words import AUTO, SHOWN
 from gpustack.report.words import Clean, cleaner, cut, place, places
 
@@ -62,7 +62,7 @@ def environment() -> Environment:
     made.globals |= {name: getattr(doctor_words, name) for name in ("heading", "calm", "summed", "next_command")}
     made.globals |= {"graph": graph(), "folded": chain_drawing.folded, "unfolded": chain_drawing.unfolded}
     made.globals |= {"asked": asked, "answer": evidence.answer, "changed": changed, "peers": peers}
-    made.globals |= {"by_hand": by_hand, "offered": offered, "shown": SHOWN, "auto": AUTO}
+    made.globals |= {"commands": commands, "shown": SHOWN, "auto": AUTO}
     made.filters |= {name: getattr(doctor_words, name) for name in ("titles", "refusals", "because", "earlier", "well")}
     made.filters |= {"places": places, "place": place, "count": count, "excerpt": excerpt}
     made.filters |= {"by_text": doctor_words.by_text, "missing": doctor_words.missing}

@@ -9,8 +9,8 @@ from gpustack.doctor.changed import changed
 from gpustack.doctor.finding import Branch, Diagnosis, Drift, Finding, Judged, Outcome, Unexplained, spots
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
+from gpustack.remedy.commands import commands
 from gpustack.report.codes import DIAGNOSED, doctor_code
-from gpustack.report.doctor_commands import repairs
 from gpustack.report.doctor_shape import (
     DOCTOR,
     BranchShape,
@@ -91,7 +91,11 @@ def root(found: Finding, clean: Clean, of: Diagnosis, *, verbose: bool) -> RootS
         chain=branch(found.chain) if found.chain else None,
         hidden_checks=found.hidden_checks,
         fix=FixShape(
-            fault.auto, fault.why, fault.fix.do, [clean(line) for line in repairs(found, of.snapshot)], step or None
+            fault.auto,
+            fault.why,
+            fault.fix.do,
+            [clean(line) for line in commands(found, of.snapshot).repairs],
+            step or None,
         ),
         explain=f"gpustack explain {found.id}",
     )

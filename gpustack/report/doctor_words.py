@@ -9,7 +9,8 @@ from gpustack.doctor.finding import Branch, Diagnosis, Judged
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import Peers
 from gpustack.events import count
-from gpustack.report.words import NOT_ASKED, OLDER, Clean, command, cut, duration, places
+from gpustack.report.words import NOT_ASKED, OLDER, Clean, cut, duration, places
+from gpustack.rollout.next import command
 
 API = {"confirmed": "API down", "refuted": "API reachable", "unknown": "API unknown"}
 AUTO: dict[Auto, str] = {"safe": "automatic", "ask": "needs confirmation", "no": "manual"}

@@ -13,7 +13,8 @@ from gpustack.report.doctor import INDENT, diagnosis, head, part
 from gpustack.report.doctor_words import AUTO
 from gpustack.report.findings import say, typed
 from gpustack.report.human import failures
-from gpustack.report.words import Clean, cleaner, command, duration, places
+from gpustack.report.words import Clean, cleaner, duration, places
+from gpustack.rollout.next import command
 
 ENDINGS: dict[Ending, tuple[str, str]] = {
     "fixed": ("fixed{}", "green"),

@@ -16,7 +16,8 @@ from gpustack.report.doctor_shape import RootShape
 from gpustack.report.json import playbook
 from gpustack.report.schema import ExitCode, ExitShape, PlayedShape
 from gpustack.report.terminal import escaped
-from gpustack.report.words import Clean, cleaner, command
+from gpustack.report.words import Clean, cleaner
+from gpustack.rollout.next import command
 
 FIX, UNDO = "gpustack/fix/v1", "gpustack/undo/v1"
 

@@ -9,9 +9,9 @@ from rich.console import Console
 
 from gpustack.events import count
 from gpustack.report.findings import body, grid, say, typed
-from gpustack.report.gpus import counted, removal, told
-from gpustack.report.next import after_install, after_look
 from gpustack.report.words import Clean, cleaner, duration, facts, places
+from gpustack.rollout.gpus import counted, removal, summary
+from gpustack.rollout.next import after_install, after_look
 from gpustack.rollout.plan import Outcome, Plan, Played, Verification
 
 
@@ -72,7 +72,7 @@ def devices(console: Console, found: Plan, style: str = "") -> None:
     gpus = counted(found)
     if gpus is None:
         return
-    say(console, told(gpus), style)
+    say(console, summary(gpus), style)
     for line in gpus.aside:
         say(console, f"  not counted: {line}", style)
     if gpus.stranded:

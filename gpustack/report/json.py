@@ -9,8 +9,6 @@ from gpustack.ask.judge import Judgement
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.config.host import Host
 from gpustack.report.codes import MEANINGS, exit_code, outcome_code
-from gpustack.report.gpus import counted, removal
-from gpustack.report.next import after_install, after_look
 from gpustack.report.schema import (
     OUTCOME,
     PLAN,
@@ -30,6 +28,8 @@ from gpustack.report.schema import (
 )
 from gpustack.report.terminal import escaped
 from gpustack.report.words import Clean, cleaner
+from gpustack.rollout.gpus import counted, removal
+from gpustack.rollout.next import after_install, after_look
 from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification
 
 KEPT = 4000

@@ -13,8 +13,8 @@ from gpustack.proof.prove import Proof
 from gpustack.report.codes import proof_code
 from gpustack.report.findings import say, wrapped
 from gpustack.report.human import following
-from gpustack.report.next import after_proof
 from gpustack.report.words import Clean, cleaner, duration, places
+from gpustack.rollout.next import command
 
 MARKS: dict[Outcome, str] = {"holds": "✓", "broken": "✗", "unknown": "unknown", "skipped": "in use"}
 PLAIN: dict[Outcome, str] = {**MARKS, "holds": "yes", "broken": "NO"}
@@ -99,3 +99,12 @@ def kind(row: Row) -> Outcome:
     """Of a GPU: what is worst of its links."""
     found = {link.outcome for _, link in row.links}
     return next(one for one in ("broken", "unknown", "skipped", "holds") if one in found)
+
+
+def after_proof(done: Proof, inventory: Inventory, code: int) -> str:
+    """The steps' own checks know more of why a link does not hold; a proof of all is seen best in Grafana."""
+    if done.stopped:
+        return command("prove", inventory)
+    if code:
+        return command("verify", inventory)
+    return command("access grafana", inventory) if done.rows else ""

@@ -8,7 +8,7 @@ from gpustack.proof.chain import Row
 from gpustack.proof.prove import Proof
 from gpustack.report.codes import proof_code
 from gpustack.report.json import ending
-from gpustack.report.next import after_proof
+from gpustack.report.proof import after_proof
 from gpustack.report.schema import PROOF, GpuShape, LinkShape, ProofShape, UnaskedShape
 from gpustack.report.terminal import escaped
 from gpustack.report.words import Clean, cleaner

@@ -8,7 +8,8 @@ from gpustack.events import count
 from gpustack.report.codes import reset_code
 from gpustack.report.findings import say, typed, wrapped
 from gpustack.report.human import failures, following, playbook
-from gpustack.report.words import Clean, cleaner, command, duration, places
+from gpustack.report.words import Clean, cleaner, duration, places
+from gpustack.rollout.next import command
 from gpustack.rollout.removal import HostRemoval, Removal
 from gpustack.rollout.reset import ResetOutcome
 

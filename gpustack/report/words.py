@@ -1,6 +1,5 @@
 """How counts, times, names and commands are written, in every kind of report."""
 
-import shlex
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -45,12 +44,6 @@ def places(wheres: Sequence[str]) -> str:
     if len(named) <= SHOWN_NAMES + 1:
         return ", ".join(named)
     return f"{', '.join(named[:SHOWN_NAMES])} and {len(named) - SHOWN_NAMES} more"
-
-
-def command(verb: str, inventory: "Inventory") -> str:
-    """A gpustack command on the same hosts."""
-    source = f" -i {shlex.quote(str(inventory.source))}" if inventory.source else ""
-    return f"gpustack {verb}{source}"
 
 
 def facts(found: "Plan") -> str:

@@ -58,7 +58,7 @@ def refused(here: View) -> tuple[Pod, ...]:
     return ()
 
 
-def told(gpus: Gpus) -> str:
+def summary(gpus: Gpus) -> str:
     """In one line."""
     can = "allocatable unknown" if gpus.allocatable is None else f"{gpus.allocatable} allocatable"
     return f"{count(gpus.expected, 'GPU')} on {count(gpus.hosts, 'host')}, {can}"

@@ -1,13 +1,19 @@
 """The next command to type, by how things stand."""
 
+import shlex
+
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
 from gpustack.probes.gpu import GPU_DEVICES
-from gpustack.proof.prove import Proof
-from gpustack.report.words import command
 from gpustack.rollout.plan import INTERRUPTED, Outcome, Plan
 from gpustack.steps.gpu_count import gpus as of_host
+
+
+def command(verb: str, inventory: Inventory) -> str:
+    """A gpustack command on the same hosts."""
+    source = f" -i {shlex.quote(str(inventory.source))}" if inventory.source else ""
+    return f"gpustack {verb}{source}"
 
 
 def after_look(found: Plan) -> str:
@@ -55,12 +61,3 @@ def after_install(done: Outcome) -> str:
     if any(played.failures for played in done.played) or found.drifted:
         return command("plan -v", found.inventory)
     return after_look(found)
-
-
-def after_proof(done: Proof, inventory: Inventory, code: int) -> str:
-    """The steps' own checks know more of why a link does not hold; a proof of all is seen best in Grafana."""
-    if done.stopped:
-        return command("prove", inventory)
-    if code:
-        return command("verify", inventory)
-    return command("access grafana", inventory) if done.rows else ""

@@ -1,18 +1,19 @@
-"""The commands that mend a root, with the names of where it was found."""
+"""What to type about a root cause, with the names of where it was found: the commands of the catalogue that do
+something there, the automatic fix where there is one, and what is left to a person."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from shlex import quote
 
-from gpustack.ask.judge import Mismatch
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.finding import Finding
 from gpustack.doctor.graph import graph
-from gpustack.remedy.offer import ITS_OWN, offer, said_of
-from gpustack.report.words import command
+from gpustack.remedy.offer import ITS_OWN, Offer, offer, said_of
+from gpustack.rollout.next import command
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps import STEPS
 from gpustack.steps.own_node import own
@@ -23,18 +24,37 @@ SPACES = re.compile(r"(?<= -n )(gpu-operator|monitoring)\b")
 ASIDE = "    # "
 LIMIT = re.compile(r"\bLIMIT\b")
 INSTALL = re.compile(r"gpustack install --only (?P<steps>[\w,-]+)$")
+LONG = 200
+"""Characters of a hint. What is longer, plan shows beside its finding."""
 
 
-def repairs(found: Finding, snapshot: Snapshot) -> list[str]:
-    """Those of the catalogue. What was found on several hosts keeps HOST and NODE: each is a command of its own; and
-    what differs between them keeps its word."""
-    commands = (may(line, found, snapshot) for line in graph().faults[found.id].fix.commands)
+@dataclass(frozen=True)
+class Commands:
+    """`repairs` are those of the catalogue, `fix` is empty where there is no automatic fix. `manual` says why the fix
+    or a step does not repair it as it was found, and what to do instead."""
+
+    repairs: tuple[str, ...]
+    fix: str
+    manual: tuple[str, ...]
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return (*self.repairs, *filter(None, [self.fix]))
+
+
+def commands(found: Finding, snapshot: Snapshot) -> Commands:
+    """What was found on several hosts keeps HOST and NODE: each is a command of its own; and what differs between them
+    keeps its word."""
+    offered, states = offer(snapshot, found), there(found, snapshot)
+    lines = (may(line, offered, states) for line in graph().faults[found.id].fix.commands)
     among = ",".join(where for where in found.wheres if where != CLUSTER)
-    lines = [LIMIT.sub(among, here(line, snapshot.inventory)) for line in commands if line]
+    typed = [LIMIT.sub(among, here(line, snapshot.inventory)) for line in lines if line]
     alone = len(found.wheres) == 1 and found.wheres != (CLUSTER,)
     of = View(snapshot, found.wheres[0]) if alone else None
     names = {**alike(found), **(named(of) if of else {})}
-    return [filled(line, {**names, **({"HOST": host(of, line)} if of else {})}) for line in lines]
+    repairs = tuple(filled(line, {**names, **({"HOST": host(of, line)} if of else {})}) for line in typed)
+    fix = "" if offered.why_not else here(f"gpustack doctor --fix {found.id}", snapshot.inventory)
+    return Commands(repairs, fix, tuple(dict.fromkeys([*said_of(found), *refused(states)])))
 
 
 def filled(line: str, names: Mapping[str, str]) -> str:
@@ -47,41 +67,33 @@ def alike(found: Finding) -> dict[str, str]:
     return dict(set.intersection(*told)) if told else {}
 
 
-def offered(found: Finding, snapshot: Snapshot) -> list[str]:
-    """And the one that has it done, where a machine may and can."""
-    fix = [] if offer(snapshot, found).why_not else [f"gpustack doctor --fix {found.id}"]
-    return [*repairs(found, snapshot), *(here(line, snapshot.inventory) for line in fix)]
-
-
-def may(line: str, found: Finding, snapshot: Snapshot) -> str:
+def may(line: str, offered: Offer, states: Sequence[StepState]) -> str:
     """A command of the catalogue, if it is one of `install` as it would do something: with --force where its checks
-    see no difference. Empty where the cluster has no such step, or the step is refused there or mends it not."""
+    see no difference. Empty where the cluster has no such step, or the step is refused there or does not repair it."""
     if not (asked := INSTALL.match(line)):
         return line
-    states = there(asked["steps"].split(","), found, snapshot)
-    if not states or left(states) or said_of(found) or offer(snapshot, found).why_not.endswith(ITS_OWN):
+    own_states = [one for one in states if one.step in asked["steps"].split(",")]
+    if not own_states or any(one.left for one in own_states):
         return ""
-    return line if any(one.outcome != "holds" for one in states) else f"{line} --force"
+    if said_of(offered.finding) or offered.why_not.endswith(ITS_OWN):
+        return ""
+    return line if any(one.outcome != "holds" for one in own_states) else f"{line} --force"
 
 
-def there(ids: Collection[str], found: Finding, snapshot: Snapshot) -> list[StepState]:
-    """How steps stand where a fault is; of one of the cluster that a step of hosts mends, on all of them."""
+def there(found: Finding, snapshot: Snapshot) -> list[StepState]:
+    """How the steps that the catalogue names stand where a fault is; of one of the cluster that a step of hosts
+    repairs, on all of them."""
+    lines = graph().faults[found.id].fix.commands
+    ids = {id for line in lines if (asked := INSTALL.match(line)) for id in asked["steps"].split(",")}
     hosts = {where for where in found.wheres if where != CLUSTER} or {host.name for host in snapshot.inventory.hosts}
     steps = [step for step in STEPS if step.id in ids]
     return [one for one in plan(snapshot, steps).states if one.where in {*hosts, CLUSTER}]
 
 
-def left(states: Iterable[StepState]) -> list[Mismatch]:
-    return [one for state in states for _, one in state.left]
-
-
-def by_hand(found: Finding, snapshot: Snapshot) -> list[str]:
-    """Why the remedy does not mend it as it was found; and of the steps that the catalogue names and that would be
-    refused, why, and what to do instead."""
-    commands = graph().faults[found.id].fix.commands
-    ids = {id for line in commands if (asked := INSTALL.match(line)) for id in asked["steps"].split(",")}
-    refused = (f"{one}{f'; {one.hint}' if one.hint else ''}" for one in left(there(ids, found, snapshot)))
-    return list(dict.fromkeys([*said_of(found), *refused]))
+def refused(states: Sequence[StepState]) -> Iterator[str]:
+    for _, one in (left for state in states for left in state.left):
+        hint = one.hint if len(one.hint) <= LONG else "gpustack plan shows how"
+        yield f"{one}{f'; {hint}' if hint else ''}"
 
 
 def named(of: View) -> dict[str, str]:
