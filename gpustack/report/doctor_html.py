@@ -21,7 +21,7 @@ from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
 from gpustack.events import count
 from gpustack.remedy.commands import commands
-from gpustack.report import chain_drawing, doctor_words, evidence
+from gpustack.report import doctor_words, evidence
 from gpustack.report.codes import DIAGNOSED, doctor_code
 from gpustack.report.doctor_words import AUTO, SHOWN
 from gpustack.report.words import Clean, cleaner, cut, place, places
@@ -60,7 +60,7 @@ def environment() -> Environment:
         finalize=finalized,
     )
     made.globals |= {name: getattr(doctor_words, name) for name in ("heading", "calm", "summed", "next_command")}
-    made.globals |= {"graph": graph(), "folded": chain_drawing.folded, "unfolded": chain_drawing.unfolded}
+    made.globals |= {"graph": graph(), "titled": doctor_words.titled}
     made.globals |= {"asked": asked, "answer": evidence.answer, "changed": changed, "peers": peers}
     made.globals |= {"commands": commands, "shown": SHOWN, "auto": AUTO}
     made.filters |= {name: getattr(doctor_words, name) for name in ("titles", "refusals", "because", "earlier", "well")}

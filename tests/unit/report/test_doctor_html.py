@@ -99,14 +99,12 @@ def test_it_loads_nothing_and_runs_nothing(name: str) -> None:
 def test_addresses_are_there_once_and_lead_somewhere(name: str) -> None:
     found = page(name)
     assert len(found.of("id")) == len(set(found.of("id")))
-    led = [value[1:] for value in found.of("href")]
-    led += [value.removeprefix("url(#").removesuffix(")") for value in found.of("marker-end")]
-    assert set(led) <= set(found.of("id"))
+    assert {value[1:] for value in found.of("href")} <= set(found.of("id"))
 
 
 def test_addresses_are_those_of_the_catalogue() -> None:
     names = ["root-host-ufw-blocks-pods", "root-host-ssh-unreachable", "unknown"]
-    assert [one for one in page("ufw").of("id") if not one.startswith(("short-", "chain-", "head-"))] == names
+    assert page("ufw").of("id") == names
     assert {"unexplained-st-node-notready", "differs"} <= set(page("unexplained").of("id"))
     assert "root-containerd-cgroup-driver" in page("together").of("id")
 
@@ -116,7 +114,7 @@ def test_healthy_is_three_calm_lines() -> None:
     said = found.text.partition("API reachable")[2].partition("Exit status 0")[0]
     assert "no fault found (" in said
     assert said.rstrip().endswith("healthy")
-    assert {"section", "svg", "details"} & set(found.tags) == set()
+    assert {"section", "details"} & set(found.tags) == set()
 
 
 def test_a_root_tells_all_that_a_ticket_needs() -> None:
@@ -125,7 +123,6 @@ def test_a_root_tells_all_that_a_ticket_needs() -> None:
         "2 root causes 3 hosts, API reachable, 9 facts, 4.2 s",
         "ufw drops the traffic of pods on gpu1 host-ufw-blocks-pods certain",
         "Impact: 7 things",
-        "6 symptoms",
         "dashboards show no data",
         "expected as it should be , found tcp 6443 is stopped",
         "gpu1 $ iptables -S",
@@ -143,11 +140,10 @@ def test_a_root_tells_all_that_a_ticket_needs() -> None:
     assert said.index("ufw drops") < said.index("Unknown 3 checks")
 
 
-def test_what_is_not_confirmed_is_not_drawn() -> None:
+def test_what_is_confirmed_below_a_root_cause_is_its_impact_and_nothing_else() -> None:
     found = diagnosed.ufw()
-    drawn = {data.partition(":")[0] for tag, data in page("ufw").said if tag == "title"}
     confirmed_ones = {id for (id, _), one in found.judged.items() if one.outcome == "confirmed"}
-    assert drawn - {"gpustack doctor", "6 symptoms"} == confirmed_ones - {"host-ssh-unreachable"}
+    assert set(page("ufw").of("title")) == confirmed_ones - {one.id for one in found.roots}
 
 
 def test_verbose_unfolds_everything() -> None:
@@ -177,9 +173,7 @@ def test_no_word_of_a_host_changes_the_page(said: str) -> None:
     """Whatever is said, the tags and addresses are those of plain words."""
     found = Page(text(hostile(f"a{said}")))
     assert found.tags == CALM.tags
-    assert [(name, value) for name, value in found.attributes if name != "aria-label"] == [
-        (name, value) for name, value in CALM.attributes if name != "aria-label"
-    ]
+    assert found.attributes == CALM.attributes
 
 
 def test_a_hundred_megabytes_are_cut() -> None:
