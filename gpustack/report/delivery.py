@@ -1,7 +1,6 @@
 """What became of a test alert, for people and as one JSON document. A field is only ever added within a version."""
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from rich.console import Console
 
@@ -10,9 +9,8 @@ from gpustack.proof.delivery import Delivery, Outcome
 from gpustack.report.codes import delivery_code
 from gpustack.report.findings import say
 from gpustack.report.human import following
-from gpustack.report.json import ending
+from gpustack.report.json import document, ending
 from gpustack.report.schema import ExitShape
-from gpustack.report.terminal import escaped
 from gpustack.report.words import cleaner, duration
 from gpustack.rollout.next import command
 
@@ -64,17 +62,16 @@ def after(done: Delivery, inventory: Inventory) -> str:
 
 
 def text(done: Delivery, inventory: Inventory) -> str:
-    clean = cleaner(inventory)
-    document = DeliveryShape(
+    shape = DeliveryShape(
         schema=SCHEMA,
         exit=ending(delivery_code(done)),
         outcome=done.outcome,
-        why=clean(done.why) or None,
-        receivers=[clean(name) for name in done.receivers],
-        ways=[clean(name) for name in done.ways],
+        why=done.why or None,
+        receivers=list(done.receivers),
+        ways=list(done.ways),
         seconds=round(done.seconds, 3),
-        left=clean(done.left) or None,
-        stopped=clean(done.stopped) or None,
+        left=done.left or None,
+        stopped=done.stopped or None,
         next=after(done, inventory) or None,
     )
-    return escaped(json.dumps(asdict(document), indent=2, ensure_ascii=False)) + "\n"
+    return document(shape, inventory)

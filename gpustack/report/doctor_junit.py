@@ -8,22 +8,21 @@ from xml.etree.ElementTree import Element
 from gpustack.doctor.finding import Diagnosis, Judged, Place
 from gpustack.doctor.graph import graph
 from gpustack.report.junit import add, document, entry_for, shown, suite
-from gpustack.report.words import Clean, cleaner
 
 
 def text(found: Diagnosis) -> str:
-    clean, snapshot = cleaner(found.snapshot.inventory), found.snapshot
+    snapshot = found.snapshot
     taken = snapshot.taken.strftime("%Y-%m-%dT%H:%M:%S")
     known, because = graph(), dict(consequences(found))
     guilty = {one.place for root in found.roots for one in (*root.judged, *root.correlated)}
     layered = sorted((one for one in found.judged.values() if one.id in known), key=lambda one: known[one.id].layer)
     suites = [
-        suite(layer, [case(one, one.place in guilty, because.get(one.place, ""), clean) for one in some], taken)
+        suite(layer, [case(one, one.place in guilty, because.get(one.place, "")) for one in some], taken)
         for layer, some in groupby(layered, key=lambda one: known[one.id].layer)
     ]
     if found.drift:
-        suites.append(suite("spec", list(drifted(found, clean)), taken))
-    return document("gpustack doctor", suites, snapshot.took)
+        suites.append(suite("spec", list(drifted(found)), taken))
+    return document("gpustack doctor", suites, snapshot.took, snapshot.inventory)
 
 
 def consequences(found: Diagnosis) -> Iterator[tuple[Place, str]]:
@@ -35,21 +34,21 @@ def consequences(found: Diagnosis) -> Iterator[tuple[Place, str]]:
         yield from ((below.place, f"caused by {root.id}") for below in root.impact)
 
 
-def case(one: Judged, guilty: bool, because: str, clean: Clean) -> Element:  # noqa: FBT001 - two kinds of confirmed
+def case(one: Judged, guilty: bool, because: str) -> Element:  # noqa: FBT001 - two kinds of confirmed
     made = entry_for(f"{graph()[one.id].layer}.{one.id}", one.where, sum(seen.answer.took for seen in one.evidence))
-    said = "\n".join(shown(seen, clean) for seen in one.evidence)
+    said = "\n".join(shown(seen) for seen in one.evidence)
     if one.outcome == "unknown":
-        add(made, "error", clean(one.why), "unknown", said)
+        add(made, "error", one.why, "unknown", said)
     elif one.outcome == "confirmed" and because and not guilty:
         add(made, "skipped", because)
     elif one.outcome == "confirmed":
-        add(made, "failure", clean(str(one.told)), "root cause" if guilty else "unexplained", said)
+        add(made, "failure", str(one.told), "root cause" if guilty else "unexplained", said)
     return made
 
 
-def drifted(found: Diagnosis, clean: Clean) -> Iterator[Element]:
+def drifted(found: Diagnosis) -> Iterator[Element]:
     for one in found.drift:
         for where in one.wheres:
             made = entry_for(f"spec.{one.step}.{one.check}", where, 0.0)
-            add(made, "failure", clean(str(one.mismatch)), one.mismatch.cure)
+            add(made, "failure", str(one.mismatch), one.mismatch.cure)
             yield made
