@@ -69,7 +69,7 @@ def text(done: Delivery, inventory: Inventory) -> str:
         why=done.why or None,
         receivers=list(done.receivers),
         ways=list(done.ways),
-        seconds=round(done.seconds, 3),
+        seconds=done.seconds,
         left=done.left or None,
         stopped=done.stopped or None,
         next=after(done, inventory) or None,

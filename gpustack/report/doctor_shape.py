@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gpustack.doctor.entry import Auto
 from gpustack.doctor.finding import Certainty, Outcome
+from gpustack.doctor.peers import Peers
 from gpustack.report.schema import EvidenceShape, ExitShape, HostShape
 
 DOCTOR = "gpustack/doctor/v1"
@@ -56,14 +57,6 @@ class ChangeShape:
 
 
 @dataclass(frozen=True)
-class PeersShape:
-    """Hosts where the same check found `found`, and all is well with that."""
-
-    hosts: list[str]
-    found: str
-
-
-@dataclass(frozen=True)
 class RootShape:
     """`correlated` are root causes of the same act, which `correlation` names; `caused` is the part of `impact` that
     are faults of their own, probably its doing. `hidden_checks` checks need its host. `changed` is what changed before
@@ -79,7 +72,7 @@ class RootShape:
     correlated: list[JudgedShape]
     correlation: str | None
     changed: list[ChangeShape]
-    healthy_hosts: list[PeersShape]
+    healthy_hosts: list[Peers]
     ruled_out: list[JudgedShape]
     impact: list[JudgedShape]
     caused: list[JudgedShape]

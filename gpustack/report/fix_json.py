@@ -12,9 +12,10 @@ from gpustack.remedy.undo import Undone
 from gpustack.report.codes import FIXED, fix_code
 from gpustack.report.doctor_json import root
 from gpustack.report.doctor_shape import RootShape
-from gpustack.report.json import document, playbook
-from gpustack.report.schema import ExitCode, ExitShape, PlayedShape
+from gpustack.report.json import document
+from gpustack.report.schema import ExitCode, ExitShape
 from gpustack.rollout.next import command
+from gpustack.rollout.plan import Played
 
 FIX, UNDO = "gpustack/fix/v1", "gpustack/undo/v1"
 
@@ -42,7 +43,7 @@ class AttemptShape:
     hosts: list[str]
     commands: list[str]
     interrupts: str | None
-    played: PlayedShape | None
+    played: Played | None
     kept: list[KeptShape]
     undone: list[str]
     remaining: list[str]
@@ -90,7 +91,7 @@ def text(done: Fixed, evidence: str) -> str:
             schema=FIX,
             exit=ExitShape(cast("ExitCode", code), FIXED[code]),
             healthy=done.after.healthy,
-            seconds=round(done.seconds, 3),
+            seconds=done.seconds,
             found=[one.id for one in done.before.roots],
             attempts=[attempt(one) for one in done.attempts],
             roots=[root(one, done.after, verbose=False) for one in done.after.roots],
@@ -113,12 +114,12 @@ def attempt(one: Attempt) -> AttemptShape:
         hosts=list(one.offer.hosts),
         commands=list(one.offer.commands),
         interrupts=one.offer.interrupts or None,
-        played=playbook(one.played) if one.played else None,
+        played=one.played,
         kept=[kept(entry) for entry in one.kept],
         undone=list(one.undone),
         remaining=list(one.remaining),
         why=one.why or None,
-        seconds=round(one.seconds, 3),
+        seconds=one.seconds,
     )
 
 
@@ -136,7 +137,7 @@ def undone(done: Undone, inventory: Inventory, evidence: str) -> str:
             fault=done.last.fault,
             hosts=list(done.last.hosts),
             did=list(done.did),
-            seconds=round(done.seconds, 3),
+            seconds=done.seconds,
             evidence=evidence or None,
         ),
         inventory,

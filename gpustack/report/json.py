@@ -18,20 +18,18 @@ from gpustack.report.schema import (
     EvidenceShape,
     ExitCode,
     ExitShape,
-    FailureShape,
     GpusShape,
     HostShape,
     LeftShape,
     LookShape,
     OutcomeShape,
-    PlayedShape,
     StateShape,
 )
 from gpustack.report.terminal import escaped
 from gpustack.report.words import Clean, cleaner
 from gpustack.rollout.gpus import counted, removal
 from gpustack.rollout.next import after_install, after_look
-from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification
+from gpustack.rollout.plan import Outcome, Plan, StepState, Verification
 
 KEPT = 4000
 EVIDENCE = {field.name for field in fields(EvidenceShape)}
@@ -54,8 +52,8 @@ def outcome(done: Outcome, *, verbose: bool = False, evidence: str = "") -> str:
             schema=OUTCOME,
             exit=ending(outcome_code(done)),
             converged=checked.plan.converged,
-            seconds=round(done.seconds, 3),
-            played=[playbook(played) for played in done.played],
+            seconds=done.seconds,
+            played=list(done.played),
             left=[LeftShape(host, step) for host, step in done.left],
             stopped=done.stopped or None,
             evidence=evidence or None,
@@ -72,11 +70,13 @@ def document(shape: Any, inventory: Inventory) -> str:
 
 
 def cleaned(value: Any, clean: Clean) -> Any:
-    """Evidence is cut afterwards: half a secret is not known as one."""
+    """Times are rounded to milliseconds. Evidence is cut afterwards: half a secret is not known as one."""
     if isinstance(value, str):
         return clean(value)
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [cleaned(one, clean) for one in value]
+    if isinstance(value, float):
+        return round(value, 3)
     if not isinstance(value, dict):
         return value
     found = {key: cleaned(one, clean) for key, one in value.items()}
@@ -99,7 +99,7 @@ def look(schema: str, found: Plan, seconds: float, questions: int, *, verbose: b
         exit=ending(exit_code(found)),
         converged=found.converged,
         taken=found.snapshot.taken.isoformat(timespec="milliseconds"),
-        seconds=round(seconds, 3),
+        seconds=seconds,
         questions=questions,
         inventory=str(inventory.source) if inventory.source else None,
         hosts=[host_of(found.snapshot, host) for host in inventory.hosts],
@@ -163,17 +163,4 @@ def seen(found: Evidence) -> EvidenceShape:
         took=answer.took,
         cut=answer.cut,
         lost=answer.lost,
-    )
-
-
-def playbook(found: Played) -> PlayedShape:
-    return PlayedShape(
-        step=found.step,
-        hosts=list(found.hosts),
-        changed=list(found.changed),
-        failed=list(found.failed),
-        tasks_changed=found.tasks_changed,
-        seconds=round(found.seconds, 3),
-        command=found.command,
-        failures=[FailureShape(bad.host, bad.task, bad.path, bad.message, bad.unreachable) for bad in found.failures],
     )

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from gpustack.report.codes import reset_code
 from gpustack.report.json import document, ending
-from gpustack.report.json import playbook as played_shape
 from gpustack.report.removal import after_reset
-from gpustack.report.schema import ExitShape, PlayedShape
+from gpustack.report.schema import ExitShape
+from gpustack.rollout.plan import Played
 from gpustack.rollout.removal import HostRemoval, Removal
 from gpustack.rollout.reset import ResetOutcome
 
@@ -37,7 +37,7 @@ class ResetShape:
     seconds: float
     hosts: list[HostResetShape]
     unreached: list[str]
-    played: PlayedShape | None
+    played: Played | None
     stopped: str | None
     evidence: str | None
     next: str | None
@@ -53,10 +53,10 @@ def text(done: ResetOutcome, evidence: str) -> str:
     shape = ResetShape(
         schema=RESET,
         exit=ending(reset_code(done)),
-        seconds=round(done.seconds, 3),
+        seconds=done.seconds,
         hosts=[host(one, after.get(one.host, one)) for one in done.before.hosts],
         unreached=list(done.after.unreached),
-        played=played_shape(done.played) if done.played else None,
+        played=done.played,
         stopped=done.stopped or None,
         evidence=evidence or None,
         next=after_reset(done) or None,
