@@ -30,7 +30,7 @@ from gpustack.report.doctor_words import (
     well,
 )
 from gpustack.report.evidence import commands
-from gpustack.report.findings import say, typed, witness, wrapped
+from gpustack.report.findings import field, say, typed, witness, wrapped
 from gpustack.report.words import Clean, cleaner, cut, places
 
 INDENT = 14
@@ -168,8 +168,4 @@ def paragraph(console: Console, text: str, style: str = "") -> None:
 
 
 def part(console: Console, name: str, text: str, style: str = "") -> None:
-    for number, line in enumerate(wrapped(text, max(console.width - INDENT, 40)) or [""]):
-        label = (f"  {name if number == 0 else '':<{INDENT - 2}}", "dim")
-        row = Text.assemble(label, (line, style))
-        row.rstrip()
-        console.print(row, soft_wrap=True)
+    field(console, f"  {name}", text, INDENT, style)

@@ -93,6 +93,14 @@ def wrapped(text: str, width: int) -> list[str]:
     return [part for line in text.splitlines() for part in wrap(line, width, break_on_hyphens=False)]
 
 
+def field(console: Console, name: str, text: str, width: int, style: str = "", label: str = "dim") -> None:
+    """A name, and behind it a text in a column of its own."""
+    for number, line in enumerate(wrapped(text, max(console.width - width, 40)) or [""]):
+        row = Text.assemble((f"{name if number == 0 else '':<{width}}", label), (line, style))
+        row.rstrip()
+        console.print(row, soft_wrap=True)
+
+
 def grid(console: Console, rows: Sequence[tuple[str, str]], style: str = "dim") -> None:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)

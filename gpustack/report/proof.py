@@ -11,7 +11,7 @@ from gpustack.events import count
 from gpustack.proof.chain import LINKS, Outcome, Row
 from gpustack.proof.prove import Proof
 from gpustack.report.codes import proof_code
-from gpustack.report.findings import say, wrapped
+from gpustack.report.findings import field, say
 from gpustack.report.human import following
 from gpustack.report.words import Clean, cleaner, duration, places
 from gpustack.rollout.next import command
@@ -32,7 +32,7 @@ def proof(console: Console, done: Proof, inventory: Inventory, evidence: str = "
         of_node(console, node, list(rows), clean)
     reasons(console, done, clean)
     for host, why in done.unasked:
-        told(console, "not asked", f"{host}: {clean(why)}", "yellow")
+        field(console, "not asked", f"{host}: {clean(why)}", INDENT, label="yellow")
     if done.stopped:
         say(console, f"\nstopped: {clean(done.stopped)}", "red")
     if done.left:
@@ -68,17 +68,12 @@ def reasons(console: Console, done: Proof, clean: Clean) -> None:
     if folded:
         console.print()
     for (name, text, outcome), gpus in folded.items():
-        told(console, name, f"{places(gpus)}: {clean(text)}", STYLES[outcome] if outcome != "holds" else "dim")
+        label = STYLES[outcome] if outcome != "holds" else "dim"
+        field(console, name, f"{places(gpus)}: {clean(text)}", INDENT, label=label)
 
 
 def called(row: Row) -> str:
     return f"{row.node} {row.index or row.bus}".rstrip()
-
-
-def told(console: Console, name: str, text: str, style: str) -> None:
-    for number, line in enumerate(wrapped(text, max(console.width - INDENT, 40))):
-        head = (f"{name if number == 0 else '':<{INDENT}}", style)
-        console.print(Text.assemble(head, line), soft_wrap=True)
 
 
 def standing(done: Proof) -> str:

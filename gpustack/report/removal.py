@@ -6,7 +6,7 @@ from rich.console import Console
 
 from gpustack.events import count
 from gpustack.report.codes import reset_code
-from gpustack.report.findings import say, typed, wrapped
+from gpustack.report.findings import field, say, typed
 from gpustack.report.human import failures, following, playbook
 from gpustack.report.words import Clean, cleaner, duration, places
 from gpustack.rollout.next import command
@@ -76,12 +76,8 @@ def host(console: Console, one: HostRemoval, clean: Clean) -> None:
     title = f"{'control plane' if one.control_plane else 'worker'}{f' of {one.cluster}' if one.cluster else ''}"
     say(console, f"\n{one.host}  {clean(title)}", "bold")
     for name, text in rows(one):
-        row(console, name, clean(text), STYLES.get(name, ""))
-
-
-def row(console: Console, name: str, text: str, style: str) -> None:
-    for number, line in enumerate(wrapped(text, max(console.width - INDENT, 40))):
-        say(console, f"  {name if number == 0 else '':<{INDENT - 2}}{line}", style)
+        style = STYLES.get(name, "")
+        field(console, f"  {name}", clean(text), INDENT, style, style)
 
 
 def rows(one: HostRemoval) -> Iterator[tuple[str, str]]:
@@ -121,7 +117,7 @@ def beside(console: Console, found: Removal) -> None:
     if folded:
         say(console, "\nkept", "bold")
     for text, names in folded.items():
-        row(console, places(names), clean(text), "dim")
+        field(console, f"  {places(names)}", clean(text), INDENT, "dim")
     for name in found.unreached:
         reach = found.snapshot.reach[name]
         say(console, f"\n{name}: not reached, {clean(reach.why)} ({reach.reference})", "yellow")
