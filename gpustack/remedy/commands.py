@@ -12,7 +12,7 @@ from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.finding import Finding
 from gpustack.doctor.graph import graph
-from gpustack.remedy.offer import ITS_OWN, Offer, offer, said_of
+from gpustack.remedy.offer import ITS_OWN, Offer, offer, reasons
 from gpustack.rollout.next import command
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps import STEPS
@@ -51,20 +51,20 @@ def commands(found: Finding, snapshot: Snapshot) -> Commands:
     typed = [LIMIT.sub(among, here(line, snapshot.inventory)) for line in lines if line]
     alone = len(found.wheres) == 1 and found.wheres != (CLUSTER,)
     of = View(snapshot, found.wheres[0]) if alone else None
-    names = {**alike(found), **(named(of) if of else {})}
+    names = {**shared_names(found), **(named(of) if of else {})}
     repairs = tuple(filled(line, {**names, **({"HOST": host(of, line)} if of else {})}) for line in typed)
     fix = "" if offered.why_not else here(f"gpustack doctor --fix {found.id}", snapshot.inventory)
-    return Commands(repairs, fix, tuple(dict.fromkeys([*said_of(found), *refused(states)])))
+    return Commands(repairs, fix, tuple(dict.fromkeys([*reasons(found), *refused(states)])))
 
 
 def filled(line: str, names: Mapping[str, str]) -> str:
     return NAMES.sub(lambda one: quote(names.get(one[0], one[0])), line)
 
 
-def alike(found: Finding) -> dict[str, str]:
+def shared_names(found: Finding) -> dict[str, str]:
     """The names that the finding has, the same wherever it was found."""
-    told = [set(one.told.names) for one in found.judged if one.told]
-    return dict(set.intersection(*told)) if told else {}
+    found_names = [set(one.told.names) for one in found.judged if one.told]
+    return dict(set.intersection(*found_names)) if found_names else {}
 
 
 def may(line: str, offered: Offer, states: Sequence[StepState]) -> str:
@@ -75,7 +75,7 @@ def may(line: str, offered: Offer, states: Sequence[StepState]) -> str:
     own_states = [one for one in states if one.step in asked["steps"].split(",")]
     if not own_states or any(one.left for one in own_states):
         return ""
-    if said_of(offered.finding) or offered.why_not.endswith(ITS_OWN):
+    if reasons(offered.finding) or offered.why_not.endswith(ITS_OWN):
         return ""
     return line if any(one.outcome != "holds" for one in own_states) else f"{line} --force"
 

@@ -153,8 +153,8 @@ class Fix:
             time.sleep(PAUSE)
 
     def faded(self, offer: Offer, before: Diagnosis) -> tuple[tuple[str, ...], Diagnosis]:
-        """Waits for what it broke to be gone too, and for what shows only now that more is answered; what stays is told
-        by the next diagnosis."""
+        """Waits for what it broke to be gone too, and for what shows only now that more is answered; what stays is in
+        the next diagnosis."""
         began = time.monotonic()
         while True:
             now = diagnose(self.gather(questions()))
@@ -171,7 +171,7 @@ class Fix:
 
 
 def outcome(now: Diagnosis, one: Judged) -> Outcome:
-    """What it is now; what nobody judges any more cannot be told."""
+    """What it is now; what nothing judges any more is unknown."""
     found = now.judged.get(one.place)
     return found.outcome if found else "unknown"
 

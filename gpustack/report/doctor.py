@@ -1,4 +1,4 @@
-"""A diagnosis for people: what is wrong first, how sure that is, what it rests on, what it broke and what mends it."""
+"""A diagnosis for people: what is wrong first, how sure that is, what it rests on, its impact and its fix."""
 
 from collections.abc import Sequence
 
@@ -81,14 +81,14 @@ def finding(console: Console, found: Finding, clean: Clean, of: Diagnosis, *, ve
 def remedy(console: Console, found: Finding, snapshot: Snapshot, clean: Clean) -> None:
     fault = graph().faults[found.id]
     part(console, "fix", f"{fault.fix.do} ({AUTO[fault.auto]}: {fault.why})")
-    said = to_type(found, snapshot)
-    typed(console, "\n".join(map(clean, said.all)), INDENT)
-    for why in said.manual:
+    todo = to_type(found, snapshot)
+    typed(console, "\n".join(map(clean, todo.all)), INDENT)
+    for why in todo.manual:
         part(console, "manual", clean(why), "yellow")
 
 
 def rests(console: Console, judged: Sequence[Judged], clean: Clean, *, verbose: bool) -> None:
-    """What was found, each once with its places; then the commands that said so."""
+    """What was found, each once with its places; then the commands that show it."""
     texts = by_text(judged, clean)
     for text, some in texts.items():
         where = f"{places([one.where for one in some])}: " if len(texts) > 1 else ""
@@ -156,9 +156,9 @@ def closing(console: Console, found: Diagnosis, clean: Clean) -> None:
         typed(console, f"{when}: {clean(then)}", 0)
 
 
-def head(console: Console, kind: str, id: str, wheres: Sequence[str], how: str, style: str) -> None:
+def head(console: Console, kind: str, id: str, locations: Sequence[str], how: str, style: str) -> None:
     console.print()
-    line = Text.assemble((kind, style), "  ", (id, "bold"), f"  on {places(wheres)}  ({how})")
+    line = Text.assemble((kind, style), "  ", (id, "bold"), f"  on {places(locations)}  ({how})")
     console.print(line, soft_wrap=True)
 
 

@@ -70,7 +70,7 @@ def environment() -> Environment:
 
 
 def short(clean: Clean, length: int) -> Clean:
-    return lambda said: clean(said) if len(said) <= length else f"{clean(said[:READ])[:length]}…"
+    return lambda output: clean(output) if len(output) <= length else f"{clean(output[:READ])[:length]}…"
 
 
 @pass_context
@@ -88,9 +88,9 @@ def excerpt(seen: Evidence, clean: Clean) -> Markup:
     answer = seen.answer
     if answer.lost:
         return escape(f"(no answer: {clean(answer.lost)})")
-    said = clean(answer.out) + clean(answer.err)
-    lines = "\n".join(said.splitlines()[:LINES])[:ANSWER]
-    more = [] if lines == said.rstrip("\n") else ["… more was said; -o json has all of it"]
+    output = clean(answer.out) + clean(answer.err)
+    lines = "\n".join(output.splitlines()[:LINES])[:ANSWER]
+    more = [] if lines == output.rstrip("\n") else ["… more was said; -o json has all of it"]
     ended = [f"(ended with {answer.rc})"] if answer.rc else []
     return escape("\n".join([*filter(None, [lines]), *more, *ended]) or "(nothing)")
 

@@ -115,5 +115,5 @@ def unexplained(found: Unexplained, *, verbose: bool) -> UnexplainedShape:
 
 
 def drift(found: Drift) -> DriftShape:
-    said = found.mismatch
-    return DriftShape(found.step, found.check, list(found.wheres), said.what, said.expected, said.found)
+    mismatch = found.mismatch
+    return DriftShape(found.step, found.check, list(found.wheres), mismatch.what, mismatch.expected, mismatch.found)

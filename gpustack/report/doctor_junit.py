@@ -36,13 +36,13 @@ def consequences(found: Diagnosis) -> Iterator[tuple[Place, str]]:
 
 def case(one: Judged, guilty: bool, because: str) -> Element:  # noqa: FBT001 - two kinds of confirmed
     made = entry_for(f"{graph()[one.id].layer}.{one.id}", one.where, sum(seen.answer.took for seen in one.evidence))
-    said = "\n".join(shown(seen) for seen in one.evidence)
+    output = "\n".join(shown(seen) for seen in one.evidence)
     if one.outcome == "unknown":
-        add(made, "error", one.why, "unknown", said)
+        add(made, "error", one.why, "unknown", output)
     elif one.outcome == "confirmed" and because and not guilty:
         add(made, "skipped", because)
     elif one.outcome == "confirmed":
-        add(made, "failure", str(one.told), "root cause" if guilty else "unexplained", said)
+        add(made, "failure", str(one.told), "root cause" if guilty else "unexplained", output)
     return made
 
 

@@ -49,8 +49,8 @@ def text(found: Diagnosis) -> str:
     )
 
 
-def series(id: str, name: str, wheres: Iterable[str], **more: str) -> Iterator[Series]:
-    for where in wheres:
+def series(id: str, name: str, locations: Iterable[str], **more: str) -> Iterator[Series]:
+    for where in locations:
         yield {name: id, "host": where, "layer": graph()[id].layer, **more}, 1
 
 
@@ -67,8 +67,10 @@ def single(value: float) -> list[Series]:
 def metric(name: str, help: str, found: Iterable[Series]) -> str:  # noqa: A002 - the word of the format
     lines = [f"# HELP gpustack_{name} {help}", f"# TYPE gpustack_{name} gauge"]
     for labels, value in found:
-        said = ",".join(f'{label}="{escaped(text)}"' for label, text in labels.items())
-        lines.append(f"gpustack_{name}{{{said}}} {number(value)}" if said else f"gpustack_{name} {number(value)}")
+        pairs = ",".join(f'{label}="{escaped(text)}"' for label, text in labels.items())
+        lines.append(
+            f"gpustack_{name}{{{pairs}}} {number(value)}" if pairs else f"gpustack_{name} {number(value)}"
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -30,7 +30,7 @@ class JudgedShape:
 
 @dataclass(frozen=True)
 class FixShape:
-    """`auto`: safe, ask or no, and `why`. `step` is the step of `gpustack install` that mends it, or null."""
+    """`auto`: safe, ask or no, and `why`. `step` is the step of `gpustack install` that repairs it, or null."""
 
     auto: Auto
     why: str

@@ -70,11 +70,11 @@ def titles(judged: Iterable[Judged]) -> list[str]:
     by_id: dict[str, list[str]] = {}
     for one in judged:
         by_id.setdefault(one.id, []).append(one.where)
-    return [titled(id, wheres) for id, wheres in by_id.items()]
+    return [titled(id, locations) for id, locations in by_id.items()]
 
 
-def titled(id: str, wheres: Sequence[str]) -> str:
-    where = "" if list(wheres) == [CLUSTER] else f" ({places(wheres)})"
+def titled(id: str, locations: Sequence[str]) -> str:
+    where = "" if list(locations) == [CLUSTER] else f" ({places(locations)})"
     return f"{graph()[id].title}{where}"
 
 

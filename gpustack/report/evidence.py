@@ -16,14 +16,14 @@ def command(seen: Evidence) -> str:
 
 def answer(seen: Evidence, one: Judged, clean: Clean) -> str:
     """The line that the check quotes, of an answer in lines; or why there is no answer. Else empty."""
-    said, words = seen.answer, one.told.quote.split() if one.told else []
-    text = "" if said.out.startswith(("{", "[")) else said.out
+    reply, words = seen.answer, one.told.quote.split() if one.told else []
+    text = "" if reply.out.startswith(("{", "[")) else reply.out
     lines = (line.strip() for line in text.splitlines() if len(line) <= LONG)
     quoted = next((line for line in lines if words and all(word in line for word in words)), "")
-    return clean(quoted or said.lost) or (f"(ended with {said.rc})" if said.rc else "")
+    return clean(quoted or reply.lost) or (f"(ended with {reply.rc})" if reply.rc else "")
 
 
 def commands(one: Judged, clean: Clean) -> list[str]:
     """Each once, with its answer on a line of its own; those with one come first."""
     found = sorted(((command(seen), answer(seen, one, clean)) for seen in one.evidence), key=lambda pair: not pair[1])
-    return list(dict.fromkeys(f"{asked}\n  → {said}" if said else asked for asked, said in found))
+    return list(dict.fromkeys(f"{asked}\n  → {reply}" if reply else asked for asked, reply in found))

@@ -19,7 +19,7 @@ class Line:
     step: str
     kind: Kind
     text: str
-    wheres: tuple[str, ...]
+    locations: tuple[str, ...]
     hint: str = ""
     evidence: tuple[Evidence, ...] = ()
 
@@ -34,8 +34,8 @@ def lines(found: Plan, clean: Clean, *, holding: bool) -> list[Line]:
         for line in of_state(state, clean, holding=holding):
             key = (line.step, line.kind, line.text, line.hint)
             before = folded.get(key, line)
-            wheres = tuple(dict.fromkeys((*before.wheres, *line.wheres)))
-            folded[key] = Line(line.step, line.kind, line.text, wheres, line.hint, before.evidence)
+            locations = tuple(dict.fromkeys((*before.locations, *line.locations)))
+            folded[key] = Line(line.step, line.kind, line.text, locations, line.hint, before.evidence)
     return sorted(folded.values(), key=lambda line: [state.step for state in found.states].index(line.step))
 
 
@@ -43,10 +43,10 @@ def of_state(state: StepState, clean: Clean, *, holding: bool) -> Iterator[Line]
     if state.outcome == "later":
         yield Line(state.step, "pending", f"waits for {state.after}", (state.where,))
         return
-    told = [one for one in state.judgements if holding or (one.outcome != "holds" and not newer(one))]
-    shown = told if holding or not state.after else foremost(told)
+    differing = [one for one in state.judgements if holding or (one.outcome != "holds" and not newer(one))]
+    shown = differing if holding or not state.after else foremost(differing)
     yield from (of_judgement(state, judgement, clean) for judgement in shown)
-    if rest := len(told) - len(shown):
+    if rest := len(differing) - len(shown):
         yield Line(state.step, "pending", f"{rest} more, checked after {state.after}", (state.where,))
 
 
@@ -55,12 +55,12 @@ def newer(judgement: Judgement) -> bool:
     return judgement.outcome == "unknown" and judgement.why.startswith(NOT_ASKED)
 
 
-def foremost(told: list[Judgement]) -> list[Judgement]:
+def foremost(differing: list[Judgement]) -> list[Judgement]:
     """Behind a drifted step most of what differs is its consequence: the first difference stands for them. What install
     will not fix is always shown."""
-    mended = [judgement for judgement in told if judgement.mismatch and judgement.mismatch.cure == "install"]
-    kept = mended[:1]
-    return [one for one in told if one in kept or (one.mismatch and one.mismatch.cure != "install")]
+    fixable = [judgement for judgement in differing if judgement.mismatch and judgement.mismatch.cure == "install"]
+    kept = fixable[:1]
+    return [one for one in differing if one in kept or (one.mismatch and one.mismatch.cure != "install")]
 
 
 def of_judgement(state: StepState, judgement: Judgement, clean: Clean) -> Line:

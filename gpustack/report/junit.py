@@ -66,13 +66,13 @@ def suite(name: str, cases: list[Element], taken: str = "") -> Element:
 def case(state: StepState, judgement: Judgement) -> Element:
     took = sum(entry.answer.took for entry in judgement.evidence)
     made = entry_for(f"{state.step}.{judgement.check}", state.where, took)
-    said = "\n".join(shown(entry) for entry in judgement.evidence)
+    output = "\n".join(shown(entry) for entry in judgement.evidence)
     if judgement.mismatch:
-        add(made, "failure", str(judgement.mismatch), judgement.mismatch.cure, said)
+        add(made, "failure", str(judgement.mismatch), judgement.mismatch.cure, output)
     elif judgement.outcome == "unknown" and state.outcome == "later":
         add(made, "skipped", f"pending, waits for {state.after}")
     elif judgement.outcome == "unknown":
-        add(made, "error", judgement.why, "unknown", said)
+        add(made, "error", judgement.why, "unknown", output)
     return made
 
 
@@ -83,8 +83,8 @@ def rollout(played: Iterable[Played]) -> list[Element]:
             made = entry_for(f"rollout.{one.step}", host, one.seconds)
             for failure in one.failures:
                 if failure.host == host:
-                    said = f"{failure.path}\n{failure.message}\n{one.command}"
-                    add(made, "failure", failure.task, "task", said)
+                    output = f"{failure.path}\n{failure.message}\n{one.command}"
+                    add(made, "failure", failure.task, "task", output)
             cases.append(made)
     return [suite("rollout", cases)] if cases else []
 
@@ -102,5 +102,5 @@ def add(made: Element, tag: str, message: str, kind: str = "", text: str = "") -
 
 def shown(seen: Evidence) -> str:
     # By itself: an escape sequence without an end would take what another host says along.
-    said = plain(seen.answer.lost or f"{seen.answer.out}{seen.answer.err}").rstrip()
-    return f"{place(seen.answer.where)} $ {seen.command.strip()}\n{said}"
+    output = plain(seen.answer.lost or f"{seen.answer.out}{seen.answer.err}").rstrip()
+    return f"{place(seen.answer.where)} $ {seen.command.strip()}\n{output}"

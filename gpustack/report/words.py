@@ -38,9 +38,9 @@ def place(where: str) -> str:
     return "the cluster" if where == CLUSTER else where
 
 
-def places(wheres: Sequence[str]) -> str:
+def places(locations: Sequence[str]) -> str:
     """All of a few, the first ones of many."""
-    named = [place(where) for where in dict.fromkeys(wheres)]
+    named = [place(where) for where in dict.fromkeys(locations)]
     if len(named) <= SHOWN_NAMES + 1:
         return ", ".join(named)
     return f"{', '.join(named[:SHOWN_NAMES])} and {len(named) - SHOWN_NAMES} more"

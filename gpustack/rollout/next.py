@@ -26,8 +26,8 @@ def after_look(found: Plan) -> str:
         for state in found.drifted
         for check, mismatch in state.left
     ]
-    mended = any(mismatch.cure == "install" for state in found.drifted for mismatch in state.mismatches)
-    if mended and not (refused and stuck(found)):
+    fixable = any(mismatch.cure == "install" for state in found.drifted for mismatch in state.mismatches)
+    if fixable and not (refused and stuck(found)):
         return command("install", found.inventory)
     if refused:
         return refused[0]
