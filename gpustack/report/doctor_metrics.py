@@ -68,9 +68,7 @@ def metric(name: str, help: str, found: Iterable[Series]) -> str:  # noqa: A002 
     lines = [f"# HELP gpustack_{name} {help}", f"# TYPE gpustack_{name} gauge"]
     for labels, value in found:
         pairs = ",".join(f'{label}="{escaped(text)}"' for label, text in labels.items())
-        lines.append(
-            f"gpustack_{name}{{{pairs}}} {number(value)}" if pairs else f"gpustack_{name} {number(value)}"
-        )
+        lines.append(f"gpustack_{name}{{{pairs}}} {number(value)}" if pairs else f"gpustack_{name} {number(value)}")
     return "\n".join(lines) + "\n"
 
 
