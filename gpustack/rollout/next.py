@@ -32,7 +32,9 @@ def after_look(found: Plan) -> str:
     if refused:
         return refused[0]
     for name in found.unreached:
-        return found.snapshot.reach[name].hint or f"gpustack explain {found.snapshot.reach[name].reference}"
+        reach = found.snapshot.reach[name]
+        typed = reach.hint if reach.reference.startswith("host-key-") else ""
+        return typed or f"gpustack explain {reach.reference}"
     return command("plan -v", found.inventory)
 
 

@@ -45,6 +45,8 @@ def test_only_a_person_can_help() -> None:
 def test_a_host_that_was_not_reached() -> None:
     good = [*said("kube1"), *said("kube2"), PODS_GOOD]
     assert after_look(made([*NAMES, "kube3"], good, [STRANGER])) == "ssh-keyscan 10.0.0.3"
+    asked = Reach("kube3", "host-sudo-password", "sudo asks", "let this login use sudo (visudo), or log in as root")
+    assert after_look(made([*NAMES, "kube3"], good, [asked])) == "gpustack explain host-sudo-password"
     silent = Reach("kube3", "host-ssh-login", "not let in")
     assert after_look(made([*NAMES, "kube3"], good, [silent])) == "gpustack explain host-ssh-login"
 
