@@ -10,8 +10,6 @@ from gpustack.ask.typed import fits, return_type
 
 Fact = TypeVar("Fact")
 Where = Literal["host", "cluster"]
-Row = tuple[str, tuple[str, ...]]
-"""What the values of a line are, for those below a heading (empty without one)."""
 CLUSTER = "@cluster"
 HEADING = "== "
 """What a part of an answer begins with that has several; its name follows."""
@@ -77,9 +75,9 @@ class Answer:
 class Probe(Generic[Fact]):
     """`limit` in seconds. `ends` are the exit statuses with which the question was answered; with any other one the
     parser is not called. It may raise what UNREADABLE names, and must return what it is annotated with: else the fact
-    is unavailable. Where the question is a script, `like` is what a person would type to see the same, and `rows` name
-    the values of its lines that are nothing but values. `shorten` makes of a text that holds more than is asked for one
-    that the parser reads to the same end; what it leaves out is never recorded."""
+    is unavailable. Where the question is a script, `like` is what a person would type to see the same.
+    `shorten` makes of a text that holds more than is asked for one that the parser reads to the same end; what it
+    leaves out is never recorded."""
 
     id: str
     ask: Shell | Api
@@ -87,7 +85,6 @@ class Probe(Generic[Fact]):
     limit: int = 5
     ends: tuple[int, ...] = (0,)
     like: str = ""
-    rows: tuple[Row, ...] = ()
     shorten: Callable[[str], str] | None = None
 
     @cached_property

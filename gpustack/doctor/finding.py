@@ -31,21 +31,21 @@ class Branch:
 
 @dataclass(frozen=True)
 class Finding:
-    """One root on all its hosts. `together` are roots of the same act (`common` says which). `breaks` is what is folded
-    below it; of that, `caused` are faults that are probably its doing. `not_these` was ruled out, with the value that
-    did. `doubts` are possible causes of it that could not be told. `hides`: how many checks need this host."""
+    """A root cause on all its hosts. `correlated` are those of the same act, which `correlation` names. `impact` is
+    what is folded below it; of that, `caused` are faults that are probably its doing. `ruled_out` are other causes that
+    were refuted, `uncertain` possible ones that are unknown. `hidden_checks`: how many checks need this host."""
 
     id: str
     judged: tuple[Judgement, ...]
     certainty: Certainty
-    breaks: tuple[Judgement, ...] = ()
+    impact: tuple[Judgement, ...] = ()
     caused: tuple[Judgement, ...] = ()
-    not_these: tuple[Judgement, ...] = ()
-    doubts: tuple[Judgement, ...] = ()
-    together: tuple[Judgement, ...] = ()
-    common: str = ""
+    ruled_out: tuple[Judgement, ...] = ()
+    uncertain: tuple[Judgement, ...] = ()
+    correlated: tuple[Judgement, ...] = ()
+    correlation: str = ""
     chain: Branch | None = None
-    hides: int = 0
+    hidden_checks: int = 0
 
     @property
     def wheres(self) -> tuple[str, ...]:
@@ -54,13 +54,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class Unexplained:
-    """Something confirmed that nothing confirmed explains. `suspects` could not be told, `ask` is what to ask next."""
+    """Something confirmed that nothing confirmed explains. `suspects` are unknown, `ask` is the next check."""
 
     id: str
     judged: tuple[Judgement, ...]
     suspects: tuple[Judgement, ...]
-    not_these: tuple[Judgement, ...]
-    breaks: tuple[Judgement, ...]
+    ruled_out: tuple[Judgement, ...]
+    impact: tuple[Judgement, ...]
     ask: str
 
     @property

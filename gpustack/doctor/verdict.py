@@ -38,7 +38,7 @@ def verdict(ground: Ground) -> Verdict:
     found = sorted_out(ground)
     # In the order of the catalogue, from the ground up; what only hides a host comes last.
     findings = [finding(ground, found, id, found.roots[id]) for id in ground.graph.faults if found.roots[id]]
-    findings.sort(key=lambda one: one.hides > 0)
+    findings.sort(key=lambda one: one.hidden_checks > 0)
     explained = ground.below(united(found.able, found.info), MAY_HOLD)
     bare = {id: wheres - explained[id] for id, wheres in found.symptoms.items()}
     under = ground.below(bare, MAY_HOLD)
@@ -73,17 +73,17 @@ def united(one: Reach, other: Reach) -> Reach:
 def finding(ground: Ground, found: Sorted, id: str, wheres: Collection[str]) -> Finding:
     symptoms, faults = folded(ground, found, {id: set(wheres)})
     ancestors = ground.above({id: wheres})
-    doubts = came_out(ground, "unknown", ancestors)
+    uncertain = came_out(ground, "unknown", ancestors)
     return Finding(
         id,
         judged(ground, {id: set(wheres)}),
-        "likely" if doubts else "certain",
-        breaks=judged(ground, united(symptoms, faults)),
+        "likely" if uncertain else "certain",
+        impact=judged(ground, united(symptoms, faults)),
         caused=judged(ground, faults),
-        not_these=ruled_out(ground, {id: set(wheres)}, symptoms),
-        doubts=doubts,
+        ruled_out=ruled_out(ground, {id: set(wheres)}, symptoms),
+        uncertain=uncertain,
         chain=chain(ground, {id: set(wheres)}, united(symptoms, faults)),
-        hides=hidden(ground, id, wheres),
+        hidden_checks=hidden(ground, id, wheres),
     )
 
 
@@ -157,7 +157,7 @@ def overlap(one: Collection[str], other: Collection[str]) -> bool:
     return "@cluster" in {*one, *other} or not set(one).isdisjoint(other)
 
 
-def merged(one: Finding, other: Finding, common: str) -> Finding:
+def merged(one: Finding, other: Finding, correlation: str) -> Finding:
     def both(name: str) -> tuple[Judgement, ...]:
         pair: tuple[Judgement, ...] = (*getattr(one, name), *getattr(other, name))
         return tuple({found.place: found for found in pair}.values())
@@ -165,15 +165,15 @@ def merged(one: Finding, other: Finding, common: str) -> Finding:
     return Finding(
         one.id,
         one.judged,
-        "likely" if one.doubts or other.doubts else "certain",
-        both("breaks"),
+        "likely" if one.uncertain or other.uncertain else "certain",
+        both("impact"),
         both("caused"),
-        both("not_these"),
-        both("doubts"),
-        (*one.together, *other.judged, *other.together),
-        common,
+        both("ruled_out"),
+        both("uncertain"),
+        (*one.correlated, *other.judged, *other.correlated),
+        correlation,
         one.chain,
-        one.hides + other.hides,
+        one.hidden_checks + other.hidden_checks,
     )
 
 

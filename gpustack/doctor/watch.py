@@ -1,4 +1,4 @@
-"""What changed from one diagnosis to the next: what is new, what is gone, what is now surer or less so."""
+"""What changed from one diagnosis to the next: what is new, what is resolved, what is now surer or less so."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Literal
 from gpustack.doctor.finding import Diagnosis
 
 Kind = Literal["root", "unexplained", "drift", "unknown"]
-Turn = Literal["new", "gone", "changed"]
+Turn = Literal["new", "resolved", "changed"]
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Change:
-    """`line` is as it is now; of what is gone, as it was."""
+    """`line` is as it is now; of what is resolved, as it was."""
 
     turn: Turn
     line: Line
@@ -42,9 +42,9 @@ def lines(found: Diagnosis) -> Iterator[Line]:
 def changes(before: Diagnosis, now: Diagnosis) -> tuple[Change, ...]:
     """What is there on other hosts than before has changed."""
     were, are = by_id(before), by_id(now)
-    gone = [Change("gone", line) for key, line in were.items() if key not in are]
+    resolved = [Change("resolved", line) for key, line in were.items() if key not in are]
     return (
-        *gone,
+        *resolved,
         *(Change("changed" if key in were else "new", line) for key, line in are.items() if were.get(key) != line),
     )
 

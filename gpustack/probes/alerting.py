@@ -68,4 +68,5 @@ fi
 echo "$is"
 """),
     secret,
+    like="kubectl -n MONITORING get secret gpustack-receiver",
 )

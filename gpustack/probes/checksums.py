@@ -41,4 +41,5 @@ log=$(dmesg) || exit
 echo "$log" | sed -n 's/.*UDP: bad checksum\. From \([0-9.]*\):[0-9]* to [0-9.]*:8472 .*/\1/p' |
   sort | uniq -c | sort -rn | head -n 20"""),
     checksums,
+    like="ethtool -k flannel.1; dmesg | grep 'bad checksum'",
 )

@@ -86,6 +86,7 @@ echo '== flannel'
 iptables -w 2 -S FLANNEL-FWD 2>/dev/null
 :"""),
     forwarding,
+    like="iptables -S FORWARD",
 )
 # The kernel knows vxlan as soon as it is loaded or built in (Documentation/networking/vxlan.rst); what could be loaded
 # modprobe(8) finds without loading it. A kernel without its folder of modules can load none.

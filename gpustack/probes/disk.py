@@ -85,5 +85,4 @@ journalctl -k -b -n 3000 -o cat --no-pager 2>/dev/null |
 exit 0"""),
     disk,
     like="df -k /var/lib/kubelet /var/lib/containerd /var/log; findmnt",
-    rows=(("room", ("of", "KiB", "free", "inodes", "free")),),
 )

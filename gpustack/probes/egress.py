@@ -63,6 +63,7 @@ EGRESS = Probe(
 done"""
     ),
     files,
+    like="ls -l /etc/apt/apt.conf.d/99gpustack-proxy /etc/gpustack-cluster/proxy.env",
 )
 DAEMONS = Probe(
     "egress.daemons",

@@ -60,5 +60,4 @@ pulls=$(printf '%s\n' "$said" | grep -c 'msg="PullImage')
 echo "$times $pulls $memory" """),
     slow,
     like="crictl logs --since 5m ETCD | grep -c 'slow fdatasync'",
-    rows=(("", ("slow writes", "pulls of images", "% of memory free")),),
 )

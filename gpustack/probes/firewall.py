@@ -153,7 +153,7 @@ def ssh(lines: list[str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
     return tuple(sorted(ports)), tuple(sorted(clients))
 
 
-FIREWALL = Probe("firewall.live", LIVE, live, limit=10)
-STORED_RULES = Probe("firewall.stored", STORED, stored)
+FIREWALL = Probe("firewall.live", LIVE, live, limit=10, like="iptables -S; nft list ruleset")
+STORED_RULES = Probe("firewall.stored", STORED, stored, like="cat /etc/nftables.conf /etc/iptables/rules.v4")
 
 __all__ = ["FIREWALL", "STORED_RULES", "Base", "Firewall", "Rule", "Stored"]

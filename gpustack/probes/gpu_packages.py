@@ -164,7 +164,6 @@ done"""
     ),
     gpu_kernels,
     like="dkms status; ls /lib/modules",
-    rows=(("", ("kernel", "headers:", "module nvidia:")),),
 )
 GPU_GUARD = Probe(
     "gpu.guard",

@@ -167,5 +167,4 @@ echo "$is $health $samples"
 """),
     asked,
     like="curl -u USER:PASSWORD http://GRAFANA/api/org",
-    rows=(("", ("HTTP", "data source: HTTP", "samples:")),),
 )

@@ -169,4 +169,5 @@ wait"""
     ),
     charts,
     limit=15,
+    like="curl -I CHART",
 )

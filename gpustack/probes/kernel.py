@@ -142,4 +142,5 @@ echo '== fstab'
 echo '== units'
 systemctl list-unit-files --no-legend --plain swap.target '*.swap' zramswap.service"""),
     swap,
+    like="swapon --show; grep swap /etc/fstab",
 )

@@ -81,6 +81,7 @@ awk -v since="$since" '/^Start-Date:/ { at = $2 " " $3 }
   echo "$((now - at)) $rest"
 done"""),
     done,
+    like="cat /var/log/apt/history.log",
 )
 TIMES = Probe(
     "changes.files",
@@ -98,4 +99,5 @@ for file in /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env; do
   [ ! -e "$file" ] || find "$file" -mmin -1440 -printf '%T@ %p\n'
 done"""),
     times,
+    like="uptime -s; find /etc -type f -mtime -1",
 )

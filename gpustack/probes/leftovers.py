@@ -78,4 +78,5 @@ for user in root ${{SUDO_USER-}}; do
   done
 done | sort -u"""),
     temporary,
+    like="ls -d /etc/gpustack /var/lib/gpustack",
 )

@@ -257,5 +257,5 @@ WAYS = Probe(
     Lines(SCRIPT),
     ways,
     limit=8,
-    like="nsenter --net=/run/netns/POD nc -zv ADDRESS PORT (echoes: ping -M do -s 1400 PEER)",
+    like="nsenter --net=/run/netns/POD nc -zv ADDRESS PORT; ping -M do -s 1400 PEER",
 )

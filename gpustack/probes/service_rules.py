@@ -111,9 +111,4 @@ case "$? $said" in
 esac"""),
     proxy,
     like="curl http://127.0.0.1:10256/healthz; iptables-save | grep KUBE-",
-    rows=(
-        ("health", ("exit status of curl",)),
-        ("legacy", ("jumps to KUBE-SERVICES", "rules in it", "rules of KUBE-")),
-        ("nft", ("jumps to KUBE-SERVICES", "rules in it", "rules of KUBE-")),
-    ),
 )

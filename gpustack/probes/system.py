@@ -156,6 +156,7 @@ done
 found=$(command -v /usr/bin/python3 || command -v python3) || { echo -; exit 0; }
 "$found" -IESc 'import sys; print("%d.%d" % sys.version_info[:2])'"""),
     python,
+    like="python3 --version",
 )
 # Under sudo SUDO_UID is who logged in; asked again with -n, which fails where a password would be asked for.
 SUDO = Probe(

@@ -81,7 +81,7 @@ class Prover:
         try:
             self.timed("kernel", lambda: self.pods(end))
             series = self.timed("series", lambda: self.series(end))
-            shown, refusal = self.timed("panel", lambda: self.panel(series))
+            shown, refusal = self.timed("dashboard", lambda: self.panel(series))
         finally:
             left = self.timed("removal", self.removed)
         rows = judge(Asked(self.places, tuple(self.made.values()), series, shown, refusal))
@@ -190,7 +190,7 @@ class Prover:
             return self.grafana, ""
         if isinstance(series, str) or isinstance(self.prometheus, str):
             return "there is nothing to compare a panel with: Prometheus was not asked", ""
-        self.begin("panel", "asking Grafana")
+        self.begin("dashboard", "asking Grafana")
         shown = Shown({}, {})
         for _ in range(PANEL_TIMES):
             try:

@@ -1,1 +1,1 @@
-"""What a machine may do about a root cause, and the way back. Judging knows nothing of it."""
+"""What a machine may do about a root cause, and how to undo it. Judging knows nothing of it."""

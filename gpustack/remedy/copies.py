@@ -63,19 +63,19 @@ class Kept:
 
     @property
     def fault(self) -> str:
-        return self.told("fault")
+        return self.value("fault")
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        return tuple(self.told("hosts").split())
+        return tuple(self.value("hosts").split())
 
-    def told(self, word: str) -> str:
+    def value(self, word: str) -> str:
         return next((line.partition(" ")[2] for line in self.about if line.startswith(f"{word} ")), "")
 
 
 @dataclass
 class Copies:
-    """Talks to hosts. Raises RolloutError where a host does not do what it was told."""
+    """Talks to hosts. Raises RolloutError where a host does not do what it was asked."""
 
     hosts: Sequence[Host]
     run: Run = field(default=run)
@@ -87,9 +87,15 @@ class Copies:
         wanted = " ".join(dict.fromkeys((*KEYS, *keys)))
         for number, name in enumerate(names):
             some = " ".join(kinds) if number == 0 else ""
-            said = {"ABOUT": about, "PLACES": " ".join(PLACES), "UNITS": " ".join(UNITS), "KEYS": wanted, "KINDS": some}
+            variables = {
+                "ABOUT": about,
+                "PLACES": " ".join(PLACES),
+                "UNITS": " ".join(UNITS),
+                "KEYS": wanted,
+                "KINDS": some,
+            }
             try:
-                self.tell(name, "begin", id, said)
+                self.tell(name, "begin", id, variables)
             except RolloutError:
                 for earlier in names[: number + 1]:
                     with suppress(RolloutError):
@@ -109,7 +115,7 @@ class Copies:
         return [line for line in self.tell(name, "objects", id) if line]
 
     def replace(self, name: str, back: Mapping[str, str]) -> list[str]:
-        """What kubectl said. `back` is what objects.way_back says."""
+        """What kubectl said. `back` is what objects.replacements says."""
         return self.tell(name, "replace", "", back)
 
     def undo(self, name: str, id: str) -> list[str]:
@@ -119,9 +125,9 @@ class Copies:
     def forget(self, name: str, id: str) -> None:
         self.tell(name, "forget", id)
 
-    def tell(self, name: str, do: str, id: str, said: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    def tell(self, name: str, do: str, id: str, variables: Mapping[str, str] = MappingProxyType({})) -> list[str]:
         (host,) = (host for host in self.hosts if host.name == name)
-        words = {"DO": do, "ID": id, **said}
+        words = {"DO": do, "ID": id, **variables}
         given = "\n".join(f"{key}={shlex.quote(value)}" for key, value in words.items())
         try:
             lines = list(self.run(host, f"{given}\n{SCRIPT.read_text()}", limit=LIMIT))

@@ -1,8 +1,8 @@
 """The fix: one root at a time, and after each the diagnosis anew.
 
 For every root, without exception: ask again whether it is still so → show what would be changed → a yes → copies of
-it → play → ask the same question again, then the first consequences → diagnose. What did not turn is undone, and that
-is the end: no second attempt, no next remedy.
+it → play → ask the same question again, then the first consequences → diagnose. What is not resolved is
+rolled back, and that is the end: no second attempt, no next remedy.
 """
 
 import time
@@ -70,7 +70,7 @@ class Fix:
                 found = self.one(one, found)
         for left in offers(found):
             if self.chosen(left) and left.why_not and not self.met(left.id):
-                self.attempts.append(Attempt(left, "not-for-a-machine", why=left.why_not))
+                self.attempts.append(Attempt(left, "manual", why=left.why_not))
         return Fixed(before, tuple(self.attempts), found, time.monotonic() - started, self.cancelled() or self.stopped)
 
     def ended(self) -> bool:
@@ -113,18 +113,18 @@ class Fix:
         kinds = (*KINDS, *CUSTOM) if offer.cluster else ()
         self.copies.begin(id, offer.id, offer.hosts, offer.fault.remedy.sysctl if offer.fault.remedy else (), kinds)
         played = self.play(offer, now.snapshot)
-        turned, now = self.turned(offer, now, 0.0 if played.failed else TURN)
+        resolved, now = self.resolved(offer, now, 0.0 if played.failed else TURN)
         kept = self.copies.finish(id, offer.hosts)
         self.report(Event("done", offer.play, ""))
-        ending: Ending = "fixed" if turned else "interrupted" if self.cancelled() else "not-turned"
+        ending: Ending = "fixed" if resolved else "interrupted" if self.cancelled() else "not-resolved"
         undone: Sequence[str] = ()
-        if ending == "not-turned":
-            self.stopped = f"{offer.id} did not turn"
+        if ending == "not-resolved":
+            self.stopped = f"{offer.id} was not resolved"
             undone = self.undo(id, offer.hosts)
         why = "; ".join(f"{one.where}: {one.result or one.why}" for one in self.open(offer, now))
-        lingers, now = self.faded(offer, found) if turned else ((), diagnose(self.gather(questions())))
+        remaining, now = self.faded(offer, found) if resolved else ((), diagnose(self.gather(questions())))
         self.attempts.append(
-            Attempt(offer, ending, played, kept, tuple(undone), why, lingers, time.monotonic() - started)
+            Attempt(offer, ending, played, kept, tuple(undone), why, remaining, time.monotonic() - started)
         )
         return now
 
@@ -141,7 +141,7 @@ class Fix:
         """What it rests on, at the places at which it is not known to be gone."""
         return [now.judged.get(one.place, one) for one in offer.finding.judged if outcome(now, one) != "ok"]
 
-    def turned(self, offer: Offer, now: Diagnosis, limit: float) -> tuple[bool, Diagnosis]:
+    def resolved(self, offer: Offer, now: Diagnosis, limit: float) -> tuple[bool, Diagnosis]:
         """Asks the same question until every place says that it is gone; once at least."""
         began = time.monotonic()
         while True:
@@ -154,12 +154,12 @@ class Fix:
             time.sleep(PAUSE)
 
     def faded(self, offer: Offer, before: Diagnosis) -> tuple[tuple[str, ...], Diagnosis]:
-        """Waits for what it broke to be gone too, and for what shows only now that more is answered; what stays is told
-        by the next diagnosis."""
+        """Waits for what it broke to be gone too, and for what shows only now that more is answered; what stays is in
+        the next diagnosis."""
         began = time.monotonic()
         while True:
             now = diagnose(self.gather(questions()))
-            left = [one for one in offer.finding.breaks if outcome(now, one) != "ok"]
+            left = [one for one in offer.finding.impact if outcome(now, one) != "ok"]
             left += [one.judged[0] for one in now.unexplained if outcome(before, one.judged[0]) != "failed"]
             waited = time.monotonic() - began
             if not left or waited > FADE or self.cancelled():
@@ -172,7 +172,7 @@ class Fix:
 
 
 def outcome(now: Diagnosis, one: Judgement) -> Outcome:
-    """What it is now; what nobody judges any more cannot be told."""
+    """What it is now; what nothing judges any more is unknown."""
     found = now.judged.get(one.place)
     return found.outcome if found else "unknown"
 

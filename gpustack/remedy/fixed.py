@@ -8,13 +8,13 @@ from gpustack.remedy.copies import Kept
 from gpustack.remedy.offer import Offer
 from gpustack.rollout.plan import Played
 
-Ending = Literal["fixed", "recovered", "not-turned", "interrupted", "declined", "not-for-a-machine"]
+Ending = Literal["fixed", "recovered", "not-resolved", "interrupted", "declined", "manual"]
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One root. `kept` is what was changed, by host; `undone` what was put back as it did not turn; `why` says more
-    of how it ended; `lingers` are consequences that still showed when waiting for them ended."""
+    """One root. `kept` is what was changed, by host; `undone` what was rolled back as it did not help; `why` says more
+    of how it ended; `remaining` are symptoms that were still there when waiting for them ended."""
 
     offer: Offer
     ending: Ending
@@ -22,7 +22,7 @@ class Attempt:
     kept: tuple[Kept, ...] = ()
     undone: tuple[str, ...] = ()
     why: str = ""
-    lingers: tuple[str, ...] = ()
+    remaining: tuple[str, ...] = ()
     seconds: float = 0.0
 
     @property

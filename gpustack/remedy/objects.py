@@ -58,7 +58,7 @@ def plain(item: Mapping[str, Any]) -> Object:
     return {**{key: value for key, value in item.items() if key != "status"}, "metadata": metadata}
 
 
-def way_back(found: Sequence[Changed]) -> Mapping[str, str]:
+def replacements(found: Sequence[Changed]) -> Mapping[str, str]:
     """What kubectl is to replace, create and delete, as JSON; empty for nothing."""
     return {
         "REPLACE": listed(one.before for one in found if one.before and one.left),

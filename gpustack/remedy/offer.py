@@ -62,17 +62,17 @@ def offer(snapshot: Snapshot, root: Finding) -> Offer:
         return Offer(root, fault, why_not=f"it is for a person: {fault.why}")
     if fault.remedy is None:
         return Offer(root, fault, why_not="there is no playbook for it; the commands above are for a person")
-    if own := said_of(root):
+    if own := reasons(root):
         return Offer(root, fault, why_not=f"it is for a person: {'; '.join(own)}")
     made = of_step(snapshot, root, fault) if fault.remedy.step else of_playbook(snapshot, root, fault, fault.remedy)
-    untold = [name for name in made.hosts if not (snapshot.reach[name].reached and host_facts(snapshot, name))]
-    if untold and not made.why_not:
-        return Offer(root, fault, why_not=f"too little is known of {', '.join(untold)} to change it")
+    unknown = [name for name in made.hosts if not (snapshot.reach[name].reached and host_facts(snapshot, name))]
+    if unknown and not made.why_not:
+        return Offer(root, fault, why_not=f"too little is known of {', '.join(unknown)} to change it")
     return made
 
 
-def said_of(root: Finding) -> list[str]:
-    """Why its remedy does not mend it as it was found."""
+def reasons(root: Finding) -> list[str]:
+    """Why its remedy does not repair it as it was found."""
     return list(dict.fromkeys(one.result.person for one in root.judged if one.result and one.result.person))
 
 
@@ -89,17 +89,17 @@ def of_step(snapshot: Snapshot, root: Finding, fault: Fault) -> Offer:
     if step.scope == "cluster":
         hosts: tuple[str, ...] = (View(snapshot, CLUSTER).acting,)
     else:
-        # Of a fault of the cluster that a step of hosts mends: on those that differ.
+        # Of a fault of the cluster that a step of hosts repairs: on those that differ.
         hosts = on_hosts(root) or tuple(state.where for state in states if state.outcome == "failed")
-    wheres = {CLUSTER} if step.scope == "cluster" else set(hosts)
-    if forbidden := refused(states, wheres, AGREED.get(fault.id)):
+    locations = {CLUSTER} if step.scope == "cluster" else set(hosts)
+    if forbidden := refused(states, locations, AGREED.get(fault.id)):
         return Offer(root, fault, why_not=f"step {step.id} would be refused: {'; '.join(forbidden)}")
     if not hosts:
         return Offer(root, fault, why_not=f"step {step.id} finds no host that differs")
     if fault.id in AGREED and (others := untouched(states, hosts)):
         return Offer(root, fault, why_not=f"no file turns it off on {', '.join(others)}: {ITS_OWN}")
     # What no check of the step sees, it brings back all the same.
-    force = "" if any(state.outcome == "failed" for state in states if state.where in wheres) else " --force"
+    force = "" if any(state.outcome == "failed" for state in states if state.where in locations) else " --force"
     agreed = {name: disabling(View(snapshot, name)) for name in hosts if fault.id in AGREED}
     edited = {file for files in agreed.values() for file in files}
     return Offer(
@@ -114,9 +114,9 @@ def of_step(snapshot: Snapshot, root: Finding, fault: Fault) -> Offer:
     )
 
 
-def refused(states: Iterable[StepState], wheres: Collection[str], agreed: str | None = None) -> list[str]:
+def refused(states: Iterable[StepState], locations: Collection[str], agreed: str | None = None) -> list[str]:
     """What `install` leaves to a person, but for the check `agreed`."""
-    there = [state for state in states if state.where in wheres]
+    there = [state for state in states if state.where in locations]
     return [f"{state.where}: {one}" for state in there for check, one in state.left if check != agreed]
 
 

@@ -1,11 +1,11 @@
-"""The way back of the last fix: what it changed is as it was before it. Refused where somebody changed it since."""
+"""The undo of the last fix: what it changed is as it was before it. Refused where somebody changed it since."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpustack.errors import RolloutError
 from gpustack.remedy.copies import Copies, Kept
-from gpustack.remedy.objects import Changed, changed, way_back
+from gpustack.remedy.objects import Changed, changed, replacements
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def put_back(copies: Copies, id: str, hosts: Sequence[str]) -> list[str]:
     for name in hosts:
         if documents := copies.objects(name, id):
             found = changed(documents)
-            copies.replace(name, way_back(found))
+            copies.replace(name, replacements(found))
             did += [f"{name}: put back {one}" for one in found]
     for name in hosts:
         did += [f"{name}: {line}" for line in copies.undo(name, id)]

@@ -15,10 +15,10 @@ MEANINGS = {
     2: "wrong usage",
     3: "the configuration is wrong",
     4: "no host could be asked",
-    5: "a playbook failed, or something must be done by hand first",
-    6: "installed, but asking again found that something still differs",
-    7: "somebody else changes this cluster",
-    8: "undetermined: nothing is known to differ, but not all could be told",
+    5: "a playbook failed, or a manual step is needed first",
+    6: "installed, but the verification found that something still differs",
+    7: "another operator is changing this cluster",
+    8: "unknown: no difference found, but some checks could not be evaluated",
     9: "the lab or the bundle failed",
     70: "a bug of gpustack",
     130: "interrupted",
@@ -27,12 +27,12 @@ MEANINGS = {
 DIAGNOSED = {
     0: "healthy",
     1: "a root cause was found, or something differs from the spec",
-    8: "undetermined: something is broken without a confirmed cause, or not all could be told",
+    8: "unknown: a symptom without a confirmed cause, or some checks could not be evaluated",
 }
 # And of a fix; what it leaves is diagnosed.
 FIXED = DIAGNOSED | {
     5: "a playbook failed, or the fix was stopped",
-    6: "a fix was tried, and asking again found no change; it was undone",
+    6: "a fix did not resolve its fault and was rolled back",
     130: "interrupted",
 }
 # With several outcomes, the first of these that applies.
@@ -94,7 +94,7 @@ def fix_code(done: Fixed) -> int:
     endings = {one.ending for one in done.attempts}
     codes = [130] if done.stopped == INTERRUPTED or "interrupted" in endings else []
     codes += [5] if any(one.played and one.played.failures for one in done.attempts) else []
-    codes += [6] if "not-turned" in endings else [5] if done.stopped else []
+    codes += [6] if "not-resolved" in endings else [5] if done.stopped else []
     return foremost([*codes, doctor_code(done.after)])
 
 

@@ -1,7 +1,6 @@
 """What became of a test alert, for people and as one JSON document. A field is only ever added within a version."""
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from rich.console import Console
 
@@ -10,24 +9,25 @@ from gpustack.proof.delivery import Delivery, Outcome
 from gpustack.report.codes import delivery_code
 from gpustack.report.findings import say
 from gpustack.report.human import following
-from gpustack.report.json import ending
+from gpustack.report.json import document, ending
 from gpustack.report.schema import ExitShape
-from gpustack.report.terminal import escaped
-from gpustack.report.words import cleaner, command, duration
+from gpustack.report.words import cleaner, duration
+from gpustack.rollout.next import command
 
 SCHEMA = "gpustack/alert-test/v1"
 FAILED = "alerts-not-delivered"
 WORDS: dict[Outcome, tuple[str, str]] = {
     "delivered": ("delivered", "green"),
     "failed": ("not delivered", "red"),
-    "unknown": ("not known", "yellow"),
+    "unknown": ("unknown", "yellow"),
 }
 
 
 @dataclass(frozen=True)
 class DeliveryShape:
     """Of `alerts test`. `receivers` and `ways` (webhook, slack, …) are those that Alertmanager chose. `why` is null
-    when it was delivered; `left` is why the alert was not ended, `stopped` why it was broken off, `next` a command."""
+    when it was delivered; `left` is why the test alert was not resolved, `stopped` why
+    it was interrupted, `next` a command."""
 
     schema: str
     exit: ExitShape
@@ -49,7 +49,7 @@ def delivery(console: Console, done: Delivery, inventory: Inventory) -> None:
     why = f": {clean(done.why)}" if done.why else ""
     say(console, f"{word}{clean(to + by)} in {duration(done.seconds)}{why}", style)
     if done.left:
-        say(console, f"the alert was not ended: {clean(done.left)}", "yellow")
+        say(console, f"the test alert was not resolved: {clean(done.left)}", "yellow")
     following(console, after(done, inventory))
 
 
@@ -62,17 +62,16 @@ def after(done: Delivery, inventory: Inventory) -> str:
 
 
 def text(done: Delivery, inventory: Inventory) -> str:
-    clean = cleaner(inventory)
-    document = DeliveryShape(
+    shape = DeliveryShape(
         schema=SCHEMA,
         exit=ending(delivery_code(done)),
         outcome=done.outcome,
-        why=clean(done.why) or None,
-        receivers=[clean(name) for name in done.receivers],
-        ways=[clean(name) for name in done.ways],
-        seconds=round(done.seconds, 3),
-        left=clean(done.left) or None,
-        stopped=clean(done.stopped) or None,
+        why=done.why or None,
+        receivers=list(done.receivers),
+        ways=list(done.ways),
+        seconds=done.seconds,
+        left=done.left or None,
+        stopped=done.stopped or None,
         next=after(done, inventory) or None,
     )
-    return escaped(json.dumps(asdict(document), indent=2, ensure_ascii=False)) + "\n"
+    return document(shape, inventory)

@@ -1,4 +1,4 @@
-"""A diagnosis for people: what is wrong first, how sure that is, what it rests on, what it broke and what mends it."""
+"""A diagnosis for people: what is wrong first, how sure that is, what it rests on, its impact and its fix."""
 
 from collections.abc import Sequence
 
@@ -12,15 +12,16 @@ from gpustack.doctor.finding import Diagnosis, Drift, Finding, Unexplained
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
 from gpustack.events import count
-from gpustack.report.doctor_commands import by_hand, offered
+from gpustack.remedy.commands import commands as to_type
 from gpustack.report.doctor_words import (
+    AUTO,
     SHOWN,
     because,
     by_text,
     calm,
+    earlier,
     first,
     heading,
-    lately,
     missing,
     next_command,
     refusals,
@@ -29,14 +30,12 @@ from gpustack.report.doctor_words import (
     tree,
     well,
 )
-from gpustack.report.evidence import deciding, said, sought
-from gpustack.report.findings import say, typed, witness, wrapped
+from gpustack.report.evidence import commands
+from gpustack.report.findings import field, say, typed, witness, wrapped
 from gpustack.report.words import Clean, cleaner, cut, places
 
-INDENT = 13
+INDENT = 14
 """Of what a finding broke and what it is not; all with -v."""
-ASIDE = 400
-"""Characters of what a person has to do instead of `install`; all of it says `plan`."""
 
 
 def diagnosis(console: Console, found: Diagnosis, *, verbose: bool = False) -> None:
@@ -51,7 +50,7 @@ def diagnosis(console: Console, found: Diagnosis, *, verbose: bool = False) -> N
     for one in found.unexplained:
         unexplained(console, one, clean, verbose=verbose)
     for note in found.verdict.notes:
-        head(console, "NOTE", note.id, (note.where,), "true, and harmless", "dim")
+        head(console, "INFO", note.id, (note.where,), "harmless", "dim")
         paragraph(console, graph()[note.id].title)
         rests(console, (note,), clean, verbose=verbose)
     differing(console, found.drift, clean)
@@ -63,32 +62,34 @@ def finding(console: Console, found: Finding, clean: Clean, of: Diagnosis, *, ve
     head(console, "ROOT CAUSE", found.id, found.wheres, found.certainty, "bold red")
     paragraph(console, fault.title, "bold")
     paragraph(console, fault.cause)
-    for other in {one.id: one for one in found.together}.values():
-        paragraph(console, f"together with {other.id} ({graph()[other.id].title}): {found.common}")
-    if found.hides:
-        paragraph(console, f"{count(found.hides, 'check')} need this host; they could hide another cause.")
+    for other in {one.id: one for one in found.correlated}.values():
+        paragraph(console, f"correlated: {other.id} ({graph()[other.id].title}): {found.correlation}")
+    if found.hidden_checks:
+        paragraph(console, f"{count(found.hidden_checks, 'check')} need this host; they could hide another cause.")
     rests(console, found.judged, clean, verbose=verbose)
-    listed(console, "changed", lately(changed(found, of.snapshot), clean), verbose=verbose)
-    listed(console, "peers", well(peers(found, of.judged), clean), verbose=verbose)
-    ruled_out(console, found.not_these, clean, verbose=verbose)
+    listed(console, "changed", earlier(changed(found, of.snapshot), clean), verbose=verbose)
+    listed(console, "healthy on", well(peers(found, of.judged), clean), verbose=verbose)
+    ruled_out(console, found.ruled_out, clean, verbose=verbose)
     broke(console, found, verbose=verbose)
-    if found.doubts:
-        names = list(dict.fromkeys(one.id for one in found.doubts))
-        part(console, "unsure", f"{first(names, SHOWN)} could not be told: {because(found.doubts, clean)}", "yellow")
+    if found.uncertain:
+        names = list(dict.fromkeys(one.id for one in found.uncertain))
+        why = because(found.uncertain, clean)
+        part(console, "possible", f"{first(names, SHOWN)} (unknown: {why})", "yellow")
     remedy(console, found, of.snapshot, clean)
     part(console, "more", f"gpustack explain {found.id}", "cyan")
 
 
 def remedy(console: Console, found: Finding, snapshot: Snapshot, clean: Clean) -> None:
     fault = graph().faults[found.id]
-    part(console, f"fix ({fault.auto})", f"{fault.fix.do} ({fault.why})")
-    typed(console, "\n".join(map(clean, offered(found, snapshot))), INDENT)
-    for why in by_hand(found, snapshot):
-        part(console, "by hand", cut(clean(why), ASIDE), "yellow")
+    part(console, "fix", f"{fault.fix.do} ({AUTO[fault.auto]}: {fault.why})")
+    todo = to_type(found, snapshot)
+    typed(console, "\n".join(map(clean, todo.all)), INDENT)
+    for why in todo.manual:
+        part(console, "manual", clean(why), "yellow")
 
 
 def rests(console: Console, judged: Sequence[Judgement], clean: Clean, *, verbose: bool) -> None:
-    """What was found, each once with its places; then the commands that said so."""
+    """What was found, each once with its places; then the commands that show it."""
     texts = by_text(judged, clean)
     for text, some in texts.items():
         where = f"{places([one.where for one in some])}: " if len(texts) > 1 else ""
@@ -97,16 +98,15 @@ def rests(console: Console, judged: Sequence[Judgement], clean: Clean, *, verbos
             for seen in some[0].evidence:
                 witness(console, seen, clean)
             continue
-        found = sought(some[0].result, clean)
-        shown = (said(seen, clean, found, console.width - INDENT) for seen in deciding(some[0].evidence, clean, found))
-        for lines in dict.fromkeys("\n".join(one) for one in shown):
-            typed(console, lines, INDENT, "dim")
+        lines = commands(some[0], clean)
+        more = [f"(+{len(lines) - SHOWN}, -v)"] if len(lines) > SHOWN else []
+        typed(console, "\n".join([*lines[:SHOWN], *more]), INDENT, "dim")
 
 
 def ruled_out(console: Console, judged: Sequence[Judgement], clean: Clean, *, verbose: bool) -> None:
     if judged:
         texts = [clean(text) for text in refusals(judged)]
-        part(console, "not these", first(texts, len(texts) if verbose else SHOWN))
+        part(console, "ruled out", first(texts, len(texts) if verbose else SHOWN))
 
 
 def listed(console: Console, name: str, texts: Sequence[str], *, verbose: bool) -> None:
@@ -115,34 +115,34 @@ def listed(console: Console, name: str, texts: Sequence[str], *, verbose: bool) 
 
 
 def broke(console: Console, found: Finding, *, verbose: bool) -> None:
-    if not found.breaks:
+    if not found.impact:
         return
     if verbose and found.chain:
-        part(console, "breaks", "")
+        part(console, "impact", "")
         typed(console, "\n".join(cut(line, console.width - 4) for line in tree(found.chain)), 4, "")
     else:
-        part(console, "breaks", first(titles(found.breaks), SHOWN, ", -v"))
+        part(console, "impact", first(titles(found.impact), SHOWN, ", -v"))
     if found.caused:
         names = list(dict.fromkeys(one.id for one in found.caused))
         part(console, "", f"probably caused by it: {first(names, SHOWN)}")
 
 
 def unexplained(console: Console, found: Unexplained, clean: Clean, *, verbose: bool) -> None:
-    head(console, "UNEXPLAINED", found.id, found.wheres, "no cause is confirmed", "bold yellow")
+    head(console, "UNEXPLAINED", found.id, found.wheres, "no confirmed cause", "bold yellow")
     paragraph(console, graph()[found.id].title)
     rests(console, found.judged, clean, verbose=verbose)
-    ruled_out(console, found.not_these, clean, verbose=verbose)
-    if found.breaks:
-        part(console, "breaks", first(titles(found.breaks), SHOWN))
+    ruled_out(console, found.ruled_out, clean, verbose=verbose)
+    if found.impact:
+        part(console, "impact", first(titles(found.impact), SHOWN))
     if found.suspects:
         names = list(dict.fromkeys(one.id for one in found.suspects))
-        part(console, "could be", f"{first(names, SHOWN)}, not told: {because(found.suspects, clean)}")
-    part(console, "ask next", found.ask, "cyan")
+        part(console, "possible", f"{first(names, SHOWN)} (unknown: {because(found.suspects, clean)})")
+    part(console, "next check", found.ask, "cyan")
 
 
 def differing(console: Console, drift: Sequence[Drift], clean: Clean) -> None:
     if drift:
-        say(console, "\nDIFFERS from the spec, and is no fault of the catalogue", "bold")
+        say(console, "\nDRIFT  (no known fault)", "bold")
     for one in drift:
         paragraph(console, f"{one.step}/{one.check}: {clean(str(one.result))} ({places(one.wheres)})")
 
@@ -150,16 +150,16 @@ def differing(console: Console, drift: Sequence[Drift], clean: Clean) -> None:
 def closing(console: Console, found: Diagnosis, clean: Clean) -> None:
     console.print()
     if lines := missing(found.unknown, clean):
-        say(console, f"{count(len(found.unknown), 'check')} could not be told: {first(lines, 3)}", "yellow")
+        say(console, f"{count(len(found.unknown), 'check')} unknown: {first(lines, 3)}", "yellow")
     say(console, summed(found), "bold")
     when, then = next_command(found)
     if then:
         typed(console, f"{when}: {clean(then)}", 0)
 
 
-def head(console: Console, kind: str, id: str, wheres: Sequence[str], how: str, style: str) -> None:
+def head(console: Console, kind: str, id: str, locations: Sequence[str], how: str, style: str) -> None:
     console.print()
-    line = Text.assemble((kind, style), "  ", (id, "bold"), f"  on {places(wheres)}  ({how})")
+    line = Text.assemble((kind, style), "  ", (id, "bold"), f"  on {places(locations)}  ({how})")
     console.print(line, soft_wrap=True)
 
 
@@ -169,8 +169,4 @@ def paragraph(console: Console, text: str, style: str = "") -> None:
 
 
 def part(console: Console, name: str, text: str, style: str = "") -> None:
-    for number, line in enumerate(wrapped(text, max(console.width - INDENT, 40)) or [""]):
-        label = (f"  {name if number == 0 else '':<{INDENT - 2}}", "dim")
-        row = Text.assemble(label, (line, style))
-        row.rstrip()
-        console.print(row, soft_wrap=True)
+    field(console, f"  {name}", text, INDENT, style)

@@ -16,11 +16,11 @@ SHOWN = 10
 
 def text(found: Diagnosis, path: Path) -> str:
     """`path` is the snapshot that was diagnosed."""
-    told = list(lines(found, cleaner(found.snapshot.inventory)))
-    more = [f"and {len(told) - SHOWN} more"] if len(told) > SHOWN else []
-    shown = [*told[:SHOWN], *more] or ["no root cause found"]
+    found_lines = list(lines(found, cleaner(found.snapshot.inventory)))
+    more = [f"and {len(found_lines) - SHOWN} more"] if len(found_lines) > SHOWN else []
+    shown = [*found_lines[:SHOWN], *more] or ["no root cause found"]
     if found.unknown:
-        shown.append(f"{count(len(found.unknown), 'check')} could not be told")
+        shown.append(f"{count(len(found.unknown), 'check')} unknown")
     body = "".join(f"  {line}\n" for line in shown)
     command = f"gpustack doctor --from {shlex.quote(str(path))} -v"
     return f"\nsnapshot of the hosts: {path}\n{heading(found)}\n{body}more:  {command}\n"

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 KINDS = {
     "root": "root cause",
     "unexplained": "unexplained",
-    "drift": "differs from the spec",
-    "unknown": "not all told",
+    "drift": "drift",
+    "unknown": "unknown checks",
 }
-STYLES = {"new": "red", "gone": "green", "changed": "yellow"}
+STYLES = {"new": "red", "resolved": "green", "changed": "yellow"}
 
 
 def changes(console: "Console", now: "Diagnosis", changed: Sequence[Change], *, verbose: bool = False) -> None:
@@ -30,7 +30,7 @@ def changes(console: "Console", now: "Diagnosis", changed: Sequence[Change], *, 
     clean = cleaner(now.snapshot.inventory)
     console.print(Text(f"\n{now.snapshot.taken:%Y-%m-%d %H:%M:%S %Z}: {summed(now)}", "bold"), soft_wrap=True)
     for one in changed:
-        console.print(Text.assemble("  ", (f"{one.turn:<9}", STYLES[one.turn]), said(one, clean)), soft_wrap=True)
+        console.print(Text.assemble("  ", (f"{one.turn:<10}", STYLES[one.turn]), described(one, clean)), soft_wrap=True)
     new = {(one.line.kind, one.line.id) for one in changed if one.turn == "new"}
     for root in now.roots:
         if ("root", root.id) in new:
@@ -42,7 +42,7 @@ def changes(console: "Console", now: "Diagnosis", changed: Sequence[Change], *, 
         console.print(Text("healthy", "green"))
 
 
-def said(change: Change, clean: Clean) -> str:
+def described(change: Change, clean: Clean) -> str:
     line = change.line
     if line.kind == "unknown":
         return f"{KINDS[line.kind]} on {places(line.wheres)}"

@@ -21,10 +21,10 @@ from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
 from gpustack.events import count
-from gpustack.report import chain_drawing, doctor_words, evidence
+from gpustack.remedy.commands import commands
+from gpustack.report import doctor_words, evidence
 from gpustack.report.codes import DIAGNOSED, doctor_code
-from gpustack.report.doctor_commands import by_hand, offered
-from gpustack.report.doctor_words import SHOWN
+from gpustack.report.doctor_words import AUTO, SHOWN
 from gpustack.report.words import Clean, cleaner, cut, place, places
 
 # Characters of a text that are shown, of one that stands in one line, and of an answer, with its lines. More is read
@@ -61,17 +61,17 @@ def environment() -> Environment:
         finalize=finalized,
     )
     made.globals |= {name: getattr(doctor_words, name) for name in ("heading", "calm", "summed", "next_command")}
-    made.globals |= {"graph": graph(), "folded": chain_drawing.folded, "unfolded": chain_drawing.unfolded}
-    made.globals |= {"asked_and_told": asked_and_told, "changed": changed, "peers": peers}
-    made.globals |= {"by_hand": by_hand, "offered": offered, "shown": SHOWN}
-    made.filters |= {name: getattr(doctor_words, name) for name in ("titles", "refusals", "because", "lately", "well")}
+    made.globals |= {"graph": graph(), "titled": doctor_words.titled}
+    made.globals |= {"asked": asked, "answer": evidence.answer, "changed": changed, "peers": peers}
+    made.globals |= {"commands": commands, "shown": SHOWN, "auto": AUTO}
+    made.filters |= {name: getattr(doctor_words, name) for name in ("titles", "refusals", "because", "earlier", "well")}
     made.filters |= {"places": places, "place": place, "count": count, "excerpt": excerpt}
     made.filters |= {"by_text": doctor_words.by_text, "missing": doctor_words.missing}
     return made
 
 
 def short(clean: Clean, length: int) -> Clean:
-    return lambda said: clean(said) if len(said) <= length else f"{clean(said[:READ])[:length]}…"
+    return lambda output: clean(output) if len(output) <= length else f"{clean(output[:READ])[:length]}…"
 
 
 @pass_context
@@ -80,9 +80,8 @@ def finalized(context: Context, value: Any) -> Any:
     return context["clean"](str(value)) if "clean" in context and not isinstance(value, Markup) else value
 
 
-def asked_and_told(seen: Evidence, one: Judgement, clean: Clean) -> tuple[str, str]:
-    asked, told = evidence.asked_and_told(seen, clean, evidence.sought(one.result, clean, LINE))
-    return cut(asked, LINE), cut(told, LINE)
+def asked(seen: Evidence) -> str:
+    return cut(evidence.command(seen), LINE)
 
 
 def excerpt(seen: Evidence, clean: Clean) -> Markup:
@@ -90,9 +89,9 @@ def excerpt(seen: Evidence, clean: Clean) -> Markup:
     answer = seen.answer
     if answer.lost:
         return escape(f"(no answer: {clean(answer.lost)})")
-    said = clean(answer.out) + clean(answer.err)
-    lines = "\n".join(said.splitlines()[:LINES])[:ANSWER]
-    more = [] if lines == said.rstrip("\n") else ["… more was said; -o json has all of it"]
+    output = clean(answer.out) + clean(answer.err)
+    lines = "\n".join(output.splitlines()[:LINES])[:ANSWER]
+    more = [] if lines == output.rstrip("\n") else ["… more was said; -o json has all of it"]
     ended = [f"(ended with {answer.rc})"] if answer.rc else []
     return escape("\n".join([*filter(None, [lines]), *more, *ended]) or "(nothing)")
 

@@ -1,8 +1,6 @@
 """A diagnosis as one JSON document, with the shape of gpustack/report/doctor_shape.py."""
 
-import json
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import cast
 
 from gpustack.ask.judge import Judgement, Outcome
@@ -10,8 +8,8 @@ from gpustack.doctor.changed import changed
 from gpustack.doctor.finding import Branch, Diagnosis, Drift, Finding, Unexplained, with_outcome
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
+from gpustack.remedy.commands import commands
 from gpustack.report.codes import DIAGNOSED, doctor_code
-from gpustack.report.doctor_commands import repairs
 from gpustack.report.doctor_shape import (
     DOCTOR,
     BranchShape,
@@ -20,57 +18,62 @@ from gpustack.report.doctor_shape import (
     DriftShape,
     FixShape,
     JudgedShape,
-    PeersShape,
     RootShape,
     UnexplainedShape,
 )
-from gpustack.report.json import host_of, seen
+from gpustack.report.json import document, host_of, seen
 from gpustack.report.schema import ExitCode, ExitShape
-from gpustack.report.terminal import escaped
-from gpustack.report.words import Clean, cleaner
 
 
 def text(found: Diagnosis, *, verbose: bool = False) -> str:
-    snapshot, clean, code = found.snapshot, cleaner(found.snapshot.inventory), doctor_code(found)
+    snapshot, code = found.snapshot, doctor_code(found)
     wanted: tuple[Outcome, ...] = ("failed", "unknown", *(("ok",) if verbose else ()))
+<<<<<<< HEAD
     kept = [one for one in with_outcome(found.judged, *wanted) if one.id in graph()]
     document = DoctorShape(
+||||||| f03cdc4d
+    kept = [found.judged[place] for place in spots(found.judged, *wanted) if place[0] in graph()]
+    document = DoctorShape(
+=======
+    kept = [found.judged[place] for place in spots(found.judged, *wanted) if place[0] in graph()]
+    shape = DoctorShape(
+>>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
         schema=DOCTOR,
         exit=ExitShape(cast("ExitCode", code), DIAGNOSED[code]),
         healthy=found.healthy,
         taken=snapshot.taken.isoformat(timespec="milliseconds"),
-        seconds=round(snapshot.took, 3),
+        seconds=snapshot.took,
         questions=len(snapshot.answers),
         inventory=str(snapshot.inventory.source) if snapshot.inventory.source else None,
-        hosts=[host_of(snapshot, host, clean) for host in snapshot.inventory.hosts],
-        roots=[root(one, clean, found, verbose=verbose) for one in found.roots],
-        unexplained=[unexplained(one, clean, verbose=verbose) for one in found.unexplained],
-        notes=judged(found.verdict.notes, clean),
-        drift=[drift(one, clean) for one in found.drift],
-        judged=judged(kept, clean, evidence=verbose),
+        hosts=[host_of(snapshot, host) for host in snapshot.inventory.hosts],
+        roots=[root(one, found, verbose=verbose) for one in found.roots],
+        unexplained=[unexplained(one, verbose=verbose) for one in found.unexplained],
+        notes=judged(found.verdict.notes),
+        drift=[drift(one) for one in found.drift],
+        judged=judged(kept, evidence=verbose),
         unchecked=found.unchecked,
     )
-    return escaped(json.dumps(asdict(document), indent=2, ensure_ascii=False)) + "\n"
+    return document(shape, snapshot.inventory)
 
 
-def judged(found: Iterable[Judgement], clean: Clean, *, evidence: bool = False) -> list[JudgedShape]:
+def judged(found: Iterable[Judgement], *, evidence: bool = False) -> list[JudgedShape]:
     return [
         JudgedShape(
             id=one.id,
             where=one.where,
             title=graph()[one.id].title,
             outcome=one.outcome,
-            what=clean(one.result.what) if one.result else None,
-            expected=clean(one.result.expected) or None if one.result else None,
-            found=clean(one.result.found) if one.result else None,
-            why=clean(one.why) or None,
-            evidence=[seen(entry, clean) for entry in one.evidence] if evidence else [],
+            what=one.result.what if one.result else None,
+            expected=one.result.expected or None if one.result else None,
+            found=one.result.found if one.result else None,
+            why=one.why or None,
+            evidence=[seen(entry) for entry in one.evidence] if evidence else [],
         )
         for one in found
     ]
 
 
-def root(found: Finding, clean: Clean, of: Diagnosis, *, verbose: bool) -> RootShape:
+def root(found: Finding, of: Diagnosis, *, verbose: bool) -> RootShape:
     fault = graph().faults[found.id]
     step = fault.remedy.step if fault.remedy else ""
     return RootShape(
@@ -79,20 +82,24 @@ def root(found: Finding, clean: Clean, of: Diagnosis, *, verbose: bool) -> RootS
         title=fault.title,
         cause=fault.cause,
         certainty=found.certainty,
-        wheres=list(found.wheres),
-        judged=judged(found.judged, clean, evidence=True),
-        together=judged(found.together, clean, evidence=True),
-        common=found.common or None,
-        changed=[ChangeShape(one.where, one.ago, clean(one.what)) for one in changed(found, of.snapshot)],
-        peers=[PeersShape(list(one.hosts), clean(one.found)) for one in peers(found, of.judged)],
-        not_these=judged(found.not_these, clean, evidence=verbose),
-        breaks=judged(found.breaks, clean, evidence=verbose),
-        caused=judged(found.caused, clean, evidence=verbose),
-        doubts=judged(found.doubts, clean, evidence=verbose),
+        locations=list(found.wheres),
+        judged=judged(found.judged, evidence=True),
+        correlated=judged(found.correlated, evidence=True),
+        correlation=found.correlation or None,
+        changed=[ChangeShape(one.where, one.ago, one.what) for one in changed(found, of.snapshot)],
+        healthy_hosts=list(peers(found, of.judged)),
+        ruled_out=judged(found.ruled_out, evidence=verbose),
+        impact=judged(found.impact, evidence=verbose),
+        caused=judged(found.caused, evidence=verbose),
+        uncertain=judged(found.uncertain, evidence=verbose),
         chain=branch(found.chain) if found.chain else None,
-        hides=found.hides,
+        hidden_checks=found.hidden_checks,
         fix=FixShape(
-            fault.auto, fault.why, fault.fix.do, [clean(line) for line in repairs(found, of.snapshot)], step or None
+            fault.auto,
+            fault.why,
+            fault.fix.do,
+            list(commands(found, of.snapshot).repairs),
+            step or None,
         ),
         explain=f"gpustack explain {found.id}",
     )
@@ -103,21 +110,19 @@ def branch(found: Branch) -> BranchShape:
     return BranchShape(found.id, graph()[found.id].title, list(found.wheres), below)
 
 
-def unexplained(found: Unexplained, clean: Clean, *, verbose: bool) -> UnexplainedShape:
+def unexplained(found: Unexplained, *, verbose: bool) -> UnexplainedShape:
     return UnexplainedShape(
         id=found.id,
         title=graph()[found.id].title,
-        wheres=list(found.wheres),
-        judged=judged(found.judged, clean, evidence=True),
-        suspects=judged(found.suspects, clean, evidence=verbose),
-        not_these=judged(found.not_these, clean, evidence=verbose),
-        breaks=judged(found.breaks, clean, evidence=verbose),
-        ask=found.ask,
+        locations=list(found.wheres),
+        judged=judged(found.judged, evidence=True),
+        suspects=judged(found.suspects, evidence=verbose),
+        ruled_out=judged(found.ruled_out, evidence=verbose),
+        impact=judged(found.impact, evidence=verbose),
+        next_check=found.ask,
     )
 
 
-def drift(found: Drift, clean: Clean) -> DriftShape:
-    said = found.result
-    return DriftShape(
-        found.step, found.check, list(found.wheres), clean(said.what), clean(said.expected), clean(said.found)
-    )
+def drift(found: Drift) -> DriftShape:
+    mismatch = found.result
+    return DriftShape(found.step, found.check, list(found.wheres), mismatch.what, mismatch.expected, mismatch.found)

@@ -24,19 +24,21 @@ Series = tuple[Mapping[str, str], float]
 def text(found: Diagnosis) -> str:
     """`host` is a host of the inventory or @cluster."""
     roots = [series(one.id, "fault", one.wheres, certainty=one.certainty) for one in found.roots]
-    together = [
-        series(one.id, "fault", (one.where,), certainty=root.certainty) for root in found.roots for one in root.together
+    correlated = [
+        series(one.id, "fault", (one.where,), certainty=root.certainty)
+        for root in found.roots
+        for one in root.correlated
     ]
     open_ones = [series(one.id, "state", one.wheres) for one in found.unexplained]
-    causes, bare = joined(*roots, *together), joined(*open_ones)
+    causes, bare = joined(*roots, *correlated), joined(*open_ones)
     return "".join(
         (
             metric("finding", "A root cause that the doctor confirmed.", causes[:SERIES]),
-            metric("unexplained", "Something that is broken without a confirmed cause.", bare[:SERIES]),
+            metric("unexplained", "A symptom without a confirmed cause.", bare[:SERIES]),
             metric("doctor_findings", "Root causes, each on each host.", single(len(causes))),
-            metric("doctor_drift", "Differences from the spec that are no fault.", single(len(found.drift))),
-            metric("doctor_unknown_checks", "Checks that could not be told.", single(len(found.unknown))),
-            metric("doctor_healthy", "1 if nothing is wrong and everything could be told.", single(found.healthy)),
+            metric("doctor_drift", "Differences from the spec without a known fault.", single(len(found.drift))),
+            metric("doctor_unknown_checks", "Checks that could not be evaluated.", single(len(found.unknown))),
+            metric("doctor_healthy", "1 if nothing is wrong and no check is unknown.", single(found.healthy)),
             metric("doctor_duration_seconds", "How long the asking took.", single(found.snapshot.took)),
             metric(
                 "doctor_last_run_timestamp_seconds",
@@ -47,8 +49,8 @@ def text(found: Diagnosis) -> str:
     )
 
 
-def series(id: str, name: str, wheres: Iterable[str], **more: str) -> Iterator[Series]:
-    for where in wheres:
+def series(id: str, name: str, locations: Iterable[str], **more: str) -> Iterator[Series]:
+    for where in locations:
         yield {name: id, "host": where, "layer": graph()[id].layer, **more}, 1
 
 
@@ -65,8 +67,8 @@ def single(value: float) -> list[Series]:
 def metric(name: str, help: str, found: Iterable[Series]) -> str:  # noqa: A002 - the word of the format
     lines = [f"# HELP gpustack_{name} {help}", f"# TYPE gpustack_{name} gauge"]
     for labels, value in found:
-        said = ",".join(f'{label}="{escaped(text)}"' for label, text in labels.items())
-        lines.append(f"gpustack_{name}{{{said}}} {number(value)}" if said else f"gpustack_{name} {number(value)}")
+        pairs = ",".join(f'{label}="{escaped(text)}"' for label, text in labels.items())
+        lines.append(f"gpustack_{name}{{{pairs}}} {number(value)}" if pairs else f"gpustack_{name} {number(value)}")
     return "\n".join(lines) + "\n"
 
 

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 from gpustack.ask.judge import Outcome
 from gpustack.doctor.entry import Auto
+<<<<<<< HEAD
 from gpustack.doctor.finding import Certainty
+||||||| f03cdc4d
+from gpustack.doctor.finding import Certainty, Outcome
+=======
+from gpustack.doctor.finding import Certainty, Outcome
+from gpustack.doctor.peers import Peers
+>>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
 from gpustack.report.schema import EvidenceShape, ExitShape, HostShape
 
 DOCTOR = "gpustack/doctor/v1"
@@ -30,7 +37,7 @@ class JudgedShape:
 
 @dataclass(frozen=True)
 class FixShape:
-    """`auto`: safe, ask or no, and `why`. `step` is the step of `gpustack install` that mends it, or null."""
+    """`auto`: safe, ask or no, and `why`. `step` is the step of `gpustack install` that repairs it, or null."""
 
     auto: Auto
     why: str
@@ -43,7 +50,7 @@ class FixShape:
 class BranchShape:
     id: str
     title: str
-    wheres: list[str]
+    locations: list[str]
     branches: list["BranchShape"]
 
 
@@ -57,52 +64,44 @@ class ChangeShape:
 
 
 @dataclass(frozen=True)
-class PeersShape:
-    """Hosts where the same check found `found`, and all is well with that."""
-
-    hosts: list[str]
-    found: str
-
-
-@dataclass(frozen=True)
 class RootShape:
-    """`together` are roots of the same act, in words `common`; `caused` is the part of `breaks` that are faults of
-    their own, probably its doing. `hides` checks need its host. `changed` is what became different lately on its
-    first ten hosts, `peers` are hosts that are well."""
+    """`correlated` are root causes of the same act, which `correlation` names; `caused` is the part of `impact` that
+    are faults of their own, probably its doing. `hidden_checks` checks need its host. `changed` is what changed before
+    on its first ten hosts, `healthy_hosts` where the same check found no fault."""
 
     id: str
     layer: str
     title: str
     cause: str
     certainty: Certainty
-    wheres: list[str]
+    locations: list[str]
     judged: list[JudgedShape]
-    together: list[JudgedShape]
-    common: str | None
+    correlated: list[JudgedShape]
+    correlation: str | None
     changed: list[ChangeShape]
-    peers: list[PeersShape]
-    not_these: list[JudgedShape]
-    breaks: list[JudgedShape]
+    healthy_hosts: list[Peers]
+    ruled_out: list[JudgedShape]
+    impact: list[JudgedShape]
     caused: list[JudgedShape]
-    doubts: list[JudgedShape]
+    uncertain: list[JudgedShape]
     chain: BranchShape | None
-    hides: int
+    hidden_checks: int
     fix: FixShape
     explain: str
 
 
 @dataclass(frozen=True)
 class UnexplainedShape:
-    """`ask` is the command to type next."""
+    """`next_check` is the command to type next."""
 
     id: str
     title: str
-    wheres: list[str]
+    locations: list[str]
     judged: list[JudgedShape]
     suspects: list[JudgedShape]
-    not_these: list[JudgedShape]
-    breaks: list[JudgedShape]
-    ask: str
+    ruled_out: list[JudgedShape]
+    impact: list[JudgedShape]
+    next_check: str
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ class DriftShape:
 
     step: str
     check: str
-    wheres: list[str]
+    locations: list[str]
     what: str
     expected: str
     found: str

@@ -5,17 +5,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER
 from gpustack.doctor.changed import Change
+<<<<<<< HEAD
 from gpustack.doctor.finding import Branch, Diagnosis
+||||||| f03cdc4d
+from gpustack.doctor.finding import Branch, Diagnosis, Judgement
+=======
+from gpustack.doctor.entry import Auto
+from gpustack.doctor.finding import Branch, Diagnosis, Judgement
+>>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import Peers
 from gpustack.events import count
-from gpustack.report.words import Clean, command, cut, duration, places
+from gpustack.report.words import NOT_ASKED, OLDER, Clean, cut, duration, places
+from gpustack.rollout.next import command
 
-API = {"failed": "API down", "ok": "API reachable", "unknown": "API not known"}
+API = {"failed": "API down", "ok": "API reachable", "unknown": "API unknown"}
+AUTO: dict[Auto, str] = {"safe": "automatic", "ask": "needs confirmation", "no": "manual"}
 SHOWN = 4
 """Of a list, where the rest is told on request."""
 REASON = 90
-"""Characters of why something could not be told."""
+"""Characters of why a check is unknown."""
 
 
 def heading(found: Diagnosis) -> str:
@@ -28,9 +37,9 @@ def heading(found: Diagnosis) -> str:
 
 
 def calm(found: Diagnosis) -> str:
-    """Of a healthy cluster: what was looked for."""
+    """Of a healthy cluster: how much was checked."""
     known = len(graph().faults)
-    return f"no fault found: {known - found.unchecked} of {known} faults can be told, and none is there"
+    return f"no fault found ({known - found.unchecked} of {known} known faults checked)"
 
 
 def summed(found: Diagnosis) -> str:
@@ -68,11 +77,11 @@ def titles(judged: Iterable[Judgement]) -> list[str]:
     by_id: dict[str, list[str]] = {}
     for one in judged:
         by_id.setdefault(one.id, []).append(one.where)
-    return [titled(id, wheres) for id, wheres in by_id.items()]
+    return [titled(id, locations) for id, locations in by_id.items()]
 
 
-def titled(id: str, wheres: Sequence[str]) -> str:
-    where = "" if list(wheres) == [CLUSTER] else f" ({places(wheres)})"
+def titled(id: str, locations: Sequence[str]) -> str:
+    where = "" if list(locations) == [CLUSTER] else f" ({places(locations)})"
     return f"{graph()[id].title}{where}"
 
 
@@ -82,7 +91,7 @@ def refusals(judged: Iterable[Judgement]) -> list[str]:
     return [f"{one.id} ({one.result})" for one in reversed(by_id.values())]
 
 
-def lately(changes: Iterable[Change], clean: Clean) -> list[str]:
+def earlier(changes: Iterable[Change], clean: Clean) -> list[str]:
     """`/etc/… written (host2, 2 min earlier)`; of hours the minutes do."""
     return [f"{clean(one.what)} ({one.where}, {duration(rounded(one.ago))} earlier)" for one in changes]
 
@@ -102,10 +111,10 @@ def because(judged: Iterable[Judgement], clean: Clean) -> str:
 
 
 def missing(judged: Iterable[Judgement], clean: Clean) -> list[str]:
-    """What could not be told, by its reason, the most frequent first. All of a reason is in the JSON."""
+    """Why checks are unknown, the most frequent reason first. JSON has each whole."""
     counted: dict[str, int] = {}
     for one in judged:
-        why = cut(clean(one.why), REASON)
+        why = OLDER if one.why.startswith(NOT_ASKED) else cut(clean(one.why), REASON)
         counted[why] = counted.get(why, 0) + 1
     return [f"{why} ({number})" for why, number in sorted(counted.items(), key=lambda pair: -pair[1])]
 

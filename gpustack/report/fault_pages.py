@@ -5,6 +5,7 @@ from textwrap import fill, wrap
 
 from gpustack.doctor.entry import Edge, Fault, State
 from gpustack.doctor.graph import graph
+from gpustack.report.doctor_words import AUTO
 
 WIDTH = 80
 ROLES = {
@@ -12,7 +13,7 @@ ROLES = {
     "pointer": "It is never the cause itself: it points to one.",
     "info": "It is true and harmless.",
 }
-SCOPES = {"host": "Told of each host.", "cluster": "Told once for the cluster."}
+SCOPES = {"host": "Scope: host.", "cluster": "Scope: cluster."}
 
 
 def faults() -> Mapping[str, Fault]:
@@ -30,13 +31,13 @@ def of_fault(fault: Fault) -> Iterator[str]:
     yield f"\n{filled(f'{role} {SCOPES[fault.scope]} Layer: {fault.layer}.')}"
     if fault.alias_of:
         yield f"\n{filled(f'Another name for the state {fault.alias_of}.')}"
-    yield from listed("How it shows", fault.symptoms)
-    yield "\nHow it is told"
+    yield from listed("Symptoms", fault.symptoms)
+    yield "\nDetection"
     for one in fault.evidence:
         yield f"  {one.run}"
         yield fill(one.proves, WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
     yield from neighbours(fault.id)
-    yield f"\nWhat to do ({fault.auto}: {fault.why})"
+    yield f"\nFix ({AUTO[fault.auto]}: {fault.why})"
     yield fill(fault.fix.do, WIDTH, initial_indent="  ", subsequent_indent="  ")
     yield from (f"    {line}" for line in fault.fix.commands)
     if fault.remedy:
@@ -48,15 +49,15 @@ def of_fault(fault: Fault) -> Iterator[str]:
 def of_state(state: State) -> Iterator[str]:
     yield f"{state.id}: {state.title}\n"
     yield filled(f"{state.means} Several faults lead here; it is never the cause itself. {SCOPES[state.scope]}")
-    yield f"\nHow it is told\n  {state.ask}"
+    yield f"\nDetection\n  {state.ask}"
     yield from neighbours(state.id)
     yield ""
 
 
 def neighbours(id: str) -> Iterator[str]:
     """What stands directly above it and below it in the graph."""
-    yield from edges("What leads to it", graph().above[id], effects=False)
-    yield from edges("What it leads to", graph().below[id], effects=True)
+    yield from edges("Causes", graph().above[id], effects=False)
+    yield from edges("Effects", graph().below[id], effects=True)
 
 
 def edges(title: str, found: tuple[Edge, ...], *, effects: bool) -> Iterator[str]:

@@ -9,17 +9,28 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+<<<<<<< HEAD
 from gpustack.ask.view import Evidence
 from gpustack.report.fold import Kind, Line, lines
 from gpustack.report.words import Clean, cleaner, place, places
+||||||| f03cdc4d
+from gpustack.ask.alike import Evidence
+from gpustack.report.fold import Kind, Line, lines
+from gpustack.report.words import Clean, cleaner, place, places
+=======
+from gpustack.ask.alike import Evidence
+from gpustack.events import count
+from gpustack.report.fold import Kind, Line, lines, newer
+from gpustack.report.words import OLDER, Clean, cleaner, place, places
+>>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
 from gpustack.rollout.plan import Plan
 
 STYLES: dict[Kind, str] = {
     "differs": "red",
     "upgrade": "magenta",
-    "by hand": "magenta",
-    "cannot tell": "yellow",
-    "later": "dim",
+    "manual": "magenta",
+    "unknown": "yellow",
+    "pending": "dim",
     "ok": "green",
 }
 SHOWN_LINES = 12
@@ -35,27 +46,29 @@ def body(console: Console, found: Plan, *, verbose: bool) -> None:
         reach = found.snapshot.reach[name]
         grid(console, [(name, f"{clean(reach.why)} ({reach.reference})")], "yellow")
         typed(console, clean(reach.hint), len(name) + 4)
-    told = joined(lines(found, clean, holding=verbose))
-    width = min(24, max((len(places(line.wheres)) for line in told), default=0))
-    for step, some in groupby(told, key=lambda line: line.step):
+    shown_lines = joined(lines(found, clean, holding=verbose))
+    width = min(24, max((len(places(line.locations)) for line in shown_lines), default=0))
+    for step, some in groupby(shown_lines, key=lambda line: line.step):
         say(console, f"\n{step}", "bold")
         for line in some:
             finding(console, line, width)
             for seen in line.evidence if verbose and line.kind != "ok" else ():
                 witness(console, seen, clean)
+    if number := sum(newer(one) for state in found.states for one in state.judgements):
+        say(console, f"\n{count(number, 'check')} unknown: {OLDER}", "yellow")
 
 
-def joined(told: Sequence[Line]) -> list[Line]:
+def joined(shown_lines: Sequence[Line]) -> list[Line]:
     """What holds in a step at the same places is one line, behind what does not."""
     found: list[Line] = []
-    for step, some in groupby(told, key=lambda line: line.step):
+    for step, some in groupby(shown_lines, key=lambda line: line.step):
         holding: dict[tuple[str, ...], list[str]] = {}
         for line in some:
             if line.kind == "ok":
-                holding.setdefault(line.wheres, []).append(line.text)
+                holding.setdefault(line.locations, []).append(line.text)
             else:
                 found.append(line)
-        found += [Line(step, "ok", ", ".join(names), wheres) for wheres, names in holding.items()]
+        found += [Line(step, "ok", ", ".join(names), locations) for locations, names in holding.items()]
     return found
 
 
@@ -63,7 +76,7 @@ def finding(console: Console, line: Line, width: int) -> None:
     """Three columns: kind, text, places."""
     room = max(console.width - INDENT - width - 2, 20)
     texts = wrapped(line.text, room)
-    rows = zip_longest(texts, wrapped(places(line.wheres), width), fillvalue="")
+    rows = zip_longest(texts, wrapped(places(line.locations), width), fillvalue="")
     for number, (text, where) in enumerate(rows):
         kind = line.kind if number == 0 else ""
         row = Text.assemble("  ", (f"{kind:<13}", STYLES[line.kind]), f"{text:<{room + 2}}", (where, "dim"))
@@ -76,18 +89,26 @@ def witness(console: Console, seen: Evidence, clean: Clean) -> None:
     """The command behind a finding, whole, and what it said."""
     answer = seen.answer
     script = seen.command.strip().splitlines() or [""]
-    said = [line for line in clean(answer.out + answer.err).splitlines() if line.strip()]
-    more = [f"… {len(said) - SHOWN_LINES} lines more (-o json has all)"] if len(said) > SHOWN_LINES else []
+    output = [line for line in clean(answer.out + answer.err).splitlines() if line.strip()]
+    more = [f"… {len(output) - SHOWN_LINES} lines more (-o json has all)"] if len(output) > SHOWN_LINES else []
     lost = [f"(no answer: {clean(answer.lost)})"] if answer.lost else []
     ended = [f"(ended with {answer.rc})"] if answer.rc and not lost else []
     shown = [
-        part for line in (*said[:SHOWN_LINES], *more, *lost, *ended) for part in wrapped(line, console.width - INDENT)
+        part for line in (*output[:SHOWN_LINES], *more, *lost, *ended) for part in wrapped(line, console.width - INDENT)
     ]
     typed(console, "\n".join([f"{place(answer.where)} $ {script[0]}", *script[1:], *shown]), INDENT, "dim")
 
 
 def wrapped(text: str, width: int) -> list[str]:
     return [part for line in text.splitlines() for part in wrap(line, width, break_on_hyphens=False)]
+
+
+def field(console: Console, name: str, text: str, width: int, style: str = "", label: str = "dim") -> None:
+    """A name, and behind it a text in a column of its own."""
+    for number, line in enumerate(wrapped(text, max(console.width - width, 40)) or [""]):
+        row = Text.assemble((f"{name if number == 0 else '':<{width}}", label), (line, style))
+        row.rstrip()
+        console.print(row, soft_wrap=True)
 
 
 def grid(console: Console, rows: Sequence[tuple[str, str]], style: str = "dim") -> None:

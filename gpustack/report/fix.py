@@ -1,4 +1,4 @@
-"""A fix for people: what would be done, what came of it, and the way back. report/fix_json.py has it for programs."""
+"""A fix for people: what would be done, what came of it, and how to undo it. report/fix_json.py has it for programs."""
 
 from collections.abc import Sequence
 
@@ -10,27 +10,30 @@ from gpustack.remedy.fixed import Attempt, Ending, Fixed
 from gpustack.remedy.offer import Offer
 from gpustack.remedy.undo import Last, Undone
 from gpustack.report.doctor import INDENT, diagnosis, head, part
+from gpustack.report.doctor_words import AUTO
 from gpustack.report.findings import say, typed
 from gpustack.report.human import failures
-from gpustack.report.words import Clean, cleaner, command, duration, places
+from gpustack.report.words import Clean, cleaner, duration, places
+from gpustack.rollout.next import command
 
 ENDINGS: dict[Ending, tuple[str, str]] = {
-    "fixed": ("fixed", "green"),
-    "recovered": ("it is gone by itself; nothing was done", "green"),
-    "not-turned": ("it did not turn; what was changed is as it was", "bold red"),
-    "interrupted": ("interrupted", "yellow"),
-    "declined": ("not agreed to; nothing was done", "yellow"),
-    "not-for-a-machine": ("nothing that a machine may do", "yellow"),
+    "fixed": ("fixed{}", "green"),
+    "recovered": ("resolved by itself; nothing was changed", "green"),
+    "not-resolved": ("not resolved{}; changes rolled back", "bold red"),
+    "interrupted": ("interrupted{}", "yellow"),
+    "declined": ("declined; nothing was changed", "yellow"),
+    "manual": ("no automatic fix", "yellow"),
 }
+"""Each with room for how long it took."""
 
 
 def offer(console: Console, one: Offer, differences: Sequence[str], inventory: Inventory) -> None:
     """Before the question."""
     clean = cleaner(inventory)
-    head(console, "REMEDY", one.id, one.finding.wheres, f"{one.fault.auto}: {one.fault.why}", "bold cyan")
+    head(console, "FIX", one.id, one.finding.wheres, f"{AUTO[one.fault.auto]}: {one.fault.why}", "bold cyan")
     part(console, "do", one.fault.fix.do)
-    part(console, "plays", f"playbooks/{one.play}.yml on {places(one.hosts)}")
-    part(console, "as by hand", "")
+    part(console, "playbook", f"playbooks/{one.play}.yml on {places(one.hosts)}")
+    part(console, "commands", "equivalent to the playbook:")
     typed(console, "\n".join(clean(line) for line in one.commands), INDENT)
     part(console, "interrupts", one.interrupts or "nothing")
     part(console, "files", "" if differences else "none that check mode can show")
@@ -48,15 +51,15 @@ def fixed(console: Console, done: Fixed, *, evidence: str, verbose: bool = False
         console.print()
         diagnosis(console, done.after, verbose=verbose)
     if any(one.ending in ("fixed", "interrupted") and one.tried for one in done.attempts):
-        typed(console, f"the way back: {clean(command('doctor --undo', inventory))}", 0)
+        typed(console, f"to undo: {clean(command('doctor --undo', inventory))}", 0)
     if done.tried and evidence:
         say(console, f"evidence: {evidence}")
 
 
 def attempt(console: Console, one: Attempt, clean: Clean) -> None:
     words, style = ENDINGS[one.ending]
-    took = f" in {duration(one.seconds)}" if one.seconds else ""
-    say(console, f"{one.offer.id} on {places(one.offer.finding.wheres)}: {words}{took}", style)
+    took = f" after {duration(one.seconds)}" if one.seconds else ""
+    say(console, f"{one.offer.id} on {places(one.offer.finding.wheres)}: {words.format(took)}", style)
     if one.why:
         say(console, f"  {clean(one.why)}")
     if one.played:
@@ -66,19 +69,17 @@ def attempt(console: Console, one: Attempt, clean: Clean) -> None:
         lines += [f"{text}" for text in kept.keys]
         typed(console, "\n".join(clean(f"{kept.host}: {line}") for line in lines), 2, "dim")
     typed(console, "\n".join(clean(line) for line in one.undone), 2, "dim")
-    if one.lingers:
-        say(console, f"  still shows: {', '.join(one.lingers)}", "yellow")
+    if one.remaining:
+        say(console, f"  remaining symptoms: {', '.join(one.remaining)}", "yellow")
 
 
 def last_fix(console: Console, found: Last, inventory: Inventory) -> None:
-    """What an undo would put back."""
+    """What an undo would restore."""
     clean = cleaner(inventory)
     head(console, "LAST FIX", found.fault, found.hosts, when(found.id), "bold cyan")
     for kept in found.kept:
         if kept.unfinished:
-            say(
-                console, f"  {kept.host}: it was broken off; all that differs from before counts as its doing", "yellow"
-            )
+            say(console, f"  {kept.host}: interrupted; all that differs from before counts as its change", "yellow")
         lines = [f"/{path}" for path in kept.files] + [f"unit {text}" for text in kept.units] + list(kept.keys)
         typed(console, "\n".join(clean(f"{kept.host}: {line}") for line in lines), 2, "")
     typed(console, "\n".join(clean(str(one)) for one in found.objects), 2, "")
@@ -92,7 +93,7 @@ def when(id: str) -> str:
 def undone(console: Console, done: Undone, inventory: Inventory, *, evidence: str) -> None:
     clean = cleaner(inventory)
     typed(console, "\n".join(clean(line) for line in done.did), 2, "dim")
-    parts = count(len(done.did), "thing")
-    say(console, f"\nthe fix of {done.last.fault} is taken back: {parts}, {duration(done.seconds)}", "green")
+    parts = count(len(done.did), "change")
+    say(console, f"\nfix of {done.last.fault} rolled back: {parts}, {duration(done.seconds)}", "green")
     say(console, f"evidence: {evidence}")
     typed(console, f"next: {clean(command('doctor', inventory))}", 0)

@@ -1,8 +1,7 @@
 """A fix and an undo as one JSON document each. A field is only ever added within a version. Ids are those of the
 catalogue; `where` is a host or @cluster."""
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import cast
 
 from gpustack.config.inventory import Inventory
@@ -13,10 +12,10 @@ from gpustack.remedy.undo import Undone
 from gpustack.report.codes import FIXED, fix_code
 from gpustack.report.doctor_json import root
 from gpustack.report.doctor_shape import RootShape
-from gpustack.report.json import playbook
-from gpustack.report.schema import ExitCode, ExitShape, PlayedShape
-from gpustack.report.terminal import escaped
-from gpustack.report.words import Clean, cleaner, command
+from gpustack.report.json import document
+from gpustack.report.schema import ExitCode, ExitShape
+from gpustack.rollout.next import command
+from gpustack.rollout.plan import Played
 
 FIX, UNDO = "gpustack/fix/v1", "gpustack/undo/v1"
 
@@ -33,29 +32,29 @@ class KeptShape:
 
 @dataclass(frozen=True)
 class AttemptShape:
-    """`played` is null when nothing was played, `why` when there is no more to say. `undone` was put back as it did
-    not turn; `lingers` are consequences that still showed."""
+    """`played` is null when nothing was played, `why` when there is no more to say. `undone` was rolled back as it
+    did not resolve the fault; `remaining` are symptoms that were still there."""
 
     id: str
-    wheres: list[str]
+    locations: list[str]
     auto: Auto
     ending: Ending
     play: str | None
     hosts: list[str]
     commands: list[str]
     interrupts: str | None
-    played: PlayedShape | None
+    played: Played | None
     kept: list[KeptShape]
     undone: list[str]
-    lingers: list[str]
+    remaining: list[str]
     why: str | None
     seconds: float
 
 
 @dataclass(frozen=True)
 class FixedShape:
-    """Of `doctor --fix`. `found` are the roots before, `roots` those after. `undo` is the command of the way back, or
-    null where nothing was changed."""
+    """Of `doctor --fix`. `found` are the roots before, `roots` those after. `undo` is the command that rolls it back,
+    or null where nothing was changed."""
 
     schema: str
     exit: ExitShape
@@ -86,64 +85,60 @@ class UndoneShape:
 
 def text(done: Fixed, evidence: str) -> str:
     inventory, code = done.after.snapshot.inventory, fix_code(done)
-    clean = cleaner(inventory)
-    stays = any(one.tried and one.ending != "not-turned" for one in done.attempts)
-    return written(
+    stays = any(one.tried and one.ending != "not-resolved" for one in done.attempts)
+    return document(
         FixedShape(
             schema=FIX,
             exit=ExitShape(cast("ExitCode", code), FIXED[code]),
             healthy=done.after.healthy,
-            seconds=round(done.seconds, 3),
+            seconds=done.seconds,
             found=[one.id for one in done.before.roots],
-            attempts=[attempt(one, clean) for one in done.attempts],
-            roots=[root(one, clean, done.after, verbose=False) for one in done.after.roots],
+            attempts=[attempt(one) for one in done.attempts],
+            roots=[root(one, done.after, verbose=False) for one in done.after.roots],
             unexplained=[one.id for one in done.after.unexplained],
-            stopped=clean(done.stopped) or None,
+            stopped=done.stopped or None,
             evidence=evidence or None,
-            undo=clean(command("doctor --undo", inventory)) if stays else None,
-        )
+            undo=command("doctor --undo", inventory) if stays else None,
+        ),
+        inventory,
     )
 
 
-def attempt(one: Attempt, clean: Clean) -> AttemptShape:
+def attempt(one: Attempt) -> AttemptShape:
     return AttemptShape(
         id=one.offer.id,
-        wheres=list(one.offer.finding.wheres),
+        locations=list(one.offer.finding.wheres),
         auto=one.offer.fault.auto,
         ending=one.ending,
         play=one.offer.play or None,
         hosts=list(one.offer.hosts),
-        commands=[clean(line) for line in one.offer.commands],
+        commands=list(one.offer.commands),
         interrupts=one.offer.interrupts or None,
-        played=playbook(one.played, clean) if one.played else None,
-        kept=[kept(entry, clean) for entry in one.kept],
-        undone=[clean(line) for line in one.undone],
-        lingers=list(one.lingers),
-        why=clean(one.why) or None,
-        seconds=round(one.seconds, 3),
+        played=one.played,
+        kept=[kept(entry) for entry in one.kept],
+        undone=list(one.undone),
+        remaining=list(one.remaining),
+        why=one.why or None,
+        seconds=one.seconds,
     )
 
 
-def kept(one: Kept, clean: Clean) -> KeptShape:
-    files = [clean(f"/{path}") for path in one.files]
-    return KeptShape(one.host, files, [clean(text) for text in one.units], [clean(text) for text in one.keys])
+def kept(one: Kept) -> KeptShape:
+    files = [f"/{path}" for path in one.files]
+    return KeptShape(one.host, files, list(one.units), list(one.keys))
 
 
 def undone(done: Undone, inventory: Inventory, evidence: str) -> str:
-    clean = cleaner(inventory)
-    return written(
+    return document(
         UndoneShape(
             schema=UNDO,
-            exit=ExitShape(0, "what the last fix changed is as it was"),
+            exit=ExitShape(0, "the last fix was rolled back"),
             id=done.last.id,
             fault=done.last.fault,
             hosts=list(done.last.hosts),
-            did=[clean(line) for line in done.did],
-            seconds=round(done.seconds, 3),
+            did=list(done.did),
+            seconds=done.seconds,
             evidence=evidence or None,
-        )
+        ),
+        inventory,
     )
-
-
-def written(document: FixedShape | UndoneShape) -> str:
-    return escaped(json.dumps(asdict(document), indent=2, ensure_ascii=False)) + "\n"

@@ -5,11 +5,17 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpustack.ask.judge import Judgement
+<<<<<<< HEAD
 from gpustack.ask.view import Evidence
 from gpustack.report.words import Clean
+||||||| f03cdc4d
+from gpustack.report.words import Clean
+=======
+from gpustack.report.words import NOT_ASKED, Clean
+>>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
 from gpustack.rollout.plan import Plan, StepState
 
-Kind = Literal["differs", "upgrade", "by hand", "cannot tell", "later", "ok"]
+Kind = Literal["differs", "upgrade", "manual", "unknown", "pending", "ok"]
 
 
 @dataclass(frozen=True)
@@ -19,13 +25,13 @@ class Line:
     step: str
     kind: Kind
     text: str
-    wheres: tuple[str, ...]
+    locations: tuple[str, ...]
     hint: str = ""
     evidence: tuple[Evidence, ...] = ()
 
 
 def lines(found: Plan, clean: Clean, *, holding: bool) -> list[Line]:
-    """What differs and what cannot be told, and with `holding` what holds. Hosts that were not reached are left out:
+    """What differs and what is unknown, and with `holding` what holds. Hosts that were not reached are left out:
     all of theirs is unknown for the one reason that stands in `Plan.snapshot.reach`."""
     folded: dict[tuple[str, str, str, str], Line] = {}
     for state in found.states:
@@ -34,36 +40,47 @@ def lines(found: Plan, clean: Clean, *, holding: bool) -> list[Line]:
         for line in of_state(state, clean, holding=holding):
             key = (line.step, line.kind, line.text, line.hint)
             before = folded.get(key, line)
-            wheres = tuple(dict.fromkeys((*before.wheres, *line.wheres)))
-            folded[key] = Line(line.step, line.kind, line.text, wheres, line.hint, before.evidence)
+            locations = tuple(dict.fromkeys((*before.locations, *line.locations)))
+            folded[key] = Line(line.step, line.kind, line.text, locations, line.hint, before.evidence)
     return sorted(folded.values(), key=lambda line: [state.step for state in found.states].index(line.step))
 
 
 def of_state(state: StepState, clean: Clean, *, holding: bool) -> Iterator[Line]:
     if state.outcome == "later":
-        yield Line(state.step, "later", f"after {state.after}", (state.where,))
+        yield Line(state.step, "pending", f"waits for {state.after}", (state.where,))
         return
-    told = [judgement for judgement in state.judgements if judgement.outcome != "ok" or holding]
-    shown = told if holding or not state.after else foremost(told)
+    differing = [one for one in state.judgements if holding or (one.outcome != "ok" and not newer(one))]
+    shown = differing if holding or not state.after else foremost(differing)
     yield from (of_judgement(state, judgement, clean) for judgement in shown)
-    if rest := len(told) - len(shown):
-        yield Line(state.step, "later", f"{rest} more, told after {state.after}", (state.where,))
+    if rest := len(differing) - len(shown):
+        yield Line(state.step, "pending", f"{rest} more, checked after {state.after}", (state.where,))
 
 
-def foremost(told: list[Judgement]) -> list[Judgement]:
+def newer(judgement: Judgement) -> bool:
+    """Than the recording: it has no answer for this check."""
+    return judgement.outcome == "unknown" and judgement.why.startswith(NOT_ASKED)
+
+
+def foremost(differing: list[Judgement]) -> list[Judgement]:
     """Behind a drifted step most of what differs is its consequence: the first difference stands for them. What install
-    will not mend is always told."""
-    mended = [judgement for judgement in told if judgement.result and judgement.result.cure == "install"]
-    kept = mended[:1]
-    return [one for one in told if one in kept or (one.result and one.result.cure != "install")]
+    will not fix is always shown."""
+    fixable = [judgement for judgement in differing if judgement.result and judgement.result.cure == "install"]
+    kept = fixable[:1]
+    return [one for one in differing if one in kept or (one.result and one.result.cure != "install")]
 
 
 def of_judgement(state: StepState, judgement: Judgement, clean: Clean) -> Line:
     kind, text, hint = "ok", judgement.id, ""
     if mismatch := judgement.result:
-        kind = {"install": "differs", "upgrade": "upgrade", "operator": "by hand"}[mismatch.cure]
-        # What install mends needs no advice.
+        kind = {"install": "differs", "upgrade": "upgrade", "operator": "manual"}[mismatch.cure]
+        # What install fixes needs no advice.
         text, hint = clean(str(mismatch)), clean(mismatch.hint) if mismatch.cure != "install" else ""
     elif judgement.outcome == "unknown":
+<<<<<<< HEAD
         kind, text = "cannot tell", clean(f"{judgement.id}: {judgement.why}")
+||||||| f03cdc4d
+        kind, text = "cannot tell", clean(f"{judgement.check}: {judgement.why}")
+=======
+        kind, text = "unknown", clean(f"{judgement.check}: {judgement.why}")
+>>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
     return Line(state.step, kind, text, (state.where,), hint, judgement.evidence)  # type: ignore[arg-type]

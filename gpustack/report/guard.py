@@ -25,9 +25,9 @@ class Guarded:
 
     def write(self, text: str) -> int:
         parts = OURS.split(text) if self.stream.isatty() else [text]
-        said = "".join(part if at % 2 else plain(part) for at, part in enumerate(parts))
+        output = "".join(part if at % 2 else plain(part) for at, part in enumerate(parts))
         coding = self.stream.encoding or "utf-8"
-        self.tried(lambda: self.stream.write(said.encode(coding, "replace").decode(coding)))
+        self.tried(lambda: self.stream.write(output.encode(coding, "replace").decode(coding)))
         return len(text)
 
     def flush(self) -> None:

@@ -9,9 +9,9 @@ from rich.console import Console
 
 from gpustack.events import count
 from gpustack.report.findings import body, grid, say, typed
-from gpustack.report.gpus import counted, removal, told
-from gpustack.report.next import after_install, after_look
 from gpustack.report.words import Clean, cleaner, duration, facts, places
+from gpustack.rollout.gpus import counted, removal, summary
+from gpustack.rollout.next import after_install, after_look
 from gpustack.rollout.plan import Outcome, Plan, Played, Verification
 
 
@@ -56,11 +56,11 @@ def outcome(console: Console, done: Outcome, *, verbose: bool = False, evidence:
     stands = "converged and verified" if found.converged else standing(found)
     style = "green" if found.converged else ""
     say(console, f"\n{hosts}: {stands}", style)
-    say(console, f"{ran}, {changes}, {duration(done.seconds)}; asked again: {asked(done.verification)}", style)
+    say(console, f"{ran}, {changes}, {duration(done.seconds)}; verified: {asked(done.verification)}", style)
     devices(console, found, style)
     if not found.converged:
         for step, names in groupby(sorted(done.left, key=lambda pair: pair[1]), key=lambda pair: pair[1]):
-            got = "not reached" if step == "reach" else f"did not get past {step}"
+            got = "not reached" if step == "reach" else f"stopped at step {step}"
             say(console, f"{places([name for name, _ in names])}: {got}", "red")
         body(console, found, verbose=verbose)
         if evidence:
@@ -72,7 +72,7 @@ def devices(console: Console, found: Plan, style: str = "") -> None:
     gpus = counted(found)
     if gpus is None:
         return
-    say(console, told(gpus), style)
+    say(console, summary(gpus), style)
     for line in gpus.aside:
         say(console, f"  not counted: {line}", style)
     if gpus.stranded:
@@ -110,10 +110,10 @@ def failures(console: Console, played: Played, clean: Clean) -> None:
             [
                 ("task", clean(failure.task)),
                 ("file", failure.path),
-                ("said", clean(failure.message)),
+                ("output", clean(failure.message)),
             ],
         )
-        say(console, "  by hand", "dim")
+        say(console, "  equivalent command", "dim")
         typed(console, played.command, 4)
 
 
@@ -126,8 +126,8 @@ def standing(found: Plan) -> str:
         parts.append(f"{differing} of {count(steps, 'step')} {'differs' if differing == 1 else 'differ'}")
     if found.unreached:
         parts.append(f"{count(len(found.unreached), 'host')} not reached")
-    if untold := {state.step for state in found.unknown if state.where not in found.unreached}:
-        parts.append(f"{count(len(untold), 'step')} cannot be told")
+    if unknown := {state.step for state in found.unknown if state.where not in found.unreached}:
+        parts.append(f"{count(len(unknown), 'step')} unknown")
     return ", ".join(parts)
 
 

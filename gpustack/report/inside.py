@@ -29,9 +29,9 @@ def table(rows: list[tuple[str, str, str, str]]) -> Iterator[str]:
 
 
 def size(answer: Answer) -> int:
-    return sum(len(said.encode(errors="replace")) for said in (answer.out, answer.err, answer.lost))
+    return sum(len(output.encode(errors="replace")) for output in (answer.out, answer.err, answer.lost))
 
 
 def words(answer: Answer, clean: Clean) -> str:
-    said = answer.lost or answer.out.strip() or answer.err.strip()
-    return cut(" ".join(clean(said[:READ]).split()), WORDS)
+    output = answer.lost or answer.out.strip() or answer.err.strip()
+    return cut(" ".join(clean(output[:READ]).split()), WORDS)

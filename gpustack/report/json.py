@@ -1,16 +1,15 @@
 """Results for programs: one document per run, with the shape of gpustack/report/schema.py."""
 
 import json
-from dataclasses import asdict
-from typing import cast
+from dataclasses import asdict, fields
+from typing import Any, cast
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import Evidence
 from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
 from gpustack.report.codes import MEANINGS, exit_code, outcome_code
-from gpustack.report.gpus import counted, removal
-from gpustack.report.next import after_install, after_look
 from gpustack.report.schema import (
     OUTCOME,
     PLAN,
@@ -19,50 +18,74 @@ from gpustack.report.schema import (
     EvidenceShape,
     ExitCode,
     ExitShape,
-    FailureShape,
     GpusShape,
     HostShape,
     LeftShape,
     LookShape,
     OutcomeShape,
-    PlayedShape,
     StateShape,
 )
 from gpustack.report.terminal import escaped
 from gpustack.report.words import Clean, cleaner
-from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification
+from gpustack.rollout.gpus import counted, removal
+from gpustack.rollout.next import after_install, after_look
+from gpustack.rollout.plan import Outcome, Plan, StepState, Verification
 
 KEPT = 4000
+EVIDENCE = {field.name for field in fields(EvidenceShape)}
 
 
 def plan(found: Plan, *, verbose: bool = False) -> str:
-    return text(look(PLAN, found, found.snapshot.took, len(found.snapshot.answers), verbose=verbose))
+    shape = look(PLAN, found, found.snapshot.took, len(found.snapshot.answers), verbose=verbose)
+    return document(shape, found.inventory)
 
 
 def verification(checked: Verification, *, verbose: bool = False) -> str:
-    return text(look(VERIFICATION, checked.plan, checked.seconds, checked.questions, verbose=verbose))
+    shape = look(VERIFICATION, checked.plan, checked.seconds, checked.questions, verbose=verbose)
+    return document(shape, checked.plan.inventory)
 
 
 def outcome(done: Outcome, *, verbose: bool = False, evidence: str = "") -> str:
-    checked, clean = done.verification, cleaner(done.before.inventory)
-    return text(
+    checked = done.verification
+    return document(
         OutcomeShape(
             schema=OUTCOME,
             exit=ending(outcome_code(done)),
             converged=checked.plan.converged,
-            seconds=round(done.seconds, 3),
-            played=[playbook(played, clean) for played in done.played],
+            seconds=done.seconds,
+            played=list(done.played),
             left=[LeftShape(host, step) for host, step in done.left],
-            stopped=clean(done.stopped) or None,
+            stopped=done.stopped or None,
             evidence=evidence or None,
             verification=look(VERIFICATION, checked.plan, checked.seconds, checked.questions, verbose=verbose),
-            next=clean(after_install(done)) or None,
-        )
+            next=after_install(done) or None,
+        ),
+        done.before.inventory,
     )
 
 
-def text(document: LookShape | OutcomeShape) -> str:
-    return escaped(json.dumps(asdict(document), indent=2, ensure_ascii=False)) + "\n"
+def document(shape: Any, inventory: Inventory) -> str:
+    """What every JSON document passes: no string of it has a secret or an escape left."""
+    return escaped(json.dumps(cleaned(asdict(shape), cleaner(inventory)), indent=2, ensure_ascii=False)) + "\n"
+
+
+def cleaned(value: Any, clean: Clean) -> Any:
+    """Times are rounded to milliseconds. Evidence is cut afterwards: half a secret is not known as one."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list | tuple):
+        return [cleaned(one, clean) for one in value]
+    if isinstance(value, float):
+        return round(value, 3)
+    if not isinstance(value, dict):
+        return value
+    found = {key: cleaned(one, clean) for key, one in value.items()}
+    return shortened(found) if found.keys() == EVIDENCE else found
+
+
+def shortened(seen: dict[str, Any]) -> dict[str, Any]:
+    long = len(seen["out"]) > KEPT or len(seen["err"]) > KEPT
+    return seen | {"out": seen["out"][:KEPT], "err": seen["err"][:KEPT], "cut": seen["cut"] or long}
 
 
 def ending(code: int) -> ExitShape:
@@ -70,91 +93,74 @@ def ending(code: int) -> ExitShape:
 
 
 def look(schema: str, found: Plan, seconds: float, questions: int, *, verbose: bool) -> LookShape:
-    inventory, clean = found.inventory, cleaner(found.inventory)
+    inventory = found.inventory
     return LookShape(
         schema=schema,
         exit=ending(exit_code(found)),
         converged=found.converged,
         taken=found.snapshot.taken.isoformat(timespec="milliseconds"),
-        seconds=round(seconds, 3),
+        seconds=seconds,
         questions=questions,
         inventory=str(inventory.source) if inventory.source else None,
-        hosts=[host_of(found.snapshot, host, clean) for host in inventory.hosts],
-        gpus=gpus_of(found, clean),
-        states=[state(entry, clean, verbose=verbose) for entry in found.states],
-        next=clean(after_look(found)) or None,
+        hosts=[host_of(found.snapshot, host) for host in inventory.hosts],
+        gpus=gpus_of(found),
+        states=[state(entry, verbose=verbose) for entry in found.states],
+        next=after_look(found) or None,
     )
 
 
-def gpus_of(found: Plan, clean: Clean) -> GpusShape | None:
+def gpus_of(found: Plan) -> GpusShape | None:
     gpus = counted(found)
     if gpus is None:
         return None
-    stranded = [clean(command) for command in removal(gpus.stranded)]
+    stranded = list(removal(gpus.stranded))
     return GpusShape(gpus.expected, gpus.hosts, gpus.allocatable, stranded, list(gpus.aside))
 
 
-def host_of(snapshot: Snapshot, host: Host, clean: Clean) -> HostShape:
+def host_of(snapshot: Snapshot, host: Host) -> HostShape:
     reach = snapshot.reach.get(host.name, Reach(host.name, "not-asked", "it was not asked"))
     return HostShape(
         name=host.name,
         address=host.address,
         reached=reach.reached,
         reference=reach.reference or None,
-        why=None if reach.reached else clean(reach.why),
-        hint=None if reach.reached else clean(reach.hint) or None,
+        why=None if reach.reached else reach.why,
+        hint=None if reach.reached else reach.hint or None,
     )
 
 
-def state(found: StepState, clean: Clean, *, verbose: bool) -> StateShape:
-    checks = [check(judgement, clean, verbose=verbose) for judgement in found.judgements]
+def state(found: StepState, *, verbose: bool) -> StateShape:
+    checks = [check(judgement, verbose=verbose) for judgement in found.judgements]
     return StateShape(found.step, found.where, found.outcome, found.after or None, checks)
 
 
-def check(found: Judgement, clean: Clean, *, verbose: bool) -> CheckShape:
+def check(found: Judgement, *, verbose: bool) -> CheckShape:
     mismatch = found.result
     kept = found.evidence if verbose or found.outcome != "ok" else ()
     return CheckShape(
         check=found.id,
         outcome=found.outcome,
-        what=clean(mismatch.what) if mismatch else None,
-        expected=clean(mismatch.expected) if mismatch else None,
-        found=clean(mismatch.found) if mismatch else None,
+        what=mismatch.what if mismatch else None,
+        expected=mismatch.expected if mismatch else None,
+        found=mismatch.found if mismatch else None,
         cure=mismatch.cure if mismatch else None,
         fault=(mismatch.fault or None) if mismatch else None,
-        hint=(clean(mismatch.hint) or None) if mismatch else None,
-        why=clean(found.why) or None,
-        evidence=[seen(entry, clean) for entry in kept],
+        hint=(mismatch.hint or None) if mismatch else None,
+        why=found.why or None,
+        evidence=[seen(entry) for entry in kept],
     )
 
 
-def seen(found: Evidence, clean: Clean) -> EvidenceShape:
+def seen(found: Evidence) -> EvidenceShape:
     answer = found.answer
-    out, err = clean(answer.out), clean(answer.err)
     return EvidenceShape(
         where=answer.where,
         probe=answer.probe,
         command=found.command,
         rc=answer.rc,
-        out=out[:KEPT],
-        err=err[:KEPT],
+        out=answer.out,
+        err=answer.err,
         took=answer.took,
-        cut=answer.cut or len(out) > KEPT or len(err) > KEPT,
-        lost=clean(answer.lost),
-    )
-
-
-def playbook(found: Played, clean: Clean) -> PlayedShape:
-    return PlayedShape(
-        step=found.step,
-        hosts=list(found.hosts),
-        changed=list(found.changed),
-        failed=list(found.failed),
-        tasks_changed=found.tasks_changed,
-        seconds=round(found.seconds, 3),
-        command=found.command,
-        failures=[
-            FailureShape(bad.host, clean(bad.task), bad.path, clean(bad.message), bad.unreachable)
-            for bad in found.failures
-        ],
+        cut=answer.cut,
+        lost=answer.lost,
     )

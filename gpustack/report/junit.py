@@ -1,6 +1,6 @@
 """Results for CI systems: JUnit XML with one suite per step, one case per check and place.
 
-Broken is a failure, what cannot be told is an error, what waits for another step is skipped. A playbook that failed is
+Broken is a failure, unknown is an error, what waits for another step is skipped. A playbook that failed is
 a failure in the suite `rollout`.
 """
 
@@ -10,25 +10,34 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.redact import plain
+<<<<<<< HEAD
 from gpustack.ask.view import Evidence
 from gpustack.report.words import Clean, cleaner, place
+||||||| f03cdc4d
+from gpustack.report.words import Clean, cleaner, place
+=======
+from gpustack.config.inventory import Inventory
+from gpustack.report.words import cleaner, place
+>>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
 from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification
 
 
 def plan(found: Plan) -> str:
-    return document("gpustack plan", suites(found), found.snapshot.took)
+    return document("gpustack plan", suites(found), found.snapshot.took, found.inventory)
 
 
 def verification(checked: Verification) -> str:
-    return document("gpustack verify", suites(checked.plan), checked.seconds)
+    return document("gpustack verify", suites(checked.plan), checked.seconds, checked.plan.inventory)
 
 
 def outcome(done: Outcome) -> str:
-    played = rollout(done.played, cleaner(done.before.inventory))
-    return document("gpustack install", [*played, *suites(done.verification.plan)], done.seconds)
+    found = [*rollout(done.played), *suites(done.verification.plan)]
+    return document("gpustack install", found, done.seconds, done.before.inventory)
 
 
-def document(name: str, found: Iterable[Element], seconds: float) -> str:
+def document(name: str, found: Iterable[Element], seconds: float, inventory: Inventory) -> str:
+    """What every JUnit document passes: no text of it has a secret or an escape left."""
+    clean = cleaner(inventory)
     root = Element("testsuites", {"name": name, "time": f"{seconds:.3f}"})
     root.extend(found)
     for counted in ("tests", "failures", "errors", "skipped"):
@@ -36,17 +45,16 @@ def document(name: str, found: Iterable[Element], seconds: float) -> str:
     # XML 1.0 cannot hold control characters, not even escaped, nor surrogates. Each text by itself: an escape sequence
     # that has no end in one would take the quote behind it along.
     for entry in root.iter():
-        entry.text = plain(entry.text) if entry.text else None
-        entry.attrib.update({key: plain(value) for key, value in entry.attrib.items()})
+        entry.text = clean(entry.text) if entry.text else None
+        entry.attrib.update({key: clean(value) for key, value in entry.attrib.items()})
     indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
 def suites(found: Plan) -> list[Element]:
-    clean = cleaner(found.inventory)
     taken = found.snapshot.taken.strftime("%Y-%m-%dT%H:%M:%S")
     return [
-        suite(step, [case(state, judgement, clean) for state in states for judgement in state.judgements], taken)
+        suite(step, [case(state, judgement) for state in states for judgement in state.judgements], taken)
         for step, states in groupby(found.states, key=lambda state: state.step)
     ]
 
@@ -61,28 +69,36 @@ def suite(name: str, cases: list[Element], taken: str = "") -> Element:
     return made
 
 
-def case(state: StepState, judgement: Judgement, clean: Clean) -> Element:
+def case(state: StepState, judgement: Judgement) -> Element:
     took = sum(entry.answer.took for entry in judgement.evidence)
+<<<<<<< HEAD
     made = entry_for(f"{state.step}.{judgement.id}", state.where, took)
     said = "\n".join(shown(entry, clean) for entry in judgement.evidence)
+||||||| f03cdc4d
+    made = entry_for(f"{state.step}.{judgement.check}", state.where, took)
+    said = "\n".join(shown(entry, clean) for entry in judgement.evidence)
+=======
+    made = entry_for(f"{state.step}.{judgement.check}", state.where, took)
+    output = "\n".join(shown(entry) for entry in judgement.evidence)
+>>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
     if judgement.result:
-        add(made, "failure", clean(str(judgement.result)), judgement.result.cure, said)
+        add(made, "failure", str(judgement.result), judgement.result.cure, output)
     elif judgement.outcome == "unknown" and state.outcome == "later":
-        add(made, "skipped", f"later, after {state.after}")
+        add(made, "skipped", f"pending, waits for {state.after}")
     elif judgement.outcome == "unknown":
-        add(made, "error", clean(judgement.why), "unknown", said)
+        add(made, "error", judgement.why, "unknown", output)
     return made
 
 
-def rollout(played: Iterable[Played], clean: Clean) -> list[Element]:
+def rollout(played: Iterable[Played]) -> list[Element]:
     cases = []
     for one in played:
         for host in one.hosts:
             made = entry_for(f"rollout.{one.step}", host, one.seconds)
             for failure in one.failures:
                 if failure.host == host:
-                    said = f"{failure.path}\n{clean(failure.message)}\n{one.command}"
-                    add(made, "failure", clean(failure.task), "task", said)
+                    output = f"{failure.path}\n{failure.message}\n{one.command}"
+                    add(made, "failure", failure.task, "task", output)
             cases.append(made)
     return [suite("rollout", cases)] if cases else []
 
@@ -98,6 +114,7 @@ def add(made: Element, tag: str, message: str, kind: str = "", text: str = "") -
     found.text = text or None
 
 
-def shown(seen: Evidence, clean: Clean) -> str:
-    said = clean(seen.answer.lost or f"{seen.answer.out}{seen.answer.err}").rstrip()
-    return f"{place(seen.answer.where)} $ {seen.command.strip()}\n{said}"
+def shown(seen: Evidence) -> str:
+    # By itself: an escape sequence without an end would take what another host says along.
+    output = plain(seen.answer.lost or f"{seen.answer.out}{seen.answer.err}").rstrip()
+    return f"{place(seen.answer.where)} $ {seen.command.strip()}\n{output}"

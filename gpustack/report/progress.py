@@ -161,13 +161,13 @@ class Lines:
 
     def put(self, text: str) -> None:
         """A line that stays, above the live one. Further lines are set in: none of a host's passes for one of ours."""
-        said = redact(plain(text), self.secrets).strip().replace("\n", "\n  ")
+        output = redact(plain(text), self.secrets).strip().replace("\n", "\n  ")
         if self.line is not None and self.line.shown is not None:
             from rich.text import Text
 
-            self.line.shown.console.print(Text(said), soft_wrap=True)
+            self.line.shown.console.print(Text(output), soft_wrap=True)
         else:
-            self.stream.write(f"{said}\n")
+            self.stream.write(f"{output}\n")
             self.stream.flush()
 
 

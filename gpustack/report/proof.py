@@ -11,15 +11,27 @@ from gpustack.events import count
 from gpustack.proof.chain import LINKS, Outcome, Row
 from gpustack.proof.prove import Proof
 from gpustack.report.codes import proof_code
-from gpustack.report.findings import say, wrapped
+from gpustack.report.findings import field, say
 from gpustack.report.human import following
-from gpustack.report.next import after_proof
 from gpustack.report.words import Clean, cleaner, duration, places
+from gpustack.rollout.next import command
 
+<<<<<<< HEAD
 MARKS: dict[Outcome, str] = {"ok": "✓", "failed": "✗", "unknown": "unknown", "skipped": "in use"}
 PLAIN: dict[Outcome, str] = {**MARKS, "ok": "yes", "failed": "NO"}
 STYLES: dict[Outcome, str] = {"ok": "green", "failed": "red", "unknown": "yellow", "skipped": "dim"}
 WIDTH = 9
+||||||| f03cdc4d
+MARKS: dict[Outcome, str] = {"holds": "✓", "broken": "✗", "unknown": "unknown", "skipped": "in use"}
+PLAIN: dict[Outcome, str] = {**MARKS, "holds": "yes", "broken": "NO"}
+STYLES: dict[Outcome, str] = {"holds": "green", "broken": "red", "unknown": "yellow", "skipped": "dim"}
+WIDTH = 9
+=======
+MARKS: dict[Outcome, str] = {"holds": "✓", "broken": "✗", "unknown": "unknown", "skipped": "in use"}
+PLAIN: dict[Outcome, str] = {**MARKS, "holds": "yes", "broken": "NO"}
+STYLES: dict[Outcome, str] = {"holds": "green", "broken": "red", "unknown": "yellow", "skipped": "dim"}
+WIDTH = 11
+>>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
 INDENT = 11
 """Of the reasons: behind the name of their link."""
 
@@ -27,12 +39,12 @@ INDENT = 11
 def proof(console: Console, done: Proof, inventory: Inventory, evidence: str = "") -> None:
     clean, code = cleaner(inventory), proof_code(done)
     if done.swept:
-        say(console, f"{count(done.swept, 'pod')} of an earlier proof, broken off, were removed", "dim")
+        say(console, f"{count(done.swept, 'pod')} of an interrupted earlier proof were removed", "dim")
     for node, rows in groupby(done.rows, key=lambda row: row.node):
         of_node(console, node, list(rows), clean)
     reasons(console, done, clean)
     for host, why in done.unasked:
-        told(console, "not asked", f"{host}: {clean(why)}", "yellow")
+        field(console, "not asked", f"{host}: {clean(why)}", INDENT, label="yellow")
     if done.stopped:
         say(console, f"\nstopped: {clean(done.stopped)}", "red")
     if done.left:
@@ -53,7 +65,7 @@ def of_node(console: Console, node: str, rows: Sequence[Row], clean: Clean) -> N
     console.print(Text(f"  {'gpu':<5}{'uuid':<42}{heads}".rstrip(), style="dim"), soft_wrap=True)
     for row in rows:
         cells = [(f"{marks[link.outcome]:<{WIDTH}}", STYLES[link.outcome]) for _, link in row.links]
-        line = Text.assemble(f"  {clean(row.index or row.bus) or '-':<5}{clean(row.uuid) or 'not known':<42}", *cells)
+        line = Text.assemble(f"  {clean(row.index or row.bus) or '-':<5}{clean(row.uuid) or 'unknown':<42}", *cells)
         line.rstrip()
         console.print(line, soft_wrap=True)
 
@@ -68,17 +80,18 @@ def reasons(console: Console, done: Proof, clean: Clean) -> None:
     if folded:
         console.print()
     for (name, text, outcome), gpus in folded.items():
+<<<<<<< HEAD
         told(console, name, f"{places(gpus)}: {clean(text)}", STYLES[outcome] if outcome != "ok" else "dim")
+||||||| f03cdc4d
+        told(console, name, f"{places(gpus)}: {clean(text)}", STYLES[outcome] if outcome != "holds" else "dim")
+=======
+        label = STYLES[outcome] if outcome != "holds" else "dim"
+        field(console, name, f"{places(gpus)}: {clean(text)}", INDENT, label=label)
+>>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
 
 
 def called(row: Row) -> str:
     return f"{row.node} {row.index or row.bus}".rstrip()
-
-
-def told(console: Console, name: str, text: str, style: str) -> None:
-    for number, line in enumerate(wrapped(text, max(console.width - INDENT, 40))):
-        head = (f"{name if number == 0 else '':<{INDENT}}", style)
-        console.print(Text.assemble(head, line), soft_wrap=True)
 
 
 def standing(done: Proof) -> str:
@@ -91,11 +104,32 @@ def standing(done: Proof) -> str:
     total = f"{count(len(done.rows), 'GPU')} on {count(len({row.node for row in done.rows}), 'node')}"
     if set(kinds) == {"ok"}:
         return f"{total}: all proven"
+<<<<<<< HEAD
     words = {"ok": "proven", "failed": "failed", "unknown": "not known", "skipped": "in use and left alone"}
+||||||| f03cdc4d
+    words = {"holds": "proven", "broken": "broken", "unknown": "not known", "skipped": "in use and left alone"}
+=======
+    words = {"holds": "proven", "broken": "broken", "unknown": "unknown", "skipped": "in use and left alone"}
+>>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
     return f"{total}: {', '.join(f'{kinds.count(one)} {word}' for one, word in words.items() if one in kinds)}"
 
 
 def kind(row: Row) -> Outcome:
     """Of a GPU: what is worst of its links."""
     found = {link.outcome for _, link in row.links}
+<<<<<<< HEAD
     return next(one for one in ("failed", "unknown", "skipped", "ok") if one in found)
+||||||| f03cdc4d
+    return next(one for one in ("broken", "unknown", "skipped", "holds") if one in found)
+=======
+    return next(one for one in ("broken", "unknown", "skipped", "holds") if one in found)
+
+
+def after_proof(done: Proof, inventory: Inventory, code: int) -> str:
+    """The steps' own checks know more of why a link does not hold; a proof of all is seen best in Grafana."""
+    if done.stopped:
+        return command("prove", inventory)
+    if code:
+        return command("verify", inventory)
+    return command("access grafana", inventory) if done.rows else ""
+>>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776

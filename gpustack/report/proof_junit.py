@@ -8,28 +8,36 @@ from gpustack.config.inventory import Inventory
 from gpustack.proof.chain import Link, Row
 from gpustack.proof.prove import Proof
 from gpustack.report.junit import add, document, entry_for, suite
-from gpustack.report.words import Clean, cleaner
 
 
 def text(done: Proof, inventory: Inventory) -> str:
-    clean = cleaner(inventory)
     taken = done.taken.strftime("%Y-%m-%dT%H:%M:%S")
     suites = [
-        suite(node, [case(row, name, link, clean) for row in rows for name, link in row.links], taken)
+        suite(node, [case(row, name, link) for row in rows for name, link in row.links], taken)
         for node, rows in groupby(done.rows, key=lambda row: row.node)
     ]
     if done.unasked:
-        suites.append(suite("not asked", [missed(host, clean(why)) for host, why in done.unasked], taken))
+        suites.append(suite("not asked", [missed(host, why) for host, why in done.unasked], taken))
     if done.stopped or done.left:
-        suites.append(suite("proof", [ended(clean(done.stopped or done.left))], taken))
-    return document("gpustack prove", suites, done.seconds)
+        suites.append(suite("proof", [ended(done.stopped or done.left)], taken))
+    return document("gpustack prove", suites, done.seconds, inventory)
 
 
+<<<<<<< HEAD
 def case(row: Row, name: str, link: Link, clean: Clean) -> Element:
     made = entry_for(f"{row.node}.{name}", clean(row.uuid or row.bus) or "a GPU that nobody named", 0.0)
     tag = {"failed": "failure", "unknown": "error", "skipped": "skipped"}.get(link.outcome)
+||||||| f03cdc4d
+def case(row: Row, name: str, link: Link, clean: Clean) -> Element:
+    made = entry_for(f"{row.node}.{name}", clean(row.uuid or row.bus) or "a GPU that nobody named", 0.0)
+    tag = {"broken": "failure", "unknown": "error", "skipped": "skipped"}.get(link.outcome)
+=======
+def case(row: Row, name: str, link: Link) -> Element:
+    made = entry_for(f"{row.node}.{name}", row.uuid or row.bus or "a GPU that nobody named", 0.0)
+    tag = {"broken": "failure", "unknown": "error", "skipped": "skipped"}.get(link.outcome)
+>>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
     if tag:
-        add(made, tag, clean(link.why), "" if tag == "skipped" else link.outcome)
+        add(made, tag, link.why, "" if tag == "skipped" else link.outcome)
     return made
 
 

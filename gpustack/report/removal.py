@@ -6,9 +6,10 @@ from rich.console import Console
 
 from gpustack.events import count
 from gpustack.report.codes import reset_code
-from gpustack.report.findings import say, typed, wrapped
+from gpustack.report.findings import field, say, typed
 from gpustack.report.human import failures, following, playbook
-from gpustack.report.words import Clean, cleaner, command, duration, places
+from gpustack.report.words import Clean, cleaner, duration, places
+from gpustack.rollout.next import command
 from gpustack.rollout.removal import HostRemoval, Removal
 from gpustack.rollout.reset import ResetOutcome
 
@@ -16,12 +17,12 @@ SYSTEM = ("kube-system/", "kube-flannel/")
 SHOWN_PODS = 8
 INDENT = 17
 """Of what goes: behind the name of its step."""
-STYLES = {"foreign": "magenta", "cannot tell": "yellow"}
+STYLES = {"foreign": "magenta", "unknown": "yellow"}
 
 
 def nothing(console: Console, found: Removal) -> None:
     who = "it" if len(found.hosts) == 1 else "them"
-    say(console, f"{count(len(found.hosts), 'host')}, {asked(found)}: nothing of gpustack's is on {who}", "green")
+    say(console, f"{count(len(found.hosts), 'host')}, {asked(found)}: nothing of gpustack is on {who}", "green")
     beside(console, found)
 
 
@@ -47,7 +48,7 @@ def outcome(console: Console, done: ResetOutcome, evidence: str) -> None:
         if one.due:
             host(console, one, clean)
     say(console, f"\n{count(len(after.hosts), 'host')}: {standing(done)}", "" if code else "green")
-    say(console, f"{duration(done.seconds)}; asked again: {asked(after)}")
+    say(console, f"{duration(done.seconds)}; verified: {asked(after)}")
     beside(console, after)
     if code:
         say(console, f"\nevidence: {evidence}")
@@ -58,8 +59,8 @@ def standing(done: ResetOutcome) -> str:
     if done.left:
         return f"something is left on {places([one.host for one in done.left])}"
     if done.unknown:
-        return f"what is left on {places([one.host for one in done.unknown])} cannot be told"
-    return "nothing of gpustack's is left"
+        return f"what is left on {places([one.host for one in done.unknown])} is unknown"
+    return "nothing of gpustack is left"
 
 
 def after_reset(done: ResetOutcome) -> str:
@@ -75,25 +76,21 @@ def host(console: Console, one: HostRemoval, clean: Clean) -> None:
     title = f"{'control plane' if one.control_plane else 'worker'}{f' of {one.cluster}' if one.cluster else ''}"
     say(console, f"\n{one.host}  {clean(title)}", "bold")
     for name, text in rows(one):
-        row(console, name, clean(text), STYLES.get(name, ""))
-
-
-def row(console: Console, name: str, text: str, style: str) -> None:
-    for number, line in enumerate(wrapped(text, max(console.width - INDENT, 40))):
-        say(console, f"  {name if number == 0 else '':<{INDENT - 2}}{line}", style)
+        style = STYLES.get(name, "")
+        field(console, f"  {name}", clean(text), INDENT, style, style)
 
 
 def rows(one: HostRemoval) -> Iterator[tuple[str, str]]:
     if not one.due:
-        yield "nothing", "of gpustack's is on it"
+        yield "nothing", "of gpustack is on it"
     if one.foreign:
         yield "foreign", one.foreign
     if one.node:
         yield "node", f"{one.node}: {'its pods move away, then it is deleted' if one.drain else 'deleted'}"
     if one.pods is None:
-        yield "pods", "which ones run cannot be told"
+        yield "pods", "unknown which ones run"
     elif one.pods:
-        yield "pods end", pods(one.pods)
+        yield "pods stop", pods(one.pods)
     for step, traces in one.traces:
         yield step, ", ".join(map(str, traces))
     if one.holds:
@@ -101,7 +98,7 @@ def rows(one: HostRemoval) -> Iterator[tuple[str, str]]:
     if one.packages:
         yield "packages", ", ".join(one.packages)
     for text in one.unknown:
-        yield "cannot tell", text
+        yield "unknown", text
 
 
 def pods(names: tuple[str, ...]) -> str:
@@ -118,9 +115,9 @@ def beside(console: Console, found: Removal) -> None:
         for text in one.stays:
             folded.setdefault(text, []).append(one.host)
     if folded:
-        say(console, "\nstays", "bold")
+        say(console, "\nkept", "bold")
     for text, names in folded.items():
-        row(console, places(names), clean(text), "dim")
+        field(console, f"  {places(names)}", clean(text), INDENT, "dim")
     for name in found.unreached:
         reach = found.snapshot.reach[name]
         say(console, f"\n{name}: not reached, {clean(reach.why)} ({reach.reference})", "yellow")

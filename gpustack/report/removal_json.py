@@ -1,15 +1,12 @@
 """What a reset took and what is left, as one JSON document. A field is only ever added within a version."""
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from gpustack.report.codes import reset_code
-from gpustack.report.json import ending
-from gpustack.report.json import playbook as played_shape
+from gpustack.report.json import document, ending
 from gpustack.report.removal import after_reset
-from gpustack.report.schema import ExitShape, PlayedShape
-from gpustack.report.terminal import escaped
-from gpustack.report.words import Clean, cleaner
+from gpustack.report.schema import ExitShape
+from gpustack.rollout.plan import Played
 from gpustack.rollout.removal import HostRemoval, Removal
 from gpustack.rollout.reset import ResetOutcome
 
@@ -19,7 +16,7 @@ RESET = "gpustack/reset/v1"
 @dataclass(frozen=True)
 class HostResetShape:
     """`found` was there before, `left` is there now: by step, as people write it; `node`, `holds` and `packages` too.
-    `unknown` cannot be told now, `stays` is what of ours stays on purpose. Null for nothing, or not told (pods)."""
+    `unknown` could not be checked now, `kept` is what is kept on purpose. Null for nothing, or unknown (pods)."""
 
     name: str
     cluster: str | None
@@ -28,7 +25,7 @@ class HostResetShape:
     found: dict[str, list[str]]
     left: dict[str, list[str]]
     unknown: list[str]
-    stays: list[str]
+    kept: list[str]
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,7 @@ class ResetShape:
     seconds: float
     hosts: list[HostResetShape]
     unreached: list[str]
-    played: PlayedShape | None
+    played: Played | None
     stopped: str | None
     evidence: str | None
     next: str | None
@@ -52,36 +49,35 @@ def nothing(found: Removal) -> str:
 
 
 def text(done: ResetOutcome, evidence: str) -> str:
-    clean = cleaner(done.before.snapshot.inventory)
     after = {one.host: one for one in done.after.hosts}
-    document = ResetShape(
+    shape = ResetShape(
         schema=RESET,
         exit=ending(reset_code(done)),
-        seconds=round(done.seconds, 3),
-        hosts=[host(one, after.get(one.host, one), clean) for one in done.before.hosts],
+        seconds=done.seconds,
+        hosts=[host(one, after.get(one.host, one)) for one in done.before.hosts],
         unreached=list(done.after.unreached),
-        played=played_shape(done.played, clean) if done.played else None,
-        stopped=clean(done.stopped) or None,
+        played=done.played,
+        stopped=done.stopped or None,
         evidence=evidence or None,
         next=after_reset(done) or None,
     )
-    return escaped(json.dumps(asdict(document), indent=2, ensure_ascii=False)) + "\n"
+    return document(shape, done.before.snapshot.inventory)
 
 
-def host(before: HostRemoval, after: HostRemoval, clean: Clean) -> HostResetShape:
+def host(before: HostRemoval, after: HostRemoval) -> HostResetShape:
     return HostResetShape(
         name=before.host,
-        cluster=clean(before.cluster) or None,
-        foreign=clean(before.foreign) or None,
-        pods=None if before.pods is None else [clean(name) for name in before.pods],
-        found=things(before, clean),
-        left=things(after, clean),
-        unknown=[clean(found) for found in after.unknown],
-        stays=[clean(found) for found in after.stays],
+        cluster=before.cluster or None,
+        foreign=before.foreign or None,
+        pods=None if before.pods is None else list(before.pods),
+        found=things(before),
+        left=things(after),
+        unknown=list(after.unknown),
+        kept=list(after.stays),
     )
 
 
-def things(one: HostRemoval, clean: Clean) -> dict[str, list[str]]:
-    found = {step: [clean(str(trace)) for trace in traces] for step, traces in one.traces}
+def things(one: HostRemoval) -> dict[str, list[str]]:
+    found = {step: [str(trace) for trace in traces] for step, traces in one.traces}
     beside = {"node": [one.node] if one.node else [], "holds": list(one.holds), "packages": list(one.packages)}
     return found | {name: names for name, names in beside.items() if names}

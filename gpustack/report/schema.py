@@ -9,7 +9,7 @@ from typing import Literal
 from gpustack.ask.judge import Cure
 from gpustack.ask.judge import Outcome as Judgement
 from gpustack.proof.chain import Outcome as Proven
-from gpustack.rollout.plan import Standing
+from gpustack.rollout.plan import Played, Standing
 
 PLAN = "gpustack/plan/v1"
 VERIFICATION = "gpustack/verification/v1"
@@ -81,7 +81,7 @@ class ExitShape:
 
 @dataclass(frozen=True)
 class GpusShape:
-    """GPUs for Kubernetes, of so many hosts, and what of them Kubernetes can allocate; null where it cannot be told.
+    """GPUs for Kubernetes, of so many hosts, and what of them Kubernetes can allocate; null where it is unknown.
     `stranded` are commands that delete pods which were refused for want of a healthy GPU and are left as Failed;
     `aside` says which functions of the PCI bus are not counted, and why."""
 
@@ -111,29 +111,6 @@ class LookShape:
 
 
 @dataclass(frozen=True)
-class FailureShape:
-    host: str
-    task: str
-    path: str
-    message: str
-    unreachable: bool
-
-
-@dataclass(frozen=True)
-class PlayedShape:
-    """`command` is the equivalent ansible-playbook line."""
-
-    step: str
-    hosts: list[str]
-    changed: list[str]
-    failed: list[str]
-    tasks_changed: int
-    seconds: float
-    command: str
-    failures: list[FailureShape]
-
-
-@dataclass(frozen=True)
 class LeftShape:
     """A host that did not get to the end, and the step it left at (`reach` when it was never reached)."""
 
@@ -149,7 +126,7 @@ class OutcomeShape:
     exit: ExitShape
     converged: bool
     seconds: float
-    played: list[PlayedShape]
+    played: list[Played]
     left: list[LeftShape]
     stopped: str | None
     evidence: str | None
@@ -159,7 +136,7 @@ class OutcomeShape:
 
 @dataclass(frozen=True)
 class LinkShape:
-    """`link` is kernel, series or panel. `why` is null where it holds; `note` is worth knowing though it does."""
+    """`link` is kernel, series or dashboard. `why` is null where it holds; `note` is worth knowing though it does."""
 
     link: str
     outcome: Proven

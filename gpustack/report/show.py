@@ -107,9 +107,9 @@ def proof(done: Proof, inventory: Inventory, output: str, *, evidence: str = "")
 
 
 def delivery(done: Delivery, inventory: Inventory, output: str) -> None:
-    from gpustack.report import delivery as told
+    from gpustack.report import delivery as reports
 
-    return told.delivery(console(), done, inventory) if output == "human" else put(told.text(done, inventory))
+    return reports.delivery(console(), done, inventory) if output == "human" else put(reports.text(done, inventory))
 
 
 def diagnosis(found: Diagnosis, output: str, *, verbose: bool = False) -> None:

@@ -1,6 +1,5 @@
 """How counts, times, names and commands are written, in every kind of report."""
 
-import shlex
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,9 @@ if TYPE_CHECKING:
     from gpustack.rollout.plan import Plan
 
 SHOWN_NAMES = 4
+NOT_ASKED = "not asked of "
+"""Why a probe is unknown that is newer than the recording."""
+OLDER = "the recording was made by an older release"
 
 Clean = Callable[[str], str]
 """A text as it may be shown: without secrets and terminal escapes."""
@@ -36,18 +38,12 @@ def place(where: str) -> str:
     return "the cluster" if where == CLUSTER else where
 
 
-def places(wheres: Sequence[str]) -> str:
+def places(locations: Sequence[str]) -> str:
     """All of a few, the first ones of many."""
-    named = [place(where) for where in dict.fromkeys(wheres)]
+    named = [place(where) for where in dict.fromkeys(locations)]
     if len(named) <= SHOWN_NAMES + 1:
         return ", ".join(named)
     return f"{', '.join(named[:SHOWN_NAMES])} and {len(named) - SHOWN_NAMES} more"
-
-
-def command(verb: str, inventory: "Inventory") -> str:
-    """A gpustack command on the same hosts."""
-    source = f" -i {shlex.quote(str(inventory.source))}" if inventory.source else ""
-    return f"gpustack {verb}{source}"
 
 
 def facts(found: "Plan") -> str:

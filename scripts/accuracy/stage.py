@@ -154,7 +154,7 @@ def mended(made: lab.Lab, case: Case) -> str:
     if not done.stdout:
         return f"not begun: {' '.join(done.stderr.split())}"
     (tried,) = json.loads(done.stdout)["attempts"] or [{"ending": "no root", "why": ""}]
-    if tried["ending"] == "not-for-a-machine":
+    if tried["ending"] == "manual":
         return PERSON
     if tried["ending"] != "fixed":
         return f"{tried['ending']}: {tried['why']}"
@@ -174,7 +174,7 @@ def play(made: lab.Lab, case: Case, code: str, *, fix: bool = False) -> Result:
     said, seconds, recording = asked(made)
     roots = said["roots"]
     # What comes from the same act as a root is part of it; where that was broken on purpose, it was named.
-    beside = {one["id"] for root in roots for one in root["together"]} & set(case.faults)
+    beside = {one["id"] for root in roots for one in root["correlated"]} & set(case.faults)
     found = sorted({root["id"] for root in roots} | beside)
     if case.faults:
         fixture.keep(case.name, recording)
@@ -187,7 +187,7 @@ def play(made: lab.Lab, case: Case, code: str, *, fix: bool = False) -> Result:
         found,
         round(seconds, 1),
         told,
-        sum(len(root["breaks"]) for root in roots),
+        sum(len(root["impact"]) for root in roots),
         [one["id"] for one in said["unexplained"]],
         healed(made),
         code,

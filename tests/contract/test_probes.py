@@ -12,6 +12,7 @@ import pytest
 import gpustack.probes
 from gpustack.ask.probe import Probe, Shell
 from gpustack.ask.script import command
+from gpustack.doctor.diagnose import questions
 
 CASES = Path(__file__).parents[1] / "cases"
 FOLDER = Path(gpustack.probes.__path__[0])
@@ -133,3 +134,10 @@ def test_shellcheck(probe: Probe[Any]) -> None:
         input=command(probe) + "\n", capture_output=True, text=True, timeout=30, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("probe", questions(), ids=lambda probe: probe.id)
+def test_what_a_diagnosis_asks_can_be_typed(probe: Probe[Any]) -> None:
+    """Its report shows the command behind a finding on one line."""
+    typed = probe.like or command(probe).strip()
+    assert len(typed.splitlines()) == 1

@@ -128,7 +128,7 @@ def test_a_password_for_sudo(two: lab.Lab, gpustack: Run, tmp_path: Path) -> Non
     document, now = judged(gpustack, folder)
     said = {host["name"]: host for host in document["hosts"]}
     assert (said["host1"]["reached"], said["host2"]["reference"]) == (True, "host-sudo-password")
-    assert [root["id"] for root in document["roots"] if root["wheres"] == ["host2"]] == ["host-sudo-password"]
+    assert [root["id"] for root in document["roots"] if root["locations"] == ["host2"]] == ["host-sudo-password"]
     # What is ruled out there is so by how it was reached.
     ruled_out = [one for (_, where), one in now.items() if where == "host2" and one["outcome"] == "ok"]
     assert [one["id"] for one in ruled_out if one["evidence"]] == []

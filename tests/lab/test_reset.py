@@ -66,7 +66,7 @@ def compare(two: lab.Lab, before: Outlines, host: str, *, packages: bool) -> lis
 
 
 def test_bare_hosts_have_nothing_to_remove(two: lab.Lab, before: Outlines, gpustack: Run) -> None:
-    assert "nothing of gpustack's is on them" in gpustack("reset", "-i", two.inventory).stdout
+    assert "nothing of gpustack is on them" in gpustack("reset", "-i", two.inventory).stdout
     for host in HOSTS:
         assert differences(before[host], outline(two, host), ANYHOW) == []
 

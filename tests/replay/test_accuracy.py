@@ -29,6 +29,6 @@ def test_exactly_what_was_broken_is_named(path: Path, tmp_path: Path) -> None:
     verdict = diagnose(read(recording)).verdict
     found = verdict.roots
     wanted = {part.partition("--")[0] for part in path.stem.split("+")}
-    beside = {one.id for root in found for one in root.together} & wanted
+    beside = {one.id for root in found for one in root.correlated} & wanted
     assert {one.id for one in found} | beside == wanted
     assert [one.id for one in verdict.unexplained] == []

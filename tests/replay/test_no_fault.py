@@ -183,7 +183,7 @@ def test_coredns_without_a_pod_is_what_breaks_names() -> None:
     found = diagnose(changed({"kube.deployments": to_nothing, "pod-network.ways": refuse}))
     (root,) = found.roots
     assert (root.id, root.certainty) == ("coredns-scaled-to-nothing", "certain")
-    assert [one.id for one in root.breaks] == ["st-dns-broken"]
+    assert [one.id for one in root.impact] == ["st-dns-broken"]
     assert (found.verdict.unexplained, found.drift) == ((), ())
 
 
@@ -194,4 +194,4 @@ def test_a_cordoned_node_is_noted_with_the_gpus_that_it_keeps() -> None:
     with (console := Console(width=140)).capture() as shown:
         diagnosis(console, found)
     assert "found host2 is cordoned; 2 GPUs there take no new pod" in shown.get()
-    assert "→ host2 spec.taints[0].key: node.kubernetes.io/unschedulable" in shown.get()
+    assert "the cluster $ kubectl get --raw /api/v1/nodes\n" in shown.get()

@@ -78,7 +78,7 @@ def registry_settings(here: View) -> Result:
     """Both ways to name mirrors, while CRI did not load; or a hosts.toml that is none."""
     what, files = "registries of containerd", here[CONFIGURED]
     if bad := [name for name, one in here[MIRRORS].items() if one.server.startswith("(")]:
-        return Result(what, "readable", f"no TOML: certs.d/{said(bad)}/hosts.toml", by=MIRRORS.id)
+        return Result(what, "readable", f"no TOML: certs.d/{said(bad)}/hosts.toml")
     both = [name for name, one in files.items() if one.mirrors or one.paths]
     if not any(one.mirrors for one in files.values()) or not any(one.paths for one in files.values()):
         return ok(what, "named in one way")

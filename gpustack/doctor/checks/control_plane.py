@@ -41,7 +41,7 @@ def settings_refused(here: View) -> Result:
         return Result(what, "accepted", said(refused))
     made = here[MADE_FOR]
     if made.asks and made.serves and not any(serves(made, place) for place in made.asks):
-        return Result("etcd of the API server", said(made.serves), said(made.asks), by=MADE_FOR.id)
+        return Result("etcd of the API server", said(made.serves), said(made.asks))
     if found:
         raise FactUnavailable(f"without a word of why, these do not run: {said(list(found))}")
     return ok(what, "accepted")

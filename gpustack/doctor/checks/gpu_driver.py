@@ -77,10 +77,10 @@ def headers(here: View) -> Result:
     running = here[GPU_KERNELS].running
     what = f"headers of the kernel {running.release}"
     if module_packages(here) and not running.headers and not running.module:
-        return Result(what, "there", "nothing, and no module was built for it", by=GPU_KERNELS.id)
+        return Result(what, "there", "nothing, and no module was built for it")
     words = heard(here, "no-headers")
     if words and any(not pod.ready for pod in own_pods(here, DRIVER_PODS)):
-        return Result(what, "there", words[0].line, by=LOGS.id)
+        return Result(what, "there", words[0].line)
     return ok(what, "there" if running.headers else "nobody needs them")
 
 

@@ -48,7 +48,7 @@ def handler(here: View) -> Result:
         return ok(what, "containerd does not answer" if gpus(here) else NO_GPU)
     if not own_pods(here, TOOLKIT) and not here[RUNTIME_FILES].drop_in:
         return ok(what, "nobody brings it here")
-    return Result(what, "there", said(running.nvidia), ok=bool(running.nvidia), by=RUNTIME.id)
+    return Result(what, "there", said(running.nvidia), ok=bool(running.nvidia))
 
 
 @check("op-nvidia-runtime-handler-missing guard", RUNTIME_FILES, GPU_PODS, NODES, IDENTITY)
@@ -75,7 +75,7 @@ def toolkit_file(here: View) -> Result:
     if not broken or here[RUNTIME]:
         return ok("files of the toolkit", "containerd answers" if broken else "can be read")
     file, why = next(iter(broken.items()))
-    return Result(f"{FOLDER}{file}", "readable for containerd", why, by=CONFIGURATION.id)
+    return Result(f"{FOLDER}{file}", "readable for containerd", why)
 
 
 @check("op-nodes-not-labelled", GPU_DEVICES, SETTINGS, GPU_NODES, IDENTITY, GPU_PODS, GPU_DAEMON_SETS, NODES)
@@ -88,7 +88,7 @@ def not_labelled(here: View) -> Result:
     what = f"NFD's label of {node.name}"
     if found:
         return ok(what, said(found))
-    return Result(what, "…pci-10de.present", "nothing", by=GPU_NODES.id, person=kept_away(here))
+    return Result(what, "…pci-10de.present", "nothing", person=kept_away(here))
 
 
 def kept_away(here: View) -> str:

@@ -39,11 +39,11 @@ def stale_state(here: View) -> Result:
     """An attempt that was broken off while no API server runs here, or a CA that is not the cluster's."""
     what, left = "what kubeadm left", remains(here)
     if left and not taken(here[LISTENERS], API_PORT):
-        return Result(what, "a member of this cluster, or nothing", left, by=FILES.id)
+        return Result(what, "a member of this cluster, or nothing", left)
     if not here.host.control_plane and here[AUTHORITIES].own:
         plane = here.on(here.acting)[AUTHORITIES].own
         if plane and plane != here[AUTHORITIES].own:
-            return Result(what, "a member of this cluster, or nothing", "the CA of another cluster", by=AUTHORITIES.id)
+            return Result(what, "a member of this cluster, or nothing", "the CA of another cluster")
     return ok(what, "nothing that was broken off")
 
 
@@ -115,7 +115,7 @@ def kubeconfig(here: View) -> Result:
         return Result(what, "that of this cluster", "none")
     if not found.root or not found.own or found.own in found.root:
         return ok(what, "that of this cluster" if found.root else "names its CA elsewhere")
-    return Result(what, "that of this cluster", "with the CA of another one", by=AUTHORITIES.id)
+    return Result(what, "that of this cluster", "with the CA of another one")
 
 
 @check("api-version-skew", VERSION, PACKAGES, NODES, IDENTITY)

@@ -20,7 +20,7 @@ def no_config_yet(here: View) -> Result:
     found, what = here[START], "configuration of the kubelet"
     if found is None or found.configured:
         return ok(what, "not installed" if found is None else "there")
-    return Result(what, f"that of the cluster of {len(here[NODES])} nodes", "none", by=START.id)
+    return Result(what, f"that of the cluster of {len(here[NODES])} nodes", "none")
 
 
 @check("kubelet-no-config-yet guard", NODES)

@@ -27,7 +27,7 @@ def selector(here: View) -> Result:
     here[PROMETHEUSES]  # the step monitoring says of the same that a selector leaves something out
     wanted = said([f"{prometheus.name} wants {asked(prometheus)}" for prometheus in watching])
     there = said([f"{one.name} in {one.namespace}" for one in ours])
-    return Result(WHAT, "taken by Prometheus", f"{wanted}; {there} is not among them", by=SELECTORS.id)
+    return Result(WHAT, "taken by Prometheus", f"{wanted}; {there} is not among them")
 
 
 def takes(prometheus: Watching, monitor: ServiceMonitor) -> bool:

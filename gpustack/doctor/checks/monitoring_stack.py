@@ -134,8 +134,7 @@ def webhook_down(here: View) -> Result:
     space, _, operator = service_of_ours(here).partition("/")
     start = f"kubectl -n {space} scale deployment {operator} --replicas 1"
     person = f"the operator has to run first, as Helm's upgrade asks the webhook too: {start}"
-    by = MONITORING_DEPLOYMENTS.id
-    return Result(what, "answer", said(found), quote=f"{operator} spec.replicas", by=by, person=person)
+    return Result(what, "answer", said(found), quote=f"{operator} spec.replicas", person=person)
 
 
 @check("mon-admission-webhook-down guard", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)

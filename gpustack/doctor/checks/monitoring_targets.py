@@ -52,7 +52,7 @@ def disabled(here: View) -> Result:
         return ok(MONITOR, why)
     if found := meant(here):
         return ok(MONITOR, said([one.name for one in found]))
-    return Result(MONITOR, "there", said([one.name for one in here[MONITORS] or ()]), by=SERVICE_MONITORS.id)
+    return Result(MONITOR, "there", said([one.name for one in here[MONITORS] or ()]))
 
 
 @check("mon-servicemonitor-label-mismatch", SERVICE_MONITORS, SERVICES, MONITORS)
@@ -72,7 +72,7 @@ def label_mismatch(here: View) -> Result:
     now = f"{said(wanted)}; {there} is not that"
     others = [one.name for one in found if one.name != OURS]
     person = f"{said(others)} is not ours to change; the GPU operator makes its own anew" if others else ""
-    return Result(MONITOR, "finds the Service", now, by=SERVICE_MONITORS.id, names=called, person=person)
+    return Result(MONITOR, "finds the Service", now, names=called, person=person)
 
 
 def pairs(monitor: ServiceMonitor) -> str:
@@ -91,9 +91,7 @@ def port_name(here: View) -> Result:
     if good:
         return ok(MONITOR, f"{said(good)} names a port of the Service")
     monitor, service = couples[0]
-    return Result(
-        f"port that {monitor.name} names", said(list(service.ports)), said(list(monitor.ports)), by=SERVICE_MONITORS.id
-    )
+    return Result(f"port that {monitor.name} names", said(list(service.ports)), said(list(monitor.ports)))
 
 
 WATCHED = (("", "services"), ("", "pods"))
@@ -120,7 +118,7 @@ def rights(here: View) -> Result:
     if not missing:
         return ok(what, "all it needs")
     bound_as = account.rpartition("/")[2]
-    return Result(what, "services, pods, endpoints", f"not {said(missing)}", quote=bound_as, by=CLUSTER_BINDINGS.id)
+    return Result(what, "services, pods, endpoints", f"not {said(missing)}", quote=bound_as)
 
 
 @check("mon-operator-rejected-object", REJECTED, LEFT_OUT)

@@ -22,7 +22,7 @@ JOBS = {
     "kube-state-metrics", "kubelet", "monitoring-alertmanager", "monitoring-grafana", "monitoring-operator",
     "monitoring-prometheus", "node-exporter", "nvidia-dcgm-exporter",
 }  # fmt: skip
-LINKS = ("kernel", "series", "panel")
+LINKS = ("kernel", "series", "dashboard")
 
 
 def proof(two: lab.Lab, gpustack: Run, code: int | None = 0) -> dict[tuple[str, int], dict[str, str]]:
@@ -128,8 +128,16 @@ def test_a_data_source_that_points_elsewhere(two: lab.Lab, gpustack: Run) -> Non
     kept = {**there, "metadata": {key: there["metadata"][key] for key in ("name", "namespace", "labels")}}
     apply(two, json.loads(json.dumps(kept).replace("monitoring-prometheus.", "nobody.")))
     try:
+<<<<<<< HEAD
         until("no panel has a value", lambda: {one["panel"] for one in proof(two, gpustack, code=None).values()} <= {
             "failed", "unknown"}, limit=200)  # fmt: skip
+||||||| f03cdc4d
+        until("no panel has a value", lambda: {one["panel"] for one in proof(two, gpustack, code=None).values()} <= {
+            "broken", "unknown"}, limit=200)  # fmt: skip
+=======
+        until("no dashboard value", lambda: {one["dashboard"] for one in proof(two, gpustack, code=None).values()} <= {
+            "broken", "unknown"}, limit=200)  # fmt: skip
+>>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
         found = proof(two, gpustack, code=None)
     finally:
         apply(two, kept)

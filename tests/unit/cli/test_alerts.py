@@ -99,7 +99,7 @@ def test_an_alert_that_arrived(site: Site) -> None:
     ("done", "code", "words"),
     [
         (replace(SENT, outcome="failed", why="webhook: it failed"), 1, "explain alerts-not-delivered"),
-        (replace(SENT, outcome="unknown", why="it hung up", left="gone"), 8, "was not ended: gone"),
+        (replace(SENT, outcome="unknown", why="it hung up", left="gone"), 8, "was not resolved: gone"),
         (replace(SENT, outcome="unknown", why="interrupted", stopped="interrupted"), 130, "next: gpustack alerts test"),
     ],
 )

@@ -30,7 +30,7 @@ def recording(broken: Snapshot, tmp_path: Path) -> str:
 
 
 def roots(said: str) -> list[tuple[str, list[str]]]:
-    return [(root["id"], root["wheres"]) for root in json.loads(said)["roots"]]
+    return [(root["id"], root["locations"]) for root in json.loads(said)["roots"]]
 
 
 def test_a_recording_is_diagnosed(recording: str) -> None:

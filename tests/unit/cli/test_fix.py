@@ -137,8 +137,16 @@ def test_without_a_terminal_it_is_shown_and_nothing_is_changed(world: Callable[.
     made = world(FORWARD)
     result = run("--fix")
     assert isinstance(result.exception, GpustackError)
+<<<<<<< HEAD
     assert (result.exception.reference, result.exception.code) == ("fix-declined", 5)
     assert "REMEDY  host-ip-forward-off  on h1" in result.stdout
+||||||| f03cdc4d
+    assert (result.exception.reference, result.exception.code) == ("fix-not-agreed", 5)
+    assert "REMEDY  host-ip-forward-off  on h1" in result.stdout
+=======
+    assert (result.exception.reference, result.exception.code) == ("fix-not-agreed", 5)
+    assert "FIX  host-ip-forward-off  on h1" in result.stdout
+>>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
     assert "+net.ipv4.ip_forward = 1" in result.stdout
     assert made.said == ["h1 doctor", "held", "released"]
 
@@ -172,7 +180,7 @@ def test_it_is_done_under_the_lock_and_written_down(world: Callable[..., World],
     result = run("--fix", "--yes")
     assert made.said == ["h1 doctor", "held", f"copy {IP}", "play remedy/sysctl", "released"]
     assert "host-ip-forward-off on h1: fixed" in result.stdout
-    assert "the way back: gpustack doctor --undo -i hosts.yml" in result.stdout
+    assert "to undo: gpustack doctor --undo -i hosts.yml" in result.stdout
     (folder,) = (tmp_path / "runs-0").iterdir()
     assert {"overlay.yml", "snapshot.jsonl", "fix.json", "events.jsonl"} <= {path.name for path in folder.iterdir()}
 
@@ -182,7 +190,7 @@ def test_what_does_not_turn_is_6_and_undone(world: Callable[..., World]) -> None
     made.stubborn = True
     result = run("--fix", "--yes")
     assert (result.exit_code, made.said[-3:]) == (6, ["undo", "forget", "released"])
-    assert "it did not turn; what was changed is as it was" in result.stdout
+    assert "changes rolled back" in result.stdout
 
 
 def test_a_program_gets_one_document(world: Callable[..., World]) -> None:

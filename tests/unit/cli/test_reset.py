@@ -78,7 +78,7 @@ def test_without_a_terminal_nothing_is_removed_but_all_is_shown(world: Callable[
     assert (result.exception.reference, result.exception.code) == ("reset-declined", 5)
     assert result.exception.hint == "gpustack reset --yes -i hosts.yml"
     assert "k1  control plane of gpustack at https://10.0.0.1:6443" in result.stdout
-    assert "pods end       1 of yours (default/web), 1 of Kubernetes" in result.stdout
+    assert "pods stop      1 of yours (default/web), 1 of Kubernetes" in result.stdout
     assert "link cni0" in result.stdout
     assert (made.played, made.locked) == ([], [])
 
@@ -110,7 +110,7 @@ def test_what_is_there_is_removed_under_the_lock_and_asked_for_again(
     made = world(taken(CLUSTER))
     result = run("--yes", "-q")
     assert result.exit_code == 0, result.exception
-    assert "nothing of gpustack's is left" in result.stdout
+    assert "nothing of gpustack is left" in result.stdout
     assert made.played == [["k1", "k2"]]
     assert made.locked == ["k1 reset", "held", "released"]
     (folder,) = (tmp_path / "runs").iterdir()
@@ -122,7 +122,7 @@ def test_nothing_to_do_takes_no_lock(world: Callable[..., World]) -> None:
     made = world(taken())
     result = run("-q")
     assert (result.exit_code, made.locked) == (0, [])
-    assert "nothing of gpustack's is on them" in result.stdout
+    assert "nothing of gpustack is on them" in result.stdout
 
 
 def test_a_program_gets_one_document(world: Callable[..., World]) -> None:

@@ -80,9 +80,9 @@ def test_only_what_changed_is_printed(capsys: pytest.CaptureFixture[str]) -> Non
     first, same, worse, well = shown([healthy(), healthy(), diagnosed(OFF), healthy()], capsys)
     assert first.endswith("healthy\n")
     assert same == ""
-    assert "new      root cause host-ip-forward-off on gpu1" in worse
+    assert "new       root cause host-ip-forward-off on gpu1" in worse
     assert "ROOT CAUSE  host-ip-forward-off  on gpu1  (certain)" in worse
-    assert "gone     root cause host-ip-forward-off on gpu1" in well
+    assert "resolved  root cause host-ip-forward-off on gpu1" in well
     assert well.endswith("healthy\n")
 
 

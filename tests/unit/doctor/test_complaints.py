@@ -80,5 +80,5 @@ def test_exactly_its_root_is_named_and_others_are_ruled_out(complaint: str, caus
     found = diagnose(world(cause))
     assert [one.id for one in found.roots] == [cause["root"]], complaint
     assert found.unexplained == ()
-    assert set(cause.get("breaks", ())) <= {one.id for one in found.roots[0].breaks}
-    assert bool(found.roots[0].not_these) is not cause.get("nothing_else_told", False)
+    assert set(cause.get("breaks", ())) <= {one.id for one in found.roots[0].impact}
+    assert bool(found.roots[0].ruled_out) is not cause.get("nothing_else_told", False)

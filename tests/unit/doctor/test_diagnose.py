@@ -68,7 +68,7 @@ def test_a_dead_host_is_a_root_and_makes_all_else_of_it_unknown() -> None:
     of_h2 = {id: one.outcome for (id, where), one in found.judged.items() if where == "h2" and id in graph()}
     assert of_h2.pop("host-ssh-unreachable") == of_h2.pop("st-host-unmanaged") == "failed"
     assert set(of_h2.values()) == {"unknown"}
-    assert found.roots[-1].hides == len([id for id in of_h2 if id in graph()])
+    assert found.roots[-1].hidden_checks == len([id for id in of_h2 if id in graph()])
 
 
 def test_without_any_answer_nothing_is_well() -> None:

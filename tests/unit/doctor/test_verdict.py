@@ -10,7 +10,7 @@ CHAIN = graph(["a -> b", "b -> st-c", "st-c -> d-pointer"])
 def test_a_root_is_a_confirmed_fault_without_a_confirmed_ancestor() -> None:
     found = told(CHAIN, {"a@one + b@one + st-c@one + d-pointer@one": "yes"})
     assert roots(found) == [("a", ("one",))]
-    assert names(found.roots[0].breaks) == ["b@one", "st-c@one", "d-pointer@one"]
+    assert names(found.roots[0].impact) == ["b@one", "st-c@one", "d-pointer@one"]
     assert names(found.roots[0].caused) == ["b@one"]
 
 
@@ -33,7 +33,7 @@ def test_an_edge_at_a_node_of_the_cluster_joins_all_hosts() -> None:
     known = graph(["a -> st-all-b", "st-all-b -> st-c"])
     found = told(known, {"a@one + st-all-b + st-c@two": "yes"})
     assert roots(found) == [("a", ("one",))]
-    assert names(found.roots[0].breaks) == ["st-all-b@@cluster", "st-c@two"]
+    assert names(found.roots[0].impact) == ["st-all-b@@cluster", "st-c@two"]
 
 
 def test_an_edge_between_hosts_joins_those_of_its_pairs() -> None:
@@ -54,19 +54,19 @@ def test_a_conditional_fault_is_a_root_only_with_its_guard() -> None:
 def test_a_conditional_fault_without_its_guard_is_a_symptom() -> None:
     found = told(graph(["a -> b-when"]), {"a@one + b-when@one": "yes", "b-when guard@one": "no"})
     assert roots(found) == [("a", ("one",))]
-    assert names(found.roots[0].breaks) == ["b-when@one"]
+    assert names(found.roots[0].impact) == ["b-when@one"]
     assert found.roots[0].caused == ()
 
 
 def test_pointers_and_states_are_never_roots() -> None:
     found = told(CHAIN, {"st-c@one + d-pointer@one": "yes", "a@one + b@one": "no"})
     assert found.roots == ()
-    assert [(one.id, names(one.breaks)) for one in found.unexplained] == [("st-c", ["d-pointer@one"])]
+    assert [(one.id, names(one.impact)) for one in found.unexplained] == [("st-c", ["d-pointer@one"])]
 
 
 def test_a_state_is_suppressed_over_a_condition_that_is_not_known() -> None:
     found = told(graph(["a -> st-b?"]), {"a@one + st-b@one": "yes", "a -> st-b@one": "?"})
-    assert names(found.roots[0].breaks) == ["st-b@one"]
+    assert names(found.roots[0].impact) == ["st-b@one"]
     assert found.unexplained == ()
 
 
@@ -80,7 +80,7 @@ def test_a_fault_is_suppressed_only_where_the_condition_is_confirmed() -> None:
 
 def test_an_edge_whose_condition_is_refuted_is_none() -> None:
     found = told(graph(["a -> st-b?"]), {"a@one + st-b@one": "yes", "a -> st-b@one": "no"})
-    assert found.roots[0].breaks == ()
+    assert found.roots[0].impact == ()
     assert [one.id for one in found.unexplained] == ["st-b"]
 
 
@@ -110,13 +110,13 @@ def test_another_way_around_what_is_refuted_suppresses() -> None:
 def test_independent_roots_stand_side_by_side() -> None:
     found = told(graph(["a -> st-c", "b -> st-c"]), {"a@one + b@one + st-c@one": "yes"})
     assert roots(found) == [("a", ("one",)), ("b", ("one",))]
-    assert all(names(one.breaks) == ["st-c@one"] for one in found.roots)
+    assert all(names(one.impact) == ["st-c@one"] for one in found.roots)
 
 
 def test_a_correlated_group_is_one_finding_at_one_place() -> None:
     known = graph([], [["b", "a"]], ["a", "b"])
     (found,) = told(known, {"a@one + b@one": "yes"}).roots
-    assert (found.id, names(found.together), found.common) == ("b", ["a@one"], "one act")
+    assert (found.id, names(found.correlated), found.correlation) == ("b", ["a@one"], "one act")
     assert roots(told(known, {"a@one + b@two": "yes"})) == [("a", ("one",)), ("b", ("two",))]
 
 
@@ -124,7 +124,7 @@ def test_a_state_without_a_confirmed_fault_is_unexplained_and_says_what_to_ask()
     known = graph(["a -> st-c", "b -> st-c", "st-c -> st-d"])
     (found,) = told(known, {"st-c@one + st-d@one": "yes", "a@one": "no", "b@one": "?"}).unexplained
     assert (found.id, found.ask, names(found.suspects)) == ("st-c", "ask b", ["b@one"])
-    assert (names(found.not_these), names(found.breaks)) == (["a@one"], ["st-d@one"])
+    assert (names(found.ruled_out), names(found.impact)) == (["a@one"], ["st-d@one"])
     (alone,) = told(known, {"st-c@one": "yes", "a@one + b@one": "no"}).unexplained
     assert alone.ask == "ask st-c"
 
@@ -132,14 +132,14 @@ def test_a_state_without_a_confirmed_fault_is_unexplained_and_says_what_to_ask()
 def test_a_fault_below_an_unexplained_state_is_no_root() -> None:
     found = told(graph(["st-a -> b"]), {"st-a@one + b@one": "yes"})
     assert found.roots == ()
-    assert [(one.id, names(one.breaks)) for one in found.unexplained] == [("st-a", ["b@one"])]
+    assert [(one.id, names(one.impact)) for one in found.unexplained] == [("st-a", ["b@one"])]
 
 
 def test_an_unknown_ancestor_lowers_the_certainty_and_is_named() -> None:
     seen = {"b@one": "yes"}
     assert told(CHAIN, {**seen, "a@one": "no"}).roots[0].certainty == "certain"
     (found,) = told(CHAIN, {**seen, "a@one": "?"}).roots
-    assert (found.certainty, [one.why for one in found.doubts]) == ("likely", ["one was not reached"])
+    assert (found.certainty, [one.why for one in found.uncertain]) == ("likely", ["one was not reached"])
 
 
 def test_what_was_never_asked_is_no_doubt() -> None:
@@ -160,16 +160,16 @@ def test_what_is_unknown_neither_sets_nor_clears() -> None:
 def test_other_causes_of_the_same_symptom_are_ruled_out_by_their_value() -> None:
     known = graph(["a -> st-c", "b -> st-c", "x -> st-y"])
     (found,) = told(known, {"a@one + st-c@one": "yes", "b@one + x@one": "no", "b@two": "no"}).roots
-    assert [(one.id, one.where, one.result and one.result.found) for one in found.not_these] == [("b", "one", "no")]
+    assert [(one.id, one.where, one.result and one.result.found) for one in found.ruled_out] == [("b", "one", "no")]
     (bare,) = told(known, {"a@one": "yes", "b@one": "no"}).roots
-    assert names(bare.not_these) == ["b@one"]
+    assert names(bare.ruled_out) == ["b@one"]
 
 
 def test_a_cause_that_is_confirmed_on_another_host_is_not_ruled_out() -> None:
     known = graph(["a -> st-c-all", "b -> st-c-all"])
     found = told(known, {"a@one + b@two + st-c-all": "yes", "a@two + b@one": "no"})
     assert roots(found) == [("a", ("one",)), ("b", ("two",))]
-    assert [names(one.not_these) for one in found.roots] == [[], []]
+    assert [names(one.ruled_out) for one in found.roots] == [[], []]
 
 
 def test_what_is_true_and_harmless_is_a_note_and_explains_its_state() -> None:
@@ -181,7 +181,7 @@ def test_what_is_true_and_harmless_is_a_note_and_explains_its_state() -> None:
 def test_a_host_that_cannot_be_managed_says_how_much_it_hides() -> None:
     known = graph(["a -> st-host-unmanaged"], alone=("b", "c"))
     (found,) = told(known, {"a@one": "yes", "b@one + c@one + b@two": "?"}).roots
-    assert found.hides == 2
+    assert found.hidden_checks == 2
 
 
 def test_the_chain_shows_each_below_the_nearest_that_leads_to_it() -> None:
@@ -199,12 +199,12 @@ def test_five_thousand_hosts_are_no_hardship() -> None:
     hosts = tuple(f"gpu{number}" for number in range(5000))
     seen = judged({f"{id}@{host}": "yes" for host in hosts for id in ("a", "b", "st-c")})
     found = verdict(Ground(graph(["a -> b *", "b -> st-c *"]), hosts, seen, {"all": [(hosts, hosts)]}))
-    assert [(one.id, len(one.judged), len(one.breaks)) for one in found.roots] == [("a", 5000, 10000)]
+    assert [(one.id, len(one.judged), len(one.impact)) for one in found.roots] == [("a", 5000, 10000)]
 
 
 def test_nothing_is_folded_through_what_is_refuted() -> None:
     """An innocent finding does not swallow the symptoms of an unknown fault."""
     known = graph(["a -> b", "b -> st-c"])
     found = told(known, {"a@one + st-c@one": "yes", "b@one": "no"})
-    assert (roots(found), names(found.roots[0].breaks)) == ([("a", ("one",))], [])
+    assert (roots(found), names(found.roots[0].impact)) == ([("a", ("one",))], [])
     assert [one.id for one in found.unexplained] == ["st-c"]

@@ -13,7 +13,7 @@ def test_nothing_changed() -> None:
 def test_a_fault_comes_and_goes() -> None:
     line = Line("root", "host-ip-forward-off", ("gpu1",), "certain")
     assert changes(healthy(), diagnosed(OFF)) == (Change("new", line),)
-    assert changes(diagnosed(OFF), healthy()) == (Change("gone", line),)
+    assert changes(diagnosed(OFF), healthy()) == (Change("resolved", line),)
 
 
 def test_a_fault_spreads() -> None:
@@ -24,7 +24,7 @@ def test_a_fault_spreads() -> None:
 
 def test_what_could_not_be_told_is_no_recovery() -> None:
     found = changes(diagnosed(OFF), diagnosed({"host-ip-forward-off@gpu1": "?cut"}))
-    assert [(one.turn, one.line.kind) for one in found] == [("gone", "root"), ("new", "unknown")]
+    assert [(one.turn, one.line.kind) for one in found] == [("resolved", "root"), ("new", "unknown")]
 
 
 def test_every_kind_is_watched() -> None:

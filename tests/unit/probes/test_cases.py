@@ -16,7 +16,6 @@ import pytest
 
 import gpustack.probes
 from gpustack.ask.probe import Answer, FactUnavailable, Probe
-from gpustack.report.answer_lines import lines
 
 CASES = Path(__file__).parents[2] / "cases"
 FILES = sorted(CASES.glob("*/*.json"))
@@ -73,15 +72,3 @@ def test_what_is_kept_of_an_answer_says_the_same(path: Path) -> None:
 
 def test_every_folder_is_a_probe() -> None:
     assert sorted({path.parent.name for path in FILES} - set(known())) == []
-
-
-@pytest.mark.parametrize("probe", [probe for probe in known().values() if probe.rows], ids=lambda probe: probe.id)
-def test_rows_name_every_value_of_a_line(probe: Probe[Any]) -> None:
-    """Of what was recorded; beside it are lines in words, such as that there is no GPU."""
-    said = [
-        line
-        for path in (CASES / probe.id).glob("*.json")
-        for line in lines(json.loads(path.read_text())["answer"]["out"])
-    ]
-    for heading, names in probe.rows:
-        assert len(names) in {len(line.text.split()) for line in said if line.heading == heading}

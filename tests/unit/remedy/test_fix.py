@@ -77,7 +77,7 @@ def test_what_does_not_turn_is_undone_and_nothing_follows() -> None:
     assert [text for text in world.acts if not text.startswith(("show", "yes"))] == [
         f"copy {SWAP_ON} on h1", "play prereqs on h1", "keep", "undo",
     ]  # fmt: skip
-    assert endings(done) == {SWAP_ON: "not-turned"}
+    assert endings(done) == {SWAP_ON: "not-resolved"}
     assert done.attempts[0].undone == ("h1: restored /etc/x",)
     assert "swap" in done.attempts[0].why
     assert fix_code(done) == 6
@@ -111,7 +111,7 @@ def test_what_cannot_be_told_any_more_has_not_turned() -> None:
     done = module.Fix(world.gather, play, world, world.undo, world.show, world.agree, lambda _: None).run(
         world.diagnosed()
     )
-    assert endings(done) == {IP: "not-turned"}
+    assert endings(done) == {IP: "not-resolved"}
     assert world.acts[-1] == "undo"
 
 
@@ -177,4 +177,4 @@ def test_what_shows_only_when_more_is_answered_is_waited_for(monkeypatch: pytest
     monkeypatch.setattr(module, "diagnose", diagnose)
     done = world.fix()
     assert next(looks, None) is None
-    assert (done.after.unexplained, done.attempts[0].lingers) == ((), ())
+    assert (done.after.unexplained, done.attempts[0].remaining) == ((), ())

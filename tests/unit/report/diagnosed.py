@@ -48,7 +48,10 @@ LATELY = (
 # What has to be known of a host before a machine may change it.
 KNOWN = ("system.os", "system.hostname", "network.address")
 UFW = Evidence(
-    "gpu1", "echo '== ufw'; sed -n 's/^ENABLED=//p' /etc/ufw/ufw.conf\necho '== iptables'; iptables -w 2 -S", RULES
+    "gpu1",
+    "echo '== ufw'; sed -n 's/^ENABLED=//p' /etc/ufw/ufw.conf\necho '== iptables'; iptables -w 2 -S",
+    RULES,
+    "iptables -S",
 )
 STOPPED = f"tcp 6443 is stopped by the policy DROP of chain ip filter FORWARD \x1b[31m{PASSWORD}"
 DIFFERS = Result("containerd.io", "2.3.7", "2.3.6", "upgrade")

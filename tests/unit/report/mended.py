@@ -51,17 +51,15 @@ def good() -> Fixed:
 
 
 def mixed() -> Fixed:
-    """One that did not turn, and one for a person."""
+    """One that was not resolved, and one for a person."""
     found, kept = ufw(), replace(KEPT, files=("etc/ufw/user.rules",), keys=(), units=("ufw inactive -> active",))
     unreached = next(root for root in found.roots if root.id == "host-ssh-unreachable")
     stuck = Attempt(
-        offer(found), "not-turned", played("firewall"), (kept,), ("gpu1: restored /etc/ufw/user.rules",),
+        offer(found), "not-resolved", played("firewall"), (kept,), ("gpu1: restored /etc/ufw/user.rules",),
         f"gpu1: it: expected as it should be, found DROP {PASSWORD}", seconds=151.0,
     )  # fmt: skip
-    person = Attempt(
-        Offer(unreached, graph().faults[unreached.id]), "not-for-a-machine", why="there is no playbook for it"
-    )
-    return Fixed(found, (stuck, person), found, 170.0, "host-ufw-blocks-pods did not turn")
+    person = Attempt(Offer(unreached, graph().faults[unreached.id]), "manual", why="there is no playbook for it")
+    return Fixed(found, (stuck, person), found, 170.0, "host-ufw-blocks-pods was not resolved")
 
 
 def last() -> Last:

@@ -12,7 +12,7 @@ from tests.unit.report.invented import PASSWORD, TAKEN, hosts
 MODEL = "NVIDIA H100 80GB HBM3"
 UUID = "GPU-5cb66dbb-38fa-edb4-6a36-7c2f0e2c2a{:02x}"
 INVENTORY = Inventory(Path("site/hosts.yml"), hosts("kube1", "gpu1", "gpu2"), Spec())
-PARTS = (("kernel", 6.2), ("series", 12.0), ("panel", 0.2), ("removal", 1.4))
+PARTS = (("kernel", 6.2), ("series", 12.0), ("dashboard", 0.2), ("removal", 1.4))
 
 
 def row(node: str, at: int, kernel: Link = HOLDS, series: Link = HOLDS, panel: Link = HOLDS) -> Row:

@@ -52,7 +52,7 @@ def pair() -> Diagnosis:
     """A fault on three hosts, and one of the same act on one of them."""
     found = diagnosed.together()
     other = Judgement("op-nvidia-runtime-handler-missing", "gpu1", "failed")
-    roots = (replace(found.roots[0], together=(other,)),)
+    roots = (replace(found.roots[0], correlated=(other,)),)
     return replace(found, verdict=replace(found.verdict, roots=roots))
 
 

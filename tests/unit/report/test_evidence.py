@@ -1,93 +1,74 @@
-"""Which answers of a finding are shown as evidence, and as which command."""
+"""Below a finding stands what to type, and the line that its check quotes."""
 
+import json
 from dataclasses import replace
 
+<<<<<<< HEAD
 import pytest
 
+||||||| f03cdc4d
+import pytest
+
+from gpustack.ask.alike import Evidence
+=======
+from gpustack.ask.alike import Evidence
+from gpustack.ask.api import ADMIN
+>>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
 from gpustack.ask.judge import Result
+<<<<<<< HEAD
 from gpustack.ask.probe import Answer
 from gpustack.ask.view import Evidence
 from gpustack.report.evidence import asked_and_told, asking, deciding, sought
 from gpustack.report.telling import Sought
+||||||| f03cdc4d
+from gpustack.ask.probe import Answer
+from gpustack.report.evidence import asked_and_told, asking, deciding, sought
+from gpustack.report.telling import Sought
+=======
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.doctor.finding import Judgement
+from gpustack.report.evidence import LONG, commands
+>>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
 from gpustack.report.words import cleaner
 from tests.unit.steps import recorded_hosts
 
-SCRIPT = r"""cd /etc || exit
-echo '== units'
-systemctl show -p Id one.service
-if rules=$(iptables -w 2 -S 2>/dev/null); then
-  echo '== rules'; echo "$rules" | awk '!/KUBE-/'
-fi
-echo '== links'; ip -4 -o addr show || exit
-echo "== file $file"; cat "$file"
-"""
+LINKS = Evidence("h1", "ip -o link", Answer("network.links", "h1", 0, "lo UNKNOWN\neth0 DOWN\n"))
+FILES = Evidence("h1", "cd /etc\nfor file in *; do", Answer("files", "h1", 0, "a"), "ls /etc")
+NODES = Evidence(CLUSTER, f"kubectl {ADMIN} get --raw /api/v1/nodes", Answer("kube.nodes", CLUSTER, 0, "{}"))
+REFUSED = Evidence("h1", "crictl info", Answer("containerd.runtime", "h1", 1, "", "connection refused"))
+LOST = Evidence("h1", "crictl ps", Answer("containerd.pods", "h1", -1, "", lost="no answer within 5 s"))
 
 
-@pytest.mark.parametrize(
-    ("heading", "asks"),
-    [
-        ("units", "systemctl show -p Id one.service"),
-        ("rules", "iptables -w 2 -S"),
-        ("links", "ip -4 -o addr show"),
-        ("file a", ""),
-        ("", ""),
-    ],
-)
-def test_of_a_script_what_asks_under_a_heading(heading: str, asks: str) -> None:
-    assert asking(SCRIPT.splitlines(), heading) == asks
+def shown(*seen: Evidence, quote: str = "") -> list[str]:
+    return commands(Judgement("id", "h1", "failed", Result("link", "up", "down", quote=quote), "", seen), str)
 
 
-def test_what_says_nothing_of_the_finding_is_not_shown() -> None:
-    """But what failed is, and everything where nothing has a word of it."""
-    said = {
-        "route": Answer("network.route", "h1", 0, "192.0.2.1 via 10.77.0.1 dev eth0"),
-        "rules": Answer("network.filters", "h1", 0, "== live\n-P FORWARD DROP"),
-        "refused": Answer("containerd.runtime", "h1", 1, "", "connection refused"),
-    }
-    asked = [Evidence("h1", name, answer) for name, answer in said.items()]
-
-    def shown(found: str) -> list[str]:
-        return [seen.command for seen in deciding(asked, str, Sought(found, "let through by eth0"))]
-
-    assert shown("stopped by the policy DROP of FORWARD") == ["rules", "refused"]
-    assert shown("none") == ["route", "refused"]
-    assert [seen.command for seen in deciding(asked[:2], str, Sought("none"))] == ["route", "rules"]
+def test_a_command_is_one_that_can_be_typed() -> None:
+    assert shown(FILES, NODES, FILES) == ["h1 $ ls /etc", "the cluster $ kubectl get --raw /api/v1/nodes"]
 
 
-def test_what_a_finding_names_or_quotes_decides() -> None:
-    """Whatever else was read, and has words of it."""
-    said = {"network.route": "stopped", "network.filters": "== live\n-P FORWARD DROP", "network.links": "eth0"}
-    asked = [Evidence("h1", probe, Answer(probe, "h1", 0, out)) for probe, out in said.items()]
-
-    def shown(found: Sought) -> list[str]:
-        return [seen.command for seen in deciding(asked, str, found)]
-
-    assert shown(Sought("stopped", quote="live DROP")) == ["network.filters"]
-    assert shown(Sought("stopped", by="network.links")) == ["network.links"]
-    assert shown(Sought("stopped", quote="absent")) == ["network.route"]
+def test_what_is_quoted_comes_first_with_its_line() -> None:
+    assert shown(FILES, LINKS, quote="eth0 DOWN") == ["h1 $ ip -o link\n  → eth0 DOWN", "h1 $ ls /etc"]
+    assert shown(FILES, LINKS, quote="eth1") == ["h1 $ ls /etc", "h1 $ ip -o link"]
 
 
-def test_bare_values_are_shown_with_what_they_are() -> None:
-    answer = Answer("etcd.slow", "h1", 0, "21 0 83\n")
-    rows = (("", ("slow writes", "pulls", "% free")),)
-    _, told = asked_and_told(Evidence("h1", "count", answer, rows=rows), str, Sought("21"))
-    assert told == "slow writes 21, pulls 0, % free 83"
-    _, told = asked_and_told(Evidence("h1", "count", replace(answer, out="21 0"), rows=rows), str, Sought("21"))
-    assert told == "21 0"
+def test_a_command_that_failed_says_so() -> None:
+    assert shown(REFUSED, LOST) == ["h1 $ crictl info\n  → (ended with 1)", "h1 $ crictl ps\n  → no answer within 5 s"]
 
 
-def test_a_script_is_shown_as_what_a_person_would_type() -> None:
-    """With the name of the part of its answer that tells; a file without when it was written."""
-    answer = Answer("containerd.configuration", "h1", 0, "== conf.d/a.toml 1795320974\ndisabled_plugins = ['cri']\n")
-    found = sought(Result("CRI", "answers", "turned off by disabled_plugins"), str)
-    seen = Evidence("h1", "cd /etc/containerd\nfor file in *; do", answer, "cat /etc/containerd/conf.d/*")
-    shown = ("h1 $ cat /etc/containerd/conf.d/*", "conf.d/a.toml: disabled_plugins = ['cri']")
-    assert asked_and_told(seen, str, found) == shown
+def test_no_line_is_quoted_that_is_too_long_for_one() -> None:
+    long = Evidence("h1", "cat a", Answer("a", "h1", 0, json.dumps({"a": "b" * LONG, "c": "d"})[1:]))
+    assert shown(long, quote="d") == ["h1 $ cat a"]
 
 
-def test_what_json_escapes_is_cleaned_too() -> None:
-    answer = Answer("kube.nodes", "h1", 0, '{"said": "\\u001b[2Jpassw\\u006frd: hunter2", "b": 1}')
+def test_no_line_of_json_is_quoted() -> None:
+    pods = replace(NODES, answer=replace(NODES.answer, out='{"a": 1}'))
+    assert shown(pods, quote="a") == ["the cluster $ kubectl get --raw /api/v1/nodes"]
+
+
+def test_a_quoted_line_is_cleaned() -> None:
+    seen = Evidence("h1", "cat a", Answer("a", "h1", 0, "user \x1b[2Jpassword: hunter2\n"))
     clean = cleaner(recorded_hosts.snapshot({}, {}).inventory)
-    _, told = asked_and_told(Evidence("h1", "kubectl get nodes", answer), clean, Sought("hunter2"))
-    assert "\x1b" not in told
-    assert "hunter2" not in told
+    (text,) = commands(Judgement("id", "h1", "failed", Result("a", "b", "c", quote="password"), "", (seen,)), clean)
+    assert "\x1b" not in text
+    assert "hunter2" not in text

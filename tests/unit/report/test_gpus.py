@@ -7,8 +7,8 @@ from typing import Any
 from gpustack.ask.probe import CLUSTER
 from gpustack.probes.gpu_cluster import Pod
 from gpustack.report import human, json
-from gpustack.report.gpus import removal
 from gpustack.report.terminal import Terminal
+from gpustack.rollout.gpus import removal
 from gpustack.rollout.plan import Plan, plan
 from gpustack.steps import STEPS
 from tests.unit.steps.recorded_cluster import recorded, said

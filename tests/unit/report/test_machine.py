@@ -62,7 +62,7 @@ def test_a_diagnosis_for_ci_has_a_case_for_all_that_was_judged() -> None:
     failed = {case.get("classname") for case in cases if case.find("failure") is not None}
     assert failed == {"host.host-ufw-blocks-pods", "host.host-ssh-unreachable"}
     skipped = {str(entry.get("message")) for case in cases for entry in case.findall("skipped")}
-    assert skipped == {"because of host-ufw-blocks-pods"}
+    assert skipped == {"caused by host-ufw-blocks-pods"}
 
 
 def test_no_secret_stands_in_a_diagnosis() -> None:

@@ -5,7 +5,8 @@ from dataclasses import replace
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Reach
 from gpustack.probes.gpu import GPU_DEVICES
-from gpustack.report.next import after_install, after_look, after_proof
+from gpustack.report.proof import after_proof
+from gpustack.rollout.next import after_install, after_look
 from gpustack.rollout.plan import Verification
 from tests.unit.report import invented, proven
 from tests.unit.report.invented import CLOCK, PODS, STRANGER, made, said
@@ -14,7 +15,7 @@ NAMES = ["kube1", "kube2"]
 PODS_GOOD = Answer(PODS.id, CLUSTER, 0, "2 running")
 INSTALL = "gpustack install -i site/hosts.yml"
 LOOK = "gpustack plan -v -i site/hosts.yml"
-BY_HAND = "give the host at least 2 CPUs, or set minimum.cpus in the spec"
+MANUAL = "gpustack explain ground/cpus"
 
 
 def test_nothing_to_do() -> None:
@@ -32,11 +33,11 @@ def test_one_host_that_needs_a_person_holds_up_no_other() -> None:
 
 def test_a_control_plane_that_needs_a_person_comes_first() -> None:
     found = made(NAMES, [*said("kube1", cpus="1"), *said("kube2", swap="on"), PODS_GOOD])
-    assert after_look(found) == BY_HAND
+    assert after_look(found) == MANUAL
 
 
 def test_only_a_person_can_help() -> None:
-    assert after_look(made(NAMES, [*said("kube1"), *said("kube2", cpus="1"), PODS_GOOD])) == BY_HAND
+    assert after_look(made(NAMES, [*said("kube1"), *said("kube2", cpus="1"), PODS_GOOD])) == MANUAL
     upgrade = made(NAMES, [*said("kube1"), *said("kube2", runtime="2.2.0"), PODS_GOOD])
     assert after_look(upgrade) == "gpustack explain upgrade-needed"
 
@@ -44,6 +45,8 @@ def test_only_a_person_can_help() -> None:
 def test_a_host_that_was_not_reached() -> None:
     good = [*said("kube1"), *said("kube2"), PODS_GOOD]
     assert after_look(made([*NAMES, "kube3"], good, [STRANGER])) == "ssh-keyscan 10.0.0.3"
+    asked = Reach("kube3", "host-sudo-password", "sudo asks", "let this login use sudo (visudo), or log in as root")
+    assert after_look(made([*NAMES, "kube3"], good, [asked])) == "gpustack explain host-sudo-password"
     silent = Reach("kube3", "host-ssh-login", "not let in")
     assert after_look(made([*NAMES, "kube3"], good, [silent])) == "gpustack explain host-ssh-login"
 

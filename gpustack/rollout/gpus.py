@@ -52,15 +52,15 @@ def not_counted(here: View) -> tuple[str, ...]:
 
 
 def refused(here: View) -> tuple[Pod, ...]:
-    """Empty also where that cannot be told: the checks of the same API say so."""
+    """Empty also where that is unknown: the checks of the same API say so."""
     with suppress(FactUnavailable):
         return here[STRANDED]
     return ()
 
 
-def told(gpus: Gpus) -> str:
+def summary(gpus: Gpus) -> str:
     """In one line."""
-    can = "allocatable cannot be told" if gpus.allocatable is None else f"{gpus.allocatable} allocatable"
+    can = "allocatable unknown" if gpus.allocatable is None else f"{gpus.allocatable} allocatable"
     return f"{count(gpus.expected, 'GPU')} on {count(gpus.hosts, 'host')}, {can}"
 
 

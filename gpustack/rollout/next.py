@@ -1,30 +1,40 @@
 """The next command to type, by how things stand."""
 
+import shlex
+
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
 from gpustack.probes.gpu import GPU_DEVICES
-from gpustack.proof.prove import Proof
-from gpustack.report.words import command
 from gpustack.rollout.plan import INTERRUPTED, Outcome, Plan
 from gpustack.steps.gpu_count import gpus as of_host
+
+
+def command(verb: str, inventory: Inventory) -> str:
+    """A gpustack command on the same hosts."""
+    source = f" -i {shlex.quote(str(inventory.source))}" if inventory.source else ""
+    return f"gpustack {verb}{source}"
 
 
 def after_look(found: Plan) -> str:
     """After `plan` and `verify`. Empty when there is nothing to do."""
     if found.converged:
         return ""
+    # A hint may be prose: it stands beside its finding, and what is next is a command.
     refused = [
-        mismatch.hint or f"gpustack explain {'upgrade' if mismatch.cure == 'upgrade' else 'operator'}-needed"
-        for _, mismatch in found.refused
+        "gpustack explain upgrade-needed" if mismatch.cure == "upgrade" else f"gpustack explain {state.step}/{check}"
+        for state in found.drifted
+        for check, mismatch in state.left
     ]
-    mended = any(mismatch.cure == "install" for state in found.drifted for mismatch in state.differences)
-    if mended and not (refused and stuck(found)):
+    fixable = any(mismatch.cure == "install" for state in found.drifted for mismatch in state.differences)
+    if fixable and not (refused and stuck(found)):
         return command("install", found.inventory)
     if refused:
         return refused[0]
     for name in found.unreached:
-        return found.snapshot.reach[name].hint or f"gpustack explain {found.snapshot.reach[name].reference}"
+        reach = found.snapshot.reach[name]
+        typed = reach.hint if reach.reference.startswith("host-key-") else ""
+        return typed or f"gpustack explain {reach.reference}"
     return command("plan -v", found.inventory)
 
 
@@ -53,12 +63,3 @@ def after_install(done: Outcome) -> str:
     if any(played.failures for played in done.played) or found.drifted:
         return command("plan -v", found.inventory)
     return after_look(found)
-
-
-def after_proof(done: Proof, inventory: Inventory, code: int) -> str:
-    """The steps' own checks know more of why a link does not hold; a proof of all is seen best in Grafana."""
-    if done.stopped:
-        return command("prove", inventory)
-    if code:
-        return command("verify", inventory)
-    return command("access grafana", inventory) if done.rows else ""

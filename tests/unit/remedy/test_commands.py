@@ -7,10 +7,16 @@ from pathlib import Path
 from gpustack.ask.judge import Judgement, Result
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
+<<<<<<< HEAD:tests/unit/report/test_doctor_commands.py
 from gpustack.doctor.check import names
 from gpustack.doctor.finding import Finding
+||||||| f03cdc4d:tests/unit/report/test_doctor_commands.py
+from gpustack.doctor.finding import Finding, Judgement
+=======
+from gpustack.doctor.finding import Finding, Judgement
+from gpustack.remedy.commands import commands, here
+>>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776:tests/unit/remedy/test_commands.py
 from gpustack.remedy.offer import offer
-from gpustack.report.doctor_commands import by_hand, here, offered, repairs
 from tests.unit.steps import recorded_cluster, recorded_gpus
 from tests.unit.steps.recorded_cluster import recorded
 
@@ -24,7 +30,7 @@ def found(id: str, *wheres: str) -> Finding:
 
 
 def of(id: str, *wheres: str, snapshot: Snapshot | None = None) -> str:
-    return "\n".join(repairs(found(id, *wheres), snapshot or recorded_gpus.world()))
+    return "\n".join(commands(found(id, *wheres), snapshot or recorded_gpus.world()).repairs)
 
 
 def test_one_host_is_named_as_one_logs_in_and_its_node_as_kubernetes_knows_it() -> None:
@@ -62,10 +68,10 @@ def tainted(**keys: str) -> Finding:
 def test_what_was_found_stands_for_its_word() -> None:
     """As it was found, for a shell; where it differs between hosts, the word stays."""
     world = recorded_gpus.world()
-    assert "kubectl taint node k2 team-" in repairs(tainted(k2="team"), world)
-    assert "kubectl taint node NODE team-" in repairs(tainted(k1="team", k2="team"), world)
-    assert "kubectl taint node NODE KEY-" in repairs(tainted(k1="team", k2="other"), world)
-    assert "kubectl taint node k2 '$(reboot)'-" in repairs(tainted(k2="$(reboot)"), world)
+    assert "kubectl taint node k2 team-" in commands(tainted(k2="team"), world).repairs
+    assert "kubectl taint node NODE team-" in commands(tainted(k1="team", k2="team"), world).repairs
+    assert "kubectl taint node NODE KEY-" in commands(tainted(k1="team", k2="other"), world).repairs
+    assert "kubectl taint node k2 '$(reboot)'-" in commands(tainted(k2="$(reboot)"), world).repairs
     assert names(KEY=["a", "b"], NAME=["c", "c"], UNIT=[]) == (("NAME", "c"),)
 
 
@@ -82,14 +88,14 @@ def test_the_command_that_has_it_done_is_there_where_a_machine_may() -> None:
         for probe in ("system.os", "system.hostname", "network.address")
     }
     snapshot = recorded_gpus.world(who)
-    assert any("doctor --fix" in line for line in offered(found(FORWARD, "k2"), snapshot))
-    assert not any("doctor --fix" in line for line in offered(found(UNREACHED, "k2"), snapshot))
+    assert any("doctor --fix" in line for line in commands(found(FORWARD, "k2"), snapshot).all)
+    assert not any("doctor --fix" in line for line in commands(found(UNREACHED, "k2"), snapshot).all)
 
 
 def test_it_is_not_where_this_cluster_has_no_such_step() -> None:
     """A device plugin of the host's own stack is none of the operator's."""
     snapshot = recorded_gpus.world(spec={"gpu": {"stack": "host"}})
-    assert not any("doctor --fix" in line for line in offered(found(OF_OPERATOR, CLUSTER), snapshot))
+    assert not any("doctor --fix" in line for line in commands(found(OF_OPERATOR, CLUSTER), snapshot).all)
 
 
 def containerd(case: str) -> Snapshot:
@@ -101,12 +107,12 @@ def test_install_is_told_as_it_would_do_something() -> None:
     """With --force where its checks see no difference; not at all where it would refuse, as with somebody's file."""
     assert "gpustack install --only monitoring --force" in of("mon-crd-stale", CLUSTER)
     assert "--force" not in of(DISABLED, "k2", snapshot=containerd("prepared-debian-12"))
-    assert not any("install" in line for line in repairs(found(DISABLED, "k2"), containerd("nvidia-toolkit")))
+    assert not any("install" in line for line in commands(found(DISABLED, "k2"), containerd("nvidia-toolkit")).repairs)
 
 
 def test_a_step_that_this_cluster_has_not_is_not_told() -> None:
     snapshot = recorded_gpus.world(spec={"gpu": {"stack": "host"}})
-    assert not any("gpu-operator" in line for line in repairs(found(OF_OPERATOR, CLUSTER), snapshot))
+    assert not any("gpu-operator" in line for line in commands(found(OF_OPERATOR, CLUSTER), snapshot).repairs)
 
 
 def test_a_remark_stays_behind_the_inventory() -> None:
@@ -119,17 +125,17 @@ def test_a_remark_stays_behind_the_inventory() -> None:
 
 
 def test_why_install_leaves_it_to_a_person_is_said() -> None:
-    (why,) = by_hand(found(DISABLED, "k2"), containerd("nvidia-toolkit"))
+    (why,) = commands(found(DISABLED, "k2"), containerd("nvidia-toolkit")).manual
     assert "conf.d/site.toml" in why
-    assert by_hand(found(DISABLED, "k2"), containerd("prepared-debian-12")) == []
+    assert commands(found(DISABLED, "k2"), containerd("prepared-debian-12")).manual == ()
 
 
 def test_what_the_remedy_does_not_mend_as_it_was_found_is_for_a_person() -> None:
     told = Result("monitor", "ours", "theirs", person="it is not ours to change")
     other = Finding("mon-crd-stale", (Judgement("mon-crd-stale", CLUSTER, "failed", told),), "certain")
     snapshot = recorded_gpus.world()
-    assert by_hand(other, snapshot) == ["it is not ours to change"]
-    assert not any("install" in line or "--fix" in line for line in offered(other, snapshot))
+    assert commands(other, snapshot).manual == ("it is not ours to change",)
+    assert not any("install" in line or "--fix" in line for line in commands(other, snapshot).all)
     assert offer(snapshot, other).why_not == "it is for a person: it is not ours to change"
 
 

@@ -1,0 +1,127 @@
+"""What to type about a root cause, with the names of where it was found: the commands of the catalogue that do
+something there, the automatic fix where there is one, and what is left to a person."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from shlex import quote
+
+from gpustack.ask.probe import CLUSTER, FactUnavailable
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.config.inventory import Inventory
+from gpustack.doctor.finding import Finding
+from gpustack.doctor.graph import graph
+from gpustack.remedy.offer import ITS_OWN, Offer, offer, reasons
+from gpustack.rollout.next import command
+from gpustack.rollout.plan import StepState, plan
+from gpustack.steps import STEPS
+from gpustack.steps.own_node import own
+
+NAMES = re.compile(r"\b[A-Z]{3,}\b")
+SPACES = re.compile(r"(?<= -n )(gpu-operator|monitoring)\b")
+"""As the catalogue calls the namespaces that the spec may call otherwise."""
+ASIDE = "    # "
+LIMIT = re.compile(r"\bLIMIT\b")
+INSTALL = re.compile(r"gpustack install --only (?P<steps>[\w,-]+)$")
+LONG = 200
+"""Characters of a hint. What is longer, plan shows beside its finding."""
+
+
+@dataclass(frozen=True)
+class Commands:
+    """`repairs` are those of the catalogue, `fix` is empty where there is no automatic fix. `manual` says why the fix
+    or a step does not repair it as it was found, and what to do instead."""
+
+    repairs: tuple[str, ...]
+    fix: str
+    manual: tuple[str, ...]
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return (*self.repairs, *filter(None, [self.fix]))
+
+
+def commands(found: Finding, snapshot: Snapshot) -> Commands:
+    """What was found on several hosts keeps HOST and NODE: each is a command of its own; and what differs between them
+    keeps its word."""
+    offered, states = offer(snapshot, found), there(found, snapshot)
+    lines = (may(line, offered, states) for line in graph().faults[found.id].fix.commands)
+    among = ",".join(where for where in found.wheres if where != CLUSTER)
+    typed = [LIMIT.sub(among, here(line, snapshot.inventory)) for line in lines if line]
+    alone = len(found.wheres) == 1 and found.wheres != (CLUSTER,)
+    of = View(snapshot, found.wheres[0]) if alone else None
+    names = {**shared_names(found), **(named(of) if of else {})}
+    repairs = tuple(filled(line, {**names, **({"HOST": host(of, line)} if of else {})}) for line in typed)
+    fix = "" if offered.why_not else here(f"gpustack doctor --fix {found.id}", snapshot.inventory)
+    return Commands(repairs, fix, tuple(dict.fromkeys([*reasons(found), *refused(states)])))
+
+
+def filled(line: str, names: Mapping[str, str]) -> str:
+    return NAMES.sub(lambda one: quote(names.get(one[0], one[0])), line)
+
+
+def shared_names(found: Finding) -> dict[str, str]:
+    """The names that the finding has, the same wherever it was found."""
+    found_names = [set(one.result.names) for one in found.judged if one.result]
+    return dict(set.intersection(*found_names)) if found_names else {}
+
+
+def may(line: str, offered: Offer, states: Sequence[StepState]) -> str:
+    """A command of the catalogue, if it is one of `install` as it would do something: with --force where its checks
+    see no difference. Empty where the cluster has no such step, or the step is refused there or does not repair it."""
+    if not (asked := INSTALL.match(line)):
+        return line
+    own_states = [one for one in states if one.step in asked["steps"].split(",")]
+    if not own_states or any(one.left for one in own_states):
+        return ""
+    if reasons(offered.finding) or offered.why_not.endswith(ITS_OWN):
+        return ""
+    return line if any(one.outcome != "ok" for one in own_states) else f"{line} --force"
+
+
+def there(found: Finding, snapshot: Snapshot) -> list[StepState]:
+    """How the steps that the catalogue names stand where a fault is; of one of the cluster that a step of hosts
+    repairs, on all of them."""
+    lines = graph().faults[found.id].fix.commands
+    ids = {id for line in lines if (asked := INSTALL.match(line)) for id in asked["steps"].split(",")}
+    hosts = {where for where in found.wheres if where != CLUSTER} or {host.name for host in snapshot.inventory.hosts}
+    steps = [step for step in STEPS if step.id in ids]
+    return [one for one in plan(snapshot, steps).states if one.where in {*hosts, CLUSTER}]
+
+
+def refused(states: Sequence[StepState]) -> Iterator[str]:
+    for _, one in (left for state in states for left in state.left):
+        hint = one.hint if len(one.hint) <= LONG else "gpustack plan shows how"
+        yield f"{one}{f'; {hint}' if hint else ''}"
+
+
+def named(of: View) -> dict[str, str]:
+    """What stands for NODE, where it is known which one the host is."""
+    try:
+        node = own(of)
+    except FactUnavailable:
+        return {}
+    return {"NODE": node.name} if node else {}
+
+
+def host(of: View, line: str) -> str:
+    """What stands for HOST: for ssh(1) with the user and the port of the inventory, for ssh-keygen(1) as known_hosts
+    names it, which for another port than 22 is not the address alone."""
+    address, port = of.host.address or of.where, of.host.port or 22
+    bare = f"[{address}]:{port}" if port != 22 else address
+    if not line.startswith("ssh "):
+        return bare if line.startswith("ssh-keygen ") else address
+    login = f"{of.host.user}@" if of.host.user else ""
+    return f"ssh://{login}{bare if ':' in address else f'{address}:{port}'}" if port != 22 else f"{login}{address}"
+
+
+def here(line: str, inventory: Inventory) -> str:
+    """A command of the catalogue, on the same hosts."""
+    if line.startswith("kubectl "):
+        called = {"gpu-operator": inventory.spec.gpu.namespace, "monitoring": inventory.spec.monitoring.namespace}
+        return SPACES.sub(lambda one: called[one[1]], line)
+    typed, gap, aside = line.partition(ASIDE)
+    if not typed.startswith("gpustack ") or typed.startswith("gpustack explain "):
+        return line
+    return f"{command(typed.removeprefix('gpustack '), inventory)}{gap}{aside}"
