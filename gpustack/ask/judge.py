@@ -20,8 +20,7 @@ class Result:
     who corrects it: `install`, only `upgrade`, or the `operator` (then `hint` says how); `passing`: it comes right by
     itself once what it depends on is back.
 
-    For evidence, `quote` are words of the line of an answer that shows it, all of them on it, where those of `found`
-    would not lead there, and `by` is the id of the one probe that it rests on. For the remediation of the catalogue,
+    `quote` are words of the line of an answer that shows it, all of them on it. For the remediation of the catalogue,
     `names` are what stands for its words (see `names()` in gpustack/doctor/check.py), and `person` says why it does not
     apply to what was found, and what a person has to do."""
 
@@ -34,7 +33,6 @@ class Result:
     passing: bool = False
     ok: bool = False
     quote: str = ""
-    by: str = ""
     names: Names = ()
     person: str = ""
 

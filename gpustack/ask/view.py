@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar, TypeVarTuple
 
-from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer, FactUnavailable, Probe, Row
+from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer, FactUnavailable, Probe
 from gpustack.ask.script import command
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.host import Host
@@ -19,14 +19,12 @@ Given = TypeVarTuple("Given")
 
 @dataclass(frozen=True)
 class Evidence:
-    """A command and its answer; where the command is a script, `like` is what a person would type to see the same, and
-    `rows` name its bare values."""
+    """A command and its answer; where the command is a script, `like` is what a person would type to see the same."""
 
     where: str
     command: str
     answer: Answer
     like: str = ""
-    rows: tuple[Row, ...] = ()
 
 
 class View:
@@ -120,4 +118,4 @@ class View:
 
 def evidence_of(snapshot: Snapshot, probe: Probe[Any], where: str) -> Evidence:
     typed = command(probe, names(snapshot.inventory.spec))
-    return Evidence(where, typed, snapshot.answer(probe, where), probe.like, probe.rows)
+    return Evidence(where, typed, snapshot.answer(probe, where), probe.like)

@@ -71,16 +71,8 @@ def run_fix(
         show.diagnosis(before, output, verbose=verbose)
     chosen = [one for one in offers(before) if not wanted or one.id in wanted]
     if not any(not one.why_not for one in chosen):
-<<<<<<< HEAD
-        attempts = tuple(Attempt(one, "not-for-a-machine", why=one.why_not) for one in chosen)
+        attempts = tuple(Attempt(one, "manual", why=one.why_not) for one in chosen)
         done = Fixed(before, attempts, before, before.snapshot.took)
-||||||| f03cdc4d
-        told = tuple(Attempt(one, "not-for-a-machine", why=one.why_not) for one in chosen)
-        done = Fixed(before, told, before, before.snapshot.took)
-=======
-        told = tuple(Attempt(one, "manual", why=one.why_not) for one in chosen)
-        done = Fixed(before, told, before, before.snapshot.took)
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
         show.fixed(done, output, evidence="")
         return show.fix_code(done)
     sweep()
@@ -154,19 +146,9 @@ def require_root(id: str, found: "Diagnosis") -> None:
     if id in roots:
         return
     judged = [one for (name, _), one in found.judged.items() if name == id]
-<<<<<<< HEAD
     reasons = {one.where: str(one.result or one.why) for one in judged}
     why = "\n".join(f"{where}: {text}" for where, text in reasons.items()) or "It has no check yet."
-    above = [one.id for one in found.roots if any(below.id == id for below in (*one.breaks, *one.together))]
-||||||| f03cdc4d
-    said = {one.where: str(one.result or one.why) for one in judged}
-    why = "\n".join(f"{where}: {text}" for where, text in said.items()) or "It has no check yet."
-    above = [one.id for one in found.roots if any(below.id == id for below in (*one.breaks, *one.together))]
-=======
-    said = {one.where: str(one.result or one.why) for one in judged}
-    why = "\n".join(f"{where}: {text}" for where, text in said.items()) or "It has no check yet."
     above = [one.id for one in found.roots if any(below.id == id for below in (*one.impact, *one.correlated))]
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
     hint = f"gpustack doctor --fix {above[0]}" if above else "gpustack doctor"
     raise RolloutError("fix-not-a-root", f"{id} is no root cause here; nothing was changed.", why, hint)
 

@@ -29,19 +29,9 @@ def confirm(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-<<<<<<< HEAD:gpustack/cli/locked_run.py
 def repeat_command(verb: str, hosts: "Inventory", *flags: str, **given: Sequence[str] | None) -> str:
     """The command that was declined, with --yes: on the same hosts, with the same options."""
-    from gpustack.report.words import command
-||||||| f03cdc4d:gpustack/cli/changing.py
-def repeated(verb: str, hosts: "Inventory", *flags: str, **given: Sequence[str] | None) -> str:
-    """The command that was not agreed to, with the yes: on the same hosts, with the options that were given."""
-    from gpustack.report.words import command
-=======
-def repeated(verb: str, hosts: "Inventory", *flags: str, **given: Sequence[str] | None) -> str:
-    """The command that was not agreed to, with the yes: on the same hosts, with the options that were given."""
     from gpustack.rollout.next import command
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776:gpustack/cli/changing.py
 
     named = [word for name, words in given.items() if words for word in (f"--{name}", ",".join(words))]
     here = [] if hosts.source else ["--this-host"]

@@ -58,19 +58,9 @@ def reset(
     raise typer.Exit(show.reset_code(outcome))
 
 
-<<<<<<< HEAD
 def refuse_removal(before: "Removal", *, foreign: bool) -> None:
     """Raises RolloutError for what must not be removed without a further option."""
-    from gpustack.report.words import command
-||||||| f03cdc4d
-def refuse(before: "Removal", *, foreign: bool) -> None:
-    """What must not be removed without a further word, all of it at once. Raises RolloutError."""
-    from gpustack.report.words import command
-=======
-def refuse(before: "Removal", *, foreign: bool) -> None:
-    """What must not be removed without a further word, all of it at once. Raises RolloutError."""
     from gpustack.rollout.next import command
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
 
     hosts = before.snapshot.inventory
     if before.distributions:

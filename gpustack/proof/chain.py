@@ -12,16 +12,8 @@ from gpustack.proof.manifest import NAMESPACE
 from gpustack.proof.series import Sample, Series
 from gpustack.proof.told import Seen, Told
 
-<<<<<<< HEAD
 Outcome = Literal["ok", "failed", "unknown", "skipped"]
-LINKS = ("kernel", "series", "panel")
-||||||| f03cdc4d
-Outcome = Literal["holds", "broken", "unknown", "skipped"]
-LINKS = ("kernel", "series", "panel")
-=======
-Outcome = Literal["holds", "broken", "unknown", "skipped"]
 LINKS = ("kernel", "series", "dashboard")
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
 MARGIN = 2.0
 """Seconds that a scrape may take beyond its time."""
 
@@ -170,21 +162,9 @@ def series(row: Row, asked: Asked, seen: Seen | None, pods: Sequence[str]) -> Li
         return Link("failed", f"Prometheus has no series with this UUID{failing(found)}")
     newest = mine[0]
     if newest.node and newest.node != row.node:
-<<<<<<< HEAD
-        return Link("failed", f"Prometheus has this UUID on {newest.node}, the pod met it on {row.node}")
-||||||| f03cdc4d
-        return Link("broken", f"Prometheus has this UUID on {newest.node}, the pod met it on {row.node}")
-=======
-        return Link("broken", f"Prometheus has this UUID on {newest.node}, the pod ran on {row.node}")
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
+        return Link("failed", f"Prometheus has this UUID on {newest.node}, the pod ran on {row.node}")
     if seen and newest.bus and seen.bus and newest.bus != seen.bus:
-<<<<<<< HEAD
-        return Link("failed", f"Prometheus has this UUID at {newest.bus}, the pod met it at {seen.bus}")
-||||||| f03cdc4d
-        return Link("broken", f"Prometheus has this UUID at {newest.bus}, the pod met it at {seen.bus}")
-=======
-        return Link("broken", f"Prometheus has this UUID at {newest.bus}, the pod ran on {seen.bus}")
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
+        return Link("failed", f"Prometheus has this UUID at {newest.bus}, the pod ran on {seen.bus}")
     every = found.every(newest)
     age = found.now - newest.at
     if age > 2 * every + MARGIN:
@@ -225,30 +205,12 @@ def panel(uuid: str, asked: Asked) -> Link:
         return Link("unknown", shown)
     if (point := shown.panel.get(uuid)) is None:
         if isinstance(asked.series, Series) and asked.series.of(uuid):
-<<<<<<< HEAD
-            return Link("failed", "the panel has no such series, and Prometheus has")
-||||||| f03cdc4d
-            return Link("broken", "the panel has no such series, and Prometheus has")
-=======
-            return Link("broken", "the dashboard has no such series, and Prometheus has")
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
+            return Link("failed", "the dashboard has no such series, and Prometheus has")
         return Link("unknown", "there is no series that it could show")
     if (truth := shown.truth.get(uuid)) is None:
-<<<<<<< HEAD
-        return Link("failed", f"the panel shows {point[1]:g}, and Prometheus has no such value at that time")
-||||||| f03cdc4d
-        return Link("broken", f"the panel shows {point[1]:g}, and Prometheus has no such value at that time")
-=======
-        return Link("broken", f"the dashboard shows {point[1]:g}, and Prometheus has no such value at that time")
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
+        return Link("failed", f"the dashboard shows {point[1]:g}, and Prometheus has no such value at that time")
     if truth != point[1]:
-<<<<<<< HEAD
-        return Link("failed", f"the panel shows {point[1]:g}, and Prometheus has {truth:g} at that time")
-||||||| f03cdc4d
-        return Link("broken", f"the panel shows {point[1]:g}, and Prometheus has {truth:g} at that time")
-=======
-        return Link("broken", f"the dashboard shows {point[1]:g}, and Prometheus has {truth:g} at that time")
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
+        return Link("failed", f"the dashboard shows {point[1]:g}, and Prometheus has {truth:g} at that time")
     return HOLDS
 
 

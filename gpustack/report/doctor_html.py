@@ -13,7 +13,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
-from gpustack.ask.judge import Judgement
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.view import Evidence
 from gpustack.doctor.changed import changed

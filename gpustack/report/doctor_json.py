@@ -28,16 +28,8 @@ from gpustack.report.schema import ExitCode, ExitShape
 def text(found: Diagnosis, *, verbose: bool = False) -> str:
     snapshot, code = found.snapshot, doctor_code(found)
     wanted: tuple[Outcome, ...] = ("failed", "unknown", *(("ok",) if verbose else ()))
-<<<<<<< HEAD
     kept = [one for one in with_outcome(found.judged, *wanted) if one.id in graph()]
-    document = DoctorShape(
-||||||| f03cdc4d
-    kept = [found.judged[place] for place in spots(found.judged, *wanted) if place[0] in graph()]
-    document = DoctorShape(
-=======
-    kept = [found.judged[place] for place in spots(found.judged, *wanted) if place[0] in graph()]
     shape = DoctorShape(
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
         schema=DOCTOR,
         exit=ExitShape(cast("ExitCode", code), DIAGNOSED[code]),
         healthy=found.healthy,

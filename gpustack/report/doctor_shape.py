@@ -6,14 +6,8 @@ from dataclasses import dataclass
 
 from gpustack.ask.judge import Outcome
 from gpustack.doctor.entry import Auto
-<<<<<<< HEAD
 from gpustack.doctor.finding import Certainty
-||||||| f03cdc4d
-from gpustack.doctor.finding import Certainty, Outcome
-=======
-from gpustack.doctor.finding import Certainty, Outcome
 from gpustack.doctor.peers import Peers
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
 from gpustack.report.schema import EvidenceShape, ExitShape, HostShape
 
 DOCTOR = "gpustack/doctor/v1"

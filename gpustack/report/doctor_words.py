@@ -5,14 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER
 from gpustack.doctor.changed import Change
-<<<<<<< HEAD
-from gpustack.doctor.finding import Branch, Diagnosis
-||||||| f03cdc4d
-from gpustack.doctor.finding import Branch, Diagnosis, Judgement
-=======
 from gpustack.doctor.entry import Auto
-from gpustack.doctor.finding import Branch, Diagnosis, Judgement
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
+from gpustack.doctor.finding import Branch, Diagnosis
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import Peers
 from gpustack.events import count

@@ -1,23 +1,9 @@
 """The commands that a finding rests on, as a person would type them."""
 
 from gpustack.ask.api import ADMIN
-<<<<<<< HEAD
-from gpustack.ask.judge import Result
-from gpustack.ask.probe import HEADING
+from gpustack.ask.judge import Judgement
 from gpustack.ask.view import Evidence
-from gpustack.report.answer_lines import Line, lines, row
-from gpustack.report.telling import LONG, NUMBERED, Sought, telling
-from gpustack.report.words import Clean, cut, place
-||||||| f03cdc4d
-from gpustack.ask.judge import Result
-from gpustack.ask.probe import HEADING
-from gpustack.report.answer_lines import Line, lines, row
-from gpustack.report.telling import LONG, NUMBERED, Sought, telling
-from gpustack.report.words import Clean, cut, place
-=======
-from gpustack.doctor.finding import Judgement
 from gpustack.report.words import Clean, place
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
 
 LONG = 160
 """Characters of a line that is quoted."""

@@ -9,20 +9,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-<<<<<<< HEAD
 from gpustack.ask.view import Evidence
-from gpustack.report.fold import Kind, Line, lines
-from gpustack.report.words import Clean, cleaner, place, places
-||||||| f03cdc4d
-from gpustack.ask.alike import Evidence
-from gpustack.report.fold import Kind, Line, lines
-from gpustack.report.words import Clean, cleaner, place, places
-=======
-from gpustack.ask.alike import Evidence
 from gpustack.events import count
 from gpustack.report.fold import Kind, Line, lines, newer
 from gpustack.report.words import OLDER, Clean, cleaner, place, places
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
 from gpustack.rollout.plan import Plan
 
 STYLES: dict[Kind, str] = {

@@ -5,14 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpustack.ask.judge import Judgement
-<<<<<<< HEAD
 from gpustack.ask.view import Evidence
-from gpustack.report.words import Clean
-||||||| f03cdc4d
-from gpustack.report.words import Clean
-=======
 from gpustack.report.words import NOT_ASKED, Clean
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
 from gpustack.rollout.plan import Plan, StepState
 
 Kind = Literal["differs", "upgrade", "manual", "unknown", "pending", "ok"]
@@ -76,11 +70,5 @@ def of_judgement(state: StepState, judgement: Judgement, clean: Clean) -> Line:
         # What install fixes needs no advice.
         text, hint = clean(str(mismatch)), clean(mismatch.hint) if mismatch.cure != "install" else ""
     elif judgement.outcome == "unknown":
-<<<<<<< HEAD
-        kind, text = "cannot tell", clean(f"{judgement.id}: {judgement.why}")
-||||||| f03cdc4d
-        kind, text = "cannot tell", clean(f"{judgement.check}: {judgement.why}")
-=======
-        kind, text = "unknown", clean(f"{judgement.check}: {judgement.why}")
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
+        kind, text = "unknown", clean(f"{judgement.id}: {judgement.why}")
     return Line(state.step, kind, text, (state.where,), hint, judgement.evidence)  # type: ignore[arg-type]

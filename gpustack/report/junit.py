@@ -10,15 +10,9 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.redact import plain
-<<<<<<< HEAD
 from gpustack.ask.view import Evidence
-from gpustack.report.words import Clean, cleaner, place
-||||||| f03cdc4d
-from gpustack.report.words import Clean, cleaner, place
-=======
 from gpustack.config.inventory import Inventory
 from gpustack.report.words import cleaner, place
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
 from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification
 
 
@@ -71,16 +65,8 @@ def suite(name: str, cases: list[Element], taken: str = "") -> Element:
 
 def case(state: StepState, judgement: Judgement) -> Element:
     took = sum(entry.answer.took for entry in judgement.evidence)
-<<<<<<< HEAD
     made = entry_for(f"{state.step}.{judgement.id}", state.where, took)
-    said = "\n".join(shown(entry, clean) for entry in judgement.evidence)
-||||||| f03cdc4d
-    made = entry_for(f"{state.step}.{judgement.check}", state.where, took)
-    said = "\n".join(shown(entry, clean) for entry in judgement.evidence)
-=======
-    made = entry_for(f"{state.step}.{judgement.check}", state.where, took)
     output = "\n".join(shown(entry) for entry in judgement.evidence)
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
     if judgement.result:
         add(made, "failure", str(judgement.result), judgement.result.cure, output)
     elif judgement.outcome == "unknown" and state.outcome == "later":

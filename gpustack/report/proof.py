@@ -16,22 +16,10 @@ from gpustack.report.human import following
 from gpustack.report.words import Clean, cleaner, duration, places
 from gpustack.rollout.next import command
 
-<<<<<<< HEAD
 MARKS: dict[Outcome, str] = {"ok": "✓", "failed": "✗", "unknown": "unknown", "skipped": "in use"}
 PLAIN: dict[Outcome, str] = {**MARKS, "ok": "yes", "failed": "NO"}
 STYLES: dict[Outcome, str] = {"ok": "green", "failed": "red", "unknown": "yellow", "skipped": "dim"}
-WIDTH = 9
-||||||| f03cdc4d
-MARKS: dict[Outcome, str] = {"holds": "✓", "broken": "✗", "unknown": "unknown", "skipped": "in use"}
-PLAIN: dict[Outcome, str] = {**MARKS, "holds": "yes", "broken": "NO"}
-STYLES: dict[Outcome, str] = {"holds": "green", "broken": "red", "unknown": "yellow", "skipped": "dim"}
-WIDTH = 9
-=======
-MARKS: dict[Outcome, str] = {"holds": "✓", "broken": "✗", "unknown": "unknown", "skipped": "in use"}
-PLAIN: dict[Outcome, str] = {**MARKS, "holds": "yes", "broken": "NO"}
-STYLES: dict[Outcome, str] = {"holds": "green", "broken": "red", "unknown": "yellow", "skipped": "dim"}
 WIDTH = 11
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
 INDENT = 11
 """Of the reasons: behind the name of their link."""
 
@@ -80,14 +68,8 @@ def reasons(console: Console, done: Proof, clean: Clean) -> None:
     if folded:
         console.print()
     for (name, text, outcome), gpus in folded.items():
-<<<<<<< HEAD
-        told(console, name, f"{places(gpus)}: {clean(text)}", STYLES[outcome] if outcome != "ok" else "dim")
-||||||| f03cdc4d
-        told(console, name, f"{places(gpus)}: {clean(text)}", STYLES[outcome] if outcome != "holds" else "dim")
-=======
-        label = STYLES[outcome] if outcome != "holds" else "dim"
+        label = STYLES[outcome] if outcome != "ok" else "dim"
         field(console, name, f"{places(gpus)}: {clean(text)}", INDENT, label=label)
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
 
 
 def called(row: Row) -> str:
@@ -104,25 +86,14 @@ def standing(done: Proof) -> str:
     total = f"{count(len(done.rows), 'GPU')} on {count(len({row.node for row in done.rows}), 'node')}"
     if set(kinds) == {"ok"}:
         return f"{total}: all proven"
-<<<<<<< HEAD
-    words = {"ok": "proven", "failed": "failed", "unknown": "not known", "skipped": "in use and left alone"}
-||||||| f03cdc4d
-    words = {"holds": "proven", "broken": "broken", "unknown": "not known", "skipped": "in use and left alone"}
-=======
-    words = {"holds": "proven", "broken": "broken", "unknown": "unknown", "skipped": "in use and left alone"}
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
+    words = {"ok": "proven", "failed": "failed", "unknown": "unknown", "skipped": "in use and left alone"}
     return f"{total}: {', '.join(f'{kinds.count(one)} {word}' for one, word in words.items() if one in kinds)}"
 
 
 def kind(row: Row) -> Outcome:
     """Of a GPU: what is worst of its links."""
     found = {link.outcome for _, link in row.links}
-<<<<<<< HEAD
     return next(one for one in ("failed", "unknown", "skipped", "ok") if one in found)
-||||||| f03cdc4d
-    return next(one for one in ("broken", "unknown", "skipped", "holds") if one in found)
-=======
-    return next(one for one in ("broken", "unknown", "skipped", "holds") if one in found)
 
 
 def after_proof(done: Proof, inventory: Inventory, code: int) -> str:
@@ -132,4 +103,3 @@ def after_proof(done: Proof, inventory: Inventory, code: int) -> str:
     if code:
         return command("verify", inventory)
     return command("access grafana", inventory) if done.rows else ""
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776

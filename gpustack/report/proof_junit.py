@@ -23,19 +23,9 @@ def text(done: Proof, inventory: Inventory) -> str:
     return document("gpustack prove", suites, done.seconds, inventory)
 
 
-<<<<<<< HEAD
-def case(row: Row, name: str, link: Link, clean: Clean) -> Element:
-    made = entry_for(f"{row.node}.{name}", clean(row.uuid or row.bus) or "a GPU that nobody named", 0.0)
-    tag = {"failed": "failure", "unknown": "error", "skipped": "skipped"}.get(link.outcome)
-||||||| f03cdc4d
-def case(row: Row, name: str, link: Link, clean: Clean) -> Element:
-    made = entry_for(f"{row.node}.{name}", clean(row.uuid or row.bus) or "a GPU that nobody named", 0.0)
-    tag = {"broken": "failure", "unknown": "error", "skipped": "skipped"}.get(link.outcome)
-=======
 def case(row: Row, name: str, link: Link) -> Element:
     made = entry_for(f"{row.node}.{name}", row.uuid or row.bus or "a GPU that nobody named", 0.0)
-    tag = {"broken": "failure", "unknown": "error", "skipped": "skipped"}.get(link.outcome)
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
+    tag = {"failed": "failure", "unknown": "error", "skipped": "skipped"}.get(link.outcome)
     if tag:
         add(made, tag, link.why, "" if tag == "skipped" else link.outcome)
     return made

@@ -128,16 +128,8 @@ def test_a_data_source_that_points_elsewhere(two: lab.Lab, gpustack: Run) -> Non
     kept = {**there, "metadata": {key: there["metadata"][key] for key in ("name", "namespace", "labels")}}
     apply(two, json.loads(json.dumps(kept).replace("monitoring-prometheus.", "nobody.")))
     try:
-<<<<<<< HEAD
-        until("no panel has a value", lambda: {one["panel"] for one in proof(two, gpustack, code=None).values()} <= {
-            "failed", "unknown"}, limit=200)  # fmt: skip
-||||||| f03cdc4d
-        until("no panel has a value", lambda: {one["panel"] for one in proof(two, gpustack, code=None).values()} <= {
-            "broken", "unknown"}, limit=200)  # fmt: skip
-=======
         until("no dashboard value", lambda: {one["dashboard"] for one in proof(two, gpustack, code=None).values()} <= {
-            "broken", "unknown"}, limit=200)  # fmt: skip
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
+            "failed", "unknown"}, limit=200)  # fmt: skip
         found = proof(two, gpustack, code=None)
     finally:
         apply(two, kept)

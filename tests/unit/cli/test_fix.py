@@ -137,16 +137,8 @@ def test_without_a_terminal_it_is_shown_and_nothing_is_changed(world: Callable[.
     made = world(FORWARD)
     result = run("--fix")
     assert isinstance(result.exception, GpustackError)
-<<<<<<< HEAD
     assert (result.exception.reference, result.exception.code) == ("fix-declined", 5)
-    assert "REMEDY  host-ip-forward-off  on h1" in result.stdout
-||||||| f03cdc4d
-    assert (result.exception.reference, result.exception.code) == ("fix-not-agreed", 5)
-    assert "REMEDY  host-ip-forward-off  on h1" in result.stdout
-=======
-    assert (result.exception.reference, result.exception.code) == ("fix-not-agreed", 5)
     assert "FIX  host-ip-forward-off  on h1" in result.stdout
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
     assert "+net.ipv4.ip_forward = 1" in result.stdout
     assert made.said == ["h1 doctor", "held", "released"]
 

@@ -94,16 +94,8 @@ def test_another_value_in_the_panel_is_seen() -> None:
     right = shown(ALL)
     wrong = Shown({**right.panel, UUIDS[2]: (NOW - 5, 99.0)}, right.truth)
     rows = judge(asked(shown=wrong))
-<<<<<<< HEAD
     assert judged(asked(shown=wrong)) == but(2, "gpu2 00 oof")
-    assert rows[2].panel.why == "the panel shows 99, and Prometheus has 42 at that time"
-||||||| f03cdc4d
-    assert judged(asked(shown=wrong)) == but(2, "gpu2 00 hhb")
-    assert rows[2].panel.why == "the panel shows 99, and Prometheus has 42 at that time"
-=======
-    assert judged(asked(shown=wrong)) == but(2, "gpu2 00 hhb")
     assert rows[2].panel.why == "the dashboard shows 99, and Prometheus has 42 at that time"
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
 
 
 def test_why_a_scrape_failed_is_said() -> None:

@@ -7,15 +7,9 @@ from pathlib import Path
 from gpustack.ask.judge import Judgement, Result
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
-<<<<<<< HEAD:tests/unit/report/test_doctor_commands.py
 from gpustack.doctor.check import names
 from gpustack.doctor.finding import Finding
-||||||| f03cdc4d:tests/unit/report/test_doctor_commands.py
-from gpustack.doctor.finding import Finding, Judgement
-=======
-from gpustack.doctor.finding import Finding, Judgement
 from gpustack.remedy.commands import commands, here
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776:tests/unit/remedy/test_commands.py
 from gpustack.remedy.offer import offer
 from tests.unit.steps import recorded_cluster, recorded_gpus
 from tests.unit.steps.recorded_cluster import recorded

@@ -68,19 +68,9 @@ def hostile(said: str) -> Diagnosis:
     found, root = UFW, UFW.roots[0]
     seen = root.judged[0].evidence[0]
     told = replace(seen, answer=replace(seen.answer, out=said, err=said))
-<<<<<<< HEAD
     judged = (replace(root.judged[0], result=Result(said, said, said), evidence=(told,)),)
-    doubts = (replace(root.judged[0], outcome="unknown", result=None, why=said),)
-    roots = (replace(root, judged=judged, doubts=doubts, not_these=(*root.not_these, *judged)), *found.roots[1:])
-||||||| f03cdc4d
-    judged = (replace(root.judged[0], told=Result(said, said, said), evidence=(told,)),)
-    doubts = (replace(root.judged[0], outcome="unknown", told=None, why=said),)
-    roots = (replace(root, judged=judged, doubts=doubts, not_these=(*root.not_these, *judged)), *found.roots[1:])
-=======
-    judged = (replace(root.judged[0], told=Result(said, said, said), evidence=(told,)),)
-    uncertain = (replace(root.judged[0], outcome="unknown", told=None, why=said),)
+    uncertain = (replace(root.judged[0], outcome="unknown", result=None, why=said),)
     roots = (replace(root, judged=judged, uncertain=uncertain, ruled_out=(*root.ruled_out, *judged)), *found.roots[1:])
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
     reach = MappingProxyType({**found.snapshot.reach, "gpu2": Reach("gpu2", "host-ssh-unreachable", said, said)})
     unknown = {
         place: replace(one, why=said) if one.outcome == "unknown" else one for place, one in found.judged.items()
@@ -131,18 +121,8 @@ def test_a_root_tells_all_that_a_ticket_needs() -> None:
     said = page("ufw").text
     for words in (
         "2 root causes 3 hosts, API reachable, 9 facts, 4.2 s",
-<<<<<<< HEAD
-        "ufw drops pod traffic on gpu1 host-ufw-blocks-pods certain",
-        "What it broke: 7 things",
-        "6 symptoms",
-||||||| f03cdc4d
-        "ufw drops the traffic of pods on gpu1 host-ufw-blocks-pods certain",
-        "What it broke: 7 things",
-        "6 symptoms",
-=======
         "ufw drops the traffic of pods on gpu1 host-ufw-blocks-pods certain",
         "Impact: 7 things",
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
         "dashboards show no data",
         "expected as it should be , found tcp 6443 is stopped",
         "gpu1 $ iptables -S",

@@ -3,32 +3,11 @@
 import json
 from dataclasses import replace
 
-<<<<<<< HEAD
-import pytest
-
-||||||| f03cdc4d
-import pytest
-
-from gpustack.ask.alike import Evidence
-=======
-from gpustack.ask.alike import Evidence
 from gpustack.ask.api import ADMIN
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
-from gpustack.ask.judge import Result
-<<<<<<< HEAD
-from gpustack.ask.probe import Answer
-from gpustack.ask.view import Evidence
-from gpustack.report.evidence import asked_and_told, asking, deciding, sought
-from gpustack.report.telling import Sought
-||||||| f03cdc4d
-from gpustack.ask.probe import Answer
-from gpustack.report.evidence import asked_and_told, asking, deciding, sought
-from gpustack.report.telling import Sought
-=======
+from gpustack.ask.judge import Judgement, Result
 from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.doctor.finding import Judgement
+from gpustack.ask.view import Evidence
 from gpustack.report.evidence import LONG, commands
->>>>>>> 71377a8dd924f01912eeb0f53a697987f166b776
 from gpustack.report.words import cleaner
 from tests.unit.steps import recorded_hosts
 
