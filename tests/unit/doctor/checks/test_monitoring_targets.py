@@ -44,14 +44,24 @@ def test_an_answer_that_is_missing_tells_nothing(id: str) -> None:
     assert in_cluster(id, service_monitors__found="refused").outcome == "unknown"
 
 
-def test_rights_of_prometheus_are_those_that_the_api_has() -> None:
-    assert told(in_cluster("mon-prometheus-rbac")) == ("refuted", "all it needs")
-    assert in_cluster("mon-prometheus-rbac", monitoring__accounts="no-such-kind").outcome == "refuted"
-    assert in_cluster("mon-prometheus-rbac", monitoring__accounts="refused").outcome == "unknown"
-    outcome, found = told(in_cluster("mon-prometheus-rbac", rbac__cluster_bindings="without-prometheus"))
-    assert outcome == "confirmed"
-    assert "services in gpu-operator" in found
-    assert in_cluster("mon-prometheus-rbac", rbac__cluster_roles="none").outcome == "confirmed"
+@pytest.mark.parametrize(
+    ("case", "outcome", "found"),
+    [
+        ("two-hosts", "refuted", "all it needs"),
+        ("slices-only", "refuted", "all it needs"),
+        ("none", "refuted", "no Prometheus"),
+        ("not-bound", "confirmed",
+         ("not endpoints in gpu-operator, endpoints in monitoring, pods in gpu-operator, pods in monitoring, "
+         "services in gpu-operator, services in monitoring")),
+    ],
+)  # fmt: skip
+def test_rights_of_prometheus_are_those_that_the_api_says(case: str, outcome: str, found: str) -> None:
+    assert told(in_cluster("mon-prometheus-rbac", monitoring__rights=case)) == (outcome, found)
+
+
+@pytest.mark.parametrize("case", ["late", "refused", "no-admin"])
+def test_rights_without_an_answer_are_unknown(case: str) -> None:
+    assert in_cluster("mon-prometheus-rbac", monitoring__rights=case).outcome == "unknown"
 
 
 def test_objects_that_the_operator_left_out() -> None:
