@@ -49,7 +49,7 @@ def one_spoiled(place: Place, random: Random, *, garbage: bool) -> tuple[Asked, 
 
 PLACES = places()
 # No check reads the first: report/gpus.py tells it. The second is read where containerd.io is missing.
-REPORTED = {"gpu.stranded-pods", "containerd.offered"}
+REPORTED = {"gpu.stranded-pods", "containerd.candidates"}
 steps = pytest.mark.parametrize("place", PLACES, ids=lambda place: place.step.id)
 
 

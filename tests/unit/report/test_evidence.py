@@ -68,7 +68,7 @@ def test_what_a_finding_names_or_quotes_decides() -> None:
 
 
 def test_bare_values_are_shown_with_what_they_are() -> None:
-    answer = Answer("etcd.slow", "h1", 0, "21 0 83\n")
+    answer = Answer("etcd.slow-requests", "h1", 0, "21 0 83\n")
     rows = (("", ("slow writes", "pulls", "% free")),)
     _, told = asked_and_told(Evidence("h1", "count", answer, rows=rows), str, Sought("21"))
     assert told == "slow writes 21, pulls 0, % free 83"

@@ -35,7 +35,7 @@ from tests.unit.doctor.checks.asking import in_cluster, told, world
         ("gpu-inforom-corrupt", {"gpu__smi": "inforom"}, "confirmed", "14"),
         ("gpu-inforom-corrupt", {}, "refuted", "0"),
         ("gpu-adapter-init-failed", {"gpu__smi": "no-devices"}, "confirmed", "No devices were found"),
-        ("gpu-adapter-init-failed", {"gpu__smi": "one-lost", "gpu__kernel_words": "adapter"}, "confirmed", "GSP"),
+        ("gpu-adapter-init-failed", {"gpu__smi": "one-lost", "gpu__kernel_log": "adapter"}, "confirmed", "GSP"),
         ("gpu-adapter-init-failed", {"gpu__smi": "garbage"}, "unknown", ""),
         ("st-driver-not-ready", {}, "refuted", "answers"),
         ("st-driver-not-ready", {"gpu__smi": "hangs"}, "confirmed", "hangs"),

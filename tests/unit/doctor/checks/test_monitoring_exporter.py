@@ -22,7 +22,7 @@ LOG = "mon-dcgm-remote-engine-unreachable"
         (LOG, CLUSTER, {"gpu__policy_settings": "dcgm"}, "confirmed", "nothing"),
         (f"{LOG} guard", CLUSTER, {}, "confirmed", "ready"),
         ("mon-dcgm-blank-values", CLUSTER, {"scrape__blanks": "some"}, "confirmed", "DCGM_FI_DEV_MEMORY_TEMP"),
-        ("mon-duplicate-metrics", CLUSTER, {"scrape__twice": "two-jobs"}, "confirmed", "default/dcgm-exporter"),
+        ("mon-duplicate-metrics", CLUSTER, {"scrape__duplicates": "two-jobs"}, "confirmed", "default/dcgm-exporter"),
         ("mon-pod-attribution-missing", CLUSTER, {"gpu__exporters": "no-kubelet"}, "confirmed", "does not ask"),
         ("mon-pod-attribution-missing", CLUSTER, {"gpu__exporters": "none"}, "refuted", "there is none"),
         ("mon-dcgm-csv-config-bad", CLUSTER, {"gpu__policy_settings": "counters"}, "confirmed", "no such ConfigMap"),

@@ -16,9 +16,9 @@ LOADED = "mon-grafana-dashboard-not-loaded"
 @pytest.mark.parametrize(
     ("id", "cases", "outcome", "found"),
     [
-        ("mon-grafana-password-unknown", {"grafana__asked": "refused"}, "confirmed", "HTTP 401"),
-        ("mon-grafana-password-unknown", {"grafana__asked": "worker"}, "refuted", "no Grafana"),
-        ("mon-grafana-password-unknown", {"grafana__asked": "odd"}, "unknown", ""),
+        ("mon-grafana-password-unknown", {"grafana__response": "refused"}, "confirmed", "HTTP 401"),
+        ("mon-grafana-password-unknown", {"grafana__response": "worker"}, "refuted", "no Grafana"),
+        ("mon-grafana-password-unknown", {"grafana__response": "odd"}, "unknown", ""),
         (SOURCE, {"grafana__data_sources": "two"}, "confirmed", "2"),
         (SOURCE, {"grafana__data_sources": "none"}, "confirmed", "0"),
         (LOADED, {"grafana__dashboards": "no-json"}, "confirmed", "no JSON: monitoring/gpustack-dashboard-gpu-health"),

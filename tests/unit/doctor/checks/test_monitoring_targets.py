@@ -25,7 +25,7 @@ CHAIN = ("mon-servicemonitor-disabled", "mon-servicemonitor-label-mismatch", "mo
     ],
 )  # fmt: skip
 def test_one_link_is_wrong(case: str, guilty: str, found: str) -> None:
-    seen = {"service_monitors__found": case, "dcgm__monitors": "none" if guilty else "two-hosts"}
+    seen = {"service_monitors__objects": case, "dcgm__monitors": "none" if guilty else "two-hosts"}
     answers = {id: told(in_cluster(id, **seen)) for id in CHAIN}
     assert {id: text for id, (outcome, text) in answers.items() if outcome == "confirmed"} == (
         {guilty: found} if guilty else {}
@@ -41,7 +41,7 @@ def test_without_an_exporter_nothing_is_missing(id: str) -> None:
 
 @pytest.mark.parametrize("id", CHAIN)
 def test_an_answer_that_is_missing_tells_nothing(id: str) -> None:
-    assert in_cluster(id, service_monitors__found="refused").outcome == "unknown"
+    assert in_cluster(id, service_monitors__objects="refused").outcome == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_rights_without_an_answer_are_unknown(case: str) -> None:
 
 def test_objects_that_the_operator_left_out() -> None:
     assert told(in_cluster(REJECTED)) == ("refuted", "nothing")
-    outcome, found = told(in_cluster(REJECTED, scrape__rejected="one", scrape__left_out="ours"))
+    outcome, found = told(in_cluster(REJECTED, scrape__rejected_objects="one", scrape__rejection_events="ours"))
     assert outcome == "confirmed"
     assert found.startswith('ServiceMonitor monitoring/shop: "monitoring/shop" was rejected')
 
@@ -85,5 +85,5 @@ def test_objects_that_the_operator_left_out() -> None:
 def test_a_users_own_object_that_the_operator_left_out_is_no_fault(
     count: str, events: str, outcome: str, words: str
 ) -> None:
-    found = told(in_cluster(REJECTED, scrape__rejected=count, scrape__left_out=events))
+    found = told(in_cluster(REJECTED, scrape__rejected_objects=count, scrape__rejection_events=events))
     assert (found[0], found[1][: len(words)]) == (outcome, words)
