@@ -41,7 +41,7 @@ def secret(answer: Answer) -> Compared | None:
 
 
 LOADED = Probe(
-    "alerting.loaded",
+    "alerting.rule-groups",
     instant('max by (rule_group) (prometheus_rule_group_rules{rule_group=~".+-gpustack-gpu-.+"})'),
     loaded,
 )

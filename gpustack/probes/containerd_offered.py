@@ -31,7 +31,7 @@ def offers(answer: Answer) -> tuple[Offer, ...]:
 # Docker's index has named files that were not there (docker/for-linux issue 1557: 2.2.1-1 of January 2026), so the file
 # is asked for too. Through the proxy of the spec, as apt goes; a mirror with a login is left to apt.
 OFFERED = Probe(
-    "containerd.offered",
+    "containerd.candidates",
     Lines(
         WAY
         + r"""case $CONTAINERD in *.*.*) exit 0 ;; esac

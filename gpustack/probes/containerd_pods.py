@@ -119,7 +119,7 @@ STUCK_NOW = r"""
   END {for (id in said) if (last < at[id]) last = at[id]
     for (id in said) if (at[id] == last) print "| " substr(said[id], 1, 400)}"""
 STUCK = Probe(
-    "containerd.stuck",
+    "containerd.stuck-containers",
     Lines(rf"""command -v journalctl >/dev/null || exit
 journalctl -u containerd --since -15min -o cat --no-pager 2>/dev/null | awk -F '"' '{STUCK_NOW}'
 exit 0"""),

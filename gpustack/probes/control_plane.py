@@ -137,7 +137,7 @@ def authorities(answer: Answer) -> Authorities:
 
 
 MADE_FOR = Probe(
-    "kubeadm.made-for",
+    "kubeadm.manifest-addresses",
     Lines(r"""cd /etc/kubernetes/manifests 2>/dev/null || exit 0
 for file in kube-apiserver.yaml etcd.yaml; do
   [ ! -e "$file" ] || grep -oE -- '--(advertise-address|etcd-servers|listen-(peer|client)-urls)=[^ ]+' "$file"
@@ -170,7 +170,7 @@ echo "$found" | sed -nE 's/^ {{6}}"(state|createdAt)": "([^"]*)",?$/\1 \2/p
 )
 # In a log of the CRI the words come after time, stream and tag. The kubelet looks at its manifests every 20 seconds.
 LAST_WORDS = Probe(
-    "kubeadm.last-words",
+    "kubeadm.last-log",
     Lines(rf"""cd /etc/kubernetes/manifests 2>/dev/null || {{ echo end; exit 0; }}
 for name in {" ".join(COMPONENTS)}; do
   [ -e "$name.yaml" ] || continue

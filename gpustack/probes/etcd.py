@@ -48,7 +48,7 @@ curl -s --noproxy '*' -m 4 "$place/health" && echo"""),
     like="curl http://127.0.0.1:2381/health",
 )
 SLOW = Probe(
-    "etcd.slow",
+    "etcd.slow-requests",
     Lines(rf"""memory=$(awk '/^MemTotal:/ {{all = $2}} /^MemAvailable:/ {{print int(100 * $2 / all)}}' /proc/meminfo)
 [ -e /etc/kubernetes/manifests/etcd.yaml ] || {{ echo "0 0 $memory"; exit 0; }}
 id=$(crictl --runtime-endpoint {SOCKET} ps -a -q --name '^etcd$' | head -n 1)

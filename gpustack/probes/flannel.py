@@ -152,7 +152,7 @@ NET_CONF = Probe(
 )
 FLANNELD = Probe("flannel.host", Lines(SCRIPT), flanneld, like="cat /run/flannel/subnet.env")
 ANNOUNCED = Probe(
-    "flannel.announced",
+    "flannel.annotations",
     Api(
         "/api/v1/nodes",
         ("metadata.name", *(annotation(key) for key in (ADDRESS, DATA))),

@@ -97,7 +97,7 @@ exit 0"""
     like="systemctl status nvidia-fabricmanager; ls /run/nvidia/validations",
 )
 WATCHERS = Probe(
-    "gpu.watchers",
+    "gpu.inotify",
     Lines(
         ONLY_WITH_GPU
         + r"""limit=$(cat /proc/sys/fs/inotify/max_user_instances) || exit

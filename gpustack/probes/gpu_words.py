@@ -127,7 +127,7 @@ exit 1"""
     like="tail /var/log/pods/gpu-operator_*/*/*.log",
 )
 KERNEL_WORDS = Probe(
-    "gpu.kernel-words",
+    "gpu.kernel-log",
     Lines(
         ONLY_WITH_GPU
         + rf"""echo '== kernel'

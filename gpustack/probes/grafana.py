@@ -145,7 +145,7 @@ DASHBOARDS = Probe(
 # The password stays on the host, and is in no argument. One that is refused is tried once: Grafana locks a user out for
 # five minutes after five failed logins (configure-grafana/#brute_force_login_protection_max_attempts).
 ASKED = Probe(
-    "grafana.asked",
+    "grafana.response",
     Lines(r"""[ -r /etc/kubernetes/admin.conf ] || exit 0
 of() {
   kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=2s -n "$MONITORING" get "$@" --ignore-not-found

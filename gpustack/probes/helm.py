@@ -140,7 +140,7 @@ MONITORING_JOBS = Probe("helm.monitoring-jobs", Api("/apis/batch/v1/namespaces/$
 GPU_JOBS = Probe("helm.gpu-jobs", Api("/apis/batch/v1/namespaces/$GPU_NAMESPACE/jobs", KEPT_OF_JOBS), jobs)
 # The name of a process as the kernel keeps it; grep ends with 1 where there is none.
 RUNNING_HELMS = Probe(
-    "helm.running",
+    "helm.processes",
     Lines('found=$(grep -lsx helm /proc/[0-9]*/comm) || [ $? -lt 3 ] || exit; echo "$found" | grep -c .'),
     running,
     ends=(0, 1),

@@ -174,7 +174,7 @@ CERTIFICATES = Probe(
 )
 # etcd's metrics, kube-proxy's, the controller-manager and the scheduler.
 LISTENING = Probe(
-    "kubeadm.listening",
+    "kubeadm.listeners",
     Lines("ss -Hltn 'sport = :2381 or sport = :10249 or sport = :10257 or sport = :10259'"),
     listening,
 )

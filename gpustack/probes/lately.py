@@ -63,7 +63,7 @@ def times(answer: Answer) -> Times:
 
 # apt writes the host's local time, which is compared with the same; only what is new is made a number of.
 PACKAGES = Probe(
-    "changes.packages",
+    "recent.packages",
     Lines(r"""[ -r /var/log/apt/history.log ] || exit 0
 now=$(date +%s) since=$(date -d '1 day ago' '+%Y-%m-%d %H:%M:%S')
 awk -v since="$since" '/^Start-Date:/ { at = $2 " " $3 }
@@ -84,7 +84,7 @@ done"""),
     like="cat /var/log/apt/history.log",
 )
 TIMES = Probe(
-    "changes.files",
+    "recent.files",
     Lines(rf"""printf '== now\n%s\n== booted\n' "$(date +%s)"
 booted=$(TZ=UTC systemctl show -p UserspaceTimestamp --value)
 [ -z "$booted" ] || date -d "$booted" +@%s

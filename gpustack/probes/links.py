@@ -25,7 +25,7 @@ def taken(found: Mapping[str, Mapping[str, str]]) -> list[tuple[str, str, str]]:
 
 
 MANAGED = Probe(
-    "network.managed",
+    "network.managed-links",
     Lines(r"""echo '== systemd-networkd'
 if systemctl -q is-active systemd-networkd; then
   networkctl --no-legend --no-pager list | awk '$2 ~ /^(cni0|flannel)/ {print $2, $5}'

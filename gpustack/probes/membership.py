@@ -40,7 +40,7 @@ def membership(answer: Answer) -> Membership:
 
 
 MEMBERSHIP = Probe(
-    "ours.membership",
+    "owned.membership",
     Lines(rf"""echo '== cluster'
 sed -n 's/^current-context: .*@//p' /etc/kubernetes/admin.conf 2>/dev/null
 echo '== node'

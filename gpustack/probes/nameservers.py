@@ -25,7 +25,7 @@ def nameservers(answer: Answer) -> Nameservers:
 
 # Its default is resolv.conf(5)'s own file; kubeadm names that of systemd-resolved where that runs.
 NAMESERVERS = Probe(
-    "nameservers.of-pods",
+    "nameservers.pods",
     Lines(r"""file=$(sed -n 's/^resolvConf: *"\{0,1\}\([^" ]*\).*/\1/p' /var/lib/kubelet/config.yaml 2>/dev/null)
 file=${file:-/etc/resolv.conf}
 [ -r "$file" ] || exit

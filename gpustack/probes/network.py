@@ -96,7 +96,7 @@ LISTENERS = Probe("network.listeners", Lines("ss -Hltunp"), listeners)
 # Routes of the main table within the ranges of pods or services that are not those of the pod network's own links, and
 # of those with a next hop the first 50: with host-gw Flannel has one to every node.
 ROUTES = Probe(
-    "network.routes-within",
+    "network.routes",
     Lines(r"""ip -4 route show table main | awk -v pods="$POD_CIDR" -v services="$SERVICE_CIDR" '
 function number(text, part) {
   split(text, part, ".")

@@ -107,7 +107,7 @@ done
 
 
 def probe(step: str, more: str = "") -> Probe[tuple[Trace, ...]]:
-    return Probe(f"ours.{step}", Lines(f"{files((*FILES[step], *PATHS.get(step, ())))}{more}exit 0"), traces)
+    return Probe(f"owned.{step}", Lines(f"{files((*FILES[step], *PATHS.get(step, ())))}{more}exit 0"), traces)
 
 
 # Its operands leave them, and nobody else's; device descriptions are made anew by whoever needs them.

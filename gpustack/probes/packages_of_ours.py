@@ -56,7 +56,7 @@ def packages_of_ours(answer: Answer) -> PackagesOfOurs:
 
 
 PACKAGES_OF_OURS = Probe(
-    "ours.packages",
+    "owned.packages",
     Lines(
         r"""history() {
   find /var/log/apt -maxdepth 1 -name 'history.log*' | sort -rV | while read -r file; do zcat -f "$file"; done

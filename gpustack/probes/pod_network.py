@@ -253,7 +253,7 @@ wait
 """.replace("PROGRAM", PROGRAM.strip()).replace("ENDPOINTS", ENDPOINTS.strip())
 
 WAYS = Probe(
-    "pod-network.ways",
+    "pod-network.paths",
     Lines(SCRIPT),
     ways,
     limit=8,

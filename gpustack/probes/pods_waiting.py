@@ -85,7 +85,7 @@ def renewed(answer: Answer) -> datetime | None:
 
 SCHEDULED = ("status.conditions.type", "status.conditions.reason", "status.conditions.message")
 WAITING = Probe(
-    "kube.waiting",
+    "kube.unscheduled-pods",
     Api(
         "/api/v1/pods?fieldSelector=spec.nodeName%3D,status.phase%3DPending&limit=500",
         (
@@ -96,7 +96,7 @@ WAITING = Probe(
     waiting,
 )  # fmt: skip
 EVICTED = Probe(
-    "kube.evicted",
+    "kube.evicted-pods",
     Api(
         "/api/v1/pods?fieldSelector=status.phase%3DFailed&limit=500",
         (

@@ -1,44 +1,29 @@
-"""What Prometheus may read, by the API's own rules (RBAC), and who else runs an operator of it.
+"""What Prometheus may list, as the API server answers, and who else runs an operator of it.
 
-Rules are added up: https://kubernetes.io/docs/reference/access-authn-authz/rbac. What Prometheus asks of the API:
+`kubectl auth can-i` prints "yes", or "no" with the reason after a dash, and ends with 1 for "no" as for an error, which
+prints neither (kubernetes/kubectl pkg/cmd/auth/cani.go); nothing is stored. A service account that is impersonated has
+its groups too (https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation). What Prometheus reads:
 prometheus-operator Documentation/platform/rbac.md.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kube import entries, entries_if_known
+from gpustack.ask.probe import Answer, Api, Lines, Probe
+from gpustack.probes.kube import entries
 
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
-GROUPS = ("system:serviceaccounts", "system:authenticated")
-
-
-@dataclass(frozen=True)
-class Rule:
-    verbs: tuple[str, ...]
-    groups: tuple[str, ...]
-    resources: tuple[str, ...]
-
-    def allows(self, verb: str, group: str, resource: str) -> bool:
-        asked = ((verb, self.verbs), (group, self.groups), (resource, self.resources))
-        return all(one in said or "*" in said for one, said in asked)
+SLICES = "endpointslices.discovery.k8s.io"
+ANSWERS = {"yes": True, "no": False, "unknown": None}
 
 
 @dataclass(frozen=True)
-class Binding:
-    """`namespace` is empty for the whole cluster; `role` is (kind, name); `accounts` are namespace/name, `groups` those
-    of groups."""
+class Rights:
+    """`lists`: whether the service account `account` (namespace/name) may list a kind in a namespace; None is
+    unknown."""
 
-    namespace: str
-    role: tuple[str, str]
-    accounts: tuple[str, ...]
-    groups: tuple[str, ...]
-
-    def is_for(self, account: str) -> bool:
-        space = account.partition("/")[0]
-        return account in self.accounts or bool({*GROUPS, f"system:serviceaccounts:{space}"} & set(self.groups))
+    account: str
+    lists: Mapping[tuple[str, str], bool | None]
 
 
 @dataclass(frozen=True)
@@ -51,45 +36,14 @@ class Operator:
     narrowed: bool
 
 
-def bindings(answer: Answer) -> tuple[Binding, ...]:
-    return tuple(binding(entry) for entry in entries(answer))
-
-
-def binding(entry: Any) -> Binding:
-    metadata, role, subjects = entry["metadata"], entry["roleRef"], entry.get("subjects") or ()
-    space = metadata.get("namespace", "")
-    return Binding(
-        space,
-        (role["kind"], role["name"]),
-        tuple(
-            f"{one.get('namespace', space)}/{one['name']}" for one in subjects if one.get("kind") == "ServiceAccount"
-        ),
-        tuple(one["name"] for one in subjects if one.get("kind") == "Group"),
-    )
-
-
-def roles(answer: Answer) -> Mapping[str, tuple[Rule, ...]]:
-    """By `namespace/name`, the first empty for a ClusterRole."""
-    found = ((entry["metadata"], entry.get("rules") or ()) for entry in entries(answer))
-    return {f"{at.get('namespace', '')}/{at['name']}": tuple(rule(one) for one in said) for at, said in found}
-
-
-def rule(said: Any) -> Rule:
-    named = bool(said.get("resourceNames"))
-    kinds = () if named else said.get("resources") or ()
-    return Rule(tuple(said["verbs"]), tuple(said.get("apiGroups") or ()), tuple(kinds))
-
-
-def accounts(answer: Answer) -> Mapping[str, str] | None:
-    """The service account of each Prometheus, both as `namespace/name`; None while the API does not know the kind."""
-    known = entries_if_known(answer)
-    if known is None:
+def rights(answer: Answer) -> Rights | None:
+    """None without a Prometheus of ours. Raises ValueError or KeyError for another shape, and where there is no
+    admin.conf to ask with."""
+    if answer.out == "none\n":
         return None
-    found = ((entry["metadata"], entry.get("spec", {})) for entry in known)
-    return {
-        f"{at['namespace']}/{at['name']}": f"{at['namespace']}/{spec.get('serviceAccountName') or 'default'}"
-        for at, spec in found
-    }
+    lines = [line.split(" ") for line in answer.out.splitlines()]
+    (account,) = {account for account, *_ in lines}
+    return Rights(account, {(kind, space): ANSWERS[may] for _, kind, space, may in lines})
 
 
 def operators(answer: Answer) -> tuple[Operator, ...]:
@@ -118,34 +72,30 @@ NARROWING = (
 )  # fmt: skip
 
 
-def may(
-    account: str, namespace: str, verb: str, group: str, resource: str,
-    bound: Iterable[Binding], known: Mapping[str, tuple[Rule, ...]],
-) -> bool:  # fmt: skip
-    """Whether a service account may do that in a namespace."""
-    for one in bound:
-        if one.namespace in ("", namespace) and one.is_for(account):
-            kind, name = one.role
-            rules = known.get(f"{'' if kind == 'ClusterRole' else one.namespace}/{name}", ())
-            if any(rule.allows(verb, group, resource) for rule in rules):
-                return True
-    return False
-
-
-BOUND = ("metadata.name", "metadata.namespace", "roleRef", "subjects")
-ALLOWED = ("metadata.name", "metadata.namespace", "rules")
-CLUSTER_BINDINGS = Probe("rbac.cluster-bindings", Api(f"{RBAC}/clusterrolebindings", BOUND), bindings)
-BINDINGS = Probe("rbac.bindings", Api(f"{RBAC}/rolebindings", BOUND), bindings)
-CLUSTER_ROLES = Probe("rbac.cluster-roles", Api(f"{RBAC}/clusterroles", ALLOWED), roles)
-ROLES = Probe("rbac.roles", Api(f"{RBAC}/roles", ALLOWED), roles)
-ACCOUNTS = Probe(
-    "monitoring.accounts",
-    Api(
-        "/apis/monitoring.coreos.com/v1/prometheuses",
-        ("metadata.name", "metadata.namespace", "spec.serviceAccountName"),
-    ),
-    accounts,
-    ends=(0, 1),
+RIGHTS = Probe(
+    "monitoring.rights",
+    Lines(rf"""[ -r /etc/kubernetes/admin.conf ] || exit 0
+ask() {{ kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=4s "$@"; }}
+known=$(ask get crd prometheuses.monitoring.coreos.com --ignore-not-found -o name) || exit
+[ -z "$known" ] || found=$(ask -n "$MONITORING" get prometheuses.monitoring.coreos.com "$RELEASE-prometheus" \
+  --ignore-not-found -o 'jsonpath={{.metadata.name}} {{.spec.serviceAccountName}}') || exit
+[ -n "${{found-}}" ] || {{ echo none; exit 0; }}
+account=${{found#* }}
+account=${{account:-default}}
+for space in "$GPU_NAMESPACE" "$MONITORING"; do
+  for kind in services pods endpoints {SLICES}; do
+    {{
+      may=$(ask auth can-i list "$kind" -n "$space" --as="system:serviceaccount:$MONITORING:$account")
+      case $may in yes) ;; no | 'no - '*) may=no ;; *) may=unknown ;; esac
+      echo "$MONITORING/$account $kind $space $may"
+    }} &
+  done
+done
+wait"""),
+    rights,
+    limit=10,
+    like="kubectl auth can-i list endpointslices -n NAMESPACE --as=system:serviceaccount:NAMESPACE:NAME",
+    rows=(("", ("account", "lists", "in", "allowed:")),),
 )
 OPERATORS = Probe(
     "monitoring.operators",

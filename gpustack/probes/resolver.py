@@ -33,7 +33,7 @@ def forwards(answer: Answer) -> bool:
 
 # A flag of the running kubelet comes before its file.
 RESOLVER = Probe(
-    "resolver.of-pods",
+    "resolver.pods",
     Lines(r"""config=/var/lib/kubelet/config.yaml
 [ -e "$config" ] || exit 0
 file=$(sed -n 's/^resolvConf: *//p' "$config" | tr -d "\"'")
@@ -49,7 +49,7 @@ echo "file $file"
     like="grep resolvConf /var/lib/kubelet/config.yaml; cat /etc/resolv.conf",
 )
 FORWARDS = Probe(
-    "resolver.forwards",
+    "resolver.upstreams",
     Api(
         "/api/v1/namespaces/kube-system/configmaps?fieldSelector=metadata.name%3Dcoredns",
         ("metadata.name", "data.Corefile"),

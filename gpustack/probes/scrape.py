@@ -132,7 +132,7 @@ GONE = 120
 Prometheus marks no series as ended: each is answered with for five minutes
 (https://prometheus.io/docs/prometheus/latest/querying/basics)."""
 JOBS = Probe("scrape.jobs", instant("min by (job, namespace, service) (up)"), jobs)
-DOWN = Probe("scrape.down", instant("up == 0"), down)
+DOWN = Probe("scrape.down-targets", instant("up == 0"), down)
 # Of each node its clock when it was scraped, beside Prometheus' own.
 CLOCKS = Probe(
     "scrape.clocks", instant("max by (instance) (abs(timestamp(node_time_seconds) - node_time_seconds)) > 5"), instances
@@ -140,7 +140,7 @@ CLOCKS = Probe(
 # Of a GPU in parts (MIG) one source says several. An exporter that was made anew is another source after the first:
 # only where their times overlap is their sum longer than the time from the first sample to the last.
 TWICE = Probe(
-    "scrape.twice",
+    "scrape.duplicates",
     instant(
         "max by (job, namespace, service) (DCGM_FI_DEV_GPU_TEMP and on (UUID) ("
         f"sum by (UUID) (max by ({SOURCE}) ({LAST} > time() - {GONE}) - min by ({SOURCE}) ({FIRST})) "
@@ -157,14 +157,14 @@ BLANKS = Probe(
     named,
 )
 REJECTED = Probe(
-    "scrape.rejected",
+    "scrape.rejected-objects",
     instant('sum by (resource) (prometheus_operator_managed_resources{state="rejected"}) > 0'),
     resources,
 )
 # Which ones, the operator says in events alone, and says it again with each look at them (prometheus-operator
 # pkg/prometheus/resource_selector.go); the API keeps an event for an hour.
 LEFT_OUT = Probe(
-    "scrape.left-out",
+    "scrape.rejection-events",
     Api(
         "/api/v1/events?fieldSelector=reason%3DInvalidConfiguration&limit=2000",
         ("involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "message"),

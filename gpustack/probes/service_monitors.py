@@ -102,7 +102,7 @@ SELECTORS = Probe(
     ends=(0, 1),
 )
 SERVICE_MONITORS = Probe(
-    "service-monitors.found",
+    "service-monitors.objects",
     Api(
         f"{PATH}/servicemonitors",
         (*NAMED, "metadata.labels", "spec.selector.matchLabels", "spec.endpoints.port", "spec.namespaceSelector"),

@@ -146,7 +146,7 @@ CAPACITY = Probe(
     Lines("nproc --all; awk '$1 == \"MemTotal:\" {print $2}' /proc/meminfo; df -Pk /var | awk 'NR == 2 {print $4}'"),
     capacity,
 )
-NOW = Probe("system.now", Lines("date +%s"), now)
+NOW = Probe("system.time", Lines("date +%s"), now)
 CGROUP = Probe("system.cgroup", Lines("stat -fc %T /sys/fs/cgroup"), cgroup)
 PYTHON = Probe(
     "system.python",

@@ -56,7 +56,7 @@ def test_steps_are_undone_in_reverse_order_on_workers_then_on_the_control_plane(
 
 def test_every_undone_step_has_its_questions_in_the_same_order() -> None:
     assert list(OURS) == UNDONE
-    assert [probe.id for probe in OURS.values()] == [f"ours.{step}" for step in UNDONE]
+    assert [probe.id for probe in OURS.values()] == [f"owned.{step}" for step in UNDONE]
     assert {probe.id for probe in OURS.values()} <= {probe.id for probe in PROBES}
 
 

@@ -23,7 +23,7 @@ Place = tuple[str, str]
 Judgement = dict[Place, dict[str, Any]]
 # The shell reads /proc/sys itself, and a lab's kernel has no AppArmor: no program is asked for what these look at. The
 # space of a disk and of the memory are others each time.
-NO_PROGRAM = {"kernel.sysctls", "kernel.modules", "storage.disk", "etcd.slow"}
+NO_PROGRAM = {"kernel.sysctls", "kernel.modules", "storage.disk", "etcd.slow-requests"}
 # Of these answers it reads a part that the shell itself tells.
 ANOTHER_PART = {("flannel-subnet-env-missing", "flannel.host"), ("host-reboot-pending-kernel", "kernel.boot")}
 

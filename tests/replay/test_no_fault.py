@@ -180,7 +180,7 @@ def test_coredns_without_a_pod_is_what_breaks_names() -> None:
         one["spec"]["replicas"] = 0
         del one["status"]["readyReplicas"]
 
-    found = diagnose(changed({"kube.deployments": to_nothing, "pod-network.ways": refuse}))
+    found = diagnose(changed({"kube.deployments": to_nothing, "pod-network.paths": refuse}))
     (root,) = found.roots
     assert (root.id, root.certainty) == ("coredns-scaled-to-nothing", "certain")
     assert [one.id for one in root.impact] == ["st-dns-broken"]

@@ -8,7 +8,7 @@ from gpustack.ask.view import View
 from gpustack.doctor.check import check, names
 from gpustack.doctor.checks.ours import namespaces
 from gpustack.probes.dcgm import APP, MONITORS
-from gpustack.probes.prometheus_rights import ACCOUNTS, BINDINGS, CLUSTER_BINDINGS, CLUSTER_ROLES, ROLES, may
+from gpustack.probes.prometheus_rights import RIGHTS, SLICES
 from gpustack.probes.proof import SERVICES, Service
 from gpustack.probes.scrape import LEFT_OUT, REJECTED
 from gpustack.probes.service_monitors import SERVICE_MONITORS, ServiceMonitor
@@ -94,22 +94,19 @@ def port_name(here: View) -> Result:
     return Result(f"port that {monitor.name} names", said(list(service.ports)), said(list(monitor.ports)))
 
 
-WATCHED = (("", "services"), ("", "pods"))
-ENDS = (("", "endpoints"), ("discovery.k8s.io", "endpointslices"))
+# One kind of each suffices.
+NEEDED = (("services",), ("pods",), ("endpoints", SLICES))
 
 
-@check("mon-prometheus-rbac", ACCOUNTS, CLUSTER_BINDINGS, BINDINGS, CLUSTER_ROLES, ROLES)
+@check("mon-prometheus-rbac", RIGHTS)
 def rights(here: View) -> Result:
-    """By the rules that the API has, for the namespaces of the GPUs and of the monitoring itself."""
-    spec = here.spec
-    account = (here[ACCOUNTS] or {}).get(f"{spec.monitoring.namespace}/{spec.monitoring.release}-prometheus")
-    if account is None:
+    """In the namespaces of the GPUs and of the monitoring itself."""
+    spec, found = here.spec, here[RIGHTS]
+    if found is None:
         return ok("rights of Prometheus", "no Prometheus")
-    bound = (*here[CLUSTER_BINDINGS], *here[BINDINGS])
-    of_all, of_spaces = here[CLUSTER_ROLES], here[ROLES]
-    known = {**of_all, **of_spaces}
-    missing = []
+    missing, unknown = [], []
     for space in dict.fromkeys((spec.gpu.namespace, spec.monitoring.namespace)):
+<<<<<<< HEAD
         may_not = [kind for group, kind in WATCHED if not may(account, space, "list", group, kind, bound, known)]
         if not any(may(account, space, "list", group, kind, bound, known) for group, kind in ENDS):
             may_not.append("endpoints")
@@ -119,6 +116,31 @@ def rights(here: View) -> Result:
         return ok(what, "all it needs")
     bound_as = account.rpartition("/")[2]
     return Result(what, "services, pods, endpoints", f"not {said(missing)}", quote=bound_as)
+||||||| e71edaa6
+        may_not = [kind for group, kind in WATCHED if not may(account, space, "list", group, kind, bound, known)]
+        if not any(may(account, space, "list", group, kind, bound, known) for group, kind in ENDS):
+            may_not.append("endpoints")
+        missing += [f"{kind} in {space}" for kind in may_not]
+    what = f"what {account} may list"
+    if not missing:
+        return ok(what, "all it needs")
+    bound_as = account.rpartition("/")[2]
+    return Result(what, "services, pods, endpoints", f"not {said(missing)}", quote=bound_as, by=CLUSTER_BINDINGS.id)
+=======
+        for kinds in NEEDED:
+            answers = [found.lists.get((kind, space)) for kind in kinds]
+            if True not in answers:
+                (unknown if None in answers else missing).append((kinds[0], space))
+    what = f"what {found.account} may list"
+    if missing:
+        kind, space = missing[0]
+        words = said([f"{kind} in {space}" for kind, space in missing])
+        return Result(what, "services, pods, endpoints", f"not {words}", quote=f"{kind} {space} no", by=RIGHTS.id)
+    if unknown:
+        kind, space = unknown[0]
+        raise FactUnavailable(f"the API did not answer whether {found.account} may list {kind} in {space}")
+    return ok(what, "all it needs")
+>>>>>>> cddad2f836f37c0da9f0f823842e63ffe78f5b81
 
 
 @check("mon-operator-rejected-object", REJECTED, LEFT_OUT)

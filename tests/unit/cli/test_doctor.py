@@ -55,7 +55,7 @@ def test_hosts_give_the_same_verdict_as_their_recording(
     live = runner.invoke(app, ["doctor", "--quiet", "-o", "json"])
     replayed = runner.invoke(app, ["doctor", "--quiet", "-o", "json", "--from", recording])
     assert roots(live.stdout) == roots(replayed.stdout) == [("host-ip-forward-off", ["h1"])]
-    assert {"kernel.sysctls", "service-monitors.found"} <= {probe.id for probe in asked}
+    assert {"kernel.sysctls", "service-monitors.objects"} <= {probe.id for probe in asked}
 
 
 def test_junit(recording: str) -> None:

@@ -126,7 +126,7 @@ def test_nothing_to_do_takes_no_lock(world: Callable[..., World]) -> None:
 
 
 def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
-    world(taken(CLUSTER), taken({"k2": {"ours.flannel": "link cni0\n"}}))
+    world(taken(CLUSTER), taken({"k2": {"owned.flannel": "link cni0\n"}}))
     result = run("--yes", "-q", "-o", "json")
     told = json.loads(result.stdout)
     assert (told["schema"], told["exit"]["code"], result.exit_code) == ("gpustack/reset/v1", 6, 6)
@@ -172,8 +172,8 @@ def machine_of(id: str) -> dict[str, str]:
             "k2: machine-id: 22222222222222222222222222222222 -> ffffffffffffffffffffffffffffffff",
         ),
         (CLUSTER | {"k2": {}}, [], "k2: API servers: 10.0.0.1:6443 -> none"),
-        (CLUSTER | {"k2": WORKER | {"ours.membership": "?"}}, [], "k2: credentials of node: k2 -> cannot be told"),
-        (CLUSTER | {"k2": PLANE | {"ours.control-plane": ""}}, ["--limit", "k2"], "k2: data of etcd: none -> yes"),
+        (CLUSTER | {"k2": WORKER | {"owned.membership": "?"}}, [], "k2: credentials of node: k2 -> cannot be told"),
+        (CLUSTER | {"k2": PLANE | {"owned.control-plane": ""}}, ["--limit", "k2"], "k2: data of etcd: none -> yes"),
         (CLUSTER | {"k2": WORKER | {"leftovers.kubernetes": "/etc/k0s\n"}}, [], "Kubernetes: none -> k0s"),
     ],
     ids=["another machine", "rebuilt", "no answer", "made a control plane", "another kind"],
@@ -205,7 +205,7 @@ def test_a_worker_that_joined_meanwhile_is_not_left_without_its_control_plane(wo
 
 def test_pods_that_came_and_went_are_no_change(world: Callable[..., World]) -> None:
     made = world(taken(CLUSTER))
-    more = WORKER | {"ours.membership": WORKER["ours.membership"] + "default/job-2\n"}
+    more = WORKER | {"owned.membership": WORKER["owned.membership"] + "default/job-2\n"}
     made.under_lock = taken(CLUSTER | {"k2": more})
     assert run("--yes", "-q").exit_code == 0
     assert made.played == [["k1", "k2"]]

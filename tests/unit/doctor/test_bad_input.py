@@ -46,7 +46,7 @@ def test_an_api_that_refuses_everything_is_no_fault_of_others(said: str) -> None
 
 def test_a_clock_off_by_a_year_is_that_alone() -> None:
     def later(answer: Answer) -> Answer:
-        if (answer.probe, answer.where) != ("system.now", "k2"):
+        if (answer.probe, answer.where) != ("system.time", "k2"):
             return answer
         return replace(answer, out=f"{int(answer.out) + YEAR}\n")
 

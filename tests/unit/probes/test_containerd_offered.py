@@ -1,4 +1,4 @@
-"""The real script of containerd.offered before a server that plays the vendor."""
+"""The real script of containerd.candidates before a server that plays the vendor."""
 
 import functools
 import gzip

@@ -40,7 +40,7 @@ def test_a_playbook_gets_the_parameters_of_the_catalogue() -> None:
 )
 def test_a_file_is_written_where_somebody_reads_it(networkd: str, manager: str, reads: str, why: str) -> None:
     out = "".join(f"{line}\n" for line in ("== systemd-networkd", networkd, "== NetworkManager", manager) if line)
-    links = {("network.managed", "h1"): cluster.said("network.managed", out)}
+    links = {("network.managed-links", "h1"): cluster.said("network.managed-links", out)}
     id = "host-networkmanager-owns-cni"
     found = offer(hosts.snapshot(links, {}), Finding(id, (Judgement(id, "h1", "failed"),), "certain"))
     assert found.why_not[: len(why)] == why

@@ -37,9 +37,9 @@ INVENTORY = Inventory(
 RULES = Answer("firewall.live", "gpu1", 0, "== ufw\nyes\n== iptables\n-P FORWARD DROP\n", took=0.2)
 # What the host says of the last day: a secret in a file's name is not shown.
 LATELY = (
-    Answer("changes.packages", "gpu1", 0, "5400 install ufw\n300 upgrade cmake\n"),
+    Answer("recent.packages", "gpu1", 0, "5400 install ufw\n300 upgrade cmake\n"),
     Answer(
-        "changes.files",
+        "recent.files",
         "gpu1",
         0,
         f"== now\n1795240000\n== booted\n@1795237377\n== files\n1795239880.1 /etc/ufw/{PASSWORD}.rules\n",

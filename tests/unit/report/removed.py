@@ -9,13 +9,13 @@ from tests.unit.rollout.taken import PLANE, WORKER, node, nodes, taken
 MINE = [f"shop/web-{n}" for n in range(10)]
 PODS = "== pods\n" + "\n".join([*MINE, "kube-system/kube-proxy-x"]) + "\n"
 BUSY = WORKER | {
-    "ours.membership": WORKER["ours.membership"].partition("== pods")[0] + PODS,
-    "ours.packages": "== history\ncontainerd.io\nsocat\n== states\ncontainerd.io hold installed\n"
+    "owned.membership": WORKER["owned.membership"].partition("== pods")[0] + PODS,
+    "owned.packages": "== history\ncontainerd.io\nsocat\n== states\ncontainerd.io hold installed\n"
     "socat install installed\n== needs\n",
-    "ours.kubernetes": "unit kubelet.service (runs)\nfile /etc/crictl.yaml\n",
-    "ours.containerd": "file /etc/containerd/conf.d/gpustack.toml\nchange of /etc/containerd/config.toml\n",
+    "owned.kubernetes": "unit kubelet.service (runs)\nfile /etc/crictl.yaml\n",
+    "owned.containerd": "file /etc/containerd/conf.d/gpustack.toml\nchange of /etc/containerd/config.toml\n",
 }
-LATE = Answer("ours.firewall", "k2", 124, "")
+LATE = Answer("owned.firewall", "k2", 124, "")
 COMMAND = "ansible-playbook -i hosts.yml -i overlay.yml --limit k1,k2 playbooks/reset.yml"
 
 
@@ -37,5 +37,5 @@ def good() -> ResetOutcome:
 def left() -> ResetOutcome:
     failure = TaskFailure("k2", "Ensure no pod is in the network", "roles/flannel/tasks/reset.yml:1", "busy")
     played = Played("reset", ("k1", "k2"), ("k1", "k2"), ("k2",), (failure,), 41.0, COMMAND, 20)
-    after = taken({"k2": {"ours.flannel": "link cni0\n"}})
+    after = taken({"k2": {"owned.flannel": "link cni0\n"}})
     return ResetOutcome(removal(taken({"k1": PLANE, "k2": BUSY}), ()), played, removal(after, ()), 44.0)

@@ -19,8 +19,8 @@ HOSTS = tuple(
 )
 INVENTORY = Inventory(Path("hosts.yml"), HOSTS, Spec())
 BARE = {
-    "ours.membership": "== cluster\n== node\n== made\nno\n== etcd\nno\n== pods\n",
-    "ours.packages": "== history\n== states\n== needs\n",
+    "owned.membership": "== cluster\n== node\n== made\nno\n== etcd\nno\n== pods\n",
+    "owned.packages": "== history\n== states\n== needs\n",
     "leftovers.kubernetes": "",
     "network.address": "192.0.2.1 via 10.0.0.254 dev eth0 src ADDRESS uid 0\n",
     "network.addresses": "1: lo    inet 127.0.0.1/8 scope host lo\n2: eth0    inet ADDRESS/24 brd 10.0.0.255\n",
@@ -30,16 +30,16 @@ BARE = {
 }
 PLANE = {
     "leftovers.kubernetes": "https://10.0.0.1:6443\n",
-    "ours.membership": "== cluster\ngpustack\n== node\nsubject=O = system:nodes, CN = system:node:k1\n== made\nyes\n"
+    "owned.membership": "== cluster\ngpustack\n== node\nsubject=O = system:nodes, CN = system:node:k1\n== made\nyes\n"
     "== etcd\nyes\n== pods\nkube-system/etcd-k1\n",
-    "ours.control-plane": "file /etc/kubernetes/admin.conf\nchains KUBE-* of iptables (42)\n",
+    "owned.control-plane": "file /etc/kubernetes/admin.conf\nchains KUBE-* of iptables (42)\n",
 }
 WORKER = {
     "leftovers.kubernetes": "https://10.0.0.1:6443\n",
-    "ours.membership": "== cluster\n== node\nsubject=O=system:nodes, CN=system:node:k2\n== made\nno\n== etcd\nno\n"
+    "owned.membership": "== cluster\n== node\nsubject=O=system:nodes, CN=system:node:k2\n== made\nno\n== etcd\nno\n"
     "== pods\ndefault/web\nkube-system/kube-proxy-x\n",
-    "ours.control-plane": "file /etc/kubernetes/kubelet.conf\n",
-    "ours.flannel": "link cni0\n",
+    "owned.control-plane": "file /etc/kubernetes/kubelet.conf\n",
+    "owned.flannel": "link cni0\n",
 }
 
 

@@ -107,7 +107,7 @@ def test_a_host_of_another_cluster_is_named() -> None:
 
 
 def test_a_control_plane_that_gpustack_did_not_make_is_foreign() -> None:
-    plane = PLANE | {"ours.membership": PLANE["ours.membership"].replace("yes\n== etcd", "no\n== etcd")}
+    plane = PLANE | {"owned.membership": PLANE["owned.membership"].replace("yes\n== etcd", "no\n== etcd")}
     assert [one.host for one in removal(taken({"k1": plane}), ()).foreign] == ["k1"]
 
 
@@ -130,14 +130,14 @@ def test_other_distributions_are_told() -> None:
 
 
 def test_a_question_without_an_answer_is_something_to_do() -> None:
-    late = replace(Answer("ours.firewall", "k3", 124, ""))
+    late = replace(Answer("owned.firewall", "k3", 124, ""))
     three = removal(taken(None, late), ()).hosts[2]
     assert three.due
     assert three.unknown == ("firewall: no answer within 5 s",)
 
 
 def test_packages_go_only_when_asked_for_and_when_nobody_needs_them() -> None:
-    snapshot = taken({"k3": {"ours.packages": PACKAGES}})
+    snapshot = taken({"k3": {"owned.packages": PACKAGES}})
     three = removal(snapshot, ["k3"], packages=True).hosts[0]
     assert three.packages == ("containerd.io", "kubelet")
     assert three.holds == ("containerd.io", "kubelet")
@@ -148,8 +148,8 @@ def test_packages_go_only_when_asked_for_and_when_nobody_needs_them() -> None:
 
 
 def test_packages_can_be_told_where_what_the_steps_left_cannot() -> None:
-    late = replace(Answer("ours.containerd", "k3", 124, ""))
-    three = removal(taken({"k3": {"ours.packages": PACKAGES}}, late), ["k3"]).hosts[0]
+    late = replace(Answer("owned.containerd", "k3", 124, ""))
+    three = removal(taken({"k3": {"owned.packages": PACKAGES}}, late), ["k3"]).hosts[0]
     assert three.unknown == ("containerd: no answer within 5 s",)
     assert "--packages" in three.stays[0]
 

@@ -49,7 +49,7 @@ def test_only_hosts_with_something_are_played_with_what_was_shown() -> None:
 
 
 def test_what_is_found_again_is_left() -> None:
-    outcome, _ = run(taken({"k2": {"ours.flannel": "link cni0\n"}}))
+    outcome, _ = run(taken({"k2": {"owned.flannel": "link cni0\n"}}))
     assert [one.host for one in outcome.left] == ["k2"]
     assert reset_code(outcome) == 6
 
@@ -65,7 +65,7 @@ def test_a_node_that_is_still_there_is_left() -> None:
         (taken(), ["k1"], False, 5),
         (taken({"k1": PLANE}), [], True, 130),
         (taken(unreached=("k2",)), [], False, 8),
-        (taken({"k1": {"ours.packages": "broken"}}), [], False, 8),
+        (taken({"k1": {"owned.packages": "broken"}}), [], False, 8),
     ],
     ids=["a task failed", "interrupted", "a host is gone", "no answer"],
 )

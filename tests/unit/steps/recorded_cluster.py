@@ -66,7 +66,7 @@ def as_recorded() -> dict[tuple[str, str], Answer]:
         for path in CASES.iterdir()
         if (path / "control-plane.json").exists()
     }
-    for probe in ("kubeadm.files", "kubeadm.certificates", "kubeadm.listening", "kubelet.health", "flannel.host"):
+    for probe in ("kubeadm.files", "kubeadm.certificates", "kubeadm.listeners", "kubelet.health", "flannel.host"):
         found[probe, "k2"] = recorded(probe, "worker")
     found["storage.classes", CLUSTER] = recorded("storage.classes", "local-path")
     found["storage.provisioner", CLUSTER] = recorded("storage.provisioner", "local-path")
@@ -113,7 +113,7 @@ def stamped(answers: Answers) -> dict[tuple[str, str], Answer]:
     rules = [(group["name"], len(group["rules"])) for group in chain.from_iterable(groups("").values())]
     result = [{"metric": {"rule_group": f"x;{name}"}, "value": [0, str(count)]} for name, count in rules]
     loaded = {"status": "success", "data": {"resultType": "vector", "result": result}}
-    return found | {("alerting.loaded", CLUSTER): said("alerting.loaded", json.dumps(loaded))}
+    return found | {("alerting.rule-groups", CLUSTER): said("alerting.rule-groups", json.dumps(loaded))}
 
 
 def owned(applied: dict[str, Any]) -> dict[str, Any]:

@@ -29,14 +29,13 @@ MACHINES = (
 PROBES = ("gpu.daemon-sets", "gpu.deployments", "dcgm.monitors")
 # What only the doctor asks, of the cluster and of each host.
 ASKED = (
-    "gpu.pods", "monitoring.pods", "pods.pending", "scrape.jobs", "scrape.down", "scrape.clocks", "scrape.twice",
-    "scrape.blanks", "scrape.rejected", "scrape.dcgm-names", "scrape.xids", "scrape.row-remap", "scrape.kubelets",
-    "gpu.policy-settings", "gpu.exporters", "gpu.config-maps", "rbac.cluster-bindings", "rbac.bindings",
-    "rbac.cluster-roles", "rbac.roles", "monitoring.accounts", "monitoring.operators", "admission.validating",
-    "admission.mutating", "monitoring.claims", "grafana.dashboards", "proof.services", "service-monitors.found",
-    "service-monitors.selectors", "scrape.host-labels",
+    "gpu.pods", "monitoring.pods", "pods.pending", "scrape.jobs", "scrape.down-targets", "scrape.clocks",
+    "scrape.duplicates", "scrape.blanks", "scrape.rejected-objects", "scrape.dcgm-names", "scrape.xids",
+    "scrape.row-remap", "scrape.kubelets", "gpu.policy-settings", "gpu.exporters", "gpu.config-maps",
+    "monitoring.operators", "admission.validating", "admission.mutating", "monitoring.claims", "grafana.dashboards",
+    "proof.services", "service-monitors.objects", "service-monitors.selectors", "scrape.host-labels",
 )  # fmt: skip
-ASKED_OF_HOSTS = ("gpu.logs", "gpu.kernel-words", "gpu.plugin-files", "gpu.watchers", "network.programs")
+ASKED_OF_HOSTS = ("gpu.logs", "gpu.kernel-log", "gpu.plugin-files", "gpu.inotify", "network.programs")
 
 
 def here(probe: str, case: str = "two-hosts") -> dict[tuple[str, str], Answer]:
@@ -69,7 +68,8 @@ def with_gpus(answers: Answers, spec: Mapping[str, Any] | None = None) -> dict[t
             found[probe, host] = recorded(probe, f"two-hosts-{system}")
     for probe in ("gpu.nodes", "dcgm.series", *PROBES, *ASKED):
         found |= here(probe)
-    found["grafana.asked", "k1"] = recorded("grafana.asked", "two-hosts")
+    for probe in ("grafana.response", "monitoring.rights"):
+        found[probe, "k1"] = recorded(probe, "two-hosts")
     found["gpu.cluster-policies", CLUSTER] = recorded("gpu.cluster-policies", "ready")
     wanted = View(recorded_cluster.snapshot(found, spec or {}, (K1, K2)), CLUSTER)
     table = {"dcgm-metrics.csv": own_and_more(wanted)}

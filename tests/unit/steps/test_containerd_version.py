@@ -9,7 +9,7 @@ from gpustack.rollout.overlay import overlay
 from gpustack.steps.containerd import STEP
 from tests.unit.steps.recorded_hosts import judged, recorded, snapshot
 
-PACKAGES, OFFERED = "packages.installed", "containerd.offered"
+PACKAGES, OFFERED = "packages.installed", "containerd.candidates"
 NEWEST = "the newest 2.3 of its repository"
 
 

@@ -6,7 +6,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.steps.control_plane import STEP
 from tests.unit.steps.recorded_cluster import ABSENT, K1, STOPPED, broken, judged, recorded, said, units
 
-FILES, CERTIFICATES, LISTENING = "kubeadm.files", "kubeadm.certificates", "kubeadm.listening"
+FILES, CERTIFICATES, LISTENING = "kubeadm.files", "kubeadm.certificates", "kubeadm.listeners"
 UNFINISHED = "600 /etc/kubernetes/gpustack-kubeadm.yaml.unfinished\n"
 ADMIN = "600 /etc/kubernetes/admin.conf\n"
 

@@ -63,7 +63,7 @@ def test_says_what_it_looks_at(step: Step, check: Check) -> None:
 def test_fresh_hosts_are_due_and_what_stands_behind_waits() -> None:
     probes = ("kube.readyz", "kube.version", "kube.nodes", "kube.deployments", "kubeadm.settings")
     cluster = ("flannel.daemon-set", "flannel.net-conf")
-    hosts = ("kubeadm.files", "kubeadm.certificates", "kubeadm.listening", "kubelet.health", "flannel.host")
+    hosts = ("kubeadm.files", "kubeadm.certificates", "kubeadm.listeners", "kubelet.health", "flannel.host")
     answers = {(probe, CLUSTER): recorded(probe, "fresh") for probe in (*probes, *cluster)}
     answers |= {(probe, host): recorded(probe, "fresh") for probe in hosts for host in ("k1", "k2")}
     found = {state.step: state for state in states(*STEPS, answers=answers)}

@@ -27,7 +27,7 @@ def here(id: str, *answers: Answer, where: str = "k2") -> Judgement:
     return asked(id, snapshot, CLUSTER if id == "flannel-cidr-mismatch" else where)
 
 
-ONCE = ("flannel.net-conf", "flannel.daemon-set", "flannel.announced")
+ONCE = ("flannel.net-conf", "flannel.daemon-set", "flannel.annotations")
 
 
 @pytest.mark.parametrize(("network", "outcome"), [(NETWORK, "ok"), ("10.240.0.0/12", "ok"), ("10.32.0.0/16", "failed")])
@@ -156,9 +156,9 @@ def test_forwarding(rules: str, case: str, bridge: str, outcome: str) -> None:
     ],
 )
 def test_ranges_that_somebody_else_uses(routes: str, servers: str, outcome: str) -> None:
-    resolver = said("nameservers.of-pods", f"== /etc/resolv.conf\n{servers}\n")
+    resolver = said("nameservers.pods", f"== /etc/resolv.conf\n{servers}\n")
     address = said("network.address", "192.0.2.1 via 10.77.2.1 dev host0 src 10.77.2.11 uid 0\\    cache\n")
-    found = here("cidr-overlaps-host-network", said("network.routes-within", routes), resolver, address)
+    found = here("cidr-overlaps-host-network", said("network.routes", routes), resolver, address)
     assert found.outcome == outcome, told(found)
 
 

@@ -39,7 +39,7 @@ def announced(addresses: Mapping[str, str] = ADDRESSES, macs: Mapping[str, str] 
         }
         for name in addresses
     ]
-    return {("flannel.announced", CLUSTER): said("flannel.announced", json.dumps({"items": items}))}
+    return {("flannel.annotations", CLUSTER): said("flannel.annotations", json.dumps({"items": items}))}
 
 
 def rules(host: str, text: str = packets.OPEN) -> Placed:
@@ -51,7 +51,7 @@ def link(host: str, mac: str = "", flags: str = "0x1003") -> Placed:
 
 
 def world(answer: Answer, *changed: Placed, where: str = "k1") -> Snapshot:
-    placed: dict[tuple[str, str], Answer] = {**announced(), ("pod-network.ways", where): answer}
+    placed: dict[tuple[str, str], Answer] = {**announced(), ("pod-network.paths", where): answer}
     for host, address in ADDRESSES.items():
         route = f"192.0.2.1 via 10.78.0.1 dev host0 src {address} uid 0\\    cache\n"
         placed |= {**rules(host), **link(host), ("network.address", host): said("network.address", route)}
@@ -114,7 +114,7 @@ def test_another_mac() -> None:
     assert here("vxlan-mac-changed", forgotten).outcome == "failed"
     none = {("flannel.links", "k1"): said("flannel.links", "")}
     assert told(here("vxlan-mac-changed", SHUT, none)) == ("ok", "no vxlan of Flannel's on this host")
-    lost = {("flannel.announced", CLUSTER): Answer("flannel.announced", CLUSTER, -1, "", lost="no API")}
+    lost = {("flannel.annotations", CLUSTER): Answer("flannel.annotations", CLUSTER, -1, "", lost="no API")}
     assert here("vxlan-mac-changed", SHUT, lost).outcome == "unknown"
 
 

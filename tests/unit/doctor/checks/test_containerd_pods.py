@@ -2,6 +2,7 @@
 
 import pytest
 
+from gpustack.doctor.finding import Judgement
 from tests.unit.doctor.checks.asking import on_host, told
 from tests.unit.steps.recorded_cluster import recorded, said
 
@@ -56,11 +57,11 @@ def test_the_pause_image(there: str, others: str, failed: str, fault: str, guard
 
 
 def test_containers_that_do_not_end() -> None:
-    line = "| failed to kill container: unable to signal init: permission denied"
-    assert told(on_host("st-pods-stuck-terminating", {"containerd.stuck": said("containerd.stuck", f"{line}\n")})) == (
-        "failed", line[2:],
-    )  # fmt: skip
-    assert on_host("st-pods-stuck-terminating", {"containerd.stuck": said("containerd.stuck", "")}).outcome == "ok"
-    assert (
-        on_host("st-pods-stuck-terminating", {"containerd.stuck": said("containerd.stuck", "x\n")}).outcome == "unknown"
-    )
+    def stuck(out: str) -> Judgement:
+        probe = "containerd.stuck-containers"
+        return on_host("st-pods-stuck-terminating", {probe: said(probe, out)})
+
+    line = "failed to kill container: unable to signal init: permission denied"
+    assert told(stuck(f"| {line}\n")) == ("failed", line)
+    assert stuck("").outcome == "ok"
+    assert stuck("x\n").outcome == "unknown"

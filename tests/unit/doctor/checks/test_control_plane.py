@@ -32,15 +32,18 @@ def test_an_address_that_is_gone() -> None:
     mine = {("network.addresses", "k1"): LINKS}
     assert here("node-ip-changed", mine)[0] == "ok"
     assert here("node-ip-changed -> st-service-ip-broken", mine)[0] == "ok"
-    moved = recorded("kubeadm.made-for", "control-plane", ("10.77.2.11", "10.77.2.99"))
-    lost = mine | {("kubeadm.made-for", "k1"): moved}
+    moved = recorded("kubeadm.manifest-addresses", "control-plane", ("10.77.2.11", "10.77.2.99"))
+    lost = mine | {("kubeadm.manifest-addresses", "k1"): moved}
     assert here("node-ip-changed", lost) == ("failed", "10.77.2.99 on none")
     assert here("node-ip-changed -> st-service-ip-broken", lost)[0] == "failed"
     natted = recorded(
-        "kubeadm.made-for", "control-plane", ("advertise-address=10.77.2.11", "advertise-address=1.2.3.4")
+        "kubeadm.manifest-addresses", "control-plane", ("advertise-address=10.77.2.11", "advertise-address=1.2.3.4")
     )
-    assert here("node-ip-changed", mine | {("kubeadm.made-for", "k1"): natted})[0] == "ok"
-    assert here("node-ip-changed", {("kubeadm.made-for", "k1"): said("kubeadm.made-for", "x\n")})[0] == "unknown"
+    assert here("node-ip-changed", mine | {("kubeadm.manifest-addresses", "k1"): natted})[0] == "ok"
+    assert (
+        here("node-ip-changed", {("kubeadm.manifest-addresses", "k1"): said("kubeadm.manifest-addresses", "x\n")})[0]
+        == "unknown"
+    )
 
 
 @pytest.mark.parametrize(
@@ -77,7 +80,7 @@ RUN = "etcd runs\nkube-controller-manager runs\nkube-scheduler runs\n"
 )
 def test_settings_that_are_refused(out: str, outcome: str) -> None:
     assert (
-        here("control-plane-settings-refused", {("kubeadm.last-words", "k1"): said("kubeadm.last-words", out)})[0]
+        here("control-plane-settings-refused", {("kubeadm.last-log", "k1"): said("kubeadm.last-log", out)})[0]
         == outcome
     )
 
@@ -143,7 +146,7 @@ def test_etcd() -> None:
     ],
 )
 def test_writes_that_are_slow(out: str, slow: str, guard: str) -> None:
-    answers = {("etcd.slow", "k1"): said("etcd.slow", f"{out}\n")}
+    answers = {("etcd.slow-requests", "k1"): said("etcd.slow-requests", f"{out}\n")}
     assert here("etcd-slow-disk", answers)[0] == slow
     assert here("etcd-slow-disk guard", answers)[0] == guard
 
@@ -169,16 +172,18 @@ def test_an_api_that_takes_no_writes(renewed: str | None, outcome: str) -> None:
     ],
 )
 def test_an_api_server_that_asks_where_no_etcd_listens(servers: str, outcome: str, found: str) -> None:
-    made = recorded("kubeadm.made-for", "with-etcd", ("etcd-servers=https://127.0.0.1:2379", f"etcd-servers={servers}"))
-    words = said("kubeadm.last-words", "etcd runs\nkube-apiserver runs\nend\n")
-    answers = {("kubeadm.made-for", "k1"): made, ("kubeadm.last-words", "k1"): words}
+    made = recorded(
+        "kubeadm.manifest-addresses", "with-etcd", ("etcd-servers=https://127.0.0.1:2379", f"etcd-servers={servers}")
+    )
+    words = said("kubeadm.last-log", "etcd runs\nkube-apiserver runs\nend\n")
+    answers = {("kubeadm.manifest-addresses", "k1"): made, ("kubeadm.last-log", "k1"): words}
     assert here("control-plane-settings-refused", answers) == (outcome, found)
 
 
 def test_an_etcd_of_somebody_elses_is_not_looked_for_here() -> None:
-    made = said("kubeadm.made-for", "--advertise-address=10.77.0.11\n--etcd-servers=https://10.9.9.9:2379\n")
-    words = said("kubeadm.last-words", "kube-apiserver silent\nend\n")
-    answers = {("kubeadm.made-for", "k1"): made, ("kubeadm.last-words", "k1"): words}
+    made = said("kubeadm.manifest-addresses", "--advertise-address=10.77.0.11\n--etcd-servers=https://10.9.9.9:2379\n")
+    words = said("kubeadm.last-log", "kube-apiserver silent\nend\n")
+    answers = {("kubeadm.manifest-addresses", "k1"): made, ("kubeadm.last-log", "k1"): words}
     assert here("control-plane-settings-refused", answers)[0] == "unknown"
 
 

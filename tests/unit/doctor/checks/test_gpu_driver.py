@@ -35,7 +35,7 @@ from tests.unit.doctor.checks.asking import in_cluster, told, world
         ("gpu-inforom-corrupt", {"gpu__smi": "inforom"}, "failed", "14"),
         ("gpu-inforom-corrupt", {}, "ok", "0"),
         ("gpu-adapter-init-failed", {"gpu__smi": "no-devices"}, "failed", "No devices were found"),
-        ("gpu-adapter-init-failed", {"gpu__smi": "one-lost", "gpu__kernel_words": "adapter"}, "failed", "GSP"),
+        ("gpu-adapter-init-failed", {"gpu__smi": "one-lost", "gpu__kernel_log": "adapter"}, "failed", "GSP"),
         ("gpu-adapter-init-failed", {"gpu__smi": "garbage"}, "unknown", ""),
         ("st-driver-not-ready", {}, "ok", "answers"),
         ("st-driver-not-ready", {"gpu__smi": "hangs"}, "failed", "hangs"),

@@ -15,13 +15,13 @@ from tests.unit.doctor.checks.asking import asked, told
 from tests.unit.steps import recorded_cluster as cluster
 from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
 
-NONE = said("helm.running", "0\n", 1)
+NONE = said("helm.processes", "0\n", 1)
 MONITORING = "monitoring"
 
 
 def here(id: str, *answers: Answer, where: str = CLUSTER) -> Judgement:
-    placed = {("helm.running", "k1"): NONE}
-    on_host = {"helm.running": "k1", "helm.charts": "k1"}
+    placed = {("helm.processes", "k1"): NONE}
+    on_host = {"helm.processes": "k1", "helm.charts": "k1"}
     placed |= {(answer.probe, on_host.get(answer.probe, CLUSTER)): answer for answer in answers}
     placed |= {("gpu.deployments", CLUSTER): said("gpu.deployments", '{"items":[]}')}
     return asked(id, cluster.snapshot(placed, {"monitoring": {"enabled": True}}, (K1, K2)), where)
@@ -52,7 +52,7 @@ def releases(status: str, *, ours: bool = True, name: str = MONITORING) -> Answe
     ],
 )
 def test_a_release_that_is_not_deployed(status: str, helms: int, state: str, pending: str) -> None:
-    count = said("helm.running", f"{helms}\n", int(not helms))
+    count = said("helm.processes", f"{helms}\n", int(not helms))
     found = [here(id, releases(status), count).outcome for id in ("st-helm-failed", "helm-release-pending")]
     assert found == [state, pending]
 
@@ -86,7 +86,7 @@ def test_what_helm_waited_for() -> None:
     ],
 )
 def test_jobs_of_hooks(case: str, helms: int, job: str, guard: str) -> None:
-    jobs, count = recorded("helm.monitoring-jobs", case), said("helm.running", f"{helms}\n", int(not helms))
+    jobs, count = recorded("helm.monitoring-jobs", case), said("helm.processes", f"{helms}\n", int(not helms))
     done = recorded("helm.gpu-jobs", "done")
     found = [here(id, jobs, done, count).outcome for id in ("helm-hook-job-failed", "helm-hook-job-failed guard")]
     assert found == [job, guard]

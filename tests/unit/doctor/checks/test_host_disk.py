@@ -60,6 +60,6 @@ def test_a_disk_that_fails() -> None:
     ],
 )
 def test_evictions(case: str, evicted: str, prometheus: str) -> None:
-    answers = {("kube.evicted", CLUSTER): recorded("kube.evicted", case)}
+    answers = {("kube.evicted-pods", CLUSTER): recorded("kube.evicted-pods", case)}
     assert here("st-evictions", answers)[0] == evicted
     assert here("st-evictions -> st-no-metrics", answers)[0] == prometheus

@@ -17,7 +17,7 @@ def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "h1") 
 
 
 def clocks(first: int, second: int) -> dict[tuple[str, str], Answer]:
-    return {("system.now", f"h{i}"): said("system.now", f"{NOW + by}\n") for i, by in ((1, first), (2, second))}
+    return {("system.time", f"h{i}"): said("system.time", f"{NOW + by}\n") for i, by in ((1, first), (2, second))}
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_clock_is_compared_with_the_others(first: int, second: int, outcome: s
 
 
 def test_a_clock_that_cannot_be_told() -> None:
-    assert here("host-time-skew", {("system.now", "h1"): said("system.now", "late\n")})[0] == "unknown"
+    assert here("host-time-skew", {("system.time", "h1"): said("system.time", "late\n")})[0] == "unknown"
 
 
 def test_two_hosts_of_one_image() -> None:

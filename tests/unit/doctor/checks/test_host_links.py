@@ -42,7 +42,10 @@ def test_the_way_out(out: str, outcome: str) -> None:
     ],
 )
 def test_who_manages_the_links_of_pods(out: str, outcome: str) -> None:
-    assert here("host-networkmanager-owns-cni", {("network.managed", "k1"): said("network.managed", out)})[0] == outcome
+    assert (
+        here("host-networkmanager-owns-cni", {("network.managed-links", "k1"): said("network.managed-links", out)})[0]
+        == outcome
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,9 +64,9 @@ def test_rules_in_both_backends(legacy: str, nft: str, table: str, outcome: str)
 
 def test_name_servers_of_pods() -> None:
     assert here("host-resolv-stub-loop", {}) == ("ok", "10.255.255.53")
-    looped = recorded("resolver.of-pods", "control-plane", ("10.255.255.53", "127.0.0.53"))
-    answers = {("resolver.of-pods", "k1"): looped}
+    looped = recorded("resolver.pods", "control-plane", ("10.255.255.53", "127.0.0.53"))
+    answers = {("resolver.pods", "k1"): looped}
     assert here("host-resolv-stub-loop", answers) == ("failed", "127.0.0.53")
-    elsewhere = recorded("resolver.forwards", "control-plane", ("forward . /etc/resolv.conf", "forward . 10.0.0.53"))
-    assert here("host-resolv-stub-loop", answers | {("resolver.forwards", CLUSTER): elsewhere})[0] == "ok"
-    assert here("host-resolv-stub-loop", {("resolver.of-pods", "k1"): said("resolver.of-pods", "x\n")})[0] == "unknown"
+    elsewhere = recorded("resolver.upstreams", "control-plane", ("forward . /etc/resolv.conf", "forward . 10.0.0.53"))
+    assert here("host-resolv-stub-loop", answers | {("resolver.upstreams", CLUSTER): elsewhere})[0] == "ok"
+    assert here("host-resolv-stub-loop", {("resolver.pods", "k1"): said("resolver.pods", "x\n")})[0] == "unknown"

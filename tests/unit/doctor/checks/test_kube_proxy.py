@@ -72,7 +72,7 @@ def test_the_mode_with_a_table_of_its_own() -> None:
 def ways(api: str, service: str) -> dict[tuple[str, str], Answer]:
     out = f"api 10.78.0.11:6443 {api}\nservice 10.96.0.1:443 {service}\n"
     host = pod_ways.ways({} if api.startswith("0 ") else {"api": "timeout"}, {})
-    return {("reach.api", "k1"): said("reach.api", out), ("pod-network.ways", "k1"): host}
+    return {("reach.api", "k1"): said("reach.api", out), ("pod-network.paths", "k1"): host}
 
 
 LATE = "28 0.000000 Connection timed out after 4001 milliseconds"
@@ -105,16 +105,16 @@ def test_of_an_api_server_that_was_started_anew_kube_proxy_has_to_hear(age: int,
     lately = api_server(age)
     broken = ways("0 0.004000 ", REFUSED)
     assert here("st-service-ip-broken", broken | lately)[0] == outcome
-    refused = {("pod-network.ways", "k1"): pod_ways.ways({}, {"service": "refused"})}
+    refused = {("pod-network.paths", "k1"): pod_ways.ways({}, {"service": "refused"})}
     assert here("st-api-from-pods-timeout", refused | lately)[0] == outcome
-    silent = {("pod-network.ways", "k1"): pod_ways.ways({}, {"service": "timeout"})}
+    silent = {("pod-network.paths", "k1"): pod_ways.ways({}, {"service": "timeout"})}
     assert here("st-api-from-pods-timeout", silent | lately)[0] == "failed"
 
 
 def test_an_api_server_that_takes_connections_and_says_nothing_is_reached() -> None:
     """curl had no TLS of it, and a plain connection was made."""
-    made = {("pod-network.ways", "k1"): pod_ways.ways({}, {})}
-    silent = {("pod-network.ways", "k1"): pod_ways.ways({"api": "timeout"}, {})}
+    made = {("pod-network.paths", "k1"): pod_ways.ways({}, {})}
+    silent = {("pod-network.paths", "k1"): pod_ways.ways({"api": "timeout"}, {})}
     assert here("join-endpoint-unreachable", ways(LATE, LATE) | made) == ("ok", "made, and nothing is answered")
     assert here("join-endpoint-unreachable", ways(LATE, LATE) | silent)[0] == "failed"
 

@@ -24,7 +24,7 @@ from tests.unit.steps.recorded_cluster import recorded
 def test_monitors_that_prometheus_does_not_take(prometheus: str, monitors: str, outcome: str) -> None:
     answers = {
         ("service-monitors.selectors", CLUSTER): recorded("service-monitors.selectors", prometheus),
-        ("service-monitors.found", CLUSTER): recorded("service-monitors.found", monitors),
+        ("service-monitors.objects", CLUSTER): recorded("service-monitors.objects", monitors),
         ("monitoring.prometheuses", CLUSTER): recorded("monitoring.prometheuses", "control-plane"),
     }
     here = hosts.snapshot(answers, {})
@@ -34,7 +34,7 @@ def test_monitors_that_prometheus_does_not_take(prometheus: str, monitors: str, 
 def test_what_the_selector_wants_is_said() -> None:
     answers = {
         ("service-monitors.selectors", CLUSTER): recorded("service-monitors.selectors", "of-the-release"),
-        ("service-monitors.found", CLUSTER): recorded("service-monitors.found", "bare"),
+        ("service-monitors.objects", CLUSTER): recorded("service-monitors.objects", "bare"),
         ("monitoring.prometheuses", CLUSTER): recorded("monitoring.prometheuses", "control-plane"),
     }
     found = asked("mon-selector-nil-uses-helm-values", hosts.snapshot(answers, {}), CLUSTER)

@@ -22,7 +22,7 @@ LOG = "mon-dcgm-remote-engine-unreachable"
         (LOG, CLUSTER, {"gpu__policy_settings": "dcgm"}, "failed", "nothing"),
         (f"{LOG} guard", CLUSTER, {}, "failed", "ready"),
         ("mon-dcgm-blank-values", CLUSTER, {"scrape__blanks": "some"}, "failed", "DCGM_FI_DEV_MEMORY_TEMP"),
-        ("mon-duplicate-metrics", CLUSTER, {"scrape__twice": "two-jobs"}, "failed", "default/dcgm-exporter"),
+        ("mon-duplicate-metrics", CLUSTER, {"scrape__duplicates": "two-jobs"}, "failed", "default/dcgm-exporter"),
         ("mon-pod-attribution-missing", CLUSTER, {"gpu__exporters": "no-kubelet"}, "failed", "does not ask"),
         ("mon-pod-attribution-missing", CLUSTER, {"gpu__exporters": "none"}, "ok", "there is none"),
         ("mon-dcgm-csv-config-bad", CLUSTER, {"gpu__policy_settings": "counters"}, "failed", "no such ConfigMap"),

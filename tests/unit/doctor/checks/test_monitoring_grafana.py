@@ -16,9 +16,9 @@ LOADED = "mon-grafana-dashboard-not-loaded"
 @pytest.mark.parametrize(
     ("id", "cases", "outcome", "found"),
     [
-        ("mon-grafana-password-unknown", {"grafana__asked": "refused"}, "failed", "HTTP 401"),
-        ("mon-grafana-password-unknown", {"grafana__asked": "worker"}, "ok", "no Grafana"),
-        ("mon-grafana-password-unknown", {"grafana__asked": "odd"}, "unknown", ""),
+        ("mon-grafana-password-unknown", {"grafana__response": "refused"}, "failed", "HTTP 401"),
+        ("mon-grafana-password-unknown", {"grafana__response": "worker"}, "ok", "no Grafana"),
+        ("mon-grafana-password-unknown", {"grafana__response": "odd"}, "unknown", ""),
         (SOURCE, {"grafana__data_sources": "two"}, "failed", "2"),
         (SOURCE, {"grafana__data_sources": "none"}, "failed", "0"),
         (LOADED, {"grafana__dashboards": "no-json"}, "failed", "no JSON: monitoring/gpustack-dashboard-gpu-health"),

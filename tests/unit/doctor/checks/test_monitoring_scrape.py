@@ -19,15 +19,15 @@ LOOPBACK = "mon-control-plane-targets-loopback"
         ("mon-kubelet-target-unauthorized", CLUSTER, {"scrape__kubelets": "error"}, "unknown", ""),
         ("mon-clock-skew-empty-graphs", CLUSTER, {"scrape__clocks": "skewed"}, "failed", "420 s"),
         ("mon-clock-skew-empty-graphs", CLUSTER, {"scrape__clocks": "error"}, "unknown", ""),
-        ("mon-target-down-network", "k2", {"scrape__down": "one-node"}, "failed", "does not reach it"),
-        ("mon-target-down-network", "k1", {"scrape__down": "one-node"}, "ok", "answers"),
+        ("mon-target-down-network", "k2", {"scrape__down_targets": "one-node"}, "failed", "does not reach it"),
+        ("mon-target-down-network", "k1", {"scrape__down_targets": "one-node"}, "ok", "answers"),
         ("st-target-missing", CLUSTER, {"scrape__jobs": "no-exporter"}, "failed", "nothing"),
         ("st-target-down", CLUSTER, {"scrape__jobs": "exporter-down"}, "failed", "down: nvidia-dcgm-exporter"),
         ("st-target-down", CLUSTER, {"scrape__jobs": "error"}, "unknown", ""),
         ("st-no-metrics", CLUSTER, {"dcgm__series": "none"}, "failed", "0"),
-        ("st-dashboard-nodata", CLUSTER, {"grafana__asked": "failing"}, "failed", "none"),
-        ("st-dashboard-nodata", CLUSTER, {"grafana__asked": "refused"}, "ok", "nobody is let in"),
-        ("st-dashboard-wrong", CLUSTER, {"scrape__twice": "two-jobs"}, "failed", "count twice"),
+        ("st-dashboard-nodata", CLUSTER, {"grafana__response": "failing"}, "failed", "none"),
+        ("st-dashboard-nodata", CLUSTER, {"grafana__response": "refused"}, "ok", "nobody is let in"),
+        ("st-dashboard-wrong", CLUSTER, {"scrape__duplicates": "two-jobs"}, "failed", "count twice"),
         ("st-dashboard-wrong", CLUSTER, {"scrape__blanks": "some"}, "failed", "placeholders"),
     ],
 )
@@ -40,8 +40,8 @@ def test_targets(id: str, where: str, cases: dict[str, str], outcome: str, found
 def test_targets_of_the_control_plane_that_listen_on_loopback() -> None:
     assert told(in_cluster(LOOPBACK)) == ("ok", "nothing")
     assert told(in_cluster(LOOPBACK, scrape__jobs="control-plane-down")) == ("ok", "nothing")
-    only = said("kubeadm.listening", "LISTEN 0 4096 127.0.0.1:10259 0.0.0.0:*\n")
-    down = {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "control-plane-down"), ("kubeadm.listening", "k1"): only}
+    only = said("kubeadm.listeners", "LISTEN 0 4096 127.0.0.1:10259 0.0.0.0:*\n")
+    down = {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "control-plane-down"), ("kubeadm.listeners", "k1"): only}
     assert told(asked(LOOPBACK, recorded_gpus.world(down), CLUSTER)) == ("failed", "kube-scheduler")
 
 
@@ -94,5 +94,7 @@ def test_a_kubelet_that_was_started_just_now_has_yet_to_be_asked_and_so_has_the_
 
 
 def test_what_another_program_answers_on_the_port_is_no_matter_of_the_network() -> None:
-    seen = told(in_cluster("mon-target-down-network", "k2", scrape__down="one-node", network__programs="node-exporter"))
+    seen = told(
+        in_cluster("mon-target-down-network", "k2", scrape__down_targets="one-node", network__programs="node-exporter")
+    )
     assert seen == ("ok", "prometheus-node-exporter.service has the port")

@@ -25,7 +25,7 @@ CHAIN = ("mon-servicemonitor-disabled", "mon-servicemonitor-label-mismatch", "mo
     ],
 )  # fmt: skip
 def test_one_link_is_wrong(case: str, guilty: str, found: str) -> None:
-    seen = {"service_monitors__found": case, "dcgm__monitors": "none" if guilty else "two-hosts"}
+    seen = {"service_monitors__objects": case, "dcgm__monitors": "none" if guilty else "two-hosts"}
     answers = {id: told(in_cluster(id, **seen)) for id in CHAIN}
     assert {id: text for id, (outcome, text) in answers.items() if outcome == "failed"} == (
         {guilty: found} if guilty else {}
@@ -41,22 +41,32 @@ def test_without_an_exporter_nothing_is_missing(id: str) -> None:
 
 @pytest.mark.parametrize("id", CHAIN)
 def test_an_answer_that_is_missing_tells_nothing(id: str) -> None:
-    assert in_cluster(id, service_monitors__found="refused").outcome == "unknown"
+    assert in_cluster(id, service_monitors__objects="refused").outcome == "unknown"
 
 
-def test_rights_of_prometheus_are_those_that_the_api_has() -> None:
-    assert told(in_cluster("mon-prometheus-rbac")) == ("ok", "all it needs")
-    assert in_cluster("mon-prometheus-rbac", monitoring__accounts="no-such-kind").outcome == "ok"
-    assert in_cluster("mon-prometheus-rbac", monitoring__accounts="refused").outcome == "unknown"
-    outcome, found = told(in_cluster("mon-prometheus-rbac", rbac__cluster_bindings="without-prometheus"))
-    assert outcome == "failed"
-    assert "services in gpu-operator" in found
-    assert in_cluster("mon-prometheus-rbac", rbac__cluster_roles="none").outcome == "failed"
+@pytest.mark.parametrize(
+    ("case", "outcome", "found"),
+    [
+        ("two-hosts", "ok", "all it needs"),
+        ("slices-only", "ok", "all it needs"),
+        ("none", "ok", "no Prometheus"),
+        ("not-bound", "failed",
+         ("not endpoints in gpu-operator, endpoints in monitoring, pods in gpu-operator, pods in monitoring, "
+         "services in gpu-operator, services in monitoring")),
+    ],
+)  # fmt: skip
+def test_rights_of_prometheus_are_those_that_the_api_says(case: str, outcome: str, found: str) -> None:
+    assert told(in_cluster("mon-prometheus-rbac", monitoring__rights=case)) == (outcome, found)
+
+
+@pytest.mark.parametrize("case", ["late", "refused", "no-admin"])
+def test_rights_without_an_answer_are_unknown(case: str) -> None:
+    assert in_cluster("mon-prometheus-rbac", monitoring__rights=case).outcome == "unknown"
 
 
 def test_objects_that_the_operator_left_out() -> None:
     assert told(in_cluster(REJECTED)) == ("ok", "nothing")
-    outcome, found = told(in_cluster(REJECTED, scrape__rejected="one", scrape__left_out="ours"))
+    outcome, found = told(in_cluster(REJECTED, scrape__rejected_objects="one", scrape__rejection_events="ours"))
     assert outcome == "failed"
     assert found.startswith('ServiceMonitor monitoring/shop: "monitoring/shop" was rejected')
 
@@ -75,5 +85,5 @@ def test_objects_that_the_operator_left_out() -> None:
 def test_a_users_own_object_that_the_operator_left_out_is_no_fault(
     count: str, events: str, outcome: str, words: str
 ) -> None:
-    found = told(in_cluster(REJECTED, scrape__rejected=count, scrape__left_out=events))
+    found = told(in_cluster(REJECTED, scrape__rejected_objects=count, scrape__rejection_events=events))
     assert (found[0], found[1][: len(words)]) == (outcome, words)

@@ -9,7 +9,7 @@ from tests.unit.doctor.checks.ways import ALL, API, DNS, ENDS, NODE, PEER, THIRD
 from tests.unit.steps import recorded_cluster as cluster
 from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
 
-WAYS = "pod-network.ways"
+WAYS = "pod-network.paths"
 LOST = dict.fromkeys(("overlay", "bridge", "bridge-large", "pod", "pod-echo", "pod-large"), "timeout")
 LARGE = {"bridge-large": "timeout", "pod-large": "timeout"}
 THERE = ("node 10.78.0.13:10250", "echo 10.78.0.13", "pod-echo 10.244.2.9", "pod-large 10.244.2.9")

@@ -21,7 +21,7 @@ def word(cell: str) -> str:
 
 
 def outcomes(answer: Answer, *ids: str) -> list[str]:
-    here = cluster.snapshot({("pod-network.ways", "k1"): answer}, {}, (K1, K2))
+    here = cluster.snapshot({("pod-network.paths", "k1"): answer}, {}, (K1, K2))
     return [asked(id, here, "k1").outcome for id in ids]
 
 

@@ -32,13 +32,16 @@ def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = CLUSTE
 )
 def test_pods_without_a_node(case: str, pending: str, short: str, guard: str, gpu: str) -> None:
     """What users ask for is theirs; their GPU pods only show that no GPU is on offer."""
-    answers = {("kube.waiting", CLUSTER): recorded("kube.waiting", case), ("gpu.devices", "k2"): A_GPU}
+    answers = {
+        ("kube.unscheduled-pods", CLUSTER): recorded("kube.unscheduled-pods", case),
+        ("gpu.devices", "k2"): A_GPU,
+    }
     ids = ("st-pods-pending", "insufficient-resources", "insufficient-resources guard", "st-gpu-pods-pending")
     assert tuple(here(id, answers)[0] for id in ids) == (pending, short, guard, gpu)
 
 
 def test_a_gpu_pod_where_no_host_has_a_gpu_is_its_authors() -> None:
-    waits = {("kube.waiting", CLUSTER): recorded("kube.waiting", "of-a-user")}
+    waits = {("kube.unscheduled-pods", CLUSTER): recorded("kube.unscheduled-pods", "of-a-user")}
     id = "st-gpu-pods-pending"
     assert here(id, waits) == ("ok", "no host has a GPU")
     assert here(id, waits | {("gpu.devices", "k2"): said("gpu.devices", "odd\n")})[0] == "failed"
@@ -46,7 +49,7 @@ def test_a_gpu_pod_where_no_host_has_a_gpu_is_its_authors() -> None:
 
 def test_gpus_that_are_all_in_use() -> None:
     answers = {
-        ("kube.waiting", CLUSTER): recorded("kube.waiting", "platform-gpu"),
+        ("kube.unscheduled-pods", CLUSTER): recorded("kube.unscheduled-pods", "platform-gpu"),
         ("gpu.nodes", CLUSTER): recorded("gpu.nodes", "two-hosts"),
     }
     assert here("insufficient-resources guard", answers)[0] == "failed"
@@ -54,8 +57,8 @@ def test_gpus_that_are_all_in_use() -> None:
 
 
 def test_who_waits() -> None:
-    prometheus = {("kube.waiting", CLUSTER): recorded("kube.waiting", "memory")}
-    labeller = {("kube.waiting", CLUSTER): recorded("kube.waiting", "tainted")}
+    prometheus = {("kube.unscheduled-pods", CLUSTER): recorded("kube.unscheduled-pods", "memory")}
+    labeller = {("kube.unscheduled-pods", CLUSTER): recorded("kube.unscheduled-pods", "tainted")}
     assert here("st-pods-pending -> st-no-metrics", prometheus)[0] == "failed"
     assert here("st-pods-pending -> st-no-metrics", labeller)[0] == "ok"
     assert here("st-pods-pending -> op-nodes-not-labelled", labeller)[0] == "failed"
@@ -66,7 +69,7 @@ def test_who_waits() -> None:
 def test_a_taint_that_is_not_named(everywhere: bool) -> None:
     """Newer schedulers do not say which taint: it is the cluster's where all nodes are control planes."""
     why = ("taint {node-role.kubernetes.io/control-plane: }", "taint(s)")
-    answers = {("kube.waiting", CLUSTER): recorded("kube.waiting", "tainted", why)}
+    answers = {("kube.unscheduled-pods", CLUSTER): recorded("kube.unscheduled-pods", "tainted", why)}
     if everywhere:
         bare = '"name":"k2"},"spec":{"podCIDR":"10.244.1.0/24"}'
         taint = '"taints":[{"effect":"NoSchedule","key":"node-role.kubernetes.io/control-plane"}]'
@@ -92,7 +95,7 @@ def test_taints_of_a_condition(taint: str, outcome: str) -> None:
 def test_a_cordoned_node_with_who_waits_for_it() -> None:
     taints = ("node-role.kubernetes.io/control-plane", "node.kubernetes.io/unschedulable")
     nodes = {("kube.nodes", CLUSTER): recorded("kube.nodes", "control-plane", taints)}
-    waits = {("kube.waiting", CLUSTER): recorded("kube.waiting", "cordoned")}
+    waits = {("kube.unscheduled-pods", CLUSTER): recorded("kube.unscheduled-pods", "cordoned")}
     assert here("node-cordoned", nodes, "k1") == ("failed", "k1 is cordoned")
     kept = here("node-cordoned", nodes | waits, "k1")
     assert kept == ("failed", "k1 is cordoned; kube-system/coredns-1 waits for a node")

@@ -31,4 +31,4 @@ def ways(
     asked = tuple(asked)
     out = ["== known", "own 10.244.0.0/24", *peers, "== host", *lines(host or {}, asked)]
     out += [] if pod is None else ["== pod 10.244.0.4", *lines(pod, asked)]
-    return said("pod-network.ways", "\n".join(out) + "\n")
+    return said("pod-network.paths", "\n".join(out) + "\n")
