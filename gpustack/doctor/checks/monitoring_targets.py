@@ -106,27 +106,6 @@ def rights(here: View) -> Result:
         return ok("rights of Prometheus", "no Prometheus")
     missing, unknown = [], []
     for space in dict.fromkeys((spec.gpu.namespace, spec.monitoring.namespace)):
-<<<<<<< HEAD
-        may_not = [kind for group, kind in WATCHED if not may(account, space, "list", group, kind, bound, known)]
-        if not any(may(account, space, "list", group, kind, bound, known) for group, kind in ENDS):
-            may_not.append("endpoints")
-        missing += [f"{kind} in {space}" for kind in may_not]
-    what = f"what {account} may list"
-    if not missing:
-        return ok(what, "all it needs")
-    bound_as = account.rpartition("/")[2]
-    return Result(what, "services, pods, endpoints", f"not {said(missing)}", quote=bound_as)
-||||||| e71edaa6
-        may_not = [kind for group, kind in WATCHED if not may(account, space, "list", group, kind, bound, known)]
-        if not any(may(account, space, "list", group, kind, bound, known) for group, kind in ENDS):
-            may_not.append("endpoints")
-        missing += [f"{kind} in {space}" for kind in may_not]
-    what = f"what {account} may list"
-    if not missing:
-        return ok(what, "all it needs")
-    bound_as = account.rpartition("/")[2]
-    return Result(what, "services, pods, endpoints", f"not {said(missing)}", quote=bound_as, by=CLUSTER_BINDINGS.id)
-=======
         for kinds in NEEDED:
             answers = [found.lists.get((kind, space)) for kind in kinds]
             if True not in answers:
@@ -135,12 +114,11 @@ def rights(here: View) -> Result:
     if missing:
         kind, space = missing[0]
         words = said([f"{kind} in {space}" for kind, space in missing])
-        return Result(what, "services, pods, endpoints", f"not {words}", quote=f"{kind} {space} no", by=RIGHTS.id)
+        return Result(what, "services, pods, endpoints", f"not {words}", quote=f"{kind} {space} no")
     if unknown:
         kind, space = unknown[0]
         raise FactUnavailable(f"the API did not answer whether {found.account} may list {kind} in {space}")
     return ok(what, "all it needs")
->>>>>>> cddad2f836f37c0da9f0f823842e63ffe78f5b81
 
 
 @check("mon-operator-rejected-object", REJECTED, LEFT_OUT)

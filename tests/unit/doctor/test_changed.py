@@ -54,32 +54,12 @@ def test_whether_the_daemon_runs_with_the_file_is_told_by_both_times(at: int, wh
     assert any("containerd started" in line for _, _, line in lines) is (at > 1795239000)
 
 
-<<<<<<< HEAD
 def test_what_is_not_near_the_cause_is_no_change() -> None:
     """Neither a boot nor what others wrote and installed."""
     assert told(broken(OFF, UPGRADED, WRITTEN)) == []
-||||||| e71edaa6
-def test_a_boot_touches_what_does_not_outlive_it() -> None:
-    assert told(broken(OFF, UPGRADED, WRITTEN)) == [("h1", 2623, "booted")]
-    long_ago = recorded("changes.files", "quiet")
-    assert told(broken(OFF, long_ago)) == []
-=======
-def test_a_boot_touches_what_does_not_outlive_it() -> None:
-    assert told(broken(OFF, UPGRADED, WRITTEN)) == [("h1", 2623, "booted")]
-    long_ago = recorded("recent.files", "quiet")
-    assert told(broken(OFF, long_ago)) == []
->>>>>>> cddad2f836f37c0da9f0f823842e63ffe78f5b81
 
 
-<<<<<<< HEAD
 def test_what_is_unknown_is_no_change() -> None:
-    garbage = [recorded(probe, "garbage") for probe in ("changes.files", "changes.packages")]
-||||||| e71edaa6
-def test_what_cannot_be_told_is_no_change() -> None:
-    garbage = [recorded(probe, "garbage") for probe in ("changes.files", "changes.packages")]
-=======
-def test_what_cannot_be_told_is_no_change() -> None:
     garbage = [recorded(probe, "garbage") for probe in ("recent.files", "recent.packages")]
->>>>>>> cddad2f836f37c0da9f0f823842e63ffe78f5b81
     assert told(broken(OFF, *garbage)) == []
     assert told(broken(OFF)) == []

@@ -48,16 +48,8 @@ def one_spoiled(place: Place, random: Random, *, garbage: bool) -> tuple[Asked, 
 
 
 PLACES = places()
-<<<<<<< HEAD
 # No check reads the first: rollout/gpus.py tells it. The second is read where containerd.io is missing.
-REPORTED = {"gpu.stranded-pods", "containerd.offered"}
-||||||| e71edaa6
-# No check reads the first: report/gpus.py tells it. The second is read where containerd.io is missing.
-REPORTED = {"gpu.stranded-pods", "containerd.offered"}
-=======
-# No check reads the first: report/gpus.py tells it. The second is read where containerd.io is missing.
 REPORTED = {"gpu.stranded-pods", "containerd.candidates"}
->>>>>>> cddad2f836f37c0da9f0f823842e63ffe78f5b81
 steps = pytest.mark.parametrize("place", PLACES, ids=lambda place: place.step.id)
 
 

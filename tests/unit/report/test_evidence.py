@@ -31,26 +31,8 @@ def test_what_is_quoted_comes_first_with_its_line() -> None:
     assert shown(FILES, LINKS, quote="eth1") == ["h1 $ ls /etc", "h1 $ ip -o link"]
 
 
-<<<<<<< HEAD
 def test_a_command_that_failed_says_so() -> None:
     assert shown(REFUSED, LOST) == ["h1 $ crictl info\n  → (ended with 1)", "h1 $ crictl ps\n  → no answer within 5 s"]
-||||||| e71edaa6
-def test_bare_values_are_shown_with_what_they_are() -> None:
-    answer = Answer("etcd.slow", "h1", 0, "21 0 83\n")
-    rows = (("", ("slow writes", "pulls", "% free")),)
-    _, told = asked_and_told(Evidence("h1", "count", answer, rows=rows), str, Sought("21"))
-    assert told == "slow writes 21, pulls 0, % free 83"
-    _, told = asked_and_told(Evidence("h1", "count", replace(answer, out="21 0"), rows=rows), str, Sought("21"))
-    assert told == "21 0"
-=======
-def test_bare_values_are_shown_with_what_they_are() -> None:
-    answer = Answer("etcd.slow-requests", "h1", 0, "21 0 83\n")
-    rows = (("", ("slow writes", "pulls", "% free")),)
-    _, told = asked_and_told(Evidence("h1", "count", answer, rows=rows), str, Sought("21"))
-    assert told == "slow writes 21, pulls 0, % free 83"
-    _, told = asked_and_told(Evidence("h1", "count", replace(answer, out="21 0"), rows=rows), str, Sought("21"))
-    assert told == "21 0"
->>>>>>> cddad2f836f37c0da9f0f823842e63ffe78f5b81
 
 
 def test_no_line_is_quoted_that_is_too_long_for_one() -> None:
