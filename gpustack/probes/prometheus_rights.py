@@ -95,7 +95,6 @@ wait"""),
     rights,
     limit=10,
     like="kubectl auth can-i list endpointslices -n NAMESPACE --as=system:serviceaccount:NAMESPACE:NAME",
-    rows=(("", ("account", "lists", "in", "allowed:")),),
 )
 OPERATORS = Probe(
     "monitoring.operators",

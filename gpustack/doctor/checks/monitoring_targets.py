@@ -104,7 +104,8 @@ def rights(here: View) -> Result:
     spec, found = here.spec, here[RIGHTS]
     if found is None:
         return ok("rights of Prometheus", "no Prometheus")
-    missing, unknown = [], []
+    missing: list[tuple[str, str]] = []
+    unknown: list[tuple[str, str]] = []
     for space in dict.fromkeys((spec.gpu.namespace, spec.monitoring.namespace)):
         for kinds in NEEDED:
             answers = [found.lists.get((kind, space)) for kind in kinds]

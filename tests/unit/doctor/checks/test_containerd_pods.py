@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpustack.doctor.finding import Judgement
+from gpustack.ask.judge import Judgement
 from tests.unit.doctor.checks.asking import on_host, told
 from tests.unit.steps.recorded_cluster import recorded, said
 
