@@ -10,11 +10,11 @@ from typing import Any
 
 from gpustack.ask.answers import parse
 from gpustack.ask.probe import Answer, Probe
-from gpustack.ask.refusal import HOST_LIMIT, HostRefused
 from gpustack.ask.script import build_last_line, render
 from gpustack.ask.snapshot import Reach, Snapshot, keyed
-from gpustack.ask.ssh_options import build_login_command
-from gpustack.ask.transport import run
+from gpustack.ask.transport.execute import run
+from gpustack.ask.transport.refusal import HOST_LIMIT, HostRefused
+from gpustack.ask.transport.ssh_options import build_login_command
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import exported

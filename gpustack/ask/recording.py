@@ -16,13 +16,13 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from gpustack.ask.probe import CLUSTER, UNREADABLE, Answer
-from gpustack.ask.redact import redact
+from gpustack.ask.redact.redact import redact
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.typed import fits
 from gpustack.config.host import Host, HostSpec
 from gpustack.config.inventory import Inventory
-from gpustack.config.private_file import private_file
-from gpustack.config.secret_values import without_secrets
+from gpustack.config.secrets.private_file import private_file
+from gpustack.config.secrets.secret_values import without_secrets
 from gpustack.config.spec import Spec
 from gpustack.errors import UsageError
 

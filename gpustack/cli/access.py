@@ -11,8 +11,8 @@ from gpustack.cli import options
 from gpustack.errors import RolloutError, UnreachableError, UsageError
 
 if TYPE_CHECKING:
-    from gpustack.ask.forward import PortForwarder
     from gpustack.ask.snapshot import Snapshot
+    from gpustack.ask.transport.forward import PortForwarder
     from gpustack.config.host import Host
     from gpustack.proof.access import Access
 
@@ -41,7 +41,7 @@ def access(
     """Open Grafana, Prometheus, Alertmanager or the GPU exporter: print its address, or forward a port to it."""
     from gpustack.cli import session
     from gpustack.cli.prove import find_acting_host
-    from gpustack.proof.survey import ACCESS_PROBES
+    from gpustack.proof.inventory import ACCESS_PROBES
 
     report = session.progress(quiet=quiet)
     hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
@@ -61,8 +61,8 @@ def find_part(taken: "Snapshot", part: Part) -> "Access":
     """Raises UnreachableError when the API gave no answer, UsageError when there is no such Service."""
     from gpustack.ask.probe import FactUnavailable
     from gpustack.proof.access import access as way_to
-    from gpustack.proof.places import LABELS, names
-    from gpustack.proof.survey import addresses, ingresses, services
+    from gpustack.proof.inventory import addresses, ingresses, services
+    from gpustack.proof.services import LABELS, names
 
     where = names(taken.inventory.spec)
     try:
@@ -79,7 +79,7 @@ def find_part(taken: "Snapshot", part: Part) -> "Access":
 
 def print_login(host: "Host", namespace: str, *, shown: bool) -> None:
     """Grafana's user and password to stdout with --show-password, else how to get them. Raises RolloutError."""
-    from gpustack.ask.refusal import HostRefused
+    from gpustack.ask.transport.refusal import HostRefused
     from gpustack.proof.credential import GRAFANA, answers
     from gpustack.proof.credential import login as read
 
@@ -100,8 +100,8 @@ def print_login(host: "Host", namespace: str, *, shown: bool) -> None:
 
 def forward_port(host: "Host", found: "Access", port: int, *, browser: bool) -> None:
     """Until Ctrl-C; on the host itself its Service is reached as it is, unless a port is wished for."""
-    from gpustack.ask.forward import open_forwarder
-    from gpustack.ask.refusal import HostRefused
+    from gpustack.ask.transport.forward import open_forwarder
+    from gpustack.ask.transport.refusal import HostRefused
     from gpustack.proof.access import SCHEME
     from gpustack.proof.connect import forwarding_refused
 

@@ -50,8 +50,8 @@ def send_test(
     from gpustack.cli.access import Part, find_part
     from gpustack.cli.locked_run import StopOnSignal
     from gpustack.cli.prove import find_acting_host
-    from gpustack.proof.survey import ACCESS_PROBES
-    from gpustack.report import show
+    from gpustack.proof.inventory import ACCESS_PROBES
+    from gpustack.report import render as show
 
     report = session.progress(quiet=quiet)
     hosts = session.open_to_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
@@ -82,12 +82,12 @@ def run_trial(
     hosts: "Inventory", acting: "Host", found: "Access", report: "Reporter", stop: threading.Event, timeout: float
 ) -> "Delivery":
     """Raises UnreachableError and RolloutError, before anything is sent."""
-    from gpustack.ask.forward import open_forwarder
-    from gpustack.ask.refusal import HostRefused
+    from gpustack.ask.transport.forward import open_forwarder
+    from gpustack.ask.transport.refusal import HostRefused
     from gpustack.proof.alertmanager import Alertmanager
     from gpustack.proof.connect import forwarding_refused
     from gpustack.proof.delivery import Trial
-    from gpustack.proof.web import Web
+    from gpustack.proof.http import Web
     from gpustack.rollout.plan import INTERRUPTED
 
     try:

@@ -15,7 +15,6 @@ from gpustack.cli import (
     init,
     install,
     kubeconfig,
-    lab,
     prove,
     reset,
     snapshot,
@@ -23,6 +22,7 @@ from gpustack.cli import (
 )
 from gpustack.cli.error_handler import error_handler
 from gpustack.cli.help import declare, group
+from gpustack.cli.lab import commands as lab
 
 app = group(
     "Turns Linux hosts into a Kubernetes GPU cluster and proves that it works.",

@@ -90,12 +90,12 @@ def doctor(
 def make_check(read: "Callable[[], Snapshot]", watcher: "Watcher", metrics: Path | None) -> "Callable[[], int]":
     """One round: reads, diagnoses, shows; the exit status."""
     from gpustack.doctor.diagnose import diagnose
-    from gpustack.report import show
+    from gpustack.report import render as show
 
     def check() -> int:
         diagnosis = diagnose(read())
         if metrics:
-            from gpustack.report.doctor_metrics import write
+            from gpustack.report.doctor.metrics import write
 
             write(diagnosis, metrics)
         watcher.show(diagnosis)
@@ -152,7 +152,7 @@ def loaded() -> None:
     from gpustack.doctor.diagnose import questions
     from gpustack.doctor.graph import graph
 
-    import_module("gpustack.report.doctor")
+    import_module("gpustack.report.doctor.text")
     questions()
     graph()
 

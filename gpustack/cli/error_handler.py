@@ -26,7 +26,7 @@ def error_handler() -> Iterator[None]:
         raise SystemExit(INTERRUPTED) from error
     except Exception as error:
         path = save_report(error)
-        from gpustack.ask.redact import plain, redact
+        from gpustack.ask.redact.redact import plain, redact
 
         text = redact(plain(f"{type(error).__name__}: {error}"), known_secrets)
         sys.stderr.write(f"gpustack met a bug of its own: {text}\nreport saved to {path}\n{collect_notes(error)}")
@@ -42,8 +42,8 @@ def save_report(error: Exception) -> str:
     """The traceback, redacted, in the user's state directory."""
     from platformdirs import user_state_path
 
-    from gpustack.ask.redact import redact
-    from gpustack.config.private_file import private_file
+    from gpustack.ask.redact.redact import redact
+    from gpustack.config.secrets.private_file import private_file
 
     path = user_state_path("gpustack") / "bug-report.txt"
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -7,9 +7,9 @@ import typer
 
 
 def complete_name(incomplete: str) -> list[str]:
-    from gpustack.report.alert_pages import alerts
-    from gpustack.report.fault_pages import faults, states
-    from gpustack.report.pages import checks, error_pages
+    from gpustack.report.explain.alerts import alerts
+    from gpustack.report.explain.faults import faults, states
+    from gpustack.report.explain.pages import checks, error_pages
     from gpustack.steps import STEPS
 
     known = [*(step.id for step in STEPS), *checks(), *error_pages(), *alerts(), *faults(), *states()]
@@ -25,6 +25,6 @@ def explain(
     ] = None,
 ) -> None:
     """Print the page of a step, check, fault, alert or error; without a name, list all pages."""
-    from gpustack.report import pages
+    from gpustack.report.explain import pages
 
     sys.stdout.write(pages.explain(name) if name else pages.contents())

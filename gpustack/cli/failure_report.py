@@ -19,12 +19,13 @@ def report_failure(
     hosts: "Inventory", folder: Path, report: "Reporter", limit: Sequence[str] = (), failed: Sequence[str] = ()
 ) -> str:
     """Runs all probes of the doctor on the hosts (of `limit`, and the control plane), those that failed first. No more
-    hosts than are reached at once, so it takes no longer than the limit of one host (HOST_LIMIT of ask/refusal.py)."""
+    hosts than are reached at once, so it takes no longer than the limit of one host (HOST_LIMIT of
+    ask/transport/refusal.py)."""
     from gpustack.ask.gather import AT_ONCE, gather
     from gpustack.ask.recording import write
-    from gpustack.ask.redact import plain, redact
+    from gpustack.ask.redact.redact import plain, redact
     from gpustack.doctor.diagnose import diagnose, questions
-    from gpustack.report import doctor_brief
+    from gpustack.report.doctor import brief as doctor_brief
     from gpustack.rollout.anonymize import remove_secrets
 
     planes = [host.name for host in hosts.control_planes]

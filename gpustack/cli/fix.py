@@ -59,7 +59,7 @@ def run_fix(
     from gpustack.doctor.diagnose import diagnose
     from gpustack.remedy.fixed import Attempt, Fixed
     from gpustack.remedy.offer import offers
-    from gpustack.report import show
+    from gpustack.report import render as show
     from gpustack.rollout.private import sweep
 
     for id in (*wanted, *yes_to):
@@ -93,7 +93,7 @@ def make_fix(run: Run, wanted: Collection[str], agree: "Callable[[Sequence[Offer
     from gpustack.remedy.copies import Copies
     from gpustack.remedy.fix import Fix
     from gpustack.remedy.undo import put_back
-    from gpustack.report import show
+    from gpustack.report import render as show
 
     copies = Copies(run.hosts.hosts)
 
@@ -155,8 +155,8 @@ def require_root(id: str, found: "Diagnosis") -> None:
 
 def write_result(run: Run, done: "Fixed") -> None:
     """What was done, into the evidence."""
-    from gpustack.config.private_file import private_file
-    from gpustack.report import fix_json
+    from gpustack.config.secrets.private_file import private_file
+    from gpustack.report.fix import json as fix_json
     from gpustack.rollout.evidence import not_kept
 
     try:
@@ -172,10 +172,10 @@ def run_undo(hosts: "Inventory", output: str, report: "Reporter", *, yes: bool) 
 
     from gpustack.ask.gather import gather
     from gpustack.events import Event
-    from gpustack.probes.system import OS
+    from gpustack.probes.host.system import OS
     from gpustack.remedy.copies import Copies
     from gpustack.remedy.undo import Undone, last, put_back
-    from gpustack.report import show
+    from gpustack.report import render as show
 
     there = find_reached(gather(hosts, [OS], report=report))
     with locked_run(hosts, "doctor", choose_lock_host(hosts, there), report) as run:

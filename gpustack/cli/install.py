@@ -41,11 +41,11 @@ def plan(
         raise UsageError("diff-of-recording", "--diff does not go with --from.", why, "gpustack plan --diff")
     report = session.progress(quiet=quiet)
     found = session.make_plan(inventory, recording, limit, only, report, ask_password=become, quiet=quiet)
-    from gpustack.report import show
+    from gpustack.report import render as show
 
     show.plan(found, output.value, verbose=verbose)
     if diff and found.drifted:
-        from gpustack.report.words import cleaner
+        from gpustack.report.format import cleaner
         from gpustack.rollout.preview import preview
 
         sys.stdout.write(cleaner(found.inventory)(preview(found, session.choose_steps(only), report)))
@@ -67,7 +67,7 @@ def verify(
 
     report = session.progress(quiet=quiet)
     found = session.make_plan(inventory, recording, limit, only, report, ask_password=become, quiet=quiet)
-    from gpustack.report import show
+    from gpustack.report import render as show
     from gpustack.rollout.plan import Verification
 
     verification = Verification(found, found.snapshot.took, len(found.snapshot.answers))
@@ -92,7 +92,7 @@ def install(
 
     report = session.progress(quiet=quiet)
     hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
-    from gpustack.report import show
+    from gpustack.report import render as show
     from gpustack.rollout.plan import plan as make_plan
     from gpustack.rollout.private import sweep
 

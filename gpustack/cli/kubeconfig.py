@@ -85,7 +85,7 @@ def sign_certificate(inventory: "Inventory", exported: dict[str, str]) -> str:
 
     Raises UnreachableError, and RolloutError when kubeadm refuses.
     """
-    from gpustack.ask.refusal import HostRefused
+    from gpustack.ask.transport.refusal import HostRefused
     from gpustack.proof.credential import CERTIFICATE, answers
 
     refused = []
@@ -102,7 +102,7 @@ def sign_certificate(inventory: "Inventory", exported: dict[str, str]) -> str:
 
 def is_kubeconfig(text: str) -> bool:
     """What kubeadm prints begins so, and has no character that a terminal would take for a command."""
-    from gpustack.ask.redact import plain
+    from gpustack.ask.redact.redact import plain
 
     return text.startswith("apiVersion:") and plain(text) == text
 

@@ -30,14 +30,14 @@ def prove(
 ) -> None:
     """Prove every GPU: a pod runs a kernel on it, and Prometheus and Grafana show it. The pods are removed again."""
     from gpustack.cli import session
-    from gpustack.proof.survey import PROBES
+    from gpustack.proof.inventory import PROBES
 
     report = session.progress(quiet=quiet)
     hosts = session.open_to_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
     names = session.choose_hosts(hosts, limit)
     taken = session.gather_all(hosts, report, PROBES, names)
     places, unasked = survey_gpus(taken, names)
-    from gpustack.report import show
+    from gpustack.report import render as show
     from gpustack.rollout.private import sweep
 
     if not places:
@@ -63,7 +63,7 @@ def find_acting_host(taken: "Snapshot") -> "Host":
 def survey_gpus(taken: "Snapshot", names: Sequence[str]) -> tuple[tuple["Place", ...], tuple[tuple[str, str], ...]]:
     """Raises UnreachableError when the API gave no answer."""
     from gpustack.ask.probe import FactUnavailable
-    from gpustack.proof.survey import places, unasked
+    from gpustack.proof.inventory import places, unasked
 
     try:
         return places(taken, names), unasked(taken, names)
@@ -88,12 +88,12 @@ def run_proof(
     timeout: float,
 ) -> "Proof":
     """Raises UnreachableError and RolloutError, before anything is created."""
-    from gpustack.ask.forward import open_forwarder
-    from gpustack.ask.refusal import HostRefused
+    from gpustack.ask.transport.forward import open_forwarder
+    from gpustack.ask.transport.refusal import HostRefused
     from gpustack.proof import credential
     from gpustack.proof.connect import connect_api, connect_grafana, connect_prometheus
-    from gpustack.proof.places import names
     from gpustack.proof.prove import Prover
+    from gpustack.proof.services import names
 
     probes = [credential.CERTIFICATE, credential.GRAFANA]
     words = {**credential.OURS, "NAMESPACE": names(run.hosts.spec).monitoring}

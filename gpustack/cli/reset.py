@@ -35,7 +35,7 @@ def reset(
 ) -> None:
     """Uninstall: show what will be removed from the hosts, the cluster included; confirm, remove, verify."""
     from gpustack.cli import session
-    from gpustack.report import show
+    from gpustack.report import render as show
     from gpustack.rollout.removal import PROBES, removal
 
     report = session.progress(quiet=quiet)

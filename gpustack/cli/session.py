@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpustack.cli import error_handler
-from gpustack.config.ansible_cfg import disregarded
-from gpustack.config.listing import NAMED, begin, chosen, named_by
+from gpustack.config.ansible.cfg import disregarded
+from gpustack.config.ansible.inventory_listing import NAMED, begin, chosen, named_by
 from gpustack.errors import RolloutError, UnreachableError, UsageError
 from gpustack.events import Reporter, silent
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpustack.steps.step import Step
 
 # What a command needs while its inventory is read and its hosts are probed, in the order in which it needs them.
-PRELOAD = ("gpustack.config.inventory", "gpustack.ask.gather", "gpustack.steps", "gpustack.report.show")
+PRELOAD = ("gpustack.config.inventory", "gpustack.ask.gather", "gpustack.steps", "gpustack.report.render")
 
 
 def inventory_path(option: Path | None) -> Path | None:

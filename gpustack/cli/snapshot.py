@@ -55,7 +55,7 @@ def snapshot(
         )
     taken = pseudonymize(taken) if redacted else remove_secrets(taken)
     if listed:
-        from gpustack.report import inside
+        from gpustack.report import snapshot_listing as inside
 
         sys.stdout.write(inside.text(taken))
     if out or not listed:

@@ -32,7 +32,7 @@ class Watcher:
 
     def show(self, found: "Diagnosis") -> None:
         from gpustack.doctor.watch import changes
-        from gpustack.report import show
+        from gpustack.report import render as show
 
         before, self.before = self.before, found
         changed = changes(before, found) if before else ()

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from gpustack.config.endpoint import endpoint_of
-from gpustack.config.receiver import secret_of
-from gpustack.config.secret_file import secret
+from gpustack.config.secrets.secret_file import secret
+from gpustack.config.sections.receiver import secret_of
 from gpustack.config.spec import Mirror, Proxy, Spec
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from gpustack.config.host import HostSpec
+from gpustack.config.pydantic_errors import section_of
 from gpustack.config.resolved import (
     containerd_version_of,
     driver_version_of,
@@ -19,7 +20,6 @@ from gpustack.config.resolved import (
     kubernetes_version_of,
 )
 from gpustack.config.spec import Fingerprints, Spec
-from gpustack.config.wording import section_of
 
 HOSTS, SPEC = Path("hosts.yml"), Path("group_vars/all/gpustack.yml")
 WIDTH = 110

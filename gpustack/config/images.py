@@ -3,7 +3,7 @@
 import hashlib
 from functools import cache
 
-from gpustack.config.shipped import playbooks
+from gpustack.config.resources import playbooks
 from gpustack.config.spec import Mirror, Spec
 from gpustack.config.versions import version_set
 

@@ -11,14 +11,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gpustack.config.ansible_cfg import ansible_cfg
+from gpustack.config.ansible.cfg import ansible_cfg
+from gpustack.config.ansible.inventory_listing import Listing, begin, chosen, finished
 from gpustack.config.complaint import Complaint, refuse
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
-from gpustack.config.judge import judge
-from gpustack.config.listing import Listing, begin, chosen, finished
-from gpustack.config.receiver import secret_of
-from gpustack.config.secret_file import secret
+from gpustack.config.secrets.secret_file import secret
+from gpustack.config.sections.receiver import secret_of
 from gpustack.config.spec import Mirror, Proxy, Spec
+from gpustack.config.validate import judge
 from gpustack.config.values import strangers, theirs
 from gpustack.config.versions import version_set
 from gpustack.config.yaml_files import judged

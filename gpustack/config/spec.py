@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
-from gpustack.config.gpu import Gpu
-from gpustack.config.monitoring import Alerts, Dashboards, Monitoring, Storage
-from gpustack.config.section import Section
+from gpustack.config.sections.gpu import Gpu
+from gpustack.config.sections.monitoring import Alerts, Dashboards, Monitoring, Storage
+from gpustack.config.sections.section import Section
 from gpustack.config.versions import KNOWN_SETS, kubernetes_version
 
 

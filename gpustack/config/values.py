@@ -12,10 +12,10 @@ from typing import Any
 
 from gpustack.config.chart_keys import judged as judged_keys
 from gpustack.config.chart_keys import shape
-from gpustack.config.cluster_spec import beside
 from gpustack.config.complaint import Complaint
-from gpustack.config.secret_values import secrets_in
-from gpustack.config.shipped import values as shipped_values
+from gpustack.config.resources import values as shipped_values
+from gpustack.config.secrets.secret_values import secrets_in
+from gpustack.config.sections.cluster_spec import beside
 from gpustack.config.yaml_files import judged as judged_yaml
 
 LOCAL = Path("/etc/gpustack-cluster/values")

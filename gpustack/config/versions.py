@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gpustack.config.shipped import shipped_yaml
+from gpustack.config.resources import shipped_yaml
 
 VERSIONS = Path(__file__).parent.parent / "versions"
 KNOWN_SETS: tuple[str, ...] = tuple(sorted(path.stem for path in VERSIONS.glob("*.yaml")))

@@ -7,13 +7,13 @@ from gpustack.ask.judge import Judgement, judge, ok
 from gpustack.ask.probe import CLUSTER, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import Evidence, View
-from gpustack.doctor import changed
+from gpustack.doctor import recent_changes as changed
 from gpustack.doctor.check import Check
 from gpustack.doctor.checks import CHECKS, PAIRS
 from gpustack.doctor.entry import Fault
 from gpustack.doctor.finding import Diagnosis, Drift, Judgements, Place, with_outcome
 from gpustack.doctor.graph import Graph, graph
-from gpustack.doctor.ground import Ground
+from gpustack.doctor.placed_graph import Ground
 from gpustack.doctor.verdict import verdict
 from gpustack.rollout.plan import Plan, StepState, plan
 from gpustack.steps import PROBES, STEPS

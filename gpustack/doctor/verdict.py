@@ -16,9 +16,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.judge import Judgement, Outcome
-from gpustack.doctor.chain import chain
 from gpustack.doctor.finding import Finding, Place, Unexplained, Verdict, with_outcome
-from gpustack.doctor.ground import HOLDS, MAY_HOLD, Ground, Reach
+from gpustack.doctor.impact_tree import chain
+from gpustack.doctor.placed_graph import HOLDS, MAY_HOLD, Ground, Reach
 
 UNMANAGED = "st-host-unmanaged"
 """What hides the rest of a host."""

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
-from gpustack.probes.egress import WAY
-from gpustack.probes.kube import entries
-from gpustack.probes.read import number
+from gpustack.probes.host.egress import WAY
+from gpustack.probes.kubernetes.nodes import entries
+from gpustack.probes.parsing import number
 
 # Ours alone, so that no other Helm of the host is in the way or replaced.
 PROGRAM = "/usr/local/lib/gpustack/helm"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpustack.ask.probe import Answer, Api, Probe
-from gpustack.probes.kube import entries, ready_or_why
+from gpustack.probes.kubernetes.nodes import entries, ready_or_why
 
 GPU, MIG = "nvidia.com/gpu", "nvidia.com/mig-"
 

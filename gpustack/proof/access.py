@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpustack.probes.proof import Ingress, Service
-from gpustack.proof.places import Names, Part, find, node_port, port
+from gpustack.proof.services import Names, Part, find, node_port, port
 
 SCHEME = "http"
 

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
-from gpustack.probes.read import yaml_mapping
-from gpustack.proof.web import NoAnswer, Web
+from gpustack.probes.parsing import yaml_mapping
+from gpustack.proof.http import NoAnswer, Web
 
 SENT, REFUSED = "alertmanager_notification_requests_total", "alertmanager_notification_requests_failed_total"
 GIVEN_UP = "alertmanager_notifications_failed_total"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from gpustack.proof.manifest import NAMESPACE
+from gpustack.proof.pod_status import Seen, Told
 from gpustack.proof.series import Sample, Series
-from gpustack.proof.told import Seen, Told
 
 Outcome = Literal["ok", "failed", "unknown", "skipped"]
 LINKS = ("kernel", "series", "dashboard")

@@ -3,18 +3,18 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpustack.ask.forward import PortForwarder
 from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.transport.forward import PortForwarder
 from gpustack.ask.view import View
 from gpustack.errors import RolloutError
 from gpustack.probes.proof import NODES
 from gpustack.proof.credential import login, why
 from gpustack.proof.grafana import Grafana
-from gpustack.proof.places import LABELS, Part, find, names, port
+from gpustack.proof.http import Web
+from gpustack.proof.inventory import exporters, services
 from gpustack.proof.prometheus import Prometheus
-from gpustack.proof.survey import exporters, services
-from gpustack.proof.web import Web
+from gpustack.proof.services import LABELS, Part, find, names, port
 
 if TYPE_CHECKING:
     from gpustack.proof.pod import Pods

@@ -6,10 +6,10 @@ from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from secrets import token_hex
 
-from gpustack.ask import transport
 from gpustack.ask.answers import parse
 from gpustack.ask.probe import Answer, Probe, Shell
 from gpustack.ask.script import build_last_line, render
+from gpustack.ask.transport import execute as transport
 from gpustack.config.host import Host
 
 # What the cluster itself says it is, not a file that somebody may have left; kubeadm writes nothing on the host.

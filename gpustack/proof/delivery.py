@@ -13,8 +13,8 @@ from typing import Literal
 
 from gpustack.events import Event, Reporter
 from gpustack.proof.alertmanager import Alertmanager, Counts, Seen, document, ended
-from gpustack.proof.web import NoAnswer
-from gpustack.steps.monitoring_receiver import TEST, TEST_LABEL
+from gpustack.proof.http import NoAnswer
+from gpustack.steps.monitoring.receiver import TEST, TEST_LABEL
 
 Outcome = Literal["delivered", "failed", "unknown"]
 LIMIT = 60.0

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpustack.proof.places import DATA_SOURCE
-from gpustack.proof.web import NoAnswer, Web
+from gpustack.proof.http import NoAnswer, Web
+from gpustack.proof.services import DATA_SOURCE
 
 SPAN, STEP, POINTS = 300, 15, 500
 """Seconds that the panel spans and between its points, and how many it could draw."""

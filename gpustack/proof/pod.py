@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from gpustack.ask.forward import PortForwarder
+from gpustack.ask.transport.forward import PortForwarder
 from gpustack.errors import RolloutError
 from gpustack.proof.manifest import NAMESPACE, OURS, RUN, namespace
 

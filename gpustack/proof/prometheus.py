@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpustack.proof.http import NoAnswer, Web
 from gpustack.proof.series import METRICS, Sample, Scrape, Series, chosen, samples, scrapes
-from gpustack.proof.web import NoAnswer, Web
 
 BACK = 300
 """Seconds: a series that has ended is still seen for so long, and that it ended."""

@@ -11,12 +11,12 @@ from typing import Any, Protocol, TypeVar
 from gpustack.events import Event, Reporter, silent
 from gpustack.proof.chain import Asked, Place, Row, Shown, judge
 from gpustack.proof.grafana import Grafana, Refusal
+from gpustack.proof.http import NoAnswer
 from gpustack.proof.manifest import ASKED, KERNEL, SPARE, pod
 from gpustack.proof.pod import ApiRefused
+from gpustack.proof.pod_status import Told, told
 from gpustack.proof.prometheus import Prometheus
 from gpustack.proof.series import Series
-from gpustack.proof.told import Told, told
-from gpustack.proof.web import NoAnswer
 
 Result = TypeVar("Result")
 TIMEOUT = 180.0

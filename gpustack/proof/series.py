@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from gpustack.proof.told import bus
+from gpustack.proof.pod_status import bus
 
 # The first that most GPUs have: fields that the exporter's own list has always enabled, and under these names.
 METRICS = ("DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_POWER_USAGE")

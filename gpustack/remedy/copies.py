@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from gpustack.ask.refusal import HostRefused
-from gpustack.ask.transport import run
+from gpustack.ask.transport.execute import run
+from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import Host
 from gpustack.errors import RolloutError
 
@@ -44,7 +44,7 @@ CUSTOM = (
 )  # fmt: skip
 
 Run = Callable[..., Iterator[str]]
-"""`run(host, script, limit=…, last=…)`, as gpustack/ask/transport.py has it."""
+"""`run(host, script, limit=…, last=…)`, as gpustack/ask/transport/execute.py has it."""
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from gpustack.ask.view import View
 from gpustack.doctor.entry import DropIn, Fault, Remedy
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import graph
-from gpustack.probes.links import MANAGED, taken
-from gpustack.remedy.words import STEPS_STOP, by_hand, interrupts, of_edits
+from gpustack.probes.network.links import MANAGED, taken
+from gpustack.remedy.descriptions import STEPS_STOP, by_hand, interrupts, of_edits
 from gpustack.rollout.overlay import host_facts
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps import STEPS
-from gpustack.steps.containerd_files import disabling
+from gpustack.steps.containerd.files import disabling
 
 PLAYBOOKS = ("unit", "rollout", "sysctl", "drop_in", "apt")
 VARIABLE, FILES = "gpustack_remedy", "gpustack_fix"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gpustack.ask.redact import plain, redact
+from gpustack.ask.redact.redact import plain, redact
 from gpustack.errors import GpustackError
 from gpustack.report.progress import rest
 

@@ -3,7 +3,7 @@
 from gpustack.ask.api import ADMIN
 from gpustack.ask.judge import Judgement
 from gpustack.ask.view import Evidence
-from gpustack.report.words import Clean, place
+from gpustack.report.format import Clean, place
 
 LONG = 160
 """Characters of a line that is quoted."""

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from gpustack.ask.view import Evidence
 from gpustack.events import count
-from gpustack.report.fold import Kind, Line, lines, newer
-from gpustack.report.words import OLDER, Clean, cleaner, place, places
+from gpustack.report.format import OLDER, Clean, cleaner, place, places
+from gpustack.report.grouping import Kind, Line, lines, newer
 from gpustack.rollout.plan import Plan
 
 STYLES: dict[Kind, str] = {

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from gpustack.events import count
 from gpustack.report.findings import body, grid, say, typed
-from gpustack.report.words import Clean, cleaner, duration, facts, places
+from gpustack.report.format import Clean, cleaner, duration, facts, places
 from gpustack.rollout.gpus import counted, removal, summary
 from gpustack.rollout.next import after_install, after_look
 from gpustack.rollout.plan import Outcome, Plan, Played, Verification

@@ -10,6 +10,7 @@ from gpustack.ask.view import Evidence
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.report.codes import MEANINGS, exit_code, outcome_code
+from gpustack.report.format import Clean, cleaner
 from gpustack.report.schema import (
     OUTCOME,
     PLAN,
@@ -26,7 +27,6 @@ from gpustack.report.schema import (
     StateShape,
 )
 from gpustack.report.terminal import escaped
-from gpustack.report.words import Clean, cleaner
 from gpustack.rollout.gpus import counted, removal
 from gpustack.rollout.next import after_install, after_look
 from gpustack.rollout.plan import Outcome, Plan, StepState, Verification

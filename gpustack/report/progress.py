@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
-from gpustack.ask.redact import plain, redact
+from gpustack.ask.redact.redact import plain, redact
 from gpustack.events import Event, Reporter
-from gpustack.report.words import duration
+from gpustack.report.format import duration
 
 if TYPE_CHECKING:
     from rich.live import Live

@@ -7,7 +7,7 @@ from typing import Any, TextIO
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from gpustack.ask.redact import harmless, plain
+from gpustack.ask.redact.redact import harmless, plain
 
 
 class Terminal(Console):

@@ -27,8 +27,8 @@ from gpustack.config.host import Host, HostSpec
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.config.versions import KNOWN_SETS, version_set
-from gpustack.probes.kube import NODES
-from gpustack.probes.system import HOSTNAME
+from gpustack.probes.host.system import HOSTNAME
+from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.rollout.overlay import of_cluster
 
 # Behind a newline or tab that JSON has escaped, too.

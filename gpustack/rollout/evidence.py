@@ -14,7 +14,7 @@ from pathlib import Path
 
 from platformdirs import user_state_path
 
-from gpustack.ask.redact import redact
+from gpustack.ask.redact.redact import redact
 from gpustack.errors import RolloutError
 from gpustack.events import Event, Reporter
 

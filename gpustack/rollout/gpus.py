@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.view import View
 from gpustack.events import count
-from gpustack.probes.gpu import GPU_DEVICES
-from gpustack.probes.gpu_cluster import STRANDED, Pod
+from gpustack.probes.gpu.cluster import STRANDED, Pod
+from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.rollout.plan import Plan
-from gpustack.steps.gpu_count import set_aside
-from gpustack.steps.gpu_hosts import expected, gpu_nodes
+from gpustack.steps.gpu.count import set_aside
+from gpustack.steps.gpu.hosts import expected, gpu_nodes
 
 
 @dataclass(frozen=True)

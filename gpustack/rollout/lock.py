@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from gpustack.ask.refusal import HostRefused
-from gpustack.ask.transport import interact
+from gpustack.ask.transport.execute import interact
+from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import Host
 from gpustack.errors import LockedError, UnreachableError
 

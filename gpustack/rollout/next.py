@@ -5,9 +5,9 @@ import shlex
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
-from gpustack.probes.gpu import GPU_DEVICES
+from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.rollout.plan import INTERRUPTED, Outcome, Plan
-from gpustack.steps.gpu_count import gpus as of_host
+from gpustack.steps.gpu.count import gpus as of_host
 
 
 def command(verb: str, inventory: Inventory) -> str:

@@ -18,16 +18,16 @@ from gpustack.config.endpoint import endpoint_of
 from gpustack.config.flows import flows, node_addresses
 from gpustack.config.host import CONTROL_PLANE, NODE
 from gpustack.config.inventory import Inventory
-from gpustack.config.private_file import private_file
 from gpustack.config.resolved import driver_version_of, resolved
-from gpustack.probes.network import ADDRESS
-from gpustack.probes.system import HOSTNAME, IDENTITY, OS
+from gpustack.config.secrets.private_file import private_file
+from gpustack.probes.host.system import HOSTNAME, IDENTITY, OS
+from gpustack.probes.network.addresses import ADDRESS
 from gpustack.steps.apt_repository import taken_sources
-from gpustack.steps.containerd_version import cluster_patch
-from gpustack.steps.firewall_guard import state
-from gpustack.steps.gpu_count import gpu_count, gpus
-from gpustack.steps.gpu_mode import mode
-from gpustack.steps.gpu_mode import wanted as wanted_driver
+from gpustack.steps.containerd.version import cluster_patch
+from gpustack.steps.firewall.guard import state
+from gpustack.steps.gpu.count import gpu_count, gpus
+from gpustack.steps.gpu.mode import mode
+from gpustack.steps.gpu.mode import wanted as wanted_driver
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
 

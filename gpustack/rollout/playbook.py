@@ -13,13 +13,13 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from gpustack.config.ansible_cfg import ansible_cfg, for_ansible
-from gpustack.config.listing import ignored
-from gpustack.config.shipped import playbooks
+from gpustack.config.ansible.cfg import ansible_cfg, for_ansible
+from gpustack.config.ansible.inventory_listing import ignored
+from gpustack.config.resources import playbooks
 from gpustack.events import Event, Reporter
-from gpustack.probes.leftovers import TEMPORARY
+from gpustack.probes.kubernetes.cluster_leftovers import TEMPORARY
 from gpustack.rollout.plan import Played, TaskFailure
-from gpustack.rollout.tether import end, tethered
+from gpustack.rollout.reaper import end, tethered
 
 BECOME_PROMPT = r"(?i)become password.*:\s*?$"
 FORKS = 32

@@ -8,14 +8,14 @@ from gpustack.ask.probe import FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.host import Host
-from gpustack.probes.kube import NODES
-from gpustack.probes.leftovers import LEFTOVERS
-from gpustack.probes.membership import MEMBERSHIP
-from gpustack.probes.network import ADDRESS, ADDRESSES
-from gpustack.probes.ours import OURS, Trace
-from gpustack.probes.packages import OURS as MAIN
-from gpustack.probes.packages_of_ours import PACKAGES_OF_OURS
-from gpustack.probes.system import HOSTNAME, IDENTITY, OS
+from gpustack.probes.host.owned_resources import OURS, Trace
+from gpustack.probes.host.system import HOSTNAME, IDENTITY, OS
+from gpustack.probes.kubelet.membership import MEMBERSHIP
+from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
+from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.network.addresses import ADDRESS, ADDRESSES
+from gpustack.probes.packages.owned import PACKAGES_OF_OURS
+from gpustack.probes.packages.software import OURS as MAIN
 from gpustack.steps.other_cluster import servers_of_others
 from gpustack.steps.own_node import removable
 

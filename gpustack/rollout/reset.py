@@ -10,11 +10,11 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.errors import RolloutError
 from gpustack.events import Event, Reporter
-from gpustack.probes.kube import NODES
-from gpustack.probes.leftovers import LEFTOVERS
-from gpustack.probes.membership import MEMBERSHIP
-from gpustack.probes.network import ADDRESSES
-from gpustack.probes.system import HOSTNAME, IDENTITY
+from gpustack.probes.host.system import HOSTNAME, IDENTITY
+from gpustack.probes.kubelet.membership import MEMBERSHIP
+from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
+from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.network.addresses import ADDRESSES
 from gpustack.rollout.plan import Played
 from gpustack.rollout.removal import HostRemoval, Removal, removal
 

@@ -18,11 +18,11 @@ from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
-from gpustack.config.shipped import shipped_yaml, values
-from gpustack.probes.alerting import LOADED
-from gpustack.probes.applied import RULES
+from gpustack.config.resources import shipped_yaml, values
+from gpustack.probes.kubernetes.applied import RULES
+from gpustack.probes.monitoring.alerting import LOADED
 from gpustack.steps.applied import Object, differing, stamped
-from gpustack.steps.control_plane import control_planes
+from gpustack.steps.control_plane.step import control_planes
 from gpustack.steps.step import Step
 
 PAGE = "docs/alerts.md#"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpustack.ask.judge import Result, said
-from gpustack.probes.applied import DIGEST, LABEL, MANAGER, Applied, Path
+from gpustack.probes.kubernetes.applied import DIGEST, LABEL, MANAGER, Applied, Path
 
 Object = dict[str, Any]
 # Lists whose entries have another key than their name (x-kubernetes-list-map-keys of the API's types).

@@ -13,9 +13,9 @@ from gpustack.ask.judge import Result, said
 from gpustack.ask.probe import FactUnavailable, Probe
 from gpustack.ask.view import View
 from gpustack.config.resolved import apt_of, end_of
-from gpustack.probes.dpkg import SOURCES, Source
-from gpustack.probes.packages import REPOSITORIES, Repositories, Repository
-from gpustack.probes.system import OS
+from gpustack.probes.host.system import OS
+from gpustack.probes.packages.dpkg import SOURCES, Source
+from gpustack.probes.packages.software import REPOSITORIES, Repositories, Repository
 
 # What NVIDIA calls a server of this architecture.
 PLATFORMS = {"amd64": "x86_64", "arm64": "sbsa"}

@@ -15,10 +15,10 @@ from gpustack.ask.judge import Result
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
-from gpustack.config.shipped import values
-from gpustack.probes.applied import CONFIG_MAPS
+from gpustack.config.resources import values
+from gpustack.probes.kubernetes.applied import CONFIG_MAPS
 from gpustack.steps.applied import Object, differing, stamped
-from gpustack.steps.control_plane import control_planes
+from gpustack.steps.control_plane.step import control_planes
 from gpustack.steps.step import Step
 
 

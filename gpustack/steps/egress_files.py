@@ -4,7 +4,7 @@ them."""
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
 from gpustack.config.egress import PATHS, host_files
-from gpustack.probes.egress import DAEMONS, EGRESS
+from gpustack.probes.host.egress import DAEMONS, EGRESS
 
 
 def files_mismatch(here: View, step: str) -> Result | None:

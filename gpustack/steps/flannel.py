@@ -11,10 +11,10 @@ and Documentation/configuration.md.
 
 from gpustack.ask.judge import Result, expect
 from gpustack.ask.view import View
-from gpustack.probes.flannel import FLANNEL_DAEMON_SET, FLANNELD, NET_CONF
-from gpustack.probes.kube import DEPLOYMENTS, NODES, because
-from gpustack.probes.system import IDENTITY
-from gpustack.steps.control_plane import control_planes
+from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubernetes.nodes import DEPLOYMENTS, NODES, because
+from gpustack.probes.network.flannel import FLANNEL_DAEMON_SET, FLANNELD, NET_CONF
+from gpustack.steps.control_plane.step import control_planes
 from gpustack.steps.own_node import own
 from gpustack.steps.step import Step
 

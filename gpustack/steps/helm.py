@@ -11,9 +11,9 @@ Settings: source. Source: https://helm.sh/docs/intro/install
 
 from gpustack.ask.judge import Result, expect
 from gpustack.ask.view import View
-from gpustack.probes.gpu import GPU_DEVICES
+from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.helm import HELM
-from gpustack.steps.control_plane import control_planes
+from gpustack.steps.control_plane.step import control_planes
 from gpustack.steps.releases import any_wanted
 from gpustack.steps.step import Step
 

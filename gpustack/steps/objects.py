@@ -5,7 +5,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gpustack.ask.view import View
-from gpustack.steps import alerts, dashboards, gpu_metrics_objects, gpu_plugin, gpu_sharing
+from gpustack.steps import alerts, dashboards
+from gpustack.steps.gpu import metrics_objects as gpu_metrics_objects
+from gpustack.steps.gpu import plugin as gpu_plugin
+from gpustack.steps.gpu import sharing as gpu_sharing
 
 OBJECTS: Mapping[str, Callable[[View], dict[str, Any]]] = {
     "gpu-sharing": gpu_sharing.wanted,

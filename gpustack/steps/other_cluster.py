@@ -2,8 +2,8 @@
 
 from gpustack.ask.view import View
 from gpustack.config.endpoint import endpoint_of
-from gpustack.probes.leftovers import LEFTOVERS
-from gpustack.probes.network import ADDRESSES
+from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
+from gpustack.probes.network.addresses import ADDRESSES
 
 
 def servers_of_others(here: View) -> tuple[str, ...]:

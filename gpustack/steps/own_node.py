@@ -3,9 +3,9 @@
 from gpustack.ask.judge import Result, expect, said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
-from gpustack.probes.kube import NODES, Node
-from gpustack.probes.network import ADDRESSES
-from gpustack.probes.system import HOSTNAME, IDENTITY
+from gpustack.probes.host.system import HOSTNAME, IDENTITY
+from gpustack.probes.kubernetes.nodes import NODES, Node
+from gpustack.probes.network.addresses import ADDRESSES
 
 
 def own(here: View) -> Node | None:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.view import View
-from gpustack.steps import gpu_operator_values, monitoring_values
+from gpustack.steps.gpu import operator_values as gpu_operator_values
+from gpustack.steps.monitoring import values as monitoring_values
 from gpustack.steps.release import Release
 
 

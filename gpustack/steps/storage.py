@@ -11,9 +11,9 @@ from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
-from gpustack.probes.kube import because
-from gpustack.probes.storage import CLASSES, PROVISIONER
-from gpustack.steps.control_plane import control_planes
+from gpustack.probes.kubernetes.nodes import because
+from gpustack.probes.kubernetes.storage import CLASSES, PROVISIONER
+from gpustack.steps.control_plane.step import control_planes
 from gpustack.steps.step import Step
 
 OURS = "rancher.io/local-path"

@@ -10,7 +10,7 @@ from gpustack.ask.judge import Result, expect
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
-from gpustack.probes.kube import NODES
+from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.steps.step import Step
 
 TAINT = "node-role.kubernetes.io/control-plane:NoSchedule"

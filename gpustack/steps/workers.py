@@ -17,12 +17,12 @@ from gpustack.config.endpoint import endpoint_of
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import kubernetes_version_of
-from gpustack.probes.flannel import FLANNELD
-from gpustack.probes.kube import NODES
-from gpustack.probes.kubeadm import ADMIN, BOOTSTRAP, CA_KEY, FILES, JOIN, KUBELET_CONF
-from gpustack.probes.kubelet import HEALTH
-from gpustack.probes.system import IDENTITY
-from gpustack.probes.units import UNITS
+from gpustack.probes.control_plane.kubeadm import ADMIN, BOOTSTRAP, CA_KEY, FILES, JOIN, KUBELET_CONF
+from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.host.units import UNITS
+from gpustack.probes.kubelet.kubelet import HEALTH
+from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.network.flannel import FLANNELD
 from gpustack.steps.flannel import on_host
 from gpustack.steps.other_cluster import reset_of
 from gpustack.steps.own_node import address, own

@@ -15,8 +15,8 @@ import yaml
 from gpustack.config.spec import Spec
 from gpustack.config.values import merged
 from gpustack.proof.alertmanager import Alertmanager
-from gpustack.proof.web import NoAnswer, Web
-from gpustack.steps.monitoring_receiver import FILE, alertmanager
+from gpustack.proof.http import NoAnswer, Web
+from gpustack.steps.monitoring.receiver import FILE, alertmanager
 from tests.lab.witness import until
 
 CHART = Path(__file__).parents[2] / "gpustack" / "lab" / "simulated" / "charts" / "kube-prometheus-stack"

@@ -15,7 +15,7 @@ from gpustack.doctor.check import guard_of
 from gpustack.doctor.checks import BY_ID, PAIRS
 from gpustack.doctor.entry import Fault, State
 from gpustack.doctor.graph import graph
-from gpustack.report.pages import checks, contents, error_pages, explain
+from gpustack.report.explain.pages import checks, contents, error_pages, explain
 from gpustack.steps import STEPS
 
 UNIT = Path(__file__).parents[1] / "unit" / "doctor"

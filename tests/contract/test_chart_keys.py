@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from gpustack.config.chart_keys import CHARTS, Key, judged, keys_of
-from gpustack.config.shipped import values as shipped_values
+from gpustack.config.resources import values as shipped_values
 
 ROOT = Path(__file__).parents[2]
 SIMULATED = ROOT / "gpustack" / "lab" / "simulated" / "charts"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpustack.report.doctor_metrics import text
+from gpustack.report.doctor.metrics import text
 from tests.contract.promtool import complaints
 from tests.unit.report import diagnosed
 

@@ -11,9 +11,10 @@ import pytest
 import yaml
 
 from gpustack.errors import UsageError
-from gpustack.report import alert_pages, pages
-from gpustack.report.alert_pages import PREFIX, alerts
-from gpustack.report.pages import PAGES, checks, contents, error_pages, explain
+from gpustack.report.explain import alerts as alert_pages
+from gpustack.report.explain import pages
+from gpustack.report.explain.alerts import PREFIX, alerts
+from gpustack.report.explain.pages import PAGES, checks, contents, error_pages, explain
 from gpustack.steps import STEPS
 from gpustack.steps.alerts import groups
 

@@ -8,12 +8,12 @@ import pytest
 import yaml
 
 from gpustack.ask.judge import Judgement
-from gpustack.config.shipped import playbooks
+from gpustack.config.resources import playbooks
 from gpustack.doctor.entry import Fault
 from gpustack.doctor.finding import Finding
 from gpustack.doctor.graph import graph
+from gpustack.remedy.descriptions import STEPS_STOP
 from gpustack.remedy.offer import PLAYBOOKS, VARIABLE, offer
-from gpustack.remedy.words import STEPS_STOP
 from gpustack.steps import STEPS
 from tests.unit.steps import recorded_hosts as hosts
 

@@ -14,8 +14,10 @@ import yaml
 
 from gpustack.ask.probe import CLUSTER, Api
 from gpustack.ask.view import View
-from gpustack.proof.places import LABELS
-from gpustack.steps import PROBES, gpu_operator, monitoring
+from gpustack.proof.services import LABELS
+from gpustack.steps import PROBES
+from gpustack.steps.gpu import operator as gpu_operator
+from gpustack.steps.monitoring import step as monitoring
 from gpustack.steps.releases import RELEASES
 from tests.helm import rendered
 from tests.unit.steps.recorded_gpus import world

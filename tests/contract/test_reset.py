@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.config.shipped import playbooks
-from gpustack.probes.ours import FILES, OURS
+from gpustack.config.resources import playbooks
+from gpustack.probes.host.owned_resources import FILES, OURS
 from gpustack.rollout.removal import PROBES
 from gpustack.steps import STEPS
 

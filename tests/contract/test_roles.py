@@ -9,8 +9,8 @@ import pytest
 import yaml
 from jinja2 import Environment, nodes
 
-from gpustack.config.shipped import playbooks
-from gpustack.probes.kubeadm import SIGNATURE
+from gpustack.config.resources import playbooks
+from gpustack.probes.control_plane.kubeadm import SIGNATURE
 
 FOLDERS = (playbooks() / "roles", playbooks() / "remedy" / "roles")
 ROLES = sorted(path for folder in FOLDERS for path in folder.iterdir() if path.is_dir())

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.config.shipped import playbooks
+from gpustack.config.resources import playbooks
 from gpustack.steps import STEPS
 from gpustack.steps.step import Step
 

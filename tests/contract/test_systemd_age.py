@@ -5,7 +5,7 @@ import re
 import pytest
 
 from gpustack.ask.script import command
-from gpustack.config.shipped import playbooks
+from gpustack.config.resources import playbooks
 from tests.contract.test_probes import ALL
 
 # By the version after "Added in version" in the manual pages of systemd 257 (Debian 13: systemctl(1), journalctl(1),

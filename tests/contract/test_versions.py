@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from gpustack.config.versions import KNOWN_SETS, VERSIONS, version_set
-from gpustack.steps.gpu_mode import LIBRARIES, MODULES
+from gpustack.steps.gpu.mode import LIBRARIES, MODULES
 
 ROOT = Path(__file__).parents[2]
 RAW: dict[str, dict[str, Any]] = {name: yaml.safe_load((VERSIONS / f"{name}.yaml").read_text()) for name in KNOWN_SETS}

@@ -60,7 +60,7 @@ def test_commands_run_from_it(installed: Path, tmp_path: Path) -> None:
 
 
 def test_shipped_data_is_found_in_it(installed: Path, tmp_path: Path) -> None:
-    code = "from gpustack.config.shipped import playbooks, values; print(playbooks(), values())"
+    code = "from gpustack.config.resources import playbooks, values; print(playbooks(), values())"
     site = run(installed / "python", "-c", "import gpustack; print(gpustack.__path__[0])", cwd=tmp_path).strip()
     assert run(installed / "python", "-c", code, cwd=tmp_path).split() == [
         f"{site}/_data/playbooks",
@@ -69,7 +69,7 @@ def test_shipped_data_is_found_in_it(installed: Path, tmp_path: Path) -> None:
 
 
 def test_ansible_reads_the_playbooks_in_it(installed: Path, tmp_path: Path) -> None:
-    code = "from gpustack.config.shipped import playbooks; print(playbooks())"
+    code = "from gpustack.config.resources import playbooks; print(playbooks())"
     folder = run(installed / "python", "-c", code, cwd=tmp_path).strip()
     said = run(installed / "ansible-playbook", "--syntax-check", f"{folder}/site.yml", cwd=tmp_path)
     assert "playbook:" in said

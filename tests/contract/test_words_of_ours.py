@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpustack.ask.redact import redact
+from gpustack.ask.redact.redact import redact
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "gpustack" / "pages").glob("*.yaml"))

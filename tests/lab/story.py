@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from gpustack import lab
-from gpustack.config.shipped import playbooks
+from gpustack.config.resources import playbooks
 from gpustack.lab import snapshots
 from tests.lab import witness
 from tests.lab.conftest import Run

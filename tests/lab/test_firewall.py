@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from gpustack import lab
-from gpustack.steps.firewall import STEP
+from gpustack.steps.firewall.step import STEP
 from tests.lab import firewalls, packets
 from tests.lab.conftest import Run
 from tests.lab.firewalls import everywhere, lost, open_connection, reboot, rules

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from gpustack import lab
-from gpustack.ask.refusal import CONNECT_LIMIT, HOST_LIMIT
+from gpustack.ask.transport.refusal import CONNECT_LIMIT, HOST_LIMIT
 from tests.lab.bad_hosts import make_bad, ssh_config
 from tests.lab.conftest import Run
 

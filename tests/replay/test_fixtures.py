@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpustack.probes.system import OS
+from gpustack.probes.host.system import OS
 from tests.snapshots.fixture import alike, longer, pieces, shorter
 
 JSON = st.recursive(

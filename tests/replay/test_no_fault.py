@@ -18,7 +18,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.recording import read
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
-from gpustack.report.doctor import diagnosis
+from gpustack.report.doctor.text import diagnosis
 
 HEALTHY = Path(__file__).parents[1] / "snapshots" / "healthy.jsonl"
 Edit = Callable[[list[Any]], None]

@@ -5,46 +5,36 @@ from collections.abc import Callable, Mapping
 
 from gpustack.ask.view import View
 from gpustack.doctor.check import Blocks, Check
-from gpustack.doctor.checks import (
-    cni_flannel,
-    cni_host,
-    cni_overlay,
-    cni_sandbox,
-    containerd,
-    containerd_pods,
-    containerd_settings,
-    control_plane,
-    dns,
-    etcd,
-    gpu_driver,
-    gpu_health,
-    gpu_images,
-    gpu_operator,
-    gpu_operator_cluster,
-    helm,
-    host_boot,
-    host_disk,
-    host_firewall,
-    host_identity,
-    host_kernel,
-    host_links,
-    host_packages,
-    host_reach,
-    kube_proxy,
-    kubeadm,
-    kubeadm_hosts,
-    kubelet,
-    monitoring,
-    monitoring_exporter,
-    monitoring_grafana,
-    monitoring_scrape,
-    monitoring_stack,
-    monitoring_targets,
-    network,
-    pod_network,
-    registry,
-    scheduling,
-)
+from gpustack.doctor.checks import control_plane, dns, etcd, helm, kube_proxy, kubelet, network, registry, scheduling
+from gpustack.doctor.checks.cni import flannel as cni_flannel
+from gpustack.doctor.checks.cni import host as cni_host
+from gpustack.doctor.checks.cni import overlay as cni_overlay
+from gpustack.doctor.checks.cni import pod_network
+from gpustack.doctor.checks.cni import sandbox as cni_sandbox
+from gpustack.doctor.checks.containerd import daemon as containerd
+from gpustack.doctor.checks.containerd import pods as containerd_pods
+from gpustack.doctor.checks.containerd import settings as containerd_settings
+from gpustack.doctor.checks.gpu import driver as gpu_driver
+from gpustack.doctor.checks.gpu import health as gpu_health
+from gpustack.doctor.checks.gpu import images as gpu_images
+from gpustack.doctor.checks.gpu import operator as gpu_operator
+from gpustack.doctor.checks.gpu import operator_cluster as gpu_operator_cluster
+from gpustack.doctor.checks.host import boot as host_boot
+from gpustack.doctor.checks.host import disk as host_disk
+from gpustack.doctor.checks.host import firewall as host_firewall
+from gpustack.doctor.checks.host import identity as host_identity
+from gpustack.doctor.checks.host import kernel as host_kernel
+from gpustack.doctor.checks.host import links as host_links
+from gpustack.doctor.checks.host import packages as host_packages
+from gpustack.doctor.checks.host import reach as host_reach
+from gpustack.doctor.checks.kubeadm import cluster as kubeadm
+from gpustack.doctor.checks.kubeadm import hosts as kubeadm_hosts
+from gpustack.doctor.checks.monitoring import exporter as monitoring_exporter
+from gpustack.doctor.checks.monitoring import grafana as monitoring_grafana
+from gpustack.doctor.checks.monitoring import scrape as monitoring_scrape
+from gpustack.doctor.checks.monitoring import selectors as monitoring
+from gpustack.doctor.checks.monitoring import stack as monitoring_stack
+from gpustack.doctor.checks.monitoring import targets as monitoring_targets
 from gpustack.doctor.checks.pairs import every_host, plane_to_hosts
 
 CHECKS: tuple[Check, ...] = (

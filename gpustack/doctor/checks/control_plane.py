@@ -6,10 +6,10 @@ from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
-from gpustack.probes.control_plane import API_PROXY, LAST_WORDS, MADE_FOR, STARTED, MadeFor, Started
-from gpustack.probes.kubeadm import CERTIFICATES, FILES
-from gpustack.probes.kubelet import HEALTH
-from gpustack.probes.network import ADDRESSES
+from gpustack.probes.control_plane.control_plane import API_PROXY, LAST_WORDS, MADE_FOR, STARTED, MadeFor, Started
+from gpustack.probes.control_plane.kubeadm import CERTIFICATES, FILES
+from gpustack.probes.kubelet.kubelet import HEALTH
+from gpustack.probes.network.addresses import ADDRESSES
 
 ANY = "0.0.0.0"  # noqa: S104 - what a program listens on that listens everywhere
 # Seconds. What lasted shorter and started twice already is going round.

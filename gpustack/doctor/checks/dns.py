@@ -3,10 +3,10 @@
 from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
-from gpustack.probes.flannel import FLANNEL_DAEMON_SET
-from gpustack.probes.kube import DEPLOYMENTS
-from gpustack.probes.nameservers import NAMESERVERS
-from gpustack.probes.pod_network import WAYS, Ways
+from gpustack.probes.kubernetes.nodes import DEPLOYMENTS
+from gpustack.probes.network.flannel import FLANNEL_DAEMON_SET
+from gpustack.probes.network.nameservers import NAMESERVERS
+from gpustack.probes.network.pod_network import WAYS, Ways
 
 WHAT, MOST = "DNS of the cluster", 3
 

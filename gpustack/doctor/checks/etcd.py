@@ -4,11 +4,11 @@ from gpustack.ask.judge import Result, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
-from gpustack.doctor.checks.host_disk import FULL
-from gpustack.probes.disk import DISK
-from gpustack.probes.etcd import HEALTH, SLOW
-from gpustack.probes.pods_waiting import RENEWED
-from gpustack.probes.system import NOW
+from gpustack.doctor.checks.host.disk import FULL
+from gpustack.probes.control_plane.etcd import HEALTH, SLOW
+from gpustack.probes.host.disk import DISK
+from gpustack.probes.host.system import NOW
+from gpustack.probes.kubernetes.pods_waiting import RENEWED
 
 # In five minutes. A busy disk has one now and then; one that is too slow has them all the time.
 MANY = 10

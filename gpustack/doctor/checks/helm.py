@@ -8,15 +8,15 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.config.resolved import charts_of
 from gpustack.doctor.check import check, names
-from gpustack.probes.gpu import GPU_DEVICES
-from gpustack.probes.gpu_cluster import GPU_DEPLOYMENTS
+from gpustack.probes.gpu.cluster import GPU_DEPLOYMENTS
+from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.helm import CHARTS, GPU_JOBS, MONITORING_JOBS, RELEASES, RUNNING_HELMS, Job, Release
-from gpustack.probes.monitoring import DEFINITIONS, GROUP
-from gpustack.probes.namespaces import ENDING
-from gpustack.probes.system import IDENTITY
-from gpustack.probes.workloads import MONITORING_DAEMON_SETS, MONITORING_DEPLOYMENTS
-from gpustack.steps.gpu_hosts import expected
-from gpustack.steps.monitoring import KINDS
+from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubernetes.namespaces import ENDING
+from gpustack.probes.kubernetes.workloads import MONITORING_DAEMON_SETS, MONITORING_DEPLOYMENTS
+from gpustack.probes.monitoring.workloads import DEFINITIONS, GROUP
+from gpustack.steps.gpu.hosts import expected
+from gpustack.steps.monitoring.step import KINDS
 
 # What a namespace may take to go in peace: its content goes first, and has 30 s by default.
 GRACE = timedelta(seconds=30)

@@ -4,14 +4,14 @@ from gpustack.ask.judge import Result, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
-from gpustack.doctor.checks.starting import api_known
-from gpustack.probes.control_plane import STARTED
-from gpustack.probes.kube import NODES, READYZ
-from gpustack.probes.kubeadm import FILES
-from gpustack.probes.kubelet import HEALTH
-from gpustack.probes.leftovers import LEFTOVERS
-from gpustack.probes.reach import WAYS
-from gpustack.probes.service_rules import PROXY, PROXY_SET, Proxy
+from gpustack.doctor.checks.startup import api_known
+from gpustack.probes.control_plane.control_plane import STARTED
+from gpustack.probes.control_plane.kubeadm import FILES
+from gpustack.probes.firewall.service_rules import PROXY, PROXY_SET, Proxy
+from gpustack.probes.kubelet.join_endpoint import WAYS
+from gpustack.probes.kubelet.kubelet import HEALTH
+from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
+from gpustack.probes.kubernetes.nodes import NODES, READYZ
 
 
 @check("kube-proxy-down", PROXY, LEFTOVERS, HEALTH, READYZ, PROXY_SET, NODES)

@@ -4,13 +4,13 @@ from gpustack.ask.judge import Result, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
-from gpustack.probes.kube import NODES
-from gpustack.probes.kubeadm import BOOTSTRAP, CA, FILES, KUBELET_CONF
-from gpustack.probes.kubelet import HEALTH
-from gpustack.probes.kubelet_start import SHOWN, START
-from gpustack.probes.leftovers import LEFTOVERS
-from gpustack.probes.monitoring import TARGETS
-from gpustack.probes.system import IDENTITY
+from gpustack.probes.control_plane.kubeadm import BOOTSTRAP, CA, FILES, KUBELET_CONF
+from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubelet.kubelet import HEALTH
+from gpustack.probes.kubelet.start import SHOWN, START
+from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
+from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.monitoring.workloads import TARGETS
 from gpustack.steps.own_node import own
 
 

@@ -3,9 +3,9 @@
 from gpustack.ask.judge import Result, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
-from gpustack.doctor.checks.starting import api_known
-from gpustack.probes.control_plane import STARTED
-from gpustack.probes.pod_network import WAYS
+from gpustack.doctor.checks.startup import api_known
+from gpustack.probes.control_plane.control_plane import STARTED
+from gpustack.probes.network.pod_network import WAYS
 
 
 @check("st-api-from-pods-timeout", WAYS, STARTED)

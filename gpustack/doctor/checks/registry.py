@@ -5,10 +5,10 @@ import re
 from gpustack.ask.judge import Result, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
-from gpustack.doctor.checks.ours import namespaces
-from gpustack.probes.kube import NODES
-from gpustack.probes.pods import PENDING, Pending, Waiting
-from gpustack.probes.system import IDENTITY
+from gpustack.doctor.checks.platform_namespaces import namespaces
+from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.kubernetes.pods import PENDING, Pending, Waiting
 from gpustack.steps.own_node import own
 
 PULLING = {"ErrImagePull", "ImagePullBackOff", "RegistryUnavailable"}

@@ -6,13 +6,13 @@ from datetime import timedelta
 from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
-from gpustack.doctor.checks.ours import namespaces
-from gpustack.probes.gpu import GPU_DEVICES
-from gpustack.probes.gpu_cluster import GPU_NODES
-from gpustack.probes.kube import NODES, Node
-from gpustack.probes.pods_waiting import GPU, WAITING, Waiting
-from gpustack.probes.system import IDENTITY
-from gpustack.steps.gpu_hosts import expected, silent
+from gpustack.doctor.checks.platform_namespaces import namespaces
+from gpustack.probes.gpu.cluster import GPU_NODES
+from gpustack.probes.gpu.devices import GPU_DEVICES
+from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubernetes.nodes import NODES, Node
+from gpustack.probes.kubernetes.pods_waiting import GPU, WAITING, Waiting
+from gpustack.steps.gpu.hosts import expected, silent
 from gpustack.steps.own_node import own
 from gpustack.steps.taint import TAINT
 

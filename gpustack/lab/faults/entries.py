@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from gpustack.config.shipped import shipped_yaml
+from gpustack.config.resources import shipped_yaml
 from gpustack.errors import LabError
 
 Where = Literal["worker", "control-plane", "every"]

@@ -4,7 +4,7 @@ import queue
 import time
 from collections import deque
 
-from gpustack.ask.channel import ChannelIO
+from gpustack.ask.transport.channel import ChannelIO
 
 
 class Channel:

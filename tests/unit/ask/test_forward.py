@@ -10,7 +10,7 @@ from pathlib import Path
 import paramiko
 import pytest
 
-from gpustack.ask.forward import HERE, PortForwarder, dial_directly, open_forwarder, relay
+from gpustack.ask.transport.forward import HERE, PortForwarder, dial_directly, open_forwarder, relay
 from gpustack.config.host import Host
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gpustack.ask.gather import AT_ONCE, gather
-from gpustack.ask.refusal import HostRefused
 from gpustack.ask.snapshot import Reach
-from gpustack.ask.transport import Command, execute
+from gpustack.ask.transport.execute import Command, execute
+from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
-from gpustack.probes.kernel import SWAP, SYSCTL
+from gpustack.probes.kernel.settings import SWAP, SYSCTL
 
 HERE = Host("here", "127.0.0.1", connection="local", groups=frozenset({CONTROL_PLANE, NODE}))
 SPEC = Spec.model_validate({"source": {"mirror": "http://10.0.0.9:80", "fingerprint": "A" * 40}})

@@ -9,8 +9,8 @@ from pathlib import Path
 import paramiko
 import pytest
 
-from gpustack.ask.refusal import HostRefused
-from gpustack.ask.transport import Command, execute
+from gpustack.ask.transport.execute import Command, execute
+from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import Host
 
 

@@ -7,8 +7,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpustack.ask.redact import plain, redact
-from gpustack.ask.secret_shapes import GONE
+from gpustack.ask.redact.redact import plain, redact
+from gpustack.ask.redact.secret_shapes import GONE
 
 KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAKC\n-----END RSA PRIVATE KEY-----"
 BASE64_PEM = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUQ="

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpustack.ask.answers import KEPT, parse
 from gpustack.ask.probe import Answer, FactUnavailable, Probe, Shell
 from gpustack.ask.script import build_last_line, render
-from gpustack.ask.transport import run
+from gpustack.ask.transport.execute import run
 from gpustack.config.host import Host
 
 MARK = "0123456789abcdef"

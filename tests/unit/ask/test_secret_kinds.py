@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpustack.ask.redact import redact
-from gpustack.ask.secret_names import FLAG
-from gpustack.ask.secret_shapes import GONE, SHAPES, Shape
+from gpustack.ask.redact.redact import redact
+from gpustack.ask.redact.secret_names import FLAG
+from gpustack.ask.redact.secret_shapes import GONE, SHAPES, Shape
 
 LOGIN = b64encode(b"kube:fig-leaf-77").decode()
 DER = "MIIEpAIBAAKCAQEAv9mQy2nTzq0cW1uXb7eRkD3s8Yp5"

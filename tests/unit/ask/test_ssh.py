@@ -15,11 +15,11 @@ from typing import Any
 import paramiko
 import pytest
 
-from gpustack.ask import ssh
-from gpustack.ask.known_hosts import KnownKeys
-from gpustack.ask.refusal import HostRefused
-from gpustack.ask.ssh_options import SshOptions, build_login_command, resolve_options
-from gpustack.ask.transport import Command, execute
+from gpustack.ask.transport import ssh
+from gpustack.ask.transport.execute import Command, execute
+from gpustack.ask.transport.known_hosts import KnownKeys
+from gpustack.ask.transport.refusal import HostRefused
+from gpustack.ask.transport.ssh_options import SshOptions, build_login_command, resolve_options
 from gpustack.config.host import Host
 
 LIMIT = 2  # whole seconds, as Fabric takes them

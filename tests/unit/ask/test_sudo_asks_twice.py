@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.ask.refusal import parse_sudo_refusal
-from gpustack.ask.transport import build_root_command, build_stdin
+from gpustack.ask.transport.execute import build_root_command, build_stdin
+from gpustack.ask.transport.refusal import parse_sudo_refusal
 from gpustack.config.host import Host
 
 HOST = Host("h1", "192.0.2.11", become_password="hunter2")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.ask.refusal import HostRefused, parse_sudo_refusal
-from gpustack.ask.transport import Command, build_root_command, build_stdin, execute, interact, run
-from gpustack.config.connection import SUDOS
+from gpustack.ask.transport.execute import Command, build_root_command, build_stdin, execute, interact, run
+from gpustack.ask.transport.refusal import HostRefused, parse_sudo_refusal
+from gpustack.config.ansible.connection import SUDOS
 from gpustack.config.host import Host
 
 HERE = Host("here", "127.0.0.1", connection="local")

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from gpustack.ask import forward
-from gpustack.ask.forward import PortForwarder
 from gpustack.ask.probe import Answer
-from gpustack.ask.refusal import HostRefused
 from gpustack.ask.snapshot import Reach, Snapshot
+from gpustack.ask.transport import forward
+from gpustack.ask.transport.forward import PortForwarder
+from gpustack.ask.transport.refusal import HostRefused
 from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.config.spec import Spec
 from gpustack.errors import GpustackError
-from gpustack.probes.kube import NODES
+from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.proof import INGRESSES, SERVICES
 from gpustack.proof.delivery import Delivery, Trial
 from tests.unit.proof.test_survey import recorded, snapshot

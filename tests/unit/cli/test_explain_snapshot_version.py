@@ -73,7 +73,7 @@ def test_an_existing_file_is_listed_and_redacted(asked: Snapshot, tmp_path: Path
 def test_a_list_has_no_secret_and_no_escape(asked: Snapshot) -> None:
     from dataclasses import replace
 
-    from gpustack.report import inside
+    from gpustack.report import snapshot_listing as inside
 
     answers = {
         key: replace(one, out="\x1b]0;x\x07password: hunter2hunter2\n" * 9) for key, one in asked.answers.items()

@@ -23,7 +23,7 @@ from gpustack.errors import GpustackError
 from gpustack.remedy import copies as keeping
 from gpustack.remedy import fix as module
 from gpustack.remedy.copies import Kept
-from gpustack.report.fix_json import FixedShape, UndoneShape
+from gpustack.report.fix.json import FixedShape, UndoneShape
 from gpustack.rollout import evidence, lock, playbook, preview
 from gpustack.rollout.plan import Played
 from tests.unit.remedy.mended import FORWARD, STOPPED

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gpustack.ask import transport
-from gpustack.ask.refusal import HostRefused
 from gpustack.ask.snapshot import Reach
+from gpustack.ask.transport import execute as transport
+from gpustack.ask.transport.refusal import HostRefused
 from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.cli.kubeconfig import kubeconfig

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpustack.ask import gather as gathering
-from gpustack.ask.refusal import parse_sudo_refusal
+from gpustack.ask.transport.refusal import parse_sudo_refusal
 from gpustack.cli import error_handler
 from gpustack.cli.app import app
 from gpustack.config.host import Host

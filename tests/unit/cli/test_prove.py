@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from gpustack.ask import forward
-from gpustack.ask.forward import PortForwarder
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.transport import forward
+from gpustack.ask.transport.forward import PortForwarder
 from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.errors import GpustackError
-from gpustack.probes.kube import NODES as KUBE_NODES
+from gpustack.probes.kubernetes.nodes import NODES as KUBE_NODES
 from gpustack.probes.proof import INGRESSES, NODES, SERVICES
 from gpustack.proof import credential
 from gpustack.proof.prove import Proof, Prover

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpustack.config.ansible_cfg import AnsibleCfg
+from gpustack.config.ansible.cfg import AnsibleCfg
 from gpustack.config.complaint import Complaint
 from gpustack.config.host import Host
-from gpustack.config.judge import judge
 from gpustack.config.spec import Spec
+from gpustack.config.validate import judge
 
 SOURCE = Path("nowhere/site/hosts.yml")
 SPEC_FILE = "nowhere/site/group_vars/all/gpustack.yml"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config import ansible_cfg as module
-from gpustack.config.ansible_cfg import ansible_cfg, disregarded, for_ansible, in_force
+from gpustack.config.ansible import cfg as module
+from gpustack.config.ansible.cfg import ansible_cfg, disregarded, for_ansible, in_force
 from gpustack.errors import ConfigError
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.ask.redact import redact
+from gpustack.ask.redact.redact import redact
 from gpustack.config.egress import APT, APT_LOGIN, ENVIRONMENT, MIRROR_LOGIN, UNITS, digests, host_files, no_proxy
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import exported, resolved

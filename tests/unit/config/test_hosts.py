@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gpustack.config.ansible_cfg import AnsibleCfg
-from gpustack.config.connection import connection
+from gpustack.config.ansible.cfg import AnsibleCfg
+from gpustack.config.ansible.connection import connection
 from tests.unit.config.said import GROUPS, complaints, judged, told
 
 

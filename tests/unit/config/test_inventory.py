@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config import inventory, listing
+from gpustack.config import inventory
+from gpustack.config.ansible import inventory_listing as listing
+from gpustack.config.ansible.inventory_listing import chosen
 from gpustack.config.inventory import load, read
-from gpustack.config.listing import chosen
 from gpustack.errors import ConfigError
 from tests.unit.config.test_ansible_cfg import given_away
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from gpustack.ask import recording
 from gpustack.cli import error_handler
 from gpustack.cli.app import app
-from gpustack.config.private_file import private_file
+from gpustack.config.secrets.private_file import private_file
 from gpustack.errors import UsageError
 from gpustack.rollout import overlay
 from tests.unit.rollout.taken import taken

@@ -7,9 +7,9 @@ import pytest
 
 from gpustack.config.host import CONTROL_PLANE, Host
 from gpustack.config.inventory import Inventory
-from gpustack.config.monitoring import Receiver
-from gpustack.config.receiver import secret_of
 from gpustack.config.resolved import exported
+from gpustack.config.sections.monitoring import Receiver
+from gpustack.config.sections.receiver import secret_of
 from gpustack.config.spec import Spec
 from gpustack.errors import ConfigError
 from tests.unit.config.said import SPEC_FILE, complaints

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpustack.config.secret_values import secret_paths
+from gpustack.config.secrets.secret_values import secret_paths
 from gpustack.config.values import theirs
 
 REAL = Path(__file__).parents[4] / "shared" / "data" / "charts"

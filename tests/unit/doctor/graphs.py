@@ -7,7 +7,7 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.doctor.entry import Edge, Fault, Fix, Group, Layer, Question, Role, Scope, State
 from gpustack.doctor.finding import Verdict
 from gpustack.doctor.graph import Graph, joined
-from gpustack.doctor.ground import Ground
+from gpustack.doctor.placed_graph import Ground
 from gpustack.doctor.verdict import verdict
 
 HOSTS = ("one", "two", "three")

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from gpustack.ask.probe import Answer
-from gpustack.doctor.changed import changed
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis
+from gpustack.doctor.recent_changes import changed
 from tests.unit.steps import recorded_hosts as hosts
 from tests.unit.steps.recorded_cluster import recorded
 

@@ -1,6 +1,6 @@
 """The root rule, clause by clause, on graphs of a handful of ids."""
 
-from gpustack.doctor.ground import Ground
+from gpustack.doctor.placed_graph import Ground
 from gpustack.doctor.verdict import verdict
 from tests.unit.doctor.graphs import graph, judged, names, roots, told
 

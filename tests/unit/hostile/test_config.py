@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpustack.ask.redact import redact
-from gpustack.ask.refusal import HostRefused
-from gpustack.ask.secret_shapes import GONE
-from gpustack.ask.ssh_options import SshOptions, resolve_options
-from gpustack.config.ansible_cfg import AnsibleCfg, ansible_cfg
-from gpustack.config.connection import READ, REFUSED
+from gpustack.ask.redact.redact import redact
+from gpustack.ask.redact.secret_shapes import GONE
+from gpustack.ask.transport.refusal import HostRefused
+from gpustack.ask.transport.ssh_options import SshOptions, resolve_options
+from gpustack.config.ansible.cfg import AnsibleCfg, ansible_cfg
+from gpustack.config.ansible.connection import READ, REFUSED
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
-from gpustack.config.judge import judge
 from gpustack.config.spec import Spec
+from gpustack.config.validate import judge
 from gpustack.errors import ConfigError
 from tests.unit.hostile.answers import ALL, ESCAPES, noise, spoiled
 from tests.unit.hostile.profile import SEED, STEP_CASES

@@ -10,7 +10,7 @@ import pytest
 from gpustack.ask.answers import parse
 from gpustack.ask.probe import Answer, FactUnavailable, Lines, Probe
 from gpustack.ask.script import build_last_line, render
-from gpustack.ask.transport import Command, build_root_command, build_stdin, execute, run
+from gpustack.ask.transport.execute import Command, build_root_command, build_stdin, execute, run
 from gpustack.config.host import Host
 
 HERE = Host("here", "127.0.0.1", connection="local")

@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from gpustack.cli import lab as cli_lab
-from gpustack.cli import lab_gpu, session
-from gpustack.cli.lab import app
+from gpustack.cli import session
+from gpustack.cli.lab import commands as cli_lab
+from gpustack.cli.lab import gpu as lab_gpu
+from gpustack.cli.lab.commands import app
 from gpustack.errors import LabError
 from gpustack.lab import locks, state
 from gpustack.lab.hosts import root_of
@@ -68,7 +69,7 @@ def test_exec_passes_words_and_status_through(monkeypatch: pytest.MonkeyPatch, t
         return subprocess.CompletedProcess(words, 3)
 
     state.write(record(tmp_path / "state"))
-    monkeypatch.setattr("gpustack.cli.lab.subprocess.run", run)
+    monkeypatch.setattr("gpustack.cli.lab.commands.subprocess.run", run)
     done = CliRunner().invoke(app, ["exec", "--name", "two", "host1", "--", "sh", "-c", "exit 3"])
     assert done.exit_code == 3
     assert ran == [["ssh", "-F", f"{tmp_path}/state/ssh_config", "host1", "--", "sh -c 'exit 3'"]]

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from gpustack.ask.probe import Answer, FactUnavailable, Probe, Shell
-from gpustack.probes.containerd import CRICTL, SOCKET
-from gpustack.probes.kernel import SWAP
+from gpustack.probes.containerd.daemon import CRICTL, SOCKET
+from gpustack.probes.kernel.settings import SWAP
 
 CRICTL_YAML = f"""\
 # figleaf

@@ -14,7 +14,7 @@ import pytest
 
 from gpustack.ask.probe import Answer, FactUnavailable
 from gpustack.ask.script import command
-from gpustack.probes.containerd_offered import OFFERED, Offer
+from gpustack.probes.containerd.candidates import OFFERED, Offer
 
 ARCH = "amd64"
 POOL = f"dists/bookworm/pool/stable/{ARCH}"

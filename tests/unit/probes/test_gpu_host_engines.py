@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gpustack.ask.probe import Answer
-from gpustack.probes.gpu_host_engines import HOST_ENGINES, HostEngines
-from gpustack.probes.gpu_packages import ONLY_WITH_GPU
+from gpustack.probes.gpu.host_engines import HOST_ENGINES, HostEngines
+from gpustack.probes.gpu.packages import ONLY_WITH_GPU
 
 
 @pytest.fixture

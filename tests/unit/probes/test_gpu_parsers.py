@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpustack.ask.probe import Answer, FactUnavailable, Probe
-from gpustack.probes.dcgm import APP, COUNTERS, EXPORTER, MONITORS, SERIES
-from gpustack.probes.gpu import GPU_DEVICES, SCRIPT, Device
-from gpustack.probes.gpu_cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, GPU_NODES
-from gpustack.probes.gpu_words import XID
+from gpustack.probes.gpu.cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, GPU_NODES
+from gpustack.probes.gpu.dcgm import APP, COUNTERS, EXPORTER, MONITORS, SERIES
+from gpustack.probes.gpu.devices import GPU_DEVICES, SCRIPT, Device
+from gpustack.probes.gpu.logs import XID
 
 NAME = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True)
 COUNT = st.integers(0, 64)

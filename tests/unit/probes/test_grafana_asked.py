@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from gpustack.ask.probe import Shell
-from gpustack.probes.grafana import ASKED
+from gpustack.probes.monitoring.grafana import ASKED
 
 USER, PASSWORD = "admin", 'quo"te, back\\slash & $HOME'
 KUBECTL = """#!/bin/sh

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpustack.ask.probe import Answer
-from gpustack.probes.containerd import CONFIGURATION, RUNTIME
-from gpustack.probes.kernel import SWAP, SYSCTL, SYSCTLS
-from gpustack.probes.network import ADDRESSES, LISTENERS
-from gpustack.probes.packages import ASKED, MISSING, PACKAGES, upstream
-from gpustack.probes.system import OS
+from gpustack.probes.containerd.daemon import CONFIGURATION, RUNTIME
+from gpustack.probes.host.system import OS
+from gpustack.probes.kernel.settings import SWAP, SYSCTL, SYSCTLS
+from gpustack.probes.network.addresses import ADDRESSES, LISTENERS
+from gpustack.probes.packages.software import ASKED, MISSING, PACKAGES, upstream
 
 WORD = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=8)
 VERSION = st.from_regex(r"[0-9]{1,2}(\.[0-9a-z+~]{1,3}){0,3}(-[0-9a-z.]{1,4})?", fullmatch=True)

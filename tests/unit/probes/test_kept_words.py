@@ -7,17 +7,13 @@ import pytest
 
 from gpustack.ask.answers import parse
 from gpustack.ask.probe import Answer, Probe
-from gpustack.probes import (
-    alerting,
-    applied,
-    containerd,
-    flannel,
-    gpu_cluster,
-    gpu_settings,
-    grafana,
-    kubeadm,
-    resolver,
-)
+from gpustack.probes.containerd import daemon as containerd
+from gpustack.probes.control_plane import kubeadm
+from gpustack.probes.gpu import cluster as gpu_cluster
+from gpustack.probes.gpu import settings as gpu_settings
+from gpustack.probes.kubernetes import applied
+from gpustack.probes.monitoring import alerting, grafana
+from gpustack.probes.network import flannel, resolver
 
 MARK = "@@m"
 CONTAINERD = {"cni": {"binDir": "/opt/cni/bin"}, "containerd": {"runtimes": {"runc": {"options": {}}}}}

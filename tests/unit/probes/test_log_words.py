@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpustack.probes.log_words import spoken
+from gpustack.probes.log_lines import spoken
 
 SANDBOX = (
     'time="2026-11-22T17:08:54.442281752Z" level=error msg="RunPodSandbox for name:\\"waiter\\" failed, error" '

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from gpustack.probes import iptables, nftables
-from gpustack.probes.packet_filter import Filter, Packet, own_passes, stop
+from gpustack.probes.firewall import iptables, nftables
+from gpustack.probes.firewall.packet_filter import Filter, Packet, own_passes, stop
 
 PEER = Packet("10.0.0.2", "tcp", 10250, "eth0", "10.0.0.1")
 STRANGER = Packet("192.0.2.7", "tcp", 9, "eth0", "10.0.0.1")

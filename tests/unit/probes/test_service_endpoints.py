@@ -4,7 +4,7 @@ and the form of one chain for each pod, constructed after it."""
 import subprocess
 from pathlib import Path
 
-from gpustack.probes.pod_network import ENDPOINTS
+from gpustack.probes.network.pod_network import ENDPOINTS
 
 TABLE = Path(__file__).with_name("kube-proxy.nft").read_text()
 AFFINE = "\tchain endpoint-5OJB2KTY-kube-system/kube-dns/udp/dns__10.244.0.9/53 {\n\t}\n"

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from gpustack.probes.containerd_pods import STUCK_NOW
+from gpustack.probes.containerd.pods import STUCK_NOW
 
 ONE, OTHER = "2b3d07c4c3351e07", "23fcdfa4a9684bdb"
 FAILED = (

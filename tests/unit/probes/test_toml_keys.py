@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from gpustack.ask.probe import Answer, Probe, Shell
-from gpustack.probes.containerd import CONFIGURATION, MIRRORS, OURS, Configuration
-from gpustack.probes.containerd_tables import CONFIGURED
+from gpustack.probes.containerd.daemon import CONFIGURATION, MIRRORS, OURS, Configuration
+from gpustack.probes.containerd.tables import CONFIGURED
 
 RECORDED = sorted((Path(__file__).parents[2] / "cases" / "containerd.configuration").glob("*.json"))
 AWKS = [name for name in ("mawk", "gawk", "original-awk", "busybox awk") if shutil.which(name.split()[0])]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from gpustack.ask.probe import Answer, Probe, Shell
-from gpustack.config.shipped import playbooks
-from gpustack.probes.containerd import RUNTIME
-from gpustack.probes.lately import TIMES
-from gpustack.probes.units import UNITS, shown
+from gpustack.config.resources import playbooks
+from gpustack.probes.containerd.daemon import RUNTIME
+from gpustack.probes.host.recent_changes import TIMES
+from gpustack.probes.host.units import UNITS, shown
 
 STARTED = 1795496640
 SYSTEMCTL = f"""#!/bin/sh

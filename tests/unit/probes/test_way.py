@@ -9,10 +9,10 @@ import pytest
 
 from gpustack.ask.probe import Probe
 from gpustack.ask.script import command
-from gpustack.probes.containerd_offered import OFFERED
+from gpustack.probes.containerd.candidates import OFFERED
+from gpustack.probes.containerd.mirror import SERVED
 from gpustack.probes.helm import CHARTS
-from gpustack.probes.mirror import SERVED
-from gpustack.probes.reach import SOURCE
+from gpustack.probes.kubelet.join_endpoint import SOURCE
 
 SECRET = "http://kube:n0tapassword@proxy.example:3128"
 CURL = """#!/bin/sh

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from gpustack.proof.alertmanager import Alertmanager, Counts, counts, document, ended
-from gpustack.proof.web import NoAnswer, Web
+from gpustack.proof.http import NoAnswer, Web
 
 # Of an Alertmanager 0.31.1; most integrations are left out.
 METRICS = """\

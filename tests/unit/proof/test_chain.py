@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gpustack.proof.chain import Asked, Shown, judge
+from gpustack.proof.pod_status import Told
 from gpustack.proof.series import Scrape
-from gpustack.proof.told import Told
 from tests.unit.proof.invented import (
     EVERY,
     GPUS,

@@ -10,7 +10,7 @@ import pytest
 from gpustack.events import Event
 from gpustack.proof.alertmanager import Counts, Seen
 from gpustack.proof.delivery import Delivery, Trial
-from gpustack.proof.web import NoAnswer
+from gpustack.proof.http import NoAnswer
 
 BEGAN = datetime(2026, 11, 22, 1, 0, 0, tzinfo=UTC)
 ZERO = Counts("1", {"webhook": 5, "slack": 0}, {"webhook": 2}, {("webhook", "other"): 1, ("webhook", "clientError"): 0})

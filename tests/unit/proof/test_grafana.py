@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from gpustack.proof.grafana import Grafana, Refusal, question
+from gpustack.proof.http import NoAnswer, Web
 from gpustack.proof.prometheus import Prometheus
 from gpustack.proof.series import Scrape
-from gpustack.proof.web import NoAnswer, Web
 
 LABELS = {"__name__": "DCGM_FI_DEV_GPU_TEMP", "UUID": "GPU-1", "job": "a", "instance": "b"}
 

@@ -12,13 +12,13 @@ from gpustack.ask.snapshot import Reach, Snapshot, keyed
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
-from gpustack.probes.gpu import GPU_DEVICES
+from gpustack.probes.gpu.devices import GPU_DEVICES
+from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.proof import EXPORTERS, INGRESSES, NODES, PODS, SERVICES, Ingress, Service
-from gpustack.probes.system import IDENTITY
 from gpustack.proof.access import access
 from gpustack.proof.credential import login
-from gpustack.proof.places import LABELS, Names, Part, find, names, port
-from gpustack.proof.survey import exporters, hosts_of, places, services, unasked
+from gpustack.proof.inventory import exporters, hosts_of, places, services, unasked
+from gpustack.proof.services import LABELS, Names, Part, find, names, port
 from tests.unit.report.invented import TAKEN
 
 CASES = Path(__file__).parents[2] / "cases"

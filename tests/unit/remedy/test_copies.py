@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.ask.refusal import HostRefused
 from gpustack.ask.snapshot import Reach
+from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import Host
 from gpustack.errors import RolloutError
 from gpustack.remedy.copies import Copies

@@ -111,7 +111,7 @@ def test_a_host_of_which_too_little_is_known_is_not_changed() -> None:
 
 
 def test_every_remedy_has_words_for_people() -> None:
-    from gpustack.remedy.words import by_hand, interrupts
+    from gpustack.remedy.descriptions import by_hand, interrupts
 
     for fault in graph().faults.values():
         if fault.remedy and not fault.remedy.step:

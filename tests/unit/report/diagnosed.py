@@ -15,7 +15,7 @@ from gpustack.config.spec import Spec
 from gpustack.doctor.check import Blocks
 from gpustack.doctor.finding import Diagnosis, Drift
 from gpustack.doctor.graph import graph
-from gpustack.doctor.ground import Ground
+from gpustack.doctor.placed_graph import Ground
 from gpustack.doctor.verdict import verdict
 from tests.unit.report.invented import PASSWORD, TAKEN
 from tests.unit.steps.recorded_cluster import recorded

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpustack.ask.judge import Result
-from gpustack.ask.redact import harmless
+from gpustack.ask.redact.redact import harmless
 from gpustack.ask.snapshot import Reach
 from gpustack.doctor.finding import Diagnosis
-from gpustack.report.doctor_html import text
+from gpustack.report.doctor.html import text
 from tests.unit.report import diagnosed
 from tests.unit.report.invented import PASSWORD
 

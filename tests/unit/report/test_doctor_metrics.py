@@ -9,8 +9,8 @@ import pytest
 from gpustack.ask.judge import Judgement
 from gpustack.doctor.finding import Diagnosis
 from gpustack.errors import UsageError
-from gpustack.report import doctor_metrics
-from gpustack.report.doctor_metrics import text, write
+from gpustack.report.doctor import metrics as doctor_metrics
+from gpustack.report.doctor.metrics import text, write
 from tests.unit.report import diagnosed
 from tests.unit.report.invented import TAKEN
 

@@ -8,7 +8,7 @@ from gpustack.ask.judge import Judgement, Result
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.view import Evidence
 from gpustack.report.evidence import LONG, commands
-from gpustack.report.words import cleaner
+from gpustack.report.format import cleaner
 from tests.unit.steps import recorded_hosts
 
 LINKS = Evidence("h1", "ip -o link", Answer("network.links", "h1", 0, "lo UNKNOWN\neth0 DOWN\n"))

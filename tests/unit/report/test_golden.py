@@ -14,23 +14,19 @@ from rich.console import Console
 
 from gpustack.doctor.graph import graph
 from gpustack.proof.delivery import Delivery
-from gpustack.report import (
-    delivery,
-    doctor,
-    doctor_json,
-    doctor_junit,
-    fix,
-    fix_json,
-    human,
-    json,
-    junit,
-    proof,
-    proof_json,
-    proof_junit,
-    removal,
-    removal_json,
-)
+from gpustack.report import human, json, junit
+from gpustack.report.doctor import json as doctor_json
+from gpustack.report.doctor import junit as doctor_junit
+from gpustack.report.doctor import text as doctor
 from gpustack.report.error import render
+from gpustack.report.fix import json as fix_json
+from gpustack.report.fix import text as fix
+from gpustack.report.proof import delivery
+from gpustack.report.proof import json as proof_json
+from gpustack.report.proof import junit as proof_junit
+from gpustack.report.proof import text as proof
+from gpustack.report.removal import json as removal_json
+from gpustack.report.removal import text as removal
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Verification
 from tests.unit.report import diagnosed, invented, mended, proven, removed

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpustack.ask.probe import CLUSTER
-from gpustack.probes.gpu_cluster import Pod
+from gpustack.probes.gpu.cluster import Pod
 from gpustack.report import human, json
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.gpus import removal

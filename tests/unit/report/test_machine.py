@@ -10,11 +10,16 @@ from pydantic import TypeAdapter
 from gpustack.ask.probe import Answer
 from gpustack.events import count
 from gpustack.proof.delivery import Delivery
-from gpustack.report import delivery, doctor_json, doctor_junit, fix_json, json, junit, show
-from gpustack.report.doctor_shape import DoctorShape
-from gpustack.report.fix_json import FixedShape, UndoneShape
+from gpustack.report import json, junit
+from gpustack.report import render as show
+from gpustack.report.doctor import json as doctor_json
+from gpustack.report.doctor import junit as doctor_junit
+from gpustack.report.doctor.shape import DoctorShape
+from gpustack.report.fix import json as fix_json
+from gpustack.report.fix.json import FixedShape, UndoneShape
+from gpustack.report.format import duration, places
+from gpustack.report.proof import delivery
 from gpustack.report.schema import LookShape, OutcomeShape
-from gpustack.report.words import duration, places
 from tests.unit.report import diagnosed, invented, mended, proven
 from tests.unit.report.invented import SWAP, made, said
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Reach
-from gpustack.probes.gpu import GPU_DEVICES
-from gpustack.report.proof import after_proof
+from gpustack.probes.gpu.devices import GPU_DEVICES
+from gpustack.report.proof.text import after_proof
 from gpustack.rollout.next import after_install, after_look
 from gpustack.rollout.plan import Verification
 from tests.unit.report import invented, proven

@@ -1,7 +1,8 @@
 """A recording of an older release lacks answers that checks of this one read: that is one line, not one a check."""
 
-from gpustack.report import doctor_words, human
-from gpustack.report.words import OLDER
+from gpustack.report import human
+from gpustack.report.doctor import format as doctor_words
+from gpustack.report.format import OLDER
 from tests.unit.report import diagnosed
 from tests.unit.report.invented import CLOCK, made, said
 from tests.unit.report.test_golden import printed

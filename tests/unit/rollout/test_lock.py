@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.ask.refusal import HostRefused
 from gpustack.ask.snapshot import Reach
+from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import CONTROL_PLANE, Host
 from gpustack.errors import LockedError, UnreachableError
 from gpustack.rollout import lock as module

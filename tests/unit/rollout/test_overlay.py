@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.config.shipped import playbooks
+from gpustack.config.resources import playbooks
 from gpustack.rollout.overlay import document, machine_ids, of_cluster, overlay, write
 from tests.unit.steps import recorded_gpus
 from tests.unit.steps.recorded_cluster import said

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from gpustack.probes.applied import DIGEST
+from gpustack.probes.kubernetes.applied import DIGEST
 from gpustack.rollout.overlay import of_cluster, overlay
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES

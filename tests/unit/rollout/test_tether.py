@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.rollout import tether
+from gpustack.rollout import reaper as tether
 
-# Like Ansible: a program whose child leads a session of its own.
 PROGRAM = """#!/bin/sh
 setsid tail -f /dev/null &
 echo $!
@@ -21,7 +20,7 @@ exec tail -f /dev/null
 STARTER = """
 import os, subprocess, sys, time
 from pathlib import Path
-from gpustack.rollout.tether import tethered
+from gpustack.rollout.reaper import tethered
 with tethered("program", Path(sys.argv[1])) as path:
     child = subprocess.Popen(["program"], env={"PATH": path}, start_new_session=True)
     os.write(1, f"{child.pid}\\n".encode())  # in one piece: the program writes there, too

@@ -13,7 +13,7 @@ from gpustack.ask.view import View
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
-from gpustack.steps.firewall import STEP
+from gpustack.steps.firewall.step import STEP
 from tests.unit.judging import judge
 
 CASES = Path(__file__).parents[2] / "cases"

@@ -15,7 +15,7 @@ from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
-from gpustack.probes.applied import DIGEST, MANAGER
+from gpustack.probes.kubernetes.applied import DIGEST, MANAGER
 from gpustack.rollout.overlay import of_cluster
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps.alerts import groups

@@ -13,7 +13,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.host import Host, HostSpec
-from gpustack.steps.gpu_operator_values import own_and_more, release
+from gpustack.steps.gpu.operator_values import own_and_more, release
 from gpustack.steps.step import Step
 from tests.unit.judging import state
 from tests.unit.steps import recorded_cluster

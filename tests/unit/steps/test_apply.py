@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config.shipped import playbooks
+from gpustack.config.resources import playbooks
 
 SCRIPT = (playbooks() / "files" / "apply.sh").read_text()
 # While it compares, somebody else on the host plants a link beside every file of ours in the folder for all: who can

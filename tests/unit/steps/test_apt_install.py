@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config.shipped import playbooks
+from gpustack.config.resources import playbooks
 
 SCRIPT = (playbooks() / "files" / "apt-install.sh").read_text()
 DPKG_QUERY = '#!/bin/sh\nfor name; do :; done\ncat "$WORLD/$name" 2>/dev/null\n'

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config.shipped import playbooks
+from gpustack.config.resources import playbooks
 from tests.unit.steps.signing_keys import Vendor
 
 SCRIPT = (playbooks() / "files" / "apt-repositories.sh").read_text()

@@ -8,11 +8,11 @@ from jinja2.nativetypes import NativeEnvironment
 
 from gpustack.ask.view import View
 from gpustack.config.resolved import apt_of
-from gpustack.config.shipped import playbooks
+from gpustack.config.resources import playbooks
 from gpustack.config.spec import Spec
-from gpustack.probes.gpu_packages import GPU_REPOSITORY
+from gpustack.probes.gpu.packages import GPU_REPOSITORY
 from gpustack.steps.apt_repository import placed, repository_mismatch
-from gpustack.steps.prereqs_host import SYSTEMS
+from gpustack.steps.prereqs.host import SYSTEMS
 from tests.unit.steps.recorded_hosts import recorded, said, snapshot
 
 CUDA = "https://developer.download.nvidia.com/compute/cuda/repos"

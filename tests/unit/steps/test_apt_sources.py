@@ -11,7 +11,11 @@ from gpustack.config import resolved
 from gpustack.config.spec import Spec
 from gpustack.config.versions import version_set
 from gpustack.rollout.overlay import host_facts
-from gpustack.steps import containerd, gpu_driver, gpu_runtime, kubernetes, prereqs
+from gpustack.steps.containerd import step as containerd
+from gpustack.steps.gpu import driver as gpu_driver
+from gpustack.steps.gpu import runtime as gpu_runtime
+from gpustack.steps.kubernetes import step as kubernetes
+from gpustack.steps.prereqs import step as prereqs
 from gpustack.steps.step import Step
 from tests.unit.steps.recorded_hosts import broken, judged, recorded, said, snapshot
 

@@ -7,9 +7,9 @@ import pytest
 import yaml
 from jinja2 import Environment
 
-from gpustack.config.shipped import playbooks
-from gpustack.steps.containerd import STEP
-from gpustack.steps.containerd_files import CRI, IMPORTS, drop_in
+from gpustack.config.resources import playbooks
+from gpustack.steps.containerd.files import CRI, IMPORTS, drop_in
+from gpustack.steps.containerd.step import STEP
 from tests.unit.steps.recorded_hosts import broken, judged, recorded, said
 
 ROLE = playbooks() / "roles" / "containerd"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config.shipped import playbooks
-from gpustack.probes.containerd import runtime
+from gpustack.config.resources import playbooks
+from gpustack.probes.containerd.daemon import runtime
 from tests.unit.steps.recorded_hosts import recorded
 
 SCRIPT = playbooks() / "roles" / "containerd" / "files" / "daemon.sh"

@@ -6,7 +6,7 @@ import pytest
 
 from gpustack.config.versions import version_set
 from gpustack.rollout.overlay import overlay
-from gpustack.steps.containerd import STEP
+from gpustack.steps.containerd.step import STEP
 from tests.unit.steps.recorded_hosts import judged, recorded, snapshot
 
 PACKAGES, OFFERED = "packages.installed", "containerd.candidates"

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.steps.control_plane import STEP
+from gpustack.steps.control_plane.step import STEP
 from tests.unit.steps.recorded_cluster import ABSENT, K1, STOPPED, broken, judged, recorded, said, units
 
 FILES, CERTIFICATES, LISTENING = "kubeadm.files", "kubeadm.certificates", "kubeadm.listeners"

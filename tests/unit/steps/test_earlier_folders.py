@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from gpustack.ask.script import command
-from gpustack.config.shipped import playbooks
-from gpustack.probes.leftovers import TEMPORARIES
-from gpustack.steps.prereqs import STEP
+from gpustack.config.resources import playbooks
+from gpustack.probes.kubernetes.cluster_leftovers import TEMPORARIES
+from gpustack.steps.prereqs.step import STEP
 from tests.unit.steps.recorded_hosts import broken, recorded
 
 SCRIPT = playbooks() / "roles" / "prereqs" / "files" / "earlier-folders.sh"

@@ -9,7 +9,7 @@ import pytest
 from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.inventory import Inventory
-from gpustack.steps.firewall_packets import manager
+from gpustack.steps.firewall.packets import manager
 from tests.unit.steps.firewall_world import (
     HOSTS,
     OPEN,

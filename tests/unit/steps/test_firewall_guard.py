@@ -4,7 +4,7 @@ import pytest
 
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.inventory import Inventory
-from gpustack.steps.firewall_guard import nobody, state
+from gpustack.steps.firewall.guard import nobody, state
 from tests.unit.steps.firewall_world import (
     HOSTS,
     KEPT,

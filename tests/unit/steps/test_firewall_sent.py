@@ -2,7 +2,7 @@
 
 import json
 
-from gpustack.steps.firewall_packets import manager
+from gpustack.steps.firewall.packets import manager
 from tests.unit.steps.firewall_world import OPEN, PLANE, WORKER, here, live, outcomes, recorded, told, world
 
 

@@ -5,11 +5,11 @@ import pytest
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.view import View
 from gpustack.config.host import HostSpec
-from gpustack.probes.gpu import GPU_DEVICES
+from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.rollout.overlay import gpu_driver, gpu_number
 from gpustack.steps import STEPS
-from gpustack.steps.gpu_count import gpu_count, gpus, set_aside
-from gpustack.steps.gpu_hosts import expected, whole
+from gpustack.steps.gpu.count import gpu_count, gpus, set_aside
+from gpustack.steps.gpu.hosts import expected, whole
 from tests.unit.judging import state
 from tests.unit.steps.recorded_cluster import K1, K2, Answers, recorded, said
 from tests.unit.steps.recorded_gpus import devices, on, world

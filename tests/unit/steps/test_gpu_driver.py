@@ -2,11 +2,11 @@ from typing import Any
 
 import pytest
 
-from gpustack.ask.refusal import HOST_LIMIT
-from gpustack.config.shipped import playbooks
+from gpustack.ask.transport.refusal import HOST_LIMIT
+from gpustack.config.resources import playbooks
 from gpustack.rollout.overlay import host_facts
-from gpustack.steps.gpu_driver import STEP
-from gpustack.steps.gpu_driver_packages import LEFT_ALONE
+from gpustack.steps.gpu.driver import STEP
+from gpustack.steps.gpu.driver_packages import LEFT_ALONE
 from tests.unit.steps.recorded_hosts import Answers, broken, judged, recorded, said, snapshot
 from tests.unit.steps.test_gpu_mode import UBUNTU
 

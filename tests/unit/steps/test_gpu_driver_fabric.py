@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpustack.rollout.overlay import host_facts
-from gpustack.steps.gpu_driver import STEP
+from gpustack.steps.gpu.driver import STEP
 from tests.unit.steps.recorded_hosts import broken, judged, recorded, said, snapshot
 from tests.unit.steps.test_gpu_mode import UBUNTU
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gpustack.steps.gpu_driver import STEP
+from gpustack.steps.gpu.driver import STEP
 from tests.unit.steps.recorded_hosts import H1, H2, judged, said
 from tests.unit.steps.test_gpu_mode import UBUNTU
 

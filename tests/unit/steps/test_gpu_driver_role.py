@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gpustack.ask.probe import Answer, FactUnavailable
-from gpustack.config.shipped import playbooks
-from gpustack.probes.gpu_driver import GPU_DRIVER, GPU_SMI, Smi
-from gpustack.probes.gpu_packages import GPU_KERNELS, ONLY_WITH_GPU
+from gpustack.config.resources import playbooks
+from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI, Smi
+from gpustack.probes.gpu.packages import GPU_KERNELS, ONLY_WITH_GPU
 
 FOLDERS = ("boot", "proc", "sys", "lib", "etc", "var")
 FILES = playbooks() / "roles" / "gpu_driver" / "files"

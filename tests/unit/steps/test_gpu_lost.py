@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gpustack.ask.probe import CLUSTER
-from gpustack.steps.gpu_operator import STEP
+from gpustack.steps.gpu.operator import STEP
 from tests.unit.steps.recorded_cluster import said
 from tests.unit.steps.recorded_gpus import broken, edited, here, judged
 

@@ -7,9 +7,9 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
-from gpustack.steps.gpu_metrics import STEP
-from gpustack.steps.gpu_metrics_objects import wanted
-from gpustack.steps.gpu_operator_values import counters
+from gpustack.steps.gpu.metrics import STEP
+from gpustack.steps.gpu.metrics_objects import wanted
+from gpustack.steps.gpu.operator_values import counters
 from tests.unit.steps.recorded_cluster import K1, Answers, recorded, said
 from tests.unit.steps.recorded_gpus import broken, devices, edited, here, judged, listed, unknown, world
 

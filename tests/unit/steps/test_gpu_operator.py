@@ -9,7 +9,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.view import View
-from gpustack.steps.gpu_operator import OPERANDS, STEP, operands
+from gpustack.steps.gpu.operator import OPERANDS, STEP, operands
 from tests.unit.judging import judge
 from tests.unit.steps.recorded_cluster import K1, K2, Answers, recorded, said
 from tests.unit.steps.recorded_gpus import (

@@ -5,9 +5,9 @@ import pytest
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.config.spec import Spec
-from gpustack.steps.gpu_metrics import STEP as METRICS
-from gpustack.steps.gpu_operator import STEP
-from gpustack.steps.gpu_operator_values import PROFILING, counters, own_and_more
+from gpustack.steps.gpu.metrics import STEP as METRICS
+from gpustack.steps.gpu.operator import STEP
+from gpustack.steps.gpu.operator_values import PROFILING, counters, own_and_more
 from tests.unit.steps.recorded_cluster import Answers, recorded, said
 from tests.unit.steps.recorded_gpus import broken, devices, judged, unknown, world
 

@@ -10,7 +10,7 @@ from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
 from gpustack.rollout.overlay import of_cluster
-from gpustack.steps.gpu_operator_values import counters, own_counters, patience, release, seconds
+from gpustack.steps.gpu.operator_values import counters, own_counters, patience, release, seconds
 from tests.unit.steps.recorded_cluster import K1, K2, Answers, recorded
 from tests.unit.steps.recorded_gpus import devices, edited, on, world
 from tests.unit.steps.test_gpu_mode import UBUNTU

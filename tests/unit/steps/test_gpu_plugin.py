@@ -12,11 +12,11 @@ from gpustack.ask.view import View
 from gpustack.config.host import HostSpec
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
-from gpustack.probes.applied import MANAGER
-from gpustack.steps import gpu_plugin
-from gpustack.steps.gpu_operator import host_stack
-from gpustack.steps.gpu_plugin import PROBES, STEP
-from gpustack.steps.gpu_plugin_objects import all_objects, objects
+from gpustack.probes.kubernetes.applied import MANAGER
+from gpustack.steps.gpu import plugin as gpu_plugin
+from gpustack.steps.gpu.operator import host_stack
+from gpustack.steps.gpu.plugin import PROBES, STEP
+from gpustack.steps.gpu.plugin_objects import all_objects, objects
 from tests.unit.judging import judge
 from tests.unit.steps.recorded_cluster import K1, K2, SPEC, TAKEN, recorded, said
 

@@ -9,10 +9,11 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
-from gpustack.config.shipped import playbooks
-from gpustack.steps import gpu_metrics_objects, gpu_sharing
-from gpustack.steps.gpu_metrics import OURS
-from gpustack.steps.gpu_operator import OPERANDS
+from gpustack.config.resources import playbooks
+from gpustack.steps.gpu import metrics_objects as gpu_metrics_objects
+from gpustack.steps.gpu import sharing as gpu_sharing
+from gpustack.steps.gpu.metrics import OURS
+from gpustack.steps.gpu.operator import OPERANDS
 from tests.unit.steps.recorded_cluster import K1, K2
 from tests.unit.steps.recorded_gpus import here, on, world
 

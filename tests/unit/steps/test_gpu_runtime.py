@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 import yaml
 
-from gpustack.config.shipped import playbooks
-from gpustack.steps.gpu_runtime import OPERATORS, PACKAGES, PROGRAM, STEP, drop_in
+from gpustack.config.resources import playbooks
+from gpustack.steps.gpu.runtime import OPERATORS, PACKAGES, PROGRAM, STEP, drop_in
 from tests.unit.steps.recorded_hosts import Answers, broken, judged, recorded, said
 
 ROLE = playbooks() / "roles" / "gpu_runtime"

@@ -8,7 +8,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.config.host import Host
-from gpustack.steps.gpu_sharing import STEP, wanted
+from gpustack.steps.gpu.sharing import STEP, wanted
 from tests.unit.steps.recorded_cluster import K1, K2, Answers, said
 from tests.unit.steps.recorded_gpus import broken, devices, edited, here, judged, on, unknown, world
 

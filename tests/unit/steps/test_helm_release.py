@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config.shipped import playbooks
+from gpustack.config.resources import playbooks
 
 FILES = playbooks() / "files"
 SCRIPT = "\n".join((FILES / name).read_text() for name in ("fetch.sh", "pinned.sh", "helm-release.sh"))

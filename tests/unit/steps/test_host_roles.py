@@ -4,13 +4,13 @@ import re
 
 import yaml
 
-from gpustack.config.shipped import playbooks
-from gpustack.probes.containerd import OURS, REGISTRIES, SOCKET
-from gpustack.probes.kernel import KERNEL_MODULES, SYSCTLS
-from gpustack.probes.packages import HOST_PACKAGES
-from gpustack.probes.units import CLOCKS
-from gpustack.steps.kubernetes import NAMES
-from gpustack.steps.prereqs_kernel import SYSCTL_FILE
+from gpustack.config.resources import playbooks
+from gpustack.probes.containerd.daemon import OURS, REGISTRIES, SOCKET
+from gpustack.probes.host.units import CLOCKS
+from gpustack.probes.kernel.settings import KERNEL_MODULES, SYSCTLS
+from gpustack.probes.packages.software import HOST_PACKAGES
+from gpustack.steps.kubernetes.step import NAMES
+from gpustack.steps.prereqs.kernel import SYSCTL_FILE
 
 ROLES = playbooks() / "roles"
 PREREQS, CONTAINERD, KUBERNETES = (ROLES / name for name in ("prereqs", "containerd", "kubernetes"))

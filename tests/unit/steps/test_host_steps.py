@@ -7,7 +7,10 @@ import pytest
 from gpustack.ask.judge import Check
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.steps import containerd, gpu_driver, kubernetes, prereqs
+from gpustack.steps.containerd import step as containerd
+from gpustack.steps.gpu import driver as gpu_driver
+from gpustack.steps.kubernetes import step as kubernetes
+from gpustack.steps.prereqs import step as prereqs
 from gpustack.steps.step import Step
 from tests.unit.judging import judge
 from tests.unit.steps.recorded_hosts import H1, H2, SPEC, World, broken, snapshot

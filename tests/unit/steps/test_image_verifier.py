@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gpustack.config.images import LIST, VERIFIER, verifier_digest
-from gpustack.config.shipped import playbooks
-from gpustack.probes.containerd import SOCKET
+from gpustack.config.resources import playbooks
+from gpustack.probes.containerd.daemon import SOCKET
 
 FILES = playbooks() / "roles" / "containerd" / "files"
 SHARED = [(playbooks() / "files" / name).read_text() for name in ("fetch.sh", "pinned.sh")]

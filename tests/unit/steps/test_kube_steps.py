@@ -8,7 +8,9 @@ from gpustack.ask.judge import Check
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.steps import alerts, control_plane, dashboards, flannel, helm, monitoring, storage, taint, workers
+from gpustack.steps import alerts, dashboards, flannel, helm, storage, taint, workers
+from gpustack.steps.control_plane import step as control_plane
+from gpustack.steps.monitoring import step as monitoring
 from gpustack.steps.step import Step
 from tests.unit.judging import judge
 from tests.unit.steps.recorded_cluster import K1, K2, recorded, snapshot, states

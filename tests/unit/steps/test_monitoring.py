@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.steps.monitoring import STEP
+from gpustack.steps.monitoring.step import STEP
 from tests.unit.steps.recorded_cluster import SPEC, broken, healthy, judged, recorded, said, states
 
 LISTENERS, RELEASES = "network.listeners", ("helm.releases", CLUSTER)

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from gpustack.config.monitoring import Receiver
+from gpustack.config.sections.monitoring import Receiver
 from gpustack.config.spec import Spec
-from gpustack.steps.monitoring_receiver import FILE, alertmanager, way
+from gpustack.steps.monitoring.receiver import FILE, alertmanager, way
 
 MAIL = {"type": "email", "to": "ops@example.com", "sender": "k8s@example.com", "smarthost": "mail.example.com:587"}
 

@@ -12,9 +12,9 @@ from gpustack.ask.probe import Answer, Shell
 from gpustack.config.egress import digests
 from gpustack.config.host import CONTROL_PLANE, Host
 from gpustack.config.inventory import Inventory
-from gpustack.config.shipped import playbooks
+from gpustack.config.resources import playbooks
 from gpustack.config.spec import Spec
-from gpustack.probes.alerting import SECRET
+from gpustack.probes.monitoring.alerting import SECRET
 
 PUT = (playbooks() / "roles" / "monitoring" / "files" / "receiver.sh").read_text()
 # With all that a shell minds.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config.shipped import playbooks
+from gpustack.config.resources import playbooks
 
 SCRIPT = (playbooks() / "roles" / "containerd" / "files" / "newest-patch.sh").read_text()
 # As Docker names them; RELEASES.md of containerd has release candidates only before a minor.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.config.shipped import playbooks
+from gpustack.config.resources import playbooks
 
 FILES = playbooks() / "files"
 SCRIPT = f"{(FILES / 'fetch.sh').read_text()}\n{(FILES / 'pinned.sh').read_text()}\nset -eu\n"

@@ -8,8 +8,8 @@ import pytest
 from gpustack.ask.probe import Answer
 from gpustack.ask.script import command
 from gpustack.config.host import Host
-from gpustack.probes.system import OS
-from gpustack.steps.prereqs import STEP
+from gpustack.probes.host.system import OS
+from gpustack.steps.prereqs.step import STEP
 from tests.unit.steps.recorded_hosts import H1, H2, broken, judged, recorded, said
 
 PROXY = "/etc/gpustack-cluster/proxy.env"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpustack.steps.prereqs import STEP
+from gpustack.steps.prereqs.step import STEP
 from tests.unit.steps.recorded_hosts import broken, recorded
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gpustack.ask.probe import Lines
-from gpustack.config.shipped import playbooks
-from gpustack.probes.leftovers import TEMPORARIES
+from gpustack.config.resources import playbooks
+from gpustack.probes.kubernetes.cluster_leftovers import TEMPORARIES
 
 SCRIPT = (playbooks() / "roles" / "prereqs" / "files" / "remove-temporaries.sh").read_text()
 PROGRAMS = {

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpustack.config.shipped import playbooks
+from gpustack.config.resources import playbooks
 
 FILES = playbooks() / "files"
 ROLES = playbooks() / "roles"

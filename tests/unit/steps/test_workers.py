@@ -4,7 +4,7 @@ from ipaddress import IPv4Address
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from gpustack.ask.redact import redact
+from gpustack.ask.redact.redact import redact
 from gpustack.config.host import HostSpec
 from gpustack.steps.workers import STEP
 from tests.unit.steps.recorded_cluster import ABSENT, K1, K2, STOPPED, broken, judged, recorded, said, units

@@ -1,7 +1,7 @@
 """Answers of what was started when: an API server, an exporter's pod."""
 
 from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.probes.control_plane import STARTED
+from gpustack.probes.control_plane.control_plane import STARTED
 from tests.unit.steps.recorded_cluster import recorded, said
 
 Answers = dict[tuple[str, str], Answer]

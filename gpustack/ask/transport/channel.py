@@ -1,0 +1,95 @@
+"""Talks with a program at the other end of a channel: writes and reads in turn, so that neither side fills its window
+and waits for the other. Knows the channel by its methods only: one of Paramiko, or a local process."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from queue import Empty, Queue
+from typing import Any
+
+from gpustack.ask.transport.line_buffer import LineBuffer
+
+More = Queue[bytes | None] | None
+# Between two looks at a channel where nothing moves, in seconds: at first, and at most; a quarter of the time that
+# nothing moved. Looking costs, with thirty hosts at once more than all else.
+LOOK, LOOK_SELDOM = 0.002, 0.05
+WINDOW = 32768
+# What is kept of all error output, in bytes.
+KEPT_ERRORS = 1024 * 1024
+# After the last line of the output the errors may still be on their way, and a stray child may hold the channel open.
+AFTER_LAST = 0.5
+
+
+@dataclass
+class ChannelIO:
+    """`unsent` goes first; then what `more` brings, until it brings None. `rc` is set at the end, -1 without one.
+    `last` is the line that ends both outputs, if there is one."""
+
+    channel: Any
+    unsent: bytes
+    more: More = None
+    last: bytes = b""
+    errors: bytes = b""
+    rc: int = -1
+    open_in: bool = True
+    rest: LineBuffer = field(default_factory=LineBuffer)
+
+    def lines(self, deadline: float) -> Iterator[str]:
+        """Lines of the output as they come; at the deadline what has arrived counts."""
+        moved = time.monotonic()
+        while (now := time.monotonic()) < deadline:
+            # Asked before we look for data: what comes after the end was announced cannot be missed, for nothing comes.
+            ended = self.channel.eof_received or self.channel.closed
+            sent, got_errors = self.send(), self.read_stderr()
+            if self.channel.recv_ready():
+                moved = now
+                for line in self.read_stdout():
+                    yield line.decode(errors="replace")
+                    if self.last and line == self.last:
+                        deadline = min(deadline, time.monotonic() + AFTER_LAST)
+            elif ended and not got_errors:
+                break
+            elif sent or got_errors:
+                moved = now
+            else:
+                time.sleep(min(LOOK_SELDOM, max(LOOK, (now - moved) / 4)))
+        else:
+            return
+        if rest := self.rest.flush():
+            yield rest.decode(errors="replace")
+        # Output that ended is not yet a program that ended: one that closed it may live on.
+        while not self.channel.exit_status_ready():
+            if time.monotonic() > deadline:
+                return
+            time.sleep(LOOK)
+        self.rc = self.channel.recv_exit_status()
+
+    def send(self) -> bool:
+        if not self.unsent and self.open_in:
+            piece = self.next_input()
+            if piece is None:
+                self.channel.shutdown_write()
+                self.open_in = False
+            self.unsent = piece or b""
+        if not self.unsent or not self.channel.send_ready():
+            return False
+        self.unsent = self.unsent[self.channel.send(self.unsent[:WINDOW]) :]
+        return True
+
+    def next_input(self) -> bytes | None:
+        """What to write next: nothing yet (empty), or the end (None)."""
+        if self.more is None:
+            return None
+        try:
+            return self.more.get_nowait()
+        except Empty:
+            return b""
+
+    def read_stderr(self) -> bool:
+        if not self.channel.recv_stderr_ready():
+            return False
+        self.errors += self.channel.recv_stderr(65536)[: KEPT_ERRORS - len(self.errors)]
+        return True
+
+    def read_stdout(self) -> list[bytes]:
+        return self.rest.feed(self.channel.recv(262144))

@@ -1,0 +1,209 @@
+"""One SSH connection to a host, through Fabric. The only file that knows Fabric and Paramiko.
+
+Traps: Fabric accepts unknown host keys unless told otherwise, and Paramiko fails at markers in known_hosts and knows no
+patterns there, so a check of our own is the only one; Fabric's `in_stream` reads one byte per 10 ms (invoke #774,
+fabric #2296), so the script is written to the channel itself.
+"""
+
+import logging
+import socket
+import threading
+import time
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpustack.ask.snapshot import Reach
+from gpustack.ask.transport.known_hosts import KnownKeys, read_known_keys
+from gpustack.ask.transport.refusal import CONNECT_LIMIT, HostRefused
+from gpustack.ask.transport.ssh_options import SshOptions, expand_home, resolve_options
+from gpustack.config.host import Host
+
+if TYPE_CHECKING:
+    from fabric import Connection
+
+# Paramiko's words where there is no key to offer.
+NO_KEY = "No authentication methods available"
+# What Paramiko's own thread meets is raised here as well; without a handler its log would print a traceback.
+logging.getLogger("paramiko").addHandler(logging.NullHandler())
+
+
+@contextmanager
+def open_channel(host: Host, command: str) -> Iterator[Any]:
+    """The channel that the command runs on. Raises HostRefused, also when the connection breaks while it is used."""
+    from paramiko import SSHException
+
+    connection = connect(host)
+    try:
+        yield start_command(connection, command)
+    except (SSHException, OSError, EOFError) as error:
+        raise HostRefused(describe_failure(host, resolve_options(host), error)) from error
+    finally:
+        connection.close()
+
+
+def start_command(connection: "Connection", command: str) -> Any:
+    """Paramiko waits without a limit for the answer to it."""
+    transport = connection.transport
+    assert transport is not None
+    started = time.monotonic()
+    clock = threading.Timer(CONNECT_LIMIT, transport.close)
+    clock.daemon = True
+    clock.start()
+    try:
+        channel = transport.open_session(timeout=CONNECT_LIMIT)
+        channel.exec_command(command)
+    except Exception as error:
+        raise convert_timeout(error, started) from error
+    finally:
+        clock.cancel()
+    return channel
+
+
+def dial(connection: "Connection", address: str, port: int) -> Any:
+    """A stream to an address as the host sees it. Raises ConnectionRefusedError in the words of sshd, which has but a
+    few: that it may not forward (AllowTcpForwarding), or that the port is closed."""
+    from paramiko import ChannelException, SSHException
+
+    transport = connection.transport
+    assert transport is not None
+    try:
+        return transport.open_channel("direct-tcpip", (address, port), ("127.0.0.1", 0), timeout=CONNECT_LIMIT)
+    except ChannelException as error:
+        raise ConnectionRefusedError(f"{address}:{port}: {error.text or 'refused'}") from error
+    except (SSHException, EOFError) as error:
+        raise ConnectionRefusedError(f"{address}:{port}: {error or 'the SSH connection ended'}") from error
+
+
+def is_alive(connection: "Connection") -> bool:
+    transport = connection.transport
+    return transport is not None and bool(transport.is_active())
+
+
+def convert_timeout(error: Exception, started: float) -> Exception:
+    """Paramiko has many words for a host that keeps silent; what they have in common is the time they take."""
+    from paramiko import AuthenticationException
+
+    refused = isinstance(error, AuthenticationException) and "timeout" not in str(error).lower()
+    if refused or isinstance(error, TimeoutError):
+        return error
+    return TimeoutError(str(error)) if time.monotonic() - started >= CONNECT_LIMIT else error
+
+
+def connect(host: Host) -> "Connection":
+    """An open Fabric connection whose host key was checked. Raises HostRefused."""
+    from fabric import Config, Connection
+
+    options = resolve_options(host)
+    known = read_known_keys(options.known_name, options.known_hosts)
+    config = Config(lazy=True, overrides={"load_ssh_configs": False})
+    arguments: dict[str, Any] = {
+        "look_for_keys": False,
+        "allow_agent": options.agent,
+        "banner_timeout": CONNECT_LIMIT,
+        "auth_timeout": CONNECT_LIMIT,
+        "transport_factory": lambda *args, **kwargs: build_transport(known, *args, **kwargs),
+    }
+    if present := options.find_key_files():
+        arguments["key_filename"] = list(present)
+    connection = Connection(
+        options.hostname,
+        user=options.user or None,
+        port=options.port,
+        config=config,
+        connect_timeout=CONNECT_LIMIT,
+        gateway=options.proxy_command or None,
+        connect_kwargs=arguments,
+    )
+    connection.client.set_missing_host_key_policy(HostKeyCheck(host, options, known))
+    started = time.monotonic()
+    try:
+        if options.agent and options.identities_only:
+            # Paramiko has no option for it, and takes an agent that its client already has.
+            connection.client._agent = build_agent(options.read_fingerprints())
+        connection.open()
+    except Exception as error:
+        connection.client.close()  # Fabric closes only what has logged in
+        connection.close()
+        if isinstance(error, HostRefused):
+            raise
+        raise HostRefused(describe_failure(host, options, convert_timeout(error, started))) from error
+    return connection
+
+
+def build_agent(fingerprints: Collection[str]) -> Any:
+    """The user's agent with these keys alone, as ssh(1) asks it under IdentitiesOnly."""
+    from paramiko import Agent
+
+    class LimitedAgent(Agent):  # type: ignore[misc] # Paramiko has no types
+        def get_keys(self) -> list[Any]:
+            return [key for key in super().get_keys() if key.fingerprint in fingerprints]
+
+    return LimitedAgent()
+
+
+def build_transport(known: KnownKeys, *args: Any, **kwargs: Any) -> Any:
+    """Asks the host for a key of a type that is known before others, as ssh(1) does."""
+    from paramiko import Transport
+
+    transport = Transport(*args, **kwargs)
+    kinds = set(known.trusted.values())
+    # One RSA key has three names, by the hash that it signs with (RFC 8332).
+    options = transport.get_security_options()
+    options.key_types = sorted(options.key_types, key=lambda kind: ("ssh-rsa" if "rsa" in kind else kind) not in kinds)
+    return transport
+
+
+@dataclass(frozen=True)
+class HostKeyCheck:
+    """Paramiko knows no host and leaves every key to this."""
+
+    host: Host
+    options: SshOptions
+    known: KnownKeys
+
+    def missing_host_key(self, client: object, name: str, key: Any) -> None:
+        """Raises HostRefused for every key but a known one that is not revoked."""
+        shown, name = key.get_base64(), self.options.known_name
+        if shown in self.known.revoked:
+            reference, why = "host-key-revoked", f"the host key of {name} is marked @revoked in known_hosts"
+            shows = self.options.known_hosts_command("-F")
+            hint = f"{shows}    # and give the host a new key: gpustack explain {reference}"
+        elif shown in self.known.trusted:
+            return
+        elif self.known.trusted:
+            reference, why = "host-key-changed", f"the host key of {name} is another than the known one"
+            hint = f"{self.options.known_hosts_command('-R')}    # only after finding out why it changed"
+        elif self.known.authority:
+            reference = "host-key-unknown"
+            why = f"known_hosts has an authority for {name}, and no key of its own: certificates are not read here"
+            hint = self.options.certificate_command
+        else:
+            reference, why, hint = "host-key-unknown", f"the host key of {name} is not known", self.options.scan_command
+        raise HostRefused(Reach(self.host.name, reference, why, hint))
+
+
+def describe_failure(host: Host, options: SshOptions, error: Exception) -> Reach:
+    """What went wrong, as one of the references that `gpustack explain` knows."""
+    from paramiko import AuthenticationException, PasswordRequiredException
+    from paramiko.ssh_exception import NoValidConnectionsError
+
+    address, command = options.address, f"ssh {options.destination} true"
+    if isinstance(error, PasswordRequiredException):
+        return Reach(host.name, "host-ssh-login", "the key is encrypted and no agent holds it", "ssh-add")
+    if isinstance(error, AuthenticationException) or str(error) == NO_KEY:
+        why = f"{options.user}@{address} is not let in by any of the keys"
+        if host.key_file and "%" not in host.key_file and not Path(expand_home(host.key_file)).exists():
+            why += f"; there is no {host.key_file}, which ansible_ssh_private_key_file or ansible.cfg names"
+        return Reach(host.name, "host-ssh-login", why, command)
+    if isinstance(error, socket.gaierror):
+        why = f"the name {options.hostname} does not resolve"
+    elif isinstance(error, TimeoutError):
+        why = f"no answer from {address} within {CONNECT_LIMIT} s"
+    elif isinstance(error, NoValidConnectionsError):
+        why = f"{address}: connection refused"
+    else:
+        why = f"{address}: {str(error) or type(error).__name__}"
+    return Reach(host.name, "host-ssh-unreachable", why, command)

@@ -1,0 +1,157 @@
+"""What ssh(1) would do for a host: `ssh -G` resolves the user's configuration and Ansible's arguments alike."""
+
+import os.path
+import shlex
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpustack.ask.snapshot import Reach
+from gpustack.ask.transport.refusal import HostRefused
+from gpustack.config.host import Host
+
+
+@dataclass(frozen=True)
+class SshOptions:
+    hostname: str
+    port: int
+    user: str
+    key_files: tuple[str, ...]
+    known_hosts: tuple[Path, ...]
+    host_key_alias: str
+    proxy_command: str
+    identities_only: bool
+    agent: bool
+
+    @property
+    def address(self) -> str:
+        """Address and port."""
+        return self.hostname if self.port == 22 else f"[{self.hostname}]:{self.port}"
+
+    @property
+    def known_name(self) -> str:
+        """The host as known_hosts names it; an alias stands for address and port (ssh_config(5), HostKeyAlias)."""
+        return self.host_key_alias or self.address
+
+    @property
+    def destination(self) -> str:
+        """Destination and port as a person types them after ssh."""
+        return shlex.join([*self.port_arguments, f"{self.user}@{self.hostname}"])
+
+    @property
+    def port_arguments(self) -> tuple[str, ...]:
+        return ("-p", str(self.port)) if self.port != 22 else ()
+
+    @property
+    def scan_command(self) -> str:
+        """The command that shows the host's key, and the one that adds it."""
+        scan = shlex.join(["ssh-keyscan", *self.port_arguments, self.hostname])
+        return f"{scan} | ssh-keygen -lf -    # compare it, then: {scan} >>{self.known_hosts_file}"
+
+    def known_hosts_command(self, action: str) -> str:
+        """ssh-keygen with -F or -R, of this host's port and in the file where its key is kept. By the address alone it
+        would be the key of whoever answers on port 22 there."""
+        default = not self.known_hosts or self.known_hosts[0] == Path(expand_home("~/.ssh/known_hosts"))
+        file = "" if default else f" -f {self.known_hosts_file}"
+        return f"ssh-keygen {action} {shlex.quote(self.known_name)}{file}"
+
+    @property
+    def certificate_command(self) -> str:
+        """The command that adds the host's key, over a connection for which ssh(1) checks the host's certificate."""
+        key = f"ssh {self.destination} cat /etc/ssh/ssh_host_ed25519_key.pub"
+        return f'echo {shlex.quote(self.known_name)} "$({key})" >>{self.known_hosts_file}'
+
+    @property
+    def known_hosts_file(self) -> str:
+        """For a shell."""
+        return shlex.quote(str(self.known_hosts[0])) if self.known_hosts else "~/.ssh/known_hosts"
+
+    def find_key_files(self) -> tuple[str, ...]:
+        """ssh(1) lists default keys whether or not they exist."""
+        return tuple(path for path in self.key_files if Path(path).is_file())
+
+    def read_fingerprints(self) -> frozenset[str]:
+        """Of the keys in the key files. ssh-keygen(1) knows them also of an encrypted or a public file."""
+        paths = [path for file in self.key_files for path in (file, f"{file}.pub") if Path(path).is_file()]
+        commands = (["ssh-keygen", "-l", "-E", "sha256", "-f", path] for path in paths)
+        shown = (
+            subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=10, check=False).stdout
+            for command in commands
+        )
+        return frozenset(word for line in shown for word in line.split()[1:2])
+
+
+def build_arguments(host: Host) -> list[str]:
+    """As Ansible calls ssh: its arguments first, then port, key and user."""
+    args = list(host.ssh_args)
+    args += ["-p", str(host.port)] if host.port else []
+    args += ["-i", host.key_file] if host.key_file else []
+    args += ["-l", host.user] if host.user else []
+    return args
+
+
+def build_login_command(host: Host) -> str:
+    """What a person types to try the login, with all that the inventory says of it."""
+    return shlex.join(["ssh", *build_arguments(host), host.address, "true"])
+
+
+def resolve_options(host: Host) -> SshOptions:
+    """Raises HostRefused when ssh(1) does not take the arguments. Takes a few milliseconds, no connection."""
+    command = ["ssh", "-G", *build_arguments(host), host.address]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=10, check=False, stdin=subprocess.DEVNULL
+        )
+    except FileNotFoundError as error:
+        raise HostRefused(
+            Reach(host.name, "ssh-missing", "there is no ssh on this machine", "apt-get install openssh-client")
+        ) from error
+    if done.returncode != 0:
+        raise HostRefused(Reach(host.name, "ssh-options", done.stderr.strip(), shlex.join(command)))
+    values: dict[str, list[str]] = {}
+    for line in done.stdout.splitlines():
+        key, _, value = line.partition(" ")
+        values.setdefault(key, []).append(value)
+
+    def first_value(key: str) -> str:
+        value = values.get(key, [""])[0]
+        return "" if value == "none" else value
+
+    port = first_value("port") or "22"
+    if not (port.isascii() and port.isdigit() and 0 < int(port[:9]) < 65536):
+        raise HostRefused(
+            Reach(host.name, "ssh-options", f"ssh says that the port is {port[:40]}", shlex.join(command))
+        )
+    files = (*first_value("userknownhostsfile").split(), *first_value("globalknownhostsfile").split())
+    return SshOptions(
+        hostname=first_value("hostname") or host.address,
+        port=int(port[:9]),
+        user=first_value("user"),
+        key_files=tuple(expand_home(path) for path in values.get("identityfile", [])),
+        known_hosts=tuple(Path(expand_home(path)) for path in files if path != "/dev/null"),
+        host_key_alias=first_value("hostkeyalias"),
+        proxy_command=first_value("proxycommand") or build_jump_command(first_value("proxyjump"), host),
+        identities_only=first_value("identitiesonly") == "yes",
+        agent=first_value("identityagent").lower() != "none",
+    )
+
+
+def expand_home(path: str) -> str:
+    """`~` as ssh means it; that of a user who does not exist stays what it is."""
+    return os.path.expanduser(path)  # noqa: PTH111 - Path.expanduser raises for such a user
+
+
+def build_jump_command(proxy_jump: str, host: Host) -> str:
+    """A jump host as the proxy command that ssh(1) itself would use: its own host key is checked by ssh."""
+    if not proxy_jump:
+        return ""
+    config = [word for flag, word in zip(host.ssh_args, host.ssh_args[1:], strict=False) if flag == "-F"]
+    before, _, last = proxy_jump.rpartition(",")
+    via = f"-J {before} " if before else ""
+    return f"ssh {f'-F {config[0]} ' if config else ''}{via}-o BatchMode=yes -W '[%h]:%p' {format_target(last)}"
+
+
+def format_target(text: str) -> str:
+    """`user@name:port` in the form ssh takes without a URI."""
+    name, colon, port = text.rpartition(":")
+    return f"-p {port} {name}" if colon and port.isdigit() else text

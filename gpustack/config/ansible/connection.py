@@ -1,0 +1,112 @@
+"""How a host is reached, from Ansible's connection variables: honoured alike by probes and plays, or refused."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gpustack.config.ansible.cfg import AnsibleCfg
+from gpustack.config.complaint import Complaint
+
+# Arguments of ssh(1) that only set options: `ssh -G` resolves them, so the probes see what Ansible's ssh sees.
+WITH_VALUE, ALONE = ("-o", "-F", "-J", "-i", "-p", "-l", "-b"), ("-4", "-6", "-C", "-A", "-a", "-q")
+KEYS_ONLY = "a key or an agent; passwords for SSH are not taken"
+REFUSED = {
+    "ansible_password": KEYS_ONLY,
+    "ansible_ssh_pass": KEYS_ONLY,
+    "ansible_ssh_password": KEYS_ONLY,
+    "ansible_ssh_executable": "the ssh of the PATH",
+    "ansible_become_flags": "sudo without flags of yours",
+}
+PASSWORD = ("ansible_become_password", "ansible_become_pass", "ansible_sudo_pass")
+ADDRESS, PORT, USER = (
+    ("ansible_host", "ansible_ssh_host"),
+    ("ansible_port", "ansible_ssh_port"),
+    ("ansible_user", "ansible_ssh_user"),
+)
+KEY_FILE = ("ansible_ssh_private_key_file", "ansible_private_key_file")
+ARGUMENTS = ("ansible_ssh_args", "ansible_ssh_common_args", "ansible_ssh_extra_args")
+# The first wins (tried with ansible-core 2.19.14). Ubuntu 26.04 has sudo-rs as sudo, and the other one as sudo.ws.
+EXE = ("ansible_sudo_exe", "ansible_become_exe")
+SUDOS = ("sudo", "sudo.ws", "/usr/bin/sudo", "/usr/bin/sudo.ws")
+METHOD, BECOME_USER, PYTHON = "ansible_become_method", "ansible_become_user", "ansible_python_interpreter"
+LOGIN = (*ADDRESS, *PORT, *USER, *KEY_FILE, *ARGUMENTS)
+READ = ("ansible_connection", *LOGIN, METHOD, BECOME_USER, *EXE, *PASSWORD, PYTHON)
+
+
+def secret(key: str) -> bool:
+    """Its value is not to be shown."""
+    return "pass" in key.lower()
+
+
+def connection(
+    name: str, given: Mapping[str, Any], cfg: AnsibleCfg, password: str | None
+) -> tuple[dict[str, Any], list[Complaint]]:
+    """Fields of Host without groups and spec; and what cannot be honoured."""
+    found = [
+        Complaint("", key, "a value", allowed, "connection-unsupported")
+        for key, allowed in REFUSED.items()
+        if given.get(key)
+    ]
+
+    def said(*keys: str, default: Any = None) -> Any:
+        return next((given[key] for key in keys if given.get(key) not in (None, "")), default)
+
+    kind = said("ansible_connection", default=cfg.transport or "ssh")
+    if kind in ("smart", "ansible.builtin.ssh", "ansible.builtin.local"):
+        kind = "local" if kind.endswith("local") else "ssh"
+    method = str(said(METHOD, default=cfg.become_method or "sudo")).removeprefix("ansible.builtin.")
+    become_user = said(BECOME_USER, default=cfg.become_user or "root")
+    become_exe = str(said(*EXE, default=cfg.become_exe or "sudo"))
+    for key, value, allowed in (
+        ("ansible_connection", kind, ("ssh", "local")),
+        (METHOD, method, ("sudo",)),
+        (BECOME_USER, become_user, ("root",)),
+        ("ansible_become_exe", become_exe, SUDOS),
+    ):
+        if value not in allowed:
+            found.append(Complaint("", key, str(value), " or ".join(allowed), "connection-unsupported"))
+    args, wrong = arguments([cfg.ssh_args, *(said(key) for key in ARGUMENTS)])
+    port = said(*PORT, default=cfg.remote_port or None)
+    if port is not None and not (str(port).isdigit() and 0 < int(port) < 65536):
+        wrong.append(Complaint("", "ansible_port", repr(port), "a port number, 1 to 65535"))
+        port = None
+    key_file = said(*KEY_FILE, default=cfg.private_key_file or None)
+    # As for Ansible, whose variables win over -K (docs: "Controlling how Ansible behaves: precedence rules").
+    become_password = said(*PASSWORD, default=password)
+    fields = {
+        "name": name,
+        "address": str(said(*ADDRESS, default=name)),
+        "connection": kind,
+        "port": int(port) if port is not None else None,
+        "user": said(*USER, default=cfg.remote_user or None),
+        "key_file": str(key_file) if key_file else None,
+        "ssh_args": args,
+        "become": True,
+        "become_exe": become_exe,
+        "become_password": str(become_password) if become_password else None,
+        "python": said(PYTHON),
+    }
+    return fields, found + wrong
+
+
+def arguments(parts: Sequence[Any]) -> tuple[tuple[str, ...], list[Complaint]]:
+    """The arguments of ssh(1) in the order in which Ansible gives them."""
+    key, allowed = "ansible_ssh_common_args", "arguments that set ssh options"
+    try:
+        args = tuple(word for part in parts if part for word in shlex.split(str(part)))
+    except ValueError as error:
+        return (), [Complaint("", key, str(error), "arguments that a shell can split")]
+    if odd := unsupported(args):
+        return (), [Complaint("", key, odd, allowed, "connection-unsupported")]
+    return args, []
+
+
+def unsupported(args: tuple[str, ...]) -> str:
+    """The first argument that is more than an option, or an empty string."""
+    rest = iter(args)
+    for arg in rest:
+        if arg in WITH_VALUE:
+            next(rest, None)
+        elif arg not in ALONE and not arg.startswith(WITH_VALUE):
+            return arg
+    return ""

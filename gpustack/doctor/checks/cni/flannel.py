@@ -1,0 +1,136 @@
+"""Faults of the layer `cni` that tell themselves: Flannel's settings, its file, its bridge, and what it needs."""
+
+from ipaddress import IPv4Network
+
+from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.probe import FactUnavailable
+from gpustack.ask.view import View
+from gpustack.doctor.check import check
+from gpustack.probes.containerd.daemon import RUNTIME
+from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
+from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.network.addresses import BRIDGE
+from gpustack.probes.network.cni import CNI_PROGRAMS, FOLDERS, PROGRAMS, VXLAN
+from gpustack.probes.network.flannel import FLANNEL_DAEMON_SET, FLANNELD, LINKS, NET_CONF
+from gpustack.steps.own_node import own
+
+ELSEWHERE = "the host belongs to no cluster yet"
+
+
+@check("flannel-cidr-mismatch", NET_CONF, NODES)
+def cidr_mismatch(here: View) -> Result:
+    """Only a range of a node that lies outside counts: Flannel's may be wider than kubeadm's."""
+    what, conf = "Flannel's network", here[NET_CONF]
+    if conf is None:
+        return ok(what, "Flannel is not installed")
+    ranges = {node.name: node.pod_cidr for node in here[NODES] if node.pod_cidr}
+    network = IPv4Network(conf.network)
+    outside = [f"{cidr} of {name}" for name, cidr in ranges.items() if not IPv4Network(cidr).subnet_of(network)]
+    if outside:
+        return Result(what, f"one that holds {said(outside)}", conf.network)
+    return ok(what, f"{conf.network} holds those of all nodes")
+
+
+@check("flannel-podcidr-unassigned", NODES, IDENTITY)
+def podcidr_unassigned(here: View) -> Result:
+    node = own(here)
+    if node is None:
+        return ok("node", "the host is no node")
+    return Result(
+        f"podCIDR of node {node.name}",
+        "a part of the range of pods",
+        said(node.pod_cidr),
+        ok=bool(node.pod_cidr),
+        quote=f"{node.name} spec.podCIDR",
+    )
+
+
+@check("flannel-subnet-env-missing", FLANNELD)
+def subnet_env_missing(here: View) -> Result:
+    """Where Flannel has been: its file for the CNI is there."""
+    found = here[FLANNELD]
+    if not found.conflist:
+        return ok("/run/flannel/subnet.env", "Flannel has not been here yet")
+    return Result(
+        "/run/flannel/subnet.env",
+        "there",
+        found.subnet or "it is not there",
+        ok=bool(found.network),
+        quote="FLANNEL_SUBNET",
+    )
+
+
+@check("flannel-subnet-env-missing guard", FLANNELD)
+def flannel_is_ready(here: View) -> Result:
+    found = here[FLANNELD].running
+    return Result("Flannel's pod of this node", "ready", "ready" if found else "not ready", ok=not found)
+
+
+@check("st-flannel-crash", LEFTOVERS, FLANNELD, FLANNEL_DAEMON_SET)
+def flannel_crash(here: View) -> Result:
+    """Where it has been, or where its DaemonSet wants it."""
+    what = "Flannel's pod of this node"
+    if not here[LEFTOVERS].servers:
+        return ok(what, ELSEWHERE)
+    found = here[FLANNELD]
+    if found.running:
+        return ok(what, "ready")
+    if not found.conflist and here[FLANNEL_DAEMON_SET] is None:
+        return ok(what, "Flannel is not installed")
+    return Result(what, "ready", "not ready" if found.conflist else "not ready, and it never was")
+
+
+@check("st-flannel-crash -> st-node-notready", FLANNELD)
+def never_wrote_the_file(here: View) -> Result:
+    found = here[FLANNELD].conflist
+    return Result("Flannel's file for the CNI", "there", "there" if found else "never written", ok=bool(found))
+
+
+@check("cni0-stale-address", BRIDGE, FLANNELD)
+def stale_address(here: View) -> Result:
+    """A further address beside the right one does no harm, and none at all is given with the next pod."""
+    what, wanted, found = "address of cni0", here[FLANNELD].subnet, here[BRIDGE]
+    if not wanted or not found:
+        return ok(what, "no such bridge, or without an address" if wanted else "Flannel has no subnet here")
+    return Result(what, wanted, said(found), ok=wanted in found)
+
+
+@check("cni-plugin-binaries-missing", LEFTOVERS, FLANNELD, RUNTIME, CNI_PROGRAMS)
+def programs_missing(here: View) -> Result:
+    """In the folder where containerd looks. Flannel's own comes with its pod."""
+    what = "programs of CNI"
+    if not here[LEFTOVERS].servers:
+        return ok(what, ELSEWHERE)
+    runtime = here[RUNTIME]
+    folders = runtime.bin_dirs if runtime else FOLDERS[:1]
+    if unknown := set(folders) - set(FOLDERS):
+        raise FactUnavailable(f"containerd looks in {said(unknown)}")
+    found = frozenset().union(*(here[CNI_PROGRAMS][folder] for folder in folders))
+    wanted = set(PROGRAMS) - (set() if here[FLANNELD].conflist else {"flannel"})
+    where = f" in {said(folders)}"
+    if missing := wanted - found:
+        return Result(what, said(PROGRAMS), f"no {said(missing)}{where} that runs on this machine")
+    return ok(what, f"all{where}")
+
+
+@check("vxlan-module-missing", VXLAN, LINKS)
+def vxlan_missing(here: View) -> Result:
+    """Where Flannel is to use it and no link of it is there."""
+    if here.spec.flannel.backend != "vxlan":
+        return ok("backend of Flannel", here.spec.flannel.backend)
+    found = "working" if here[LINKS] else here[VXLAN]
+    return Result("vxlan in the kernel", "working or loadable", found, ok=found != "missing")
+
+
+CHECKS = (
+    cidr_mismatch,
+    podcidr_unassigned,
+    subnet_env_missing,
+    flannel_is_ready,
+    flannel_crash,
+    never_wrote_the_file,
+    stale_address,
+    programs_missing,
+    vxlan_missing,
+)

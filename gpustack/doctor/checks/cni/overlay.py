@@ -1,0 +1,130 @@
+"""Faults of the layer `cni` between nodes: who Flannel tells the others it is, and what stops what it wraps."""
+
+from collections.abc import Iterator, Mapping
+
+from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.view import View
+from gpustack.doctor.check import check
+from gpustack.doctor.checks.cni.pod_network import heard, passed, words
+from gpustack.probes.firewall.live import FIREWALL
+from gpustack.probes.firewall.packet_filter import Packet, Stop
+from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.network.addresses import ADDRESS
+from gpustack.probes.network.checksums import CHECKSUMS
+from gpustack.probes.network.flannel import ANNOUNCED, LINKS, Announced
+from gpustack.probes.network.pod_network import WAYS
+from gpustack.steps.firewall.packets import own_address, peers, shut_out
+from gpustack.steps.own_node import own
+
+
+def mine(here: View) -> Announced | None:
+    """What this host's Flannel announces, once the host is a node and Flannel has registered."""
+    node = own(here)
+    return here[ANNOUNCED].get(node.name) if node else None
+
+
+@check("vxlan-mac-changed", NODES, IDENTITY, ANNOUNCED, LINKS, WAYS)
+def mac_changed(here: View) -> Result:
+    """Another MAC than it announces; or the one it had again, and what it knew of its peers gone with the other."""
+    what, announced, links = "MAC of Flannel's link", mine(here), here[LINKS]
+    if not announced or not announced.mac or not links:
+        return ok(what, "no vxlan of Flannel's on this host")
+    if links[0].mac != announced.mac:
+        return Result(what, f"{announced.mac}, which it announces", links[0].mac)
+    others = [peer for peer in here[WAYS].peers if peer.link == links[0].name]
+    if others and not any(peer.mac for peer in others):
+        return Result(what, "and those of its peers known", f"{links[0].mac}, and no peer's is known any more")
+    return ok(what, f"{links[0].mac}, as announced")
+
+
+@check("flannel-wrong-interface", NODES, IDENTITY, ANNOUNCED, WAYS)
+def wrong_interface(here: View) -> Result:
+    """A network of its own for pods is no fault: then every node has its own address in it, and is reached there."""
+    what, node, announced = "address that Flannel announces", own(here), mine(here)
+    if node is None or announced is None:
+        return ok(what, "none: Flannel has not registered here")
+    if announced.address == node.address:
+        return ok(what, f"{node.address}, the node's")
+    same = [name for name, one in here[ANNOUNCED].items() if one.address == announced.address]
+    if len(same) > 1:
+        return Result(
+            what,
+            f"one of its own, such as {node.address}",
+            f"{announced.address}, that of {said(same)}",
+            quote=f"public-ip: {announced.address}",
+        )
+    found = heard(here)
+    if set(found.values()) == {"nothing"}:
+        return Result(what, f"one that is reached, such as {node.address}", f"{announced.address}: {words(found)}")
+    return ok(what, f"{announced.address}, on a network of its own")
+
+
+@check("vxlan-port-blocked", FIREWALL, ADDRESS, WAYS, ANNOUNCED, LINKS, NODES, IDENTITY)
+def vxlan_blocked(here: View) -> Result:
+    """By a rule of this host; or on the way, where nothing of either end explains that nothing arrives."""
+    if here.spec.flannel.backend != "vxlan":
+        return ok("backend of Flannel", here.spec.flannel.backend)
+    what = f"udp {here.spec.flannel.port} between nodes"
+    if found := at_port(here):
+        packet, stop = found[0]
+        return Result(what, "let through", f"{packet} is stopped by {stop}")
+    lost = heard(here)
+    if not lost or set(lost.values()) != {"nothing"}:
+        return ok(what, f"let through here; {words(lost)}")
+    if why := next(otherwise(here), ""):
+        return ok(what, why)
+    return Result(what, "let through on the way", f"{words(lost)}, and both ends are as they should be")
+
+
+def addresses(here: View) -> Mapping[str, str]:
+    """Hosts by their node address."""
+    return {address: name for name, address in peers(here).items()}
+
+
+def at_port(here: View) -> list[tuple[Packet, Stop]]:
+    port = here.spec.flannel.port
+    return [(packet, stop) for packet, stop in shut_out(here) if (packet.proto, packet.port) == ("udp", port)]
+
+
+def otherwise(here: View) -> Iterator[str]:
+    """What else explains that nothing arrives, in words."""
+    ways, announced = here[WAYS], here[ANNOUNCED]
+    if passed(ways.host, "overlay", "bridge"):
+        yield "the other ends of the overlay answer this host"
+    ends = {(one.address, one.mac) for one in announced.values()}
+    if len({address for address, _ in ends}) < len(announced) or len({mac for _, mac in ends}) < len(announced):
+        yield "two nodes announce the same address or MAC"
+    yield from (f"{peer.subnet} is known as another" for peer in ways.peers if (peer.node, peer.mac) not in ends)
+    others = addresses(here)
+    for address in (own_address(here), *(peer.node for peer in ways.peers)):
+        there = here.on(others[address]) if address in others else None
+        if there and there.reached and there.available(LINKS) and there.available(FIREWALL):
+            yield from unsound(there, announced)
+
+
+def unsound(there: View, announced: Mapping[str, Announced]) -> Iterator[str]:
+    """What is wrong with one end."""
+    links = there[LINKS]
+    if not links or not links[0].up:
+        yield f"Flannel's link of {there.where} is down"
+    elif links[0].mac not in {one.mac for one in announced.values()}:
+        yield f"Flannel's link of {there.where} has another MAC"
+    if at_port(there):
+        yield f"{there.where} stops it"
+
+
+@check("vxlan-checksum-offload", CHECKSUMS, ADDRESS)
+def checksum_offload(here: View) -> Result:
+    """On the receiving host, whose kernel logs it, while a sender still leaves them to kernel and card."""
+    what, found = "outer checksums of vxlan", here[CHECKSUMS]
+    if not found.wrong:
+        return ok(what, "none was wrong here, as far as the kernel's log goes")
+    others = {address: here.on(name) for address, name in addresses(here).items()}
+    mended = {at for at, view in others.items() if view.available(CHECKSUMS) and view[CHECKSUMS].offload is False}
+    if senders := [f"{count} from {address}" for address, count in found.wrong.items() if address not in mended]:
+        return Result(what, "right", f"wrong: {said(senders)}")
+    return ok(what, "some were wrong, and their senders compute them in the kernel now")
+
+
+CHECKS = (mac_changed, wrong_interface, vxlan_blocked, checksum_offload)

@@ -1,0 +1,123 @@
+"""Layer `cni`: what of the packets to other nodes arrives, asked from pods, and whether it is their size that loses
+them. One pod that is reached is enough: another may have ended since, or keep its door shut."""
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.probe import FactUnavailable
+from gpustack.ask.view import View
+from gpustack.doctor.check import check
+from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.kubernetes.pods import MONITORING_PODS, OPERATOR
+from gpustack.probes.network.flannel import FLANNELD
+from gpustack.probes.network.pod_network import WAYS, Peer, Way, Ways
+from gpustack.steps.own_node import own
+
+Heard = Literal["all", "small", "nothing"]
+WORDS: Mapping[Heard, str] = {"all": "arrives", "small": "only small packets arrive", "nothing": "nothing arrives"}
+WHAT = "packets to other nodes"
+
+
+def heard(here: View) -> Mapping[str, Heard]:
+    """What of packets arrives, by the peer's part of the pod network; without those of which nothing can be said."""
+    found = here[WAYS]
+    judged = ((peer.subnet, of_peer(found, peer)) for peer in found.peers)
+    return {subnet: one for subnet, one in judged if one}
+
+
+def of_peer(found: Ways, peer: Peer) -> Heard | None:
+    """None for a node that is silent itself, and for one without a known pod where no echo at all comes back."""
+    node = [way for way in found.host if way.target.partition(":")[0] == peer.node]
+    if peer.node and not any(way.result in ("ok", "refused") for way in node):
+        return None
+    ways = [way for way in found.of(*TO_PEERS) if peer.holds(way.target)]
+    to_pods = [way for way in ways if way.kind in POD]
+    if not passed(to_pods or ways, *POD, "bridge", "overlay"):
+        return "nothing" if to_pods or passed(node, "echo") else None
+    # Of an echo that is never answered, a large one says nothing; what the own link did not take was not lost.
+    large = [way for way in ways if way.kind in LARGE and way.result != "too-large"]
+    return "small" if large and passed(ways, "pod-echo", "bridge") and not passed(large, *LARGE) else "all"
+
+
+POD, LARGE = ("pod", "pod-echo"), ("pod-large", "bridge-large")
+TO_PEERS = (*POD, *LARGE, "bridge", "overlay")
+
+
+def passed(ways: Iterable[Way], *kinds: str) -> bool:
+    return any(way.result == "ok" for way in ways if way.kind in kinds)
+
+
+def asked(here: View) -> Mapping[str, Heard]:
+    """Raises FactUnavailable where there are other nodes and none of them could be asked."""
+    found = heard(here)
+    if here[WAYS].peers and not found:
+        raise FactUnavailable("none of the other nodes that were asked is there")
+    return found
+
+
+def words(found: Mapping[str, Heard]) -> str:
+    return said([f"to {subnet} {WORDS[one]}" for subnet, one in found.items()]) if found else "there is no other node"
+
+
+@check("st-pod-net-broken", WAYS)
+def pod_net_broken(here: View) -> Result:
+    """From pods of this host, or from the host where it has none."""
+    found = asked(here)
+    return Result(WHAT, "arrive", words(found), ok=not (set(found.values()) - {"all"}))
+
+
+@check("mtu-too-large", WAYS)
+def mtu_too_large(here: View) -> Result:
+    """Links with smaller numbers alone are no fault: the kernel splits what it wraps. Here where it is so to every node
+    that is reached: with one that gets large packets too, it is the other's fault."""
+    found = asked(here)
+    sizes = set(found.values()) - {"nothing"}
+    if sizes == {"small"}:
+        return Result("large packets to other nodes", "arrive", words(found), quote="-large timeout")
+    return ok("large packets to other nodes", words(found))
+
+
+def dns_servers(here: View, *, own: bool) -> Result:
+    """Addresses of CoreDNS that kube-proxy knows, by whether they are on this host."""
+    ways = here[WAYS]
+    if not ways.own:
+        return ok("pods", "none on this host")
+    mine = Peer(ways.own, "", "", "", "")
+    servers = [way.target for way in ways.host if way.kind == "dns"][1:]
+    if not servers:
+        raise FactUnavailable("kube-proxy knows no pod of CoreDNS")
+    found = [one for one in servers if mine.holds(one) is own]
+    return Result("CoreDNS", "on this node" if own else "on another node", said(servers), ok=not found)
+
+
+@check("bridge-nf-call-off -> st-dns-broken", WAYS)
+def dns_on_this_node(here: View) -> Result:
+    return dns_servers(here, own=True)
+
+
+@check("st-pod-net-broken -> st-dns-broken", WAYS)
+def dns_on_another_node(here: View) -> Result:
+    return dns_servers(here, own=False)
+
+
+@check("st-pod-net-broken -> st-api-from-pods-timeout", FLANNELD)
+def sends_unmasked(here: View) -> Result:
+    """With the node's own address, what pods send to the API does not go through the overlay, nor does its answer."""
+    found = here[FLANNELD]
+    if here.host.control_plane:
+        return ok("host", "a control plane: the API is on it")
+    return Result("what pods send has", "the node's address", said(found.masquerades), ok=bool(found.masquerades))
+
+
+@check("st-pod-net-broken -> mon-admission-webhook-down", MONITORING_PODS, NODES, IDENTITY)
+def operator_elsewhere(here: View) -> Result:
+    """The API server calls the operator of Prometheus from its own host."""
+    nodes = (own(here.on(host.name)) for host in here.snapshot.inventory.control_planes)
+    planes = {node.name for node in nodes if node}
+    found = here[MONITORING_PODS].get(OPERATOR, ())
+    return Result("operator of Prometheus", "on a worker", said(found), ok=not (set(found) - planes))
+
+
+CHECKS = (pod_net_broken, mtu_too_large, dns_on_this_node, dns_on_another_node, sends_unmasked, operator_elsewhere)

@@ -1,0 +1,60 @@
+"""Layer `cni`: pods whose sandbox cannot be made, as the kubelet of their node says it."""
+
+import re
+
+from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.view import View
+from gpustack.doctor.check import check
+from gpustack.doctor.checks.platform_namespaces import namespaces
+from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubernetes.nodes import NODES, Node
+from gpustack.probes.kubernetes.pods import MONITORING_PODS, PENDING, PROMETHEUS, SANDBOX_FAILURES, Pending
+from gpustack.steps.own_node import own
+
+# containerd, internal/cri/config: a RuntimeClass of somebody's that this containerd does not have.
+HANDLER = re.compile(r'no runtime for \\?"([^"\\]+)\\?" is configured')
+
+
+def strange(words: str) -> bool:
+    """Whether it is for a runtime that nobody brings but the pod's own author."""
+    found = HANDLER.search(words)
+    return found is not None and not found[1].startswith(("nvidia", "runc"))
+
+
+def without_sandbox(here: View, node: Node | None) -> list[Pending]:
+    """Pods of the node that still wait, and whose sandbox could not be made."""
+    waiting, failed = here[PENDING], here[SANDBOX_FAILURES]
+    return [pod for pod in waiting if node and pod.node == node.name and not pod.begun and pod.uid in failed]
+
+
+@check("st-sandbox-fails", NODES, IDENTITY, PENDING, SANDBOX_FAILURES)
+def sandbox_fails(here: View) -> Result:
+    """Of pods that still wait: events stay for an hour after all is well again."""
+    what, node = "sandboxes of pods", own(here)
+    if node is None:
+        return ok(what, "the host is no node")
+    failed = here[SANDBOX_FAILURES]
+    here_too = without_sandbox(here, node)
+    found = [pod for pod in here_too if pod.namespace in namespaces(here) or not strange(failed[pod.uid])]
+    if not found:
+        return ok(what, "no pod of the node waits for one")
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    first = found[0]
+    return Result(what, "made", f"{first.namespace}/{first.name}{more}: {failed[first.uid][:300]}")
+
+
+@check("st-sandbox-fails -> st-no-metrics", NODES, IDENTITY, MONITORING_PODS)
+def prometheus_is_here(here: View) -> Result:
+    node, found = own(here), here[MONITORING_PODS].get(PROMETHEUS, ())
+    return Result("Prometheus", "on this node", said(found), ok=not (node is not None and node.name in found))
+
+
+@check("containerd-cgroup-driver -> kube-proxy-down", NODES, IDENTITY, PENDING, SANDBOX_FAILURES)
+def proxy_waits(here: View) -> Result:
+    """It came after the runtime could not make sandboxes any more. One that ran before goes on."""
+    waiting = without_sandbox(here, own(here))
+    found = any(pod.namespace == "kube-system" and pod.name.startswith("kube-proxy-") for pod in waiting)
+    return Result("sandbox of kube-proxy", "waited for", "waited for" if found else "made", ok=not found)
+
+
+CHECKS = (sandbox_fails, prometheus_is_here, proxy_waits)

@@ -1,0 +1,56 @@
+"""Faults of the layer `containerd`: what the running daemon serves, and what its files turn off."""
+
+from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.probe import FactUnavailable
+from gpustack.ask.view import View
+from gpustack.doctor.check import check
+from gpustack.probes.containerd.daemon import CONFIGURATION, FOLDER, RUNTIME
+from gpustack.probes.host.units import UNITS
+
+CRI = {"cri", "io.containerd.grpc.v1.cri"}
+MOVING = "containerd is just being started or stopped"
+
+
+def disabling(here: View) -> list[str]:
+    return [file for file, plugins in here[CONFIGURATION].disabled.items() if CRI & set(plugins)]
+
+
+@check("containerd-cri-disabled", RUNTIME, UNITS, CONFIGURATION)
+def cri_disabled(here: View) -> Result:
+    """The daemon runs and does not serve CRI: turned off, or it failed to load. One that is down is another fault."""
+    if here[RUNTIME]:
+        return ok("CRI v1", "answers")
+    unit = here[UNITS].get("containerd")
+    if unit is None or not unit.active:
+        return ok("containerd.service", "not installed" if unit is None else "not active")
+    files = disabling(here)
+    why = f"turned off by disabled_plugins in {said(files)}" if files else "it failed to load"
+    return Result("CRI v1 of the running containerd", "answers", f"does not answer: {why}")
+
+
+@check("containerd-not-running", UNITS, CONFIGURATION)
+def not_running(here: View) -> Result:
+    """Not applicable where it is not installed. A file that it cannot read is why."""
+    unit = here[UNITS].get("containerd")
+    if unit is None:
+        return ok("containerd.service", "not installed")
+    if unit.moving:
+        raise FactUnavailable(MOVING)
+    if unit.active:
+        return ok("containerd.service", "active")
+    broken = here[CONFIGURATION].broken if here.available(CONFIGURATION) else {}
+    why = f"; no TOML: {said([f'{name}: {wrong}' for name, wrong in broken.items()])}" if broken else ""
+    files = said([f"{FOLDER}{name}" for name in broken])
+    person = f"it starts again when it can read {files}: correct that, or move it aside" if broken else ""
+    return Result("containerd.service", "active", f"not active, {unit.file}{why}", person=person)
+
+
+@check("st-runtime-down", RUNTIME, UNITS)
+def runtime_down(here: View) -> Result:
+    found = here[RUNTIME] is not None
+    if not found and (unit := here[UNITS].get("containerd")) and unit.moving:
+        raise FactUnavailable(MOVING)
+    return Result("CRI v1", "answers", "answers" if found else "does not answer", ok=bool(found))
+
+
+CHECKS = (cri_disabled, not_running, runtime_down)

@@ -1,0 +1,111 @@
+"""Faults of the layer `containerd` that its files and packages make: settings that the running daemon reads past."""
+
+from collections.abc import Iterator
+
+from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.view import View
+from gpustack.doctor.check import check
+from gpustack.probes.containerd.daemon import CONFIGURATION, MIRRORS, RUNTIME
+from gpustack.probes.containerd.pods import RUNTIMES
+from gpustack.probes.containerd.tables import CONFIGURED, Tables
+from gpustack.probes.host.units import UNITS
+from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
+from gpustack.probes.packages.apt_history import UPGRADES
+from gpustack.probes.packages.software import PACKAGES
+
+PACKAGE = "containerd.io"
+
+
+def major(here: View) -> int:
+    """Of the installed containerd; 2 where it is of no package."""
+    found = here[PACKAGES]["containerd.io"] or here[PACKAGES]["containerd"]
+    return int(found.version.split(".")[0]) if found else 2
+
+
+def read_of(file: Tables, major: int) -> int:
+    """The version whose tables a daemon reads of a file: 1.x knows two of them, 2.x takes newer ones for the third."""
+    return min(file.version, 2 if major < 2 else 3)
+
+
+def unread(here: View) -> str:
+    """Why the daemon cannot have these files in force yet; empty where it can."""
+    unit = here[UNITS].get("containerd")
+    if unit is None or not unit.active:
+        return "not installed" if unit is None else "not active"
+    return "not restarted since they were written" if unit.since and unit.since < here[CONFIGURATION].newest else ""
+
+
+def passed_over(here: View) -> Iterator[str]:
+    """Settings that stand in a file, in no table that is read, and are not in force."""
+    running, files, of = here[RUNTIME], here[CONFIGURED], major(here)
+    if running is None:
+        return
+    if not running.systemd_cgroup and not any(read_of(one, of) in one.systemd for one in files.values()):
+        yield from (f"SystemdCgroup in {name}" for name, one in files.items() if one.systemd or one.misspelt)
+    if not running.nvidia and not any(read_of(one, of) in one.nvidia for one in files.values()):
+        yield from (f"runtime nvidia in {name}" for name, one in files.items() if one.nvidia)
+
+
+@check("containerd-config-key-wrong-schema", RUNTIME, CONFIGURED, CONFIGURATION, PACKAGES, UNITS)
+def key_of_another_schema(here: View) -> Result:
+    """The running daemon decides: a table too many beside the right one does no harm."""
+    if why := unread(here):
+        return ok("settings of containerd", why)
+    found = list(passed_over(here))
+    return Result(
+        "settings of containerd", "in force", f"ignored: {said(found)}" if found else "in force", ok=not found
+    )
+
+
+@check("containerd-dropin-replaces-cri-table", RUNTIME, CONFIGURED, CONFIGURATION, PACKAGES, UNITS)
+def table_replaced(here: View) -> Result:
+    """Of 1.x alone, with CRI in several files, and something of it lost."""
+    what, why = "CRI settings of containerd", unread(here)
+    if why or major(here) > 1:
+        return ok(what, why or "version 2 merges key by key")
+    files = [name for name, one in here[CONFIGURED].items() if one.cri]
+    if len(files) < 2:
+        return ok(what, f"in {said(files)} alone")
+    running = here[RUNTIME]
+    meant = any(one.systemd for one in here[CONFIGURED].values())
+    lost = running is None or (meant and not running.systemd_cgroup)
+    now = "CRI does not answer" if running is None else "systemd cgroups are off" if lost else "in force"
+    return Result(what, "all in force", f"{now}, with CRI in {said(files)}" if lost else now, ok=not lost)
+
+
+@check("containerd-registry-config-invalid", RUNTIME, CONFIGURED, MIRRORS, UNITS)
+def registry_settings(here: View) -> Result:
+    """Both ways to name mirrors, while CRI did not load; or a hosts.toml that is none."""
+    what, files = "registries of containerd", here[CONFIGURED]
+    if bad := [name for name, one in here[MIRRORS].items() if one.server.startswith("(")]:
+        return Result(what, "readable", f"no TOML: certs.d/{said(bad)}/hosts.toml")
+    both = [name for name, one in files.items() if one.mirrors or one.paths]
+    if not any(one.mirrors for one in files.values()) or not any(one.paths for one in files.values()):
+        return ok(what, "named in one way")
+    unit = here[UNITS].get("containerd")
+    if here[RUNTIME] or unit is None or not unit.active:
+        return ok(what, "CRI answers" if here[RUNTIME] else "containerd does not run")
+    return Result(what, "named in one way", f"config_path and the table of mirrors in {said(both)}, and CRI is gone")
+
+
+@check("multiple-cri-sockets", RUNTIMES, LEFTOVERS)
+def other_runtimes(here: View) -> Result:
+    """Those that somebody listens on now. What else lies around of them is another matter."""
+    found, left = here[RUNTIMES], here[LEFTOVERS].distributions
+    beside = f"{said(found)}{' (cri-dockerd)' if 'cri-dockerd' in left else ''}" if found else "containerd's alone"
+    return Result("sockets of runtimes", "containerd's alone", beside, ok=not found)
+
+
+@check("containerd-needrestart-or-upgrade-restart", PACKAGES, UPGRADES)
+def upgraded_below_pods(here: View) -> Result:
+    """Not held, and apt did upgrade it. Without an upgrade it is drift, and without either all is well."""
+    what, found = "upgrades by apt", here[PACKAGES][PACKAGE]
+    if found is None or found.held:
+        return ok(what, f"{PACKAGE} is {'held' if found else 'not installed'}")
+    done = [one for one in here[UPGRADES] if PACKAGE in one.packages]
+    if not done:
+        return ok(what, f"none of {PACKAGE}, which is not held")
+    return Result(what, f"{PACKAGE} held back", f"upgraded on {done[-1].when}, and not held")
+
+
+CHECKS = (key_of_another_schema, table_replaced, registry_settings, other_runtimes, upgraded_below_pods)

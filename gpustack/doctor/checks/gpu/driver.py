@@ -1,0 +1,186 @@
+"""Faults of the layer `gpu-host` that stop the driver, and whether it answers."""
+
+import re
+
+from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.view import View
+from gpustack.doctor.check import check, names
+from gpustack.doctor.checks.monitoring.exporter import heard, own_pods
+from gpustack.probes.gpu.cluster import GPU_NODES, GpuNode
+from gpustack.probes.gpu.devices import GPU_DEVICES
+from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI
+from gpustack.probes.gpu.logs import KERNEL_WORDS, LOGS
+from gpustack.probes.gpu.packages import GPU_KERNELS, GPU_PACKAGES
+from gpustack.probes.gpu.settings import SETTINGS
+from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.kubernetes.pod_states import GPU_PODS
+from gpustack.steps.gpu.count import gpu_count, gpus
+from gpustack.steps.gpu.mode import LIBRARIES, MODULES
+
+NO_GPU = "the host has no GPU"
+MODULE = "module nvidia"
+DRIVER_PODS = "nvidia-driver-daemonset"
+# Packages that are of one branch of the driver; tools beside it have versions of their own.
+# Firmware is not among them: each version lies in a folder of its own, and an upgrade leaves the old one to autoremove.
+BRANCHED = re.compile(
+    r"(lib)?nvidia-(compute|driver|kernel|dkms|headless|utils|ml1|gl|decode|encode|open)\b.*|libcuda1"
+)
+VERSION = re.compile(r"(\d{3})\.\d{2,3}")
+PREINSTALLED = "pre-installed"
+INFOROM = 14
+
+
+def gpu_node(here: View) -> GpuNode | None:
+    """The node that this host is."""
+    machine_id = here[IDENTITY].machine_id
+    return here.once(gpu_nodes_by_machine_id).get(machine_id)
+
+
+def gpu_nodes_by_machine_id(here: View) -> dict[str, GpuNode]:
+    nodes = here[GPU_NODES]
+    return {node.machine_id: node for node in reversed(nodes)}
+
+
+def module_packages(here: View) -> list[str]:
+    names = {*LIBRARIES.values(), *(name for kinds in MODULES.values() for name in kinds.values())}
+    there = here[GPU_PACKAGES]
+    return sorted(name for name in names if name in there)
+
+
+def hindered(here: View) -> str:
+    """Why no module could be loaded, deeper than that it is not; empty for none."""
+    found, running = here[GPU_DRIVER], here[GPU_KERNELS].running
+    if found.nouveau_loaded:
+        return "nouveau has the GPU"
+    if found.secure_boot and not found.key_enrolled:
+        return "Secure Boot refuses it"
+    return "" if running.module or running.headers else f"the kernel {running.release} has no headers"
+
+
+@check("gpu-nouveau-loaded", GPU_DEVICES, GPU_DRIVER)
+def nouveau(here: View) -> Result:
+    if not gpus(here):
+        return ok("nouveau", NO_GPU)
+    found = here[GPU_DRIVER]
+    has = found.nouveau_loaded and not found.module
+    return Result("nouveau", "not loaded", "loaded" if found.nouveau_loaded else "not loaded", ok=not has)
+
+
+@check(
+    "gpu-kernel-headers-missing", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS, GPU_PACKAGES, LOGS, GPU_PODS, NODES, IDENTITY
+)
+def headers(here: View) -> Result:
+    """Where a module is to be built for the running kernel, here or in a container, and there is none."""
+    if not gpus(here) or here[GPU_DRIVER].module:
+        return ok(MODULE, "loaded" if gpus(here) else NO_GPU)
+    running = here[GPU_KERNELS].running
+    what = f"headers of the kernel {running.release}"
+    if module_packages(here) and not running.headers and not running.module:
+        return Result(what, "there", "nothing, and no module was built for it")
+    words = heard(here, "no-headers")
+    if words and any(not pod.ready for pod in own_pods(here, DRIVER_PODS)):
+        return Result(what, "there", words[0].line)
+    return ok(what, "there" if running.headers else "nobody needs them")
+
+
+@check("gpu-driver-not-loaded", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS, GPU_PACKAGES)
+def not_loaded(here: View) -> Result:
+    """Where a driver is installed on the host, and nothing deeper is known."""
+    if not gpus(here):
+        return ok(MODULE, NO_GPU)
+    found = here[GPU_DRIVER]
+    if found.module or not (found.library or module_packages(here)):
+        return ok(MODULE, found.module or "no driver is installed on the host")
+    if why := hindered(here):
+        return ok(MODULE, why)
+    running = here[GPU_KERNELS].running
+    there = f"not loaded, {running.module} is there" if running.module else f"none for the kernel {running.release}"
+    return Result(MODULE, "loaded", there)
+
+
+@check("gpu-driver-not-loaded guard", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS)
+def nothing_deeper(here: View) -> Result:
+    if not gpus(here):
+        return ok("deeper reason", NO_GPU)
+    why = hindered(here)
+    return Result("deeper reason", "one", why or "none", ok=bool(why))
+
+
+@check("gpu-host-driver-conflict", GPU_DEVICES, GPU_DRIVER, SETTINGS, GPU_NODES, IDENTITY)
+def conflict(here: View) -> Result:
+    """The operator leaves a node alone whose driver it found before; there is none."""
+    what = "drivers of the host"
+    if not gpus(here):
+        return ok(what, NO_GPU)
+    if not any(one.driver for one in here[SETTINGS] or ()):
+        return ok(what, "the operator brings none")
+    node, library = gpu_node(here), here[GPU_DRIVER].library
+    if not library or (node and node.labels.get("nvidia.com/gpu.deploy.driver") == PREINSTALLED):
+        return ok(what, "the operator leaves the host's alone" if library else "the operator's alone")
+    return Result(what, "one", f"{library} of the host, and the operator's", quote="driver.enabled: true")
+
+
+@check("gpu-leftover-driver-packages", GPU_DEVICES, GPU_PACKAGES, GPU_DRIVER)
+def leftovers(here: View) -> Result:
+    """Packages of two branches, or of one beside what the .run installer put there."""
+    what = "drivers that are installed"
+    if not gpus(here):
+        return ok(what, NO_GPU)
+    there = {name: one.version for name, one in here[GPU_PACKAGES].items() if BRANCHED.fullmatch(name)}
+    branches = {match[1] for version in there.values() if (match := VERSION.match(version))}
+    words = sorted(branches) + ["that of the .run installer"] * here[GPU_DRIVER].uninstaller
+    if len(words) < 2:
+        return ok(what, said(words))
+    odd = next((f"{name} {version}" for name, version in there.items() if version.startswith(words[0])), "")
+    runs = VERSION.match(here[GPU_DRIVER].library)
+    others = branches - {runs[1]} if runs else branches
+    return Result(what, "one", said(words), quote=odd, names=names(BRANCH=others))
+
+
+@check("gpu-inforom-corrupt", GPU_DEVICES, GPU_SMI)
+def inforom(here: View) -> Result:
+    """nvidia-smi says so with its exit status, though it shows the GPU."""
+    if not gpus(here):
+        return ok("nvidia-smi", NO_GPU)
+    found = here[GPU_SMI]
+    return Result(
+        "exit status of nvidia-smi", "0", str(found.rc) if found.rc >= 0 else found.state, ok=found.rc != INFOROM
+    )
+
+
+@check("gpu-adapter-init-failed", GPU_DEVICES, GPU_DRIVER, GPU_SMI, KERNEL_WORDS)
+def adapter(here: View) -> Result:
+    """The module is loaded, and the driver shows no GPU, or fewer and the kernel says that one did not start."""
+    devices, shown = gpu_count(here), here[GPU_SMI]
+    what = "GPUs that the driver started"
+    if not devices or not here[GPU_DRIVER].module or shown.state != "ended":
+        return ok(what, NO_GPU if not devices else "the driver does not answer")
+    words = here[KERNEL_WORDS].adapter
+    none = shown.said.startswith("No devices were found")
+    if none or (words and len(shown.gpus) < devices):
+        return Result(what, str(devices), words or shown.said)
+    return ok(what, str(len(shown.gpus)))
+
+
+@check("st-driver-not-ready", GPU_DEVICES, GPU_DRIVER, GPU_SMI, GPU_PACKAGES, GPU_PODS, NODES, IDENTITY)
+def not_ready(here: View) -> Result:
+    """Where somebody brings a driver. A GPU that is lost is another state."""
+    if not gpus(here):
+        return ok("driver", NO_GPU)
+    found, shown, pods = here[GPU_DRIVER], here[GPU_SMI], own_pods(here, DRIVER_PODS)
+    if not (found.module or found.library or module_packages(here) or pods):
+        return ok("driver", "nobody brings one yet")
+    if not found.module:
+        return Result("driver", "answers", f"{MODULE} is not loaded")
+    if found.library and found.library != found.module:
+        return Result("driver", "answers", f"module {found.module}, libraries {found.library}")
+    if shown.state == "hangs" or (shown.rc > 0 and shown.rc != LOST) or (shown.rc == 0 and not shown.gpus):
+        return Result("nvidia-smi", "answers", shown.said or f"{shown.state}, {shown.rc}")
+    return ok("driver", "answers")
+
+
+LOST = 15
+
+
+CHECKS = (nouveau, headers, not_loaded, nothing_deeper, conflict, leftovers, inforom, adapter, not_ready)

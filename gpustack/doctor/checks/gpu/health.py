@@ -1,0 +1,156 @@
+"""Faults of the layer `gpu-host` of the GPUs themselves: on the bus, in the kernel's log, in what DCGM reads."""
+
+import re
+
+from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.view import View
+from gpustack.doctor.check import check
+from gpustack.doctor.checks.gpu.driver import LOST, NO_GPU, gpu_node
+from gpustack.doctor.checks.monitoring.exporter import heard
+from gpustack.doctor.checks.node_lookup import on_node
+from gpustack.probes.gpu.cluster import GPU_NODES
+from gpustack.probes.gpu.devices import GPU_DEVICES
+from gpustack.probes.gpu.driver import GPU_SMI
+from gpustack.probes.gpu.logs import KERNEL_WORDS, LOGS
+from gpustack.probes.gpu.plugin_files import PLUGIN_FILES
+from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubernetes.pod_states import GPU_PODS, PENDING
+from gpustack.probes.monitoring.scrape import ROW_REMAP, XIDS
+from gpustack.steps.gpu.count import gpu_count, gpus
+from gpustack.steps.gpu.hosts import PRESENT
+
+OFF_THE_BUS = 79
+# Mostly of programs; the device plugin passes over them (NVIDIA/k8s-device-plugin internal/rm/health.go).
+OF_PROGRAMS = {13, 31, 43, 45, 68, 109}
+DEMAND = "unsatisfied condition: cuda"
+
+
+def xids(here: View) -> set[int]:
+    """Codes of this host's GPUs: of the kernel's log, of the device plugin's, and what DCGM read last."""
+    node = gpu_node(here)
+    read = {int(one.value) for one in on_node(here, XIDS, node.name if node else "", lambda one: one.host)}
+    plugin = {int(match[1]) for one in heard(here, "xid") if (match := re.search(r"Xid=(\d+)", one.line))}
+    return read | plugin | {code for _, code in here[KERNEL_WORDS].xids}
+
+
+def missing(here: View) -> int:
+    """GPUs that the node has and cannot allocate."""
+    node = gpu_node(here)
+    return node.capacity - node.allocatable if node else 0
+
+
+@check("gpu-fell-off-bus", GPU_DEVICES, GPU_SMI, GPU_NODES, IDENTITY, XIDS, LOGS, KERNEL_WORDS)
+def off_the_bus(here: View) -> Result:
+    """nvidia-smi says that a GPU is lost; or an Xid 79, and a GPU that is missing still."""
+    devices = gpu_count(here)
+    if not devices:
+        return ok("GPUs of the bus", NO_GPU)
+    shown = here[GPU_SMI]
+    if shown.rc == LOST:
+        return Result("GPUs of the bus", "reached", shown.said or f"nvidia-smi ends with {LOST}")
+    fewer = shown.state == "ended" and 0 < len(shown.gpus) < devices
+    if OFF_THE_BUS in xids(here) and (fewer or missing(here) > 0):
+        return Result("GPUs of the bus", "reached", f"Xid {OFF_THE_BUS}")
+    return ok("GPUs of the bus", "reached")
+
+
+@check("gpu-xid-critical", GPU_DEVICES, GPU_NODES, IDENTITY, XIDS, LOGS, KERNEL_WORDS)
+def critical(here: View) -> Result:
+    """An error, and GPUs that the node cannot allocate for it. One that fell off the bus is another fault."""
+    if not gpus(here):
+        return ok("Xids", NO_GPU)
+    codes = sorted(xids(here) - OF_PROGRAMS - {OFF_THE_BUS})
+    if not codes or missing(here) <= 0:
+        return ok("Xids", f"{said(codes)}; all GPUs are healthy" if codes else "none that counts")
+    return Result("Xids", "none", f"{said(codes)}; GPUs that cannot be allocated: {missing(here)}")
+
+
+@check("gpu-ecc-row-remap-pending", GPU_DEVICES, GPU_SMI, GPU_NODES, IDENTITY, ROW_REMAP)
+def row_remap(here: View) -> Result:
+    """By the driver of the host; by what DCGM reads where that is in a container, or does not tell."""
+    if not gpus(here):
+        return ok("rows of memory", NO_GPU)
+    rows = here[GPU_SMI].rows
+    if rows is not None:
+        return Result("rows of memory to replace", "none", said(rows), ok=not rows)
+    node = gpu_node(here)
+    mine = on_node(here, ROW_REMAP, node.name if node else "", lambda one: one.host)
+    found = [f"GPU {one.gpu}: {one.name}" for one in mine]
+    return Result("rows of memory to replace", "none", said(found), ok=not found)
+
+
+@check("gpu-fabricmanager-down", PLUGIN_FILES)
+def fabric_manager(here: View) -> Result:
+    """Without switches none is needed, and one that is installed stops by itself."""
+    found = here[PLUGIN_FILES]
+    if found is None or not found.switches:
+        return ok("nvidia-fabricmanager", "no NVSwitch here")
+    unit = "not installed" if found.fabric_manager == "none" else found.fabric_manager
+    return Result(f"nvidia-fabricmanager, for {found.switches} switches", "active", unit, ok=unit == "active")
+
+
+@check("gpu-none-on-node", GPU_DEVICES, GPU_NODES, IDENTITY)
+def none_there(here: View) -> Result:
+    """Somebody counts on GPUs here: the inventory, or the node's own labels."""
+    if found := here[GPU_DEVICES]:
+        return ok("GPUs of the bus", str(len(found)))
+    node, said_so = gpu_node(here), []
+    if node and (node.capacity or node.labels.get(PRESENT) == "true"):
+        said_so.append(f"node {node.name} offers them")
+    offer = f"{node.name} .nvidia.com/gpu" if said_so and node else ""
+    if here.host.spec.gpustack_mig or here.host.spec.gpustack_sharing:
+        said_so.append("the inventory shares them")
+    if here.host.spec.gpustack_gpus:
+        said_so.append(f"the inventory says {here.host.spec.gpustack_gpus}")
+    return Result(
+        "GPUs of the bus",
+        "some",
+        f"0, and {said(said_so)}" if said_so else "0, none expected",
+        ok=not said_so,
+        quote=offer,
+    )
+
+
+@check("gpu-driver-too-old-for-cuda", GPU_DEVICES, GPU_NODES, IDENTITY, PENDING, GPU_PODS)
+def too_old(here: View) -> Result:
+    """By the words of the container toolkit for pods of this node."""
+    if not gpus(here):
+        return ok("images' CUDA", NO_GPU)
+    node = gpu_node(here)
+    name = node.name if node else ""
+    pods = (*on_node(here, PENDING, name), *on_node(here, GPU_PODS, name))
+    found = [f"{pod}: {one.words}" for pod in pods for one in pod.containers if DEMAND in one.words]
+    return Result(
+        "images' CUDA", "not newer than the driver's", found[0] if found else "no pod is refused", ok=not found
+    )
+
+
+@check("st-gpu-unhealthy", GPU_DEVICES, GPU_NODES, IDENTITY, PLUGIN_FILES)
+def unhealthy(here: View) -> Result:
+    """A plugin that is not registered is another state."""
+    if not gpus(here):
+        return ok("GPUs", NO_GPU)
+    files = here[PLUGIN_FILES]
+    if files is None or not files.plugin or files.plugin < files.kubelet:
+        return ok("GPUs", "the device plugin is not registered")
+    lost = missing(here)
+    return Result("GPUs that cannot be allocated", "0", str(lost), ok=lost <= 0)
+
+
+@check("st-gpu-unhealthy -> insufficient-resources", PENDING)
+def more_is_wanted(here: View) -> Result:
+    found = [str(pod) for pod in here[PENDING] if "Insufficient nvidia.com/" in pod.unscheduled]
+    return Result("pods that wait for a GPU", "none", said(found[:3]), ok=not found)
+
+
+@check("st-cuda-fails", PLUGIN_FILES, LOGS)
+def cuda_fails(here: View) -> Result:
+    """The operator's own test: it failed, and has not passed since."""
+    files = here[PLUGIN_FILES]
+    if files is None or "cuda-ready" in files.marks:
+        return ok("CUDA", NO_GPU if files is None else "the operator's test passed")
+    words = heard(here, "cuda")
+    return Result("CUDA", "works", words[0].line if words else "nobody says that it fails", ok=not words)
+
+
+CHECKS = (off_the_bus, critical, row_remap, fabric_manager, none_there, too_old, unhealthy, more_is_wanted, cuda_fails)

@@ -1,0 +1,58 @@
+"""Layer `gpu-operator`: images that do not come, and the pods that bring a driver to the node."""
+
+import re
+from collections.abc import Iterable
+
+from gpustack.ask.judge import Result, ok
+from gpustack.ask.view import View
+from gpustack.doctor.check import check
+from gpustack.doctor.checks.gpu.driver import DRIVER_PODS
+from gpustack.doctor.checks.monitoring.exporter import heard, own_pods
+from gpustack.probes.gpu.devices import GPU_DEVICES
+from gpustack.probes.gpu.driver import GPU_DRIVER
+from gpustack.probes.gpu.logs import LOGS
+from gpustack.probes.gpu.packages import GPU_PACKAGES
+from gpustack.probes.host.system import IDENTITY, OS
+from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.kubernetes.pod_states import GPU_PODS, PodState
+from gpustack.steps.gpu.mode import mode
+from gpustack.steps.gpu.operator import POLICY
+
+PULLS = ("ErrImagePull", "ImagePullBackOff")
+GONE = re.compile(r"not found|manifest unknown")
+
+
+def unpulled(pods: Iterable[PodState]) -> list[tuple[PodState, str]]:
+    """Pods with the kubelet's words for an image that does not come."""
+    return [(pod, one.message) for pod in pods for one in pod.containers if one.why in PULLS]
+
+
+@check("op-driver-image-not-published", GPU_PODS, NODES, IDENTITY, GPU_DEVICES, GPU_DRIVER, GPU_PACKAGES, OS)
+def driver_image(here: View) -> Result:
+    found = [(pod, words) for pod, words in unpulled(own_pods(here, DRIVER_PODS)) if GONE.search(words)]
+    if not found:
+        return ok("image of the driver", "none is missing here")
+    pod, words = found[0]
+    return Result("image of the driver", "there", words[:300], person=unasked(here, pod))
+
+
+def unasked(here: View, pod: PodState) -> str:
+    """Why a driver on the host alone ends it not: somebody else has the operator bring one. Empty where the spec wants
+    it so, or that cannot be told."""
+    if not all(here.available(probe) for probe in (OS, GPU_PACKAGES, GPU_DRIVER)) or mode(here) == "container":
+        return ""
+    if not pod.name.startswith(DRIVER_PODS):
+        return f"{pod} is not of ours: kubectl get nvidiadrivers shows what has the operator bring it"
+    on = f"driver.enabled of ClusterPolicy {POLICY} is on, which the spec does not ask for"
+    return f"{on}: gpustack install --only gpu-operator --force turns it off, and gpu-driver brings the host's"
+
+
+@check("op-driver-no-internet", LOGS, GPU_PODS, NODES, IDENTITY)
+def no_mirror(here: View) -> Result:
+    words = heard(here, "no-mirror")
+    waits = any(not pod.ready for pod in own_pods(here, DRIVER_PODS))
+    found = words[0].line if words and waits else "the driver's pod runs" if words else "says nothing of it"
+    return Result("log of the driver's pod", "no trouble with packages", found, ok=not (words and waits))
+
+
+CHECKS = (driver_image, no_mirror)

@@ -1,0 +1,305 @@
+"""Faults of the layer `gpu-operator` on a node: what its pods wait for, and whether the kubelet knows the plugin."""
+
+import re
+from fnmatch import fnmatch
+
+from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.probe import FactUnavailable
+from gpustack.ask.view import View
+from gpustack.doctor.check import check, names
+from gpustack.doctor.checks.gpu.driver import NO_GPU, gpu_node
+from gpustack.doctor.checks.monitoring.exporter import heard, own_pods
+from gpustack.doctor.checks.node_lookup import on_own_node
+from gpustack.doctor.checks.startup import new
+from gpustack.probes.containerd.daemon import CONFIGURATION, DROP_IN, FOLDER, RUNTIME
+from gpustack.probes.gpu.cluster import GPU_DAEMON_SETS, GPU_NODES
+from gpustack.probes.gpu.devices import GPU_DEVICES
+from gpustack.probes.gpu.driver import GPU_DRIVER
+from gpustack.probes.gpu.logs import LOGS
+from gpustack.probes.gpu.plugin_files import MARKS, PLUGIN_FILES, WATCHERS
+from gpustack.probes.gpu.runtime import RUNTIME_FILES
+from gpustack.probes.gpu.settings import SETTINGS
+from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.kubernetes.pod_states import GPU_PODS, PENDING, PodState
+from gpustack.steps.gpu.count import gpus
+from gpustack.steps.gpu.hosts import PRESENT
+from gpustack.steps.gpu.operator import OPERANDS_LABEL
+from gpustack.steps.own_node import own
+
+TOOLKIT = "nvidia-container-toolkit-daemonset"
+NFD = "node-feature-discovery"
+CDI = re.compile(r"unresolvable CDI devices [^ ]*nvidia\.com/")
+MIXED = ((570, 124), (570, 158))
+"""Driver versions, first and last, that report GPUs wrongly beside slices (NVIDIA/gpu-operator#1361)."""
+
+
+def of_node(here: View, word: str) -> list[PodState]:
+    """Pods of the GPU stack on this host's node whose name has the word."""
+    return [pod for pod in on_own_node(here, GPU_PODS) if word in pod.name]
+
+
+@check("op-nvidia-runtime-handler-missing", GPU_DEVICES, RUNTIME, RUNTIME_FILES, GPU_PODS, NODES, IDENTITY)
+def handler(here: View) -> Result:
+    """Of the running daemon, where somebody is to bring it: the operator's toolkit, or our file."""
+    what = "runtime nvidia of the running containerd"
+    running = here[RUNTIME] if gpus(here) else None
+    if running is None:
+        return ok(what, "containerd does not answer" if gpus(here) else NO_GPU)
+    if not own_pods(here, TOOLKIT) and not here[RUNTIME_FILES].drop_in:
+        return ok(what, "nobody brings it here")
+    return Result(what, "there", said(running.nvidia), ok=bool(running.nvidia))
+
+
+@check("op-nvidia-runtime-handler-missing guard", RUNTIME_FILES, GPU_PODS, NODES, IDENTITY)
+def toolkit_runs(here: View) -> Result:
+    pods = own_pods(here, TOOLKIT)
+    ready = any(pod.ready for pod in pods) or bool(here[RUNTIME_FILES].drop_in)
+    return Result("who brings the runtime", "not running", "runs" if ready else "does not run", ok=not ready)
+
+
+@check("op-containerd-imports-overwritten", CONFIGURATION)
+def imports(here: View) -> Result:
+    """A list of files without ours, though ours is there. Without a list, somebody else wrote config.toml."""
+    found = here[CONFIGURATION]
+    if found.drop_in is None or not found.imports:
+        return ok("imports of config.toml", "no file of ours" if found.drop_in is None else "none")
+    reads = any(fnmatch(f"{FOLDER}{DROP_IN}", pattern) for pattern in found.imports)
+    return Result("imports of config.toml", f"{FOLDER}{DROP_IN} too", said(found.imports), ok=bool(reads))
+
+
+@check("op-toolkit-config-incompatible", CONFIGURATION, RUNTIME)
+def toolkit_file(here: View) -> Result:
+    """The daemon does not answer, and a file of the toolkit's cannot be read."""
+    broken = {file: why for file, why in here[CONFIGURATION].broken.items() if "nvidia" in file}
+    if not broken or here[RUNTIME]:
+        return ok("files of the toolkit", "containerd answers" if broken else "can be read")
+    file, why = next(iter(broken.items()))
+    return Result(f"{FOLDER}{file}", "readable for containerd", why)
+
+
+@check("op-nodes-not-labelled", GPU_DEVICES, SETTINGS, GPU_NODES, IDENTITY, GPU_PODS, GPU_DAEMON_SETS, NODES)
+def not_labelled(here: View) -> Result:
+    """By the label of Node Feature Discovery, on which the operator goes."""
+    node = gpu_node(here)
+    if not gpus(here) or not here[SETTINGS] or node is None:
+        return ok("label of the node", "nothing to label" if here[SETTINGS] else "no operator")
+    found = [name for name in node.labels if "10de" in name and name.endswith(".present")]
+    what = f"NFD's label of {node.name}"
+    if found:
+        return ok(what, said(found))
+    return Result(what, "…pci-10de.present", "nothing", person=kept_away(here))
+
+
+def kept_away(here: View) -> str:
+    """Why no installing brings the labeller here: Helm leaves alone what its chart does not speak of. Empty where that
+    is not so, or cannot be told."""
+    if not all(here.available(probe) for probe in (GPU_DAEMON_SETS, GPU_PODS, NODES)):
+        return ""
+    sets = {name: one for name, one in here[GPU_DAEMON_SETS].items() if NFD in name and name.endswith("worker")}
+    if any(pod.app == NFD for pod in of_node(here, "worker")):
+        return ""
+    away = next((name for name, one in sets.items() if one.wanted < len(here[NODES])), "")
+    change = f"kubectl -n {here.spec.gpu.namespace} edit daemonset {away}"
+    return f"its DaemonSet is kept from the node, by affinity, selector or taint; {change}" if away else ""
+
+
+@check("op-nodes-not-labelled guard", GPU_PODS, NODES, IDENTITY)
+def labeller(here: View) -> Result:
+    workers = [pod for pod in of_node(here, "worker") if pod.app == NFD]
+    runs = any(pod.ready for pod in workers)
+    found = "runs" if runs else "does not run" if workers else "not there"
+    return Result("Node Feature Discovery on the node", "not running for a reason of its own", found, ok=bool(runs))
+
+
+@check("op-gpu-node-tainted", GPU_DEVICES, SETTINGS, NODES, IDENTITY)
+def tainted(here: View) -> Result:
+    """Kubernetes' own taints are tolerated by every DaemonSet."""
+    policies, node = here[SETTINGS], own(here)
+    if not gpus(here) or not policies or node is None:
+        return ok("taints of the node", "nothing to keep away" if policies else "no operator")
+    tolerated = {key for one in policies for key in one.tolerated}
+    found = [
+        taint
+        for taint in node.taints
+        if not taint.startswith("node.kubernetes.io/")
+        and not taint.endswith(":PreferNoSchedule")
+        and not {"", taint.rpartition(":")[0].partition("=")[0]} & tolerated
+    ]
+    what = f"taints of {node.name}"
+    if not found:
+        return ok(what, "tolerated")
+    keys = names(KEY=[taint.rpartition(":")[0].partition("=")[0] for taint in found])
+    return Result(what, "tolerated by the operator", said(found), quote=f"{node.name} spec.taints", names=keys)
+
+
+@check("op-validator-waits-driver", PLUGIN_FILES, GPU_PODS, NODES, IDENTITY)
+def waits(here: View) -> Result:
+    """The first mark that is missing, while the operator's validator waits for it."""
+    files = here[PLUGIN_FILES]
+    waiting = [pod for pod in own_pods(here, "nvidia-operator-validator") if not pod.ready]
+    if files is None or not waiting:
+        return ok("validator", NO_GPU if files is None else "does not wait")
+    first = next((mark for mark in MARKS if mark not in files.marks), "")
+    return Result("marks in /run/nvidia/validations", said(MARKS), f"no {first}" if first else "all", ok=not first)
+
+
+@check("op-device-plugin-no-nvml", LOGS, GPU_DRIVER, PLUGIN_FILES)
+def no_nvml(here: View) -> Result:
+    """The driver works, and the plugin does not see it. Without a driver it cannot."""
+    words = heard(here, "no-nvml")
+    files, driver = here[PLUGIN_FILES], here[GPU_DRIVER]
+    there = (files is not None and "driver-ready" in files.marks) or bool(driver.module and driver.library)
+    found = words[0].line if words and there else "the driver does not work" if words else "says nothing of it"
+    return Result("log of the device plugin", "the driver", found, ok=not (words and there))
+
+
+@check("op-kubelet-restart-lost-devices", PLUGIN_FILES, GPU_PODS, GPU_NODES, NODES, IDENTITY)
+def lost_devices(here: View) -> Result:
+    """The plugin's pod runs, and its socket is older than the kubelet's or gone: the kubelet was started since. A pod
+    that was made anew just now has not made its own yet."""
+    files, node = here[PLUGIN_FILES], gpu_node(here)
+    running = [pod for pod in of_node(here, "device-plugin") if pod.ready and "mps" not in pod.name]
+    if files is None or node is None or not running:
+        return ok("device plugin", "no pod of it runs here")
+    stale = not files.plugin or files.plugin < files.kubelet
+    lost = stale and node.allocatable == 0 and not any(node.slices.values())
+    if lost and all(new(here, pod) for pod in running):
+        raise FactUnavailable("the device plugin was started just now")
+    found = "not since the kubelet was started" if stale else "registered"
+    return Result(
+        f"device plugin {running[0].name}",
+        "registered with the kubelet",
+        found,
+        ok=not lost,
+        quote=f"{node.name} allocatable.nvidia.com/gpu",
+    )
+
+
+@check("op-kubelet-restart-lost-devices guard", WATCHERS)
+def watchers_left(here: View) -> Result:
+    """Without one, the plugin cannot notice the kubelet, and that is another fault."""
+    found = here[WATCHERS]
+    if found is None:
+        return ok("inotify instances", NO_GPU)
+    return Result("inotify instances", "used up", f"{found.used} of {found.limit}", ok=found.used >= found.limit)
+
+
+@check("op-mig-mixed-nvml-regression", GPU_NODES, IDENTITY)
+def mixed(here: View) -> Result:
+    """By the node's labels and what it offers: slices and whole GPUs, with a driver of that span."""
+    node = gpu_node(here)
+    version = node.labels.get("nvidia.com/cuda.driver-version.full", "") if node else ""
+    parts = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
+    if node is None or not MIXED[0] <= parts <= MIXED[1]:
+        return ok("driver", version or "the node does not say")
+    whole = node.labels.get("nvidia.com/mig.strategy") == "mixed" and any(node.slices.values())
+    return Result("driver of a node with slices and whole GPUs", "570.172.08 or later", version, ok=not whole)
+
+
+@check("op-cdi-unresolvable", GPU_DEVICES, PENDING, GPU_PODS, NODES, IDENTITY)
+def cdi(here: View) -> Result:
+    """By containerd's words for pods of this node. Devices of other vendors are others'."""
+    node = own(here)
+    if not gpus(here) or node is None:
+        return ok("CDI devices", NO_GPU)
+    pods = (*on_own_node(here, PENDING), *on_own_node(here, GPU_PODS))
+    found = [f"{pod}: {one.words}" for pod in pods for one in pod.containers if CDI.search(one.words)]
+    return Result("CDI devices that pods name", "known", found[0] if found else "no pod is refused", ok=not found)
+
+
+@check("st-driver-not-ready -> op-cdi-unresolvable", PLUGIN_FILES)
+def toolkit_first(here: View) -> Result:
+    files = here[PLUGIN_FILES]
+    marks = files.marks if files else ()
+    first = "toolkit-ready" in marks and "driver-ready" not in marks
+    return Result(
+        "toolkit", "after the driver", "before the driver" if first else "after the driver, or not yet", ok=not first
+    )
+
+
+@check("op-cuda-validation-failed", PLUGIN_FILES, LOGS)
+def cuda_test(here: View) -> Result:
+    files, words = here[PLUGIN_FILES], heard(here, "cuda")
+    open_yet = files is not None and "cuda-ready" not in files.marks
+    return Result(
+        "CUDA test", "passed", words[0].line if words and open_yet else "no failure", ok=not (words and open_yet)
+    )
+
+
+@check("st-gpu-operands-init", GPU_PODS, NODES, IDENTITY)
+def operands_init(here: View) -> Result:
+    pods = [pod for pod in of_node(here, "") if pod.phase == "Pending"]
+    found = [pod.name for pod in pods if any(one.init and not one.ready for one in pod.containers)]
+    return Result(
+        "pods of the GPU stack", "past their init containers", said(found) if found else "past them", ok=not found
+    )
+
+
+@check("st-no-gpu-labels", GPU_DEVICES, GPU_DAEMON_SETS, GPU_NODES, IDENTITY)
+def no_labels(here: View) -> Result:
+    node = gpu_node(here)
+    if not gpus(here) or not here[GPU_DAEMON_SETS] or node is None:
+        return ok(f"label {PRESENT}", "nothing to label")
+    found = node.labels.get(PRESENT, "")
+    return Result(f"label {PRESENT} of {node.name}", "true", said(found), ok=found == "true")
+
+
+@check("st-gpu-operands-init -> st-no-gpu-labels", GPU_NODES, IDENTITY)
+def discovered(here: View) -> Result:
+    """The operator's own label is there, and those of GPU feature discovery are not."""
+    node = gpu_node(here)
+    labels = node.labels if node else {}
+    lacks = labels.get(PRESENT) == "true" and "nvidia.com/gpu.product" not in labels
+    return Result(
+        "labels of GPU feature discovery", "there", "missing alone" if lacks else "not missing alone", ok=not lacks
+    )
+
+
+@check("st-device-plugin-down", PLUGIN_FILES, GPU_PODS, NODES, IDENTITY)
+def plugin_down(here: View) -> Result:
+    """Where a pod of it is to run."""
+    files = here[PLUGIN_FILES]
+    pods = [pod for pod in of_node(here, "device-plugin") if "mps" not in pod.name]
+    if files is None or not pods:
+        return ok("device plugin", NO_GPU if files is None else "no pod of it here")
+    fine = files.plugin > 0 and files.plugin >= files.kubelet
+    return Result(
+        "device plugin", "registered with the kubelet", "registered" if fine else "not registered", ok=bool(fine)
+    )
+
+
+@check("st-no-gpu-allocatable", GPU_DEVICES, GPU_DAEMON_SETS, GPU_NODES, IDENTITY)
+def nothing_allocatable(here: View) -> Result:
+    node = gpu_node(here)
+    if not gpus(here) or not here[GPU_DAEMON_SETS] or node is None:
+        return ok("nvidia.com/gpu", "nobody offers any yet")
+    count, what = node.allocatable + sum(node.slices.values()), f"nvidia.com/gpu of {node.name}"
+    if not count and here.spec.gpu.stack == "operator" and node.labels.get(OPERANDS_LABEL) == "false":
+        why = f"0, and the operator leaves the node alone, by its label {OPERANDS_LABEL}=false"
+        return Result(what, "some", why, quote=f"{node.name} {OPERANDS_LABEL.rpartition('/')[2]}")
+    return Result(what, "some", str(count), ok=bool(count))
+
+
+CHECKS = (
+    handler,
+    toolkit_runs,
+    imports,
+    toolkit_file,
+    not_labelled,
+    labeller,
+    tainted,
+    waits,
+    no_nvml,
+    lost_devices,
+    watchers_left,
+    mixed,
+    cdi,
+    toolkit_first,
+    cuda_test,
+    operands_init,
+    no_labels,
+    discovered,
+    plugin_down,
+    nothing_allocatable,
+)

@@ -1,0 +1,161 @@
+"""Faults of the layer `gpu-operator` of the cluster: the operator, its policy, its definitions and its images."""
+
+import re
+
+from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.view import View
+from gpustack.doctor.check import check
+from gpustack.doctor.checks.gpu.driver import DRIVER_PODS
+from gpustack.doctor.checks.gpu.images import GONE, unpulled
+from gpustack.doctor.checks.gpu.operator import NFD
+from gpustack.doctor.checks.monitoring.exporter import heard_anywhere
+from gpustack.doctor.checks.monitoring.stack import out_of_memory
+from gpustack.probes.gpu.cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS
+from gpustack.probes.gpu.devices import GPU_DEVICES
+from gpustack.probes.gpu.logs import LOGS
+from gpustack.probes.gpu.settings import GPU_CONFIG_MAPS, SETTINGS
+from gpustack.probes.helm import RELEASES
+from gpustack.probes.kubernetes.pod_states import GPU_PODS, PENDING
+from gpustack.steps.gpu.count import gpus
+from gpustack.steps.gpu.operator_values import SHARING
+
+OPERATOR = "gpu-operator"
+# Not "failed to authorize": containerd begins so too where the token service cannot be reached. A proxy that wants a
+# login (407) and a file of the host's are nothing of the registry's.
+LOGIN = re.compile(
+    r"\b40[13]\b|unauthorized|authorization failed|(?<!proxy )authentication required|(?<!permission )denied",
+    re.IGNORECASE,
+)
+# What the chart always writes into its policy: an older definition drops them.
+ALWAYS = ("cdi", "hostPaths", "dcgmExporter.serviceMonitor")
+NOTHING_TO_DO = ("NoGPUNodes", "NFDLabelsMissing")
+
+
+def runs(here: View) -> bool:
+    found = here[GPU_DEPLOYMENTS].get(OPERATOR)
+    return found is not None and found.ready > 0
+
+
+@check("op-no-gpu-nodes-false-ready", CLUSTER_POLICIES, GPU_DEVICES)
+def content(here: View) -> Result:
+    """Its own reason, and no host has a GPU. Where one has, the node is not labelled, which is another fault."""
+    reasons = [one.reason for one in here[CLUSTER_POLICIES] or ()]
+    found = [reason for reason in reasons if reason in NOTHING_TO_DO]
+    if not found:
+        return ok("reason of the ClusterPolicy", said({reason or "none" for reason in reasons}))
+    with_gpus = [host.name for host in here.hosts if gpus(here.on(host.name))]
+    if with_gpus:
+        return ok("hosts with GPUs", said(with_gpus))
+    return Result("reason of the ClusterPolicy", "Reconciled", f"{found[0]}, and no host has a GPU")
+
+
+@check("op-no-gpu-nodes-false-ready guard", GPU_DAEMON_SETS, GPU_DEVICES)
+def labeller_runs(here: View) -> Result:
+    workers = [one for name, one in here[GPU_DAEMON_SETS].items() if NFD in name]
+    fine = any(one.ready for one in workers) and not any(gpus(here.on(host.name)) for host in here.hosts)
+    return Result(
+        "Node Feature Discovery, without a GPU", "not so", "runs" if fine else "does not run, or a GPU", ok=not fine
+    )
+
+
+@check("op-ngc-image-pull-auth", GPU_PODS)
+def login(here: View) -> Result:
+    pods = here[GPU_PODS]
+    found = [f"{pod}: {words}" for pod, words in unpulled(pods) if LOGIN.search(words)]
+    return Result("images of the GPU stack", "for everybody", found[0] if found else "none is refused", ok=not found)
+
+
+@check("op-image-tag-removed", GPU_PODS)
+def removed(here: View) -> Result:
+    """An image of the driver is another fault."""
+    pods = [pod for pod in here[GPU_PODS] if pod.app != DRIVER_PODS]
+    found = [f"{pod}: {words}" for pod, words in unpulled(pods) if GONE.search(words) and not LOGIN.search(words)]
+    return Result("images of the GPU stack", "there", found[0] if found else "none is missing", ok=not found)
+
+
+@check("op-device-plugin-config-missing", SETTINGS, GPU_CONFIG_MAPS)
+def plugin_config(here: View) -> Result:
+    """The ConfigMap that the policy names, and its default key. One of another name than ours somebody else meant."""
+    maps, what = here[GPU_CONFIG_MAPS], "settings of the device plugin"
+    for one in here[SETTINGS] or ():
+        name, default = one.plugin_config, one.plugin_default
+        change = (
+            f"make ConfigMap {name} in {here.spec.gpu.namespace}, or take devicePlugin.config out of the ClusterPolicy"
+        )
+        person = f"it is not ours: {change}" if name != SHARING else ""
+        if name and name not in maps:
+            return Result(what, f"ConfigMap {name}", "no such ConfigMap", person=person)
+        if name and default and default not in maps[name]:
+            return Result(what, f"key {default}", f"{said(maps[name])}", person=person)
+    return ok(what, said({one.plugin_config or "none is named" for one in here[SETTINGS] or ()}))
+
+
+@check("op-operator-oom", GPU_PODS)
+def operator_oom(here: View) -> Result:
+    pods = [pod for pod in here[GPU_PODS] if pod.app == OPERATOR]
+    found = out_of_memory(here, pods)
+    return Result("GPU operator", "within its memory", found or "not killed for its memory", ok=not found)
+
+
+@check("op-operator-api-timeout", GPU_DEPLOYMENTS, LOGS)
+def api_timeout(here: View) -> Result:
+    """While it does not run: one that came back has reached the API."""
+    if OPERATOR not in here[GPU_DEPLOYMENTS] or runs(here):
+        return ok("GPU operator", "runs" if runs(here) else "not there")
+    found = heard_anywhere(here, "api-timeout")
+    return Result("log of the GPU operator", "the API", found[0].line if found else "says nothing of it", ok=not found)
+
+
+@check("op-clusterpolicy-missing-or-duplicate", CLUSTER_POLICIES, GPU_DEPLOYMENTS)
+def policies(here: View) -> Result:
+    found = here[CLUSTER_POLICIES]
+    if found is None or not runs(here):
+        return ok("ClusterPolicies", "no operator that runs")
+    return Result("ClusterPolicies", "one", said([one.name for one in found]), ok=len(found) == 1)
+
+
+@check("op-user-namespaces-pod", PENDING)
+def own_users(here: View) -> Result:
+    """A pod with a GPU and hostUsers false, whose container did not start."""
+    pods = [pod for pod in here[PENDING] if pod.own_users and pod.gpus and pod.node]
+    found = [f"{pod}: {one.words}" for pod in pods for one in pod.containers if "sync socket" in one.words]
+    return Result("GPU pods", "without hostUsers: false", found[0] if found else "none fails for that", ok=not found)
+
+
+@check("op-crd-stale", SETTINGS, RELEASES)
+def stale_definition(here: View) -> Result:
+    """Our release writes these parts, and the living object has lost some."""
+    wanted = release_name(here)
+    ours = next((one for one in here[RELEASES] if (one.namespace, one.name) == wanted), None)
+    found = here[SETTINGS]
+    if not found or ours is None or not ours.ours or ours.status != "deployed":
+        return ok("fields of the ClusterPolicy", "no release of ours")
+    lost = sorted({part for one in found for part in ALWAYS if part not in one.parts})
+    what = "fields of the ClusterPolicy that the chart writes"
+    return Result(what, "kept", f"dropped: {said(lost)}" if lost else "kept", ok=not lost)
+
+
+def release_name(here: View) -> tuple[str, str]:
+    return here.spec.gpu.namespace, here.spec.gpu.release
+
+
+@check("st-clusterpolicy-stale", CLUSTER_POLICIES, GPU_DEPLOYMENTS)
+def stale(here: View) -> Result:
+    if not here[CLUSTER_POLICIES]:
+        return ok("GPU operator", "no ClusterPolicy")
+    return Result("GPU operator", "runs", "runs" if runs(here) else "does not run", ok=bool(runs(here)))
+
+
+CHECKS = (
+    content,
+    labeller_runs,
+    login,
+    removed,
+    plugin_config,
+    operator_oom,
+    api_timeout,
+    policies,
+    own_users,
+    stale_definition,
+    stale,
+)

@@ -1,0 +1,68 @@
+"""Faults of the layer `host` about its disk, and the evictions that a full one brings."""
+
+from datetime import timedelta
+
+from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.view import View
+from gpustack.doctor.check import check, names
+from gpustack.doctor.checks.node_lookup import on_own_node
+from gpustack.probes.host.disk import DISK
+from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubernetes.nodes import NODES
+from gpustack.probes.kubernetes.pods_waiting import EVICTED, PRESSURES, Evicted
+from gpustack.steps.own_node import own
+
+# Per cent that are free. The kubelet evicts below 10 (15 where images are; 5 of inodes); above, no question is left.
+FULL, AMPLE = (5, 2), (15, 5)
+LATELY = timedelta(minutes=15)
+
+
+@check("host-disk-pressure", DISK, NODES, IDENTITY, PRESSURES)
+def disk_pressure(here: View) -> Result:
+    """What is left, else the node's own word."""
+    rooms, what = here[DISK].rooms, "free space and inodes"
+    least = said([f"{path} {room.space} % and {room.inodes} %" for path, room in rooms.items()])
+    if any(room.space < FULL[0] or room.inodes < FULL[1] for room in rooms.values()):
+        tightest = min(rooms, key=lambda path: min(rooms[path].space, rooms[path].inodes))
+        return Result(what, f"at least {FULL[0]} % and {FULL[1]} %", least, quote=f"room {tightest}")
+    if all(room.space >= AMPLE[0] and room.inodes >= AMPLE[1] for room in rooms.values()):
+        return ok(what, least)
+    node = own(here)
+    pressed = node is not None and "DiskPressure" in here[PRESSURES][node.name]
+    return Result("DiskPressure of the node", "no", f"{'yes' if pressed else 'no'} ({least})", ok=not pressed)
+
+
+@check("host-root-readonly-or-io-errors", DISK)
+def disk_fails(here: View) -> Result:
+    """Paths that Kubernetes writes to, and the devices below them; another disk that fails is not this fault."""
+    found = here[DISK]
+    wrong = [*(f"{path} is read-only" for path in found.readonly), *found.errors]
+    if not wrong:
+        return ok("disk of the node", "no errors")
+    line = f"mounts {found.readonly[0]} ro" if found.readonly else ""
+    return Result(
+        "disk of the node", "written without errors", said(wrong), quote=line, names=names(MOUNT=found.readonly)
+    )
+
+
+def lately(here: View) -> list[Evicted]:
+    """Evicted pods stay in the list for long after."""
+    return [one for one in on_own_node(here, EVICTED) if here.taken - one.at < LATELY]
+
+
+@check("st-evictions", EVICTED, NODES, IDENTITY)
+def evictions(here: View) -> Result:
+    """For the node's own need, in the last quarter of an hour. A pod that broke a limit of its own is no sign."""
+    found = lately(here)
+    names = said([f"{one.namespace}/{one.name}" for one in found[:5]])
+    return Result("evicted lately", "nothing", f"{names}: {found[0].why}" if found else "nothing", ok=not found)
+
+
+@check("st-evictions -> st-no-metrics", EVICTED, NODES, IDENTITY)
+def prometheus_evicted(here: View) -> Result:
+    space = here.spec.monitoring.namespace
+    found = [one.name for one in lately(here) if one.namespace == space and one.name.startswith("prometheus-")]
+    return Result("Prometheus", "evicted", said(found) if found else "not evicted", ok=not found)
+
+
+CHECKS = (disk_pressure, disk_fails, evictions, prometheus_evicted)

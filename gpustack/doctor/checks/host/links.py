@@ -1,0 +1,55 @@
+"""Faults of the layer `host` about its network: the way out, who manages links, whose rules, which name servers."""
+
+from ipaddress import ip_address
+
+from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.view import View
+from gpustack.doctor.check import check
+from gpustack.probes.firewall.service_rules import PROXY
+from gpustack.probes.kubelet.join_endpoint import SOURCE
+from gpustack.probes.network.links import MANAGED, taken
+from gpustack.probes.network.resolver import FORWARDS, RESOLVER
+
+
+@check("host-no-egress", SOURCE)
+def no_egress(here: View) -> Result:
+    """Towards what the spec lets it fetch from, the mirror if there is one: a host without the internet is well with
+    that. A source that refuses is reached."""
+    found, what = here[SOURCE], f"connection to {here[SOURCE].place}"
+    if found.ended in (5, 6) or not (found.connected or found.refused or found.ended == 0):
+        return Result(what, "made", found.why or f"curl ended with {found.ended}")
+    return ok(what, found.why if found.refused else "made")
+
+
+@check("host-networkmanager-owns-cni", MANAGED)
+def manager_owns_links(here: View) -> Result:
+    found = [f"{link} by {manager} ({state})" for manager, link, state in taken(here[MANAGED])]
+    return Result("links of pods", "managed by nobody", said(found) if found else "managed by nobody", ok=not found)
+
+
+@check("host-iptables-legacy-nft-mix", PROXY)
+def both_backends(here: View) -> Result:
+    """Rules in both, not chains: empty ones do nothing."""
+    found = here[PROXY]
+    old, new = found.legacy.all, found.nft.all
+    now = f"{old} in the older backend, {new} in the newer one{', and the table kube-proxy' if found.table else ''}"
+    return Result("rules of Kubernetes", "in one backend", now, ok=not (old and (new or found.table)))
+
+
+def loopback(address: str) -> bool:
+    return ip_address(address.partition("%")[0]).is_loopback
+
+
+@check("host-resolv-stub-loop", RESOLVER, FORWARDS)
+def resolver_loop(here: View) -> Result:
+    """The file that the kubelet hands out now. Harmless where CoreDNS asks others than those of that file."""
+    found = here[RESOLVER]
+    if found is None:
+        return ok("name servers of pods", "no kubelet hands them out")
+    looped = [server for server in found.servers if loopback(server)]
+    if not looped or not here[FORWARDS]:
+        return ok(f"name servers in {found.file}", said(found.servers) if not looped else "not asked by CoreDNS")
+    return Result(f"name servers in {found.file}", "none of the host itself", said(looped))
+
+
+CHECKS = (no_egress, manager_owns_links, both_backends, resolver_loop)

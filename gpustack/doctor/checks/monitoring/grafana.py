@@ -1,0 +1,133 @@
+"""Faults of the layer `monitoring` in Grafana: its login, its data source, its dashboards, and what these ask for."""
+
+from urllib.parse import urlsplit
+
+from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.probe import FactUnavailable
+from gpustack.ask.view import View
+from gpustack.config.versions import dcgm_fields
+from gpustack.doctor.check import check
+from gpustack.probes.gpu.dcgm import COUNTERS
+from gpustack.probes.kubernetes.applied import CONFIG_MAPS
+from gpustack.probes.monitoring.grafana import ASKED, DASHBOARDS, DATA_SOURCES, Dashboard
+from gpustack.probes.monitoring.scrape import DCGM_NAMES, HOST_LABELS
+from gpustack.probes.proof import SERVICES
+from gpustack.steps.dashboards import texts
+from gpustack.steps.gpu.operator_values import COUNTERS as OURS
+from gpustack.steps.monitoring.step import DATA_SOURCE
+
+LABEL = ("metadata", "labels", "grafana_dashboard")
+# The exporter leaves it out until an error occurs (NVIDIA/dcgm-exporter#700).
+NEVER_YET = "DCGM_FI_DEV_XID_ERRORS"
+
+
+@check("mon-grafana-password-unknown", ASKED)
+def password(here: View) -> Result:
+    """Grafana is asked with its Secret's own words."""
+    found = here[ASKED]
+    if found is None:
+        return ok("login that Grafana's Secret has", "no Grafana")
+    if not found.login:
+        raise FactUnavailable("Grafana does not answer")
+    return Result("login that Grafana's Secret has", "accepted", f"HTTP {found.login}", ok=found.login != 401)
+
+
+@check("mon-grafana-datasource-wrong", DATA_SOURCES, SERVICES)
+def data_source(here: View) -> Result:
+    """One data source has the uid that dashboards ask, its address is a Service's, and one alone is the default."""
+    found = here[DATA_SOURCES]
+    what = f"data sources with uid {DATA_SOURCE}"
+    if not here.spec.monitoring.enabled or (not found and not grafana(here)):
+        return ok(what, "no Grafana of ours")
+    ours = [one for one in found if one.uid == DATA_SOURCE]
+    if len(ours) != 1:
+        return Result(what, "one", str(len(ours)))
+    if nobody(here, ours[0].url):
+        return Result(f"address of the data source {DATA_SOURCE}", "a Service's", ours[0].url)
+    defaults = [one.uid for one in found if one.default]
+    if len(defaults) > 1:
+        return Result("default data sources", "one", said(defaults))
+    return ok(what, f"one, {ours[0].url}")
+
+
+def grafana(here: View) -> bool:
+    name = (here.spec.monitoring.namespace, f"{here.spec.monitoring.release}-grafana")
+    return name in {(one.namespace, one.name) for one in here[SERVICES]}
+
+
+def nobody(here: View, url: str) -> bool:
+    """Whether an address means a Service of the cluster that is not there. One outside may be anybody's."""
+    services = {(one.namespace, one.name): set(one.ports.values()) for one in here[SERVICES]}
+    parts = urlsplit(url)
+    name, _, rest = (parts.hostname or "").partition(".")
+    space = rest.partition(".")[0] or here.spec.monitoring.namespace
+    inside = not rest or ".svc" in f".{rest}" or rest in {namespace for namespace, _ in services}
+    if not inside:
+        return False
+    return (space, name) not in services or (parts.port or 80) not in services[space, name]
+
+
+@check("mon-grafana-dashboard-not-loaded", CONFIG_MAPS, DASHBOARDS)
+def not_loaded(here: View) -> Result:
+    """Ours are there without the label, or one of all is no JSON. One that is not there is not as this release has it,
+    which the step dashboards says."""
+    there = here[CONFIG_MAPS] or {}
+    names = {f"{here.spec.monitoring.namespace}/gpustack-dashboard-{name}" for name in texts()}
+    bare = sorted(name for name in names & set(there) if LABEL not in there[name].fields)
+    cut = [f"{one.namespace}/{one.name}" for one in of_monitoring(here) if not one.valid]
+    words = [f"without its label: {said(bare)}"] * bool(bare) + [f"no JSON: {said(cut)}"] * bool(cut)
+    return Result("dashboards", "taken by Grafana", "; ".join(words) or "taken", ok=not words)
+
+
+def of_monitoring(here: View) -> list[Dashboard]:
+    """What somebody has in a namespace of their own is theirs, and no fault of the cluster's."""
+    return [one for one in here[DASHBOARDS] if one.namespace == here.spec.monitoring.namespace]
+
+
+def asked_for(here: View) -> dict[str, str]:
+    """Metrics of DCGM's that dashboards name and Prometheus does not have, by name, with the dashboard."""
+    known = here[DCGM_NAMES]
+    found = {metric: one.name for one in of_monitoring(here) for metric in one.metrics}
+    return {metric: name for metric, name in found.items() if metric not in known} if known else {}
+
+
+@check("mon-dashboard-metric-name-wrong", DASHBOARDS, DCGM_NAMES, COUNTERS)
+def metric_name(here: View) -> Result:
+    """A name that is no field of DCGM's, or that the exporter is not told to give. One that it is told to, and that is
+    not there, may come from another GPU or at another time."""
+    given, missing = here[COUNTERS].get(OURS, ""), asked_for(here)
+    wrong = [f"{metric} in {name}" for metric, name in missing.items() if invented(metric) or left_out(metric, given)]
+    return Result("metrics that panels ask for", "exist", said(wrong) if wrong else "exist", ok=not wrong)
+
+
+def left_out(metric: str, given: str) -> bool:
+    """By our list of counters, where it is there."""
+    return bool(given) and not any(line.startswith(f"{metric},") for line in given.splitlines())
+
+
+def invented(metric: str) -> bool:
+    return metric.startswith("DCGM_FI_") and metric not in dcgm_fields()
+
+
+@check("mon-dcgm-metrics-vanished-after-upgrade", DASHBOARDS, DCGM_NAMES)
+def vanished(here: View) -> Result:
+    """A dashboard asks for it as it is; ours take a missing one as zero."""
+    name = asked_for(here).get(NEVER_YET)
+    if name is None:
+        return ok(f"panels that need {NEVER_YET}", "none, or it is there")
+    return Result(f"{NEVER_YET}, for the dashboard {name}", "there", "left out while no GPU has an error")
+
+
+@check("mon-dashboard-label-renamed", DASHBOARDS, HOST_LABELS)
+def label(here: View) -> Result:
+    """How series name the host, beside how dashboards do."""
+    series = here[HOST_LABELS]
+    there = set(series)
+    wrong = {one.name: one.labels for one in of_monitoring(here) if one.labels and not there & set(one.labels)}
+    if not there or not wrong:
+        return ok("label of the host", f"series have {said(there)}")
+    name, labels = next(iter(wrong.items()))
+    return Result(f"label of the host in {name}", said(there), said(labels))
+
+
+CHECKS = (password, data_source, not_loaded, metric_name, vanished, label)

@@ -1,0 +1,138 @@
+"""What containerd needs for every pod: the network, the pause image, an end to containers; and runtimes beside it."""
+
+import json
+import re
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.containerd.daemon import SOCKET
+from gpustack.probes.log_lines import spoken
+from gpustack.probes.parsing import number
+from gpustack.probes.sections import exactly
+
+ADDRESS = SOCKET.removeprefix("unix://")
+IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9./:@_-]*")
+
+
+@dataclass(frozen=True)
+class Network:
+    """`ready` is what the daemon says of it, `why` what it said when it last read its files; `newest` is the age in
+    seconds of the youngest file of /etc/cni/net.d, None without any."""
+
+    ready: bool
+    why: str
+    newest: int | None
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """The pause image by its name and whether it is here; `registries` are those of the images that are; `failed` is
+    what the daemon said lately of fetching it, empty for nothing."""
+
+    image: str
+    there: bool
+    registries: frozenset[str]
+    failed: str
+
+
+def network(answer: Answer) -> Network:
+    """Raises ValueError or KeyError for an answer of another shape."""
+    (now,), files, (loaded,), status = exactly(answer.out, "now", "files", "loaded", "status")
+    conditions = {one["type"]: one for one in json.loads("{" + "\n".join(status))["status"]["conditions"]}
+    said = conditions["NetworkReady"]
+    if said["status"] not in (True, False):
+        raise ValueError(said["status"])
+    times = [number(line) for line in files]
+    return Network(said["status"] is True, json.loads(loaded), number(now) - max(times) if times else None)
+
+
+def sandbox(answer: Answer) -> Sandbox:
+    (image,), there, others, failed = exactly(answer.out, "image", "there", "others", "failed")
+    if not IMAGE.fullmatch(image) or not all(IMAGE.fullmatch(name) for name in others):
+        raise ValueError(image)
+    said = spoken(failed[0].removeprefix("| ")) if failed else ""
+    return Sandbox(image, bool(there), frozenset(registry(name) for name in others), said)
+
+
+def registry(image: str) -> str:
+    """`a.b/c/d` is of a.b, `c/d` and `d` of docker.io."""
+    first, slash, _ = image.partition("/")
+    return first if slash and ("." in first or ":" in first or first == "localhost") else "docker.io"
+
+
+def stuck(answer: Answer) -> str:
+    """The last complaint about a container that would not end, empty for none."""
+    lines = answer.out.splitlines()
+    if len(lines) > 1 or not all(line.startswith("| ") for line in lines):
+        raise ValueError(answer.out)
+    return spoken(lines[0].removeprefix("| ")) if lines else ""
+
+
+def runtimes(answer: Answer) -> tuple[str, ...]:
+    """Sockets of other runtimes that are listened on."""
+    if odd := [line for line in answer.out.splitlines() if not line.startswith(("/run/", "/var/run/"))]:
+        raise ValueError(odd[0])
+    return tuple(sorted(set(answer.out.splitlines())))
+
+
+# The document of crictl ends with its key `status`.
+NETWORK = Probe(
+    "containerd.network",
+    Lines(rf"""[ -S {ADDRESS} ] || exit
+echo '== now'
+date +%s
+echo '== files'
+for file in /etc/cni/net.d/*.conf /etc/cni/net.d/*.conflist /etc/cni/net.d/*.json; do
+  [ ! -e "$file" ] || stat -Lc %Y "$file"
+done
+info=$(crictl --runtime-endpoint {SOCKET} info) || exit
+echo '== loaded'
+printf '%s\n' "$info" | sed -n 's/^  "lastCNILoadStatus": \(".*"\),$/\1/p'
+echo '== status'
+printf '%s\n' "$info" | sed -n '/^  "status": {{/,$p'"""),
+    network,
+    like="crictl info; ls -l /etc/cni/net.d",
+)
+# Of one image only `inspecti` tells: `crictl images NAME` of 1.36 lists them all.
+# No other image is pulled while a sandbox is made. Older releases say that they failed to get it, 2.3 to pull it.
+SANDBOX = Probe(
+    "containerd.sandbox",
+    Lines(rf"""[ -S {ADDRESS} ] || exit
+image=$(containerd config dump 2>/dev/null | sed -nE "s/^ *sandbox(_image)? = ['\"](.*)['\"]\$/\2/p" | head -n 1)
+printf '== image\n%s\n== there\n' "$image"
+said=$(crictl --image-endpoint {SOCKET} inspecti -q "$image" 2>&1 >/dev/null) && echo yes
+case $said in '' | *'no such image'*) ;; *) exit 1 ;; esac
+echo '== others'
+crictl --image-endpoint {SOCKET} images | awk 'NR > 1 && $1 !~ /</ {{print $1}}' | sort -u | head -n 100
+echo '== failed'
+journalctl -u containerd --since -15min -o cat --no-pager 2>/dev/null |
+  grep -E 'RunPodSandbox.*failed to (get sandbox|pull) image' | tail -n 1 | cut -c1-500 | sed 's/^/| /'
+exit 0"""),
+    sandbox,
+    like="containerd config dump | grep sandbox; crictl images",
+)
+# Of `time="…" level=… msg="StopPodSandbox for \"ID\" …`. What ended when the kubelet asked again is not stuck: a shim
+# cannot stop a container while the toolkit's own pod has taken its runtime away.
+STUCK_NOW = r"""
+  /unable to signal init|failed to kill container|failed to stop (sandbox )?container/ {said[$5] = $0; at[$5] = NR}
+  / returns successfully/ {delete said[$5]}
+  END {for (id in said) if (last < at[id]) last = at[id]
+    for (id in said) if (at[id] == last) print "| " substr(said[id], 1, 400)}"""
+STUCK = Probe(
+    "containerd.stuck-containers",
+    Lines(rf"""command -v journalctl >/dev/null || exit
+journalctl -u containerd --since -15min -o cat --no-pager 2>/dev/null | awk -F '"' '{STUCK_NOW}'
+exit 0"""),
+    stuck,
+    like="journalctl -u containerd --since -15min",
+)
+# Of /proc/net/unix: flag 00010000 is a socket that accepts connections.
+RUNTIMES = Probe(
+    "containerd.neighbours",
+    Lines(
+        r"""
+awk '$4 == "00010000" && $NF ~ /^(\/var)?\/run\/(crio\/crio|cri-dockerd)\.sock$/ {print $NF}' /proc/net/unix"""
+    ),
+    runtimes,
+    like="ss -xl | grep -E 'crio|cri-dockerd'",
+)

@@ -1,0 +1,63 @@
+"""etcd, as its own member on a control plane says it is."""
+
+import json
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.containerd.daemon import SOCKET
+from gpustack.probes.parsing import number
+
+
+@dataclass(frozen=True)
+class Health:
+    """`why` is etcd's own reason, such as `ALARM NOSPACE`."""
+
+    healthy: bool
+    why: str
+
+
+@dataclass(frozen=True)
+class Slow:
+    """In five minutes: how often a write took longer than a second to be on disk, and how many images were asked for;
+    `memory` is what is available now, in per cent."""
+
+    times: int
+    pulls: int
+    memory: int
+
+
+def health(answer: Answer) -> Health | None:
+    """None where no etcd of a control plane has to run. Raises KeyError or ValueError for another shape."""
+    if not answer.out:
+        return None
+    said = json.loads(answer.out)
+    return Health({"true": True, "false": False}[said["health"]], str(said.get("reason", "")))
+
+
+def slow(answer: Answer) -> Slow:
+    return Slow(*map(number, answer.out.split()))
+
+
+HEALTH = Probe(
+    "etcd.health",
+    Lines(r"""file=/etc/kubernetes/manifests/etcd.yaml
+[ -e "$file" ] || exit 0
+place=$(sed -nE 's/.*--listen-metrics-urls=([^, ]+).*/\1/p' "$file" | sed 's/0\.0\.0\.0/127.0.0.1/')
+curl -s --noproxy '*' -m 4 "$place/health" && echo"""),
+    health,
+    like="curl http://127.0.0.1:2381/health",
+)
+SLOW = Probe(
+    "etcd.slow-requests",
+    Lines(rf"""memory=$(awk '/^MemTotal:/ {{all = $2}} /^MemAvailable:/ {{print int(100 * $2 / all)}}' /proc/meminfo)
+[ -e /etc/kubernetes/manifests/etcd.yaml ] || {{ echo "0 0 $memory"; exit 0; }}
+id=$(crictl --runtime-endpoint {SOCKET} ps -a -q --name '^etcd$' | head -n 1)
+[ -n "$id" ] || exit
+said=$(crictl --runtime-endpoint {SOCKET} logs --since 5m "$id" 2>&1) || exit
+times=$(printf '%s\n' "$said" | grep -c 'slow fdatasync')
+said=$(journalctl -u containerd --since -5min -o cat --no-pager 2>/dev/null) || exit
+pulls=$(printf '%s\n' "$said" | grep -c 'msg="PullImage')
+echo "$times $pulls $memory" """),
+    slow,
+    like="crictl logs --since 5m ETCD | grep -c 'slow fdatasync'",
+)

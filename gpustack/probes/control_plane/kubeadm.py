@@ -1,0 +1,180 @@
+"""What kubeadm left: files on a host, the cluster's own record of its settings, certificates, listening components."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from json import dumps, loads
+from typing import Any
+
+from gpustack.ask.probe import Answer, Api, Lines, Probe
+from gpustack.probes.kubernetes.nodes import entries
+from gpustack.probes.parsing import number, yaml_mapping
+
+ADMIN = "/etc/kubernetes/admin.conf"
+SUPER_ADMIN = "/etc/kubernetes/super-admin.conf"
+KUBELET_CONF = "/etc/kubernetes/kubelet.conf"
+BOOTSTRAP = "/etc/kubernetes/bootstrap-kubelet.conf"
+CA, CA_KEY = "/etc/kubernetes/pki/ca.crt", "/etc/kubernetes/pki/ca.key"
+CONFIG = "/etc/kubernetes/gpustack-kubeadm.yaml"
+UNFINISHED = f"{CONFIG}.unfinished"
+JOIN = "/run/gpustack-join.yaml"
+ROOTS = "/root/.kube/config"
+MODE, SERVER = re.compile(r"([0-7]{3,4}) (/.+)"), re.compile(r"(/[^:]+): *server: *(\S+)")
+COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+# What kubeadm keeps in kube-system, and under which key.
+MAPS = {"kubeadm-config": "ClusterConfiguration", "kubelet-config": "kubelet", "kube-proxy": "config.conf"}
+MANIFESTS = tuple(f"/etc/kubernetes/manifests/{name}.yaml" for name in COMPONENTS)
+CONTROL_PLANE = (ADMIN, CA_KEY, *MANIFESTS)
+
+
+@dataclass(frozen=True)
+class Files:
+    """`modes` (octal) of the files that exist; `servers` are the API addresses in the kubelet's kubeconfigs."""
+
+    modes: Mapping[str, str]
+    servers: Mapping[str, str]
+
+    def lacks(self, *paths: str) -> list[str]:
+        return [path for path in paths if path not in self.modes]
+
+    @property
+    def api_server(self) -> bool:
+        """Whether one is to run here."""
+        return MANIFESTS[COMPONENTS.index("kube-apiserver")] in self.modes
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The ConfigMaps of kube-system as parsed documents, None where one does not exist."""
+
+    cluster: Mapping[str, Any] | None
+    kubelet: Mapping[str, Any] | None
+    proxy: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """`subject` is the common name, `names` the subject alternative names without their kind."""
+
+    subject: str
+    expires: datetime
+    names: tuple[str, ...] = ()
+
+
+def files(answer: Answer) -> Files:
+    """Lines `mode path` of stat(1) and `path: server: address` of grep(1). Raises ValueError for any other line."""
+    modes: dict[str, str] = {}
+    servers: dict[str, str] = {}
+    for line in answer.out.splitlines():
+        if found := MODE.fullmatch(line):
+            modes[found[2]] = found[1]
+        elif found := SERVER.fullmatch(line):
+            servers[found[1]] = found[2]
+        else:
+            raise ValueError(line)
+    return Files(modes, servers)
+
+
+def settings(answer: Answer) -> Settings:
+    found = {entry["metadata"]["name"]: entry.get("data", {}) for entry in entries(answer)}
+    return Settings(*(document(found, name, key) for name, key in MAPS.items()))
+
+
+def settings_only(text: str) -> str:
+    """The ConfigMaps of everybody else go."""
+    ours = [entry for entry in loads(text)["items"] if entry["metadata"]["name"] in MAPS]
+    return dumps({"items": ours}, separators=(",", ":"))
+
+
+def document(maps: Mapping[str, Any], name: str, key: str) -> Mapping[str, Any] | None:
+    """Raises KeyError when the ConfigMap has no such key, ValueError when it is no YAML mapping."""
+    return yaml_mapping(maps[name][key]) if name in maps else None
+
+
+def certificates(answer: Answer) -> tuple[Certificate, ...]:
+    """Of `openssl pkcs7 -print_certs -text`, in its order; none on a host without a control plane."""
+    found: list[Certificate] = []
+    expires: datetime | None = None
+    for line in (raw.strip() for raw in answer.out.splitlines()):
+        word, _, rest = line.partition(":")
+        if word.rstrip() == "Not After":
+            expires = datetime.strptime(rest.strip(), "%b %d %H:%M:%S %Y GMT").replace(tzinfo=UTC)
+        elif word == "Subject":
+            name = re.search(r"CN ?= ?([^,/]+)", rest)
+            if expires is None or name is None:
+                raise ValueError(line)
+            found.append(Certificate(name[1].strip(), expires))
+            expires = None
+        elif word in ("DNS", "IP Address"):
+            names = tuple(part.partition(":")[2].strip() for part in line.split(","))
+            found[-1] = Certificate(found[-1].subject, found[-1].expires, names)
+        else:
+            raise ValueError(line)
+    if expires is not None:
+        raise ValueError("a certificate without a subject")
+    return tuple(found)
+
+
+def listening(answer: Answer) -> Mapping[int, tuple[str, ...]]:
+    """Addresses by TCP port: `*`, `0.0.0.0`, `127.0.0.1`, … as ss(8) prints them."""
+    found: dict[int, set[str]] = {}
+    for line in answer.out.splitlines():
+        address, _, port = line.split()[3].rpartition(":")
+        found.setdefault(number(port), set()).add(address.partition("%")[0])
+    return {port: tuple(sorted(addresses)) for port, addresses in sorted(found.items())}
+
+
+def join_token(answer: Answer) -> bool:
+    """Whether there is a token of ours that hosts can join with."""
+    infos = [entry for entry in entries(answer) if entry["metadata"]["name"] == "cluster-info"]
+    return any(SIGNATURE in (entry.get("data") or {}) for entry in infos)
+
+
+# The controller-manager signs ConfigMap cluster-info once with each token that is valid, under the token's id, so that
+# tokens are told without reading a secret. The id is that of playbooks/files/join-token.sh.
+SIGNATURE = "jws-kubeconfig-gpstck"
+
+PATHS = (*CONTROL_PLANE, CA, SUPER_ADMIN, KUBELET_CONF, BOOTSTRAP, UNFINISHED, JOIN, ROOTS)
+FILES_SCRIPT = f"""
+stat -c '%a %n' {" ".join(PATHS)} 2>/dev/null
+grep -sHE '^ *server: ' {KUBELET_CONF} {BOOTSTRAP}
+exit 0
+"""
+# Public certificates only; one openssl for all of them. Those in kubeconfigs were made in the same run of kubeadm.
+CERTIFICATES_SCRIPT = """
+[ -f /etc/kubernetes/pki/apiserver.crt ] || exit 0
+cat /etc/kubernetes/pki/*.crt /etc/kubernetes/pki/etcd/*.crt |
+  openssl crl2pkcs7 -nocrl -certfile /dev/stdin | openssl pkcs7 -print_certs -text -noout |
+  grep -E '^ *(Not After|Subject|DNS|IP Address) ?:'
+"""
+
+FILES = Probe(
+    "kubeadm.files",
+    Lines(FILES_SCRIPT),
+    files,
+    like="ls -l /etc/kubernetes /etc/kubernetes/manifests /etc/kubernetes/pki",
+)
+SETTINGS = Probe(
+    "kubeadm.settings",
+    Api(
+        "/api/v1/namespaces/kube-system/configmaps",
+        ("metadata.name", "data.ClusterConfiguration", "data.kubelet", r"data.config\.conf"),
+    ),
+    settings,
+    shorten=settings_only,
+)
+JOIN_TOKEN = Probe(
+    "kubeadm.join-token",
+    Api("/api/v1/namespaces/kube-public/configmaps", ("metadata.name", f"data.{SIGNATURE}")),
+    join_token,
+)
+CERTIFICATES = Probe(
+    "kubeadm.certificates", Lines(CERTIFICATES_SCRIPT), certificates, like="kubeadm certs check-expiration"
+)
+# etcd's metrics, kube-proxy's, the controller-manager and the scheduler.
+LISTENING = Probe(
+    "kubeadm.listeners",
+    Lines("ss -Hltn 'sport = :2381 or sport = :10249 or sport = :10257 or sport = :10259'"),
+    listening,
+)

@@ -1,0 +1,122 @@
+"""What of ours comes back after a reboot, read from where each manager keeps it."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from xml.etree import ElementTree as ET
+
+from gpustack.ask.probe import Answer
+from gpustack.probes.firewall import guard as firewall_guard
+from gpustack.probes.firewall import iptables
+from gpustack.probes.firewall.packet_filter import own_passes, whole
+from gpustack.probes.sections import named, sections
+
+PLUGIN = "/usr/share/netfilter-persistent/plugins.d/50-gpustack"
+NFTABLES = "/usr/local/lib/gpustack/firewall-nftables"
+COMMENT = "comment=" + b"gpustack".hex()
+NFT_RULE = re.compile(r"^(?:[io]ifname \"?(?P<lo>lo)\"?|ip [sd]addr (?P<net>\S+)|(?P<all>))"
+                      r"(?: ?(?P<proto>tcp|udp) dport (?:\{ )?(?P<ports>\d[-\d, ]*?)(?: \})?)? ?accept$")  # fmt: skip
+# The parts of our script for nftables: `into() {` and the like.
+NFT_PART = re.compile(r"^(into|through|out)\(\) \{$")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Passes as in config/flows.py, by manager. `ufw_all` are the operator's too, as ufw keeps each rule once. `guard`:
+    whom our own table lets in at boot."""
+
+    iptables: frozenset[str]
+    nftables: frozenset[str]
+    firewalld: frozenset[str]
+    ufw: frozenset[str]
+    ufw_all: frozenset[str]
+    guard: frozenset[str]
+
+    def of(self, manager: str) -> frozenset[str]:
+        known = {"iptables": self.iptables, "nftables": self.nftables, "firewalld": self.firewalld, "ufw": self.ufw}
+        return known.get(manager, frozenset())
+
+
+def stored(answer: Answer) -> Stored:
+    found = sections(answer.out)
+    by_name = named(found)
+    called = any(NFTABLES in line for line in by_name["unit nftables"])
+    guarded = by_name.get("unit guard") == ["enabled"]
+    guarded &= any(firewall_guard.SCRIPT in line for line in by_name["unit nftables"])
+    guard = by_name.get(f"file {firewall_guard.SCRIPT}", []) if guarded else []
+    tuples = by_name.get("ufw", [])
+    return Stored(
+        iptables=plugin(by_name.get(f"file {PLUGIN}", [])),
+        nftables=nftables(by_name.get(f"file {NFTABLES}", [])) if called else frozenset(),
+        firewalld=frozenset(p for name, lines in found if name.startswith("xml ") for p in xml("\n".join(lines))),
+        ufw=ufw(line for line in tuples if COMMENT in line.split()),
+        ufw_all=ufw(tuples),
+        guard=firewall_guard.written(guard),
+    )
+
+
+def plugin(lines: Iterable[str]) -> frozenset[str]:
+    _, rules = iptables.read(line for line in lines if line.startswith("-A GPUSTACK-"))
+    into, through, out = (rules.get(f"ip filter GPUSTACK-{end}", ()) for end in ("IN", "FWD", "OUT"))
+    return own_passes(into, "input") | own_passes(through, "forward") | own_passes(out, "output")
+
+
+def nftables(lines: Iterable[str]) -> frozenset[str]:
+    said: set[str] = set()
+    part = ""
+    for line in lines:
+        if begins := NFT_PART.match(line):
+            part = begins[1]
+        if not (rule := NFT_RULE.match(line.strip())):
+            continue
+        way, net = "in" if part == "into" else "out", whole(rule["net"] or "0.0.0.0/0")
+        if rule["lo"]:
+            said.add(f"{way} lo")
+        elif part == "through":
+            said.add(f"forward {'from' if 'saddr' in line else 'to'} {net}")
+        else:
+            ports = (rule["ports"] or "all").split(", ")
+            said |= {f"{way} {rule['proto'] or 'any'} {net} {port}" for port in ports}
+    return frozenset(said)
+
+
+def xml(text: str) -> set[str]:
+    """Of a policy of ours its rules; of a zone the networks bound to it, from which it then forwards."""
+    try:
+        root = ET.fromstring(text)  # noqa: S314 - root's own file of firewalld on the host
+    except ET.ParseError as error:
+        raise ValueError(f"not XML: {error}") from error
+    if root.tag == "zone":
+        accepts = root.get("target") == "ACCEPT"
+        return {f"forward from {source.get('address')}" for source in root.findall("source") if accepts}
+    forwards = any(zone.get("name") == "ANY" for zone in root.findall("egress-zone"))
+    sends = any(zone.get("name") == "HOST" for zone in root.findall("ingress-zone"))
+    said: set[str] = set()
+    for rule in root.findall("rule"):
+        source, target, port = rule.find("source"), rule.find("destination"), rule.find("port")
+        if rule.find("accept") is None:
+            continue
+        if sends and target is not None:
+            what = f"{port.get('protocol')} {{}} {port.get('port')}" if port is not None else "any {} all"
+            said.add(f"out {what.format(target.get('address'))}")
+        elif forwards:
+            said |= {f"forward to {target.get('address')}"} if target is not None else set()
+        elif port is not None:
+            address = source.get("address") if source is not None else "0.0.0.0/0"
+            said.add(f"in {port.get('protocol')} {address} {port.get('port')}")
+    return said
+
+
+def ufw(lines: Iterable[str]) -> frozenset[str]:
+    """`### tuple ### ACTION PROTO DPORT DST SPORT SRC in|out [comment=HEX]` of ufw's user.rules."""
+    said: set[str] = set()
+    for line in lines:
+        action, proto, ports, target, source_port, source, *rest = line.removeprefix("### tuple ### ").split()
+        if source_port != "any" or not rest or rest[0] not in ("in", "out"):
+            continue
+        if action == "allow":
+            net, each = whole(source if rest[0] == "in" else target), ports.replace("any", "all").replace(":", "-")
+            said |= {f"{rest[0]} {proto} {net} {port}" for port in each.split(",")}
+        elif action == "route:allow" and (proto, ports) == ("any", "any"):
+            said.add(f"forward to {target}" if target != "0.0.0.0/0" else f"forward from {source}")
+    return frozenset(said)

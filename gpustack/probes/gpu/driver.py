@@ -1,0 +1,195 @@
+"""The NVIDIA driver as it works on a host: the loaded module, the libraries beside it, what stands in its way, and
+whether nvidia-smi gets an answer.
+
+A host without a display controller of NVIDIA's is asked nothing: it says so, and every fact is empty.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU
+from gpustack.probes.parsing import number
+
+VERSION = re.compile(r"\d{3}\.\d{2,3}(?:\.\d{2})?(?![.\d])")
+LIBRARY = re.compile(r"libnvidia-ml\.so\.(\d{3}\.\d{2,3}(?:\.\d{2})?)")
+BUS = re.compile(r"[0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
+# By driver a yes is 1 or Yes.
+ROWS = re.compile(
+    r"([0-9A-Fa-f]{8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]), *(?P<pending>0|1|No|Yes), *(?P<failure>0|1|No|Yes)"
+)
+YES = ("1", "Yes")
+WORDS = ("nouveau-loaded", "nouveau-blacklisted", "secure-boot", "key-enrolled", "uninstaller")
+VALUES = {"module", "library", "persistence"}
+PATH = re.compile(r"/[\w.+/-]+")
+PERSISTENCE = ("none", "active", "inactive")
+
+
+@dataclass(frozen=True)
+class GpuDriver:
+    """`module` is the version of the loaded nvidia module, `library` that of libnvidia-ml on the host; empty for none.
+    `secure_boot`: the firmware starts only what is signed; `key_enrolled`: it takes the key that DKMS signs with,
+    whose certificate is the file `key` (empty without Secure Boot).
+    `uninstaller`: NVIDIA's .run installer was here. `persistence` is the state of nvidia-persistenced."""
+
+    module: str = ""
+    library: str = ""
+    nouveau_loaded: bool = False
+    nouveau_blacklisted: bool = False
+    secure_boot: bool = False
+    key_enrolled: bool = False
+    uninstaller: bool = False
+    persistence: Literal["none", "active", "inactive"] = "none"
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Smi:
+    """How nvidia-smi ended. `rc` is -1 unless it did; `hangs`: not even KILL ends it. `gpus` are the PCI addresses it
+    shows; `said` the first line that is none of these. `rows`: GPUs with rows of memory to replace, each as
+    `ADDRESS: pending` (until a reset) or `ADDRESS: failure` (none is left to take their place); None where nvidia-smi
+    does not tell."""
+
+    state: Literal["absent", "hangs", "ended"]
+    rc: int = -1
+    gpus: tuple[str, ...] = ()
+    said: str = ""
+    rows: tuple[str, ...] | None = None
+
+
+def gpu_driver(answer: Answer) -> GpuDriver:
+    """Lines `WHAT VALUE`; a word alone is a yes. Raises ValueError or KeyError for an answer of another shape."""
+    if answer.out == f"{NO_GPU}\n":
+        return GpuDriver()
+    lines = [line.partition(" ") for line in answer.out.splitlines()]
+    said = {what: value for what, _, value in lines}
+    words = {what for what, gap, _ in lines if not gap}
+    if len(said) < len(lines) or words - set(WORDS) or set(said) - words - {"key"} != VALUES:
+        raise ValueError(answer.out[:80])
+    module, library = said["module"], said["library"]
+    loaded, named = VERSION.search(module), LIBRARY.fullmatch(library)
+    if (module != "-" and not loaded) or (library != "-" and not named) or said["persistence"] not in PERSISTENCE:
+        raise ValueError(answer.out[:80])
+    if (key := said.get("key", "")) and not PATH.fullmatch(key):
+        raise ValueError(key)
+    nouveau, blacklisted, secure_boot, enrolled, uninstaller = (word in words for word in WORDS)
+    return GpuDriver(
+        loaded[0] if loaded else "", named[1] if named else "", nouveau, blacklisted, secure_boot, enrolled,
+        uninstaller, said["persistence"], key,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def smi(answer: Answer) -> Smi:
+    """The last line is ours: `absent`, `hangs` or `rc N`. Raises ValueError for another."""
+    if answer.out == f"{NO_GPU}\n":
+        return Smi("absent")
+    *lines, last = [line for line in answer.out.splitlines() if line.strip()]
+    if last in ("absent", "hangs"):
+        return Smi("absent" if last == "absent" else "hangs")
+    word, _, rc = last.partition(" ")
+    if word != "rc":
+        raise ValueError(last[:80])
+    end = lines.index("rows") if "rows" in lines else len(lines)
+    shown, remapped = [line.strip() for line in lines[:end]], lines[end + 1 :]
+    gpus = tuple(line.lower()[4:] for line in shown if BUS.fullmatch(line))
+    others = [line for line in shown if not BUS.fullmatch(line)]
+    return Smi("ended", number(rc), gpus, others[0][:120] if others else "", rows(remapped))
+
+
+def rows(lines: Sequence[str]) -> tuple[str, ...] | None:
+    """Lines `ADDRESS, pending, failure`. GPUs before Ampere replace pages, not rows, and say [N/A]."""
+    found = [ROWS.fullmatch(line.strip()) for line in lines]
+    told = [match for match in found if match]
+    if not told or len(told) < len(found):
+        return None
+    words = ((match[1].lower()[4:], kind) for match in told for kind in ("pending", "failure") if match[kind] in YES)
+    return tuple(f"{address}: {kind}" for address, kind in words)
+
+
+# The first line of the file in /proc names module, platform and version. The firmware's variable has four bytes of
+# attributes before its value; containers and machines without UEFI have none. DKMS signs with mok_certificate of its
+# settings, else with /var/lib/dkms/mok.pub, and on Ubuntu with the key of shim-signed (dkms 3.0.10 of Debian 12,
+# /usr/sbin/dkms lines 938 to 972).
+GPU_DRIVER = Probe(
+    "gpu.driver",
+    Lines(
+        ONLY_WITH_GPU
+        + r"""module=
+if [ -e /proc/driver/nvidia/version ]; then
+  read -r module </proc/driver/nvidia/version
+elif [ -e /sys/module/nvidia/version ]; then
+  read -r module </sys/module/nvidia/version
+fi
+echo "module ${module:--}"
+library=
+for link in /usr/lib/*-linux-gnu/libnvidia-ml.so.1 /usr/lib64/libnvidia-ml.so.1 /usr/lib/libnvidia-ml.so.1; do
+  [ ! -e "$link" ] || { library=$(readlink -f "$link"); break; }
+done
+library=${library##*/}
+echo "library ${library:--}"
+[ ! -d /sys/module/nouveau ] || echo nouveau-loaded
+settings=$(modprobe --showconfig) || exit
+! printf '%s\n' "$settings" | grep -qx 'blacklist nouveau' || echo nouveau-blacklisted
+firmware=/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c
+if [ -e "$firmware" ] && [ "$(od -An -tu1 -j4 -N1 "$firmware" | tr -d ' ')" = 1 ]; then
+  echo secure-boot
+  key=$(sed -n "s,^ *mok_certificate=[\"']*\(/[A-Za-z0-9_.+/-]*\)[\"' ]*$,\1,p" \
+    /etc/dkms/framework.conf /etc/dkms/framework.conf.d/*.conf 2>/dev/null | tail -n 1)
+  if [ -z "$key" ]; then
+    key=/var/lib/dkms/mok.pub
+    ! grep -qx 'ID=ubuntu' /etc/os-release || key=/var/lib/shim-signed/mok/MOK.der
+  fi
+  echo "key $key"
+  [ ! -e "$key" ] || ! mokutil --test-key "$key" 2>/dev/null | grep -q 'is already enrolled' || echo key-enrolled
+fi
+[ ! -e /usr/bin/nvidia-uninstall ] || echo uninstaller
+unit=$(systemctl show -p LoadState,ActiveState nvidia-persistenced.service) || exit
+case $unit in
+  *LoadState=not-found*) echo 'persistence none' ;;
+  *ActiveState=active*) echo 'persistence active' ;;
+  *) echo 'persistence inactive' ;;
+esac"""
+    ),
+    gpu_driver,
+    like="cat /proc/driver/nvidia/version; modinfo nvidia",
+)
+# A process that the driver does not let go (state D) cannot be killed, and would be waited for for ever. So it runs
+# beside the shell, which goes on without it. One that `timeout` can end is only slow, and that is no answer. Without
+# nvidia-persistenced (of the host or of a driver container; the kernel keeps 15 letters of a name) each program starts
+# every GPU anew, which takes seconds for each of eight: NVIDIA's "Driver Persistence".
+GPU_SMI = Probe(
+    "gpu.smi",
+    Lines(
+        ONLY_WITH_GPU
+        + r"""command -v nvidia-smi >/dev/null || { echo absent; exit 0; }
+seconds=25
+! grep -qsx nvidia-persiste /proc/[0-9]*/comm || seconds=3
+ask() {
+  timeout -s KILL "$seconds" nvidia-smi "$1" --format=csv,noheader 2>&1 &
+  looks=0
+  while [ -e "/proc/$!" ] && [ "$looks" -lt $((seconds * 10 + 5)) ]; do
+    read -r _ _ state _ <"/proc/$!/stat" || break
+    [ "$state" != Z ] || break
+    sleep 0.1
+    looks=$((looks + 1))
+  done 2>/dev/null
+  echo
+  [ "$looks" -lt $((seconds * 10 + 5)) ] || return 124
+  wait "$!"
+}
+ask --query-gpu=pci.bus_id
+rc=$?
+case $rc in 124) echo hangs; exit 0 ;; 137) exit 124 ;; esac
+# A second slow answer would not fit.
+[ "$rc" != 0 ] || [ "$looks" -gt 35 ] || {
+  echo rows
+  ask --query-remapped-rows=gpu_bus_id,remapped_rows.pending,remapped_rows.failure
+}
+printf 'rc %s\n' "$rc" """
+    ),
+    smi,
+    limit=30,
+    like="nvidia-smi",
+)

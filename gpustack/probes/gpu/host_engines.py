@@ -1,0 +1,76 @@
+"""DCGM's host engines that run on a host outside of pods, and DCGM's packages there.
+
+nv-hostengine listens on 127.0.0.1:5555 unless it is told otherwise, or on a socket of the host alone (DCGM
+documentation, nv-hostengine); DCGM's packages bring it as nvidia-dcgm.service. One in a pod is the operator's.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU
+from gpustack.probes.packages.software import upstream
+
+ENGINE = re.compile(r"engine (\S{1,120}) ([\w.:%*\[\]-]{1,80})")
+PACKAGE = re.compile(r"package (datacenter-gpu-manager[a-z0-9+.-]*) ([a-z-]+) (\S*)")
+
+
+@dataclass(frozen=True)
+class HostEngine:
+    """`unit` is the last part of its control group; `address` is empty where it listens on no TCP port."""
+
+    unit: str
+    address: str
+
+
+@dataclass(frozen=True)
+class HostEngines:
+    """`packages` are installed ones, version by name."""
+
+    running: tuple[HostEngine, ...]
+    packages: Mapping[str, str]
+
+
+def host_engines(answer: Answer) -> HostEngines:
+    """Lines `engine UNIT ADDRESS` and `package NAME STATUS VERSION`. Raises ValueError for another."""
+    if answer.out == f"{NO_GPU}\n":
+        return HostEngines((), {})
+    running, packages = set(), {}
+    for line in answer.out.splitlines():
+        if match := ENGINE.fullmatch(line):
+            running.add((match[1], "" if match[2] == "-" else match[2]))
+        elif match := PACKAGE.fullmatch(line):
+            if match[2] == "installed":
+                packages[match[1]] = upstream(match[3])
+        else:
+            raise ValueError(line[:80])
+    return HostEngines(tuple(HostEngine(*one) for one in sorted(running)), packages)
+
+
+HOST_ENGINES = Probe(
+    "gpu.host-engines",
+    Lines(
+        ONLY_WITH_GPU
+        + r"""listening=$(ss -Hltnp) || exit
+for comm in /proc/[0-9]*/comm; do
+  read -r name 2>/dev/null <"$comm" || continue
+  [ "$name" = nv-hostengine ] || continue
+  pid=${comm#/proc/}
+  pid=${pid%/comm}
+  unit='' pod=''
+  while IFS=: read -r _ kinds group; do
+    case $group in *kubepods*) pod=yes ;; esac
+    case $kinds in '' | name=systemd) unit=${unit:-$group} ;; esac
+  done 2>/dev/null <"/proc/$pid/cgroup" || continue
+  [ -z "$pod" ] || continue
+  unit=${unit##*/}
+  address=$(printf '%s\n' "$listening" | awk -v own="pid=$pid," 'index($0, own) {print $4; exit}')
+  echo "engine ${unit:--} ${address:--}"
+done
+dpkg-query -Wf 'package ${Package} ${db:Status-Status} ${Version}\n' 'datacenter-gpu-manager*' 2>/dev/null
+exit 0"""
+    ),
+    host_engines,
+    like="pgrep -a nv-hostengine; systemctl status nvidia-dcgm; ss -ltnp",
+)

@@ -1,0 +1,141 @@
+"""What programs of NVIDIA's said on a host of what hinders them: the kernel's module, and the containers of the stack.
+
+Their texts are constants of their sources: open-gpu-kernel-modules src/nvidia (NVRM), dcgm-exporter internal/pkg,
+k8s-device-plugin cmd, gpu-driver-container, gpu-operator cmd/nvidia-validator. Only lines with one of these leave the
+host.
+"""
+
+import re
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU
+from gpustack.probes.host.disk import writable
+from gpustack.probes.log_lines import spoken
+from gpustack.probes.parsing import number
+
+# With MIG the instances follow the address (open-gpu-kernel-modules src/nvidia/src/kernel/gpu/rc/kernel_rc.c).
+XID = re.compile(r"NVRM: Xid \(PCI:([0-9a-fA-F:.]+)(?: GPU-I:\d+)?(?: GPU-CI:\d+)?\): (\d{1,4})\b")
+PATTERNS = {
+    "no-profiling": "Not collecting DCP metrics|Profiling is not supported for this group",
+    "profiling-taken": "[Pp]rofiling module returned an unrecoverable error",
+    "engine-version": "API version mismatch|connection to the host engine is not valid",
+    "engine-away": "connect to remote hostengine|Error connecting to nv-hostengine",
+    "counters": "[Cc]ould not find DCGM field|malformed CSV record",
+    "no-nvml": "ERROR_LIBRARY_NOT_FOUND|No devices found. Waiting indefinitely|Incompatible strategy detected auto|"
+    "only supported on NVML-based systems",
+    "no-headers": "Could not resolve Linux kernel version|Unable to locate package linux-headers",
+    "no-mirror": "Temporary failure resolving|Could not connect to .*(http|:80|:443)|Failed to fetch http",
+    "cuda": "Failed to allocate device vector",
+    "api-timeout": "dial tcp [0-9.]*:443: i/o timeout",
+    "xid": "XidCriticalError: Xid=[0-9]",
+}
+
+
+@dataclass(frozen=True)
+class Said:
+    """A line of a container's present log. `what` is a key of PATTERNS."""
+
+    pod: str
+    container: str
+    what: str
+    line: str
+
+
+@dataclass(frozen=True)
+class KernelWords:
+    """`xids` are (PCI address, code) since the last boot, in order; `refused` the line of a module that was not let in,
+    `adapter` that of a GPU that did not start."""
+
+    xids: tuple[tuple[str, int], ...] = ()
+    refused: str = ""
+    adapter: str = ""
+
+
+def logs(answer: Answer) -> tuple[Said, ...]:
+    """Lines `POD CONTAINER LINE`. Raises ValueError for another shape."""
+    if answer.out == f"{NO_GPU}\n":
+        return ()
+    first, *lines = answer.out.splitlines()
+    if first != "== logs":
+        raise ValueError(first[:80])
+    found = []
+    for text in lines:
+        pod, container, line = text.split(" ", 2)
+        what = next((name for name, pattern in PATTERNS.items() if re.search(pattern, line)), None)
+        if what is None:
+            raise ValueError(text[:80])
+        found.append(Said(pod, container, what, spoken(line.strip())[:300]))
+    return tuple(dict.fromkeys(found))
+
+
+def kernel_words(answer: Answer) -> KernelWords:
+    if answer.out == f"{NO_GPU}\n":
+        return KernelWords()
+    first, *lines = answer.out.splitlines()
+    if first != "== kernel":
+        raise ValueError(first[:80])
+    xids = [(match[1].lower(), number(match[2])) for line in lines if (match := XID.search(line))]
+    refused = [line for line in lines if re.search(REFUSED, line)]
+    adapter = [line for line in lines if re.search(ADAPTER, line)]
+    return KernelWords(tuple(dict.fromkeys(xids)), last(refused), last(adapter))
+
+
+def last(lines: list[str]) -> str:
+    return lines[-1].strip()[:300] if lines else ""
+
+
+REFUSED = "Loading of .*module.* rejected|Key was rejected by service"
+ADAPTER = "RmInitAdapter failed|Cannot initialize GSP firmware"
+ALL = "|".join(PATTERNS.values())
+# A container's runs are files 0.log, 1.log, …; the newest is the present one, or the last that failed. Where no block
+# is free, nothing is logged any more: that no log says something is no answer.
+LOGS = Probe(
+    "gpu.logs",
+    Lines(
+        ONLY_WITH_GPU
+        + rf"""echo '== logs'
+cd /var/log/pods 2>/dev/null || exit 0
+set --
+for folder in "$GPU_NAMESPACE"_*/*/; do
+  [ -d "$folder" ] || continue
+  file=
+  for one in "$folder"*.log; do
+    [ ! -e "$one" ] || [ -n "$file" ] && [ ! "$one" -nt "$file" ] || file=$one
+  done
+  [ -z "$file" ] || set -- "$@" "$file"
+done
+said=
+[ $# -eq 0 ] || said=$(
+  {{ head -vc 16384 "$@"; echo; tail -vc 16384 "$@"; }} | tr -cd '\11\12\40-\176' |
+    grep -E '^==> .+[.]log <==$|{ALL}' | awk '
+      $1 == "==>" {{split($2, path, "/"); split(path[1], pod, "_"); of = pod[2] " " path[2]; next}}
+      !(of in count) {{order[++many] = of}}
+      {{line[of, ++count[of]] = substr($0, 1, 500)}}
+      END {{
+        for (at = 1; at <= many; at++) for (by = 4; by; by--) {{
+          of = order[at]
+          if (by <= count[of]) print of, line[of, count[of] - by + 1]
+        }}
+      }}') || exit
+[ -z "$said" ] || printf '%s\n' "$said"
+[ -n "$said" ] || {writable(".")} && exit 0
+echo 'the disk of /var/log is full: no log says anything' >&2
+exit 1"""
+    ),
+    logs,
+    like="tail /var/log/pods/gpu-operator_*/*/*.log",
+)
+KERNEL_WORDS = Probe(
+    "gpu.kernel-log",
+    Lines(
+        ONLY_WITH_GPU
+        + rf"""echo '== kernel'
+said=$(dmesg) || exit
+printf '%s\n' "$said" | tr -cd '\11\12\40-\176' |
+  grep -E 'NVRM: Xid|{REFUSED}|{ADAPTER}' | tail -n 100 | cut -c 1-400
+exit 0"""
+    ),
+    kernel_words,
+    like="journalctl -k | grep NVRM",
+)

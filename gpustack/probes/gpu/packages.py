@@ -1,0 +1,173 @@
+"""Packages of the NVIDIA driver, the kernels they are built for, and what keeps both from moving apart.
+
+A host without a display controller of NVIDIA's is asked nothing: it says so, and every fact is empty.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.packages.software import Package, Repositories, stored, stored_script, upstream
+
+NO_GPU = "no GPU"
+# Any function of NVIDIA's will do; whether it is a GPU is asked by gpu.devices.
+ONLY_WITH_GPU = f"""gpus=
+for file in /sys/bus/pci/devices/*/vendor; do
+  read -r vendor 2>/dev/null <"$file" || continue
+  [ "$vendor" != 0x10de ] || gpus=some
+done
+[ -n "$gpus" ] || {{ echo '{NO_GPU}'; exit 0; }}
+"""
+PATTERNS = ("nvidia-*", "libnvidia-*", "libcuda1", "cuda-drivers*", "linux-image-*", "linux-headers-*")
+BLACKLIST = "Unattended-Upgrade::Package-Blacklist"
+MODULE_VERSION = re.compile(r"\d{3}\.\d{2,3}(\.\d{2})?")
+UNKNOWN = "unknown "
+NAME = re.compile(r"[a-z0-9][a-z0-9+.-]*")
+RELEASE = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+~_-]*")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """An installed kernel. `module` is the version of the nvidia module that modprobe would load, empty for none."""
+
+    release: str
+    headers: bool
+    module: str
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """`running` as uname says; `installed` are those of /boot. A container has none, and runs somebody else's.
+    `unknown` are packages that would bring headers of each new kernel, but that no repository of apt has."""
+
+    running: Kernel
+    installed: tuple[Kernel, ...]
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def next(self) -> Kernel | None:
+        """The newest of /boot, which a boot loader takes unless it is told otherwise."""
+        return max(self.installed, key=lambda kernel: order(kernel.release), default=None)
+
+
+def order(release: str) -> list[tuple[int, str]]:
+    """Sorts 6.1.0-28-amd64 behind 6.1.0-9-amd64."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.findall(r"\d+|[^\d.~+_-]+", release)]
+
+
+def gpu_packages(answer: Answer) -> Mapping[str, Package]:
+    """Installed ones by name. Without any, dpkg-query ends with 1 and names the patterns."""
+    if answer.out == f"{NO_GPU}\n":
+        return {}
+    lines = answer.out.splitlines()
+    if not lines and "no packages found" not in answer.err:
+        raise ValueError("nothing is said")
+    found = {}
+    for line in lines:
+        name, want, status, version = line.split(" ")
+        if not NAME.fullmatch(name):
+            raise ValueError(line)
+        if status == "installed":
+            found[name] = Package(upstream(version), held=want == "hold")
+    return found
+
+
+def gpu_repository(answer: Answer) -> Repositories:
+    """Of the one with the driver."""
+    return stored_with_gpu(answer, "nvidia")
+
+
+def stored_with_gpu(answer: Answer, name: str) -> Repositories:
+    """As packages.stored, of a repository that only hosts with a GPU have."""
+    return Repositories({name: None}) if answer.out == f"{NO_GPU}\n" else stored(answer, name)
+
+
+def gpu_kernels(answer: Answer) -> Kernels:
+    """The first line is the running one; lines `unknown PACKAGE` come last."""
+    if answer.out == f"{NO_GPU}\n":
+        return Kernels(Kernel("", headers=False, module=""), ())
+    lines = answer.out.splitlines()
+    unknown = [line.removeprefix(UNKNOWN) for line in lines if line.startswith(UNKNOWN)]
+    if odd := [name for name in unknown if not NAME.fullmatch(name)]:
+        raise ValueError(odd[0])
+    running, *installed = (kernel(line) for line in lines if not line.startswith(UNKNOWN))
+    return Kernels(running, tuple(installed), tuple(unknown))
+
+
+def kernel(line: str) -> Kernel:
+    release, headers, module = line.split(" ")
+    if not RELEASE.fullmatch(release) or (module != "-" and not MODULE_VERSION.fullmatch(module)):
+        raise ValueError(line)
+    return Kernel(release, {"yes": True, "no": False}[headers], "" if module == "-" else module)
+
+
+def gpu_guard(answer: Answer) -> tuple[str, ...]:
+    """What unattended upgrades leave alone, by all of apt's configuration."""
+    if answer.out == f"{NO_GPU}\n":
+        return ()
+    first, *lines = answer.out.splitlines()
+    said = [re.fullmatch(rf'{BLACKLIST}(?:::\S*)? "(.*)";', line) for line in lines]
+    if first != "== guard" or not all(said):
+        raise ValueError(answer.out[:80])
+    return tuple(match[1] for match in said if match and match[1])
+
+
+GPU_PACKAGES = Probe(
+    "gpu.packages",
+    Lines(
+        ONLY_WITH_GPU
+        + r"dpkg-query -Wf '${Package} ${db:Status-Want} ${db:Status-Status} ${Version}\n' "
+        + " ".join(f"'{pattern}'" for pattern in PATTERNS)
+    ),
+    gpu_packages,
+    ends=(0, 1),
+    like="dpkg -l | grep -i nvidia",
+)
+GPU_REPOSITORY = Probe(
+    "gpu.repository",
+    Lines(ONLY_WITH_GPU + stored_script("nvidia")),
+    gpu_repository,
+    like="cat /etc/apt/sources.list.d/*.sources",
+)
+# Headers are where DKMS looks for them. apt-cache madison names what is in lists of repositories, not what is installed
+# alone (apt-cache(8)); whether there are lists is seen by apt itself, which every distribution has. It does not write
+# the two files of its cache.
+GPU_KERNELS = Probe(
+    "gpu.kernels",
+    Lines(
+        ONLY_WITH_GPU
+        + r"""kernel() {
+  headers=no
+  [ ! -e "/lib/modules/$1/build/Makefile" ] || headers=yes
+  module=$(modinfo -k "$1" -F version nvidia 2>/dev/null | head -n 1)
+  echo "$1 $headers ${module:--}"
+}
+kernel "$(uname -r)"
+for image in /boot/vmlinuz-*; do
+  [ ! -e "$image" ] || kernel "${image#/boot/vmlinuz-}"
+done
+there=$(dpkg-query -Wf '${Package} ${db:Status-Status}\n' 'linux-image-*' 'linux-headers-*' 2>/dev/null |
+  sed -n 's/ installed$//p')
+set --
+for image in $(printf '%s\n' "$there" | sed -n 's/^linux-image-\([^0-9].*\)/\1/p'); do
+  case $image in *unsigned*) continue ;; esac
+  printf '%s\n' "$there" | grep -qxF "linux-headers-$image" || set -- "$@" "linux-headers-$image"
+done
+[ $# -gt 0 ] || exit 0
+listed=$(apt-cache -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= madison apt "$@" 2>/dev/null |
+  cut -d '|' -f 1 | tr -d ' ' | sort -u)
+printf '%s\n' "$listed" | grep -qx apt || exit 0
+for name; do
+  printf '%s\n' "$listed" | grep -qxF "$name" || echo "unknown $name"
+done"""
+    ),
+    gpu_kernels,
+    like="dkms status; ls /lib/modules",
+)
+GPU_GUARD = Probe(
+    "gpu.guard",
+    Lines(f"{ONLY_WITH_GPU}echo '== guard'\napt-config dump {BLACKLIST}"),
+    gpu_guard,
+    like="apt-config dump Unattended-Upgrade::Package-Blacklist",
+)

@@ -1,0 +1,80 @@
+"""What lets containers have GPUs on a host without an operator: NVIDIA's container toolkit, and what containerd and CDI
+say of it.
+
+CDI, the Container Device Interface, describes devices in files (https://github.com/cncf-tags/container-device-interface).
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU, stored_with_gpu
+from gpustack.probes.packages.software import Repositories, stored_script
+from gpustack.probes.sections import named, sections
+
+DROP_IN = "/etc/containerd/conf.d/gpustack-nvidia.toml"
+# A GPU as nvidia-ctk names it beside its index; parts of one (MIG) begin otherwise.
+DEVICE = re.compile(r"GPU-[0-9a-f-]{36}")
+
+
+@dataclass(frozen=True)
+class RuntimeFiles:
+    """`drop_in` is our file for containerd, parsed, empty where there is none; `broken` says why it is no TOML.
+    `others` are further files of containerd's that define a runtime `nvidia`. `devices` are the GPUs that the toolkit's
+    file for CDI names, by UUID."""
+
+    drop_in: Mapping[str, Any]
+    broken: str
+    others: tuple[str, ...]
+    devices: tuple[str, ...]
+
+
+def toolkit_repository(answer: Answer) -> Repositories:
+    """Of the one with the toolkit."""
+    return stored_with_gpu(answer, "toolkit")
+
+
+def runtime_files(answer: Answer) -> RuntimeFiles:
+    """Raises ValueError or KeyError for an answer of another shape."""
+    if answer.out == f"{NO_GPU}\n":
+        return RuntimeFiles({}, "", (), ())
+    parts = named(sections(answer.out))
+    devices = tuple(line for line in parts["devices"] if line)
+    if odd := [line for line in devices if not DEVICE.fullmatch(line)]:
+        raise ValueError(odd)
+    drop_in, broken = {}, ""
+    try:
+        drop_in = tomllib.loads("\n".join(parts["drop-in"]))
+    except tomllib.TOMLDecodeError as error:
+        broken = str(error)
+    return RuntimeFiles(drop_in, broken, tuple(line for line in parts["others"] if line), tuple(sorted(set(devices))))
+
+
+TOOLKIT_REPOSITORY = Probe(
+    "gpu.toolkit-repository",
+    Lines(ONLY_WITH_GPU + stored_script("toolkit")),
+    toolkit_repository,
+    like="cat /etc/apt/sources.list.d/*.sources",
+)
+RUNTIME_FILES = Probe(
+    "gpu.runtime-files",
+    Lines(
+        ONLY_WITH_GPU
+        + rf"""echo '== drop-in'
+[ ! -e {DROP_IN} ] || {{ cat {DROP_IN}; echo; }}
+echo '== others'
+for file in /etc/containerd/config.toml /etc/containerd/conf.d/*.toml; do
+  [ "$file" != {DROP_IN} ] && [ -e "$file" ] || continue
+  ! grep -qE "^[[:space:]]*\[.*runtimes\.[\"']?nvidia[\"']?[].]" "$file" || echo "$file"
+done
+echo '== devices'
+for file in /etc/cdi/nvidia.yaml /var/run/cdi/nvidia.yaml; do
+  [ ! -e "$file" ] || sed -n 's/^ *-\{{0,1\}} *name: "\{{0,1\}}\(GPU-[^"]*\)"\{{0,1\}}$/\1/p' "$file"
+done"""
+    ),
+    runtime_files,
+    like="cat /etc/containerd/conf.d/*.toml; ls /etc/cdi /var/run/cdi",
+)

@@ -1,0 +1,103 @@
+"""What became different on a host within a day: what apt did, when it was booted, and files of its settings."""
+
+import re
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.parsing import number
+from gpustack.probes.sections import exactly
+
+VERBS = ("install", "reinstall", "upgrade", "downgrade", "remove", "purge")
+# Debian Policy 5.6.1.
+PACKAGE = re.compile("[a-z0-9][a-z0-9+.-]+")
+# Settings that faults are about; what is not there is passed over.
+PLACES = (
+    "apt", "cni/net.d", "containerd", "default", "environment", "firewalld", "fstab", "hostname", "hosts", "iptables",
+    "kubernetes", "modprobe.d", "modules", "modules-load.d", "netplan", "network", "nftables.conf", "nftables.d",
+    "resolv.conf", "sysctl.conf", "sysctl.d", "systemd", "ufw",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Done:
+    """What apt did, `ago` seconds before it was asked. `how` is one of VERBS."""
+
+    ago: int
+    how: str
+    packages: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Times:
+    """`now` and `booted` are seconds of the epoch by the host's own clock, `booted` None where systemd does not say;
+    `written` are the newest files with theirs."""
+
+    now: int
+    booted: int | None
+    written: tuple[tuple[str, int], ...]
+
+
+def done(answer: Answer) -> tuple[Done, ...]:
+    """The oldest first; what a clock that was put back makes of the future is now. Raises ValueError for a line of
+    another shape."""
+    found = []
+    for line in answer.out.splitlines():
+        ago, how, *names = line.split()
+        if how not in VERBS or not names or not all(map(PACKAGE.fullmatch, names)):
+            raise ValueError(line)
+        found.append(Done(0 if ago.startswith("-") else number(ago), how, tuple(names)))
+    return tuple(found)
+
+
+def times(answer: Answer) -> Times:
+    (now,), booted, files = exactly(answer.out, "now", "booted", "files")
+    stamp = booted[0].removeprefix("@") if booted else ""
+    written = []
+    for line in files:
+        at, path = line.split(" ", 1)
+        if not path.startswith("/"):
+            raise ValueError(line)
+        written.append((path, number(at.partition(".")[0])))
+    return Times(number(now), number(stamp) if stamp else None, tuple(written))
+
+
+# apt writes the host's local time, which is compared with the same; only what is new is made a number of.
+PACKAGES = Probe(
+    "recent.packages",
+    Lines(r"""[ -r /var/log/apt/history.log ] || exit 0
+now=$(date +%s) since=$(date -d '1 day ago' '+%Y-%m-%d %H:%M:%S')
+awk -v since="$since" '/^Start-Date:/ { at = $2 " " $3 }
+/^[A-Z][a-z]+: / && since <= at {
+  how = tolower($1)
+  sub(/:$/, "", how)
+  if (how !~ /(stall|grade|move|purge)$/) next
+  sub(/^[A-Za-z]+: /, "")
+  gsub(/ \([^)]*\)/, "")
+  gsub(/:[a-z0-9]+/, "")
+  gsub(/,/, "")
+  print at, how, $0
+}' /var/log/apt/history.log | tail -n 20 | while read -r day hour rest; do
+  at=$(date -d "$day $hour" +%s) || exit
+  echo "$((now - at)) $rest"
+done"""),
+    done,
+    like="cat /var/log/apt/history.log",
+)
+TIMES = Probe(
+    "recent.files",
+    Lines(rf"""printf '== now\n%s\n== booted\n' "$(date +%s)"
+booted=$(TZ=UTC systemctl show -p UserspaceTimestamp --value)
+[ -z "$booted" ] || date -d "$booted" +@%s
+echo '== files'
+cd /etc || exit
+set --
+for place in {" ".join(PLACES)}; do
+  [ ! -e "$place" ] || set -- "$@" "/etc/$place"
+done
+[ $# -eq 0 ] || find "$@" -maxdepth 3 ! -type d -mmin -1440 -printf '%T@ %p\n' 2>/dev/null | sort -rn | head -n 40
+for file in /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env; do
+  [ ! -e "$file" ] || find "$file" -mmin -1440 -printf '%T@ %p\n'
+done"""),
+    times,
+    like="uptime -s; find /etc -type f -mtime -1",
+)

@@ -1,0 +1,174 @@
+"""The host itself: what system it runs, how big it is, who it says it is."""
+
+import re
+import shlex
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.parsing import number
+
+# os-release(5): lower case, digits, and these; the words of uname(1) are of the same kind.
+WORD = re.compile("[A-Za-z0-9._+~-]*", re.ASCII)
+# machine-id(5), and what the kernel prints of the firmware's.
+MACHINE_ID, UUID = re.compile("([0-9a-f]{32}|uninitialized)?"), re.compile("([0-9a-fA-F-]{36})?")
+SUDO_NAME = re.compile(r"none|(Sudo version|sudo-rs) [0-9][0-9A-Za-z.~+-]*")
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+
+
+@dataclass(frozen=True)
+class System:
+    """`id`, `version` and `codename` as in os-release(5); `arch` as dpkg names it."""
+
+    id: str
+    version: str
+    codename: str
+    arch: str
+
+
+@dataclass(frozen=True)
+class Identity:
+    """`product_uuid` is None where the firmware tells none (containers, some boards)."""
+
+    machine_id: str
+    product_uuid: str | None
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """`memory_mib` is all memory that the kernel manages, `disk_gib` what is free below /var."""
+
+    cpus: int
+    memory_mib: int
+    disk_gib: int
+
+
+@dataclass(frozen=True)
+class Pythons:
+    """(major, minor) of those that have a versioned name on the path, and of the one called python3."""
+
+    named: tuple[tuple[int, int], ...]
+    default: tuple[int, int] | None
+
+
+@dataclass(frozen=True)
+class Sudo:
+    """The program called sudo: whether it is sudo-rs, and then whether it wants the password of who logged in; whether
+    the other one is there as sudo.ws (Ubuntu from 25.10 on)."""
+
+    rust: bool
+    asks: bool
+    other: bool
+
+
+def system(answer: Answer) -> System:
+    """The first line is what dpkg says, or uname(1) where there is no dpkg."""
+    machine, *lines = answer.out.splitlines()
+    words = (shlex.split(line) for line in lines if "=" in line and not line.startswith("#"))
+    release = dict(word[0].split("=", 1) for word in words if word)
+    said = (release["ID"], release.get("VERSION_ID", ""), release.get("VERSION_CODENAME", ""), machine)
+    if odd := [word for word in said if not WORD.fullmatch(word)]:
+        raise ValueError(odd[0])
+    return System(*said[:3], ARCHITECTURES.get(machine, machine))
+
+
+def hostname(answer: Answer) -> str:
+    """The name that kubeadm gives the node: the host's, in lower case. Raises ValueError for what hostnamectl would not
+    take in any case (systemd: ASCII)."""
+    name = one_word(answer)
+    if not name.isascii():
+        raise ValueError(name)
+    return name.lower()
+
+
+def identity(answer: Answer) -> Identity:
+    machine_id, uuid = (line.strip() for line in answer.out.splitlines())
+    if not MACHINE_ID.fullmatch(machine_id) or not UUID.fullmatch(uuid):
+        raise ValueError(answer.out)
+    return Identity(machine_id.removeprefix("uninitialized"), uuid.lower() or None)
+
+
+def capacity(answer: Answer) -> Capacity:
+    cpus, memory_kib, disk_kib = answer.out.split()
+    return Capacity(number(cpus), number(memory_kib) // 1024, number(disk_kib) // 1024**2)
+
+
+def now(answer: Answer) -> int:
+    """Seconds of the epoch, by the host's own clock."""
+    return number(one_word(answer))
+
+
+def cgroup(answer: Answer) -> int:
+    """The version of the hierarchy that systemd works with: 2 only when all controllers are in it."""
+    return {"cgroup2fs": 2, "tmpfs": 1}[one_word(answer)]
+
+
+def python(answer: Answer) -> Pythons:
+    *names, default = answer.out.splitlines()
+    return Pythons(tuple(version(name) for name in names), version(default) if default != "-" else None)
+
+
+def sudo(answer: Answer) -> Sudo:
+    name, *lines = answer.out.splitlines()
+    if not SUDO_NAME.fullmatch(name) or not {"asks", "sudo.ws"}.issuperset(lines):
+        raise ValueError(answer.out)
+    return Sudo(name.startswith("sudo-rs "), "asks" in lines, "sudo.ws" in lines)
+
+
+def version(text: str) -> tuple[int, int]:
+    major, minor = text.split(".")
+    return number(major), number(minor)
+
+
+def one_word(answer: Answer) -> str:
+    (word,) = answer.out.split()
+    return word
+
+
+# What packages are installed for counts: a 64-bit kernel may have a 32-bit system on it, as Raspberry Pi OS has.
+OS = Probe(
+    "system.os",
+    Lines("dpkg --print-architecture 2>/dev/null || uname -m; cat /etc/os-release && echo"),
+    system,
+    like="dpkg --print-architecture; cat /etc/os-release",
+)
+HOSTNAME = Probe("system.hostname", Lines("cat /proc/sys/kernel/hostname"), hostname)
+IDENTITY = Probe(
+    "system.identity",
+    Lines(r"""machine=; uuid=
+read -r machine </etc/machine-id
+[ ! -r /sys/class/dmi/id/product_uuid ] || read -r uuid </sys/class/dmi/id/product_uuid
+printf '%s\n%s\n' "$machine" "$uuid" """),
+    identity,
+    like="cat /etc/machine-id /sys/class/dmi/id/product_uuid",
+)
+CAPACITY = Probe(
+    "system.capacity",
+    Lines("nproc --all; awk '$1 == \"MemTotal:\" {print $2}' /proc/meminfo; df -Pk /var | awk 'NR == 2 {print $4}'"),
+    capacity,
+)
+NOW = Probe("system.time", Lines("date +%s"), now)
+CGROUP = Probe("system.cgroup", Lines("stat -fc %T /sys/fs/cgroup"), cgroup)
+PYTHON = Probe(
+    "system.python",
+    Lines(r"""for minor in 8 9 10 11 12 13 14 15; do
+  ! command -v python3.$minor >/dev/null || echo 3.$minor
+done
+found=$(command -v /usr/bin/python3 || command -v python3) || { echo -; exit 0; }
+"$found" -IESc 'import sys; print("%d.%d" % sys.version_info[:2])'"""),
+    python,
+    like="python3 --version",
+)
+# Under sudo SUDO_UID is who logged in; asked again with -n, which fails where a password would be asked for.
+SUDO = Probe(
+    "system.sudo",
+    Lines(r"""command -v sudo >/dev/null || { echo none; exit 0; }
+name=$(sudo --version | head -n 1)
+printf '%s\n' "$name"
+! command -v sudo.ws >/dev/null || echo sudo.ws
+case "${SUDO_UID-} $name" in
+[0-9]*' sudo-rs '*)
+  setpriv --reuid="$SUDO_UID" --regid="$SUDO_GID" --init-groups sudo -n true 2>/dev/null || echo asks ;;
+esac"""),
+    sudo,
+    like="sudo --version",
+)

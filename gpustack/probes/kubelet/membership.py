@@ -1,0 +1,68 @@
+"""Which cluster a host is part of, as which node, and what runs on it."""
+
+import re
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.containerd.daemon import SOCKET
+from gpustack.probes.control_plane.kubeadm import CONFIG, UNFINISHED
+from gpustack.probes.sections import named, sections
+
+YES = {"yes": True, "no": False}
+
+
+@dataclass(frozen=True)
+class Membership:
+    """`cluster` and `node` as the host's own credentials name them, empty without any; `made`: the control plane here
+    was made by us; `etcd`: the data of a cluster lies here; `pods` as namespace/name, None when it cannot be told."""
+
+    cluster: str
+    node: str
+    made: bool
+    etcd: bool
+    pods: tuple[str, ...] | None
+
+
+def membership(answer: Answer) -> Membership:
+    """Raises ValueError or KeyError for an answer of another shape."""
+    parts = named(sections(answer.out))
+    subject = re.search(r"CN ?= ?system:node:(\S+)", " ".join(parts["node"]))
+    (made,), (etcd,), pods = parts["made"], parts["etcd"], parts["pods"]
+    if pods != ["unknown"] and not all(pod.count("/") == 1 for pod in pods):
+        raise ValueError(pods)
+    return Membership(
+        cluster=parts["cluster"][0] if parts["cluster"] else "",
+        node=subject[1] if subject else "",
+        made=YES[made],
+        etcd=YES[etcd],
+        pods=None if pods == ["unknown"] else tuple(sorted(pods)),
+    )
+
+
+MEMBERSHIP = Probe(
+    "owned.membership",
+    Lines(rf"""echo '== cluster'
+sed -n 's/^current-context: .*@//p' /etc/kubernetes/admin.conf 2>/dev/null
+echo '== node'
+openssl x509 -noout -subject -in /var/lib/kubelet/pki/kubelet-client-current.pem 2>/dev/null
+echo '== made'
+made=no
+for file in {CONFIG} {UNFINISHED}; do
+  [ ! -e "$file" ] || made=yes
+done
+echo $made
+echo '== etcd'
+if [ -e /var/lib/etcd/member ]; then echo yes; else echo no; fi
+echo '== pods'
+if command -v crictl >/dev/null && systemctl -q is-active containerd; then
+  if found=$(timeout 3 crictl --runtime-endpoint {SOCKET} pods --state Ready 2>/dev/null); then
+    printf '%s\n' "$found" | awk -F '   *' 'NR > 1 {{print $5 "/" $4}}'
+  elif [ -n "$(ls /run/containerd/io.containerd.runtime.v2.task/k8s.io 2>/dev/null)" ]; then
+    echo unknown
+  fi
+elif [ -n "$(ls /run/containerd/io.containerd.runtime.v2.task/k8s.io 2>/dev/null)" ]; then
+  echo unknown
+fi
+exit 0"""),
+    membership,
+)

@@ -1,0 +1,72 @@
+"""What Prometheus and Alertmanager say of rules and receivers that they work with."""
+
+from collections import Counter
+from collections.abc import Mapping
+from json import dumps, loads
+
+from gpustack.ask.probe import Answer, Api, Lines, Probe
+from gpustack.probes.host.egress import Compared, compared
+from gpustack.probes.monitoring.workloads import instant, samples
+from gpustack.probes.parsing import yaml_mapping
+
+
+def loaded(answer: Answer) -> Mapping[str, int]:
+    """Number of rules by group, of those in our PrometheusRules. Raises ValueError for what is no instant query.
+
+    Prometheus calls a group FILE;NAME, and the operator calls the file NAMESPACE-NAME-UID.yaml.
+    """
+    found: Counter[str] = Counter()
+    for sample in samples(answer):
+        _, _, name = str(sample["metric"]["rule_group"]).rpartition(";")
+        found[name] += int(float(sample["value"][1]))
+    return dict(found)
+
+
+def receivers(answer: Answer) -> tuple[str, ...]:
+    """Their names. Alertmanager puts <secret> where one is."""
+    said = yaml_mapping(loads(answer.out)["config"]["original"])
+    return tuple(str(one["name"]) for one in said.get("receivers", ()))
+
+
+def receivers_only(text: str) -> str:
+    """Their names: who is told, and by which server, is nobody else's."""
+    said = yaml_mapping(loads(text)["config"]["original"])
+    names = [{"name": one["name"]} for one in said.get("receivers", ())]
+    return dumps({"config": {"original": dumps({"receivers": names})}}, separators=(",", ":"))
+
+
+def secret(answer: Answer) -> Compared | None:
+    """Whether the Secret holds what the file on our machine holds; None where none is wanted or no cluster is there."""
+    return compared(answer.out.strip()) if answer.out else None
+
+
+LOADED = Probe(
+    "alerting.rule-groups",
+    instant('max by (rule_group) (prometheus_rule_group_rules{rule_group=~".+-gpustack-gpu-.+"})'),
+    loaded,
+)
+RECEIVERS = Probe(
+    "alerting.receivers",
+    Api(
+        "/api/v1/namespaces/$MONITORING/services/http:$RELEASE-alertmanager:http-web/proxy/api/v2/status",
+        ("config.original",),
+    ),
+    receivers,
+    shorten=receivers_only,
+)
+# The secret stays where it is: it is compared on the control plane, by a hash with a random salt.
+SECRET: Probe[Compared | None] = Probe(
+    "alerting.secret",
+    Lines(r"""[ -n "${RECEIVER-}" ] && [ -r /etc/kubernetes/admin.conf ] || exit 0
+found=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=4s -n "$MONITORING" \
+  get secret gpustack-receiver --ignore-not-found -o 'jsonpath={.data.secret}') || exit
+is=none
+if [ -n "$found" ]; then
+  said=$({ printf '%s' "$SALT"; printf '%s' "$found" | base64 -d; } | sha256sum)
+  [ "${said%% *}" = "$RECEIVER" ] && is=same || is=other
+fi
+echo "$is"
+"""),
+    secret,
+    like="kubectl -n MONITORING get secret gpustack-receiver",
+)

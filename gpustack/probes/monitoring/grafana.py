@@ -1,0 +1,170 @@
+"""Grafana: its data sources and dashboards, as its side-cars are given them, and what it answers to its own login.
+
+Side-cars take ConfigMaps with the labels grafana_datasource and grafana_dashboard (kube-prometheus-stack, values).
+"""
+
+import re
+from dataclasses import dataclass
+from json import dumps, loads
+from typing import Any
+
+from gpustack.ask.probe import Answer, Api, Lines, Probe
+from gpustack.probes.kubernetes.nodes import entries
+from gpustack.probes.parsing import number, yaml_mapping
+
+METRIC = re.compile(r"\bDCGM_(?:FI|EXP)_[A-Z0-9_]+\b")
+SOURCE = ("uid", "url", "isDefault")
+HOST_LABEL = re.compile(r"\b[Hh]ostname\b(?=\s*(?:[=!]|[,)]))")
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """`default`: panels that name none ask this one."""
+
+    uid: str
+    url: str
+    default: bool
+
+
+@dataclass(frozen=True)
+class Dashboard:
+    """`valid`: all of it is JSON. `metrics` are those of DCGM's that it names; `labels` how it calls the exporter's
+    label of the host."""
+
+    namespace: str
+    name: str
+    valid: bool
+    metrics: tuple[str, ...]
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What Grafana answers: HTTP status for its Secret's login and for the health of the data source `prometheus`, 0
+    where none came; `samples`: a question for GPUs by way of that source has an answer with values."""
+
+    login: int
+    health: int
+    samples: bool
+
+
+def data_sources(answer: Answer) -> tuple[DataSource, ...]:
+    """Of every ConfigMap; one without a uid is left out. Raises ValueError for what is no YAML."""
+    found: list[DataSource] = []
+    for entry in entries(answer):
+        for text in entry.get("data", {}).values():
+            sources: list[dict[str, Any]] = yaml_mapping(text).get("datasources") or []
+            found += [
+                DataSource(str(one["uid"]), str(one.get("url", "")), one.get("isDefault") is True)
+                for one in sources
+                if one.get("uid")
+            ]
+    return tuple(found)
+
+
+def data_sources_only(text: str) -> str:
+    """Of each source what is read: others hold logins. What is no YAML mapping stays none."""
+    items = loads(text)["items"]
+    for entry in items:
+        entry["data"] = {key: sources_only(said) for key, said in (entry.get("data") or {}).items()}
+    return dumps({"items": items}, separators=(",", ":"))
+
+
+def sources_only(text: str) -> str:
+    """JSON, which is YAML too."""
+    try:
+        sources = yaml_mapping(text).get("datasources") or []
+    except ValueError:
+        return ""
+    return dumps({"datasources": [{key: one[key] for key in SOURCE if key in one} for one in sources]})
+
+
+def dashboards(answer: Answer) -> tuple[Dashboard, ...]:
+    return tuple(
+        dashboard(entry["metadata"], [str(text) for text in entry.get("data", {}).values()])
+        for entry in entries(answer)
+    )
+
+
+def dashboard(metadata: Any, texts: list[str]) -> Dashboard:
+    whole = "\n".join(texts)
+    return Dashboard(
+        metadata["namespace"],
+        metadata["name"],
+        all(readable(text) for text in texts),
+        tuple(sorted(set(METRIC.findall(whole)))),
+        tuple(sorted(set(HOST_LABEL.findall(whole)))) if METRIC.search(whole) else (),
+    )
+
+
+def dashboards_only(text: str) -> str:
+    """Of each text the words that are looked for, as JSON where it was JSON."""
+    items = loads(text)["items"]
+    for entry in items:
+        entry["data"] = {key: words_only(str(said)) for key, said in (entry.get("data") or {}).items()}
+    return dumps({"items": items}, separators=(",", ":"))
+
+
+def words_only(text: str) -> str:
+    labels = [f"{label}=" for label in HOST_LABEL.findall(text)]
+    words = sorted({*METRIC.findall(text), *labels})
+    return dumps({"words": words}) if readable(text) else " ".join(["no JSON:", *words])
+
+
+def readable(text: str) -> bool:
+    try:
+        return isinstance(loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def asked(answer: Answer) -> Asked | None:
+    """None on a host that has no way to ask, or a cluster without Grafana. Raises ValueError for another shape."""
+    if not answer.out:
+        return None
+    login, health, samples = answer.out.split()
+    return Asked(number(login), number(health), {"yes": True, "no": False}[samples])
+
+
+DATA_SOURCES = Probe(
+    "grafana.data-sources",
+    Api("/api/v1/configmaps?labelSelector=grafana_datasource%3D1", ("metadata.name", "data")),
+    data_sources,
+    shorten=data_sources_only,
+)
+# Those that the chart itself brings are many, and have nothing about GPUs.
+DASHBOARDS = Probe(
+    "grafana.dashboards",
+    Api(
+        "/api/v1/configmaps?labelSelector=grafana_dashboard%3D1%2Capp%21%3Dkube-prometheus-stack-grafana",
+        ("metadata.name", "metadata.namespace", "data"),
+    ),
+    dashboards,
+    shorten=dashboards_only,
+)
+# The password stays on the host, and is in no argument. One that is refused is tried once: Grafana locks a user out for
+# five minutes after five failed logins (configure-grafana/#brute_force_login_protection_max_attempts).
+ASKED = Probe(
+    "grafana.response",
+    Lines(r"""[ -r /etc/kubernetes/admin.conf ] || exit 0
+of() {
+  kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=2s -n "$MONITORING" get "$@" --ignore-not-found
+}
+at=$(of service "$RELEASE-grafana" -o 'jsonpath={.spec.clusterIP}:{.spec.ports[0].port}') || exit
+login=$(of secret "$RELEASE-grafana" -o 'jsonpath={.data.admin-user} {.data.admin-password}') || exit
+case $at/$login in ?*:?*/?*' '?*) ;; *) exit 0 ;; esac
+user=$(printf %s "${login% *}" | base64 -d) password=$(printf %s "${login#* }" | base64 -d)
+quoted=$(printf '%s:%s' "$user" "$password" | sed 's/["\\]/\\&/g')
+ask() { printf 'user = "%s"
+' "$quoted" | curl -s --noproxy '*' -m 1 -K - "$@"; }
+status() { ask -o /dev/null -w '%{http_code}' "http://$at$1" || :; }
+query='/api/datasources/proxy/uid/prometheus/api/v1/query?query=count(DCGM_FI_DEV_GPU_TEMP)'
+is=$(status /api/org)
+[ "$is" = 200 ] || { echo "$is 0 no"; exit 0; }
+health=$(status /api/datasources/uid/prometheus/health)
+ask "http://$at$query" | grep -q '"value":' && samples=yes || samples=no
+echo "$is $health $samples"
+"""),
+    asked,
+    like="curl -u USER:PASSWORD http://GRAFANA/api/org",
+)

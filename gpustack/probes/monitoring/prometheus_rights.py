@@ -1,0 +1,109 @@
+"""What Prometheus may list, as the API server answers, and who else runs an operator of it.
+
+`kubectl auth can-i` prints "yes", or "no" with the reason after a dash, and ends with 1 for "no" as for an error, which
+prints neither (kubernetes/kubectl pkg/cmd/auth/cani.go); nothing is stored. A service account that is impersonated has
+its groups too (https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation). What Prometheus reads:
+prometheus-operator Documentation/platform/rbac.md.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpustack.ask.probe import Answer, Api, Lines, Probe
+from gpustack.probes.kubernetes.nodes import entries
+
+SLICES = "endpointslices.discovery.k8s.io"
+ANSWERS = {"yes": True, "no": False, "unknown": None}
+
+
+@dataclass(frozen=True)
+class Rights:
+    """`lists`: whether the service account `account` (namespace/name) may list a kind in a namespace; None is
+    unknown."""
+
+    account: str
+    lists: Mapping[tuple[str, str], bool | None]
+
+
+@dataclass(frozen=True)
+class Operator:
+    """A Deployment that runs prometheus-operator. `narrowed`: it is told which namespaces or objects are its."""
+
+    namespace: str
+    name: str
+    running: bool
+    narrowed: bool
+
+
+def rights(answer: Answer) -> Rights | None:
+    """None without a Prometheus of ours. Raises ValueError or KeyError for another shape, and where there is no
+    admin.conf to ask with."""
+    if answer.out == "none\n":
+        return None
+    lines = [line.split(" ") for line in answer.out.splitlines()]
+    (account,) = {account for account, *_ in lines}
+    return Rights(account, {(kind, space): ANSWERS[may] for _, kind, space, may in lines})
+
+
+def operators(answer: Answer) -> tuple[Operator, ...]:
+    return tuple(
+        Operator(
+            entry["metadata"]["namespace"],
+            entry["metadata"]["name"],
+            entry.get("status", {}).get("readyReplicas", 0) > 0,
+            any(said(container, *NARROWING) for container in ours),
+        )
+        for entry in entries(answer)
+        if (ours := [one for one in entry["spec"]["template"]["spec"]["containers"] if runs(one.get("image", ""))])
+    )
+
+
+def runs(image: str) -> bool:
+    return image.rpartition("/")[2].partition(":")[0].partition("@")[0] == "prometheus-operator"
+
+
+def said(container: Any, *flags: str) -> bool:
+    return any(word.startswith(flags) for word in container.get("args") or ())
+
+
+NARROWING = (
+    "--namespaces=", "--prometheus-instance-namespaces=", "--controller-id=", "--prometheus-instance-selector="
+)  # fmt: skip
+
+
+RIGHTS = Probe(
+    "monitoring.rights",
+    Lines(rf"""[ -r /etc/kubernetes/admin.conf ] || exit 0
+ask() {{ kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=4s "$@"; }}
+known=$(ask get crd prometheuses.monitoring.coreos.com --ignore-not-found -o name) || exit
+[ -z "$known" ] || found=$(ask -n "$MONITORING" get prometheuses.monitoring.coreos.com "$RELEASE-prometheus" \
+  --ignore-not-found -o 'jsonpath={{.metadata.name}} {{.spec.serviceAccountName}}') || exit
+[ -n "${{found-}}" ] || {{ echo none; exit 0; }}
+account=${{found#* }}
+account=${{account:-default}}
+for space in "$GPU_NAMESPACE" "$MONITORING"; do
+  for kind in services pods endpoints {SLICES}; do
+    {{
+      may=$(ask auth can-i list "$kind" -n "$space" --as="system:serviceaccount:$MONITORING:$account")
+      case $may in yes) ;; no | 'no - '*) may=no ;; *) may=unknown ;; esac
+      echo "$MONITORING/$account $kind $space $may"
+    }} &
+  done
+done
+wait"""),
+    rights,
+    limit=10,
+    like="kubectl auth can-i list endpointslices -n NAMESPACE --as=system:serviceaccount:NAMESPACE:NAME",
+)
+OPERATORS = Probe(
+    "monitoring.operators",
+    Api(
+        "/apis/apps/v1/deployments",
+        (
+            "metadata.name", "metadata.namespace", "status.readyReplicas", "spec.template.spec.containers.image",
+            "spec.template.spec.containers.args",
+        ),
+    ),
+    operators,
+)  # fmt: skip

@@ -1,0 +1,143 @@
+"""Addresses of the host and who listens on its ports."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Interface, IPv4Network
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.parsing import ipv4, number
+
+USERS = re.compile(r'\("((?:[^"\\]|\\.)*)",pid=(\d+)')
+
+
+@dataclass(frozen=True)
+class Listener:
+    """`process` is the first one's name as the kernel keeps it (15 characters), empty for the kernel itself."""
+
+    protocol: str
+    port: int
+    process: str
+
+
+def taken(found: tuple[Listener, ...], port: int) -> bool:
+    """Whether anybody listens on a port of TCP."""
+    return any((one.protocol, one.port) == ("tcp", port) for one in found)
+
+
+@dataclass(frozen=True)
+class Route:
+    """`via` is empty for a network that the link itself is in."""
+
+    network: str
+    via: str
+    link: str
+
+
+@dataclass(frozen=True)
+class Program:
+    """Who has a TCP port open: `unit` is the last part of its control group, `pod` for what runs in one."""
+
+    port: int
+    unit: str
+
+
+def address(answer: Answer) -> str:
+    """The source address of the default route. Without a route the fact is unavailable, with the kernel's words."""
+    words = answer.out.split()
+    return ipv4(words[words.index("src") + 1])
+
+
+def addresses(answer: Answer) -> Mapping[str, tuple[str, ...]]:
+    """IPv4 addresses by interface, loopback included."""
+    found: dict[str, tuple[str, ...]] = {}
+    for line in answer.out.splitlines():
+        _, interface, family, cidr = line.split()[:4]
+        if family != "inet":
+            raise ValueError(line)
+        found[interface] = (*found.get(interface, ()), ipv4(cidr.split("/")[0]))
+    return found
+
+
+def bridge(answer: Answer) -> tuple[str, ...]:
+    """IPv4 addresses of the bridge of pods, with their prefixes; none where there is no such bridge."""
+    return tuple(str(IPv4Interface(line)) for line in answer.out.splitlines())
+
+
+def listeners(answer: Answer) -> tuple[Listener, ...]:
+    """Of `ss -Hltunp`: netid, state, two queues, local, peer, processes."""
+    found = set()
+    for line in answer.out.splitlines():
+        protocol, _, _, _, local, *rest = line.split()
+        port = local.rsplit(":", 1)[1]
+        users = USERS.search(" ".join(rest))
+        found.add((protocol, number(port), users[1] if users else ""))
+    return tuple(Listener(*one) for one in sorted(found))
+
+
+def routes(answer: Answer) -> tuple[Route, ...]:
+    """Lines `NETWORK LINK VIA`, with - for none."""
+    words = [line.split(" ") for line in answer.out.splitlines()]
+    return tuple(
+        Route(str(IPv4Network(network)), ipv4(via) if via != "-" else "", link) for network, link, via in words
+    )
+
+
+def programs(answer: Answer) -> tuple[Program, ...]:
+    """Lines `PORT UNIT`. Raises ValueError for another."""
+    found = (line.split(" ", 1) for line in answer.out.splitlines())
+    return tuple(Program(number(port), unit[:120]) for port, unit in sorted(map(tuple, found)))
+
+
+# 192.0.2.1 is TEST-NET-1 (RFC 5737): never local, so the default route is what answers. Nothing is sent.
+ADDRESS = Probe("network.address", Lines("ip -4 -o route get 192.0.2.1"), address)
+ADDRESSES = Probe("network.addresses", Lines("ip -4 -o addr show"), addresses)
+LISTENERS = Probe("network.listeners", Lines("ss -Hltunp"), listeners)
+# Routes of the main table within the ranges of pods or services that are not those of the pod network's own links, and
+# of those with a next hop the first 50: with host-gw Flannel has one to every node.
+ROUTES = Probe(
+    "network.routes",
+    Lines(r"""ip -4 route show table main | awk -v pods="$POD_CIDR" -v services="$SERVICE_CIDR" '
+function number(text, part) {
+  split(text, part, ".")
+  return ((part[1] * 256 + part[2]) * 256 + part[3]) * 256 + part[4]
+}
+function within(net, range, a, b) {
+  split(net, a, "/"); split(range, b, "/")
+  return !(a[2] < b[2]) && int(number(a[1]) / 2 ^ (32 - b[2])) == int(number(b[1]) / 2 ^ (32 - b[2]))
+}
+$1 !~ /^[0-9.]+(\/[0-9]+)?$/ { next }
+{ net = $1; if (net !~ /\//) net = net "/32"; link = via = "-"
+  for (i = 2; i < NF; i++) { if ($i == "dev") link = $(i + 1); if ($i == "via") via = $(i + 1) }
+  if (link ~ /^(cni|flannel)/ || !(within(net, pods) || within(net, services))) next
+  if (via == "-" || hops++ < 50) print net, link, via }'"""),
+    routes,
+    like="ip -4 route",
+)
+BRIDGE = Probe(
+    "network.bridge",
+    Lines("[ ! -e /sys/class/net/cni0 ] || ip -4 -o address show dev cni0 | awk '{print $4}'"),
+    bridge,
+    like="ip -4 address show dev cni0",
+)
+PROGRAMS = Probe(
+    "network.programs",
+    Lines(r"""found=$(ss -Hltnp) || exit
+sockets=$(systemctl list-sockets --no-legend --no-pager 2>/dev/null)
+printf '%s\n' "$found" | sed -n 's/^[^ ]* *[0-9]* *[0-9]* *[^ ]*:\([0-9]*\) .*pid=\([0-9]*\),.*/\1 \2/p' | sort -u |
+  while read -r port pid; do
+    unit='' is=''
+    while IFS=: read -r _ kinds group; do
+      case $group in *kubepods*) is=pod ;; esac
+      case $kinds in '' | name=systemd) unit=${unit:-$group} ;; esac
+    done 2>/dev/null <"/proc/$pid/cgroup" || continue
+    unit=${is:-${unit##*/}}
+    # What systemd listens for itself is a socket's.
+    [ "$pid" != 1 ] || unit=$(printf '%s\n' "$sockets" |
+      awk -v end=":$port" 'substr($1, length($1) - length(end) + 1) == end {print $2; exit}')
+    echo "$port ${unit:--}"
+  done | sort -u
+exit 0"""),
+    programs,
+    like="ss -Hltnp",
+)

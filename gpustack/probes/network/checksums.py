@@ -1,0 +1,45 @@
+"""Checksums of vxlan packets: who computes them on this host, and whose were wrong when they came in."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.probes.parsing import ipv4, number
+from gpustack.probes.sections import named, sections
+
+COUNTED = re.compile(r" *([0-9]+) ([0-9.]+)")
+
+
+@dataclass(frozen=True)
+class Checksums:
+    """`offload`: Flannel's link leaves the outer checksum to kernel and card, as they do by default; None where that
+    was not told. `wrong` counts packets in the kernel's log, by the address that sent them."""
+
+    offload: bool | None
+    wrong: Mapping[str, int]
+
+
+def checksums(answer: Answer) -> Checksums:
+    parts = named(sections(answer.out))
+    words = " ".join(parts["offload"])
+    offload = {"": None, "on": True, "off": False}[words]
+    counted = [COUNTED.fullmatch(line) for line in parts["log"]]
+    if not all(counted):
+        raise ValueError(parts["log"])
+    return Checksums(offload, {ipv4(one[2]): number(one[1]) for one in counted if one})
+
+
+# net/ipv4/udp.c: "UDP: bad checksum. From ADDRESS:PORT to ADDRESS:PORT ulen N"; of Flannel's port, 8472.
+CHECKSUMS = Probe(
+    "checksums.vxlan",
+    Lines(r"""echo '== offload'
+[ ! -e /sys/class/net/flannel.1 ] || ethtool -k flannel.1 2>/dev/null |
+  sed -n 's/^[[:space:]]*tx-checksum-ip-generic: \([a-z]*\).*/\1/p'
+echo '== log'
+log=$(dmesg) || exit
+echo "$log" | sed -n 's/.*UDP: bad checksum\. From \([0-9.]*\):[0-9]* to [0-9.]*:8472 .*/\1/p' |
+  sort | uniq -c | sort -rn | head -n 20"""),
+    checksums,
+    like="ethtool -k flannel.1; dmesg | grep 'bad checksum'",
+)

@@ -1,0 +1,58 @@
+"""Which name servers CoreDNS is handed: the file that the kubelet gives pods, and whether CoreDNS asks it."""
+
+from dataclasses import dataclass
+
+from gpustack.ask.probe import Answer, Api, Lines, Probe
+from gpustack.probes.kubernetes.nodes import entries
+
+
+@dataclass(frozen=True)
+class Resolver:
+    """The file that the kubelet hands out, and its name servers."""
+
+    file: str
+    servers: tuple[str, ...]
+
+
+def resolver(answer: Answer) -> Resolver | None:
+    """None where there is no kubelet with a configuration."""
+    if not answer.out:
+        return None
+    first, *rest = (line.split(" ", 1) for line in answer.out.splitlines())
+    if first[0] != "file" or any(word != "nameserver" for word, _ in rest):
+        raise ValueError(answer.out)
+    return Resolver(first[1], tuple(server for _, server in rest))
+
+
+def forwards(answer: Answer) -> bool:
+    """Whether CoreDNS asks the servers of the file that it was handed."""
+    maps = {entry["metadata"]["name"]: entry.get("data", {}) for entry in entries(answer)}
+    words = [line.split() for line in str(maps.get("coredns", {}).get("Corefile", "")).splitlines()]
+    return any(line[:1] == ["forward"] and "/etc/resolv.conf" in line for line in words)
+
+
+# A flag of the running kubelet comes before its file.
+RESOLVER = Probe(
+    "resolver.pods",
+    Lines(r"""config=/var/lib/kubelet/config.yaml
+[ -e "$config" ] || exit 0
+file=$(sed -n 's/^resolvConf: *//p' "$config" | tr -d "\"'")
+pid=$(systemctl show -p MainPID --value kubelet)
+if [ "${pid:-0}" -gt 0 ]; then
+  flag=$(tr '\0' '\n' <"/proc/$pid/cmdline" | sed -n 's/^--resolv-conf=//p' | tail -n 1)
+  file=${flag:-$file}
+fi
+file=${file:-/etc/resolv.conf}
+echo "file $file"
+[ ! -e "$file" ] || awk '$1 == "nameserver" {print $1, $2}' "$file" """),
+    resolver,
+    like="grep resolvConf /var/lib/kubelet/config.yaml; cat /etc/resolv.conf",
+)
+FORWARDS = Probe(
+    "resolver.upstreams",
+    Api(
+        "/api/v1/namespaces/kube-system/configmaps?fieldSelector=metadata.name%3Dcoredns",
+        ("metadata.name", "data.Corefile"),
+    ),
+    forwards,
+)

@@ -1,0 +1,116 @@
+"""What a pod of the proof says: whether the kernel ran, which GPU it was, or why not, in the words of who refused."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from gpustack.probes.gpu.cluster import REFUSED
+from gpustack.proof.manifest import ASKED, HELD, KERNEL, NODE, PASSED
+
+Stage = Literal["waiting", "held", "failed", "stuck"]
+GPU_ID = re.compile(r"(?:GPU|MIG)-[0-9a-fA-F-]{8,}")
+# A first failure to pull is tried again by the kubelet after ten seconds; these will not mend themselves.
+STUCK = {"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError"}
+KEPT = 300
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A GPU as nvidia-smi names it inside the pod."""
+
+    uuid: str
+    bus: str
+    model: str
+
+
+@dataclass(frozen=True)
+class Told:
+    """Of one pod. `held`: it ran both programs and holds its GPU. `failed`: the kubelet, or the GPU, did not do what
+    was asked. `stuck`: nothing was asked of a GPU, and nothing will be. `waiting`: not yet. `why` is the reason in
+    words. `ran` is whether vectorAdd said that it passed, None when that is not known."""
+
+    pod: str
+    node: str
+    stage: Stage
+    why: str = ""
+    ran: bool | None = None
+    seen: tuple[Seen, ...] = ()
+
+
+def told(pod: Mapping[str, Any], logs: Mapping[str, str], events: str = "") -> Told:
+    """`pod` as the API has it, `logs` by container for those that ended well, `events` the last warning about it."""
+    name = pod["metadata"]["name"]
+    node = pod["metadata"].get("annotations", {}).get(NODE, "")
+    status = pod.get("status", {})
+    states = dict(containers(status))
+    if HELD in states and "running" in states[HELD]:
+        return judged(name, node, logs)
+    if broken := next(ended(states), ""):
+        return Told(name, node, "failed", broken)
+    if status.get("phase") == "Failed":
+        reason = status.get("reason", "Failed")
+        return Told(name, node, "failed" if reason == REFUSED else "stuck", words(reason, status.get("message", "")))
+    reason, why = waits(status, states)
+    return Told(name, node, "stuck" if reason in STUCK else "waiting", why or events)
+
+
+def containers(status: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    for one in (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())):
+        yield one["name"], one.get("state", {})
+
+
+def ended(states: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Programs that ended badly; the last one is not to end at all."""
+    for name, state in states.items():
+        if (found := state.get("terminated")) and (found.get("exitCode") or name == HELD):
+            how = words(found.get("reason", ""), found.get("message", ""))
+            yield f"{name} ended with {found.get('exitCode')}: {how}"
+
+
+def waits(status: Mapping[str, Any], states: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
+    """The reason in one word, and in the words of the scheduler or the kubelet."""
+    for found in status.get("conditions", ()):
+        if found["type"] == "PodScheduled" and found["status"] == "False":
+            return "Unschedulable", words(found.get("reason", ""), found.get("message", ""))
+    for state in states.values():
+        waiting = state.get("waiting", {})
+        if waiting.get("reason") not in (None, "PodInitializing", "ContainerCreating"):
+            return waiting["reason"], words(waiting["reason"], waiting.get("message", ""))
+    return "", ""
+
+
+def words(reason: str, message: str) -> str:
+    said = " ".join(message.split())
+    return f"{reason}: {said}"[:KEPT] if said and reason else (said or reason)[:KEPT]
+
+
+def judged(name: str, node: str, logs: Mapping[str, str]) -> Told:
+    """All programs ended well; now what they printed. What could not be read cannot be told."""
+    kernel, asked = logs.get(KERNEL), logs.get(ASKED)
+    seen = tuple(gpus(asked or ""))
+    if asked is None or kernel is None:
+        return Told(name, node, "held", "its output could not be read", None, seen)
+    if PASSED not in kernel:
+        said = words("", kernel) or "nothing"
+        return Told(name, node, "held", f"vectorAdd did not say that it passed: {said}"[:KEPT], ran=False, seen=seen)
+    if not seen:
+        return Told(name, node, "held", f"nvidia-smi named no GPU: {words('', asked) or 'nothing'}"[:KEPT], None, ())
+    if len(seen) > 1:
+        why = f"the pod asked for one GPU and sees {len(seen)}"
+        return Told(name, node, "held", why, ran=False, seen=seen)
+    return Told(name, node, "held", "", ran=True, seen=seen)
+
+
+def gpus(text: str) -> Iterator[Seen]:
+    """Lines of `uuid, bus, name`."""
+    for line in text.splitlines():
+        parts = [part.strip() for part in line.split(",")]
+        if GPU_ID.fullmatch(parts[0]):
+            yield Seen(parts[0], bus(parts[1] if len(parts) > 1 else ""), ", ".join(parts[2:]))
+
+
+def bus(text: str) -> str:
+    """`00000000:65:00.0` of NVML and `0000:65:00.0` of the kernel are one address: 0000:65:00.0, in small letters."""
+    domain, _, rest = text.strip().lower().partition(":")
+    return f"{domain[-4:]}:{rest}" if rest else ""

@@ -1,0 +1,102 @@
+"""A diagnosis as one HTML file for a ticket: no script, nothing from elsewhere, readable in light, dark and print.
+
+The page is gpustack/report/templates/doctor.html.j2. Whatever it prints passes `finalized` and Jinja's escaping: what
+hosts said has no secret, no terminal escape and no markup left.
+"""
+
+from collections import Counter
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup, escape
+
+from gpustack.ask.snapshot import Reach
+from gpustack.ask.view import Evidence
+from gpustack.doctor.finding import Diagnosis
+from gpustack.doctor.graph import graph
+from gpustack.doctor.peers import peers
+from gpustack.doctor.recent_changes import changed
+from gpustack.events import count
+from gpustack.remedy.commands import commands
+from gpustack.report import evidence
+from gpustack.report.codes import DIAGNOSED, doctor_code
+from gpustack.report.doctor import format as doctor_words
+from gpustack.report.doctor.format import AUTO, SHOWN
+from gpustack.report.format import Clean, cleaner, cut, place, places
+
+# Characters of a text that are shown, of one that stands in one line, and of an answer, with its lines. More is read
+# than shown: what was cut in the middle of a secret is not recognised as one, and stands behind what is shown.
+TEXT, LINE, ANSWER, LINES, READ = 2_000, 400, 8_000, 60, 32_000
+
+
+def text(found: Diagnosis, *, verbose: bool = False) -> str:
+    """`verbose` unfolds everything."""
+    made, clean = environment(), cleaner(found.snapshot.inventory)
+    code = doctor_code(found)
+    return made.get_template("doctor.html.j2").render(
+        clean=short(clean, TEXT),
+        whole=short(clean, ANSWER),
+        found=found,
+        inventory=found.snapshot.inventory,
+        verbose=verbose,
+        code=code,
+        meaning=DIAGNOSED[code],
+        product=version("gpustack-cluster"),
+        unreached=unreached(found),
+        style=Markup(made.get_template("doctor.css").render()),  # noqa: S704 - a file of ours, without variables
+    )
+
+
+@cache
+def environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("gpustack.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=finalized,
+    )
+    made.globals |= {name: getattr(doctor_words, name) for name in ("heading", "calm", "summed", "next_command")}
+    made.globals |= {"graph": graph(), "titled": doctor_words.titled}
+    made.globals |= {"asked": asked, "answer": evidence.answer, "changed": changed, "peers": peers}
+    made.globals |= {"commands": commands, "shown": SHOWN, "auto": AUTO}
+    made.filters |= {name: getattr(doctor_words, name) for name in ("titles", "refusals", "because", "earlier", "well")}
+    made.filters |= {"places": places, "place": place, "count": count, "excerpt": excerpt}
+    made.filters |= {"by_text": doctor_words.by_text, "missing": doctor_words.missing}
+    return made
+
+
+def short(clean: Clean, length: int) -> Clean:
+    return lambda output: clean(output) if len(output) <= length else f"{clean(output[:READ])[:length]}…"
+
+
+@pass_context
+def finalized(context: Context, value: Any) -> Any:
+    """What the template made itself is markup already, and stays."""
+    return context["clean"](str(value)) if "clean" in context and not isinstance(value, Markup) else value
+
+
+def asked(seen: Evidence) -> str:
+    return cut(evidence.command(seen), LINE)
+
+
+def excerpt(seen: Evidence, clean: Clean) -> Markup:
+    """What an answer says, as much of it as a reader takes in."""
+    answer = seen.answer
+    if answer.lost:
+        return escape(f"(no answer: {clean(answer.lost)})")
+    output = clean(answer.out) + clean(answer.err)
+    lines = "\n".join(output.splitlines()[:LINES])[:ANSWER]
+    more = [] if lines == output.rstrip("\n") else ["… more was said; -o json has all of it"]
+    ended = [f"(ended with {answer.rc})"] if answer.rc else []
+    return escape("\n".join([*filter(None, [lines]), *more, *ended]) or "(nothing)")
+
+
+def unreached(found: Diagnosis) -> list[tuple[Reach, int]]:
+    """Hosts that could not be asked, each with how many checks need it."""
+    needed = Counter(one.where for one in found.unknown)
+    return [(reach, needed[reach.host]) for reach in found.snapshot.reach.values() if not reach.reached]

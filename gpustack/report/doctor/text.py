@@ -1,0 +1,172 @@
+"""A diagnosis for people: what is wrong first, how sure that is, what it rests on, its impact and its fix."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from gpustack.ask.judge import Judgement
+from gpustack.ask.snapshot import Snapshot
+from gpustack.doctor.finding import Diagnosis, Drift, Finding, Unexplained
+from gpustack.doctor.graph import graph
+from gpustack.doctor.peers import peers
+from gpustack.doctor.recent_changes import changed
+from gpustack.events import count
+from gpustack.remedy.commands import commands as to_type
+from gpustack.report.doctor.format import (
+    AUTO,
+    SHOWN,
+    because,
+    by_text,
+    calm,
+    earlier,
+    first,
+    heading,
+    missing,
+    next_command,
+    refusals,
+    summed,
+    titles,
+    tree,
+    well,
+)
+from gpustack.report.evidence import commands
+from gpustack.report.findings import field, say, typed, witness, wrapped
+from gpustack.report.format import Clean, cleaner, cut, places
+
+INDENT = 14
+"""Of what a finding broke and what it is not; all with -v."""
+
+
+def diagnosis(console: Console, found: Diagnosis, *, verbose: bool = False) -> None:
+    clean = cleaner(found.snapshot.inventory)
+    say(console, heading(found))
+    if found.healthy and not found.verdict.notes:
+        say(console, calm(found), "green")
+        say(console, "healthy", "green")
+        return
+    for root in found.roots:
+        finding(console, root, clean, found, verbose=verbose)
+    for one in found.unexplained:
+        unexplained(console, one, clean, verbose=verbose)
+    for note in found.verdict.notes:
+        head(console, "INFO", note.id, (note.where,), "harmless", "dim")
+        paragraph(console, graph()[note.id].title)
+        rests(console, (note,), clean, verbose=verbose)
+    differing(console, found.drift, clean)
+    closing(console, found, clean)
+
+
+def finding(console: Console, found: Finding, clean: Clean, of: Diagnosis, *, verbose: bool) -> None:
+    fault = graph().faults[found.id]
+    head(console, "ROOT CAUSE", found.id, found.wheres, found.certainty, "bold red")
+    paragraph(console, fault.title, "bold")
+    paragraph(console, fault.cause)
+    for other in {one.id: one for one in found.correlated}.values():
+        paragraph(console, f"correlated: {other.id} ({graph()[other.id].title}): {found.correlation}")
+    if found.hidden_checks:
+        paragraph(console, f"{count(found.hidden_checks, 'check')} need this host; they could hide another cause.")
+    rests(console, found.judged, clean, verbose=verbose)
+    listed(console, "changed", earlier(changed(found, of.snapshot), clean), verbose=verbose)
+    listed(console, "healthy on", well(peers(found, of.judged), clean), verbose=verbose)
+    ruled_out(console, found.ruled_out, clean, verbose=verbose)
+    broke(console, found, verbose=verbose)
+    if found.uncertain:
+        names = list(dict.fromkeys(one.id for one in found.uncertain))
+        why = because(found.uncertain, clean)
+        part(console, "possible", f"{first(names, SHOWN)} (unknown: {why})", "yellow")
+    remedy(console, found, of.snapshot, clean)
+    part(console, "more", f"gpustack explain {found.id}", "cyan")
+
+
+def remedy(console: Console, found: Finding, snapshot: Snapshot, clean: Clean) -> None:
+    fault = graph().faults[found.id]
+    part(console, "fix", f"{fault.fix.do} ({AUTO[fault.auto]}: {fault.why})")
+    todo = to_type(found, snapshot)
+    typed(console, "\n".join(map(clean, todo.all)), INDENT)
+    for why in todo.manual:
+        part(console, "manual", clean(why), "yellow")
+
+
+def rests(console: Console, judged: Sequence[Judgement], clean: Clean, *, verbose: bool) -> None:
+    """What was found, each once with its places; then the commands that show it."""
+    texts = by_text(judged, clean)
+    for text, some in texts.items():
+        where = f"{places([one.where for one in some])}: " if len(texts) > 1 else ""
+        part(console, "evidence", f"{where}{text}")
+        if verbose:
+            for seen in some[0].evidence:
+                witness(console, seen, clean)
+            continue
+        lines = commands(some[0], clean)
+        more = [f"(+{len(lines) - SHOWN}, -v)"] if len(lines) > SHOWN else []
+        typed(console, "\n".join([*lines[:SHOWN], *more]), INDENT, "dim")
+
+
+def ruled_out(console: Console, judged: Sequence[Judgement], clean: Clean, *, verbose: bool) -> None:
+    if judged:
+        texts = [clean(text) for text in refusals(judged)]
+        part(console, "ruled out", first(texts, len(texts) if verbose else SHOWN))
+
+
+def listed(console: Console, name: str, texts: Sequence[str], *, verbose: bool) -> None:
+    if texts:
+        part(console, name, first(texts, len(texts) if verbose else SHOWN, "" if verbose else ", -v", "; "))
+
+
+def broke(console: Console, found: Finding, *, verbose: bool) -> None:
+    if not found.impact:
+        return
+    if verbose and found.chain:
+        part(console, "impact", "")
+        typed(console, "\n".join(cut(line, console.width - 4) for line in tree(found.chain)), 4, "")
+    else:
+        part(console, "impact", first(titles(found.impact), SHOWN, ", -v"))
+    if found.caused:
+        names = list(dict.fromkeys(one.id for one in found.caused))
+        part(console, "", f"probably caused by it: {first(names, SHOWN)}")
+
+
+def unexplained(console: Console, found: Unexplained, clean: Clean, *, verbose: bool) -> None:
+    head(console, "UNEXPLAINED", found.id, found.wheres, "no confirmed cause", "bold yellow")
+    paragraph(console, graph()[found.id].title)
+    rests(console, found.judged, clean, verbose=verbose)
+    ruled_out(console, found.ruled_out, clean, verbose=verbose)
+    if found.impact:
+        part(console, "impact", first(titles(found.impact), SHOWN))
+    if found.suspects:
+        names = list(dict.fromkeys(one.id for one in found.suspects))
+        part(console, "possible", f"{first(names, SHOWN)} (unknown: {because(found.suspects, clean)})")
+    part(console, "next check", found.ask, "cyan")
+
+
+def differing(console: Console, drift: Sequence[Drift], clean: Clean) -> None:
+    if drift:
+        say(console, "\nDRIFT  (no known fault)", "bold")
+    for one in drift:
+        paragraph(console, f"{one.step}/{one.check}: {clean(str(one.result))} ({places(one.wheres)})")
+
+
+def closing(console: Console, found: Diagnosis, clean: Clean) -> None:
+    console.print()
+    if lines := missing(found.unknown, clean):
+        say(console, f"{count(len(found.unknown), 'check')} unknown: {first(lines, 3)}", "yellow")
+    say(console, summed(found), "bold")
+    when, then = next_command(found)
+    if then:
+        typed(console, f"{when}: {clean(then)}", 0)
+
+
+def head(console: Console, kind: str, id: str, locations: Sequence[str], how: str, style: str) -> None:
+    console.print()
+    line = Text.assemble((kind, style), "  ", (id, "bold"), f"  on {places(locations)}  ({how})")
+    console.print(line, soft_wrap=True)
+
+
+def paragraph(console: Console, text: str, style: str = "") -> None:
+    for line in wrapped(text, max(console.width - 2, 40)):
+        console.print(Text(f"  {line}", style), soft_wrap=True)
+
+
+def part(console: Console, name: str, text: str, style: str = "") -> None:
+    field(console, f"  {name}", text, INDENT, style)

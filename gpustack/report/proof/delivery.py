@@ -1,0 +1,77 @@
+"""What became of a test alert, for people and as one JSON document. A field is only ever added within a version."""
+
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from gpustack.config.inventory import Inventory
+from gpustack.proof.delivery import Delivery, Outcome
+from gpustack.report.codes import delivery_code
+from gpustack.report.findings import say
+from gpustack.report.format import cleaner, duration
+from gpustack.report.human import following
+from gpustack.report.json import document, ending
+from gpustack.report.schema import ExitShape
+from gpustack.rollout.next import command
+
+SCHEMA = "gpustack/alert-test/v1"
+FAILED = "alerts-not-delivered"
+WORDS: dict[Outcome, tuple[str, str]] = {
+    "delivered": ("delivered", "green"),
+    "failed": ("not delivered", "red"),
+    "unknown": ("unknown", "yellow"),
+}
+
+
+@dataclass(frozen=True)
+class DeliveryShape:
+    """Of `alerts test`. `receivers` and `ways` (webhook, slack, …) are those that Alertmanager chose. `why` is null
+    when it was delivered; `left` is why the test alert was not resolved, `stopped` why
+    it was interrupted, `next` a command."""
+
+    schema: str
+    exit: ExitShape
+    outcome: Outcome
+    why: str | None
+    receivers: list[str]
+    ways: list[str]
+    seconds: float
+    left: str | None
+    stopped: str | None
+    next: str | None
+
+
+def delivery(console: Console, done: Delivery, inventory: Inventory) -> None:
+    clean = cleaner(inventory)
+    word, style = WORDS[done.outcome]
+    by = f" by {', '.join(done.ways)}" if done.ways else ""
+    to = f" to {', '.join(done.receivers)}" if done.receivers else ""
+    why = f": {clean(done.why)}" if done.why else ""
+    say(console, f"{word}{clean(to + by)} in {duration(done.seconds)}{why}", style)
+    if done.left:
+        say(console, f"the test alert was not resolved: {clean(done.left)}", "yellow")
+    following(console, after(done, inventory))
+
+
+def after(done: Delivery, inventory: Inventory) -> str:
+    if done.stopped:
+        return command("alerts test", inventory)
+    if done.outcome == "failed":
+        return f"gpustack explain {FAILED}"
+    return "" if done.outcome == "delivered" else command("verify", inventory)
+
+
+def text(done: Delivery, inventory: Inventory) -> str:
+    shape = DeliveryShape(
+        schema=SCHEMA,
+        exit=ending(delivery_code(done)),
+        outcome=done.outcome,
+        why=done.why or None,
+        receivers=list(done.receivers),
+        ways=list(done.ways),
+        seconds=done.seconds,
+        left=done.left or None,
+        stopped=done.stopped or None,
+        next=after(done, inventory) or None,
+    )
+    return document(shape, inventory)

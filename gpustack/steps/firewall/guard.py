@@ -1,0 +1,101 @@
+"""Checks of the table that restricts the metrics ports which we open for Prometheus.
+
+etcd, kube-proxy, the controller-manager and the scheduler then listen on all addresses, including those of IPv6: Go
+takes 0.0.0.0 for any address of either version (net.Listen; seen with ss).
+"""
+
+from collections.abc import Iterator
+from ipaddress import IPv4Address, IPv4Network
+from typing import Any
+
+from gpustack.ask.judge import Result
+from gpustack.ask.view import View
+from gpustack.config.flows import guarded
+from gpustack.config.host import CONTROL_PLANE
+from gpustack.probes.firewall.guard import GUARD, loaded
+from gpustack.probes.firewall.live import FIREWALL, STORED_RULES
+from gpustack.probes.firewall.packet_filter import Packet, stop
+from gpustack.steps.firewall.ours import some
+from gpustack.steps.firewall.packets import BRIDGE, OVERLAY, own_address, peers, role
+from gpustack.steps.firewall.packets import needed as flows_here
+
+# Addresses that nobody has: RFC 5737, RFC 3849.
+STRANGERS = ("192.0.2.77", "198.51.100.77", "203.0.113.77")
+STRANGER6, HOST6 = "2001:db8::77", "2001:db8::1"
+
+
+def strangers_kept_out(here: View) -> Result | None:
+    """Only nodes and pods can reach the metrics of the control plane, with or without another firewall."""
+    found = let_in(here) if here.spec.firewall.manage else []
+    if not found:
+        return None
+    said = f"{found[0]} is let in" + (f" (and {len(found) - 1} more)" if len(found) > 1 else "")
+    return Result("metrics of the control plane", "open to nodes and pods alone", said)
+
+
+def guard_is_kept(here: View) -> Result | None:
+    """Our table for these ports, if there is one, is loaded, is restored at boot, and matches this cluster."""
+    live, stored = loaded(here[FIREWALL].filter), here[STORED_RULES].guard
+    if not here.spec.firewall.manage or not there(here):
+        return None
+    wants = needed(here)
+    # What looks like too much may be the address of a node that could not say it.
+    more = (live | stored) - wants if len(peers(here)) == len(here.hosts) or not wants else frozenset()
+    parts = {"missing in the kernel": wants - live, "missing at boot": wants - stored, "too much": more}
+    said = "; ".join(f"{len(those)} {word}: {some(sorted(those))}" for word, those in parts.items() if those)
+    return Result("our table for the metrics", "what this cluster needs", said) if said else None
+
+
+def state(here: View) -> str:
+    """What the role makes of our table: present, absent, or nothing where it is not ours to decide. Once there, it
+    stays: a firewall that makes it needless may be turned off again."""
+    if not here.spec.firewall.manage:
+        return ""
+    return "present" if needed(here) and (there(here) or let_in(here)) else "absent"
+
+
+def needed(here: View) -> frozenset[str]:
+    """Whom it is to let in; nothing if the metrics listen on 127.0.0.1."""
+    return here.once(guarded_flows, flows_here(here), role(here))
+
+
+def guarded_flows(_: View, flowing: list[dict[str, Any]], group: str) -> frozenset[str]:
+    return guarded(flowing, control_plane=group == CONTROL_PLANE)
+
+
+def there(here: View) -> bool:
+    bases = here[FIREWALL].filter.bases
+    return bool(here[STORED_RULES].guard) or any(base.chain.startswith(f"{GUARD} ") for base in bases)
+
+
+def let_in(here: View) -> list[Packet]:
+    """The packets of strangers that are not stopped."""
+    found = here[FIREWALL]
+    return [packet for packet in strange(here) if not stop(found.filter, packet) and not stop(found.legacy, packet)]
+
+
+def strange(here: View) -> Iterator[Packet]:
+    """One packet for each port and address. Interfaces of the pod network have no strangers."""
+    found, mine, stranger = here[FIREWALL], own_address(here), nobody(here)
+    others = {address: name for address, name in found.interfaces.items() if outside(name)}
+    targets = {mine: found.interfaces.get(mine, "")} | others
+    for port in sorted({int(one.rsplit(" ", 1)[1]) for one in needed(here)}):
+        for target, interface in targets.items():
+            yield Packet(stranger, "tcp", port, interface, target)
+        for interface in filter(outside, found.ipv6):
+            yield Packet(STRANGER6, "tcp", port, interface, HOST6)
+
+
+def outside(interface: str) -> bool:
+    return interface not in ("lo", BRIDGE, OVERLAY) and not interface.startswith("veth")
+
+
+def nobody(here: View) -> str:
+    """An address that is in no network of this cluster."""
+    return here.once(unused_address, peers(here))
+
+
+def unused_address(here: View, nodes: dict[str, str]) -> str:
+    taken = {here.spec.kubernetes.pod_cidr, here.spec.kubernetes.service_cidr}
+    taken |= {IPv4Network(f"{address}/24", strict=False) for address in nodes.values()}
+    return next((one for one in STRANGERS if not any(IPv4Address(one) in net for net in taken)), STRANGERS[-1])

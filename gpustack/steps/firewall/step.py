@@ -1,0 +1,95 @@
+"""Firewall: allows the traffic between the nodes and pods of the cluster and restricts access to its metrics.
+
+What it does: it detects what manages the firewall (firewalld, ufw, nftables.service, netfilter-persistent) and adds
+rules there, now and for the next boot, that allow the traffic listed below:
+  ufw                  rules with the comment `gpustack`
+  firewalld            the policies gpustack-in, gpustack-forward and gpustack-out; the pod network as a source of the
+                       zone trusted
+  nftables.service     chains gpustack_in, gpustack_forward and gpustack_out in the tables of the host, evaluated before
+                       the rule or policy that blocks everything; a drop-in loads them again whenever the service loads
+                       the host's rules
+  netfilter-persistent chains GPUSTACK-IN, -FWD and -OUT, likewise; a plugin loads them after /etc/iptables/rules.v4 and
+                       keeps the cluster's chains out of that file when the rules are saved
+
+What it never does: it does not install, enable or disable a firewall, changes no policy, and does not remove, reorder
+or store rules that are not ours; your rules that name a source or a port are evaluated before ours. If no packets are
+blocked, nothing is changed, with one exception (below). If something else loads the rules, gpustack reports what must
+be allowed.
+
+The exception: with kubernetes.metrics_bind 0.0.0.0 the metrics of etcd, kube-proxy, controller-manager and scheduler
+(tcp 2381, 10249, 10257, 10259) listen on all addresses, and the first two require no authentication. If the host's
+rules let other machines reach them, by IPv4 or IPv6, the table inet gpustack_metrics drops packets to these ports from
+everything except nodes, pods and the host itself; gpustack-firewall-metrics.service loads it at boot, before the
+kubelet. It does not affect other ports.
+
+What is allowed (6443 and the metrics of the control plane only there):
+  from nodes           tcp 10250, 10249, 8081, 9100; udp 8472 (flannel.port); control plane: tcp 2381, 10257, 10259
+  from pods            tcp 10250, 10249, 9100; control plane: tcp 2381, 10257, 10259
+  from anywhere        tcp 10256, tcp and udp 30000-32767; control plane: tcp 6443
+  forwarded            packets from pods and to pods
+  out                  to nodes all of these ports, to pods everything
+
+Settings: `firewall.manage` (false: report what is blocked and change nothing), `flannel.port`, `flannel.backend`,
+`kubernetes.pod_cidr`, `kubernetes.metrics_bind`. Sources: kubernetes.io "Ports and Protocols"; flannel "Firewalls".
+"""
+
+from collections.abc import Sequence
+from itertools import product
+
+from gpustack.ask.judge import Result
+from gpustack.ask.view import View
+from gpustack.config.flows import listed
+from gpustack.probes.firewall.live import FIREWALL, STORED_RULES
+from gpustack.probes.firewall.packet_filter import Packet, Stop
+from gpustack.probes.network.addresses import ADDRESS
+from gpustack.steps.firewall.guard import guard_is_kept, strangers_kept_out
+from gpustack.steps.firewall.ours import ours_are_loaded, ours_are_stored
+from gpustack.steps.firewall.packets import cure, forwarded, let_out, more, needed, own_address, shut_out, stopped
+from gpustack.steps.step import Step
+
+
+def flows_pass(here: View) -> Result | None:
+    """The running kernel accepts the traffic of the cluster to this host and from this host to the cluster."""
+    return all_pass(here, "traffic of the cluster", [*shut_out(here), *stopped(here[FIREWALL], let_out(here))])
+
+
+def pods_are_forwarded(here: View) -> Result | None:
+    """The running kernel forwards packets from pods and to pods."""
+    return all_pass(here, "traffic of pods", stopped(here[FIREWALL], forwarded(here)))
+
+
+def all_pass(here: View, what: str, found: Sequence[tuple[Packet, Stop]]) -> Result | None:
+    if not found:
+        return None
+    cures = {cure(here, reason) for _, reason in found}
+    by_you = "operator" in cures
+    shown = [(packet, reason) for packet, reason in found if not by_you or cure(here, reason) == "operator"]
+    packet, reason = shown[0]
+    hint = f"let in, now and at boot: {listed(needed(here), control_plane=True)}" if by_you else ""
+    said = f"{packet} is stopped by {reason}{more(found)}"
+    return Result(what, "let through", said, "operator" if by_you else "install", hint=hint)
+
+
+def ssh_is_let_in(here: View) -> Result | None:
+    """The firewall accepts new SSH connections from the addresses that are connected now."""
+    found, mine = here[FIREWALL], own_address(here)
+    outside = found.interfaces.get(mine, "")
+    pairs = product(found.ssh_clients, found.ssh_ports)
+    shut = stopped(found, (Packet(client, "tcp", port, outside, mine) for client, port in pairs))
+    if not shut:
+        return None
+    packet, reason = shut[0]
+    hint = f"let in {packet}, now and at boot"
+    return Result("SSH", "let in", f"{packet} is stopped by {reason}", "operator", hint=hint)
+
+
+STEP = Step(
+    "firewall",
+    scope="host",
+    probes=(FIREWALL, STORED_RULES, ADDRESS),
+    checks=(
+        *(flows_pass, pods_are_forwarded, ours_are_loaded, ours_are_stored, ssh_is_let_in),
+        *(strangers_kept_out, guard_is_kept),
+    ),
+    needs=("prereqs",),
+)

@@ -1,0 +1,139 @@
+"""Checks of step gpu-driver for the running driver: the module, its libraries, and nvidia-smi."""
+
+from gpustack.ask.judge import Cure, Result
+from gpustack.ask.view import View
+from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI
+from gpustack.probes.gpu.packages import GPU_KERNELS, GPU_PACKAGES
+from gpustack.probes.host.system import OS
+from gpustack.steps.gpu.mode import driven, mode, wanted
+
+# nvidia-smi(1), RETURN VALUE; 18 is NVML's own number.
+ENDED = {
+    4: "no permission",
+    8: "a GPU has no power cable",
+    9: "the module is not loaded",
+    10: "the kernel has trouble with an interrupt of the GPU",
+    12: "libnvidia-ml cannot be found",
+    14: "the infoROM of a GPU is damaged",
+    15: "a GPU has fallen off the bus, or cannot be reached any more",
+    18: "driver/library version mismatch",
+}
+
+
+def driver_mode(here: View) -> Result | None:
+    """There is a driver container for the operating system, if the driver is to run in one: none is built for Debian,
+    and without the operator nothing installs one."""
+    if not driven(here, "container"):
+        return None
+    if here.spec.gpu.stack == "host":
+        hint = "set gpu.driver.mode: auto (or host, or none) in the spec"
+        return Result("gpu.driver.mode", "host or none with gpu.stack host", "container", "operator", hint=hint)
+    if here[OS].id != "debian":
+        return None
+    hint = "set gpu.driver.mode: auto (or host, or none) in the spec"
+    return Result("gpu.driver.mode", "host or none on Debian", "container", "operator", hint=hint)
+
+
+def secure_boot(here: View) -> Result | None:
+    """With Secure Boot the module is signed with a key that the firmware accepts. Reported before anything is
+    installed.
+
+    DKMS signs what it builds on a host with a key of that host, and only a person at the console can enrol it: apt-get
+    install dkms mokutil; if the key does not exist yet, dkms creates it with the first module, and on Ubuntu
+    update-secureboot-policy --new-key does; mokutil --import, with the file that the hint names; reboot, and follow the
+    menu. What a driver container builds is not signed at all: in that case install the driver as packages
+    (gpu.driver.mode: host), or as modules signed by Ubuntu (linux-modules-nvidia-…) with gpu.driver.mode: none. If the
+    module is loaded already, it is signed.
+    """
+    if not driven(here, "host", "container"):
+        return None
+    found, on_host = here[GPU_DRIVER], driven(here, "host")
+    if not found.secure_boot or found.module or (found.key_enrolled and on_host):
+        return None
+    enrol = f"mokutil --import {found.key or '/var/lib/dkms/mok.pub'}; reboot"
+    ways = enrol if on_host else "set gpu.driver.mode: host in the spec and enrol DKMS's key"
+    hint = f"{ways}    # or turn Secure Boot off in the firmware: gpustack explain gpu-driver/secure-boot"
+    told = "on, and DKMS's key is not enrolled" if on_host else "on, and a driver container's module is not signed"
+    what, wanted = "Secure Boot", "off, or the module signed"
+    return Result(what, wanted, told, "operator", fault="gpu-secure-boot-unsigned-module", hint=hint)
+
+
+def nouveau(here: View) -> Result | None:
+    """The kernel's own driver, nouveau, does not use the GPUs: it is not loaded, and is blacklisted."""
+    if not driven(here, "host", "container"):
+        return None
+    found = here[GPU_DRIVER]
+    if not found.nouveau_blacklisted:
+        return Result("nouveau", "blacklisted", f"not blacklisted{', loaded' if found.nouveau_loaded else ''}")
+    if not found.nouveau_loaded:
+        return None
+    hint = f"reboot {here.host.name}    # nouveau is blacklisted, and does not come back"
+    return Result("nouveau", "not loaded", "loaded", "operator", hint=hint)
+
+
+def loaded(here: View) -> Result | None:
+    """The kernel module nvidia is loaded."""
+    if not driven(here, "host", "none") or here[GPU_DRIVER].module:
+        return None
+    running = here[GPU_KERNELS].running
+    found = "not loaded" if running.module else f"not loaded, and none is there for the kernel {running.release}"
+    if mode(here) == "host":
+        return Result("module nvidia", "loaded", found)
+    hint = "modprobe nvidia    # or let gpustack install one: gpu.driver.mode: host in the spec"
+    return Result("module nvidia", "loaded", found, "operator", hint=hint)
+
+
+def matching(here: View) -> Result | None:
+    """The loaded module and the libraries have the same version: after a package upgrade the old module stays loaded
+    until the next boot, and every program that starts gets "driver/library version mismatch"."""
+    if not driven(here, "host", "none"):
+        return None
+    found = here[GPU_DRIVER]
+    if not found.module or not found.library or found.module == found.library:
+        return None
+    told = f"module {found.module}, libraries {found.library}: driver/library version mismatch"
+    what, wanted = "driver", "module and libraries of one version"
+    return Result(what, wanted, told, "operator", fault="gpu-driver-library-mismatch", hint=rebooted(here))
+
+
+def persistence(here: View) -> Result | None:
+    """nvidia-persistenced is running, if it is installed: without it the driver initialises the GPUs again for each
+    program."""
+    if not driven(here, "host") or here[GPU_DRIVER].persistence != "inactive":
+        return None
+    return Result("nvidia-persistenced.service", "active", "inactive", fault="gpu-persistence-off")
+
+
+def answers(here: View) -> Result | None:
+    """nvidia-smi responds within seconds, and shows GPUs. If the driver is stuck, it hangs and cannot be killed."""
+    if not driven(here, "host", "none"):
+        return None
+    found, ours = here[GPU_SMI], mode(here) == "host"
+    if found.state == "absent":
+        return absent(here) if ours else None
+    if found.state == "ended" and found.rc == 0 and found.gpus and not found.said:
+        return None
+    if found.state == "hangs":
+        told = "does not answer: the driver is stuck"
+    elif found.rc:
+        told = f"{ENDED.get(found.rc, 'an error')} (exit status {found.rc}){f': {found.said}' if found.said else ''}"
+    else:
+        told = found.said or "no GPU"
+    cure: Cure = "install" if ours and found.rc == 9 else "operator"
+    return Result("nvidia-smi", "answers", told, cure, hint="" if cure == "install" else rebooted(here))
+
+
+def absent(here: View) -> Result:
+    """The packages bring nvidia-smi; where they are there without it, installing them again does not."""
+    if any(name not in here[GPU_PACKAGES] for name in wanted(here)):
+        return Result("nvidia-smi", "answers", "not there")
+    hint = "apt-cache search nvidia-smi    # none of the packages that are installed has brought it"
+    return Result("nvidia-smi", "answers", "not there", "operator", hint=hint)
+
+
+def rebooted(here: View) -> str:
+    return f"kubectl drain {here.host.name} --ignore-daemonsets --delete-emptydir-data; then reboot it, and uncordon it"
+
+
+BEFORE = (driver_mode, secure_boot, nouveau)
+CHECKS = (loaded, matching, persistence, answers)

@@ -1,0 +1,164 @@
+"""Which hosts have GPUs, and which node belongs to which host: the PCI bus of hosts compared with Kubernetes."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from gpustack.ask.judge import Cure, Result, said
+from gpustack.ask.probe import FactUnavailable
+from gpustack.ask.view import View
+from gpustack.config.host import Host
+from gpustack.probes.gpu.cluster import GPU_DAEMON_SETS, GPU_NODES, GpuNode
+from gpustack.probes.gpu.devices import GPU_DEVICES
+from gpustack.probes.gpu.driver import GPU_SMI
+from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.kubernetes.namespaces import NAMESPACES
+from gpustack.steps.gpu.count import gpu_count, gpus
+from gpustack.steps.gpu.driver_running import answers
+
+PRESENT = "nvidia.com/gpu.present"
+
+
+def expected(here: View) -> Mapping[str, int]:
+    """GPUs for Kubernetes by host, of those hosts that have some and could be asked. Raises FactUnavailable where none
+    is known and a host that was reached cannot tell: it may have some."""
+    return here.once(gpus_of_hosts)
+
+
+def gpus_of_hosts(here: View) -> Mapping[str, int]:
+    away = silent(here)
+    there = {host.name: here.on(host.name) for host in here.hosts if host.name not in away}
+    found = {host: number for host, view in there.items() if (number := gpu_count(view))}
+    unclear = [host for host in away if here.on(host).reached]
+    if unclear and not found:
+        raise FactUnavailable(f"{said(unclear)} cannot tell whether there are GPUs, and no other host has any")
+    return found
+
+
+def silent(here: View) -> Sequence[str]:
+    """The hosts that were not reached, or cannot tell which GPUs they have or who they are. The steps of hosts judge
+    them for that; no other host has to suffer for it."""
+    return here.once(silent_hosts)
+
+
+def silent_hosts(here: View) -> Sequence[str]:
+    views = (here.on(host.name) for host in here.hosts)
+    return [
+        view.where for view in views if not (view.reached and view.available(GPU_DEVICES) and view.available(IDENTITY))
+    ]
+
+
+def gpu_nodes(here: View) -> Mapping[str, GpuNode]:
+    """The nodes of the hosts that have GPUs, by host; a host is the node that has its machine-id."""
+    return here.once(nodes_of_hosts)
+
+
+def nodes_of_hosts(here: View) -> Mapping[str, GpuNode]:
+    nodes = {node.machine_id: node for node in here[GPU_NODES]}
+    ids = {host: here.on(host)[IDENTITY].machine_id for host in expected(here)}
+    return {host: nodes[machine_id] for host, machine_id in ids.items() if machine_id in nodes}
+
+
+def sharing(here: View, host: Host) -> tuple[str, int]:
+    """(mode, replicas) of a host: its own setting, else that of all. Without sharing a GPU is one replica."""
+    said = host.spec.gpustack_sharing
+    if said:
+        mode, _, replicas = said.partition(":")
+        return mode, int(replicas or 1)
+    of_all = here.spec.gpu.sharing
+    return (of_all.mode, of_all.replicas) if of_all.mode != "none" else ("none", 1)
+
+
+def on_hosts(
+    what: str, wanted: str, wrong: dict[str, str], cure: Cure = "install", hint: str = "", *, passing: bool = False
+) -> Result | None:
+    """A Result that names each host with what was found there."""
+    if not wrong:
+        return None
+    found = "; ".join(f"{host}: {text}" for host, text in sorted(wrong.items()))
+    return Result(what, wanted, found, cure, hint=hint, passing=passing)
+
+
+def namespace_mismatch(here: View) -> Result | None:
+    """Of the namespace of what brings GPUs into the cluster; one that is not there yet will be made."""
+    name = here.spec.gpu.namespace
+    found = here[NAMESPACES].get(name)
+    if not expected(here) or found is None:
+        return None
+    phase, level = found
+    if phase == "Terminating":
+        hint = f"kubectl get namespace {name} -o yaml    # status.conditions says what does not go"
+        return Result(f"namespace {name}", "Active", phase, cure="operator", hint=hint)
+    return None if level == "privileged" else Result(f"namespace {name}", "privileged pods", level or "not said")
+
+
+def unlabelled(here: View) -> dict[str, str]:
+    """Hosts with GPUs whose nodes do not say so, and that. A host that is no node is the matter of the step workers."""
+    nodes = gpu_nodes(here)
+    return {host: f"no label {PRESENT}" for host, node in nodes.items() if node.labels.get(PRESENT) != "true"}
+
+
+def fewer_than_said(here: View) -> Result | None:
+    """Of hosts that have fewer GPUs for Kubernetes on their bus than the inventory says."""
+    found = {host: (len(gpus(here.on(host))), number) for host, number in expected(here).items()}
+    wrong = {host: f"{there} of {said}" for host, (there, said) in found.items() if there < said}
+    hint = "lspci -nnk -d 10de:    # on that host; gpustack_gpus in the inventory is what it has for Kubernetes"
+    return on_hosts("GPUs of the bus", "as many as gpustack_gpus", wrong, "operator", hint)
+
+
+def unwell(there: View) -> str:
+    """What the driver of a host says of its GPUs instead of showing them all; empty where it shows them, where it comes
+    in a container, and where that cannot be told."""
+    try:
+        found, shown = answers(there), there[GPU_SMI]
+    except FactUnavailable:
+        return ""
+    if found is not None:
+        return found.found
+    wanted = gpu_count(there)
+    missing = shown.state == "ended" and len(shown.gpus) < wanted
+    return f"shows {len(shown.gpus)} of {wanted} GPUs" if missing else ""
+
+
+def offered(here: View, plugins: Collection[str]) -> bool:
+    """Whether device plugins run on every node with GPUs."""
+    there = [here[GPU_DAEMON_SETS][name] for name in plugins if name in here[GPU_DAEMON_SETS]]
+    return all(one.runs for one in there) and sum(one.ready for one in there) >= len(gpu_nodes(here))
+
+
+def whole(here: View) -> dict[str, int]:
+    """GPUs for Kubernetes, by host that is a node; MIG instances are counted elsewhere."""
+    nodes = gpu_nodes(here)
+    found = expected(here).items()
+    return {host: n for host, n in found if host in nodes and not here.on(host).host.spec.gpustack_mig}
+
+
+def shared(here: View) -> dict[str, int]:
+    """The same, times the pods that share one."""
+    return {host: count * sharing(here, here.on(host).host)[1] for host, count in whole(here).items()}
+
+
+def allocatable_mismatch(
+    here: View, step: str, plugins: Collection[str], wanted: Mapping[str, int], *, least: bool = False
+) -> Result | None:
+    """GPUs that nodes offer, beside those `wanted` by host: as many, or as many at `least`. `step` is whose page
+    explains it; `plugins` are the DaemonSets that offer them: of one that is gone the kubelet still counts the devices
+    for minutes, all of them as ill.
+
+    When one GPU does not answer while the device plugin starts, the plugin ends, and the node offers none at all: that
+    is told by the driver, on the host, and waiting does not mend it."""
+    nodes, wrong, ill, hindered = gpu_nodes(here), {}, {}, {}
+    for host, count in wanted.items():
+        offers = nodes[host].allocatable
+        told = offers or offered(here, plugins)
+        if told and nodes[host].capacity == count > offers:
+            ill[host] = f"{count - offers} of {count} unhealthy"
+        elif offers < count or (offers > count and not least):
+            wrong[host] = f"{offers} of {count}"
+            if driver := unwell(here.on(host)):
+                hindered[host] = f"{wrong[host]}, nvidia-smi there: {driver}"
+    if ill and not wrong:
+        hint = f"journalctl -k | grep NVRM    # on that host; then gpustack explain {step}/allocatable"
+        return on_hosts("nvidia.com/gpu", "all healthy", ill, "operator", hint)
+    if wrong and wrong.keys() == hindered.keys():
+        hint = "gpustack explain gpu-driver/answers    # the device plugin starts with all GPUs of a host or none"
+        return on_hosts("nvidia.com/gpu", "all that the hosts have", hindered | ill, "operator", hint)
+    return on_hosts("nvidia.com/gpu", "all that the hosts have", wrong | ill, passing=True)

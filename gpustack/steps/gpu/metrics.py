@@ -1,0 +1,94 @@
+"""GPU metrics: the DCGM metrics of each GPU reach Prometheus, once, under stable names.
+
+A ConfigMap of ours lists the exported counters, with the legacy names that dashboards and alerts use; the spec may add
+fields. One ServiceMonitor lets Prometheus find the exporter: either NVIDIA's operator owns one with the exporter's name
+(and deletes any object of that name if its ServiceMonitor is disabled), or ours has another name. Never both: each GPU
+would be counted twice in every sum. Without the operator it is ours.
+
+Settings: gpu.metrics. Sources: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go; NVIDIA/dcgm-exporter README.
+"""
+
+from gpustack.ask.judge import Result, said
+from gpustack.ask.view import View
+from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
+from gpustack.probes.gpu.cluster import GPU_NODES
+from gpustack.probes.gpu.dcgm import COUNTERS as COUNTERS_FACT
+from gpustack.probes.gpu.dcgm import EXPORTER, MONITORS, SERIES, GpuSeries, Monitor
+from gpustack.probes.gpu.devices import GPU_DEVICES
+from gpustack.probes.host.system import IDENTITY
+from gpustack.probes.monitoring.scrape import GONE
+from gpustack.steps.control_plane.step import control_planes
+from gpustack.steps.gpu.hosts import expected, gpu_nodes, on_hosts
+from gpustack.steps.gpu.operator_values import COUNTERS, own_and_more, seconds
+from gpustack.steps.step import Step
+
+OURS = "gpustack-dcgm"
+
+
+def applies(inventory: Inventory, host: Host) -> bool:
+    return inventory.spec.monitoring.enabled and control_planes(inventory, host)
+
+
+def csv(here: View) -> Result | None:
+    """The exporter is configured to export our counters, and those of the spec."""
+    if not expected(here):
+        return None
+    wanted, found = own_and_more(here), here[COUNTERS_FACT].get(COUNTERS)
+    if found == wanted:
+        return None
+    return Result(f"ConfigMap {COUNTERS}", "our counters", "other ones" if found else "nothing")
+
+
+def wanted_monitor(here: View) -> Monitor:
+    operators = here.spec.gpu.stack == "operator" and here.spec.gpu.metrics.service_monitor == "operator"
+    return Monitor(here.spec.gpu.namespace, EXPORTER if operators else OURS)
+
+
+def monitor(here: View) -> Result | None:
+    """Exactly one ServiceMonitor lets Prometheus find the exporter."""
+    if not expected(here):
+        return None
+    wanted, found = wanted_monitor(here), here[MONITORS] or ()
+    if wanted not in found:
+        return Result("ServiceMonitor of the exporter", wanted.name, said([one.name for one in found]))
+    ours = {Monitor(here.spec.gpu.namespace, name) for name in (EXPORTER, OURS)}
+    others = [one for one in found if one not in ours]
+    if others:
+        names = said([f"{one.namespace}/{one.name}" for one in others])
+        hint = f"kubectl -n {others[0].namespace} delete servicemonitor {others[0].name}    # if it is not needed"
+        return Result("ServiceMonitors of the exporter", "one", f"also {names}", cure="operator", hint=hint)
+    return Result("ServiceMonitors of the exporter", "one", "two, every GPU counts twice") if len(found) > 1 else None
+
+
+def series(here: View) -> Result | None:
+    """Prometheus has a recent series of every GPU of every node, by its UUID, from one scrape job: the series of a job
+    that is no longer scraped can be queried for five minutes."""
+    counts, wrong = expected(here), {}
+    if not counts:
+        return None
+    fresh = max(GONE, 3 * seconds(here.spec.gpu.metrics.interval))
+    by_host: dict[str, list[GpuSeries]] = {}
+    for one in here[SERIES]:
+        by_host.setdefault(one.host, []).append(one)
+    for host, node in gpu_nodes(here).items():
+        count, of_host = counts[host], by_host.get(node.name, [])
+        uuids = {one.uuid for one in of_host if one.age < fresh}
+        newest = min((one.age for one in of_host), default=0)
+        jobs = {one.job for one in of_host if one.age < newest + GONE}
+        if len(uuids) != count:
+            wrong[host] = f"{len(uuids)} of {count}"
+        elif len(jobs) > 1:
+            wrong[host] = f"each from {len(jobs)} jobs: {said(jobs)}"
+    return on_hosts("GPUs in Prometheus", "all, once", wrong, passing=True)
+
+
+STEP = Step(
+    "gpu-metrics",
+    scope="cluster",
+    probes=(COUNTERS_FACT, MONITORS, GPU_NODES, IDENTITY, GPU_DEVICES, SERIES),
+    checks=(csv, monitor, series),
+    needs=("monitoring", "gpu-operator", "gpu-plugin"),
+    settle=180,
+    applies=applies,
+)

@@ -1,0 +1,240 @@
+"""GPU Operator: NVIDIA's operator, which installs container toolkit, device plugin, feature discovery and DCGM
+exporter.
+
+It is installed if a host has GPUs on its PCI bus; on other clusters this step does nothing. The step `gpu-driver`
+decides whether drivers run in containers or are on the hosts. Helm and the operator's status alone do not prove that it
+is ready: its policy must be ready *and* reconciled, every host with GPUs must have a node labelled as such, every
+operand must run, and as many GPUs must be allocatable as the hosts have for Kubernetes. (A ClusterPolicy is `ready`
+even without any GPU node, and Helm accepts DaemonSets that need no pod.)
+
+The namespace allows privileged pods: they use the host's devices and containerd's files. A GPU with a fatal Xid is no
+longer allocatable, and the device plugin never restores it by itself; if one is lost while the plugin starts, all GPUs
+of the node are. That requires manual action: see `gpustack explain gpu-operator/allocatable`.
+
+Settings: gpu, gpustack_gpus. Sources: NVIDIA/gpu-operator v26.7.0, controllers/clusterpolicy_controller.go,
+internal/conditions; NVIDIA/k8s-driver-manager cmd/driver-manager/main.go, unbindVfioPCI.
+"""
+
+from gpustack.ask.judge import Result, said
+from gpustack.ask.view import View
+from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
+from gpustack.probes.gpu.cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, GPU_NODES, STRANDED
+from gpustack.probes.gpu.devices import GPU_DEVICES
+from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI
+from gpustack.probes.gpu.host_engines import HOST_ENGINES
+from gpustack.probes.gpu.packages import GPU_PACKAGES
+from gpustack.probes.gpu.runtime import DROP_IN
+from gpustack.probes.helm import RELEASES
+from gpustack.probes.host.system import IDENTITY, OS
+from gpustack.probes.kubernetes.namespaces import NAMESPACES
+from gpustack.probes.kubernetes.nodes import because
+from gpustack.steps.control_plane.step import control_planes
+from gpustack.steps.gpu.count import gpus, passed_on
+from gpustack.steps.gpu.host_engines import foreign_engines
+from gpustack.steps.gpu.hosts import (
+    PRESENT,
+    allocatable_mismatch,
+    expected,
+    fewer_than_said,
+    gpu_nodes,
+    namespace_mismatch,
+    on_hosts,
+    silent,
+    unlabelled,
+    whole,
+)  # fmt: skip
+from gpustack.steps.gpu.mode import mode
+from gpustack.steps.gpu.operator_values import drivers_in_containers, release
+from gpustack.steps.gpu.plugin_objects import OURS
+from gpustack.steps.release import compared
+from gpustack.steps.step import Step
+
+# In seconds. The image of a driver container, 1 to 2 GB, is pulled; then the chart gives it 60 s and 120 times 10 s to
+# compile the module (values.yaml of gpu-operator, driver.startupProbe).
+SETTLE, SETTLE_WITH_DRIVERS = 420, 1500
+POLICY = "cluster-policy"
+OPERANDS_LABEL = "nvidia.com/gpu.deploy.operands"  # GPU Operator documentation, "Operands"
+DISCOVERY = "-node-feature-discovery"  # after the name of the release
+PLUGIN = "nvidia-device-plugin-daemonset"
+# On every GPU node; what drivers in containers, MPS and MIG add comes and goes.
+OPERANDS = (
+    "nvidia-container-toolkit-daemonset", "nvidia-operator-validator", PLUGIN,
+    "gpu-feature-discovery", "nvidia-dcgm-exporter",
+)  # fmt: skip
+
+
+def applies(inventory: Inventory, host: Host) -> bool:
+    return inventory.spec.gpu.stack == "operator" and control_planes(inventory, host)
+
+
+def namespace(here: View) -> Result | None:
+    """The namespace is not being deleted, and allows privileged pods."""
+    return namespace_mismatch(here)
+
+
+def host_stack(here: View) -> Result | None:
+    """The objects of `gpu.stack: host` are not installed as well: each GPU would be offered and measured twice."""
+    there = [name for name in here[GPU_DAEMON_SETS] if name.startswith(OURS)]
+    if not expected(here) or not there:
+        return None
+    space = here.spec.gpu.namespace
+    hint = (
+        f"kubectl -n {space} delete daemonset,service,configmap -l app.kubernetes.io/managed-by=gpustack; on each host "
+        f"with GPUs rm {DROP_IN} and systemctl restart containerd    # or keep it: gpu.stack: host in the spec"
+    )
+    return Result("gpu.stack operator", "no DaemonSets of ours", said(there), cure="operator", hint=hint)
+
+
+def said_by_the_inventory(here: View) -> Result | None:
+    """Each host has at least as many GPUs for Kubernetes on its bus as the inventory says (`gpustack_gpus`).
+
+    Not counted are functions that are bound for virtual machines (vfio-pci, pci-stub), and display cards older than
+    Turing, next to newer GPUs, that the driver does not support. What the driver shows is offered to pods, even if the
+    inventory names fewer.
+    """
+    return fewer_than_said(here)
+
+
+def virtual_machines(here: View) -> Result | None:
+    """No driver container runs on a host with GPUs that are bound for virtual machines. Before it loads its module,
+    NVIDIA's driver manager unbinds every GPU of the host from vfio-pci, including those of running machines."""
+    wrong = {}
+    for host in expected(here):
+        there = here.on(host)
+        if (bound := passed_on(there)) and mode(there) == "container":
+            wrong[host] = f"{bound} of {len(there[GPU_DEVICES])} GPUs, and a driver container"
+    hint = "set gpu.driver.mode: host in the spec    # or gpustack_gpus: 0 for the host"
+    return on_hosts("GPUs bound for virtual machines", "none beside a driver container", wrong, "operator", hint)
+
+
+def left_alone(here: View) -> Result | None:
+    """The node of a host that has GPUs, but none for Kubernetes, has the label that excludes it from the operator:
+    otherwise the operator deploys its operands there, and waits forever for a driver. The check uses the PCI bus,
+    whatever the inventory says."""
+    if not expected(here):
+        return None
+    able = [here.on(host.name) for host in here.hosts if host.name not in silent(here)]
+    hosts = {there[IDENTITY].machine_id: there.where for there in able if there[GPU_DEVICES] and not gpus(there)}
+    found = [node for node in here[GPU_NODES] if node.machine_id in hosts] if hosts else []
+    names = [node.name for node in found if node.labels.get(OPERANDS_LABEL) != "false"]
+    wrong = {hosts[node.machine_id]: f"no label {OPERANDS_LABEL}=false" for node in found if node.name in names}
+    hint = f"kubectl label node {' '.join(names)} {OPERANDS_LABEL}=false"
+    return on_hosts("nodes without a GPU for Kubernetes", "left alone by the operator", wrong, "operator", hint)
+
+
+def host_engine(here: View) -> Result | None:
+    """No DCGM host engine is running on a host with GPUs next to that of the exporter: as nvidia-dcgm.service of the
+    DCGM packages, or started by hand. One in a pod does not count.
+
+    On GPUs before Hopper only one process can use the profiling counters, and one of the two fails (`gpustack explain
+    mon-dcgm-profiling-module-error`). There are two solutions. Stop it permanently: users of dcgmi there then start an
+    engine themselves. Or keep it, with gpu.metrics.host_engine: keep: then the exporter reads none of our profiling
+    fields, on all hosts, so that panels of SM and tensor activity, of memory bandwidth, PCIe and NVLink stay empty;
+    NVIDIA does not support two engines on one host.
+    """
+    return foreign_engines(here)
+
+
+def policy_of_others(here: View) -> Result | None:
+    """The ClusterPolicy of the cluster, if there is one, is that of our release."""
+    others = [one.name for one in here[CLUSTER_POLICIES] or () if one.release != here.spec.gpu.release]
+    if not expected(here) or not others:
+        return None
+    hint = "set gpu.driver and gpu.stack aside (gpu.stack: host), or remove that operator before"
+    return Result("ClusterPolicy", "ours or none", f"{said(others)} of somebody else", cure="operator", hint=hint)
+
+
+def chart(here: View) -> Result | None:
+    """The Helm release is deployed, with the chart of the version set and the values of the spec."""
+    return compared(here, release(here)) if expected(here) else None
+
+
+def policy(here: View) -> Result | None:
+    """The operator reports that its policy is ready, because it is reconciled, not because there was nothing to do."""
+    if not expected(here):
+        return None
+    found = next((one for one in here[CLUSTER_POLICIES] or () if one.name == POLICY), None)
+    if found is None:
+        return Result("ClusterPolicy", "ready", "nothing")
+    if (found.state, found.reason) == ("ready", "Reconciled"):
+        return None
+    told = f"{found.state or 'no state'}, {found.reason or 'no reason'}: {found.message}".rstrip(": ")
+    return Result("ClusterPolicy", "ready, Reconciled", told, passing=True)
+
+
+def labels(here: View) -> Result | None:
+    """The operator has labelled the node of every host with GPUs as a GPU node. A host that is not a node is checked by
+    the step workers."""
+    return on_hosts("nodes with GPUs", f"labelled {PRESENT}=true", unlabelled(here), passing=True)
+
+
+def operands(here: View) -> Result | None:
+    """The operator is running, and on every GPU node its toolkit, validator, device plugin, feature discovery and
+    exporter; also the node feature discovery that comes with it, unless your values say that another one is used. A
+    node with a label that excludes the operands gets none, however long install waits."""
+    if not expected(here):
+        return None
+    if opted_out := {
+        host: node.name for host, node in gpu_nodes(here).items() if node.labels.get(OPERANDS_LABEL) == "false"
+    }:
+        hint = (
+            f"kubectl label node {' '.join(opted_out.values())} {OPERANDS_LABEL}-    # or gpustack_gpus: 0 for the host"
+        )
+        wrong = dict.fromkeys(opted_out, f"the operator leaves it alone, by label {OPERANDS_LABEL}=false")
+        return on_hosts("operands", "running on every GPU node", wrong, "operator", hint)
+    deployments, names = ["gpu-operator"], list(OPERANDS)
+    if here.snapshot.inventory.values.get(here.spec.gpu.release, {}).get("nfd", {}).get("enabled", True):
+        deployments.append(f"{here.spec.gpu.release}{DISCOVERY}-master")
+        names.append(f"{here.spec.gpu.release}{DISCOVERY}-worker")
+    for name in deployments:
+        running = here[GPU_DEPLOYMENTS].get(name)
+        if running is None or not running.runs or not running.ready:
+            told = "nothing" if running is None else "not running" if running.wanted else "scaled to nothing"
+            why = running.refused if running else ""
+            return Result(name, "running", because(told, why), passing=told == "not running")
+    found = here[GPU_DAEMON_SETS]
+    count = len(gpu_nodes(here))
+    missing = [name for name in names if name not in found]
+    down = [
+        f"{name} {found[name].ready} of {max(found[name].wanted, count)}"
+        for name in names
+        if name in found and (not found[name].runs or found[name].ready < count)
+    ]
+    if not missing and not down:
+        return None
+    words = [f"no {said(missing)}" if missing else "", said(down) if down else ""]
+    return Result("operands", "running on every GPU node", "; ".join(filter(None, words)), passing=True)
+
+
+def allocatable(here: View) -> Result | None:
+    """Each node has at least as many allocatable GPUs as its host has for Kubernetes.
+
+    GPU sharing and MIG instances are checked by the step gpu-sharing. A GPU that a node has and cannot allocate was
+    marked unhealthy by the device plugin, after an Xid: find it (`journalctl -k | grep NVRM`), fix it, then delete the
+    node's pod of nvidia-device-plugin-daemonset. With time-slicing an Xid removes one replica only; the other replicas
+    of a dead GPU stay.
+    """
+    return allocatable_mismatch(here, "gpu-operator", [PLUGIN], whole(here), least=True)
+
+
+def settle_by_mode(here: View) -> int:
+    return SETTLE_WITH_DRIVERS if drivers_in_containers(here) else SETTLE
+
+
+STEP = Step(
+    "gpu-operator",
+    scope="cluster",
+    probes=(
+        RELEASES, NAMESPACES, GPU_NODES, CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS, IDENTITY, OS, GPU_DEVICES,
+        GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED, HOST_ENGINES,
+    ),
+    checks=(
+        host_stack, namespace, policy_of_others, said_by_the_inventory, virtual_machines, left_alone, host_engine,
+        chart, policy, labels, operands, allocatable,
+    ),
+    needs=("helm", "flannel", "workers", "gpu-driver"),
+    settle=SETTLE,
+    settle_by=settle_by_mode,
+    applies=applies,
+)  # fmt: skip

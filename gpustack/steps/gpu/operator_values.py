@@ -1,0 +1,137 @@
+"""The values for the chart gpu-operator: ours < those that follow from the spec and the hosts < the operator's."""
+
+import re
+from functools import cache
+from typing import Any
+
+from gpustack.ask.view import View
+from gpustack.config.resolved import driver_version_of
+from gpustack.config.resources import values as shipped
+from gpustack.config.values import merged, ours
+from gpustack.probes.gpu.cluster import GPU_DAEMON_SETS
+from gpustack.steps.gpu.hosts import expected, sharing, silent
+from gpustack.steps.gpu.mode import mode
+from gpustack.steps.release import Release
+
+CHART = "gpu-operator"
+COUNTERS = "gpustack-dcgm-counters"
+COUNTERS_KEY = "dcgm-metrics.csv"
+PROFILING = "DCGM_FI_PROF_"
+SHARING = "gpustack-device-plugin"
+DRIVER = "nvidia-driver-daemonset"  # of a pool of nodes: with a suffix
+WHOLE = "none"
+# Layouts that leave all GPUs of a host alike, by the names of NVIDIA's MIG manager: all-disabled, all-1g.10gb,
+# all-1g.20gb.me. Not all-balanced, and not all-enabled, which makes no instances.
+UNIFORM = re.compile(r"all-(disabled|\d+g\..+)")
+
+
+def wanted(here: View) -> bool:
+    """Raises FactUnavailable where it cannot be told whether there are GPUs."""
+    return here.spec.gpu.stack == "operator" and bool(expected(here))
+
+
+def release(here: View) -> Release:
+    """Raises FactUnavailable where it cannot be told who brings the drivers."""
+    name = here.spec.gpu.release
+    theirs = here.snapshot.inventory.values.get(name, {})
+    return Release(name, here.spec.gpu.namespace, CHART, merged(ours(CHART), computed(here), theirs), privileged=True)
+
+
+def computed(here: View) -> dict[str, Any]:
+    said = here.spec.gpu
+    interval = said.metrics.interval
+    return {
+        "driver": driver(here),
+        "devicePlugin": {"config": device_plugin(here)},
+        **mig(here),
+        "dcgmExporter": {
+            "config": {"name": COUNTERS, "create": True, "data": own_and_more(here)},
+            "env": [{"name": "DCGM_EXPORTER_INTERVAL", "value": str(seconds(interval) * 1000)}],
+            "serviceMonitor": {
+                "enabled": here.spec.monitoring.enabled and said.metrics.service_monitor == "operator",
+                "interval": interval,
+                "scrapeTimeout": patience(interval),
+            },
+        },
+    }
+
+
+def driver(here: View) -> dict[str, Any]:
+    """Off where every host with GPUs has its own."""
+    if not drivers_in_containers(here):
+        return {"enabled": False}
+    module = here.spec.gpu.driver.kernel_module
+    return {"enabled": True, "version": driver_version_of(here.spec), "kernelModuleType": module}
+
+
+def mig(here: View) -> dict[str, Any]:
+    """`mixed` as soon as one host's instances are not all alike: with the chart's `single` its plugin offers nothing.
+    Then every host's instances are nvidia.com/mig-PROFILE, no more nvidia.com/gpu. Hosts may differ with both (GPU
+    Operator documentation, gpu-operator-mig)."""
+    layouts = [host.spec.gpustack_mig for host in here.hosts if host.spec.gpustack_mig]
+    return {} if all(UNIFORM.fullmatch(layout) for layout in layouts) else {"mig": {"strategy": "mixed"}}
+
+
+def drivers_in_containers(here: View) -> bool:
+    """Whether some host with GPUs gets its driver from the operator. A host that cannot be asked keeps what it has: no
+    driver is taken from under its pods because it is away for a moment."""
+    if any(mode(here.on(host)) == "container" for host in expected(here)):
+        return True
+    if here.spec.gpu.driver.mode != "auto" or not silent(here):
+        return False
+    return any(name.startswith(DRIVER) for name in here[GPU_DAEMON_SETS])
+
+
+def device_plugin(here: View) -> dict[str, Any]:
+    """Its ConfigMap with one entry for each way of sharing that some host has; nodes choose theirs by a label."""
+    ways = {sharing(here, host) for host in here.hosts} | {("none", 1)}
+    if ways == {("none", 1)}:
+        return {}
+    data = {key(*way): plugin(*way) for way in sorted(ways)}
+    return {"create": True, "name": SHARING, "default": WHOLE, "data": data}
+
+
+def key(mode: str, replicas: int) -> str:
+    """Name of a way of sharing: `none`, `time-slicing-4`. It is the value of the node's label."""
+    return WHOLE if mode == "none" else f"{mode}-{replicas}"
+
+
+def plugin(mode: str, replicas: int) -> str:
+    """One configuration of the device plugin, as YAML (NVIDIA/k8s-device-plugin README, shared access to GPUs)."""
+    import yaml
+
+    said: dict[str, Any] = {"version": "v1"}
+    if mode != "none":
+        field = {"time-slicing": "timeSlicing", "mps": "mps"}[mode]
+        said["sharing"] = {field: {"resources": [{"name": "nvidia.com/gpu", "replicas": replicas}]}}
+    return yaml.safe_dump(said, sort_keys=False)
+
+
+@cache
+def own_counters() -> str:
+    return (shipped() / "dcgm" / "counters.csv").read_text()
+
+
+def own_and_more(here: View) -> str:
+    """The exporter's CSV. Beside another host engine that is kept, without our fields of profiling."""
+    said = here.spec.gpu.metrics
+    return counters(said.counters, profiling=said.host_engine != "keep")
+
+
+def counters(more: tuple[str, ...], *, profiling: bool = True) -> str:
+    """Our set, and the fields that the spec adds."""
+    own = "".join(
+        line for line in own_counters().splitlines(keepends=True) if profiling or not line.startswith(PROFILING)
+    )
+    known = {line.partition(",")[0] for line in own.splitlines()}
+    return own + "".join(f"{name}, gauge, asked for by the spec\n" for name in dict.fromkeys(more) if name not in known)
+
+
+def patience(interval: str) -> str:
+    """How long a scrape may take: never longer than the interval, or the Prometheus operator leaves the monitor out."""
+    return f"{min(10, seconds(interval))}s"
+
+
+def seconds(duration: str) -> int:
+    """Of `15s`, `1m`."""
+    return int(duration[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800, "y": 31536000}[duration[-1]]

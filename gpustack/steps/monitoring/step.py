@@ -1,0 +1,194 @@
+"""Monitoring: Prometheus, Alertmanager, Grafana, node-exporter and kube-state-metrics, by the chart
+kube-prometheus-stack.
+
+The CRDs of the operator are applied first, server-side (Helm never upgrades CRDs). Prometheus selects all monitors and
+rules, not only those with the label of this release. The components that kubeadm binds to 127.0.0.1 only were opened
+when the cluster was created (kubernetes.metrics_bind), and the step `firewall` restricts them to nodes and pods; so all
+targets are up, and no alert fires except Watchdog, which always fires.
+
+The step is ready when Prometheus says so, not Helm: the objects are reconciled, and every target responds. Put your own
+values into values/<release>.yaml next to the inventory; a key that the chart does not know is rejected, because Helm
+would ignore it.
+
+The spec defines the receiver of alerts; its secret is in a file on this machine and becomes a Secret in the cluster,
+which Alertmanager reads as a file. Grafana gets one data source, with the uid that the dashboards use.
+
+Settings: monitoring, alerts.receiver. Sources: kube-prometheus-stack 88.5.3, its README and values.
+"""
+
+from collections.abc import Mapping
+
+from gpustack.ask.judge import Result, expect, said
+from gpustack.ask.view import View
+from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
+from gpustack.config.versions import minor
+from gpustack.probes.helm import RELEASES
+from gpustack.probes.kubernetes.nodes import because
+from gpustack.probes.kubernetes.workloads import MONITORING_DAEMON_SETS, MONITORING_DEPLOYMENTS
+from gpustack.probes.monitoring.alerting import RECEIVERS, SECRET
+from gpustack.probes.monitoring.grafana import DATA_SOURCES
+from gpustack.probes.monitoring.workloads import ALERTMANAGERS, DEFINITIONS, GROUP, PROMETHEUSES, TARGETS, Custom
+from gpustack.probes.network.addresses import LISTENERS
+from gpustack.steps.control_plane.step import control_planes
+from gpustack.steps.kubernetes.versions import numbers
+from gpustack.steps.monitoring.receiver import NOBODY, RECEIVER
+from gpustack.steps.monitoring.values import CONTROL_PLANE, release
+from gpustack.steps.release import compared, in_cluster
+from gpustack.steps.step import Step
+
+KINDS = (
+    "alertmanagerconfigs", "alertmanagers", "podmonitors", "probes", "prometheusagents", "prometheuses",
+    "prometheusrules", "scrapeconfigs", "servicemonitors", "thanosrulers",
+)  # fmt: skip
+EXPORTER = "node_exporter"
+DATA_SOURCE = "prometheus"  # the uid that the chart gives it
+JOBS = {
+    "kubeEtcd": "kube-etcd",
+    "kubeScheduler": "kube-scheduler",
+    "kubeControllerManager": "kube-controller-manager",
+    "kubeProxy": "kube-proxy",
+}
+
+
+def applies(inventory: Inventory, host: Host) -> bool:
+    return inventory.spec.monitoring.enabled and control_planes(inventory, host)
+
+
+def port(here: View) -> Result | None:
+    """On every host the port of node-exporter is free, or used by our node-exporter."""
+    wanted = here.spec.monitoring.node_exporter_port
+    ours = {EXPORTER} if in_cluster(here, release(here)) else set()
+    others = {}
+    for host in here.hosts:
+        there = here.on(host.name)
+        heard = there[LISTENERS] if there.reached and there.available(LISTENERS) else ()
+        if foreign := {one.process for one in heard if (one.protocol, one.port) == ("tcp", wanted)} - ours:
+            others[host.name] = said(foreign)
+    if not others:
+        return None
+    found = ", ".join(f"{name} on {host}" for host, name in others.items())
+    hint = f"stop it there, or set monitoring.node_exporter_port of the spec to another port than {wanted}"
+    return Result(f"port {wanted} of the hosts", "free for node-exporter", found, cure="operator", hint=hint)
+
+
+def definitions(here: View) -> Result | None:
+    """The API server has the ten CRDs of the Prometheus operator, in the version of the chart's operator.
+
+    A patch version of the operator does not change them, so only the minor version is compared.
+    """
+    what, found = "definitions of the Prometheus operator", here[DEFINITIONS]
+    wanted = minor(here.versions.components["prometheus-operator"])
+    if missing := [kind for kind in KINDS if f"{kind}.{GROUP}" not in found]:
+        return Result(what, "all ten", f"no {said(missing)}")
+    versions = {minor(found[f"{kind}.{GROUP}"]) or "no version" for kind in KINDS}
+    older = any(numbers(one) < numbers(wanted) for one in versions)
+    return expect(what, wanted, said(versions), fault="mon-crd-stale" if older else "")
+
+
+def chart(here: View) -> Result | None:
+    """The Helm release is deployed, with the chart of the version set and the values of the spec."""
+    return compared(here, release(here))
+
+
+def receiver_secret(here: View) -> Result | None:
+    """The Secret that Alertmanager reads has the content of the receiver's file on this machine."""
+    found, wanted = here[SECRET], here.spec.alerts.receiver
+    if wanted.type == "none" or not wanted.secret_file or found == "same":
+        return None
+    is_now = "another" if found == "other" else "none"
+    return Result("secret of the receiver", "that of alerts.receiver.secret_file", is_now)
+
+
+def receiver(here: View) -> Result | None:
+    """Alertmanager has the receiver of the spec."""
+    wanted = RECEIVER if here.spec.alerts.receiver.type != "none" else NOBODY
+    found = here[RECEIVERS]
+    return None if wanted in found else Result("receivers of Alertmanager", wanted, said(found))
+
+
+def data_source(here: View) -> Result | None:
+    """Grafana has one data source with the uid that the dashboards use."""
+    count = sum(one.uid == DATA_SOURCE for one in here[DATA_SOURCES])
+    hint = "grafana.sidecar.datasources.uid of values/<release>.yaml has another value, or a second source has this uid"
+    return expect(f"data sources with uid {DATA_SOURCE}", 1, count, "operator" if count else "install", hint=hint)
+
+
+def workloads(here: View) -> Result | None:
+    """The operator, Grafana and kube-state-metrics are running, and node-exporter is running on every node."""
+    deployments, daemon_sets = here[MONITORING_DEPLOYMENTS], here[MONITORING_DAEMON_SETS]
+    found = {**deployments, **daemon_sets}
+    name = here.spec.monitoring.release
+    wanted = [f"{name}-{part}" for part in ("operator", "grafana", "kube-state-metrics", "prometheus-node-exporter")]
+    missing = [part for part in wanted if part not in found]
+    if missing:
+        return Result("monitoring", "all of it there", f"no {said(missing)}")
+    # A DaemonSet that nobody has looked at yet wants no pod either: that one is on its way.
+    if idle := [part for part in wanted if part in here[MONITORING_DEPLOYMENTS] and not found[part].wanted]:
+        return Result("monitoring", "all of it running", f"{said(idle)} scaled to nothing")
+    late = {part: found[part] for part in wanted if not found[part].runs}
+    down = [because(f"{part} {one.ready} of {one.wanted}", one.refused) for part, one in late.items()]
+    return Result("monitoring", "all of it running", said(down), passing=True) if down else None
+
+
+def prometheus(here: View) -> Result | None:
+    """The operator has reconciled Prometheus, and it is available."""
+    return reconciled("Prometheus", here[PROMETHEUSES], f"{here.spec.monitoring.release}-prometheus")
+
+
+def selectors(here: View) -> Result | None:
+    """Prometheus selects monitors and rules of all labels and namespaces, unless your own values restrict them."""
+    one = (here[PROMETHEUSES] or {}).get(f"{here.spec.monitoring.release}-prometheus")
+    said_so = release(here).values.get("prometheus", {}).get("prometheusSpec", {})
+    narrow = [
+        name
+        for name in (one.narrow if one else ())
+        if name not in said_so and not said_so.get(f"{name}NilUsesHelmValues")
+    ]
+    return Result("what Prometheus takes", "everybody's", f"not all, by {said(narrow)}") if narrow else None
+
+
+def alertmanager(here: View) -> Result | None:
+    """The operator has reconciled Alertmanager, and it is available."""
+    return reconciled("Alertmanager", here[ALERTMANAGERS], f"{here.spec.monitoring.release}-alertmanager")
+
+
+def reconciled(what: str, found: Mapping[str, Custom] | None, name: str) -> Result | None:
+    one = (found or {}).get(name)
+    if one is None:
+        return Result(what, "there", f"no {name}")
+    if one.available and one.reconciled:
+        return None
+    return Result(what, "available and reconciled", one.why or "not yet", passing=True)
+
+
+def targets(here: View) -> Result | None:
+    """Prometheus discovers every component of the cluster, and each responds when it is scraped."""
+    spec, found = here.spec, here[TARGETS]
+    wanted = {"apiserver", "kubelet", "coredns", "node-exporter", "kube-state-metrics"}
+    if spec.kubernetes.metrics_bind != "127.0.0.1":
+        wanted |= {JOBS[part] for part in CONTROL_PLANE}
+    wanted |= {f"{spec.monitoring.release}-{part}" for part in ("prometheus", "alertmanager", "operator", "grafana")}
+    missing = sorted(wanted - set(found))
+    down = sorted(job for job, up in found.items() if job in wanted and not up)
+    if not missing and not down:
+        return None
+    words = [f"{said(down)} down" if down else "", f"no {said(missing)}" if missing else ""]
+    return Result("targets of Prometheus", "all up", "; ".join(word for word in words if word), passing=True)
+
+
+STEP = Step(
+    "monitoring",
+    scope="cluster",
+    probes=(
+        RELEASES, DEFINITIONS, MONITORING_DEPLOYMENTS, MONITORING_DAEMON_SETS, PROMETHEUSES, ALERTMANAGERS, TARGETS,
+        LISTENERS, SECRET, RECEIVERS, DATA_SOURCES,
+    ),
+    checks=(
+        port, definitions, chart, receiver_secret, workloads, prometheus, selectors, alertmanager, receiver,
+        data_source, targets,
+    ),
+    needs=("helm", "storage", "flannel", "workers"),
+    settle=300,
+    applies=applies,
+)  # fmt: skip

@@ -1,0 +1,23 @@
+"""Check of step prereqs for the mirror that the spec names."""
+
+from gpustack.ask.judge import Result
+from gpustack.ask.view import View
+from gpustack.config.spec import Mirror
+from gpustack.probes.containerd.mirror import SERVED
+
+
+def mirror_purpose(here: View) -> Result | None:
+    """The mirror serves the original packages and images of the vendors; a mirror of simulated ones is allowed only if
+    the spec has `source.purpose: lab` (a mirror that does not respond is checked again before anything is installed
+    from it)."""
+    source = here.spec.source
+    if not isinstance(source, Mirror) or source.purpose == "lab":
+        return None
+    served = here[SERVED]
+    if served.status not in (200, 404) or served.purpose == "production":
+        return None
+    hint = "gpustack explain mirror-of-stand-ins"
+    return Result(f"purpose of {source.mirror}", "production", served.purpose or "not said", "operator", hint=hint)
+
+
+CHECKS = (mirror_purpose,)
