@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes import iptables, nftables
 from gpustack.probes.firewall_guard import GUARD
-from gpustack.probes.firewall_stored import Stored, stored
+from gpustack.probes.firewall_stored import Stored, read_stored
 from gpustack.probes.packet_filter import Base, Filter, Rule
 from gpustack.probes.read import ipv4, number
 from gpustack.probes.sections import named, sections
@@ -108,7 +108,7 @@ class Firewall:
         return "nftables"
 
 
-def live(answer: Answer) -> Firewall:
+def read_live(answer: Answer) -> Firewall:
     found = sections(answer.out)
     by_name = named([(name, lines) for name, lines in found if name != "nft"])
     blocks = "\n".join(by_name["units"]).split("\n\n")
@@ -153,7 +153,7 @@ def ssh(lines: list[str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
     return tuple(sorted(ports)), tuple(sorted(clients))
 
 
-FIREWALL = Probe("firewall.live", LIVE, live, limit=10)
-STORED_RULES = Probe("firewall.stored", STORED, stored)
+FIREWALL = Probe("firewall.live", LIVE, read_live, limit=10)
+STORED_RULES = Probe("firewall.stored", STORED, read_stored)
 
 __all__ = ["FIREWALL", "STORED_RULES", "Base", "Firewall", "Rule", "Stored"]

@@ -11,7 +11,7 @@ from gpustack.ask.judge import Mismatch
 from gpustack.ask.view import View
 from gpustack.config.flows import guarded
 from gpustack.probes.firewall import FIREWALL, STORED_RULES
-from gpustack.probes.firewall_guard import GUARD, loaded
+from gpustack.probes.firewall_guard import GUARD, find_loaded
 from gpustack.probes.packet_filter import Packet, stop
 from gpustack.steps.firewall_ours import some
 from gpustack.steps.firewall_packets import BRIDGE, OVERLAY, own_address, peers
@@ -33,7 +33,7 @@ def strangers_kept_out(here: View) -> Mismatch | None:
 
 def guard_is_kept(here: View) -> Mismatch | None:
     """Our table for these ports, where there is one, is loaded, comes back after a reboot, and names this cluster."""
-    live, stored = loaded(here[FIREWALL].filter), here[STORED_RULES].guard
+    live, stored = find_loaded(here[FIREWALL].filter), here[STORED_RULES].guard
     if not here.spec.firewall.manage or not there(here):
         return None
     wants = needed(here)

@@ -9,7 +9,7 @@ from gpustack.ask.view import View
 from gpustack.config.flows import flows, node_addresses, passes
 from gpustack.probes.firewall import FIREWALL, Firewall
 from gpustack.probes.network import ADDRESS
-from gpustack.probes.packet_filter import Base, Packet, Stop, inside, networks, own_passes, stop
+from gpustack.probes.packet_filter import Base, Packet, Stop, contains_address, networks, own_passes, stop
 
 # TEST-NET-1 (RFC 5737) and the discard port: nobody has a reason to let this in.
 STRANGER, DISCARD = "192.0.2.77", 9
@@ -133,7 +133,7 @@ def kinds(here: View, nodes: Sequence[str]) -> list[tuple[str, int]]:
         # Sets in order: looked into on behalf of each of them.
         groups: dict[tuple[bool, ...], dict[str, None]] = {}
         for address in (net.split("/")[0] for net in nodes):
-            groups.setdefault(tuple(inside(address, net) for net in ordered), {})[address] = None
+            groups.setdefault(tuple(contains_address(address, net) for net in ordered), {})[address] = None
         return list(groups.values())
 
     ordered = sorted(nets)

@@ -25,7 +25,7 @@ from gpustack.probes.gpu_host_engines import HOST_ENGINES
 from gpustack.probes.gpu_packages import GPU_PACKAGES
 from gpustack.probes.gpu_runtime import DROP_IN
 from gpustack.probes.helm import RELEASES
-from gpustack.probes.kube import because
+from gpustack.probes.kube import add_reason
 from gpustack.probes.namespaces import NAMESPACES
 from gpustack.probes.system import IDENTITY, OS
 from gpustack.steps.control_plane import control_planes
@@ -189,7 +189,7 @@ def operands(here: View) -> Mismatch | None:
         if running is None or not running.runs or not running.ready:
             told = "nothing" if running is None else "not running" if running.wanted else "scaled to nothing"
             why = running.refused if running else ""
-            return Mismatch(name, "running", because(told, why), passing=told == "not running")
+            return Mismatch(name, "running", add_reason(told, why), passing=told == "not running")
     found = here[GPU_DAEMON_SETS]
     count = len(gpu_nodes(here))
     missing = [name for name in names if name not in found]

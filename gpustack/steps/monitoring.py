@@ -24,7 +24,7 @@ from gpustack.config.versions import minor
 from gpustack.probes.alerting import RECEIVERS, SECRET
 from gpustack.probes.grafana import DATA_SOURCES
 from gpustack.probes.helm import RELEASES
-from gpustack.probes.kube import because
+from gpustack.probes.kube import add_reason
 from gpustack.probes.monitoring import ALERTMANAGERS, DEFINITIONS, GROUP, PROMETHEUSES, TARGETS, Custom
 from gpustack.probes.network import LISTENERS
 from gpustack.probes.workloads import MONITORING_DAEMON_SETS, MONITORING_DEPLOYMENTS
@@ -125,7 +125,7 @@ def workloads(here: View) -> Mismatch | None:
     if idle := [part for part in wanted if part in here[MONITORING_DEPLOYMENTS] and not found[part].wanted]:
         return Mismatch("monitoring", "all of it running", f"{said(idle)} scaled to nothing")
     late = {part: found[part] for part in wanted if not found[part].runs}
-    down = [because(f"{part} {one.ready} of {one.wanted}", one.refused) for part, one in late.items()]
+    down = [add_reason(f"{part} {one.ready} of {one.wanted}", one.refused) for part, one in late.items()]
     return Mismatch("monitoring", "all of it running", said(down), passing=True) if down else None
 
 

@@ -11,7 +11,7 @@ from gpustack.ask.judge import Mismatch, said
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
-from gpustack.probes.kube import because
+from gpustack.probes.kube import add_reason
 from gpustack.probes.storage import CLASSES, PROVISIONER
 from gpustack.steps.control_plane import control_planes
 from gpustack.steps.step import Step
@@ -46,7 +46,7 @@ def provisioner(here: View) -> Mismatch | None:
     found = here[PROVISIONER].get(NAME)
     if found is None or not found.wanted:
         return Mismatch(NAME, "running", "scaled to nothing" if found else "nothing")
-    return None if found.runs else Mismatch(NAME, "running", because("not running", found.refused), passing=True)
+    return None if found.runs else Mismatch(NAME, "running", add_reason("not running", found.refused), passing=True)
 
 
 STEP = Step(

@@ -7,7 +7,7 @@ from gpustack.ask.view import View
 from gpustack.doctor.checks.ours import namespaces
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.kube import NODES, Node
-from gpustack.probes.pods import MONITORING_PODS, PENDING, PROMETHEUS, SANDBOX_FAILURES, Pending
+from gpustack.probes.pods import MONITORING_PODS, PROMETHEUS, SANDBOX_FAILURES, STARTING_PODS, Pending
 from gpustack.probes.system import IDENTITY
 from gpustack.steps.own_node import own
 
@@ -23,11 +23,11 @@ def strange(words: str) -> bool:
 
 def without_sandbox(here: View, node: Node | None) -> list[Pending]:
     """Pods of the node that still wait, and whose sandbox could not be made."""
-    waiting, failed = here[PENDING], here[SANDBOX_FAILURES]
+    waiting, failed = here[STARTING_PODS], here[SANDBOX_FAILURES]
     return [pod for pod in waiting if node and pod.node == node.name and not pod.begun and pod.uid in failed]
 
 
-@tells("st-sandbox-fails", NODES, IDENTITY, PENDING, SANDBOX_FAILURES)
+@tells("st-sandbox-fails", NODES, IDENTITY, STARTING_PODS, SANDBOX_FAILURES)
 def sandbox_fails(here: View) -> Told:
     """Of pods that still wait: events stay for an hour after all is well again."""
     what, node = "sandboxes of pods", own(here)
@@ -50,7 +50,7 @@ def prometheus_is_here(here: View) -> Told:
     return Told(node is not None and node.name in found, "Prometheus", "on this node", shown)
 
 
-@tells("containerd-cgroup-driver -> kube-proxy-down", NODES, IDENTITY, PENDING, SANDBOX_FAILURES)
+@tells("containerd-cgroup-driver -> kube-proxy-down", NODES, IDENTITY, STARTING_PODS, SANDBOX_FAILURES)
 def proxy_waits(here: View) -> Told:
     """It came after the runtime could not make sandboxes any more. One that ran before goes on."""
     waiting = without_sandbox(here, own(here))

@@ -6,7 +6,7 @@ from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.flannel import FLANNEL_DAEMON_SET
 from gpustack.probes.kube import DEPLOYMENTS
 from gpustack.probes.nameservers import NAMESERVERS
-from gpustack.probes.pod_network import WAYS, Ways
+from gpustack.probes.pod_network import POD_PATHS, Ways
 
 WHAT, MOST = "DNS of the cluster", 3
 
@@ -18,15 +18,19 @@ def unanswered(found: Ways) -> str:
     return "" if any(way.result == "ok" for way in service) else f"{service[0].target}: {service[0].result}"
 
 
-@tells("st-dns-broken", WAYS, FLANNEL_DAEMON_SET, DEPLOYMENTS)
+@tells("st-dns-broken", POD_PATHS, FLANNEL_DAEMON_SET, DEPLOYMENTS)
 def dns_broken(here: View) -> Told:
     """Where no host has a pod to ask from, what the API says of CoreDNS counts."""
     there = [here.on(host.name) for host in here.hosts]
-    sure = [view for view in there if view.reached and view.told(WAYS) and view.snapshot.fact(WAYS, view.where).pods]
+    sure = [
+        view
+        for view in there
+        if view.reached and view.told(POD_PATHS) and view.snapshot.fact(POD_PATHS, view.where).pods
+    ]
     for view in sure:
-        if said_no := unanswered(view.snapshot.fact(WAYS, view.where)):
-            return confirmed(WHAT, "answers", f"from pods on {view.where}, {unanswered(view[WAYS]) or said_no}")
-    if asked := [view.where for view in there if view.reached and view[WAYS].pods]:
+        if said_no := unanswered(view.snapshot.fact(POD_PATHS, view.where)):
+            return confirmed(WHAT, "answers", f"from pods on {view.where}, {unanswered(view[POD_PATHS]) or said_no}")
+    if asked := [view.where for view in there if view.reached and view[POD_PATHS].pods]:
         return refuted(WHAT, f"answers pods on {said(asked) if len(asked) <= MOST else f'{len(asked)} hosts'}")
     if here[FLANNEL_DAEMON_SET] is None:
         return refuted(WHAT, "there is no pod network yet")

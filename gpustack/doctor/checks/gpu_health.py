@@ -13,7 +13,7 @@ from gpustack.probes.gpu_cluster import GPU_NODES
 from gpustack.probes.gpu_driver import GPU_SMI
 from gpustack.probes.gpu_plugin_files import PLUGIN_FILES
 from gpustack.probes.gpu_words import KERNEL_WORDS, LOGS
-from gpustack.probes.pod_states import GPU_PODS, PENDING
+from gpustack.probes.pod_states import GPU_PODS, PENDING_PODS
 from gpustack.probes.scrape import ROW_REMAP, XIDS
 from gpustack.probes.system import IDENTITY
 from gpustack.steps.gpu_count import gpu_count, gpus
@@ -111,14 +111,14 @@ def none_there(here: View) -> Told:
     )
 
 
-@tells("gpu-driver-too-old-for-cuda", GPU_DEVICES, GPU_NODES, IDENTITY, PENDING, GPU_PODS)
+@tells("gpu-driver-too-old-for-cuda", GPU_DEVICES, GPU_NODES, IDENTITY, PENDING_PODS, GPU_PODS)
 def too_old(here: View) -> Told:
     """By the words of the container toolkit for pods of this node."""
     if not gpus(here):
         return refuted("images' CUDA", NO_GPU)
     node = gpu_node(here)
     name = node.name if node else ""
-    pods = (*on_node(here, PENDING, name), *on_node(here, GPU_PODS, name))
+    pods = (*on_node(here, PENDING_PODS, name), *on_node(here, GPU_PODS, name))
     found = [f"{pod}: {one.words}" for pod in pods for one in pod.containers if DEMAND in one.words]
     return Told(bool(found), "images' CUDA", "not newer than the driver's", found[0] if found else "no pod is refused")
 
@@ -135,9 +135,9 @@ def unhealthy(here: View) -> Told:
     return Told(lost > 0, "GPUs that cannot be allocated", "0", str(lost))
 
 
-@tells("st-gpu-unhealthy -> insufficient-resources", PENDING)
+@tells("st-gpu-unhealthy -> insufficient-resources", PENDING_PODS)
 def more_is_wanted(here: View) -> Told:
-    found = [str(pod) for pod in here[PENDING] if "Insufficient nvidia.com/" in pod.unscheduled]
+    found = [str(pod) for pod in here[PENDING_PODS] if "Insufficient nvidia.com/" in pod.unscheduled]
     return Told(bool(found), "pods that wait for a GPU", "none", said(found[:3]))
 
 

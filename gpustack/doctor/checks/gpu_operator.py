@@ -20,7 +20,7 @@ from gpustack.probes.gpu_runtime import RUNTIME_FILES
 from gpustack.probes.gpu_settings import SETTINGS
 from gpustack.probes.gpu_words import LOGS
 from gpustack.probes.kube import NODES
-from gpustack.probes.pod_states import GPU_PODS, PENDING, PodState
+from gpustack.probes.pod_states import GPU_PODS, PENDING_PODS, PodState
 from gpustack.probes.system import IDENTITY
 from gpustack.steps.gpu_count import gpus
 from gpustack.steps.gpu_hosts import PRESENT
@@ -197,13 +197,13 @@ def mixed(here: View) -> Told:
     return Told(whole, "driver of a node with slices and whole GPUs", "570.172.08 or later", version)
 
 
-@tells("op-cdi-unresolvable", GPU_DEVICES, PENDING, GPU_PODS, NODES, IDENTITY)
+@tells("op-cdi-unresolvable", GPU_DEVICES, PENDING_PODS, GPU_PODS, NODES, IDENTITY)
 def cdi(here: View) -> Told:
     """By containerd's words for pods of this node. Devices of other vendors are others'."""
     node = own(here)
     if not gpus(here) or node is None:
         return refuted("CDI devices", NO_GPU)
-    pods = (*on_own_node(here, PENDING), *on_own_node(here, GPU_PODS))
+    pods = (*on_own_node(here, PENDING_PODS), *on_own_node(here, GPU_PODS))
     found = [f"{pod}: {one.words}" for pod in pods for one in pod.containers if CDI.search(one.words)]
     return Told(bool(found), "CDI devices that pods name", "known", found[0] if found else "no pod is refused")
 

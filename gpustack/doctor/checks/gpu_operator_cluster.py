@@ -15,7 +15,7 @@ from gpustack.probes.gpu_cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_D
 from gpustack.probes.gpu_settings import GPU_CONFIG_MAPS, SETTINGS
 from gpustack.probes.gpu_words import LOGS
 from gpustack.probes.helm import RELEASES
-from gpustack.probes.pod_states import GPU_PODS, PENDING
+from gpustack.probes.pod_states import GPU_PODS, PENDING_PODS
 from gpustack.steps.gpu_count import gpus
 from gpustack.steps.gpu_operator_values import SHARING
 
@@ -112,10 +112,10 @@ def policies(here: View) -> Told:
     return Told(len(found) != 1, "ClusterPolicies", "one", said([one.name for one in found]))
 
 
-@tells("op-user-namespaces-pod", PENDING)
+@tells("op-user-namespaces-pod", PENDING_PODS)
 def own_users(here: View) -> Told:
     """A pod with a GPU and hostUsers false, whose container did not start."""
-    pods = [pod for pod in here[PENDING] if pod.own_users and pod.gpus and pod.node]
+    pods = [pod for pod in here[PENDING_PODS] if pod.own_users and pod.gpus and pod.node]
     found = [f"{pod}: {one.words}" for pod in pods for one in pod.containers if "sync socket" in one.words]
     return Told(bool(found), "GPU pods", "without hostUsers: false", found[0] if found else "none fails for that")
 

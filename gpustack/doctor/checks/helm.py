@@ -10,7 +10,7 @@ from gpustack.config.resolved import charts_of
 from gpustack.doctor.tells import Told, confirmed, names, refuted, tells
 from gpustack.probes.gpu import GPU_DEVICES
 from gpustack.probes.gpu_cluster import GPU_DEPLOYMENTS
-from gpustack.probes.helm import CHARTS, GPU_JOBS, MONITORING_JOBS, RELEASES, RUNNING_HELMS, Job, Release
+from gpustack.probes.helm import CHARTS, GPU_JOBS, MONITORING_JOBS, RELEASES, RUNNING_HELMS, HookJob, Release
 from gpustack.probes.monitoring import DEFINITIONS, GROUP
 from gpustack.probes.namespaces import ENDING
 from gpustack.probes.system import IDENTITY
@@ -87,7 +87,7 @@ def killed_while_waiting(here: View) -> Told:
     return release_pending(here)
 
 
-def hooks(here: View) -> list[Job]:
+def hooks(here: View) -> list[HookJob]:
     """Those that did not succeed."""
     return [job for job in (*here[MONITORING_JOBS], *here[GPU_JOBS]) if not job.done]
 

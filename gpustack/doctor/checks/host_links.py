@@ -5,7 +5,7 @@ from ipaddress import ip_address
 from gpustack.ask.judge import said
 from gpustack.ask.view import View
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
-from gpustack.probes.links import MANAGED, taken
+from gpustack.probes.links import MANAGED, find_managed
 from gpustack.probes.reach import SOURCE
 from gpustack.probes.resolver import FORWARDS, RESOLVER
 from gpustack.probes.service_rules import PROXY
@@ -23,7 +23,7 @@ def no_egress(here: View) -> Told:
 
 @tells("host-networkmanager-owns-cni", MANAGED)
 def manager_owns_links(here: View) -> Told:
-    found = [f"{link} by {manager} ({state})" for manager, link, state in taken(here[MANAGED])]
+    found = [f"{link} by {manager} ({state})" for manager, link, state in find_managed(here[MANAGED])]
     return Told(bool(found), "links of pods", "managed by nobody", said(found) if found else "managed by nobody")
 
 

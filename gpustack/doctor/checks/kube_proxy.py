@@ -9,7 +9,7 @@ from gpustack.probes.kube import NODES, READYZ
 from gpustack.probes.kubeadm import FILES
 from gpustack.probes.kubelet import HEALTH
 from gpustack.probes.leftovers import LEFTOVERS
-from gpustack.probes.reach import WAYS
+from gpustack.probes.reach import API_PATHS
 from gpustack.probes.service_rules import PROXY, PROXY_SET, Proxy
 
 
@@ -58,11 +58,11 @@ def within(found: Proxy, mode: str) -> str:
     return "nft" if found.nft.all >= found.legacy.all else "legacy"
 
 
-@tells("st-service-ip-broken", WAYS, STARTED)
+@tells("st-service-ip-broken", API_PATHS, STARTED)
 def service_address(here: View) -> Told:
     """That of the API. Without the API itself nothing can be told by it; of one that was started anew kube-proxy has to
     hear first."""
-    api, service = here[WAYS]["api"], here[WAYS]["service"]
+    api, service = here[API_PATHS]["api"], here[API_PATHS]["service"]
     if not api.connected and api.ended:
         raise FactUnavailable(f"the API server itself is not reached: {api.why}")
     works = service.connected or service.ended == 0

@@ -10,10 +10,10 @@ from gpustack.probes.firewall import FIREWALL
 from gpustack.probes.kube import NODES, READYZ, VERSION
 from gpustack.probes.kubeadm import ADMIN, BOOTSTRAP, CA, CONTROL_PLANE, FILES, KUBELET_CONF, UNFINISHED
 from gpustack.probes.kubelet_start import START
-from gpustack.probes.network import ADDRESS, LISTENERS, taken
+from gpustack.probes.network import ADDRESS, LISTENERS, is_taken
 from gpustack.probes.packages import PACKAGES
-from gpustack.probes.pod_network import WAYS as FROM_PODS
-from gpustack.probes.reach import WAYS
+from gpustack.probes.pod_network import POD_PATHS as FROM_PODS
+from gpustack.probes.reach import API_PATHS
 from gpustack.probes.system import IDENTITY
 from gpustack.steps.firewall_packets import let_out, stopped
 from gpustack.steps.kubernetes_versions import numbers
@@ -38,7 +38,7 @@ def remains(here: View) -> str:
 def stale_state(here: View) -> Told:
     """An attempt that was broken off while no API server runs here, or a CA that is not the cluster's."""
     what, left = "what kubeadm left", remains(here)
-    if left and not taken(here[LISTENERS], API_PORT):
+    if left and not is_taken(here[LISTENERS], API_PORT):
         return confirmed(what, "a member of this cluster, or nothing", left, by=FILES.id)
     if not here.host.control_plane and here[AUTHORITIES].own:
         plane = here.on(here.acting)[AUTHORITIES].own
@@ -58,11 +58,11 @@ def ca_hash(here: View) -> Told:
     return Told(order != plane, "hash in the order to join", plane[:12], order[:12])
 
 
-@tells("join-endpoint-unreachable", WAYS, READYZ, FIREWALL, ADDRESS, FROM_PODS)
+@tells("join-endpoint-unreachable", API_PATHS, READYZ, FIREWALL, ADDRESS, FROM_PODS)
 def endpoint(here: View) -> Told:
     """A refusal is the API server's own doing, unless it runs, and so is silence on a connection that is made (to curl
     one without TLS is none). A rule of this host that stops it is why."""
-    found = here[WAYS]["api"]
+    found = here[API_PATHS]["api"]
     what = f"connection to {found.place}"
     if found.connected or found.ended == 0:
         return refuted(what, "made")

@@ -10,7 +10,7 @@ from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.dcgm import APP, COUNTERS
 from gpustack.probes.gpu_cluster import GPU_DAEMON_SETS
 from gpustack.probes.gpu_settings import EXPORTERS, GPU_CONFIG_MAPS, SETTINGS
-from gpustack.probes.gpu_words import LOGS, Said
+from gpustack.probes.gpu_words import LOGS, LogLine
 from gpustack.probes.kube import NODES
 from gpustack.probes.pod_states import GPU_PODS, PodState
 from gpustack.probes.scrape import BLANKS, TWICE
@@ -22,18 +22,18 @@ EXPORTER = APP["app"]
 QUIET = "says nothing of it"
 
 
-def heard(here: View, what: str) -> list[Said]:
+def heard(here: View, what: str) -> list[LogLine]:
     """Of this host's containers."""
     return [one for one in here[LOGS] if one.what == what]
 
 
-def heard_anywhere(here: View, what: str) -> list[Said]:
+def heard_anywhere(here: View, what: str) -> list[LogLine]:
     """Of the first host that has it. Those that cannot tell come last: they count where no other one has it."""
     views = sorted((here.on(host.name) for host in here.hosts), key=lambda view: not view.told(LOGS))
     return next((found for view in views if (found := heard(view, what))), [])
 
 
-def told(what: str, found: list[Said]) -> Told:
+def told(what: str, found: list[LogLine]) -> Told:
     return Told(bool(found), what, "nothing of the kind", f"{found[0].pod}: {found[0].line}" if found else QUIET)
 
 

@@ -9,7 +9,7 @@ from gpustack.config.versions import dcgm_fields
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.applied import CONFIG_MAPS
 from gpustack.probes.dcgm import COUNTERS
-from gpustack.probes.grafana import ASKED, DASHBOARDS, DATA_SOURCES, Dashboard
+from gpustack.probes.grafana import DASHBOARDS, DATA_SOURCES, RESPONSE, Dashboard
 from gpustack.probes.proof import SERVICES
 from gpustack.probes.scrape import DCGM_NAMES, HOST_LABELS
 from gpustack.steps.dashboards import texts
@@ -21,10 +21,10 @@ LABEL = ("metadata", "labels", "grafana_dashboard")
 NEVER_YET = "DCGM_FI_DEV_XID_ERRORS"
 
 
-@tells("mon-grafana-password-unknown", ASKED)
+@tells("mon-grafana-password-unknown", RESPONSE)
 def password(here: View) -> Told:
     """Grafana is asked with its Secret's own words."""
-    found = here[ASKED]
+    found = here[RESPONSE]
     if found is None:
         return refuted("login that Grafana's Secret has", "no Grafana")
     if not found.login:

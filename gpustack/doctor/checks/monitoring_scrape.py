@@ -11,13 +11,13 @@ from gpustack.doctor.checks.starting import api_known, starting
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.control_plane import STARTED
 from gpustack.probes.dcgm import EXPORTER, SERIES
-from gpustack.probes.grafana import ASKED
+from gpustack.probes.grafana import RESPONSE
 from gpustack.probes.kube import NODES
 from gpustack.probes.kubeadm import LISTENING
-from gpustack.probes.network import LISTENERS, PROGRAMS, taken
+from gpustack.probes.network import LISTENERS, PROGRAMS, is_taken
 from gpustack.probes.pod_states import GPU_PODS
 from gpustack.probes.proof import SERVICES
-from gpustack.probes.scrape import BLANKS, CLOCKS, DOWN, JOBS, KUBELETS, TWICE, Job
+from gpustack.probes.scrape import BLANKS, CLOCKS, DOWN, JOBS, KUBELETS, TWICE, ScrapeJob
 from gpustack.probes.system import IDENTITY
 from gpustack.probes.units import UNITS
 from gpustack.steps.own_node import own
@@ -31,7 +31,7 @@ SCRAPED = 90
 ASKED_NOT = "Prometheus may not have asked"
 
 
-def ours(here: View, job: Job) -> bool:
+def ours(here: View, job: ScrapeJob) -> bool:
     """Of the cluster, its monitoring and its GPUs; what people let Prometheus watch beside that is theirs."""
     return job.namespace in (*KUBERNETES, here.spec.monitoring.namespace, here.spec.gpu.namespace)
 
@@ -52,7 +52,7 @@ def network(here: View) -> Told:
     node, port = own(here), here.spec.monitoring.node_exporter_port
     if node is None:
         return refuted("target of the node", "the host is no node")
-    what, listens = f"target {node.address}:{port}", taken(here[LISTENERS], port)
+    what, listens = f"target {node.address}:{port}", is_taken(here[LISTENERS], port)
     if f"{node.address}:{port}" not in {instance for _, instance in here[DOWN]}:
         return refuted(what, "answers")
     if not listens:
@@ -127,12 +127,12 @@ def no_metrics(here: View) -> Told:
     return Told(not count, "GPUs in Prometheus", "some", str(count))
 
 
-@tells("st-dashboard-nodata", ASKED, SERVICES)
+@tells("st-dashboard-nodata", RESPONSE, SERVICES)
 def dashboard_nodata(here: View) -> Told:
     """A question for GPUs by way of Grafana's data source, as a panel asks it."""
     if why := scraped(here):
         return refuted("GPUs by way of Grafana", why)
-    found = here[ASKED]
+    found = here[RESPONSE]
     if found is None or found.login != 200:
         return refuted("GPUs by way of Grafana", "nobody is let in" if found else "no Grafana")
     return Told(not found.samples, "GPUs by way of Grafana", "some", "some" if found.samples else "none")

@@ -9,8 +9,8 @@ from gpustack.doctor.checks.ours import namespaces
 from gpustack.doctor.tells import Told, confirmed, names, refuted, tells
 from gpustack.probes.admission import MUTATING, VALIDATING, Webhook
 from gpustack.probes.monitoring import GROUP, PROMETHEUSES
-from gpustack.probes.network import LISTENERS, PROGRAMS, taken
-from gpustack.probes.pod_states import MONITORING_PODS, PENDING, Container, PodState
+from gpustack.probes.network import LISTENERS, PROGRAMS, is_taken
+from gpustack.probes.pod_states import MONITORING_PODS, PENDING_PODS, Container, PodState
 from gpustack.probes.prometheus_rights import OPERATORS
 from gpustack.probes.proof import SERVICES
 from gpustack.probes.storage import CLAIMS, CLASSES, PROVISIONER
@@ -51,7 +51,7 @@ def port_of_a_host(here: View) -> Told:
     what = f"port {port}"
     if not here.spec.monitoring.enabled:
         return refuted(what, "nobody here wants it")
-    if not taken(here[LISTENERS], port):
+    if not is_taken(here[LISTENERS], port):
         return refuted(what, "nobody has it")
     found = strangers(here, port)
     if not found:
@@ -59,10 +59,10 @@ def port_of_a_host(here: View) -> Told:
     return confirmed(what, "node-exporter's", said(found), names=names(UNIT=[unit for unit in found if unit != "-"]))
 
 
-@tells("mon-node-exporter-port-other-pod", PENDING)
+@tells("mon-node-exporter-port-other-pod", PENDING_PODS)
 def port_of_a_pod(here: View) -> Told:
     """Our node exporter waits for a port that another pod of the node has. A user's own may find ours there."""
-    ours = [pod for pod in here[PENDING] if pod.namespace in namespaces(here)]
+    ours = [pod for pod in here[PENDING_PODS] if pod.namespace in namespaces(here)]
     waiting = [pod for pod in ours if "node-exporter" in f"{pod.app} {pod.name}"]
     found = [f"{pod}: {pod.unscheduled}" for pod in waiting if "free ports" in pod.unscheduled]
     return Told(bool(found), "node exporters", "scheduled", said(found[:3]) if found else "none waits for a port")

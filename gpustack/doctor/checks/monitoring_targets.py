@@ -106,7 +106,7 @@ def rights(here: View) -> Told:
     spec, found = here.spec, here[RIGHTS]
     if found is None:
         return refuted("rights of Prometheus", "no Prometheus")
-    missing, unknown = [], []
+    missing, unknown = list[tuple[str, str]](), list[tuple[str, str]]()
     for space in dict.fromkeys((spec.gpu.namespace, spec.monitoring.namespace)):
         for kinds in NEEDED:
             answers = [found.lists.get((kind, space)) for kind in kinds]

@@ -10,7 +10,7 @@ from gpustack.ask.view import View
 from gpustack.doctor.tells import Told, confirmed, refuted, tells
 from gpustack.probes.flannel import FLANNELD
 from gpustack.probes.kube import NODES
-from gpustack.probes.pod_network import WAYS, Peer, Way, Ways
+from gpustack.probes.pod_network import POD_PATHS, Peer, Way, Ways
 from gpustack.probes.pods import MONITORING_PODS, OPERATOR
 from gpustack.probes.system import IDENTITY
 from gpustack.steps.own_node import own
@@ -22,7 +22,7 @@ WHAT = "packets to other nodes"
 
 def heard(here: View) -> Mapping[str, Heard]:
     """What of packets arrives, by the peer's part of the pod network; without those of which nothing can be said."""
-    found = here[WAYS]
+    found = here[POD_PATHS]
 
     def of_peers() -> Mapping[str, Heard]:
         judged = ((peer.subnet, of_peer(found, peer)) for peer in found.peers)
@@ -56,7 +56,7 @@ def passed(ways: Iterable[Way], *kinds: str) -> bool:
 def asked(here: View) -> Mapping[str, Heard]:
     """Raises FactUnavailable where there are other nodes and none of them could be asked."""
     found = heard(here)
-    if here[WAYS].peers and not found:
+    if here[POD_PATHS].peers and not found:
         raise FactUnavailable("none of the other nodes that were asked is there")
     return found
 
@@ -65,14 +65,14 @@ def words(found: Mapping[str, Heard]) -> str:
     return said([f"to {subnet} {WORDS[one]}" for subnet, one in found.items()]) if found else "there is no other node"
 
 
-@tells("st-pod-net-broken", WAYS)
+@tells("st-pod-net-broken", POD_PATHS)
 def pod_net_broken(here: View) -> Told:
     """From pods of this host, or from the host where it has none."""
     found = asked(here)
     return Told(bool(set(found.values()) - {"all"}), WHAT, "arrive", words(found))
 
 
-@tells("mtu-too-large", WAYS)
+@tells("mtu-too-large", POD_PATHS)
 def mtu_too_large(here: View) -> Told:
     """Links with smaller numbers alone are no fault: the kernel splits what it wraps. Here where it is so to every node
     that is reached: with one that gets large packets too, it is the other's fault."""
@@ -85,7 +85,7 @@ def mtu_too_large(here: View) -> Told:
 
 def dns_servers(here: View, *, own: bool) -> Told:
     """Addresses of CoreDNS that kube-proxy knows, by whether they are on this host."""
-    ways = here[WAYS]
+    ways = here[POD_PATHS]
     if not ways.own:
         return refuted("pods", "none on this host")
     mine = Peer(ways.own, "", "", "", "")
@@ -96,12 +96,12 @@ def dns_servers(here: View, *, own: bool) -> Told:
     return Told(bool(found), "CoreDNS", "on this node" if own else "on another node", said(servers))
 
 
-@tells("bridge-nf-call-off -> st-dns-broken", WAYS)
+@tells("bridge-nf-call-off -> st-dns-broken", POD_PATHS)
 def dns_on_this_node(here: View) -> Told:
     return dns_servers(here, own=True)
 
 
-@tells("st-pod-net-broken -> st-dns-broken", WAYS)
+@tells("st-pod-net-broken -> st-dns-broken", POD_PATHS)
 def dns_on_another_node(here: View) -> Told:
     return dns_servers(here, own=False)
 

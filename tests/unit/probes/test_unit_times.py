@@ -12,7 +12,7 @@ from gpustack.ask.probe import Answer, Probe, Shell
 from gpustack.config.shipped import playbooks
 from gpustack.probes.containerd import RUNTIME
 from gpustack.probes.lately import TIMES
-from gpustack.probes.units import UNITS, shown
+from gpustack.probes.units import UNITS, read_units
 
 STARTED = 1795496640
 SYSTEMCTL = f"""#!/bin/sh
@@ -77,7 +77,7 @@ def test_a_time_that_date_cannot_read_is_no_answer(tools: Path) -> None:
 def test_containerd_that_does_not_answer(tools: Path) -> None:
     script = text(RUNTIME).split("\n", 1)[1]
     said = run(tools, script, code=1)
-    assert {name: block["ActiveEnterTimestamp"] for name, block, _ in shown(said)}["containerd"] == f"@{STARTED}"
+    assert {name: block["ActiveEnterTimestamp"] for name, block, _ in read_units(said)}["containerd"] == f"@{STARTED}"
 
 
 def test_when_the_host_was_booted(tools: Path) -> None:
