@@ -46,7 +46,7 @@ class Release:
 
 
 @dataclass(frozen=True)
-class Job:
+class HookJob:
     """A job that a chart runs before or after its own objects; `failed` counts its pods that failed."""
 
     name: str
@@ -106,18 +106,18 @@ def charts(answer: Answer) -> Mapping[str, Chart]:
     return found
 
 
-def jobs(answer: Answer) -> tuple[Job, ...]:
+def jobs(answer: Answer) -> tuple[HookJob, ...]:
     """Those of hooks; other jobs are left out."""
     found = []
     for entry in entries(answer):
         metadata, status = entry["metadata"], entry.get("status", {})
         if HOOK in (metadata.get("annotations") or {}):
             done = any(one["type"] == "Complete" and one["status"] == "True" for one in status.get("conditions", ()))
-            found.append(Job(metadata["name"], done, status.get("failed", 0)))
+            found.append(HookJob(metadata["name"], done, status.get("failed", 0)))
     return tuple(found)
 
 
-def running(answer: Answer) -> int:
+def count_running(answer: Answer) -> int:
     return number(answer.out.strip())
 
 
@@ -142,7 +142,7 @@ GPU_JOBS = Probe("helm.gpu-jobs", Api("/apis/batch/v1/namespaces/$GPU_NAMESPACE/
 RUNNING_HELMS = Probe(
     "helm.processes",
     Lines('found=$(grep -lsx helm /proc/[0-9]*/comm) || [ $? -lt 3 ] || exit; echo "$found" | grep -c .'),
-    running,
+    count_running,
     ends=(0, 1),
     like="pgrep -x helm",
 )

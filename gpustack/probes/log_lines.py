@@ -13,7 +13,7 @@ LOGRUS = re.compile(r'^time="[^"]*" level=\w+ ')
 KEYS = re.compile(r'(?:^| )(error|msg)=("(?:[^"\\]|\\.)*")')
 
 
-def spoken(line: str) -> str:
+def strip_prefix(line: str) -> str:
     line = KLOG.sub("", CRI.sub("", line))
     if not LOGRUS.match(line):
         return line

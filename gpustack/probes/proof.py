@@ -96,21 +96,21 @@ def node(entry: Any) -> ProofNode:
 
 
 def pods(answer: Answer) -> tuple[GpuPod, ...]:
-    return tuple(pod for entry in entries(answer) if (pod := using(entry)).gpus)
+    return tuple(pod for entry in entries(answer) if (pod := read_gpu_pod(entry)).gpus)
 
 
-def using(entry: Any) -> GpuPod:
+def read_gpu_pod(entry: Any) -> GpuPod:
     """An init container hands its GPUs on to those that follow: the largest of these, or what all others ask for. One
     that restarts always (a side-car) keeps its own."""
     spec, name = entry.get("spec", {}), entry["metadata"]
     first = [one for one in spec.get("initContainers", ()) if one.get("restartPolicy") != "Always"]
     beside = [one for one in spec.get("initContainers", ()) if one.get("restartPolicy") == "Always"]
-    together = sum(asked(one) for one in (*spec.get("containers", ()), *beside))
-    most = max((asked(one) for one in first), default=0)
+    together = sum(count_gpus(one) for one in (*spec.get("containers", ()), *beside))
+    most = max((count_gpus(one) for one in first), default=0)
     return GpuPod(f"{name['namespace']}/{name['name']}", spec.get("nodeName", ""), max(together, most))
 
 
-def asked(container: Any) -> int:
+def count_gpus(container: Any) -> int:
     resources = container.get("resources", {})
     return int({**resources.get("requests", {}), **resources.get("limits", {})}.get(GPU, "0"))
 
@@ -162,7 +162,7 @@ def keep(*groups: Iterator[str] | tuple[str, ...]) -> tuple[str, ...]:
     return tuple(path for group in groups for path in group)
 
 
-def each(before: str, *names: str) -> Iterator[str]:
+def prefix_names(before: str, *names: str) -> Iterator[str]:
     return (f"{before}.{name}" for name in names)
 
 
@@ -173,8 +173,8 @@ NODES = Probe(
         "/api/v1/nodes",
         keep(
             ("metadata.name", "metadata.labels", "spec.unschedulable"),
-            each("status", "capacity", "allocatable", "nodeInfo.machineID"),
-            each("status.conditions", "type", "status", "message"),
+            prefix_names("status", "capacity", "allocatable", "nodeInfo.machineID"),
+            prefix_names("status.conditions", "type", "status", "message"),
         ),
     ),
     nodes,
@@ -185,8 +185,8 @@ PODS = Probe(
         "/api/v1/pods?fieldSelector=status.phase!=Succeeded,status.phase!=Failed",
         keep(
             ("metadata.name", "metadata.namespace", "spec.nodeName"),
-            each("spec.containers", *CONTAINER),
-            each("spec.initContainers", *CONTAINER),
+            prefix_names("spec.containers", *CONTAINER),
+            prefix_names("spec.initContainers", *CONTAINER),
         ),
     ),
     pods,
@@ -206,7 +206,7 @@ SERVICES = Probe(
         "/api/v1/services",
         keep(
             ("metadata.name", "metadata.namespace", "metadata.labels", "status.loadBalancer"),
-            each("spec", "type", "clusterIP", "ports"),
+            prefix_names("spec", "type", "clusterIP", "ports"),
         ),
     ),
     services,
@@ -215,7 +215,7 @@ INGRESSES = Probe(
     "proof.ingresses",
     Api(
         "/apis/networking.k8s.io/v1/ingresses",
-        keep(("metadata.name", "metadata.namespace"), each("spec", "tls", "rules")),
+        keep(("metadata.name", "metadata.namespace"), prefix_names("spec", "tls", "rules")),
     ),
     ingresses,
 )

@@ -24,7 +24,7 @@ def named(found: list[tuple[str, list[str]]]) -> dict[str, list[str]]:
     return by_name
 
 
-def exactly(text: str, *names: str) -> list[list[str]]:
+def read_sections(text: str, *names: str) -> list[list[str]]:
     """The lines of each section. Raises ValueError unless these are there, in this order."""
     found = sections(text)
     if [name for name, _ in found] != list(names):

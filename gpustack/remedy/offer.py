@@ -13,7 +13,7 @@ from gpustack.ask.view import View
 from gpustack.doctor.entry import DropIn, Fault, Remedy
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import graph
-from gpustack.probes.network.links import MANAGED, taken
+from gpustack.probes.network.links import MANAGED, find_managed
 from gpustack.remedy.descriptions import STEPS_STOP, by_hand, interrupts, of_edits
 from gpustack.rollout.overlay import host_facts
 from gpustack.rollout.plan import StepState, plan
@@ -179,7 +179,7 @@ def read_there(snapshot: Snapshot, host: str, file: DropIn) -> DropIn | None:
     """A file that no unit has to reload is read by whoever restarts. Raises FactUnavailable."""
     if not file.reload:
         return file
-    managers = {manager for manager, _, _ in taken(View(snapshot, host)[MANAGED])}
+    managers = {manager for manager, _, _ in find_managed(View(snapshot, host)[MANAGED])}
     there: DropIn | None = file
     while there and there.reload not in managers:
         there = there.otherwise

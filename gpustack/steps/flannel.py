@@ -12,7 +12,7 @@ and Documentation/configuration.md.
 from gpustack.ask.judge import Result, expect
 from gpustack.ask.view import View
 from gpustack.probes.host.system import IDENTITY
-from gpustack.probes.kubernetes.nodes import DEPLOYMENTS, NODES, because
+from gpustack.probes.kubernetes.nodes import DEPLOYMENTS, NODES, add_reason
 from gpustack.probes.network.flannel import FLANNEL_DAEMON_SET, FLANNELD, NET_CONF
 from gpustack.steps.control_plane.step import control_planes
 from gpustack.steps.own_node import own
@@ -79,7 +79,7 @@ def dns(here: View) -> Result | None:
     if found and not found.wanted:
         hint = "kubectl -n kube-system scale deployment coredns --replicas 2"
         return Result("CoreDNS", "available", "scaled to 0", cure="operator", hint=hint)
-    is_now = "available" if found and found.available else because("not available", found.refused if found else "")
+    is_now = "available" if found and found.available else add_reason("not available", found.refused if found else "")
     return expect("CoreDNS", "available", is_now, passing=True)
 
 

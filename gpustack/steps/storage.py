@@ -11,7 +11,7 @@ from gpustack.ask.judge import Result, said
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
-from gpustack.probes.kubernetes.nodes import because
+from gpustack.probes.kubernetes.nodes import add_reason
 from gpustack.probes.kubernetes.storage import CLASSES, PROVISIONER
 from gpustack.steps.control_plane.step import control_planes
 from gpustack.steps.step import Step
@@ -46,7 +46,7 @@ def provisioner(here: View) -> Result | None:
     found = here[PROVISIONER].get(NAME)
     if found is None or not found.wanted:
         return Result(NAME, "running", "scaled to nothing" if found else "nothing")
-    return None if found.runs else Result(NAME, "running", because("not running", found.refused), passing=True)
+    return None if found.runs else Result(NAME, "running", add_reason("not running", found.refused), passing=True)
 
 
 STEP = Step(

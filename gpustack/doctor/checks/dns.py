@@ -6,7 +6,7 @@ from gpustack.doctor.check import check
 from gpustack.probes.kubernetes.nodes import DEPLOYMENTS
 from gpustack.probes.network.flannel import FLANNEL_DAEMON_SET
 from gpustack.probes.network.nameservers import NAMESERVERS
-from gpustack.probes.network.pod_network import WAYS, Ways
+from gpustack.probes.network.pod_network import POD_PATHS, Ways
 
 WHAT, MOST = "DNS of the cluster", 3
 
@@ -18,17 +18,19 @@ def unanswered(found: Ways) -> str:
     return "" if any(way.result == "ok" for way in service) else f"{service[0].target}: {service[0].result}"
 
 
-@check("st-dns-broken", WAYS, FLANNEL_DAEMON_SET, DEPLOYMENTS)
+@check("st-dns-broken", POD_PATHS, FLANNEL_DAEMON_SET, DEPLOYMENTS)
 def dns_broken(here: View) -> Result:
     """Where no host has a pod to ask from, what the API says of CoreDNS counts."""
     there = [here.on(host.name) for host in here.hosts]
     sure = [
-        view for view in there if view.reached and view.available(WAYS) and view.snapshot.fact(WAYS, view.where).pods
+        view
+        for view in there
+        if view.reached and view.available(POD_PATHS) and view.snapshot.fact(POD_PATHS, view.where).pods
     ]
     for view in sure:
-        if said_no := unanswered(view.snapshot.fact(WAYS, view.where)):
-            return Result(WHAT, "answers", f"from pods on {view.where}, {unanswered(view[WAYS]) or said_no}")
-    if asked := [view.where for view in there if view.reached and view[WAYS].pods]:
+        if said_no := unanswered(view.snapshot.fact(POD_PATHS, view.where)):
+            return Result(WHAT, "answers", f"from pods on {view.where}, {unanswered(view[POD_PATHS]) or said_no}")
+    if asked := [view.where for view in there if view.reached and view[POD_PATHS].pods]:
         return ok(WHAT, f"answers pods on {said(asked) if len(asked) <= MOST else f'{len(asked)} hosts'}")
     if here[FLANNEL_DAEMON_SET] is None:
         return ok(WHAT, "there is no pod network yet")

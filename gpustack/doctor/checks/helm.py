@@ -10,7 +10,7 @@ from gpustack.config.resolved import charts_of
 from gpustack.doctor.check import check, names
 from gpustack.probes.gpu.cluster import GPU_DEPLOYMENTS
 from gpustack.probes.gpu.devices import GPU_DEVICES
-from gpustack.probes.helm import CHARTS, GPU_JOBS, MONITORING_JOBS, RELEASES, RUNNING_HELMS, Job, Release
+from gpustack.probes.helm import CHARTS, GPU_JOBS, MONITORING_JOBS, RELEASES, RUNNING_HELMS, HookJob, Release
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.namespaces import ENDING
 from gpustack.probes.kubernetes.workloads import MONITORING_DAEMON_SETS, MONITORING_DEPLOYMENTS
@@ -85,7 +85,7 @@ def killed_while_waiting(here: View) -> Result:
     return release_pending(here)
 
 
-def hooks(here: View) -> list[Job]:
+def hooks(here: View) -> list[HookJob]:
     """Those that did not succeed."""
     return [job for job in (*here[MONITORING_JOBS], *here[GPU_JOBS]) if not job.done]
 

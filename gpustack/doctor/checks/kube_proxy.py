@@ -8,7 +8,7 @@ from gpustack.doctor.checks.startup import api_known
 from gpustack.probes.control_plane.control_plane import STARTED
 from gpustack.probes.control_plane.kubeadm import FILES
 from gpustack.probes.firewall.service_rules import PROXY, PROXY_SET, Proxy
-from gpustack.probes.kubelet.join_endpoint import WAYS
+from gpustack.probes.kubelet.join_endpoint import API_PATHS
 from gpustack.probes.kubelet.kubelet import HEALTH
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
 from gpustack.probes.kubernetes.nodes import NODES, READYZ
@@ -59,11 +59,11 @@ def within(found: Proxy, mode: str) -> str:
     return "nft" if found.nft.all >= found.legacy.all else "legacy"
 
 
-@check("st-service-ip-broken", WAYS, STARTED)
+@check("st-service-ip-broken", API_PATHS, STARTED)
 def service_address(here: View) -> Result:
     """That of the API. Without the API itself nothing can be told by it; of one that was started anew kube-proxy has to
     hear first."""
-    api, service = here[WAYS]["api"], here[WAYS]["service"]
+    api, service = here[API_PATHS]["api"], here[API_PATHS]["service"]
     if not api.connected and api.ended:
         raise FactUnavailable(f"the API server itself is not reached: {api.why}")
     works = service.connected or service.ended == 0

@@ -5,14 +5,14 @@ from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.startup import api_known
 from gpustack.probes.control_plane.control_plane import STARTED
-from gpustack.probes.network.pod_network import WAYS
+from gpustack.probes.network.pod_network import POD_PATHS
 
 
-@check("st-api-from-pods-timeout", WAYS, STARTED)
+@check("st-api-from-pods-timeout", POD_PATHS, STARTED)
 def api_from_pods(here: View) -> Result:
     """The address is translated before any rule of the host sees it: only trying it tells. What a network policy
     denies one pod it need not deny another, so one pod that gets through is enough. A service of nobody refuses."""
-    what, found = "the API's service, from pods", here[WAYS]
+    what, found = "the API's service, from pods", here[POD_PATHS]
     if not found.pods:
         return ok(what, "no pod with a network of its own runs here")
     asked = list(found.of("service"))

@@ -8,7 +8,7 @@ from gpustack.doctor.check import check
 from gpustack.doctor.checks.platform_namespaces import namespaces
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
-from gpustack.probes.kubernetes.pods import PENDING, Pending, Waiting
+from gpustack.probes.kubernetes.pods import STARTING_PODS, Pending, WaitingContainer
 from gpustack.steps.own_node import own
 
 PULLING = {"ErrImagePull", "ImagePullBackOff", "RegistryUnavailable"}
@@ -18,12 +18,12 @@ FAILING = re.compile(
     r"(unexpected status|HTTP status)[^:]*(: | )\"?5[0-9][0-9]|50[0234] (Internal|Bad|Service|Gateway)"
 )
 DOWN = re.compile(r"dial tcp [0-9.:]+: connect: connection refused")
-Pull = tuple[Pending, Waiting]
+Pull = tuple[Pending, WaitingContainer]
 
 
 def pulls(here: View) -> list[Pull]:
     """Containers that wait for their image, on all nodes."""
-    return [(pod, one) for pod in here[PENDING] for one in pod.waiting if one.reason in PULLING]
+    return [(pod, one) for pod in here[STARTING_PODS] for one in pod.waiting if one.reason in PULLING]
 
 
 def ours(here: View, pull: Pull) -> bool:
@@ -45,14 +45,14 @@ def words(found: list[Pull]) -> str:
     return f"{pod.namespace}/{pod.name} waits for {one.image}: {one.message or one.reason}"[:400] + more
 
 
-@check("st-image-pull-fails", PENDING, NODES, IDENTITY)
+@check("st-image-pull-fails", STARTING_PODS, NODES, IDENTITY)
 def pull_fails(here: View) -> Result:
     """Of what gpustack brings; and of everybody where the registry limits this address."""
     found = [pull for pull in here_only(here, pulls(here)) if ours(here, pull) or limited(pull)]
     return Result("images", "pulled", words(found) if found else "none is waited for", ok=not found)
 
 
-@check("image-pull-rate-limited", PENDING, NODES, IDENTITY)
+@check("image-pull-rate-limited", STARTING_PODS, NODES, IDENTITY)
 def rate_limited(here: View) -> Result:
     """Its words alone decide."""
     found = [pull for pull in here_only(here, pulls(here)) if limited(pull)]
@@ -61,7 +61,7 @@ def rate_limited(here: View) -> Result:
     )
 
 
-@check("image-registry-down-or-not-found", PENDING)
+@check("image-registry-down-or-not-found", STARTING_PODS)
 def registry_fails(here: View) -> Result:
     """An image of the GPU operator that is gone is a fault of its own; a proxy that refuses is no registry."""
     what, found = "registry", [pull for pull in pulls(here) if ours(here, pull) and not limited(pull)]
@@ -81,12 +81,12 @@ def waits_for(here: View, part: str) -> Result:
     return Result(f"image of {part}", "there", words(found) if found else "not waited for on this node", ok=not found)
 
 
-@check("st-image-pull-fails -> st-dns-broken", PENDING, NODES, IDENTITY)
+@check("st-image-pull-fails -> st-dns-broken", STARTING_PODS, NODES, IDENTITY)
 def of_coredns(here: View) -> Result:
     return waits_for(here, "coredns")
 
 
-@check("st-image-pull-fails -> op-nodes-not-labelled", PENDING, NODES, IDENTITY)
+@check("st-image-pull-fails -> op-nodes-not-labelled", STARTING_PODS, NODES, IDENTITY)
 def of_discovery(here: View) -> Result:
     return waits_for(here, "node-feature-discovery")
 

@@ -11,7 +11,7 @@ from gpustack.probes.gpu.cluster import GPU_NODES
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES, Node
-from gpustack.probes.kubernetes.pods_waiting import GPU, WAITING, Waiting
+from gpustack.probes.kubernetes.pods_waiting import GPU, WAITING, UnscheduledPod
 from gpustack.steps.gpu.hosts import expected, silent
 from gpustack.steps.own_node import own
 from gpustack.steps.taint import TAINT
@@ -41,14 +41,14 @@ def known(here: View, why: str) -> bool:
     return any(map(lifecycle, nodes)) or bool(nodes and all(TAINT in node.taints for node in nodes))
 
 
-def platform(here: View) -> list[Waiting]:
+def platform(here: View) -> list[UnscheduledPod]:
     """Those that wait for a while."""
     ours = namespaces(here)
     waiting = [one for one in here[WAITING] if one.namespace in ours and here.taken - one.since > A_WHILE]
     return [one for one in waiting if known(here, one.why)]
 
 
-def shown(found: list[Waiting]) -> str:
+def shown(found: list[UnscheduledPod]) -> str:
     return f"{said([f'{one.namespace}/{one.name}' for one in found[:5]])}: {found[0].why[:200]}" if found else "none"
 
 
@@ -58,7 +58,7 @@ def pods_pending(here: View) -> Result:
     return Result("pods of the platform without a node", "none", shown(found), ok=not found)
 
 
-def short(here: View) -> list[tuple[Waiting, str]]:
+def short(here: View) -> list[tuple[UnscheduledPod, str]]:
     """With what there is not enough of."""
     return [(one, name or pods) for one in platform(here) for name, pods in SHORT.findall(one.why)]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpustack.ask.probe import Answer, Lines, Probe, Shell
 from gpustack.probes.containerd.toml_keys import FUNCTION
-from gpustack.probes.host.units import show_units, unsettled
+from gpustack.probes.host.units import is_unsettled, show_units
 from gpustack.probes.parsing import number, yaml_mapping
 from gpustack.probes.sections import named, sections
 
@@ -68,7 +68,7 @@ def runtime(answer: Answer) -> Runtime | None:
     """None when no daemon answers CRI v1. Raises KeyError on any other shape of `info`, ValueError while the daemon is
     restarted: one that serves no CRI says so."""
     if answer.rc != 0:
-        if answer.out and UNSERVED not in answer.err and unsettled(answer.out):
+        if answer.out and UNSERVED not in answer.err and is_unsettled(answer.out):
             raise ValueError("just being started or stopped")
         return None
     config = json.loads(answer.out)["config"]

@@ -23,7 +23,7 @@ class Served:
     images: str = ""
 
 
-def served(answer: Answer) -> Served:
+def read_served(answer: Answer) -> Served:
     """Raises ValueError for lines of another shape."""
     *listed, last = answer.out.splitlines() or ["@ 000"]
     status = number(last.removeprefix("@ "))
@@ -52,6 +52,6 @@ SERVED = Probe(
   curl -sL -m 4 --max-filesize 1000000 --config - -w '\n@ %{{http_code}}\n' "$MIRROR/SHA256SUMS" |
   grep -E '^# purpose: |  IMAGES$|^@ '"""
     ),
-    served,
+    read_served,
     like="curl MIRROR/SHA256SUMS",
 )

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.containerd.daemon import SOCKET
-from gpustack.probes.log_lines import spoken
+from gpustack.probes.log_lines import strip_prefix
 from gpustack.probes.parsing import number
-from gpustack.probes.sections import exactly
+from gpustack.probes.sections import read_sections
 
 ADDRESS = SOCKET.removeprefix("unix://")
 IMAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9./:@_-]*")
@@ -37,7 +37,7 @@ class Sandbox:
 
 def network(answer: Answer) -> Network:
     """Raises ValueError or KeyError for an answer of another shape."""
-    (now,), files, (loaded,), status = exactly(answer.out, "now", "files", "loaded", "status")
+    (now,), files, (loaded,), status = read_sections(answer.out, "now", "files", "loaded", "status")
     conditions = {one["type"]: one for one in json.loads("{" + "\n".join(status))["status"]["conditions"]}
     said = conditions["NetworkReady"]
     if said["status"] not in (True, False):
@@ -47,10 +47,10 @@ def network(answer: Answer) -> Network:
 
 
 def sandbox(answer: Answer) -> Sandbox:
-    (image,), there, others, failed = exactly(answer.out, "image", "there", "others", "failed")
+    (image,), there, others, failed = read_sections(answer.out, "image", "there", "others", "failed")
     if not IMAGE.fullmatch(image) or not all(IMAGE.fullmatch(name) for name in others):
         raise ValueError(image)
-    said = spoken(failed[0].removeprefix("| ")) if failed else ""
+    said = strip_prefix(failed[0].removeprefix("| ")) if failed else ""
     return Sandbox(image, bool(there), frozenset(registry(name) for name in others), said)
 
 
@@ -60,12 +60,12 @@ def registry(image: str) -> str:
     return first if slash and ("." in first or ":" in first or first == "localhost") else "docker.io"
 
 
-def stuck(answer: Answer) -> str:
+def read_stuck(answer: Answer) -> str:
     """The last complaint about a container that would not end, empty for none."""
     lines = answer.out.splitlines()
     if len(lines) > 1 or not all(line.startswith("| ") for line in lines):
         raise ValueError(answer.out)
-    return spoken(lines[0].removeprefix("| ")) if lines else ""
+    return strip_prefix(lines[0].removeprefix("| ")) if lines else ""
 
 
 def runtimes(answer: Answer) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ STUCK = Probe(
     Lines(rf"""command -v journalctl >/dev/null || exit
 journalctl -u containerd --since -15min -o cat --no-pager 2>/dev/null | awk -F '"' '{STUCK_NOW}'
 exit 0"""),
-    stuck,
+    read_stuck,
     like="journalctl -u containerd --since -15min",
 )
 # Of /proc/net/unix: flag 00010000 is a socket that accepts connections.

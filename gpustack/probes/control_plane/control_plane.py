@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.containerd.daemon import SOCKET
 from gpustack.probes.control_plane.kubeadm import COMPONENTS
-from gpustack.probes.log_lines import spoken
+from gpustack.probes.log_lines import strip_prefix
 from gpustack.probes.parsing import ipv4, number
 
 CONTAINER = re.compile(r"name (\S+)\nattempt ([0-9]+)\nstate (CONTAINER_[A-Z]+)\ncreatedAt ([0-9]+)[0-9]{9}\n")
@@ -85,7 +85,7 @@ def api_proxy(answer: Answer) -> ApiProxy | None:
     return ApiProxy("proxy" in words, tuple(entry.strip() for entry in past if entry.strip()))
 
 
-def started(answer: Answer) -> Mapping[str, Started]:
+def read_started(answer: Answer) -> Mapping[str, Started]:
     """By component; crictl gives nanoseconds of the epoch. Raises ValueError for another shape."""
     first, _, rest = answer.out.partition("\n")
     now = number(first)
@@ -111,7 +111,7 @@ def last_words(answer: Answer) -> Mapping[str, str]:
     found = [WORDS.fullmatch(line) for line in lines]
     if end != "end" or None in found:
         raise ValueError(answer.out)
-    return {one[1]: spoken(one[4] or "") for one in found if one and not one[2]}
+    return {one[1]: strip_prefix(one[4] or "") for one in found if one and not one[2]}
 
 
 def authorities(answer: Answer) -> Authorities:
@@ -165,7 +165,7 @@ STARTED = Probe(
 found=$(crictl --runtime-endpoint {SOCKET} ps -a -o json --name '^({"|".join(COMPONENTS)})$') || exit
 echo "$found" | sed -nE 's/^ {{6}}"(state|createdAt)": "([^"]*)",?$/\1 \2/p
   s/^ {{8}}"(name|attempt)": "?([^",]*)"?,?$/\1 \2/p'"""),
-    started,
+    read_started,
     like="crictl ps -a",
 )
 # In a log of the CRI the words come after time, stream and tag. The kubelet looks at its manifests every 20 seconds.

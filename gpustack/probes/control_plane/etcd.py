@@ -34,7 +34,7 @@ def health(answer: Answer) -> Health | None:
     return Health({"true": True, "false": False}[said["health"]], str(said.get("reason", "")))
 
 
-def slow(answer: Answer) -> Slow:
+def read_slow_requests(answer: Answer) -> Slow:
     return Slow(*map(number, answer.out.split()))
 
 
@@ -58,6 +58,6 @@ times=$(printf '%s\n' "$said" | grep -c 'slow fdatasync')
 said=$(journalctl -u containerd --since -5min -o cat --no-pager 2>/dev/null) || exit
 pulls=$(printf '%s\n' "$said" | grep -c 'msg="PullImage')
 echo "$times $pulls $memory" """),
-    slow,
+    read_slow_requests,
     like="crictl logs --since 5m ETCD | grep -c 'slow fdatasync'",
 )

@@ -45,7 +45,7 @@ class Files:
 
 
 @dataclass(frozen=True)
-class Settings:
+class KubeadmSettings:
     """The ConfigMaps of kube-system as parsed documents, None where one does not exist."""
 
     cluster: Mapping[str, Any] | None
@@ -76,9 +76,9 @@ def files(answer: Answer) -> Files:
     return Files(modes, servers)
 
 
-def settings(answer: Answer) -> Settings:
+def settings(answer: Answer) -> KubeadmSettings:
     found = {entry["metadata"]["name"]: entry.get("data", {}) for entry in entries(answer)}
-    return Settings(*(document(found, name, key) for name, key in MAPS.items()))
+    return KubeadmSettings(*(document(found, name, key) for name, key in MAPS.items()))
 
 
 def settings_only(text: str) -> str:
@@ -116,7 +116,7 @@ def certificates(answer: Answer) -> tuple[Certificate, ...]:
     return tuple(found)
 
 
-def listening(answer: Answer) -> Mapping[int, tuple[str, ...]]:
+def read_listeners(answer: Answer) -> Mapping[int, tuple[str, ...]]:
     """Addresses by TCP port: `*`, `0.0.0.0`, `127.0.0.1`, … as ss(8) prints them."""
     found: dict[int, set[str]] = {}
     for line in answer.out.splitlines():
@@ -176,5 +176,5 @@ CERTIFICATES = Probe(
 LISTENING = Probe(
     "kubeadm.listeners",
     Lines("ss -Hltn 'sport = :2381 or sport = :10249 or sport = :10257 or sport = :10259'"),
-    listening,
+    read_listeners,
 )

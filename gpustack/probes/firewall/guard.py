@@ -14,7 +14,7 @@ PORTS = re.compile(r"^tcp dport (?:\{ )?(\d[\d, ]*?)(?: \})? jump guard$")
 SOURCE = re.compile(r"^ip saddr (\S+) accept$")
 
 
-def loaded(found: Filter) -> frozenset[str]:
+def find_loaded(found: Filter) -> frozenset[str]:
     """Whom it lets in, in the form of config/flows.py; nothing if no packet is sent to it."""
     rules = found.chains.get(f"{GUARD} input", ())
     ports = [port for rule in rules if rule.verdict == "jump guard" and rule.judged for port in rule.ports]
@@ -22,7 +22,7 @@ def loaded(found: Filter) -> frozenset[str]:
     return frozenset(f"in tcp {whole(source)} {port}" for rule in let_in for source in rule.sources for port in ports)
 
 
-def written(lines: Iterable[str]) -> frozenset[str]:
+def read_script(lines: Iterable[str]) -> frozenset[str]:
     """The same of the script that loads it."""
     ports: list[str] = []
     sources: list[str] = []

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Literal
 
-from gpustack.probes.firewall.packet_filter import Base, Filter, Hook, Rule, asked, readable
+from gpustack.probes.firewall.packet_filter import Base, Filter, Hook, Rule, check_readable, filter_of
 
 VERDICTS = {"ACCEPT": "accept", "DROP": "drop", "REJECT": "drop", "RETURN": "return"}
 # Targets that do something to a packet and let it go on.
@@ -15,7 +15,7 @@ HOOKS: dict[str, Hook] = {"INPUT": "input", "FORWARD": "forward", "OUTPUT": "out
 
 def parse(lines: Iterable[str], family: Literal["ip", "ip6"] = "ip") -> Filter:
     """Of `iptables -S`, or of `ip6tables -S`. Raises ValueError on a line that is none of it."""
-    return asked(*read(lines, f"{family} filter"))
+    return filter_of(*read(lines, f"{family} filter"))
 
 
 def read(lines: Iterable[str], table: str = "ip filter") -> tuple[list[Base], dict[str, list[Rule]]]:
@@ -54,7 +54,7 @@ def rule(words: list[str], text: str) -> Rule:
             break
         if word == "!" or not match(word, rest, said):
             said["judged"] = False
-    return readable(Rule(**said))
+    return check_readable(Rule(**said))
 
 
 def verdict(option: str, target: str) -> str:

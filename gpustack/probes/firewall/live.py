@@ -7,7 +7,7 @@ from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.firewall import iptables, nftables
 from gpustack.probes.firewall.guard import GUARD
 from gpustack.probes.firewall.packet_filter import Base, Filter, Rule
-from gpustack.probes.firewall.stored import Stored, stored
+from gpustack.probes.firewall.stored import Stored, read_stored
 from gpustack.probes.parsing import ipv4, number
 from gpustack.probes.sections import named, sections
 
@@ -108,7 +108,7 @@ class Firewall:
         return "nftables"
 
 
-def live(answer: Answer) -> Firewall:
+def read_live(answer: Answer) -> Firewall:
     found = sections(answer.out)
     by_name = named([(name, lines) for name, lines in found if name != "nft"])
     blocks = "\n".join(by_name["units"]).split("\n\n")
@@ -153,7 +153,12 @@ def ssh(lines: list[str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
     return tuple(sorted(ports)), tuple(sorted(clients))
 
 
+<<<<<<< HEAD
 FIREWALL = Probe("firewall.live", LIVE, live, limit=10, like="iptables -S; nft list ruleset")
 STORED_RULES = Probe("firewall.stored", STORED, stored, like="cat /etc/nftables.conf /etc/iptables/rules.v4")
+=======
+FIREWALL = Probe("firewall.live", LIVE, read_live, limit=10)
+STORED_RULES = Probe("firewall.stored", STORED, read_stored)
+>>>>>>> e799df8af4b93ea71d92538e854641968c3b4e60
 
 __all__ = ["FIREWALL", "STORED_RULES", "Base", "Firewall", "Rule", "Stored"]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from gpustack.probes.firewall.packet_filter import Base, Filter, Rule, asked, readable
+from gpustack.probes.firewall.packet_filter import Base, Filter, Rule, check_readable, filter_of
 
 HOOKS = ("input", "forward", "output")
 FAMILIES = ("ip", "ip6", "inet")
@@ -41,9 +41,9 @@ def parse(tables: Iterable[str]) -> Filter:
                     chains.setdefault(name(chain, chain["name"]), [])
                     bases += base(chain)
             elif (told := entry.get("rule")) and told["family"] in FAMILIES:
-                found = map(readable, rules(told["expr"]))
+                found = map(check_readable, rules(told["expr"]))
                 chains.setdefault(name(told, told["chain"]), []).extend(found)
-    return asked(sorted(bases, key=lambda found: found.chain), chains)
+    return filter_of(sorted(bases, key=lambda found: found.chain), chains)
 
 
 def name(entry: dict[str, Any], chain: str) -> str:
@@ -57,11 +57,11 @@ def base(chain: dict[str, Any]) -> Iterator[Base]:
 
 def rules(expressions: list[dict[str, Any]]) -> Iterator[Rule]:
     """One rule, or one for each element of a verdict map."""
-    found = Rule("", said(expressions))
+    found = Rule("", describe_rule(expressions))
     for expression in expressions:
         ((kind, value),) = expression.items()
         if kind == "match":
-            found = matched(found, value["left"], value["right"], value["op"])
+            found = add_match(found, value["left"], value["right"], value["op"])
         elif kind in ("accept", "drop", "return"):
             found = replace(found, verdict=kind)
         elif kind == "reject":
@@ -69,22 +69,22 @@ def rules(expressions: list[dict[str, Any]]) -> Iterator[Rule]:
         elif kind in ("jump", "goto"):
             found = replace(found, verdict=f"{kind} {value['target']}")
         elif kind == "vmap":
-            yield from mapped(found, value)
+            yield from expand_map(found, value)
             return
         elif kind not in BESIDE:
             found = replace(found, judged=False)
     yield found
 
 
-def mapped(before: Rule, value: dict[str, Any]) -> Iterator[Rule]:
+def expand_map(before: Rule, value: dict[str, Any]) -> Iterator[Rule]:
     elements = value["data"]["set"] if isinstance(value["data"], dict) else []
     for key, verdict in elements:
         ((kind, target),) = verdict.items()
         words = f"{kind} {target['target']}" if kind in ("jump", "goto") else "drop" if kind == "reject" else kind
-        yield replace(matched(before, value["key"], key, "=="), verdict=words)
+        yield replace(add_match(before, value["key"], key, "=="), verdict=words)
 
 
-def matched(found: Rule, left: Any, right: Any, op: str) -> Rule:
+def add_match(found: Rule, left: Any, right: Any, op: str) -> Rule:
     """The rule with one more match; not judged if that is not modelled or no new connection can match."""
     unknown = replace(found, judged=False)
     if op not in ("==", "in") or not isinstance(left, dict):
@@ -128,7 +128,7 @@ def elements(right: Any) -> tuple[str, ...]:
     return (str(right),)
 
 
-def said(expressions: list[dict[str, Any]]) -> str:
+def describe_rule(expressions: list[dict[str, Any]]) -> str:
     """A rule in words close to nft's, for people."""
     words = []
     for expression in expressions:

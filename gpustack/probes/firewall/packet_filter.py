@@ -104,7 +104,7 @@ class Stop:
         return f"chain {self.base.chain}: {' > '.join(rule.text for rule in self.path)}"
 
 
-def asked(bases: Sequence[Base], chains: Mapping[str, Sequence[Rule]]) -> Filter:
+def filter_of(bases: Sequence[Base], chains: Mapping[str, Sequence[Rule]]) -> Filter:
     """What the kernel asks for packets: the base chains and those they lead to."""
     wanted, known = [base.chain for base in bases], dict[str, tuple[Rule, ...]]()
     while wanted:
@@ -168,8 +168,8 @@ def matches(rule: Rule, packet: Packet) -> bool:
         rule.judged
         and (not rule.version or packet.version == rule.version)
         and (not rule.protos or packet.proto in rule.protos)
-        and (not rule.sources or any(inside(packet.source, net) for net in rule.sources))
-        and (not rule.targets or any(inside(packet.target, net) for net in rule.targets))
+        and (not rule.sources or any(contains_address(packet.source, net) for net in rule.sources))
+        and (not rule.targets or any(contains_address(packet.target, net) for net in rule.targets))
         and (not rule.ports or any(covers(ports, packet.port) for ports in rule.ports))
         and (not rule.interfaces or any(fnmatchcase(packet.interface, name) for name in rule.interfaces))
         and (not rule.outs or any(fnmatchcase(packet.out, name) for name in rule.outs))
@@ -178,7 +178,7 @@ def matches(rule: Rule, packet: Packet) -> bool:
 
 
 @cache
-def inside(address: str, net: str) -> bool:
+def contains_address(address: str, net: str) -> bool:
     first, dash, last = net.partition("-")
     one = ip_address(address)
     if dash:
@@ -197,11 +197,11 @@ def covers(ports: str, port: int) -> bool:
     return int(first) <= port <= int(last or first)
 
 
-def readable(rule: Rule) -> Rule:
+def check_readable(rule: Rule) -> Rule:
     """The rule, not judged if its networks or ports are in a form that is not known here."""
     try:
         for net in (*rule.sources, *rule.targets):
-            inside("0.0.0.0", net)  # noqa: S104 - any address will do
+            contains_address("0.0.0.0", net)  # noqa: S104 - any address will do
         for ports in rule.ports:
             covers(ports, 0)
     except ValueError:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from gpustack.ask.probe import Answer, Api, Lines, Probe
 from gpustack.probes.kubernetes.nodes import entries
 from gpustack.probes.parsing import number
-from gpustack.probes.sections import exactly
+from gpustack.probes.sections import read_sections
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def proxy_set(answer: Answer) -> ProxySet | None:
 
 def proxy(answer: Answer) -> Proxy:
     """Raises ValueError for an answer of another shape."""
-    health, legacy, nft, table = exactly(answer.out, "health", "legacy", "nft", "table")
+    health, legacy, nft, table = read_sections(answer.out, "health", "legacy", "nft", "table")
     (ended,), (there,) = health, table
     if ended not in ("0", "7", "28", "52", "56"):
         raise ValueError(ended)

@@ -37,7 +37,7 @@ class Stored:
         return known.get(manager, frozenset())
 
 
-def stored(answer: Answer) -> Stored:
+def read_stored(answer: Answer) -> Stored:
     found = sections(answer.out)
     by_name = named(found)
     called = any(NFTABLES in line for line in by_name["unit nftables"])
@@ -51,7 +51,7 @@ def stored(answer: Answer) -> Stored:
         firewalld=frozenset(p for name, lines in found if name.startswith("xml ") for p in xml("\n".join(lines))),
         ufw=ufw(line for line in tuples if COMMENT in line.split()),
         ufw_all=ufw(tuples),
-        guard=firewall_guard.written(guard),
+        guard=firewall_guard.read_script(guard),
     )
 
 

@@ -52,7 +52,7 @@ class Pod:
     node: str
 
 
-def stranded(answer: Answer) -> tuple[Pod, ...]:
+def find_stranded(answer: Answer) -> tuple[Pod, ...]:
     """Pods that the kubelet refused, as the device plugin had no healthy GPU to give at that moment. They stay as they
     are until somebody deletes them, and who made them makes others (kubernetes/kubernetes pkg/kubelet/cm/devicemanager,
     Allocate)."""
@@ -132,7 +132,7 @@ STRANDED = Probe(
         "/api/v1/pods?fieldSelector=status.phase%3DFailed",
         ("metadata.namespace", "metadata.name", "spec.nodeName", "status.reason", "status.message"),
     ),
-    stranded,
+    find_stranded,
 )
 GPU_DAEMON_SETS = workloads("gpu.daemon-sets", "daemonsets", "GPU_NAMESPACE")
 GPU_DEPLOYMENTS = workloads("gpu.deployments", "deployments", "GPU_NAMESPACE")

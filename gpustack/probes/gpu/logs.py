@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU
 from gpustack.probes.host.disk import writable
-from gpustack.probes.log_lines import spoken
+from gpustack.probes.log_lines import strip_prefix
 from gpustack.probes.parsing import number
 
 # With MIG the instances follow the address (open-gpu-kernel-modules src/nvidia/src/kernel/gpu/rc/kernel_rc.c).
@@ -33,7 +33,7 @@ PATTERNS = {
 
 
 @dataclass(frozen=True)
-class Said:
+class LogLine:
     """A line of a container's present log. `what` is a key of PATTERNS."""
 
     pod: str
@@ -52,7 +52,7 @@ class KernelWords:
     adapter: str = ""
 
 
-def logs(answer: Answer) -> tuple[Said, ...]:
+def logs(answer: Answer) -> tuple[LogLine, ...]:
     """Lines `POD CONTAINER LINE`. Raises ValueError for another shape."""
     if answer.out == f"{NO_GPU}\n":
         return ()
@@ -65,7 +65,7 @@ def logs(answer: Answer) -> tuple[Said, ...]:
         what = next((name for name, pattern in PATTERNS.items() if re.search(pattern, line)), None)
         if what is None:
             raise ValueError(text[:80])
-        found.append(Said(pod, container, what, spoken(line.strip())[:300]))
+        found.append(LogLine(pod, container, what, strip_prefix(line.strip())[:300]))
     return tuple(dict.fromkeys(found))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.probes.packages.software import Package, Repositories, stored, stored_script, upstream
+from gpustack.probes.packages.software import Package, Repositories, read_repositories, stored_script, upstream
 
 NO_GPU = "no GPU"
 # Any function of NVIDIA's will do; whether it is a GPU is asked by gpu.devices.
@@ -80,7 +80,7 @@ def gpu_repository(answer: Answer) -> Repositories:
 
 def stored_with_gpu(answer: Answer, name: str) -> Repositories:
     """As packages.stored, of a repository that only hosts with a GPU have."""
-    return Repositories({name: None}) if answer.out == f"{NO_GPU}\n" else stored(answer, name)
+    return Repositories({name: None}) if answer.out == f"{NO_GPU}\n" else read_repositories(answer, name)
 
 
 def gpu_kernels(answer: Answer) -> Kernels:

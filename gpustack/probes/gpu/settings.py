@@ -15,7 +15,7 @@ BY_POD = "DCGM_EXPORTER_KUBERNETES"
 
 
 @dataclass(frozen=True)
-class Settings:
+class PolicySettings:
     """Of a ClusterPolicy. `parts` are those of KEPT that it has at all; `plugin_config` names the device plugin's
     ConfigMap, `plugin_default` the key in it; `tolerated` are keys of taints, with an empty one for all."""
 
@@ -41,19 +41,19 @@ class ExporterPod:
     config_map: str
 
 
-def settings(answer: Answer) -> tuple[Settings, ...] | None:
+def settings(answer: Answer) -> tuple[PolicySettings, ...] | None:
     """None while the API does not know the kind. Raises ValueError for another refusal."""
     known = entries_if_known(answer)
     return None if known is None else tuple(of_policy(entry) for entry in known)
 
 
-def of_policy(entry: Any) -> Settings:
+def of_policy(entry: Any) -> PolicySettings:
     spec = entry.get("spec", {})
     plugin = spec.get("devicePlugin", {}).get("config") or {}
     counters = spec.get("dcgmExporter", {}).get("config") or {}
-    return Settings(
+    return PolicySettings(
         entry["metadata"]["name"],
-        tuple(path for path in KEPT if there(spec, path.split("."))),
+        tuple(path for path in KEPT if has_path(spec, path.split("."))),
         spec.get("driver", {}).get("enabled") is True,
         spec.get("dcgm", {}).get("enabled") is True,
         plugin.get("name", ""),
@@ -63,8 +63,8 @@ def of_policy(entry: Any) -> Settings:
     )
 
 
-def there(spec: Any, path: list[str]) -> bool:
-    return not path or (isinstance(spec, dict) and path[0] in spec and there(spec[path[0]], path[1:]))
+def has_path(spec: Any, path: list[str]) -> bool:
+    return not path or (isinstance(spec, dict) and path[0] in spec and has_path(spec[path[0]], path[1:]))
 
 
 def exporters(answer: Answer) -> tuple[ExporterPod, ...]:

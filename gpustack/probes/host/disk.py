@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.parsing import number
-from gpustack.probes.sections import exactly
+from gpustack.probes.sections import read_sections
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Disk:
 
 def disk(answer: Answer) -> Disk:
     """Raises ValueError for an answer of another shape."""
-    rooms, mounts, errors = exactly(answer.out, "room", "mounts", "errors")
+    rooms, mounts, errors = read_sections(answer.out, "room", "mounts", "errors")
     found = {path: room(*numbers) for path, *numbers in (line.split(" ") for line in rooms)}
     states = dict(line.split(" ") for line in mounts)
     if not set(states.values()) <= {"ro", "rw"} or not all(line.startswith("| ") for line in errors):

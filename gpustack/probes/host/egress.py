@@ -25,28 +25,28 @@ WAY = r"""way() (
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundFile:
     """A file that is there: whether its content is the wanted one, and its mode, as 0600."""
 
     content: Compared
     mode: str
 
 
-def files(answer: Answer) -> Mapping[str, Found]:
+def files(answer: Answer) -> Mapping[str, FoundFile]:
     """Those that are there, by path."""
     found = {}
     for line in answer.out.splitlines():
         path, content, mode, owner = line.split(" ")
-        found[path] = Found(compared(content), f"{int(mode, 8):04o}" if owner == "root" else f"{mode} of {owner}")
+        found[path] = FoundFile(check_word(content), f"{int(mode, 8):04o}" if owner == "root" else f"{mode} of {owner}")
     return found
 
 
 def daemons(answer: Answer) -> Mapping[str, Compared]:
     """Of units that run: whether their proxy is the wanted one, another, or none."""
-    return {unit: compared(content) for unit, content in (line.split(" ") for line in answer.out.splitlines())}
+    return {unit: check_word(content) for unit, content in (line.split(" ") for line in answer.out.splitlines())}
 
 
-def compared(word: str) -> Compared:
+def check_word(word: str) -> Compared:
     if word not in ("same", "other", "none"):
         raise ValueError(word)
     return word  # type: ignore[return-value]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.parsing import number
-from gpustack.probes.sections import exactly
+from gpustack.probes.sections import read_sections
 
 VERBS = ("install", "reinstall", "upgrade", "downgrade", "remove", "purge")
 # Debian Policy 5.6.1.
@@ -19,7 +19,7 @@ PLACES = (
 
 
 @dataclass(frozen=True)
-class Done:
+class AptAction:
     """What apt did, `ago` seconds before it was asked. `how` is one of VERBS."""
 
     ago: int
@@ -28,7 +28,7 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Times:
+class FileTimes:
     """`now` and `booted` are seconds of the epoch by the host's own clock, `booted` None where systemd does not say;
     `written` are the newest files with theirs."""
 
@@ -37,7 +37,7 @@ class Times:
     written: tuple[tuple[str, int], ...]
 
 
-def done(answer: Answer) -> tuple[Done, ...]:
+def read_packages(answer: Answer) -> tuple[AptAction, ...]:
     """The oldest first; what a clock that was put back makes of the future is now. Raises ValueError for a line of
     another shape."""
     found = []
@@ -45,12 +45,12 @@ def done(answer: Answer) -> tuple[Done, ...]:
         ago, how, *names = line.split()
         if how not in VERBS or not names or not all(map(PACKAGE.fullmatch, names)):
             raise ValueError(line)
-        found.append(Done(0 if ago.startswith("-") else number(ago), how, tuple(names)))
+        found.append(AptAction(0 if ago.startswith("-") else number(ago), how, tuple(names)))
     return tuple(found)
 
 
-def times(answer: Answer) -> Times:
-    (now,), booted, files = exactly(answer.out, "now", "booted", "files")
+def read_times(answer: Answer) -> FileTimes:
+    (now,), booted, files = read_sections(answer.out, "now", "booted", "files")
     stamp = booted[0].removeprefix("@") if booted else ""
     written = []
     for line in files:
@@ -58,7 +58,7 @@ def times(answer: Answer) -> Times:
         if not path.startswith("/"):
             raise ValueError(line)
         written.append((path, number(at.partition(".")[0])))
-    return Times(number(now), number(stamp) if stamp else None, tuple(written))
+    return FileTimes(number(now), number(stamp) if stamp else None, tuple(written))
 
 
 # apt writes the host's local time, which is compared with the same; only what is new is made a number of.
@@ -80,8 +80,12 @@ awk -v since="$since" '/^Start-Date:/ { at = $2 " " $3 }
   at=$(date -d "$day $hour" +%s) || exit
   echo "$((now - at)) $rest"
 done"""),
+<<<<<<< HEAD
     done,
     like="cat /var/log/apt/history.log",
+=======
+    read_packages,
+>>>>>>> e799df8af4b93ea71d92538e854641968c3b4e60
 )
 TIMES = Probe(
     "recent.files",
@@ -98,6 +102,10 @@ done
 for file in /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env; do
   [ ! -e "$file" ] || find "$file" -mmin -1440 -printf '%T@ %p\n'
 done"""),
+<<<<<<< HEAD
     times,
     like="uptime -s; find /etc -type f -mtime -1",
+=======
+    read_times,
+>>>>>>> e799df8af4b93ea71d92538e854641968c3b4e60
 )

@@ -92,7 +92,7 @@ def capacity(answer: Answer) -> Capacity:
     return Capacity(number(cpus), number(memory_kib) // 1024, number(disk_kib) // 1024**2)
 
 
-def now(answer: Answer) -> int:
+def read_time(answer: Answer) -> int:
     """Seconds of the epoch, by the host's own clock."""
     return number(one_word(answer))
 
@@ -146,7 +146,7 @@ CAPACITY = Probe(
     Lines("nproc --all; awk '$1 == \"MemTotal:\" {print $2}' /proc/meminfo; df -Pk /var | awk 'NR == 2 {print $4}'"),
     capacity,
 )
-NOW = Probe("system.time", Lines("date +%s"), now)
+NOW = Probe("system.time", Lines("date +%s"), read_time)
 CGROUP = Probe("system.cgroup", Lines("stat -fc %T /sys/fs/cgroup"), cgroup)
 PYTHON = Probe(
     "system.python",

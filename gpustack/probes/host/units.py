@@ -28,10 +28,10 @@ class Unit:
 
 def units(answer: Answer) -> Mapping[str, Unit | None]:
     """By name without `.service`; None for a unit that does not exist."""
-    return {name: unit(said, now) for name, said, now in shown(answer.out)}
+    return {name: unit(said, now) for name, said, now in read_units(answer.out)}
 
 
-def shown(text: str) -> list[tuple[str, Mapping[str, str], int | None]]:
+def read_units(text: str) -> list[tuple[str, Mapping[str, str], int | None]]:
     """By unit, what systemctl shows of it, and the host's clock then, in seconds of the epoch."""
     blocks = [dict(line.split("=", 1) for line in part.splitlines()) for part in text.strip().split("\n\n")]
     clocks = [number(block["Now"]) for block in blocks if "Now" in block]
@@ -46,22 +46,22 @@ def unit(said: Mapping[str, str], now: int | None) -> Unit | None:
         return None
     since, state = stamp(said["ActiveEnterTimestamp"]), said["ActiveState"]
     failed = said.get("SubState") in (None, "auto-restart") and said.get("Result") != "success"
-    again = said.get("NRestarts", "0") != "0" and not lately(said.get("ActiveExitTimestamp", ""), now)
+    again = said.get("NRestarts", "0") != "0" and not is_recent(said.get("ActiveExitTimestamp", ""), now)
     moving = state in ("activating", "deactivating") and not failed and not again
     age = now - since if now is not None and since is not None else None
     return Unit(state == "active", said["UnitFileState"], since, moving, age)
 
 
-def unsettled(text: str) -> bool:
+def is_unsettled(text: str) -> bool:
     """Whether a unit that is shown is being started, or was a moment ago."""
-    for _, said, now in shown(text):
+    for _, said, now in read_units(text):
         found = unit(said, now)
-        if found and (found.moving or (found.active and lately(said["ActiveEnterTimestamp"], now))):
+        if found and (found.moving or (found.active and is_recent(said["ActiveEnterTimestamp"], now))):
             return True
     return False
 
 
-def lately(said: str, now: int | None) -> bool:
+def is_recent(said: str, now: int | None) -> bool:
     when = stamp(said)
     return now is not None and when is not None and now - when <= MOMENT
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.probes.sections import exactly
+from gpustack.probes.sections import read_sections
 
 Folder = Literal["whole", "empty", "none"]
 
@@ -23,7 +23,7 @@ class Boot:
 
 def boot(answer: Answer) -> Boot:
     """Raises ValueError for an answer of another shape."""
-    (kernel,), others, named, builtin = exactly(answer.out, "kernel", "others", "named", "builtin")
+    (kernel,), others, named, builtin = read_sections(answer.out, "kernel", "others", "named", "builtin")
     release, folder = kernel.split(" ")
     kinds: dict[str, Folder] = {"whole": "whole", "empty": "empty", "none": "none"}
     return Boot(release, kinds[folder], tuple(others), frozenset(line.strip() for line in named), frozenset(builtin))

@@ -23,7 +23,7 @@ class Tried:
         return self.ended == 7 and "refused" in self.why
 
 
-def tried(line: str) -> Tried:
+def read_attempt(line: str) -> Tried:
     """`place status seconds words`: without a connection it took no time to connect. curl gives microseconds: fewer
     digits are a line that was cut."""
     place, ended, seconds, *why = line.split(" ", 3)
@@ -35,12 +35,12 @@ def tried(line: str) -> Tried:
 
 def source(answer: Answer) -> Tried:
     (line,) = answer.out.splitlines()
-    return tried(line)
+    return read_attempt(line)
 
 
 def ways(answer: Answer) -> Mapping[str, Tried]:
     """`api` and `service`. Raises ValueError unless both are there."""
-    found = {name: tried(line) for name, line in (line.split(" ", 1) for line in answer.out.splitlines())}
+    found = {name: read_attempt(line) for name, line in (line.split(" ", 1) for line in answer.out.splitlines())}
     if set(found) != {"api", "service"}:
         raise ValueError(sorted(found))
     return found
@@ -68,7 +68,7 @@ echo "$url $(way "$url" | try --config - "$url")" """
     like="curl -v SOURCE",
 )
 # The first address of the service network is the API's own service (kubernetes.default).
-WAYS = Probe(
+API_PATHS = Probe(
     "reach.api",
     Lines(
         TRY

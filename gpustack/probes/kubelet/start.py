@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.probes.sections import exactly
+from gpustack.probes.sections import read_sections
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Shown:
 
 def start(answer: Answer) -> Start | None:
     """None where the kubelet is not installed."""
-    unit, said, files, config = exactly(answer.out, "unit", "said", "files", "config")
+    unit, said, files, config = read_sections(answer.out, "unit", "said", "files", "config")
     words = dict(line.split("=", 1) for line in unit)
     if words["LoadState"] == "not-found":
         return None
@@ -47,7 +47,7 @@ def start(answer: Answer) -> Start | None:
     return Start(words["ActiveState"], words["Result"], words["UnitFileState"], line, tuple(files), there)
 
 
-def shown(answer: Answer) -> Shown | None:
+def read_start(answer: Answer) -> Shown | None:
     """None where the kubelet has no credentials."""
     if not answer.out:
         return None
@@ -89,6 +89,6 @@ else
   echo "in $path"
   openssl x509 -noout -enddate -in "$path"
 fi"""),
-    shown,
+    read_start,
     like="openssl x509 -noout -enddate -in /var/lib/kubelet/pki/kubelet-client-current.pem",
 )

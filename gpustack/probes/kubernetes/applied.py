@@ -32,17 +32,17 @@ class Applied:
     others: tuple[str, ...]
 
 
-def applied(answer: Answer) -> Mapping[str, Applied] | None:
+def read_applied(answer: Answer) -> Mapping[str, Applied] | None:
     """By `namespace/name`, the first empty for what is in none; None while the API does not know the kind. Raises
     ValueError for another refusal."""
     known = entries_if_known(answer)
     if known is None:
         return None
     metadata = [entry["metadata"] for entry in known]
-    return {f"{found.get('namespace', '')}/{found['name']}": one(found) for found in metadata}
+    return {f"{found.get('namespace', '')}/{found['name']}": read_managers(found) for found in metadata}
 
 
-def one(metadata: dict[str, Any]) -> Applied:
+def read_managers(metadata: dict[str, Any]) -> Applied:
     """A controller that writes a status is none that changes the object."""
     written: dict[str, set[Path]] = {}
     for entry in metadata.get("managedFields", ()):
@@ -64,7 +64,7 @@ def leaves(fields: Mapping[str, Any], path: Path = ()) -> Iterator[Path]:
 
 
 def probe(id: str, path: str) -> Probe[Mapping[str, Applied] | None]:
-    return Probe(id, Api(f"{path}?{OURS}", KEEP, metadata=True), applied, ends=(0, 1))
+    return Probe(id, Api(f"{path}?{OURS}", KEEP, metadata=True), read_applied, ends=(0, 1))
 
 
 CONFIG_MAPS = probe("applied.config-maps", "/api/v1/configmaps")

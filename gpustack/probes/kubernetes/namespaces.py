@@ -29,7 +29,7 @@ def namespaces(answer: Answer) -> Mapping[str, tuple[str, str]]:
     }
 
 
-def ending(answer: Answer) -> Mapping[str, Ending]:
+def read_ending(answer: Answer) -> Mapping[str, Ending]:
     """By name."""
     found = {}
     for entry in entries(answer):
@@ -53,5 +53,5 @@ ENDING = Probe(
         "/api/v1/namespaces?fieldSelector=status.phase%3DTerminating",
         ("metadata.name", "metadata.deletionTimestamp", "status.conditions"),
     ),
-    ending,
+    read_ending,
 )

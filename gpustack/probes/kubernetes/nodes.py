@@ -131,7 +131,7 @@ def refusal(status: Any) -> str:
     return next((str(one.get("message", "")) for one in found), "")
 
 
-def because(words: str, refused: str) -> str:
+def add_reason(words: str, refused: str) -> str:
     """The words, and with what the API server refuses the pods."""
     return f"{words}: {refused}" if refused else words
 

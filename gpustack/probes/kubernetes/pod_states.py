@@ -79,7 +79,7 @@ def pod_state(entry: Any) -> PodState:
         conditions.get("Ready", {}).get("status") == "True",
         str(placed.get("message", ""))[:LONGEST] if placed.get("status") == "False" else "",
         tuple(containers(status)),
-        sum(wanted(one) for one in spec.get("containers", ())),
+        sum(count_gpus(one) for one in spec.get("containers", ())),
         spec.get("hostUsers") is False,
     )
 
@@ -104,7 +104,7 @@ def containers(status: Any) -> Iterator[Container]:
             )
 
 
-def wanted(container: Any) -> int:
+def count_gpus(container: Any) -> int:
     limits = container.get("resources", {}).get("limits", {})
     return sum(number(str(count)) for name, count in limits.items() if name.startswith("nvidia.com/"))
 
@@ -130,4 +130,4 @@ MONITORING_PODS = Probe(
     ),
     pod_states,
 )
-PENDING = Probe("pods.pending", Api("/api/v1/pods?fieldSelector=status.phase%3DPending", KEEP), pod_states)
+PENDING_PODS = Probe("pods.pending", Api("/api/v1/pods?fieldSelector=status.phase%3DPending", KEEP), pod_states)

@@ -17,7 +17,7 @@ PROMETHEUS, OPERATOR = "prometheus", "kube-prometheus-stack-prometheus-operator"
 
 
 @dataclass(frozen=True)
-class Waiting:
+class WaitingContainer:
     """A container that waits: its image, and the kubelet's reason (ContainerCreating, ImagePullBackOff, …)."""
 
     image: str
@@ -35,10 +35,10 @@ class Pending:
     uid: str
     node: str
     begun: bool
-    waiting: tuple[Waiting, ...]
+    waiting: tuple[WaitingContainer, ...]
 
 
-def pending(answer: Answer) -> tuple[Pending, ...]:
+def read_pending(answer: Answer) -> tuple[Pending, ...]:
     return tuple(sorted((pod(entry) for entry in entries(answer)), key=lambda one: (one.namespace, one.name)))
 
 
@@ -50,10 +50,10 @@ def pod(entry: Any) -> Pending:
     return Pending(metadata["namespace"], metadata["name"], metadata["uid"], entry["spec"]["nodeName"], begun, waiting)
 
 
-def waits(containers: Any) -> Iterator[Waiting]:
+def waits(containers: Any) -> Iterator[WaitingContainer]:
     for container in containers:
         if found := container["state"].get("waiting"):
-            yield Waiting(container["image"], found.get("reason", ""), found.get("message", "")[:LONGEST])
+            yield WaitingContainer(container["image"], found.get("reason", ""), found.get("message", "")[:LONGEST])
 
 
 def failures(answer: Answer) -> Mapping[str, str]:
@@ -65,7 +65,7 @@ def failures(answer: Answer) -> Mapping[str, str]:
     return {uid: message for uid, (_, message) in found.items()}
 
 
-def placed(answer: Answer) -> Mapping[str, tuple[str, ...]]:
+def read_nodes(answer: Answer) -> Mapping[str, tuple[str, ...]]:
     """Nodes by app.kubernetes.io/name; a pod without a node is left out."""
     found: dict[str, list[str]] = {}
     for entry in entries(answer):
@@ -79,8 +79,8 @@ KEEP = (
     "metadata.namespace", "metadata.name", "metadata.uid", "spec.nodeName",
     *(f"status.{kind}.{part}" for kind in ("initContainerStatuses", "containerStatuses") for part in CONTAINER),
 )  # fmt: skip
-PENDING = Probe(
-    "pods.starting", Api("/api/v1/pods?fieldSelector=status.phase%3DPending%2Cspec.nodeName%21%3D", KEEP), pending
+STARTING_PODS = Probe(
+    "pods.starting", Api("/api/v1/pods?fieldSelector=status.phase%3DPending%2Cspec.nodeName%21%3D", KEEP), read_pending
 )
 SANDBOX_FAILURES = Probe(
     "pods.sandbox-failures",
@@ -97,5 +97,5 @@ MONITORING_PODS = Probe(
         f"?labelSelector=app.kubernetes.io%2Fname%20in%20%28{PROMETHEUS}%2C{OPERATOR}%29",
         ("metadata.labels.app\\.kubernetes\\.io/name", "spec.nodeName"),
     ),
-    placed,
+    read_nodes,
 )

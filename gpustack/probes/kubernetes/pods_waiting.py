@@ -12,7 +12,7 @@ GPU = "nvidia.com/gpu"
 
 
 @dataclass(frozen=True)
-class Waiting:
+class UnscheduledPod:
     """A pod without a node, why the scheduler says so, since when; `gpu` where it asks for GPUs."""
 
     name: str
@@ -38,7 +38,7 @@ def moment(text: Any) -> datetime:
     return datetime.fromisoformat(str(text))
 
 
-def waiting(answer: Answer) -> tuple[Waiting, ...]:
+def read_unscheduled(answer: Answer) -> tuple[UnscheduledPod, ...]:
     """Those that the scheduler could not place."""
     found = []
     for entry in entries(answer):
@@ -48,11 +48,13 @@ def waiting(answer: Answer) -> tuple[Waiting, ...]:
             asked = [part.get("resources", {}).get("limits", {}) for part in entry["spec"]["containers"]]
             name, space = entry["metadata"]["name"], entry["metadata"]["namespace"]
             since = moment(placed["lastTransitionTime"])
-            found.append(Waiting(name, space, str(placed.get("message", "")), since, any(GPU in one for one in asked)))
+            found.append(
+                UnscheduledPod(name, space, str(placed.get("message", "")), since, any(GPU in one for one in asked))
+            )
     return tuple(found)
 
 
-def evicted(answer: Answer) -> tuple[Evicted, ...]:
+def read_evicted(answer: Answer) -> tuple[Evicted, ...]:
     """Those for whose end the node itself was short of something: not those that broke a limit of their own."""
     found = []
     for entry in entries(answer):
@@ -77,7 +79,7 @@ def pressures(answer: Answer) -> Mapping[str, tuple[str, ...]]:
     }
 
 
-def renewed(answer: Answer) -> datetime | None:
+def read_renewed(answer: Answer) -> datetime | None:
     """When the youngest lease of the control plane was renewed: each of its programs writes one every few seconds."""
     times = [entry["spec"]["renewTime"] for entry in entries(answer) if entry["spec"].get("renewTime")]
     return max(map(moment, times)) if times else None
@@ -93,7 +95,7 @@ WAITING = Probe(
             "status.conditions.lastTransitionTime",
         ),
     ),
-    waiting,
+    read_unscheduled,
 )  # fmt: skip
 EVICTED = Probe(
     "kube.evicted-pods",
@@ -105,7 +107,7 @@ EVICTED = Probe(
             "status.conditions.lastTransitionTime",
         ),
     ),
-    evicted,
+    read_evicted,
 )  # fmt: skip
 PRESSURES = Probe(
     "kube.pressures",
@@ -115,5 +117,5 @@ PRESSURES = Probe(
 RENEWED = Probe(
     "kube.leases",
     Api("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases", ("metadata.name", "spec.renewTime")),
-    renewed,
+    read_renewed,
 )

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from json import dumps, loads
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
-from gpustack.probes.host.egress import Compared, compared
+from gpustack.probes.host.egress import Compared, check_word
 from gpustack.probes.monitoring.workloads import instant, samples
 from gpustack.probes.parsing import yaml_mapping
 
 
-def loaded(answer: Answer) -> Mapping[str, int]:
+def read_rule_groups(answer: Answer) -> Mapping[str, int]:
     """Number of rules by group, of those in our PrometheusRules. Raises ValueError for what is no instant query.
 
     Prometheus calls a group FILE;NAME, and the operator calls the file NAMESPACE-NAME-UID.yaml.
@@ -37,13 +37,13 @@ def receivers_only(text: str) -> str:
 
 def secret(answer: Answer) -> Compared | None:
     """Whether the Secret holds what the file on our machine holds; None where none is wanted or no cluster is there."""
-    return compared(answer.out.strip()) if answer.out else None
+    return check_word(answer.out.strip()) if answer.out else None
 
 
 LOADED = Probe(
     "alerting.rule-groups",
     instant('max by (rule_group) (prometheus_rule_group_rules{rule_group=~".+-gpustack-gpu-.+"})'),
-    loaded,
+    read_rule_groups,
 )
 RECEIVERS = Probe(
     "alerting.receivers",

@@ -39,7 +39,7 @@ class Dashboard:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Response:
     """What Grafana answers: HTTP status for its Secret's login and for the health of the data source `prometheus`, 0
     where none came; `samples`: a question for GPUs by way of that source has an answer with values."""
 
@@ -91,7 +91,7 @@ def dashboard(metadata: Any, texts: list[str]) -> Dashboard:
     return Dashboard(
         metadata["namespace"],
         metadata["name"],
-        all(readable(text) for text in texts),
+        all(is_readable(text) for text in texts),
         tuple(sorted(set(METRIC.findall(whole)))),
         tuple(sorted(set(HOST_LABEL.findall(whole)))) if METRIC.search(whole) else (),
     )
@@ -108,22 +108,22 @@ def dashboards_only(text: str) -> str:
 def words_only(text: str) -> str:
     labels = [f"{label}=" for label in HOST_LABEL.findall(text)]
     words = sorted({*METRIC.findall(text), *labels})
-    return dumps({"words": words}) if readable(text) else " ".join(["no JSON:", *words])
+    return dumps({"words": words}) if is_readable(text) else " ".join(["no JSON:", *words])
 
 
-def readable(text: str) -> bool:
+def is_readable(text: str) -> bool:
     try:
         return isinstance(loads(text), dict)
     except (ValueError, RecursionError):
         return False
 
 
-def asked(answer: Answer) -> Asked | None:
+def read_response(answer: Answer) -> Response | None:
     """None on a host that has no way to ask, or a cluster without Grafana. Raises ValueError for another shape."""
     if not answer.out:
         return None
     login, health, samples = answer.out.split()
-    return Asked(number(login), number(health), {"yes": True, "no": False}[samples])
+    return Response(number(login), number(health), {"yes": True, "no": False}[samples])
 
 
 DATA_SOURCES = Probe(
@@ -144,7 +144,7 @@ DASHBOARDS = Probe(
 )
 # The password stays on the host, and is in no argument. One that is refused is tried once: Grafana locks a user out for
 # five minutes after five failed logins (configure-grafana/#brute_force_login_protection_max_attempts).
-ASKED = Probe(
+RESPONSE = Probe(
     "grafana.response",
     Lines(r"""[ -r /etc/kubernetes/admin.conf ] || exit 0
 of() {
@@ -165,6 +165,6 @@ health=$(status /api/datasources/uid/prometheus/health)
 ask "http://$at$query" | grep -q '"value":' && samples=yes || samples=no
 echo "$is $health $samples"
 """),
-    asked,
+    read_response,
     like="curl -u USER:PASSWORD http://GRAFANA/api/org",
 )

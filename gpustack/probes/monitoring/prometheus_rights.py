@@ -36,7 +36,7 @@ class Operator:
     narrowed: bool
 
 
-def rights(answer: Answer) -> Rights | None:
+def read_rights(answer: Answer) -> Rights | None:
     """None without a Prometheus of ours. Raises ValueError or KeyError for another shape, and where there is no
     admin.conf to ask with."""
     if answer.out == "none\n":
@@ -52,7 +52,7 @@ def operators(answer: Answer) -> tuple[Operator, ...]:
             entry["metadata"]["namespace"],
             entry["metadata"]["name"],
             entry.get("status", {}).get("readyReplicas", 0) > 0,
-            any(said(container, *NARROWING) for container in ours),
+            any(has_flag(container, *NARROWING) for container in ours),
         )
         for entry in entries(answer)
         if (ours := [one for one in entry["spec"]["template"]["spec"]["containers"] if runs(one.get("image", ""))])
@@ -63,7 +63,7 @@ def runs(image: str) -> bool:
     return image.rpartition("/")[2].partition(":")[0].partition("@")[0] == "prometheus-operator"
 
 
-def said(container: Any, *flags: str) -> bool:
+def has_flag(container: Any, *flags: str) -> bool:
     return any(word.startswith(flags) for word in container.get("args") or ())
 
 
@@ -92,7 +92,7 @@ for space in "$GPU_NAMESPACE" "$MONITORING"; do
   done
 done
 wait"""),
-    rights,
+    read_rights,
     limit=10,
     like="kubectl auth can-i list endpointslices -n NAMESPACE --as=system:serviceaccount:NAMESPACE:NAME",
 )

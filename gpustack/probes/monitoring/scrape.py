@@ -13,7 +13,7 @@ from gpustack.probes.monitoring.workloads import instant, samples
 
 
 @dataclass(frozen=True)
-class Job:
+class ScrapeJob:
     """What is scraped together. `up`: every target of it answers."""
 
     job: str
@@ -60,10 +60,10 @@ def left_out(answer: Answer) -> tuple[LeftOut, ...]:
     return tuple(found[place] for place in sorted(found))
 
 
-def jobs(answer: Answer) -> tuple[Job, ...]:
+def jobs(answer: Answer) -> tuple[ScrapeJob, ...]:
     """Raises ValueError for what is no instant query."""
     return tuple(
-        Job(
+        ScrapeJob(
             metric.get("job", ""),
             metric.get("namespace", ""),
             metric.get("service", ""),
@@ -82,7 +82,7 @@ def instances(answer: Answer) -> Mapping[str, float]:
     return by("instance", answer)
 
 
-def named(answer: Answer) -> Mapping[str, float]:
+def read_names(answer: Answer) -> Mapping[str, float]:
     return by("__name__", answer)
 
 
@@ -94,13 +94,13 @@ def resources(answer: Answer) -> Mapping[str, float]:
     return by("resource", answer)
 
 
-def down(answer: Answer) -> tuple[tuple[str, str], ...]:
+def read_down_targets(answer: Answer) -> tuple[tuple[str, str], ...]:
     """(job, instance) of each target that does not answer."""
     found = (sample["metric"] for sample in samples(answer))
     return tuple(sorted((metric.get("job", ""), metric.get("instance", "")) for metric in found))
 
 
-def measured(answer: Answer) -> tuple[Measured, ...]:
+def read_values(answer: Answer) -> tuple[Measured, ...]:
     return tuple(
         Measured(
             metric.get("__name__", ""),
@@ -132,7 +132,7 @@ GONE = 120
 Prometheus marks no series as ended: each is answered with for five minutes
 (https://prometheus.io/docs/prometheus/latest/querying/basics)."""
 JOBS = Probe("scrape.jobs", instant("min by (job, namespace, service) (up)"), jobs)
-DOWN = Probe("scrape.down-targets", instant("up == 0"), down)
+DOWN = Probe("scrape.down-targets", instant("up == 0"), read_down_targets)
 # Of each node its clock when it was scraped, beside Prometheus' own.
 CLOCKS = Probe(
     "scrape.clocks", instant("max by (instance) (abs(timestamp(node_time_seconds) - node_time_seconds)) > 5"), instances
@@ -154,7 +154,7 @@ BLANKS = Probe(
         'count by (__name__) ({__name__=~"DCGM_FI_.+"} >= 9223372036854775000 '
         'or ({__name__=~"DCGM_FI_.+"} >= 140737488355328 <= 140737488355342))'
     ),
-    named,
+    read_names,
 )
 REJECTED = Probe(
     "scrape.rejected-objects",
@@ -171,7 +171,7 @@ LEFT_OUT = Probe(
     ),
     left_out,
 )
-DCGM_NAMES = Probe("scrape.dcgm-names", instant('count by (__name__) ({__name__=~"DCGM_.+"})'), named)
+DCGM_NAMES = Probe("scrape.dcgm-names", instant('count by (__name__) ({__name__=~"DCGM_.+"})'), read_names)
 HOST_LABELS = Probe(
     "scrape.host-labels",
     instant(
@@ -182,8 +182,8 @@ HOST_LABELS = Probe(
     ),
     labels,
 )
-XIDS = Probe("scrape.xids", instant("DCGM_FI_DEV_XID_ERRORS > 0"), measured)
-ROW_REMAP = Probe("scrape.row-remap", instant('{__name__=~"DCGM_FI_DEV_ROW_REMAP_(PENDING|FAILURE)"} > 0'), measured)
+XIDS = Probe("scrape.xids", instant("DCGM_FI_DEV_XID_ERRORS > 0"), read_values)
+ROW_REMAP = Probe("scrape.row-remap", instant('{__name__=~"DCGM_FI_DEV_ROW_REMAP_(PENDING|FAILURE)"} > 0'), read_values)
 # The name of the pool follows from those of the chart's ServiceMonitor.
 KUBELETS = Probe(
     "scrape.kubelets",

@@ -63,10 +63,10 @@ def selector(said: Any) -> Selector | None:
 
 def selectors(answer: Answer) -> tuple[Watching, ...] | None:
     found = objects(answer)
-    return None if found is None else tuple(watching(entry["metadata"], entry.get("spec", {})) for entry in found)
+    return None if found is None else tuple(read_selectors(entry["metadata"], entry.get("spec", {})) for entry in found)
 
 
-def watching(metadata: Any, spec: Any) -> Watching:
+def read_selectors(metadata: Any, spec: Any) -> Watching:
     return Watching(
         metadata["namespace"],
         metadata["name"],

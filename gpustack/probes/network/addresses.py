@@ -20,7 +20,7 @@ class Listener:
     process: str
 
 
-def taken(found: tuple[Listener, ...], port: int) -> bool:
+def is_taken(found: tuple[Listener, ...], port: int) -> bool:
     """Whether anybody listens on a port of TCP."""
     return any((one.protocol, one.port) == ("tcp", port) for one in found)
 

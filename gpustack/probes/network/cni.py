@@ -35,7 +35,7 @@ def programs(answer: Answer) -> Mapping[str, frozenset[str]]:
     return found
 
 
-def forwarding(answer: Answer) -> Forwarding:
+def read_forwarding(answer: Answer) -> Forwarding:
     """Lines of `iptables -S`; Flannel's chain counts only where FORWARD leads to it. Raises ValueError for others."""
     parts = named(sections(answer.out))
     lines = parts["forward"]
@@ -85,8 +85,12 @@ fi
 echo '== flannel'
 iptables -w 2 -S FLANNEL-FWD 2>/dev/null
 :"""),
+<<<<<<< HEAD
     forwarding,
     like="iptables -S FORWARD",
+=======
+    read_forwarding,
+>>>>>>> e799df8af4b93ea71d92538e854641968c3b4e60
 )
 # The kernel knows vxlan as soon as it is loaded or built in (Documentation/networking/vxlan.rst); what could be loaded
 # modprobe(8) finds without loading it. A kernel without its folder of modules can load none.

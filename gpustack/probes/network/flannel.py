@@ -98,7 +98,7 @@ def flanneld(answer: Answer) -> Flanneld:
     return Flanneld(YES[said["READY"]], network, YES[said["CONFLIST"]], subnet, masquerades)
 
 
-def announced(answer: Answer) -> Mapping[str, Announced]:
+def read_annotations(answer: Answer) -> Mapping[str, Announced]:
     """By node; one whose Flannel has not registered is left out."""
     found = {}
     for entry in entries(answer):
@@ -158,7 +158,7 @@ ANNOUNCED = Probe(
         ("metadata.name", *(annotation(key) for key in (ADDRESS, DATA))),
         metadata=True,
     ),
-    announced,
+    read_annotations,
 )
 # That of wireguard has no MAC, and is none of these.
 LINKS = Probe(

@@ -3,23 +3,23 @@
 from collections.abc import Mapping
 
 from gpustack.ask.probe import Answer, Lines, Probe
-from gpustack.probes.sections import exactly
+from gpustack.probes.sections import read_sections
 
 # What a manager says of a link that it leaves alone: networkctl(1), nmcli(1).
 ALONE = ("unmanaged", "connected (externally)", "linger")
 
 
-def managed(answer: Answer) -> Mapping[str, Mapping[str, str]]:
+def read_managed(answer: Answer) -> Mapping[str, Mapping[str, str]]:
     """By manager that runs here, what it says of cni0 and flannel.*: `unmanaged`, `configured`, … (networkctl(1)), or
     `connected (externally)` and so on (nmcli(1))."""
-    networkd, manager = exactly(answer.out, "systemd-networkd", "NetworkManager")
+    networkd, manager = read_sections(answer.out, "systemd-networkd", "NetworkManager")
     return {
         "systemd-networkd": dict(line.split(" ") for line in networkd),
         "NetworkManager": dict(line.split(":", 1) for line in manager),
     }
 
 
-def taken(found: Mapping[str, Mapping[str, str]]) -> list[tuple[str, str, str]]:
+def find_managed(found: Mapping[str, Mapping[str, str]]) -> list[tuple[str, str, str]]:
     """(manager, link, state) of those that a manager does not leave alone."""
     return [(one, link, state) for one, links in found.items() for link, state in links.items() if state not in ALONE]
 
@@ -35,6 +35,6 @@ if systemctl -q is-active NetworkManager; then
   nmcli -t -f DEVICE,STATE dev | grep -E '^(cni0|flannel)'
 fi
 exit 0"""),
-    managed,
+    read_managed,
     like="networkctl list; nmcli device",
 )

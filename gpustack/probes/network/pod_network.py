@@ -38,11 +38,11 @@ class Peer:
     node: str
 
     def holds(self, target: str) -> bool:
-        return within(target.partition(":")[0], self.subnet)
+        return is_within(target.partition(":")[0], self.subnet)
 
 
 @lru_cache(maxsize=10_000)
-def within(address: str, subnet: str) -> bool:
+def is_within(address: str, subnet: str) -> bool:
     return IPv4Address(address) in IPv4Network(subnet)
 
 
@@ -252,7 +252,7 @@ asked host /proc/1/ns/net "${mtu:-1450}"
 wait
 """.replace("PROGRAM", PROGRAM.strip()).replace("ENDPOINTS", ENDPOINTS.strip())
 
-WAYS = Probe(
+POD_PATHS = Probe(
     "pod-network.paths",
     Lines(SCRIPT),
     ways,

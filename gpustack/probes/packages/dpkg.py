@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from gpustack.ask.probe import Answer, Lines, Probe
 from gpustack.probes.packages.software import SHOW_KEYS, primary_keys
 from gpustack.probes.parsing import number
-from gpustack.probes.sections import exactly, named, sections
+from gpustack.probes.sections import named, read_sections, sections
 
 PACKAGE = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 # dpkg-query(1): half-installed, unpacked, half-configured; R wants to be installed anew.
@@ -69,7 +69,7 @@ def dpkg(answer: Answer) -> Dpkg | None:
     """None where there is no dpkg."""
     if answer.out.strip() == "== none":
         return None
-    locks, updates, unfinished = exactly(answer.out, "locks", "updates", "unfinished")
+    locks, updates, unfinished = read_sections(answer.out, "locks", "updates", "unfinished")
     (count,) = updates
     packages = [line.split("|") for line in unfinished]
     if odd := [words for words in packages if not UNFINISHED.fullmatch(words[0]) or not PACKAGE.fullmatch(words[1])]:

@@ -19,7 +19,7 @@ DOCKER = ("docker.io", "docker-engine", "moby-engine")
 FOREIGN_RUNTIMES = ("containerd", *DOCKER, "moby-containerd")
 OURS = ("containerd.io", "cri-tools", "kubeadm", "kubectl", "kubelet", "kubernetes-cni")
 MISSING = "dpkg-query: no packages found matching "
-ASKED = (*HOST_PACKAGES, "apparmor", DOCKER_CE, *FOREIGN_RUNTIMES, *OURS)
+PACKAGE_NAMES = (*HOST_PACKAGES, "apparmor", DOCKER_CE, *FOREIGN_RUNTIMES, *OURS)
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Repositories:
 def packages(answer: Answer) -> Mapping[str, Package | None]:
     """By name; None for a package that is not, or not wholly, installed. dpkg-query ends with 1 when it misses one,
     and names it: a package of which nothing is said raises ValueError."""
-    found: dict[str, Package | None] = dict.fromkeys(ASKED)
-    told = set(ASKED) - {line.removeprefix(MISSING) for line in answer.err.splitlines()}
+    found: dict[str, Package | None] = dict.fromkeys(PACKAGE_NAMES)
+    told = set(PACKAGE_NAMES) - {line.removeprefix(MISSING) for line in answer.err.splitlines()}
     for line in answer.out.splitlines():
         name, want, status, version = line.split(" ")
         told.discard(name)
@@ -71,10 +71,10 @@ def upstream(version: str) -> str:
 
 
 def repositories(answer: Answer) -> Repositories:
-    return stored(answer, "containerd", "kubernetes")
+    return read_repositories(answer, "containerd", "kubernetes")
 
 
-def stored(answer: Answer, *names: str) -> Repositories:
+def read_repositories(answer: Answer, *names: str) -> Repositories:
     """Parts `== NAME` hold a deb822 file, then what gpg says of its keyring; one more ends the answer. Raises KeyError
     or ValueError where a part is missing."""
     parts = named(sections(answer.out))
@@ -133,7 +133,7 @@ echo '== end'
 
 PACKAGES = Probe(
     "packages.installed",
-    Lines("dpkg-query -Wf '${Package} ${db:Status-Want} ${db:Status-Status} ${Version}\\n' " + " ".join(ASKED)),
+    Lines("dpkg-query -Wf '${Package} ${db:Status-Want} ${db:Status-Status} ${Version}\\n' " + " ".join(PACKAGE_NAMES)),
     packages,
     ends=(0, 1),
     like="dpkg -l; apt-mark showhold",

@@ -28,7 +28,7 @@ from gpustack.probes.gpu.runtime import DROP_IN
 from gpustack.probes.helm import RELEASES
 from gpustack.probes.host.system import IDENTITY, OS
 from gpustack.probes.kubernetes.namespaces import NAMESPACES
-from gpustack.probes.kubernetes.nodes import because
+from gpustack.probes.kubernetes.nodes import add_reason
 from gpustack.steps.control_plane.step import control_planes
 from gpustack.steps.gpu.count import gpus, passed_on
 from gpustack.steps.gpu.host_engines import foreign_engines
@@ -192,7 +192,7 @@ def operands(here: View) -> Result | None:
         if running is None or not running.runs or not running.ready:
             told = "nothing" if running is None else "not running" if running.wanted else "scaled to nothing"
             why = running.refused if running else ""
-            return Result(name, "running", because(told, why), passing=told == "not running")
+            return Result(name, "running", add_reason(told, why), passing=told == "not running")
     found = here[GPU_DAEMON_SETS]
     count = len(gpu_nodes(here))
     missing = [name for name in names if name not in found]

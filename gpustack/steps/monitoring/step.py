@@ -24,7 +24,7 @@ from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.versions import minor
 from gpustack.probes.helm import RELEASES
-from gpustack.probes.kubernetes.nodes import because
+from gpustack.probes.kubernetes.nodes import add_reason
 from gpustack.probes.kubernetes.workloads import MONITORING_DAEMON_SETS, MONITORING_DEPLOYMENTS
 from gpustack.probes.monitoring.alerting import RECEIVERS, SECRET
 from gpustack.probes.monitoring.grafana import DATA_SOURCES
@@ -127,7 +127,7 @@ def workloads(here: View) -> Result | None:
     if idle := [part for part in wanted if part in here[MONITORING_DEPLOYMENTS] and not found[part].wanted]:
         return Result("monitoring", "all of it running", f"{said(idle)} scaled to nothing")
     late = {part: found[part] for part in wanted if not found[part].runs}
-    down = [because(f"{part} {one.ready} of {one.wanted}", one.refused) for part, one in late.items()]
+    down = [add_reason(f"{part} {one.ready} of {one.wanted}", one.refused) for part, one in late.items()]
     return Result("monitoring", "all of it running", said(down), passing=True) if down else None
 
 

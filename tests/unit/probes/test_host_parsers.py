@@ -12,7 +12,7 @@ from gpustack.probes.containerd.daemon import CONFIGURATION, RUNTIME
 from gpustack.probes.host.system import OS
 from gpustack.probes.kernel.settings import SWAP, SYSCTL, SYSCTLS
 from gpustack.probes.network.addresses import ADDRESSES, LISTENERS
-from gpustack.probes.packages.software import ASKED, MISSING, PACKAGES, upstream
+from gpustack.probes.packages.software import MISSING, PACKAGE_NAMES, PACKAGES, upstream
 
 WORD = st.text(string.ascii_lowercase + string.digits, min_size=1, max_size=8)
 VERSION = st.from_regex(r"[0-9]{1,2}(\.[0-9a-z+~]{1,3}){0,3}(-[0-9a-z.]{1,4})?", fullmatch=True)
@@ -32,12 +32,12 @@ def test_upstream_is_what_stands_between_epoch_and_revision(epoch: str, version:
     assert upstream(f"{epoch}{version}-{revision}") == version
 
 
-@given(st.dictionaries(st.sampled_from(ASKED), st.tuples(st.sampled_from(["install", "hold"]), VERSION)))
+@given(st.dictionaries(st.sampled_from(PACKAGE_NAMES), st.tuples(st.sampled_from(["install", "hold"]), VERSION)))
 def test_packages(installed: dict[str, tuple[str, str]]) -> None:
     out = "".join(f"{name} {want} installed {version}-1\n" for name, (want, version) in installed.items())
-    missing = "".join(f"{MISSING}{name}\n" for name in ASKED if name not in installed)
+    missing = "".join(f"{MISSING}{name}\n" for name in PACKAGE_NAMES if name not in installed)
     found = PACKAGES.fact(replace(answer(out, rc=1 if missing else 0), err=missing))
-    assert set(found) == set(ASKED)
+    assert set(found) == set(PACKAGE_NAMES)
     assert {name: (package.held, package.version) for name, package in found.items() if package} == {
         name: (want == "hold", version) for name, (want, version) in installed.items()
     }

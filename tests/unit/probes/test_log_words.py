@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpustack.probes.log_lines import spoken
+from gpustack.probes.log_lines import strip_prefix
 
 SANDBOX = (
     'time="2026-11-22T17:08:54.442281752Z" level=error msg="RunPodSandbox for name:\\"waiter\\" failed, error" '
@@ -27,4 +27,4 @@ MANIFEST = """E1122 17:47:35.901944  252669 file.go:186] "Could not process mani
     ],
 )
 def test_words(line: str, words: str) -> None:
-    assert spoken(line) == words
+    assert strip_prefix(line) == words

@@ -13,7 +13,7 @@ from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.network.addresses import ADDRESS
 from gpustack.probes.network.checksums import CHECKSUMS
 from gpustack.probes.network.flannel import ANNOUNCED, LINKS, Announced
-from gpustack.probes.network.pod_network import WAYS
+from gpustack.probes.network.pod_network import POD_PATHS
 from gpustack.steps.firewall.packets import own_address, peers, shut_out
 from gpustack.steps.own_node import own
 
@@ -24,7 +24,7 @@ def mine(here: View) -> Announced | None:
     return here[ANNOUNCED].get(node.name) if node else None
 
 
-@check("vxlan-mac-changed", NODES, IDENTITY, ANNOUNCED, LINKS, WAYS)
+@check("vxlan-mac-changed", NODES, IDENTITY, ANNOUNCED, LINKS, POD_PATHS)
 def mac_changed(here: View) -> Result:
     """Another MAC than it announces; or the one it had again, and what it knew of its peers gone with the other."""
     what, announced, links = "MAC of Flannel's link", mine(here), here[LINKS]
@@ -32,13 +32,13 @@ def mac_changed(here: View) -> Result:
         return ok(what, "no vxlan of Flannel's on this host")
     if links[0].mac != announced.mac:
         return Result(what, f"{announced.mac}, which it announces", links[0].mac)
-    others = [peer for peer in here[WAYS].peers if peer.link == links[0].name]
+    others = [peer for peer in here[POD_PATHS].peers if peer.link == links[0].name]
     if others and not any(peer.mac for peer in others):
         return Result(what, "and those of its peers known", f"{links[0].mac}, and no peer's is known any more")
     return ok(what, f"{links[0].mac}, as announced")
 
 
-@check("flannel-wrong-interface", NODES, IDENTITY, ANNOUNCED, WAYS)
+@check("flannel-wrong-interface", NODES, IDENTITY, ANNOUNCED, POD_PATHS)
 def wrong_interface(here: View) -> Result:
     """A network of its own for pods is no fault: then every node has its own address in it, and is reached there."""
     what, node, announced = "address that Flannel announces", own(here), mine(here)
@@ -60,7 +60,7 @@ def wrong_interface(here: View) -> Result:
     return ok(what, f"{announced.address}, on a network of its own")
 
 
-@check("vxlan-port-blocked", FIREWALL, ADDRESS, WAYS, ANNOUNCED, LINKS, NODES, IDENTITY)
+@check("vxlan-port-blocked", FIREWALL, ADDRESS, POD_PATHS, ANNOUNCED, LINKS, NODES, IDENTITY)
 def vxlan_blocked(here: View) -> Result:
     """By a rule of this host; or on the way, where nothing of either end explains that nothing arrives."""
     if here.spec.flannel.backend != "vxlan":
@@ -89,7 +89,7 @@ def at_port(here: View) -> list[tuple[Packet, Stop]]:
 
 def otherwise(here: View) -> Iterator[str]:
     """What else explains that nothing arrives, in words."""
-    ways, announced = here[WAYS], here[ANNOUNCED]
+    ways, announced = here[POD_PATHS], here[ANNOUNCED]
     if passed(ways.host, "overlay", "bridge"):
         yield "the other ends of the overlay answer this host"
     ends = {(one.address, one.mac) for one in announced.values()}

@@ -12,7 +12,7 @@ from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pods import MONITORING_PODS, OPERATOR
 from gpustack.probes.network.flannel import FLANNELD
-from gpustack.probes.network.pod_network import WAYS, Peer, Way, Ways
+from gpustack.probes.network.pod_network import POD_PATHS, Peer, Way, Ways
 from gpustack.steps.own_node import own
 
 Heard = Literal["all", "small", "nothing"]
@@ -22,9 +22,19 @@ WHAT = "packets to other nodes"
 
 def heard(here: View) -> Mapping[str, Heard]:
     """What of packets arrives, by the peer's part of the pod network; without those of which nothing can be said."""
+<<<<<<< HEAD
     found = here[WAYS]
     judged = ((peer.subnet, of_peer(found, peer)) for peer in found.peers)
     return {subnet: one for subnet, one in judged if one}
+=======
+    found = here[POD_PATHS]
+
+    def of_peers() -> Mapping[str, Heard]:
+        judged = ((peer.subnet, of_peer(found, peer)) for peer in found.peers)
+        return {subnet: one for subnet, one in judged if one}
+
+    return here.snapshot.shared("what arrives", of_peers, found)
+>>>>>>> e799df8af4b93ea71d92538e854641968c3b4e60
 
 
 def of_peer(found: Ways, peer: Peer) -> Heard | None:
@@ -52,7 +62,7 @@ def passed(ways: Iterable[Way], *kinds: str) -> bool:
 def asked(here: View) -> Mapping[str, Heard]:
     """Raises FactUnavailable where there are other nodes and none of them could be asked."""
     found = heard(here)
-    if here[WAYS].peers and not found:
+    if here[POD_PATHS].peers and not found:
         raise FactUnavailable("none of the other nodes that were asked is there")
     return found
 
@@ -61,14 +71,14 @@ def words(found: Mapping[str, Heard]) -> str:
     return said([f"to {subnet} {WORDS[one]}" for subnet, one in found.items()]) if found else "there is no other node"
 
 
-@check("st-pod-net-broken", WAYS)
+@check("st-pod-net-broken", POD_PATHS)
 def pod_net_broken(here: View) -> Result:
     """From pods of this host, or from the host where it has none."""
     found = asked(here)
     return Result(WHAT, "arrive", words(found), ok=not (set(found.values()) - {"all"}))
 
 
-@check("mtu-too-large", WAYS)
+@check("mtu-too-large", POD_PATHS)
 def mtu_too_large(here: View) -> Result:
     """Links with smaller numbers alone are no fault: the kernel splits what it wraps. Here where it is so to every node
     that is reached: with one that gets large packets too, it is the other's fault."""
@@ -81,7 +91,7 @@ def mtu_too_large(here: View) -> Result:
 
 def dns_servers(here: View, *, own: bool) -> Result:
     """Addresses of CoreDNS that kube-proxy knows, by whether they are on this host."""
-    ways = here[WAYS]
+    ways = here[POD_PATHS]
     if not ways.own:
         return ok("pods", "none on this host")
     mine = Peer(ways.own, "", "", "", "")
@@ -92,12 +102,12 @@ def dns_servers(here: View, *, own: bool) -> Result:
     return Result("CoreDNS", "on this node" if own else "on another node", said(servers), ok=not found)
 
 
-@check("bridge-nf-call-off -> st-dns-broken", WAYS)
+@check("bridge-nf-call-off -> st-dns-broken", POD_PATHS)
 def dns_on_this_node(here: View) -> Result:
     return dns_servers(here, own=True)
 
 
-@check("st-pod-net-broken -> st-dns-broken", WAYS)
+@check("st-pod-net-broken -> st-dns-broken", POD_PATHS)
 def dns_on_another_node(here: View) -> Result:
     return dns_servers(here, own=False)
 

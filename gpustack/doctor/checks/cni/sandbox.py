@@ -8,7 +8,7 @@ from gpustack.doctor.check import check
 from gpustack.doctor.checks.platform_namespaces import namespaces
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES, Node
-from gpustack.probes.kubernetes.pods import MONITORING_PODS, PENDING, PROMETHEUS, SANDBOX_FAILURES, Pending
+from gpustack.probes.kubernetes.pods import MONITORING_PODS, PROMETHEUS, SANDBOX_FAILURES, STARTING_PODS, Pending
 from gpustack.steps.own_node import own
 
 # containerd, internal/cri/config: a RuntimeClass of somebody's that this containerd does not have.
@@ -23,11 +23,11 @@ def strange(words: str) -> bool:
 
 def without_sandbox(here: View, node: Node | None) -> list[Pending]:
     """Pods of the node that still wait, and whose sandbox could not be made."""
-    waiting, failed = here[PENDING], here[SANDBOX_FAILURES]
+    waiting, failed = here[STARTING_PODS], here[SANDBOX_FAILURES]
     return [pod for pod in waiting if node and pod.node == node.name and not pod.begun and pod.uid in failed]
 
 
-@check("st-sandbox-fails", NODES, IDENTITY, PENDING, SANDBOX_FAILURES)
+@check("st-sandbox-fails", NODES, IDENTITY, STARTING_PODS, SANDBOX_FAILURES)
 def sandbox_fails(here: View) -> Result:
     """Of pods that still wait: events stay for an hour after all is well again."""
     what, node = "sandboxes of pods", own(here)
@@ -49,7 +49,7 @@ def prometheus_is_here(here: View) -> Result:
     return Result("Prometheus", "on this node", said(found), ok=not (node is not None and node.name in found))
 
 
-@check("containerd-cgroup-driver -> kube-proxy-down", NODES, IDENTITY, PENDING, SANDBOX_FAILURES)
+@check("containerd-cgroup-driver -> kube-proxy-down", NODES, IDENTITY, STARTING_PODS, SANDBOX_FAILURES)
 def proxy_waits(here: View) -> Result:
     """It came after the runtime could not make sandboxes any more. One that ran before goes on."""
     waiting = without_sandbox(here, own(here))

@@ -14,7 +14,7 @@ from gpustack.probes.gpu.driver import GPU_SMI
 from gpustack.probes.gpu.logs import KERNEL_WORDS, LOGS
 from gpustack.probes.gpu.plugin_files import PLUGIN_FILES
 from gpustack.probes.host.system import IDENTITY
-from gpustack.probes.kubernetes.pod_states import GPU_PODS, PENDING
+from gpustack.probes.kubernetes.pod_states import GPU_PODS, PENDING_PODS
 from gpustack.probes.monitoring.scrape import ROW_REMAP, XIDS
 from gpustack.steps.gpu.count import gpu_count, gpus
 from gpustack.steps.gpu.hosts import PRESENT
@@ -111,14 +111,14 @@ def none_there(here: View) -> Result:
     )
 
 
-@check("gpu-driver-too-old-for-cuda", GPU_DEVICES, GPU_NODES, IDENTITY, PENDING, GPU_PODS)
+@check("gpu-driver-too-old-for-cuda", GPU_DEVICES, GPU_NODES, IDENTITY, PENDING_PODS, GPU_PODS)
 def too_old(here: View) -> Result:
     """By the words of the container toolkit for pods of this node."""
     if not gpus(here):
         return ok("images' CUDA", NO_GPU)
     node = gpu_node(here)
     name = node.name if node else ""
-    pods = (*on_node(here, PENDING, name), *on_node(here, GPU_PODS, name))
+    pods = (*on_node(here, PENDING_PODS, name), *on_node(here, GPU_PODS, name))
     found = [f"{pod}: {one.words}" for pod in pods for one in pod.containers if DEMAND in one.words]
     return Result(
         "images' CUDA", "not newer than the driver's", found[0] if found else "no pod is refused", ok=not found
@@ -137,9 +137,9 @@ def unhealthy(here: View) -> Result:
     return Result("GPUs that cannot be allocated", "0", str(lost), ok=lost <= 0)
 
 
-@check("st-gpu-unhealthy -> insufficient-resources", PENDING)
+@check("st-gpu-unhealthy -> insufficient-resources", PENDING_PODS)
 def more_is_wanted(here: View) -> Result:
-    found = [str(pod) for pod in here[PENDING] if "Insufficient nvidia.com/" in pod.unscheduled]
+    found = [str(pod) for pod in here[PENDING_PODS] if "Insufficient nvidia.com/" in pod.unscheduled]
     return Result("pods that wait for a GPU", "none", said(found[:3]), ok=not found)
 
 

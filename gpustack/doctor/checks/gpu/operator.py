@@ -21,7 +21,7 @@ from gpustack.probes.gpu.runtime import RUNTIME_FILES
 from gpustack.probes.gpu.settings import SETTINGS
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
-from gpustack.probes.kubernetes.pod_states import GPU_PODS, PENDING, PodState
+from gpustack.probes.kubernetes.pod_states import GPU_PODS, PENDING_PODS, PodState
 from gpustack.steps.gpu.count import gpus
 from gpustack.steps.gpu.hosts import PRESENT
 from gpustack.steps.gpu.operator import OPERANDS_LABEL
@@ -197,13 +197,13 @@ def mixed(here: View) -> Result:
     return Result("driver of a node with slices and whole GPUs", "570.172.08 or later", version, ok=not whole)
 
 
-@check("op-cdi-unresolvable", GPU_DEVICES, PENDING, GPU_PODS, NODES, IDENTITY)
+@check("op-cdi-unresolvable", GPU_DEVICES, PENDING_PODS, GPU_PODS, NODES, IDENTITY)
 def cdi(here: View) -> Result:
     """By containerd's words for pods of this node. Devices of other vendors are others'."""
     node = own(here)
     if not gpus(here) or node is None:
         return ok("CDI devices", NO_GPU)
-    pods = (*on_own_node(here, PENDING), *on_own_node(here, GPU_PODS))
+    pods = (*on_own_node(here, PENDING_PODS), *on_own_node(here, GPU_PODS))
     found = [f"{pod}: {one.words}" for pod in pods for one in pod.containers if CDI.search(one.words)]
     return Result("CDI devices that pods name", "known", found[0] if found else "no pod is refused", ok=not found)
 

@@ -15,7 +15,7 @@ from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.logs import LOGS
 from gpustack.probes.gpu.settings import GPU_CONFIG_MAPS, SETTINGS
 from gpustack.probes.helm import RELEASES
-from gpustack.probes.kubernetes.pod_states import GPU_PODS, PENDING
+from gpustack.probes.kubernetes.pod_states import GPU_PODS, PENDING_PODS
 from gpustack.steps.gpu.count import gpus
 from gpustack.steps.gpu.operator_values import SHARING
 
@@ -114,10 +114,10 @@ def policies(here: View) -> Result:
     return Result("ClusterPolicies", "one", said([one.name for one in found]), ok=len(found) == 1)
 
 
-@check("op-user-namespaces-pod", PENDING)
+@check("op-user-namespaces-pod", PENDING_PODS)
 def own_users(here: View) -> Result:
     """A pod with a GPU and hostUsers false, whose container did not start."""
-    pods = [pod for pod in here[PENDING] if pod.own_users and pod.gpus and pod.node]
+    pods = [pod for pod in here[PENDING_PODS] if pod.own_users and pod.gpus and pod.node]
     found = [f"{pod}: {one.words}" for pod in pods for one in pod.containers if "sync socket" in one.words]
     return Result("GPU pods", "without hostUsers: false", found[0] if found else "none fails for that", ok=not found)
 

@@ -7,7 +7,7 @@ from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.probes.firewall.service_rules import PROXY
 from gpustack.probes.kubelet.join_endpoint import SOURCE
-from gpustack.probes.network.links import MANAGED, taken
+from gpustack.probes.network.links import MANAGED, find_managed
 from gpustack.probes.network.resolver import FORWARDS, RESOLVER
 
 
@@ -23,7 +23,7 @@ def no_egress(here: View) -> Result:
 
 @check("host-networkmanager-owns-cni", MANAGED)
 def manager_owns_links(here: View) -> Result:
-    found = [f"{link} by {manager} ({state})" for manager, link, state in taken(here[MANAGED])]
+    found = [f"{link} by {manager} ({state})" for manager, link, state in find_managed(here[MANAGED])]
     return Result("links of pods", "managed by nobody", said(found) if found else "managed by nobody", ok=not found)
 
 

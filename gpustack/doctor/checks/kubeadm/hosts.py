@@ -9,11 +9,11 @@ from gpustack.probes.control_plane.control_plane import AUTHORITIES
 from gpustack.probes.control_plane.kubeadm import ADMIN, BOOTSTRAP, CA, CONTROL_PLANE, FILES, KUBELET_CONF, UNFINISHED
 from gpustack.probes.firewall.live import FIREWALL
 from gpustack.probes.host.system import IDENTITY
-from gpustack.probes.kubelet.join_endpoint import WAYS
+from gpustack.probes.kubelet.join_endpoint import API_PATHS
 from gpustack.probes.kubelet.start import START
 from gpustack.probes.kubernetes.nodes import NODES, READYZ, VERSION
-from gpustack.probes.network.addresses import ADDRESS, LISTENERS, taken
-from gpustack.probes.network.pod_network import WAYS as FROM_PODS
+from gpustack.probes.network.addresses import ADDRESS, LISTENERS, is_taken
+from gpustack.probes.network.pod_network import POD_PATHS as FROM_PODS
 from gpustack.probes.packages.software import PACKAGES
 from gpustack.steps.firewall.packets import let_out, stopped
 from gpustack.steps.kubernetes.versions import numbers
@@ -38,8 +38,13 @@ def remains(here: View) -> str:
 def stale_state(here: View) -> Result:
     """An attempt that was broken off while no API server runs here, or a CA that is not the cluster's."""
     what, left = "what kubeadm left", remains(here)
+<<<<<<< HEAD
     if left and not taken(here[LISTENERS], API_PORT):
         return Result(what, "a member of this cluster, or nothing", left)
+=======
+    if left and not is_taken(here[LISTENERS], API_PORT):
+        return Result(what, "a member of this cluster, or nothing", left, by=FILES.id)
+>>>>>>> e799df8af4b93ea71d92538e854641968c3b4e60
     if not here.host.control_plane and here[AUTHORITIES].own:
         plane = here.on(here.acting)[AUTHORITIES].own
         if plane and plane != here[AUTHORITIES].own:
@@ -56,11 +61,11 @@ def ca_hash(here: View) -> Result:
     return Result("hash in the order to join", plane[:12], order[:12], ok=order == plane)
 
 
-@check("join-endpoint-unreachable", WAYS, READYZ, FIREWALL, ADDRESS, FROM_PODS)
+@check("join-endpoint-unreachable", API_PATHS, READYZ, FIREWALL, ADDRESS, FROM_PODS)
 def endpoint(here: View) -> Result:
     """A refusal is the API server's own doing, unless it runs, and so is silence on a connection that is made (to curl
     one without TLS is none). A rule of this host that stops it is why."""
-    found = here[WAYS]["api"]
+    found = here[API_PATHS]["api"]
     what = f"connection to {found.place}"
     if found.connected or found.ended == 0:
         return ok(what, "made")

@@ -9,7 +9,7 @@ from gpustack.doctor.checks.node_lookup import on_own_node
 from gpustack.doctor.checks.startup import starting
 from gpustack.probes.gpu.cluster import GPU_DAEMON_SETS
 from gpustack.probes.gpu.dcgm import APP, COUNTERS
-from gpustack.probes.gpu.logs import LOGS, Said
+from gpustack.probes.gpu.logs import LOGS, LogLine
 from gpustack.probes.gpu.settings import EXPORTERS, GPU_CONFIG_MAPS, SETTINGS
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
@@ -22,18 +22,18 @@ EXPORTER = APP["app"]
 QUIET = "says nothing of it"
 
 
-def heard(here: View, what: str) -> list[Said]:
+def heard(here: View, what: str) -> list[LogLine]:
     """Of this host's containers."""
     return [one for one in here[LOGS] if one.what == what]
 
 
-def heard_anywhere(here: View, what: str) -> list[Said]:
+def heard_anywhere(here: View, what: str) -> list[LogLine]:
     """Of the first host that has it. Those that cannot tell come last: they count where no other one has it."""
     views = sorted((here.on(host.name) for host in here.hosts), key=lambda view: not view.available(LOGS))
     return next((found for view in views if (found := heard(view, what))), [])
 
 
-def told(what: str, found: list[Said]) -> Result:
+def told(what: str, found: list[LogLine]) -> Result:
     return Result(what, "nothing of the kind", f"{found[0].pod}: {found[0].line}" if found else QUIET, ok=not found)
 
 

@@ -9,7 +9,7 @@ from gpustack.config.versions import dcgm_fields
 from gpustack.doctor.check import check
 from gpustack.probes.gpu.dcgm import COUNTERS
 from gpustack.probes.kubernetes.applied import CONFIG_MAPS
-from gpustack.probes.monitoring.grafana import ASKED, DASHBOARDS, DATA_SOURCES, Dashboard
+from gpustack.probes.monitoring.grafana import DASHBOARDS, DATA_SOURCES, RESPONSE, Dashboard
 from gpustack.probes.monitoring.scrape import DCGM_NAMES, HOST_LABELS
 from gpustack.probes.proof import SERVICES
 from gpustack.steps.dashboards import texts
@@ -21,10 +21,10 @@ LABEL = ("metadata", "labels", "grafana_dashboard")
 NEVER_YET = "DCGM_FI_DEV_XID_ERRORS"
 
 
-@check("mon-grafana-password-unknown", ASKED)
+@check("mon-grafana-password-unknown", RESPONSE)
 def password(here: View) -> Result:
     """Grafana is asked with its Secret's own words."""
-    found = here[ASKED]
+    found = here[RESPONSE]
     if found is None:
         return ok("login that Grafana's Secret has", "no Grafana")
     if not found.login:

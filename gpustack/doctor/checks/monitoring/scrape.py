@@ -16,9 +16,9 @@ from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.host.units import UNITS
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.kubernetes.pod_states import GPU_PODS
-from gpustack.probes.monitoring.grafana import ASKED
-from gpustack.probes.monitoring.scrape import BLANKS, CLOCKS, DOWN, JOBS, KUBELETS, TWICE, Job
-from gpustack.probes.network.addresses import LISTENERS, PROGRAMS, taken
+from gpustack.probes.monitoring.grafana import RESPONSE
+from gpustack.probes.monitoring.scrape import BLANKS, CLOCKS, DOWN, JOBS, KUBELETS, TWICE, ScrapeJob
+from gpustack.probes.network.addresses import LISTENERS, PROGRAMS, is_taken
 from gpustack.probes.proof import SERVICES
 from gpustack.steps.own_node import own
 
@@ -31,7 +31,7 @@ SCRAPED = 90
 ASKED_NOT = "Prometheus may not have asked"
 
 
-def ours(here: View, job: Job) -> bool:
+def ours(here: View, job: ScrapeJob) -> bool:
     """Of the cluster, its monitoring and its GPUs; what people let Prometheus watch beside that is theirs."""
     return job.namespace in (*KUBERNETES, here.spec.monitoring.namespace, here.spec.gpu.namespace)
 
@@ -52,7 +52,7 @@ def network(here: View) -> Result:
     node, port = own(here), here.spec.monitoring.node_exporter_port
     if node is None:
         return ok("target of the node", "the host is no node")
-    what, listens = f"target {node.address}:{port}", taken(here[LISTENERS], port)
+    what, listens = f"target {node.address}:{port}", is_taken(here[LISTENERS], port)
     if f"{node.address}:{port}" not in {instance for _, instance in here[DOWN]}:
         return ok(what, "answers")
     if not listens:
@@ -127,12 +127,12 @@ def no_metrics(here: View) -> Result:
     return Result("GPUs in Prometheus", "some", str(count), ok=bool(count))
 
 
-@check("st-dashboard-nodata", ASKED, SERVICES)
+@check("st-dashboard-nodata", RESPONSE, SERVICES)
 def dashboard_nodata(here: View) -> Result:
     """A question for GPUs by way of Grafana's data source, as a panel asks it."""
     if why := scraped(here):
         return ok("GPUs by way of Grafana", why)
-    found = here[ASKED]
+    found = here[RESPONSE]
     if found is None or found.login != 200:
         return ok("GPUs by way of Grafana", "nobody is let in" if found else "no Grafana")
     return Result("GPUs by way of Grafana", "some", "some" if found.samples else "none", ok=bool(found.samples))

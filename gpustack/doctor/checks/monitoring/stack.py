@@ -8,12 +8,12 @@ from gpustack.ask.view import View
 from gpustack.doctor.check import check, names
 from gpustack.doctor.checks.platform_namespaces import namespaces
 from gpustack.probes.kubernetes.admission import MUTATING, VALIDATING, Webhook
-from gpustack.probes.kubernetes.pod_states import MONITORING_PODS, PENDING, Container, PodState
+from gpustack.probes.kubernetes.pod_states import MONITORING_PODS, PENDING_PODS, Container, PodState
 from gpustack.probes.kubernetes.storage import CLAIMS, CLASSES, PROVISIONER
 from gpustack.probes.kubernetes.workloads import MONITORING_DEPLOYMENTS
 from gpustack.probes.monitoring.prometheus_rights import OPERATORS
 from gpustack.probes.monitoring.workloads import GROUP, PROMETHEUSES
-from gpustack.probes.network.addresses import LISTENERS, PROGRAMS, taken
+from gpustack.probes.network.addresses import LISTENERS, PROGRAMS, is_taken
 from gpustack.probes.proof import SERVICES
 
 OUT_OF_MEMORY = "OOMKilled"
@@ -51,7 +51,7 @@ def port_of_a_host(here: View) -> Result:
     what = f"port {port}"
     if not here.spec.monitoring.enabled:
         return ok(what, "nobody here wants it")
-    if not taken(here[LISTENERS], port):
+    if not is_taken(here[LISTENERS], port):
         return ok(what, "nobody has it")
     found = strangers(here, port)
     if not found:
@@ -59,10 +59,10 @@ def port_of_a_host(here: View) -> Result:
     return Result(what, "node-exporter's", said(found), names=names(UNIT=[unit for unit in found if unit != "-"]))
 
 
-@check("mon-node-exporter-port-other-pod", PENDING)
+@check("mon-node-exporter-port-other-pod", PENDING_PODS)
 def port_of_a_pod(here: View) -> Result:
     """Our node exporter waits for a port that another pod of the node has. A user's own may find ours there."""
-    ours = [pod for pod in here[PENDING] if pod.namespace in namespaces(here)]
+    ours = [pod for pod in here[PENDING_PODS] if pod.namespace in namespaces(here)]
     waiting = [pod for pod in ours if "node-exporter" in f"{pod.app} {pod.name}"]
     found = [f"{pod}: {pod.unscheduled}" for pod in waiting if "free ports" in pod.unscheduled]
     return Result("node exporters", "scheduled", said(found[:3]) if found else "none waits for a port", ok=not found)
