@@ -153,12 +153,7 @@ def ssh(lines: list[str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
     return tuple(sorted(ports)), tuple(sorted(clients))
 
 
-<<<<<<< HEAD
-FIREWALL = Probe("firewall.live", LIVE, live, limit=10, like="iptables -S; nft list ruleset")
-STORED_RULES = Probe("firewall.stored", STORED, stored, like="cat /etc/nftables.conf /etc/iptables/rules.v4")
-=======
-FIREWALL = Probe("firewall.live", LIVE, read_live, limit=10)
-STORED_RULES = Probe("firewall.stored", STORED, read_stored)
->>>>>>> e799df8af4b93ea71d92538e854641968c3b4e60
+FIREWALL = Probe("firewall.live", LIVE, read_live, limit=10, like="iptables -S; nft list ruleset")
+STORED_RULES = Probe("firewall.stored", STORED, read_stored, like="cat /etc/nftables.conf /etc/iptables/rules.v4")
 
 __all__ = ["FIREWALL", "STORED_RULES", "Base", "Firewall", "Rule", "Stored"]

@@ -80,12 +80,8 @@ awk -v since="$since" '/^Start-Date:/ { at = $2 " " $3 }
   at=$(date -d "$day $hour" +%s) || exit
   echo "$((now - at)) $rest"
 done"""),
-<<<<<<< HEAD
-    done,
-    like="cat /var/log/apt/history.log",
-=======
     read_packages,
->>>>>>> e799df8af4b93ea71d92538e854641968c3b4e60
+    like="cat /var/log/apt/history.log",
 )
 TIMES = Probe(
     "recent.files",
@@ -102,10 +98,6 @@ done
 for file in /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env; do
   [ ! -e "$file" ] || find "$file" -mmin -1440 -printf '%T@ %p\n'
 done"""),
-<<<<<<< HEAD
-    times,
-    like="uptime -s; find /etc -type f -mtime -1",
-=======
     read_times,
->>>>>>> e799df8af4b93ea71d92538e854641968c3b4e60
+    like="uptime -s; find /etc -type f -mtime -1",
 )

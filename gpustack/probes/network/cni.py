@@ -85,12 +85,8 @@ fi
 echo '== flannel'
 iptables -w 2 -S FLANNEL-FWD 2>/dev/null
 :"""),
-<<<<<<< HEAD
-    forwarding,
-    like="iptables -S FORWARD",
-=======
     read_forwarding,
->>>>>>> e799df8af4b93ea71d92538e854641968c3b4e60
+    like="iptables -S FORWARD",
 )
 # The kernel knows vxlan as soon as it is loaded or built in (Documentation/networking/vxlan.rst); what could be loaded
 # modprobe(8) finds without loading it. A kernel without its folder of modules can load none.

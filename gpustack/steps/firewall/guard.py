@@ -11,12 +11,8 @@ from typing import Any
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
 from gpustack.config.flows import guarded
-<<<<<<< HEAD
 from gpustack.config.host import CONTROL_PLANE
-from gpustack.probes.firewall.guard import GUARD, loaded
-=======
 from gpustack.probes.firewall.guard import GUARD, find_loaded
->>>>>>> e799df8af4b93ea71d92538e854641968c3b4e60
 from gpustack.probes.firewall.live import FIREWALL, STORED_RULES
 from gpustack.probes.firewall.packet_filter import Packet, stop
 from gpustack.steps.firewall.ours import some
@@ -38,13 +34,8 @@ def strangers_kept_out(here: View) -> Result | None:
 
 
 def guard_is_kept(here: View) -> Result | None:
-<<<<<<< HEAD
     """Our table for these ports, if there is one, is loaded, is restored at boot, and matches this cluster."""
-    live, stored = loaded(here[FIREWALL].filter), here[STORED_RULES].guard
-=======
-    """Our table for these ports, where there is one, is loaded, comes back after a reboot, and names this cluster."""
     live, stored = find_loaded(here[FIREWALL].filter), here[STORED_RULES].guard
->>>>>>> e799df8af4b93ea71d92538e854641968c3b4e60
     if not here.spec.firewall.manage or not there(here):
         return None
     wants = needed(here)

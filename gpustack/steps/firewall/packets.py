@@ -9,7 +9,7 @@ from gpustack.ask.view import View
 from gpustack.config.flows import flows, node_addresses, passes
 from gpustack.config.host import CONTROL_PLANE, NODE
 from gpustack.probes.firewall.live import FIREWALL, Firewall
-from gpustack.probes.firewall.packet_filter import Base, Packet, Stop, contains_address, networks, own_passes, stop
+from gpustack.probes.firewall.packet_filter import Base, Packet, Stop, networks, own_passes, stop
 from gpustack.probes.network.addresses import ADDRESS
 
 # TEST-NET-1 (RFC 5737) and the discard port: nobody has a reason to let this in.
@@ -134,22 +134,8 @@ def kinds(here: View, nodes: Sequence[str]) -> list[tuple[str, int]]:
     """Addresses of nodes that no rule of this host tells apart, by the first of each kind and how many there are. The
     host's own is a kind of its own: what it sends itself goes another way."""
     mine, found = own_address(here), here[FIREWALL]
-<<<<<<< HEAD
     nets = sorted(networks(found.filter) | networks(found.legacy))
     groups = here.once(grouped_by_network, " ".join(nets), nodes)
-=======
-    nets = networks(found.filter) | networks(found.legacy)
-
-    def of_all() -> list[dict[str, None]]:
-        # Sets in order: looked into on behalf of each of them.
-        groups: dict[tuple[bool, ...], dict[str, None]] = {}
-        for address in (net.split("/")[0] for net in nodes):
-            groups.setdefault(tuple(contains_address(address, net) for net in ordered), {})[address] = None
-        return list(groups.values())
-
-    ordered = sorted(nets)
-    groups = here.snapshot.shared(f"kinds of addresses by {' '.join(ordered)}", of_all, nodes)
->>>>>>> e799df8af4b93ea71d92538e854641968c3b4e60
     told = [(first, len(group) - (mine in group)) for group in groups if (first := one_of(group, mine))]
     whole = told + [(mine, 1)] * any(mine in group for group in groups)
     return sorted(whole, key=lambda kind: IPv4Address(kind[0]))
@@ -159,7 +145,7 @@ def grouped_by_network(_: View, nets: str, nodes: Sequence[str]) -> list[dict[st
     """Sets in order: they are looked into on behalf of each host."""
     groups: dict[tuple[bool, ...], dict[str, None]] = {}
     for address in (net.split("/")[0] for net in nodes):
-        groups.setdefault(tuple(inside(address, net) for net in nets.split()), {})[address] = None
+        groups.setdefault(tuple(contains_address(address, net) for net in nets.split()), {})[address] = None
     return list(groups.values())
 
 

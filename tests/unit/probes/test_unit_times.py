@@ -80,14 +80,8 @@ def test_a_time_that_date_cannot_read_is_no_answer(tools: Path) -> None:
 
 def test_containerd_that_does_not_answer(tools: Path) -> None:
     script = text(RUNTIME).split("\n", 1)[1]
-<<<<<<< HEAD
-    done = run(tools, script)
-    assert done.returncode == 1
-    assert {name: block["ActiveEnterTimestamp"] for name, block, _ in shown(done.stdout)}["containerd"] == f"@{STARTED}"
-=======
     said = run(tools, script, code=1)
     assert {name: block["ActiveEnterTimestamp"] for name, block, _ in read_units(said)}["containerd"] == f"@{STARTED}"
->>>>>>> e799df8af4b93ea71d92538e854641968c3b4e60
 
 
 def test_when_the_host_was_booted(tools: Path) -> None:

@@ -22,19 +22,9 @@ WHAT = "packets to other nodes"
 
 def heard(here: View) -> Mapping[str, Heard]:
     """What of packets arrives, by the peer's part of the pod network; without those of which nothing can be said."""
-<<<<<<< HEAD
-    found = here[WAYS]
+    found = here[POD_PATHS]
     judged = ((peer.subnet, of_peer(found, peer)) for peer in found.peers)
     return {subnet: one for subnet, one in judged if one}
-=======
-    found = here[POD_PATHS]
-
-    def of_peers() -> Mapping[str, Heard]:
-        judged = ((peer.subnet, of_peer(found, peer)) for peer in found.peers)
-        return {subnet: one for subnet, one in judged if one}
-
-    return here.snapshot.shared("what arrives", of_peers, found)
->>>>>>> e799df8af4b93ea71d92538e854641968c3b4e60
 
 
 def of_peer(found: Ways, peer: Peer) -> Heard | None:

@@ -38,13 +38,8 @@ def remains(here: View) -> str:
 def stale_state(here: View) -> Result:
     """An attempt that was broken off while no API server runs here, or a CA that is not the cluster's."""
     what, left = "what kubeadm left", remains(here)
-<<<<<<< HEAD
-    if left and not taken(here[LISTENERS], API_PORT):
-        return Result(what, "a member of this cluster, or nothing", left)
-=======
     if left and not is_taken(here[LISTENERS], API_PORT):
-        return Result(what, "a member of this cluster, or nothing", left, by=FILES.id)
->>>>>>> e799df8af4b93ea71d92538e854641968c3b4e60
+        return Result(what, "a member of this cluster, or nothing", left)
     if not here.host.control_plane and here[AUTHORITIES].own:
         plane = here.on(here.acting)[AUTHORITIES].own
         if plane and plane != here[AUTHORITIES].own:

@@ -104,12 +104,8 @@ def rights(here: View) -> Result:
     spec, found = here.spec, here[RIGHTS]
     if found is None:
         return ok("rights of Prometheus", "no Prometheus")
-<<<<<<< HEAD
     missing: list[tuple[str, str]] = []
     unknown: list[tuple[str, str]] = []
-=======
-    missing, unknown = list[tuple[str, str]](), list[tuple[str, str]]()
->>>>>>> e799df8af4b93ea71d92538e854641968c3b4e60
     for space in dict.fromkeys((spec.gpu.namespace, spec.monitoring.namespace)):
         for kinds in NEEDED:
             answers = [found.lists.get((kind, space)) for kind in kinds]
