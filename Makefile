@@ -8,9 +8,11 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH):/usr/local/go/bin
 # Older than any lock, list or script that it is made from: made again.
 ENV := .venv/made
 
+# Two at a time, the longest first: each takes one core.
+QUICK := tests/contract tests/replay $(filter-out %/__pycache__/,$(wildcard tests/unit/*/))
 SCRIPTS = $(shell git grep -lE '^#!(/usr/bin/env |/bin/)(ba)?sh' -- ':!*.j2' ':!*.md' ':!*.py')
 
-.PHONY: help demo test test-unit test-contract lab-test fuzz accuracy lint ruff mypy imports yaml ansible shell bench bundle \
+.PHONY: help demo test $(QUICK) lab-test fuzz accuracy lint ruff mypy imports yaml ansible shell bench bundle \
     upstream env go lock values sbom audit clean
 
 help:
@@ -44,15 +46,12 @@ demo:
 test:
 	@echo "make test: about 45 minutes the first time (30 of them compile the bundle), then under 20" >&2
 	@$(MAKE) --no-print-directory env go
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync test-unit test-contract
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync --keep-going $(QUICK)
 	@$(MAKE) --no-print-directory bundle
 	pytest tests/lab -m short
 
-test-unit:
-	pytest tests/unit -m "not slow"
-
-test-contract:
-	pytest tests/contract tests/replay -m "not slow"
+$(QUICK):
+	pytest $@ -m "not slow"
 
 lab-test:
 	@echo "make lab-test: about four hours; half an hour more the first time, for the bundle" >&2
