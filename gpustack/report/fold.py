@@ -6,7 +6,7 @@ from typing import Literal
 
 from gpustack.ask.alike import Evidence
 from gpustack.ask.judge import Judgement
-from gpustack.report.words import NOT_ASKED, Clean
+from gpustack.report.words import NOT_ASKED
 from gpustack.rollout.plan import Plan, StepState
 
 Kind = Literal["differs", "upgrade", "manual", "unknown", "pending", "holds"]
@@ -24,14 +24,14 @@ class Line:
     evidence: tuple[Evidence, ...] = ()
 
 
-def lines(found: Plan, clean: Clean, *, holding: bool) -> list[Line]:
+def lines(found: Plan, *, holding: bool) -> list[Line]:
     """What differs and what is unknown, and with `holding` what holds. Hosts that were not reached are left out:
     all of theirs is unknown for the one reason that stands in `Plan.snapshot.reach`."""
     folded: dict[tuple[str, str, str, str], Line] = {}
     for state in found.states:
         if state.where in found.unreached:
             continue
-        for line in of_state(state, clean, holding=holding):
+        for line in of_state(state, holding=holding):
             key = (line.step, line.kind, line.text, line.hint)
             before = folded.get(key, line)
             locations = tuple(dict.fromkeys((*before.locations, *line.locations)))
@@ -39,13 +39,13 @@ def lines(found: Plan, clean: Clean, *, holding: bool) -> list[Line]:
     return sorted(folded.values(), key=lambda line: [state.step for state in found.states].index(line.step))
 
 
-def of_state(state: StepState, clean: Clean, *, holding: bool) -> Iterator[Line]:
+def of_state(state: StepState, *, holding: bool) -> Iterator[Line]:
     if state.outcome == "later":
         yield Line(state.step, "pending", f"waits for {state.after}", (state.where,))
         return
     differing = [one for one in state.judgements if holding or (one.outcome != "holds" and not newer(one))]
     shown = differing if holding or not state.after else foremost(differing)
-    yield from (of_judgement(state, judgement, clean) for judgement in shown)
+    yield from (of_judgement(state, judgement) for judgement in shown)
     if rest := len(differing) - len(shown):
         yield Line(state.step, "pending", f"{rest} more, checked after {state.after}", (state.where,))
 
@@ -63,12 +63,12 @@ def foremost(differing: list[Judgement]) -> list[Judgement]:
     return [one for one in differing if one in kept or (one.mismatch and one.mismatch.cure != "install")]
 
 
-def of_judgement(state: StepState, judgement: Judgement, clean: Clean) -> Line:
+def of_judgement(state: StepState, judgement: Judgement) -> Line:
     kind, text, hint = "holds", judgement.check, ""
     if mismatch := judgement.mismatch:
         kind = {"install": "differs", "upgrade": "upgrade", "operator": "manual"}[mismatch.cure]
         # What install fixes needs no advice.
-        text, hint = clean(str(mismatch)), clean(mismatch.hint) if mismatch.cure != "install" else ""
+        text, hint = str(mismatch), mismatch.hint if mismatch.cure != "install" else ""
     elif judgement.outcome == "unknown":
-        kind, text = "unknown", clean(f"{judgement.check}: {judgement.why}")
+        kind, text = "unknown", f"{judgement.check}: {judgement.why}"
     return Line(state.step, kind, text, (state.where,), hint, judgement.evidence)  # type: ignore[arg-type]

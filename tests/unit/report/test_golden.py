@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from gpustack.proof.delivery import Delivery
 from gpustack.report import (
@@ -38,7 +37,7 @@ from tests.unit.report.errors import ERRORS
 GOLDEN = Path(__file__).parents[2] / "golden"
 
 
-def printed(draw: Callable[[Console], None]) -> str:
+def printed(draw: Callable[[Terminal], None]) -> str:
     stream = io.StringIO()
     draw(Terminal(stream, width=80, color_system=None))
     return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
