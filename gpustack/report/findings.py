@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from itertools import groupby, zip_longest
 from textwrap import wrap
 
-from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from gpustack.ask.view import Evidence
 from gpustack.events import count
-from gpustack.report.format import OLDER, Clean, cleaner, place, places
+from gpustack.report.format import OLDER, place, places
 from gpustack.report.grouping import Kind, Line, lines, newer
+from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Plan
 
 STYLES: dict[Kind, str] = {
@@ -28,22 +28,21 @@ INDENT = 15
 """Of the texts of findings: behind their kind."""
 
 
-def body(console: Console, found: Plan, *, verbose: bool) -> None:
-    clean = cleaner(found.inventory)
+def body(console: Terminal, found: Plan, *, verbose: bool) -> None:
     if found.unreached:
         say(console, "\nnot reached", "bold")
     for name in found.unreached:
         reach = found.snapshot.reach[name]
-        grid(console, [(name, f"{clean(reach.why)} ({reach.reference})")], "yellow")
-        typed(console, clean(reach.hint), len(name) + 4)
-    shown_lines = joined(lines(found, clean, holding=verbose))
+        grid(console, [(name, f"{reach.why} ({reach.reference})")], "yellow")
+        typed(console, reach.hint, len(name) + 4)
+    shown_lines = joined(lines(found, holding=verbose))
     width = min(24, max((len(places(line.locations)) for line in shown_lines), default=0))
     for step, some in groupby(shown_lines, key=lambda line: line.step):
         say(console, f"\n{step}", "bold")
         for line in some:
             finding(console, line, width)
             for seen in line.evidence if verbose and line.kind != "ok" else ():
-                witness(console, seen, clean)
+                witness(console, seen)
     if number := sum(newer(one) for state in found.states for one in state.judgements):
         say(console, f"\n{count(number, 'check')} unknown: {OLDER}", "yellow")
 
@@ -62,10 +61,10 @@ def joined(shown_lines: Sequence[Line]) -> list[Line]:
     return found
 
 
-def finding(console: Console, line: Line, width: int) -> None:
+def finding(console: Terminal, line: Line, width: int) -> None:
     """Three columns: kind, text, places."""
     room = max(console.width - INDENT - width - 2, 20)
-    texts = wrapped(line.text, room)
+    texts = wrapped(console.clean(line.text), room)
     rows = zip_longest(texts, wrapped(places(line.locations), width), fillvalue="")
     for number, (text, where) in enumerate(rows):
         kind = line.kind if number == 0 else ""
@@ -75,13 +74,13 @@ def finding(console: Console, line: Line, width: int) -> None:
     typed(console, line.hint, INDENT)
 
 
-def witness(console: Console, seen: Evidence, clean: Clean) -> None:
+def witness(console: Terminal, seen: Evidence) -> None:
     """The command behind a finding, whole, and what it said."""
     answer = seen.answer
     script = seen.command.strip().splitlines() or [""]
-    output = [line for line in clean(answer.out + answer.err).splitlines() if line.strip()]
+    output = [line for line in console.clean(answer.out + answer.err).splitlines() if line.strip()]
     more = [f"… {len(output) - SHOWN_LINES} lines more (-o json has all)"] if len(output) > SHOWN_LINES else []
-    lost = [f"(no answer: {clean(answer.lost)})"] if answer.lost else []
+    lost = [f"(no answer: {console.clean(answer.lost)})"] if answer.lost else []
     ended = [f"(ended with {answer.rc})"] if answer.rc and not lost else []
     shown = [
         part for line in (*output[:SHOWN_LINES], *more, *lost, *ended) for part in wrapped(line, console.width - INDENT)
@@ -93,31 +92,32 @@ def wrapped(text: str, width: int) -> list[str]:
     return [part for line in text.splitlines() for part in wrap(line, width, break_on_hyphens=False)]
 
 
-def field(console: Console, name: str, text: str, width: int, style: str = "", label: str = "dim") -> None:
+def field(console: Terminal, name: str, text: str, width: int, style: str = "", label: str = "dim") -> None:
     """A name, and behind it a text in a column of its own."""
-    for number, line in enumerate(wrapped(text, max(console.width - width, 40)) or [""]):
-        row = Text.assemble((f"{name if number == 0 else '':<{width}}", label), (line, style))
+    for number, line in enumerate(wrapped(console.clean(text), max(console.width - width, 40)) or [""]):
+        row = Text.assemble((f"{console.clean(name) if number == 0 else '':<{width}}", label), (line, style))
         row.rstrip()
         console.print(row, soft_wrap=True)
 
 
-def grid(console: Console, rows: Sequence[tuple[str, str]], style: str = "dim") -> None:
+def grid(console: Terminal, rows: Sequence[tuple[str, str]], style: str = "dim") -> None:
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, text in rows:
-        table.add_row(Text(name, style=style), Text(text))
+        table.add_row(Text(name, style=style), Text(console.clean(text)))
     console.print(Padding(table, (0, 0, 0, 2)))
 
 
-def say(console: Console, text: str, style: str = "") -> None:
+def say(console: Terminal, text: str, style: str = "") -> None:
     """Further lines are set in: none of a host's passes for one of ours. A newline before all is a space between."""
     if text.startswith("\n"):
         console.print()
+    text = console.clean(text)
     console.print(Text(text.strip("\n").replace("\n", "\n  "), style=style))
 
 
-def typed(console: Console, command: str, indent: int, style: str = "cyan") -> None:
+def typed(console: Terminal, command: str, indent: int, style: str = "cyan") -> None:
     """Something to type. Never wrapped by us: it is copied whole."""
-    for line in command.splitlines():
+    for line in console.clean(command).splitlines():
         console.print(Text(f"{'':{indent}}{line}", style=style), soft_wrap=True)

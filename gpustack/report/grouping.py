@@ -5,8 +5,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpustack.ask.judge import Judgement
+<<<<<<< HEAD
 from gpustack.ask.view import Evidence
 from gpustack.report.format import NOT_ASKED, Clean
+=======
+from gpustack.report.format import NOT_ASKED
+>>>>>>> 3c1bf7ecb4d6e90c88eb3d9c081a88937db5d941
 from gpustack.rollout.plan import Plan, StepState
 
 Kind = Literal["differs", "upgrade", "manual", "unknown", "pending", "ok"]
@@ -24,14 +28,14 @@ class Line:
     evidence: tuple[Evidence, ...] = ()
 
 
-def lines(found: Plan, clean: Clean, *, holding: bool) -> list[Line]:
+def lines(found: Plan, *, holding: bool) -> list[Line]:
     """What differs and what is unknown, and with `holding` what holds. Hosts that were not reached are left out:
     all of theirs is unknown for the one reason that stands in `Plan.snapshot.reach`."""
     folded: dict[tuple[str, str, str, str], Line] = {}
     for state in found.states:
         if state.where in found.unreached:
             continue
-        for line in of_state(state, clean, holding=holding):
+        for line in of_state(state, holding=holding):
             key = (line.step, line.kind, line.text, line.hint)
             before = folded.get(key, line)
             locations = tuple(dict.fromkeys((*before.locations, *line.locations)))
@@ -39,13 +43,13 @@ def lines(found: Plan, clean: Clean, *, holding: bool) -> list[Line]:
     return sorted(folded.values(), key=lambda line: [state.step for state in found.states].index(line.step))
 
 
-def of_state(state: StepState, clean: Clean, *, holding: bool) -> Iterator[Line]:
+def of_state(state: StepState, *, holding: bool) -> Iterator[Line]:
     if state.outcome == "later":
         yield Line(state.step, "pending", f"waits for {state.after}", (state.where,))
         return
     differing = [one for one in state.judgements if holding or (one.outcome != "ok" and not newer(one))]
     shown = differing if holding or not state.after else foremost(differing)
-    yield from (of_judgement(state, judgement, clean) for judgement in shown)
+    yield from (of_judgement(state, judgement) for judgement in shown)
     if rest := len(differing) - len(shown):
         yield Line(state.step, "pending", f"{rest} more, checked after {state.after}", (state.where,))
 
@@ -63,12 +67,21 @@ def foremost(differing: list[Judgement]) -> list[Judgement]:
     return [one for one in differing if one in kept or (one.result and one.result.cure != "install")]
 
 
+<<<<<<< HEAD
 def of_judgement(state: StepState, judgement: Judgement, clean: Clean) -> Line:
     kind, text, hint = "ok", judgement.id, ""
+=======
+def of_judgement(state: StepState, judgement: Judgement) -> Line:
+    kind, text, hint = "ok", judgement.check, ""
+>>>>>>> 3c1bf7ecb4d6e90c88eb3d9c081a88937db5d941
     if mismatch := judgement.result:
         kind = {"install": "differs", "upgrade": "upgrade", "operator": "manual"}[mismatch.cure]
         # What install fixes needs no advice.
-        text, hint = clean(str(mismatch)), clean(mismatch.hint) if mismatch.cure != "install" else ""
+        text, hint = str(mismatch), mismatch.hint if mismatch.cure != "install" else ""
     elif judgement.outcome == "unknown":
+<<<<<<< HEAD
         kind, text = "unknown", clean(f"{judgement.id}: {judgement.why}")
+=======
+        kind, text = "unknown", f"{judgement.check}: {judgement.why}"
+>>>>>>> 3c1bf7ecb4d6e90c88eb3d9c081a88937db5d941
     return Line(state.step, kind, text, (state.where,), hint, judgement.evidence)  # type: ignore[arg-type]

@@ -5,17 +5,17 @@ Rich honours NO_COLOR and pipes. What hosts said is shown as literal text, never
 
 from itertools import groupby
 
-from rich.console import Console
-
 from gpustack.events import count
 from gpustack.report.findings import body, grid, say, typed
-from gpustack.report.format import Clean, cleaner, duration, facts, places
+from gpustack.report.format import duration, facts, places
+from gpustack.report.terminal import Terminal
 from gpustack.rollout.gpus import counted, removal, summary
 from gpustack.rollout.next import after_install, after_look
 from gpustack.rollout.plan import Outcome, Plan, Played, Verification
 
 
-def plan(console: Console, found: Plan, *, verbose: bool = False) -> None:
+def plan(console: Terminal, found: Plan, *, verbose: bool = False) -> None:
+    console.hide(found.inventory)
     hosts = count(len(found.inventory.hosts), "host")
     if found.converged:
         calm(console, f"{hosts} converged, {facts(found)}, {duration(found.snapshot.took)}, nothing to do")
@@ -26,11 +26,12 @@ def plan(console: Console, found: Plan, *, verbose: bool = False) -> None:
     say(console, f"{hosts}, {facts(found)}, {duration(found.snapshot.took)}: {standing(found)}")
     devices(console, found)
     body(console, found, verbose=verbose)
-    following(console, cleaner(found.inventory)(after_look(found)))
+    following(console, after_look(found))
 
 
-def verification(console: Console, checked: Verification, *, verbose: bool = False) -> None:
+def verification(console: Terminal, checked: Verification, *, verbose: bool = False) -> None:
     found = checked.plan
+    console.hide(found.inventory)
     hosts = count(len(found.inventory.hosts), "host")
     if found.converged:
         calm(console, f"{hosts} verified, {facts(found)}, {duration(checked.seconds)}, nothing differs")
@@ -40,17 +41,18 @@ def verification(console: Console, checked: Verification, *, verbose: bool = Fal
         devices(console, found)
     if verbose or not found.converged:
         body(console, found, verbose=verbose)
-    following(console, cleaner(found.inventory)(after_look(found)))
+    following(console, after_look(found))
 
 
-def outcome(console: Console, done: Outcome, *, verbose: bool = False, evidence: str = "") -> None:
-    clean, found = cleaner(done.before.inventory), done.verification.plan
+def outcome(console: Terminal, done: Outcome, *, verbose: bool = False, evidence: str = "") -> None:
+    console.hide(done.before.inventory)
+    found = done.verification.plan
     for played in done.played:
         playbook(console, played)
     for played in done.played:
-        failures(console, played, clean)
+        failures(console, played)
     if done.stopped:
-        say(console, f"\nstopped: {clean(done.stopped)}", "red")
+        say(console, f"\nstopped: {done.stopped}", "red")
     hosts, ran = count(len(found.inventory.hosts), "host"), count(len(done.played), "playbook")
     changes = count(sum(played.tasks_changed for played in done.played), "change")
     stands = "converged and verified" if found.converged else standing(found)
@@ -65,10 +67,10 @@ def outcome(console: Console, done: Outcome, *, verbose: bool = False, evidence:
         body(console, found, verbose=verbose)
         if evidence:
             say(console, f"\nevidence: {evidence}")
-    following(console, clean(after_install(done)))
+    following(console, after_install(done))
 
 
-def devices(console: Console, found: Plan, style: str = "") -> None:
+def devices(console: Terminal, found: Plan, style: str = "") -> None:
     gpus = counted(found)
     if gpus is None:
         return
@@ -76,18 +78,17 @@ def devices(console: Console, found: Plan, style: str = "") -> None:
     for line in gpus.aside:
         say(console, f"  not counted: {line}", style)
     if gpus.stranded:
-        clean = cleaner(found.inventory)
         what = f"{count(len(gpus.stranded), 'pod')} that got no GPU (UnexpectedAdmissionError), Failed until deleted:"
         say(console, what, style)
         for command in removal(gpus.stranded):
-            typed(console, clean(command), 2)
+            typed(console, command, 2)
 
 
 def asked(checked: Verification) -> str:
     return f"{facts(checked.plan)} in {duration(checked.seconds)}"
 
 
-def playbook(console: Console, played: Played) -> None:
+def playbook(console: Terminal, played: Played) -> None:
     fine = [name for name in played.hosts if name not in played.failed]
     unchanged = [name for name in fine if name not in played.changed]
     parts = [
@@ -102,15 +103,15 @@ def playbook(console: Console, played: Played) -> None:
     say(console, f"{played.step}: {'; '.join(parts)} ({duration(played.seconds)})", "red" if played.failed else "")
 
 
-def failures(console: Console, played: Played, clean: Clean) -> None:
+def failures(console: Terminal, played: Played) -> None:
     for failure in played.failures:
         say(console, f"\n{played.step} failed on {failure.host}", "bold red")
         grid(
             console,
             [
-                ("task", clean(failure.task)),
+                ("task", failure.task),
                 ("file", failure.path),
-                ("output", clean(failure.message)),
+                ("output", failure.message),
             ],
         )
         say(console, "  equivalent command", "dim")
@@ -131,11 +132,11 @@ def standing(found: Plan) -> str:
     return ", ".join(parts)
 
 
-def calm(console: Console, text: str) -> None:
+def calm(console: Terminal, text: str) -> None:
     say(console, text, "green")
 
 
-def following(console: Console, command: str) -> None:
+def following(console: Terminal, command: str) -> None:
     if command:
         console.print()
         typed(console, f"next: {command}", 0)

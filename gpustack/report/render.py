@@ -18,11 +18,10 @@ from gpustack.rollout.reset import ResetOutcome
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.console import Console
-
     from gpustack.remedy.fixed import Fixed
     from gpustack.remedy.offer import Offer
     from gpustack.remedy.undo import Last, Undone
+    from gpustack.report.terminal import Terminal
 
 exit_code = codes.exit_code
 outcome_code = codes.outcome_code
@@ -169,7 +168,7 @@ def undone(done: "Undone", inventory: Inventory, output: str, *, evidence: str) 
     return put(fix_json.undone(done, inventory, evidence))
 
 
-def console() -> "Console":
+def console() -> "Terminal":
     from gpustack.report.terminal import Terminal
 
     rest()

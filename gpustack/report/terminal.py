@@ -1,20 +1,30 @@
 """What hosts, files and other people wrote moves no cursor of a terminal, sets no title, fills no clipboard and turns
 no line round: the console for people, and JSON. All else that is written passes report/guard.py."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, TextIO
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from gpustack.ask.redact.redact import harmless, plain
+from gpustack.ask.redact.redact import harmless, plain, redact
+from gpustack.config.inventory import Inventory
 
 
 class Terminal(Console):
-    """A console that reads nothing into a text, and lets no control character of one through."""
+    """A console that reads nothing into a text, lets no control character of one through, and hides the secrets of an
+    inventory. Who prints a text cleans it whole: what was wrapped or cut is not known as a secret."""
+
+    secrets: Sequence[str] = ()
 
     def __init__(self, file: TextIO | None = None, **settings: Any) -> None:
         super().__init__(**{"file": file, "highlight": False, "markup": False, "emoji": False, **settings})
+
+    def hide(self, inventory: Inventory) -> None:
+        self.secrets = inventory.secrets
+
+    def clean(self, text: str) -> str:
+        return redact(plain(text), self.secrets)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for segment in super().render(renderable, options):

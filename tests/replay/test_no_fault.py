@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.recording import read
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
 from gpustack.report.doctor.text import diagnosis
+from gpustack.report.terminal import Terminal
 
 HEALTHY = Path(__file__).parents[1] / "snapshots" / "healthy.jsonl"
 Edit = Callable[[list[Any]], None]
@@ -191,7 +191,7 @@ def test_a_cordoned_node_is_noted_with_the_gpus_that_it_keeps() -> None:
     found = diagnose(changed({"kube.nodes": cordoned}))
     assert (found.roots, found.verdict.unexplained, found.drift) == ((), (), ())
     assert [(one.id, one.where) for one in found.verdict.notes] == [("node-cordoned", "host2")]
-    with (console := Console(width=140)).capture() as shown:
+    with (console := Terminal(width=140)).capture() as shown:
         diagnosis(console, found)
     assert "found host2 is cordoned; 2 GPUs there take no new pod" in shown.get()
     assert "the cluster $ kubectl get --raw /api/v1/nodes\n" in shown.get()

@@ -9,12 +9,11 @@ from gpustack.doctor.graph import graph
 from gpustack.doctor.watch import Change
 from gpustack.report.doctor.format import summed
 from gpustack.report.doctor.text import finding, unexplained
-from gpustack.report.format import Clean, cleaner, places
+from gpustack.report.format import places
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from gpustack.doctor.finding import Diagnosis
+    from gpustack.report.terminal import Terminal
 
 KINDS = {
     "root": "root cause",
@@ -25,27 +24,29 @@ KINDS = {
 STYLES = {"new": "red", "resolved": "green", "changed": "yellow"}
 
 
-def changes(console: "Console", now: "Diagnosis", changed: Sequence[Change], *, verbose: bool = False) -> None:
+def changes(console: "Terminal", now: "Diagnosis", changed: Sequence[Change], *, verbose: bool = False) -> None:
     """A line each; what is new is then told whole."""
-    clean = cleaner(now.snapshot.inventory)
+    console.hide(now.snapshot.inventory)
     console.print(Text(f"\n{now.snapshot.taken:%Y-%m-%d %H:%M:%S %Z}: {summed(now)}", "bold"), soft_wrap=True)
     for one in changed:
-        console.print(Text.assemble("  ", (f"{one.turn:<10}", STYLES[one.turn]), described(one, clean)), soft_wrap=True)
+        console.print(
+            Text.assemble("  ", (f"{one.turn:<10}", STYLES[one.turn]), console.clean(described(one))), soft_wrap=True
+        )
     new = {(one.line.kind, one.line.id) for one in changed if one.turn == "new"}
     for root in now.roots:
         if ("root", root.id) in new:
-            finding(console, root, clean, now, verbose=verbose)
+            finding(console, root, now, verbose=verbose)
     for state in now.unexplained:
         if ("unexplained", state.id) in new:
-            unexplained(console, state, clean, verbose=verbose)
+            unexplained(console, state, verbose=verbose)
     if now.healthy:
         console.print(Text("healthy", "green"))
 
 
-def described(change: Change, clean: Clean) -> str:
+def described(change: Change) -> str:
     line = change.line
     if line.kind == "unknown":
         return f"{KINDS[line.kind]} on {places(line.wheres)}"
     title = f": {graph()[line.id].title}" if line.id in graph() else ""
-    how = f" ({clean(line.how)})" if line.how else ""
+    how = f" ({line.how})" if line.how else ""
     return f"{KINDS[line.kind]} {line.id} on {places(line.wheres)}{title}{how}"

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.text import Text
 
 from gpustack.ask.judge import Judgement
@@ -32,32 +31,33 @@ from gpustack.report.doctor.format import (
 )
 from gpustack.report.evidence import commands
 from gpustack.report.findings import field, say, typed, witness, wrapped
-from gpustack.report.format import Clean, cleaner, cut, places
+from gpustack.report.format import cut, places
+from gpustack.report.terminal import Terminal
 
 INDENT = 14
 """Of what a finding broke and what it is not; all with -v."""
 
 
-def diagnosis(console: Console, found: Diagnosis, *, verbose: bool = False) -> None:
-    clean = cleaner(found.snapshot.inventory)
+def diagnosis(console: Terminal, found: Diagnosis, *, verbose: bool = False) -> None:
+    console.hide(found.snapshot.inventory)
     say(console, heading(found))
     if found.healthy and not found.verdict.notes:
         say(console, calm(found), "green")
         say(console, "healthy", "green")
         return
     for root in found.roots:
-        finding(console, root, clean, found, verbose=verbose)
+        finding(console, root, found, verbose=verbose)
     for one in found.unexplained:
-        unexplained(console, one, clean, verbose=verbose)
+        unexplained(console, one, verbose=verbose)
     for note in found.verdict.notes:
         head(console, "INFO", note.id, (note.where,), "harmless", "dim")
         paragraph(console, graph()[note.id].title)
-        rests(console, (note,), clean, verbose=verbose)
-    differing(console, found.drift, clean)
-    closing(console, found, clean)
+        rests(console, (note,), verbose=verbose)
+    differing(console, found.drift)
+    closing(console, found)
 
 
-def finding(console: Console, found: Finding, clean: Clean, of: Diagnosis, *, verbose: bool) -> None:
+def finding(console: Terminal, found: Finding, of: Diagnosis, *, verbose: bool) -> None:
     fault = graph().faults[found.id]
     head(console, "ROOT CAUSE", found.id, found.wheres, found.certainty, "bold red")
     paragraph(console, fault.title, "bold")
@@ -66,55 +66,55 @@ def finding(console: Console, found: Finding, clean: Clean, of: Diagnosis, *, ve
         paragraph(console, f"correlated: {other.id} ({graph()[other.id].title}): {found.correlation}")
     if found.hidden_checks:
         paragraph(console, f"{count(found.hidden_checks, 'check')} need this host; they could hide another cause.")
-    rests(console, found.judged, clean, verbose=verbose)
-    listed(console, "changed", earlier(changed(found, of.snapshot), clean), verbose=verbose)
-    listed(console, "healthy on", well(peers(found, of.judged), clean), verbose=verbose)
-    ruled_out(console, found.ruled_out, clean, verbose=verbose)
+    rests(console, found.judged, verbose=verbose)
+    listed(console, "changed", earlier(changed(found, of.snapshot), console.clean), verbose=verbose)
+    listed(console, "healthy on", well(peers(found, of.judged), console.clean), verbose=verbose)
+    ruled_out(console, found.ruled_out, verbose=verbose)
     broke(console, found, verbose=verbose)
     if found.uncertain:
         names = list(dict.fromkeys(one.id for one in found.uncertain))
-        why = because(found.uncertain, clean)
+        why = because(found.uncertain, console.clean)
         part(console, "possible", f"{first(names, SHOWN)} (unknown: {why})", "yellow")
-    remedy(console, found, of.snapshot, clean)
+    remedy(console, found, of.snapshot)
     part(console, "more", f"gpustack explain {found.id}", "cyan")
 
 
-def remedy(console: Console, found: Finding, snapshot: Snapshot, clean: Clean) -> None:
+def remedy(console: Terminal, found: Finding, snapshot: Snapshot) -> None:
     fault = graph().faults[found.id]
     part(console, "fix", f"{fault.fix.do} ({AUTO[fault.auto]}: {fault.why})")
     todo = to_type(found, snapshot)
-    typed(console, "\n".join(map(clean, todo.all)), INDENT)
+    typed(console, "\n".join(todo.all), INDENT)
     for why in todo.manual:
-        part(console, "manual", clean(why), "yellow")
+        part(console, "manual", why, "yellow")
 
 
-def rests(console: Console, judged: Sequence[Judgement], clean: Clean, *, verbose: bool) -> None:
+def rests(console: Terminal, judged: Sequence[Judgement], *, verbose: bool) -> None:
     """What was found, each once with its places; then the commands that show it."""
-    texts = by_text(judged, clean)
+    texts = by_text(judged, console.clean)
     for text, some in texts.items():
         where = f"{places([one.where for one in some])}: " if len(texts) > 1 else ""
         part(console, "evidence", f"{where}{text}")
         if verbose:
             for seen in some[0].evidence:
-                witness(console, seen, clean)
+                witness(console, seen)
             continue
-        lines = commands(some[0], clean)
+        lines = commands(some[0], console.clean)
         more = [f"(+{len(lines) - SHOWN}, -v)"] if len(lines) > SHOWN else []
         typed(console, "\n".join([*lines[:SHOWN], *more]), INDENT, "dim")
 
 
-def ruled_out(console: Console, judged: Sequence[Judgement], clean: Clean, *, verbose: bool) -> None:
+def ruled_out(console: Terminal, judged: Sequence[Judgement], *, verbose: bool) -> None:
     if judged:
-        texts = [clean(text) for text in refusals(judged)]
+        texts = refusals(judged)
         part(console, "ruled out", first(texts, len(texts) if verbose else SHOWN))
 
 
-def listed(console: Console, name: str, texts: Sequence[str], *, verbose: bool) -> None:
+def listed(console: Terminal, name: str, texts: Sequence[str], *, verbose: bool) -> None:
     if texts:
         part(console, name, first(texts, len(texts) if verbose else SHOWN, "" if verbose else ", -v", "; "))
 
 
-def broke(console: Console, found: Finding, *, verbose: bool) -> None:
+def broke(console: Terminal, found: Finding, *, verbose: bool) -> None:
     if not found.impact:
         return
     if verbose and found.chain:
@@ -127,46 +127,46 @@ def broke(console: Console, found: Finding, *, verbose: bool) -> None:
         part(console, "", f"probably caused by it: {first(names, SHOWN)}")
 
 
-def unexplained(console: Console, found: Unexplained, clean: Clean, *, verbose: bool) -> None:
+def unexplained(console: Terminal, found: Unexplained, *, verbose: bool) -> None:
     head(console, "UNEXPLAINED", found.id, found.wheres, "no confirmed cause", "bold yellow")
     paragraph(console, graph()[found.id].title)
-    rests(console, found.judged, clean, verbose=verbose)
-    ruled_out(console, found.ruled_out, clean, verbose=verbose)
+    rests(console, found.judged, verbose=verbose)
+    ruled_out(console, found.ruled_out, verbose=verbose)
     if found.impact:
         part(console, "impact", first(titles(found.impact), SHOWN))
     if found.suspects:
         names = list(dict.fromkeys(one.id for one in found.suspects))
-        part(console, "possible", f"{first(names, SHOWN)} (unknown: {because(found.suspects, clean)})")
+        part(console, "possible", f"{first(names, SHOWN)} (unknown: {because(found.suspects, console.clean)})")
     part(console, "next check", found.ask, "cyan")
 
 
-def differing(console: Console, drift: Sequence[Drift], clean: Clean) -> None:
+def differing(console: Terminal, drift: Sequence[Drift]) -> None:
     if drift:
         say(console, "\nDRIFT  (no known fault)", "bold")
     for one in drift:
-        paragraph(console, f"{one.step}/{one.check}: {clean(str(one.result))} ({places(one.wheres)})")
+        paragraph(console, f"{one.step}/{one.check}: {one.result!s} ({places(one.wheres)})")
 
 
-def closing(console: Console, found: Diagnosis, clean: Clean) -> None:
+def closing(console: Terminal, found: Diagnosis) -> None:
     console.print()
-    if lines := missing(found.unknown, clean):
+    if lines := missing(found.unknown, console.clean):
         say(console, f"{count(len(found.unknown), 'check')} unknown: {first(lines, 3)}", "yellow")
     say(console, summed(found), "bold")
     when, then = next_command(found)
     if then:
-        typed(console, f"{when}: {clean(then)}", 0)
+        typed(console, f"{when}: {then}", 0)
 
 
-def head(console: Console, kind: str, id: str, locations: Sequence[str], how: str, style: str) -> None:
+def head(console: Terminal, kind: str, id: str, locations: Sequence[str], how: str, style: str) -> None:
     console.print()
-    line = Text.assemble((kind, style), "  ", (id, "bold"), f"  on {places(locations)}  ({how})")
+    line = Text.assemble((kind, style), "  ", (console.clean(id), "bold"), f"  on {places(locations)}  ({how})")
     console.print(line, soft_wrap=True)
 
 
-def paragraph(console: Console, text: str, style: str = "") -> None:
-    for line in wrapped(text, max(console.width - 2, 40)):
+def paragraph(console: Terminal, text: str, style: str = "") -> None:
+    for line in wrapped(console.clean(text), max(console.width - 2, 40)):
         console.print(Text(f"  {line}", style), soft_wrap=True)
 
 
-def part(console: Console, name: str, text: str, style: str = "") -> None:
+def part(console: Terminal, name: str, text: str, style: str = "") -> None:
     field(console, f"  {name}", text, INDENT, style)

@@ -2,16 +2,15 @@
 
 from dataclasses import dataclass
 
-from rich.console import Console
-
 from gpustack.config.inventory import Inventory
 from gpustack.proof.delivery import Delivery, Outcome
 from gpustack.report.codes import delivery_code
 from gpustack.report.findings import say
-from gpustack.report.format import cleaner, duration
+from gpustack.report.format import duration
 from gpustack.report.human import following
 from gpustack.report.json import document, ending
 from gpustack.report.schema import ExitShape
+from gpustack.report.terminal import Terminal
 from gpustack.rollout.next import command
 
 SCHEMA = "gpustack/alert-test/v1"
@@ -41,15 +40,15 @@ class DeliveryShape:
     next: str | None
 
 
-def delivery(console: Console, done: Delivery, inventory: Inventory) -> None:
-    clean = cleaner(inventory)
+def delivery(console: Terminal, done: Delivery, inventory: Inventory) -> None:
+    console.hide(inventory)
     word, style = WORDS[done.outcome]
     by = f" by {', '.join(done.ways)}" if done.ways else ""
     to = f" to {', '.join(done.receivers)}" if done.receivers else ""
-    why = f": {clean(done.why)}" if done.why else ""
-    say(console, f"{word}{clean(to + by)} in {duration(done.seconds)}{why}", style)
+    why = f": {done.why}" if done.why else ""
+    say(console, f"{word}{to + by} in {duration(done.seconds)}{why}", style)
     if done.left:
-        say(console, f"the test alert was not resolved: {clean(done.left)}", "yellow")
+        say(console, f"the test alert was not resolved: {done.left}", "yellow")
     following(console, after(done, inventory))
 
 

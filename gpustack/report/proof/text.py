@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from rich.console import Console
 from rich.text import Text
 
 from gpustack.config.inventory import Inventory
@@ -12,8 +11,9 @@ from gpustack.proof.chain import LINKS, Outcome, Row
 from gpustack.proof.prove import Proof
 from gpustack.report.codes import proof_code
 from gpustack.report.findings import field, say
-from gpustack.report.format import Clean, cleaner, duration, places
+from gpustack.report.format import duration, places
 from gpustack.report.human import following
+from gpustack.report.terminal import Terminal
 from gpustack.rollout.next import command
 
 MARKS: dict[Outcome, str] = {"ok": "✓", "failed": "✗", "unknown": "unknown", "skipped": "in use"}
@@ -24,41 +24,43 @@ INDENT = 11
 """Of the reasons: behind the name of their link."""
 
 
-def proof(console: Console, done: Proof, inventory: Inventory, evidence: str = "") -> None:
-    clean, code = cleaner(inventory), proof_code(done)
+def proof(console: Terminal, done: Proof, inventory: Inventory, evidence: str = "") -> None:
+    console.hide(inventory)
+    code = proof_code(done)
     if done.swept:
         say(console, f"{count(done.swept, 'pod')} of an interrupted earlier proof were removed", "dim")
     for node, rows in groupby(done.rows, key=lambda row: row.node):
-        of_node(console, node, list(rows), clean)
-    reasons(console, done, clean)
+        of_node(console, node, list(rows))
+    reasons(console, done)
     for host, why in done.unasked:
-        field(console, "not asked", f"{host}: {clean(why)}", INDENT, label="yellow")
+        field(console, "not asked", f"{host}: {why}", INDENT, label="yellow")
     if done.stopped:
-        say(console, f"\nstopped: {clean(done.stopped)}", "red")
+        say(console, f"\nstopped: {done.stopped}", "red")
     if done.left:
-        say(console, f"\nleft behind: {clean(done.left)}", "red")
+        say(console, f"\nleft behind: {done.left}", "red")
     say(console, f"\n{standing(done)}", "" if code else "green")
     if done.parts:
         say(console, f"{duration(done.seconds)}: {', '.join(f'{part} {duration(took)}' for part, took in done.parts)}")
     if code and evidence:
         say(console, f"evidence: {evidence}")
-    following(console, clean(after_proof(done, inventory, code)))
+    following(console, after_proof(done, inventory, code))
 
 
-def of_node(console: Console, node: str, rows: Sequence[Row], clean: Clean) -> None:
-    models = list(dict.fromkeys(clean(row.model) for row in rows if row.model))
+def of_node(console: Terminal, node: str, rows: Sequence[Row]) -> None:
+    models = list(dict.fromkeys(row.model for row in rows if row.model))
     say(console, f"\n{node}  {', '.join(models)}".rstrip(), "bold")
     marks = MARKS if console.encoding.lower().startswith("utf") else PLAIN
     heads = "".join(f"{name:<{WIDTH}}" for name in LINKS)
     console.print(Text(f"  {'gpu':<5}{'uuid':<42}{heads}".rstrip(), style="dim"), soft_wrap=True)
     for row in rows:
         cells = [(f"{marks[link.outcome]:<{WIDTH}}", STYLES[link.outcome]) for _, link in row.links]
-        line = Text.assemble(f"  {clean(row.index or row.bus) or '-':<5}{clean(row.uuid) or 'unknown':<42}", *cells)
+        index, uuid = console.clean(row.index or row.bus) or "-", console.clean(row.uuid) or "unknown"
+        line = Text.assemble(f"  {index:<5}{uuid:<42}", *cells)
         line.rstrip()
         console.print(line, soft_wrap=True)
 
 
-def reasons(console: Console, done: Proof, clean: Clean) -> None:
+def reasons(console: Terminal, done: Proof) -> None:
     """Each once, with the GPUs that it is of."""
     folded: dict[tuple[str, str, Outcome], list[str]] = {}
     for row in done.rows:
@@ -68,8 +70,13 @@ def reasons(console: Console, done: Proof, clean: Clean) -> None:
     if folded:
         console.print()
     for (name, text, outcome), gpus in folded.items():
+<<<<<<< HEAD
         label = STYLES[outcome] if outcome != "ok" else "dim"
         field(console, name, f"{places(gpus)}: {clean(text)}", INDENT, label=label)
+=======
+        label = STYLES[outcome] if outcome != "holds" else "dim"
+        field(console, name, f"{places(gpus)}: {text}", INDENT, label=label)
+>>>>>>> 3c1bf7ecb4d6e90c88eb3d9c081a88937db5d941
 
 
 def called(row: Row) -> str:

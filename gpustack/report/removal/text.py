@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 
-from rich.console import Console
-
 from gpustack.events import count
 from gpustack.report.codes import reset_code
 from gpustack.report.findings import field, say, typed
-from gpustack.report.format import Clean, cleaner, duration, places
+from gpustack.report.format import duration, places
 from gpustack.report.human import failures, following, playbook
+from gpustack.report.terminal import Terminal
 from gpustack.rollout.next import command
 from gpustack.rollout.removal import HostRemoval, Removal
 from gpustack.rollout.reset import ResetOutcome
@@ -20,33 +19,35 @@ INDENT = 17
 STYLES = {"foreign": "magenta", "unknown": "yellow"}
 
 
-def nothing(console: Console, found: Removal) -> None:
+def nothing(console: Terminal, found: Removal) -> None:
+    console.hide(found.snapshot.inventory)
     who = "it" if len(found.hosts) == 1 else "them"
     say(console, f"{count(len(found.hosts), 'host')}, {asked(found)}: nothing of gpustack is on {who}", "green")
     beside(console, found)
 
 
-def removal(console: Console, found: Removal) -> None:
+def removal(console: Terminal, found: Removal) -> None:
     """Per host: which cluster, what runs, what goes; then what stays."""
-    clean = cleaner(found.snapshot.inventory)
+    console.hide(found.snapshot.inventory)
     say(console, f"{count(len(found.hosts), 'host')}, {asked(found)}: to be removed")
     for one in found.hosts:
-        host(console, one, clean)
+        host(console, one)
     beside(console, found)
     if any(one.pods or one.cluster for one in found.due):
         say(console, "\nWhat pods and etcd stored on these hosts is lost.", "bold")
 
 
-def outcome(console: Console, done: ResetOutcome, evidence: str) -> None:
-    clean, after, code = cleaner(done.before.snapshot.inventory), done.after, reset_code(done)
+def outcome(console: Terminal, done: ResetOutcome, evidence: str) -> None:
+    console.hide(done.before.snapshot.inventory)
+    after, code = done.after, reset_code(done)
     if done.played:
         playbook(console, done.played)
-        failures(console, done.played, clean)
+        failures(console, done.played)
     if done.stopped:
-        say(console, f"\nstopped: {clean(done.stopped)}", "red")
+        say(console, f"\nstopped: {done.stopped}", "red")
     for one in done.after.hosts if code else ():
         if one.due:
-            host(console, one, clean)
+            host(console, one)
     say(console, f"\n{count(len(after.hosts), 'host')}: {standing(done)}", "" if code else "green")
     say(console, f"{duration(done.seconds)}; verified: {asked(after)}")
     beside(console, after)
@@ -72,12 +73,12 @@ def after_reset(done: ResetOutcome) -> str:
     return command("reset", inventory) + (f" --limit {','.join(named)}" if some else "")
 
 
-def host(console: Console, one: HostRemoval, clean: Clean) -> None:
+def host(console: Terminal, one: HostRemoval) -> None:
     title = f"{'control plane' if one.control_plane else 'worker'}{f' of {one.cluster}' if one.cluster else ''}"
-    say(console, f"\n{one.host}  {clean(title)}", "bold")
+    say(console, f"\n{one.host}  {title}", "bold")
     for name, text in rows(one):
         style = STYLES.get(name, "")
-        field(console, f"  {name}", clean(text), INDENT, style, style)
+        field(console, f"  {name}", text, INDENT, style, style)
 
 
 def rows(one: HostRemoval) -> Iterator[tuple[str, str]]:
@@ -108,20 +109,20 @@ def pods(names: tuple[str, ...]) -> str:
     return f"{len(mine)} of yours ({shown}), {theirs}" if mine else theirs
 
 
-def beside(console: Console, found: Removal) -> None:
+def beside(console: Terminal, found: Removal) -> None:
     """What stays, and who could not be asked."""
-    clean, folded = cleaner(found.snapshot.inventory), dict[str, list[str]]()
+    folded = dict[str, list[str]]()
     for one in found.hosts:
         for text in one.stays:
             folded.setdefault(text, []).append(one.host)
     if folded:
         say(console, "\nkept", "bold")
     for text, names in folded.items():
-        field(console, f"  {places(names)}", clean(text), INDENT, "dim")
+        field(console, f"  {places(names)}", text, INDENT, "dim")
     for name in found.unreached:
         reach = found.snapshot.reach[name]
-        say(console, f"\n{name}: not reached, {clean(reach.why)} ({reach.reference})", "yellow")
-        typed(console, clean(reach.hint), INDENT)
+        say(console, f"\n{name}: not reached, {reach.why} ({reach.reference})", "yellow")
+        typed(console, reach.hint, INDENT)
 
 
 def asked(found: Removal) -> str:

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from gpustack.doctor.graph import graph
 from gpustack.proof.delivery import Delivery
@@ -37,7 +36,7 @@ KNOWN = len(graph().faults)
 COUNTED = f"{KNOWN - diagnosed.healthy().unchecked} of {KNOWN} "
 
 
-def printed(draw: Callable[[Console], None]) -> str:
+def printed(draw: Callable[[Terminal], None]) -> str:
     stream = io.StringIO()
     draw(Terminal(stream, width=80, color_system=None))
     text = stream.getvalue().replace(COUNTED, "N of M ")  # a fault more changes no golden
