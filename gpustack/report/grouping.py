@@ -5,12 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpustack.ask.judge import Judgement
-<<<<<<< HEAD
 from gpustack.ask.view import Evidence
-from gpustack.report.format import NOT_ASKED, Clean
-=======
 from gpustack.report.format import NOT_ASKED
->>>>>>> 3c1bf7ecb4d6e90c88eb3d9c081a88937db5d941
 from gpustack.rollout.plan import Plan, StepState
 
 Kind = Literal["differs", "upgrade", "manual", "unknown", "pending", "ok"]
@@ -67,21 +63,12 @@ def foremost(differing: list[Judgement]) -> list[Judgement]:
     return [one for one in differing if one in kept or (one.result and one.result.cure != "install")]
 
 
-<<<<<<< HEAD
-def of_judgement(state: StepState, judgement: Judgement, clean: Clean) -> Line:
-    kind, text, hint = "ok", judgement.id, ""
-=======
 def of_judgement(state: StepState, judgement: Judgement) -> Line:
-    kind, text, hint = "ok", judgement.check, ""
->>>>>>> 3c1bf7ecb4d6e90c88eb3d9c081a88937db5d941
+    kind, text, hint = "ok", judgement.id, ""
     if mismatch := judgement.result:
         kind = {"install": "differs", "upgrade": "upgrade", "operator": "manual"}[mismatch.cure]
         # What install fixes needs no advice.
         text, hint = str(mismatch), mismatch.hint if mismatch.cure != "install" else ""
     elif judgement.outcome == "unknown":
-<<<<<<< HEAD
-        kind, text = "unknown", clean(f"{judgement.id}: {judgement.why}")
-=======
-        kind, text = "unknown", f"{judgement.check}: {judgement.why}"
->>>>>>> 3c1bf7ecb4d6e90c88eb3d9c081a88937db5d941
+        kind, text = "unknown", f"{judgement.id}: {judgement.why}"
     return Line(state.step, kind, text, (state.where,), hint, judgement.evidence)  # type: ignore[arg-type]

@@ -1,5 +1,6 @@
 """STEPS: all steps, in the order of installation. The only list; an executor does not reorder it."""
 
+from types import ModuleType
 from typing import Any
 
 from gpustack.ask.probe import Probe
@@ -18,26 +19,27 @@ from gpustack.steps.monitoring import step as monitoring
 from gpustack.steps.prereqs import step as prereqs
 from gpustack.steps.step import Step
 
-STEPS: tuple[Step, ...] = (
-    prereqs.STEP,
-    firewall.STEP,
-    containerd.STEP,
-    kubernetes.STEP,
-    control_plane.STEP,
-    flannel.STEP,
-    workers.STEP,
-    taint.STEP,
-    helm.STEP,
-    storage.STEP,
-    monitoring.STEP,
-    gpu_driver.STEP,
-    gpu_runtime.STEP,
-    gpu_operator.STEP,
-    gpu_sharing.STEP,
-    gpu_plugin.STEP,
-    gpu_metrics.STEP,
-    dashboards.STEP,
-    alerts.STEP,
+MODULES: tuple[ModuleType, ...] = (
+    prereqs,
+    firewall,
+    containerd,
+    kubernetes,
+    control_plane,
+    flannel,
+    workers,
+    taint,
+    helm,
+    storage,
+    monitoring,
+    gpu_driver,
+    gpu_runtime,
+    gpu_operator,
+    gpu_sharing,
+    gpu_plugin,
+    gpu_metrics,
+    dashboards,
+    alerts,
 )
-
+"""Their docstrings are the manual pages."""
+STEPS: tuple[Step, ...] = tuple(module.STEP for module in MODULES)
 PROBES: tuple[Probe[Any], ...] = tuple({probe.id: probe for step in STEPS for probe in step.probes}.values())

@@ -101,7 +101,7 @@ def test_a_fault_of_a_step_has_no_second_check_and_its_scope() -> None:
 
 def test_faults_that_steps_name_are_in_the_catalogue_and_refuted_by_the_same_check() -> None:
     folder = Path(__file__).parents[2] / "gpustack" / "steps"
-    named = {id for path in folder.glob("*.py") for id in re.findall(r'fault="([^"]+)"', path.read_text())}
+    named = {id for path in folder.rglob("*.py") for id in re.findall(r'fault="([^"]+)"', path.read_text())}
     assert named == {fault.id for fault in FAULTS.values() if fault.told_by}
 
 

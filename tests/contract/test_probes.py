@@ -16,7 +16,10 @@ from gpustack.doctor.diagnose import questions
 
 CASES = Path(__file__).parents[1] / "cases"
 FOLDER = Path(gpustack.probes.__path__[0])
-MODULES = [import_module(f"gpustack.probes.{path.stem}") for path in sorted(FOLDER.glob("[a-z]*.py"))]
+MODULES = [
+    import_module(".".join(("gpustack.probes", *path.relative_to(FOLDER).with_suffix("").parts)))
+    for path in sorted(FOLDER.rglob("[a-z]*.py"))
+]
 # A probe that one module imports from another is the same object, and counts once.
 ALL = list(
     {id(value): value for module in MODULES for value in vars(module).values() if isinstance(value, Probe)}.values()

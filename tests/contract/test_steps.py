@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 import pytest
 import yaml
 
 from gpustack.config.resources import playbooks
-from gpustack.steps import STEPS
+from gpustack.steps import MODULES, STEPS
 from gpustack.steps.step import Step
 
 IDS = [step.id for step in STEPS]
@@ -61,8 +60,9 @@ def test_cluster_steps_run_on_the_control_plane_only(step: Step) -> None:
 
 @every_step
 def test_module_of_the_same_name_is_the_manual_page(step: Step) -> None:
-    module = import_module(f"gpustack.steps.{step.id.replace('-', '_')}")
-    assert step is module.STEP
+    (module,) = (module for module in MODULES if module.STEP is step)
+    name = module.__name__.removeprefix("gpustack.steps.").removesuffix(".step")
+    assert name.replace(".", "-").replace("_", "-") == step.id
     assert (module.__doc__ or "").strip()
 
 

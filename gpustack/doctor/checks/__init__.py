@@ -19,6 +19,7 @@ from gpustack.doctor.checks.gpu import health as gpu_health
 from gpustack.doctor.checks.gpu import images as gpu_images
 from gpustack.doctor.checks.gpu import operator as gpu_operator
 from gpustack.doctor.checks.gpu import operator_cluster as gpu_operator_cluster
+from gpustack.doctor.checks.gpu import runtime as gpu_runtime
 from gpustack.doctor.checks.host import boot as host_boot
 from gpustack.doctor.checks.host import disk as host_disk
 from gpustack.doctor.checks.host import firewall as host_firewall
@@ -51,6 +52,7 @@ CHECKS: tuple[Check, ...] = (
     *gpu_driver.CHECKS,
     *gpu_health.CHECKS,
     *gpu_images.CHECKS,
+    *gpu_runtime.CHECKS,
     *gpu_operator.CHECKS,
     *gpu_operator_cluster.CHECKS,
     *helm.CHECKS,

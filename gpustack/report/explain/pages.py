@@ -2,22 +2,21 @@
 fault or state of the catalogue."""
 
 import inspect
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from textwrap import fill
 
 from gpustack.ask.judge import Check
 from gpustack.config.complaint import nearest
+from gpustack.config.resources import PACKAGE
 from gpustack.errors import UsageError
 from gpustack.report.explain.alerts import PREFIX, alerts, of_alert
 from gpustack.report.explain.faults import faults, of_fault, of_state, states
-from gpustack.steps import STEPS
+from gpustack.steps import MODULES, STEPS
 from gpustack.steps.step import Step
 
-PAGES = Path(__file__).parent.parent / "pages"
+PAGES = PACKAGE / "pages"
 WIDTH = 80
 
 
@@ -125,7 +124,7 @@ def of_page(reference: str, page: Page) -> Iterator[str]:
 
 def document(step: Step) -> str:
     """The docstring of the module that makes the step."""
-    module = sys.modules[f"gpustack.steps.{step.id.replace('-', '_')}"]
+    module = next(module for module in MODULES if module.STEP is step)
     return inspect.cleandoc(module.__doc__ or "")
 
 

@@ -70,13 +70,8 @@ def reasons(console: Terminal, done: Proof) -> None:
     if folded:
         console.print()
     for (name, text, outcome), gpus in folded.items():
-<<<<<<< HEAD
         label = STYLES[outcome] if outcome != "ok" else "dim"
-        field(console, name, f"{places(gpus)}: {clean(text)}", INDENT, label=label)
-=======
-        label = STYLES[outcome] if outcome != "holds" else "dim"
         field(console, name, f"{places(gpus)}: {text}", INDENT, label=label)
->>>>>>> 3c1bf7ecb4d6e90c88eb3d9c081a88937db5d941
 
 
 def called(row: Row) -> str:

@@ -9,7 +9,7 @@ from gpustack.ask.view import View
 from gpustack.config.flows import flows, node_addresses, passes
 from gpustack.config.host import CONTROL_PLANE, NODE
 from gpustack.probes.firewall.live import FIREWALL, Firewall
-from gpustack.probes.firewall.packet_filter import Base, Packet, Stop, networks, own_passes, stop
+from gpustack.probes.firewall.packet_filter import Base, Packet, Stop, contains_address, networks, own_passes, stop
 from gpustack.probes.network.addresses import ADDRESS
 
 # TEST-NET-1 (RFC 5737) and the discard port: nobody has a reason to let this in.

@@ -23,8 +23,9 @@ FILES = sorted(CASES.glob("*/*.json"))
 
 @cache
 def known() -> dict[str, Probe[Any]]:
-    modules = Path(gpustack.probes.__file__).parent.glob("[a-z]*.py")
-    values = (value for path in modules for value in vars(import_module(f"gpustack.probes.{path.stem}")).values())
+    folder = Path(gpustack.probes.__file__).parent
+    paths = (path.relative_to(folder.parent.parent).with_suffix("") for path in folder.rglob("[a-z]*.py"))
+    values = (value for path in paths for value in vars(import_module(".".join(path.parts))).values())
     return {value.id: value for value in values if isinstance(value, Probe)}
 
 

@@ -1,7 +1,6 @@
 """Faults of the layer `gpu-operator` on a node: what its pods wait for, and whether the kubelet knows the plugin."""
 
 import re
-from fnmatch import fnmatch
 
 from gpustack.ask.judge import Result, ok, said
 from gpustack.ask.probe import FactUnavailable
@@ -11,13 +10,11 @@ from gpustack.doctor.checks.gpu.driver import NO_GPU, gpu_node
 from gpustack.doctor.checks.monitoring.exporter import heard, own_pods
 from gpustack.doctor.checks.node_lookup import on_own_node
 from gpustack.doctor.checks.startup import new
-from gpustack.probes.containerd.daemon import CONFIGURATION, DROP_IN, FOLDER, RUNTIME
 from gpustack.probes.gpu.cluster import GPU_DAEMON_SETS, GPU_NODES
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.driver import GPU_DRIVER
 from gpustack.probes.gpu.logs import LOGS
 from gpustack.probes.gpu.plugin_files import MARKS, PLUGIN_FILES, WATCHERS
-from gpustack.probes.gpu.runtime import RUNTIME_FILES
 from gpustack.probes.gpu.settings import SETTINGS
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.kubernetes.nodes import NODES
@@ -37,45 +34,6 @@ MIXED = ((570, 124), (570, 158))
 def of_node(here: View, word: str) -> list[PodState]:
     """Pods of the GPU stack on this host's node whose name has the word."""
     return [pod for pod in on_own_node(here, GPU_PODS) if word in pod.name]
-
-
-@check("op-nvidia-runtime-handler-missing", GPU_DEVICES, RUNTIME, RUNTIME_FILES, GPU_PODS, NODES, IDENTITY)
-def handler(here: View) -> Result:
-    """Of the running daemon, where somebody is to bring it: the operator's toolkit, or our file."""
-    what = "runtime nvidia of the running containerd"
-    running = here[RUNTIME] if gpus(here) else None
-    if running is None:
-        return ok(what, "containerd does not answer" if gpus(here) else NO_GPU)
-    if not own_pods(here, TOOLKIT) and not here[RUNTIME_FILES].drop_in:
-        return ok(what, "nobody brings it here")
-    return Result(what, "there", said(running.nvidia), ok=bool(running.nvidia))
-
-
-@check("op-nvidia-runtime-handler-missing guard", RUNTIME_FILES, GPU_PODS, NODES, IDENTITY)
-def toolkit_runs(here: View) -> Result:
-    pods = own_pods(here, TOOLKIT)
-    ready = any(pod.ready for pod in pods) or bool(here[RUNTIME_FILES].drop_in)
-    return Result("who brings the runtime", "not running", "runs" if ready else "does not run", ok=not ready)
-
-
-@check("op-containerd-imports-overwritten", CONFIGURATION)
-def imports(here: View) -> Result:
-    """A list of files without ours, though ours is there. Without a list, somebody else wrote config.toml."""
-    found = here[CONFIGURATION]
-    if found.drop_in is None or not found.imports:
-        return ok("imports of config.toml", "no file of ours" if found.drop_in is None else "none")
-    reads = any(fnmatch(f"{FOLDER}{DROP_IN}", pattern) for pattern in found.imports)
-    return Result("imports of config.toml", f"{FOLDER}{DROP_IN} too", said(found.imports), ok=bool(reads))
-
-
-@check("op-toolkit-config-incompatible", CONFIGURATION, RUNTIME)
-def toolkit_file(here: View) -> Result:
-    """The daemon does not answer, and a file of the toolkit's cannot be read."""
-    broken = {file: why for file, why in here[CONFIGURATION].broken.items() if "nvidia" in file}
-    if not broken or here[RUNTIME]:
-        return ok("files of the toolkit", "containerd answers" if broken else "can be read")
-    file, why = next(iter(broken.items()))
-    return Result(f"{FOLDER}{file}", "readable for containerd", why)
 
 
 @check("op-nodes-not-labelled", GPU_DEVICES, SETTINGS, GPU_NODES, IDENTITY, GPU_PODS, GPU_DAEMON_SETS, NODES)
@@ -282,10 +240,6 @@ def nothing_allocatable(here: View) -> Result:
 
 
 CHECKS = (
-    handler,
-    toolkit_runs,
-    imports,
-    toolkit_file,
     not_labelled,
     labeller,
     tainted,
