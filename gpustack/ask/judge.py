@@ -90,10 +90,10 @@ def expect(
     """A Result unless both are equal."""
     if expected == found:
         return None
-    return Result(what, said(expected), said(found), cure, fault, hint, passing)
+    return Result(what, as_text(expected), as_text(found), cure, fault, hint, passing)
 
 
-def said(value: Any) -> str:
+def as_text(value: Any) -> str:
     if value is None or value == "":
         return "nothing"
     if isinstance(value, bool):

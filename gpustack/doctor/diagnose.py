@@ -48,11 +48,11 @@ def unchecked(known: Graph, checks: Iterable[Check]) -> int:
 
 def by_checks(known: Graph, checks: Iterable[Check], snapshot: Snapshot) -> Iterator[Judgement]:
     for check in checks:
-        for where in locations(known, check.id, snapshot):
+        for where in find_locations(known, check.id, snapshot):
             yield judge(check.id, check, snapshot, where)
 
 
-def locations(known: Graph, id: str, snapshot: Snapshot) -> tuple[str, ...]:
+def find_locations(known: Graph, id: str, snapshot: Snapshot) -> tuple[str, ...]:
     """Where an id is judged: a guard with its fault, a condition on the host at one end of its edge."""
     ends = [name.removesuffix(" guard") for name in id.split(" -> ")]
     of_cluster = all(known[name].scope == "cluster" for name in ends)
@@ -104,5 +104,5 @@ def drifted(compared: Plan, judged: Judgements, *, quiet: bool) -> Iterable[Drif
                 continue
             key = (state.step, one.id, str(mismatch))
             before = found.get(key, Drift(state.step, one.id, (), mismatch, one.evidence))
-            found[key] = Drift(state.step, one.id, (*before.wheres, state.where), mismatch, before.evidence)
+            found[key] = Drift(state.step, one.id, (*before.locations, state.where), mismatch, before.evidence)
     return found.values()

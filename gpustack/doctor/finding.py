@@ -25,7 +25,7 @@ class Branch:
     """Something confirmed, and what it led to. What could not be told in between is passed over."""
 
     id: str
-    wheres: tuple[str, ...]
+    locations: tuple[str, ...]
     branches: tuple["Branch", ...] = ()
 
 
@@ -48,7 +48,7 @@ class Finding:
     hidden_checks: int = 0
 
     @property
-    def wheres(self) -> tuple[str, ...]:
+    def locations(self) -> tuple[str, ...]:
         return tuple(one.where for one in self.judged)
 
 
@@ -64,7 +64,7 @@ class Unexplained:
     ask: str
 
     @property
-    def wheres(self) -> tuple[str, ...]:
+    def locations(self) -> tuple[str, ...]:
         return tuple(one.where for one in self.judged)
 
 
@@ -74,7 +74,7 @@ class Drift:
 
     step: str
     check: str
-    wheres: tuple[str, ...]
+    locations: tuple[str, ...]
     result: Result
     evidence: tuple[Evidence, ...] = ()
 

@@ -8,8 +8,11 @@ from gpustack.doctor.placed_graph import MAY_HOLD, Ground, Reach
 
 def chain(ground: Ground, sources: Reach, folded: Mapping[str, Collection[str]]) -> Branch:
     """`sources` is one id at its places, `folded` what is confirmed below it."""
-    (root,) = (id for id, wheres in sources.items() if wheres)
-    spots = {root: set(sources[root]), **{id: set(wheres) for id, wheres in folded.items() if wheres and id != root}}
+    (root,) = (id for id, locations in sources.items() if locations)
+    spots = {
+        root: set(sources[root]),
+        **{id: set(locations) for id, locations in folded.items() if locations and id != root},
+    }
     parents: dict[str, str] = {}
     # From causes to effects, so that the last one that leads to a thing has the last word.
     for id in (id for id in ground.graph.order if id in spots):
@@ -19,8 +22,8 @@ def chain(ground: Ground, sources: Reach, folded: Mapping[str, Collection[str]])
 
 def branch(ground: Ground, id: str, spots: Reach, parents: Mapping[str, str]) -> Branch:
     below = [name for name in ground.graph.order if parents.get(name) == id]
-    wheres = tuple(where for where in (*ground.hosts, "@cluster") if where in spots[id])
-    return Branch(id, wheres, tuple(branch(ground, name, spots, parents) for name in below))
+    locations = tuple(where for where in (*ground.hosts, "@cluster") if where in spots[id])
+    return Branch(id, locations, tuple(branch(ground, name, spots, parents) for name in below))
 
 
 def nearest(ground: Ground, id: str, spots: Reach) -> set[str]:

@@ -42,11 +42,11 @@ class Ground:
         """Where it came out like this."""
         return self.by_outcome.get((id, outcome), set())
 
-    def among(self, wheres: Collection[str], id: str, outcomes: frozenset[Outcome]) -> set[str]:
+    def among(self, locations: Collection[str], id: str, outcomes: frozenset[Outcome]) -> set[str]:
         """Those of the places where it has one of these outcomes, HOLDS or MAY_HOLD."""
         if outcomes == HOLDS:
-            return set(wheres) & self.places(id, "failed")
-        return set(wheres) - self.places(id, "ok")
+            return set(locations) & self.places(id, "failed")
+        return set(locations) - self.places(id, "ok")
 
     def rootable(self, place: Place) -> bool:
         """Whether it may be a root where it is confirmed: rule 2."""
@@ -55,13 +55,15 @@ class Ground:
             return False
         return fault.role == "fault" or place[1] in self.places(guard_of(fault.id), "failed")
 
-    def along(self, edge: Edge, wheres: Collection[str], conditions: frozenset[Outcome], way: Way = "down") -> set[str]:
+    def along(
+        self, edge: Edge, locations: Collection[str], conditions: frozenset[Outcome], way: Way = "down"
+    ) -> set[str]:
         """The places at the other end of an edge, over which its condition has one of these outcomes. The condition is
         judged on the host at the edge's beginning, else at its end, else for the cluster."""
         first, last = (edge.cause, edge.effect) if way == "down" else (edge.effect, edge.cause)
         of_cause = self.graph[edge.cause].scope == "host"
         of_effect = not of_cause and self.graph[edge.effect].scope == "host"
-        here = set(wheres)
+        here = set(locations)
         if edge.condition and (of_cause if way == "down" else of_effect):
             here = self.among(here, edge.id, conditions)
         if not here:

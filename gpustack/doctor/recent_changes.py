@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from gpustack.ask.judge import Judgement, said
+from gpustack.ask.judge import Judgement, as_text
 from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.finding import Finding
@@ -88,4 +88,4 @@ def fact(snapshot: Snapshot, probe: Probe[Fact], where: str) -> Fact | None:
 
 
 def shortened(names: list[str], most: int = 4) -> str:
-    return said(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return as_text(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -40,24 +40,24 @@ def verdict(ground: Ground) -> Verdict:
     findings = [finding(ground, found, id, found.roots[id]) for id in ground.graph.faults if found.roots[id]]
     findings.sort(key=lambda one: one.hidden_checks > 0)
     explained = ground.below(united(found.able, found.info), MAY_HOLD)
-    bare = {id: wheres - explained[id] for id, wheres in found.symptoms.items()}
+    bare = {id: locations - explained[id] for id, locations in found.symptoms.items()}
     under = ground.below(bare, MAY_HOLD)
-    open_ones = {id: wheres - under[id] for id, wheres in bare.items()}
-    notes = {id: wheres - under[id] for id, wheres in found.info.items()}
+    open_ones = {id: locations - under[id] for id, locations in bare.items()}
+    notes = {id: locations - under[id] for id, locations in found.info.items()}
     return Verdict(
         tuple(grouped(ground, findings)),
-        tuple(unexplained(ground, found, id, wheres) for id, wheres in open_ones.items() if wheres),
+        tuple(unexplained(ground, found, id, locations) for id, locations in open_ones.items() if locations),
         judged(ground, notes),
     )
 
 
 def sorted_out(ground: Ground) -> Sorted:
     confirmed = {id: ground.places(id, "failed") for id in ground.graph.order}
-    able = {id: {where for where in wheres if ground.rootable((id, where))} for id, wheres in confirmed.items()}
-    info = {id: set(wheres) if role(ground, id) == "info" else set() for id, wheres in confirmed.items()}
-    symptoms = {id: set(wheres) - able[id] - info[id] for id, wheres in confirmed.items()}
+    able = {id: {where for where in locations if ground.rootable((id, where))} for id, locations in confirmed.items()}
+    info = {id: set(locations) if role(ground, id) == "info" else set() for id, locations in confirmed.items()}
+    symptoms = {id: set(locations) - able[id] - info[id] for id, locations in confirmed.items()}
     suppressed = ground.below(united(able, symptoms), HOLDS)
-    roots = {id: wheres - suppressed[id] for id, wheres in able.items()}
+    roots = {id: locations - suppressed[id] for id, locations in able.items()}
     return Sorted(roots, able, symptoms, info)
 
 
@@ -70,20 +70,20 @@ def united(one: Reach, other: Reach) -> Reach:
     return {id: one.get(id, set()) | other.get(id, set()) for id in {**one, **other}}
 
 
-def finding(ground: Ground, found: Sorted, id: str, wheres: Collection[str]) -> Finding:
-    symptoms, faults = folded(ground, found, {id: set(wheres)})
-    ancestors = ground.above({id: wheres})
+def finding(ground: Ground, found: Sorted, id: str, locations: Collection[str]) -> Finding:
+    symptoms, faults = folded(ground, found, {id: set(locations)})
+    ancestors = ground.above({id: locations})
     uncertain = came_out(ground, "unknown", ancestors)
     return Finding(
         id,
-        judged(ground, {id: set(wheres)}),
+        judged(ground, {id: set(locations)}),
         "likely" if uncertain else "certain",
         impact=judged(ground, united(symptoms, faults)),
         caused=judged(ground, faults),
-        ruled_out=ruled_out(ground, {id: set(wheres)}, symptoms),
+        ruled_out=ruled_out(ground, {id: set(locations)}, symptoms),
         uncertain=uncertain,
-        chain=chain(ground, {id: set(wheres)}, united(symptoms, faults)),
-        hidden_checks=hidden(ground, id, wheres),
+        chain=chain(ground, {id: set(locations)}, united(symptoms, faults)),
+        hidden_checks=hidden(ground, id, locations),
     )
 
 
@@ -105,40 +105,40 @@ def judged(ground: Ground, reach: Mapping[str, Collection[str]]) -> tuple[Judgem
     )
 
 
-def in_order(ground: Ground, wheres: Collection[str]) -> list[str]:
+def in_order(ground: Ground, locations: Collection[str]) -> list[str]:
     # Of most ids none: of those the hosts are not gone through.
-    return [where for where in (*ground.hosts, "@cluster") if where in wheres] if wheres else []
+    return [where for where in (*ground.hosts, "@cluster") if where in locations] if locations else []
 
 
 def came_out(ground: Ground, outcome: Outcome, reach: Reach) -> tuple[Judgement, ...]:
     """Those of the places with this outcome."""
-    return judged(ground, {id: wheres & ground.places(id, outcome) for id, wheres in reach.items() if wheres})
+    return judged(ground, {id: locations & ground.places(id, outcome) for id, locations in reach.items() if locations})
 
 
 def ruled_out(ground: Ground, sources: Reach, symptoms: Reach) -> tuple[Judgement, ...]:
     """Other causes of the same symptoms (or, without any, of the same effects there) that were refuted, and found
     nowhere."""
-    own = {id for id, wheres in sources.items() if wheres}
-    effects = {id: wheres for id, wheres in symptoms.items() if wheres}
+    own = {id for id, locations in sources.items() if locations}
+    effects = {id: locations for id, locations in symptoms.items() if locations}
     if not effects:
-        for id, wheres in sources.items():
+        for id, locations in sources.items():
             for edge in ground.graph.below[id]:
-                effects.setdefault(edge.effect, set()).update(ground.along(edge, wheres, MAY_HOLD))
+                effects.setdefault(edge.effect, set()).update(ground.along(edge, locations, MAY_HOLD))
     causes: Reach = {}
-    for id, wheres in effects.items():
+    for id, locations in effects.items():
         for edge in ground.graph.above[id]:
-            causes.setdefault(edge.cause, set()).update(ground.along(edge, wheres, MAY_HOLD, "up"))
-    others = {id: wheres for id, wheres in causes.items() if id not in own and not ground.places(id, "failed")}
+            causes.setdefault(edge.cause, set()).update(ground.along(edge, locations, MAY_HOLD, "up"))
+    others = {id: locations for id, locations in causes.items() if id not in own and not ground.places(id, "failed")}
     if not any(symptoms.values()):
         spots = {"@cluster"}.union(*sources.values())
-        others = {id: wheres & spots for id, wheres in others.items()}
+        others = {id: locations & spots for id, locations in others.items()}
     return came_out(ground, "ok", others)
 
 
-def hidden(ground: Ground, id: str, wheres: Collection[str]) -> int:
+def hidden(ground: Ground, id: str, locations: Collection[str]) -> int:
     if not any(edge.effect == UNMANAGED for edge in ground.graph.below[id]):
         return 0
-    return sum(one.where in wheres and one.id in ground.graph for one in with_outcome(ground.judged, "unknown"))
+    return sum(one.where in locations and one.id in ground.graph for one in with_outcome(ground.judged, "unknown"))
 
 
 def grouped(ground: Ground, findings: list[Finding]) -> list[Finding]:
@@ -148,7 +148,7 @@ def grouped(ground: Ground, findings: list[Finding]) -> list[Finding]:
         members = [left[id] for id in group.faults if id in left]
         for other in members[1:]:
             first = left[members[0].id]
-            if overlap(first.wheres, other.wheres):
+            if overlap(first.locations, other.locations):
                 left[first.id] = merged(first, left.pop(other.id), group.common)
     return list(left.values())
 
@@ -177,15 +177,17 @@ def merged(one: Finding, other: Finding, correlation: str) -> Finding:
     )
 
 
-def unexplained(ground: Ground, found: Sorted, id: str, wheres: Collection[str]) -> Unexplained:
-    symptoms, faults = folded(ground, found, {id: set(wheres)})
-    suspects = came_out(ground, "unknown", ground.above({id: wheres}))
-    below = {name: places - set(wheres) if name == id else places for name, places in united(symptoms, faults).items()}
+def unexplained(ground: Ground, found: Sorted, id: str, locations: Collection[str]) -> Unexplained:
+    symptoms, faults = folded(ground, found, {id: set(locations)})
+    suspects = came_out(ground, "unknown", ground.above({id: locations}))
+    below = {
+        name: places - set(locations) if name == id else places for name, places in united(symptoms, faults).items()
+    }
     return Unexplained(
         id,
-        judged(ground, {id: set(wheres)}),
+        judged(ground, {id: set(locations)}),
         suspects,
-        ruled_out(ground, {}, {id: set(wheres)}),
+        ruled_out(ground, {}, {id: set(locations)}),
         judged(ground, below),
         next_question(ground, id, [one.place for one in suspects]),
     )

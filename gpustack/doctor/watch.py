@@ -16,7 +16,7 @@ class Line:
 
     kind: Kind
     id: str
-    wheres: tuple[str, ...]
+    locations: tuple[str, ...]
     how: str = ""
 
 
@@ -30,11 +30,11 @@ class Change:
 
 def lines(found: Diagnosis) -> Iterator[Line]:
     for root in found.roots:
-        yield Line("root", root.id, root.wheres, root.certainty)
+        yield Line("root", root.id, root.locations, root.certainty)
     for one in found.unexplained:
-        yield Line("unexplained", one.id, one.wheres)
+        yield Line("unexplained", one.id, one.locations)
     for drift in found.drift:
-        yield Line("drift", f"{drift.step}/{drift.check}", drift.wheres, str(drift.result))
+        yield Line("drift", f"{drift.step}/{drift.check}", drift.locations, str(drift.result))
     for where in sorted({one.where for one in found.unknown}):
         yield Line("unknown", where, (where,))
 
@@ -55,5 +55,5 @@ def by_id(found: Diagnosis) -> dict[tuple[Kind, str], Line]:
     for line in lines(found):
         before = known.get((line.kind, line.id), Line(line.kind, line.id, ()))
         how = "; ".join(filter(None, (before.how, line.how)))
-        known[line.kind, line.id] = Line(line.kind, line.id, (*before.wheres, *line.wheres), how)
+        known[line.kind, line.id] = Line(line.kind, line.id, (*before.locations, *line.locations), how)
     return known

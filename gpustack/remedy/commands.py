@@ -47,10 +47,10 @@ def commands(found: Finding, snapshot: Snapshot) -> Commands:
     keeps its word."""
     offered, states = offer(snapshot, found), there(found, snapshot)
     lines = (may(line, offered, states) for line in graph().faults[found.id].fix.commands)
-    among = ",".join(where for where in found.wheres if where != CLUSTER)
+    among = ",".join(where for where in found.locations if where != CLUSTER)
     typed = [LIMIT.sub(among, here(line, snapshot.inventory)) for line in lines if line]
-    alone = len(found.wheres) == 1 and found.wheres != (CLUSTER,)
-    of = View(snapshot, found.wheres[0]) if alone else None
+    alone = len(found.locations) == 1 and found.locations != (CLUSTER,)
+    of = View(snapshot, found.locations[0]) if alone else None
     names = {**shared_names(found), **(named(of) if of else {})}
     repairs = tuple(filled(line, {**names, **({"HOST": host(of, line)} if of else {})}) for line in typed)
     fix = "" if offered.why_not else here(f"gpustack doctor --fix {found.id}", snapshot.inventory)
@@ -85,7 +85,7 @@ def there(found: Finding, snapshot: Snapshot) -> list[StepState]:
     repairs, on all of them."""
     lines = graph().faults[found.id].fix.commands
     ids = {id for line in lines if (asked := INSTALL.match(line)) for id in asked["steps"].split(",")}
-    hosts = {where for where in found.wheres if where != CLUSTER} or {host.name for host in snapshot.inventory.hosts}
+    hosts = {where for where in found.locations if where != CLUSTER} or {host.name for host in snapshot.inventory.hosts}
     steps = [step for step in STEPS if step.id in ids]
     return [one for one in plan(snapshot, steps).states if one.where in {*hosts, CLUSTER}]
 

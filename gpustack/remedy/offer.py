@@ -77,7 +77,7 @@ def reasons(root: Finding) -> list[str]:
 
 
 def on_hosts(root: Finding) -> tuple[str, ...]:
-    return tuple(where for where in root.wheres if where != CLUSTER)
+    return tuple(where for where in root.locations if where != CLUSTER)
 
 
 def of_step(snapshot: Snapshot, root: Finding, fault: Fault) -> Offer:

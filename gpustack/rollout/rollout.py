@@ -147,9 +147,9 @@ class Rollout:
         person for a while."""
         patience, started = Patience(), time.monotonic()
         until = started + max((step.settle_time(View(snapshot, found.where)) for found in due), default=step.settle)
-        wheres = [found.where for found in due if self.still(found.where)]
+        locations = [found.where for found in due if self.still(found.where)]
         while True:
-            now = [state(step, snapshot, where) for where in wheres]
+            now = [state(step, snapshot, where) for where in locations]
             open_ones = [found for found in now if found.outcome != "ok"]
             if not open_ones or time.monotonic() > until or patience.over(open_ones) or self.cancelled():
                 break

@@ -14,7 +14,7 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from gpustack.ask.judge import Result, said
+from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -78,7 +78,7 @@ def loaded(here: View) -> Result | None:
         wanted[group["name"]] += len(group["rules"])
     found = here[LOADED]
     missing = [name for name, count in wanted.items() if found.get(name) != count]
-    return Result("groups of rules in Prometheus", "all", f"no {said(missing)}", passing=True) if missing else None
+    return Result("groups of rules in Prometheus", "all", f"no {as_text(missing)}", passing=True) if missing else None
 
 
 STEP = Step(

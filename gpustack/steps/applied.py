@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gpustack.ask.judge import Result, said
+from gpustack.ask.judge import Result, as_text
 from gpustack.probes.kubernetes.applied import DIGEST, LABEL, MANAGER, Applied, Path
 
 Object = dict[str, Any]
@@ -39,10 +39,10 @@ def differing(what: str, wanted: Sequence[Object], found: Mapping[str, Applied] 
         elif is_now.digest != metadata["annotations"][DIGEST]:
             wrong.setdefault("of another content", []).append(metadata["name"])
         elif not kept(one, is_now):
-            wrong.setdefault(f"changed by {said(is_now.others or 'somebody')}", []).append(metadata["name"])
+            wrong.setdefault(f"changed by {as_text(is_now.others or 'somebody')}", []).append(metadata["name"])
     if not wrong:
         return None
-    return Result(what, "as we bring them", "; ".join(f"{said(names)} {how}" for how, names in wrong.items()))
+    return Result(what, "as we bring them", "; ".join(f"{as_text(names)} {how}" for how, names in wrong.items()))
 
 
 def kept(wanted: Object, found: Applied) -> bool:

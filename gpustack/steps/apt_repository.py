@@ -9,7 +9,7 @@ reported to the operator if it does not.
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
-from gpustack.ask.judge import Result, said
+from gpustack.ask.judge import Result, as_text
 from gpustack.ask.probe import FactUnavailable, Probe
 from gpustack.ask.view import View
 from gpustack.config.resolved import apt_of, end_of
@@ -59,7 +59,7 @@ def system_mismatch(here: View, name: str) -> Result | None:
         return None
     system = here[OS]
     hint = "no repository for this system is known; gpu.driver.mode: none leaves the driver to you"
-    known_for = said(sorted(apt_of(here.spec)[name]["by_system"]))
+    known_for = as_text(sorted(apt_of(here.spec)[name]["by_system"]))
     found_for = f"none for {system.id}{system.version.replace('.', '')}"
     return Result(f"apt repository {name}", f"one for {known_for}", found_for, "operator", hint=hint)
 
@@ -89,18 +89,18 @@ def unfitness(here: View, source: Source, wanted: Repository) -> str:
     if ring and ring.fingerprints is None:
         raise ValueError(f"no gpg to read {source.key}")
     if wanted.suite not in source.suites.split():
-        return f"suite {said(source.suites)}"
+        return f"suite {as_text(source.suites)}"
     if wanted.components and wanted.components not in source.components.split():
-        return f"components {said(source.components)}"
+        return f"components {as_text(source.components)}"
     if source.uri.partition("://")[0] != wanted.uri.partition("://")[0]:
         return source.uri
     if not ring or ring.fingerprints != wanted.fingerprints:
-        return f"key {said(ring.fingerprints) if ring and ring.fingerprints else said(source.key)}"
+        return f"key {as_text(ring.fingerprints) if ring and ring.fingerprints else as_text(source.key)}"
     return f"its key ended on {ring.ends:%Y-%m-%d}" if ring.ends and ring.ends <= here.taken else ""
 
 
 def foreign_mismatch(here: View, wanted: Repository, unfit: list[tuple[Source, str]]) -> Result:
-    found = said([f"/etc/apt/{source.file} ({why})" for source, why in unfit])
+    found = as_text([f"/etc/apt/{source.file} ({why})" for source, why in unfit])
     hints = "; ".join(dict.fromkeys(way_out(here, source) for source, _ in unfit))
     expected = f"none, or with the key {wanted.fingerprints[0]} and no other"
     return Result(f"other sources of {wanted.uri}", expected, found, "operator", hint=hints)
@@ -156,4 +156,4 @@ def differences(wanted: Repository, found: Repository) -> str:
 def differing(wanted: Repository, found: Repository) -> Iterator[str]:
     for key in ("uri", "suite", "components", "keyring", "fingerprints"):
         if (value := getattr(found, key)) != getattr(wanted, key):
-            yield f"{key} {said(value)}"
+            yield f"{key} {as_text(value)}"

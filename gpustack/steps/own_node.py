@@ -1,6 +1,6 @@
 """Which node a host is, and whether it has the expected address: for the steps that create nodes."""
 
-from gpustack.ask.judge import Result, expect, said
+from gpustack.ask.judge import Result, as_text, expect
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.probes.host.system import HOSTNAME, IDENTITY
@@ -32,7 +32,7 @@ def removable(here: View) -> Node | None:
     claims = here.once(hosts_by_claim)
     owners = {name for text in (node.name, node.address, node.machine_id) for name in claims.get(text, ())}
     if others := owners - {here.where}:
-        raise FactUnavailable(f"the node {node.name} with its machine-id is {said(sorted(others))}'s, too")
+        raise FactUnavailable(f"the node {node.name} with its machine-id is {as_text(sorted(others))}'s, too")
     return node
 
 

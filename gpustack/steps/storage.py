@@ -7,7 +7,7 @@ directories on the node that runs the pod, and stay on that node.
 Settings: monitoring.persistence, storage. Source: rancher/local-path-provisioner README.
 """
 
-from gpustack.ask.judge import Result, said
+from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -30,12 +30,12 @@ def default_class(here: View) -> Result | None:
     names = [one.name for one in found]
     if named:
         hint = f"kubectl get storageclass; then correct monitoring.persistence.storage_class, there is no {named}"
-        return None if named in names else Result("StorageClass", named, said(names), cure="operator", hint=hint)
+        return None if named in names else Result("StorageClass", named, as_text(names), cure="operator", hint=hint)
     if any(one.default for one in found):
         return None
     if here.spec.storage.provisioner == "none":
         hint = "make one the default, or set storage.provisioner of the spec to local-path"
-        return Result("default StorageClass", "one", f"none of {said(names)}", cure="operator", hint=hint)
+        return Result("default StorageClass", "one", f"none of {as_text(names)}", cure="operator", hint=hint)
     return Result("default StorageClass", "one", "none")
 
 

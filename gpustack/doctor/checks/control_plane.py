@@ -2,7 +2,7 @@
 
 from ipaddress import IPv4Network, ip_network
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
@@ -29,7 +29,7 @@ def certificates(here: View) -> Result:
     ended = [f"{one.subject} on {one.expires:%Y-%m-%d}" for one in known if one.expires < here.taken]
     first = f"Not After : {min(one.expires for one in known):%b %e %H:%M:%S %Y}" if known else ""
     now = f"until {min(one.expires for one in known):%Y-%m-%d}" if known else "none here"
-    return Result("certificates", "valid", f"ended: {said(ended)}" if ended else now, ok=not ended, quote=first)
+    return Result("certificates", "valid", f"ended: {as_text(ended)}" if ended else now, ok=not ended, quote=first)
 
 
 @check("control-plane-settings-refused", LAST_WORDS, MADE_FOR)
@@ -38,12 +38,12 @@ def settings_refused(here: View) -> Result:
     there the API server says what it would of one that is down: its manifest and etcd's tell."""
     found, what = here[LAST_WORDS], "settings of the control plane"
     if refused := [f"{name}: {words}" for name, words in found.items() if words]:
-        return Result(what, "accepted", said(refused))
+        return Result(what, "accepted", as_text(refused))
     made = here[MADE_FOR]
     if made.asks and made.serves and not any(serves(made, place) for place in made.asks):
-        return Result("etcd of the API server", said(made.serves), said(made.asks))
+        return Result("etcd of the API server", as_text(made.serves), as_text(made.asks))
     if found:
-        raise FactUnavailable(f"without a word of why, these do not run: {said(list(found))}")
+        raise FactUnavailable(f"without a word of why, these do not run: {as_text(list(found))}")
     return ok(what, "accepted")
 
 
@@ -59,8 +59,8 @@ def address_lost(here: View) -> Result:
     found = here[MADE_FOR]
     lost = [address for address in found.etcd if address not in local(here) and address != ANY]
     if not lost:
-        return ok("addresses of the control plane", said(found.etcd) if found.etcd else "no etcd here")
-    return Result("addresses of the control plane", "on a link of the host", f"{said(lost)} on none")
+        return ok("addresses of the control plane", as_text(found.etcd) if found.etcd else "no etcd here")
+    return Result("addresses of the control plane", "on a link of the host", f"{as_text(lost)} on none")
 
 
 @check("node-ip-changed -> st-service-ip-broken", MADE_FOR, ADDRESSES)
@@ -86,7 +86,10 @@ def calls_through_proxy(here: View) -> Result:
     if not {".svc", "svc"} & set(found.past):
         lacking.append(".svc")
     return Result(
-        what, "pods, services and .svc", f"not {said(lacking)}" if lacking else said(found.past), ok=not lacking
+        what,
+        "pods, services and .svc",
+        f"not {as_text(lacking)}" if lacking else as_text(found.past),
+        ok=not lacking,
     )
 
 
@@ -125,7 +128,7 @@ def flapping(here: View) -> Result:
         if one.attempt > 1 and one.lived is not None and max(one.age, one.lived) < LATELY
         if not settled(name, one, here[STARTED].get("kube-apiserver"))
     }
-    now = said([f"{name}: {words}" for name, words in found.items()])
+    now = as_text([f"{name}: {words}" for name, words in found.items()])
     return Result("static pods", "stay", now if found else "stay", ok=not found)
 
 

@@ -1,6 +1,6 @@
 """Layer `dns`: whether names of the cluster resolve, asked from pods on every host."""
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.probes.kubernetes.nodes import DEPLOYMENTS
@@ -31,7 +31,7 @@ def dns_broken(here: View) -> Result:
         if said_no := unanswered(view.snapshot.fact(POD_PATHS, view.where)):
             return Result(WHAT, "answers", f"from pods on {view.where}, {unanswered(view[POD_PATHS]) or said_no}")
     if asked := [view.where for view in there if view.reached and view[POD_PATHS].pods]:
-        return ok(WHAT, f"answers pods on {said(asked) if len(asked) <= MOST else f'{len(asked)} hosts'}")
+        return ok(WHAT, f"answers pods on {as_text(asked) if len(asked) <= MOST else f'{len(asked)} hosts'}")
     if here[FLANNEL_DAEMON_SET] is None:
         return ok(WHAT, "there is no pod network yet")
     found = here[DEPLOYMENTS].get("coredns")
@@ -53,7 +53,7 @@ def nameserver_limit(here: View) -> Result:
     """Of the file that the kubelet reads: three are taken, by resolv.conf(5)."""
     found = here[NAMESERVERS]
     more = len(found.servers) > MOST
-    return Result(f"name servers in {found.file}", f"at most {MOST}", said(found.servers), ok=not more)
+    return Result(f"name servers in {found.file}", f"at most {MOST}", as_text(found.servers), ok=not more)
 
 
 CHECKS = (dns_broken, scaled_to_nothing, nameserver_limit)

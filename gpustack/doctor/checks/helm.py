@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import timedelta
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.config.resolved import charts_of
@@ -40,7 +40,7 @@ def undeployed(here: View) -> Mapping[str, Release]:
 
 
 def words(found: Mapping[str, Release]) -> str:
-    return said([f"{one.namespace}/{one.name} is {one.status}" for one in found.values()])
+    return as_text([f"{one.namespace}/{one.name} is {one.status}" for one in found.values()])
 
 
 @check("st-helm-failed", RELEASES)
@@ -69,7 +69,7 @@ def wait_timeout(here: View) -> Result:
     down = sorted({name for chart in found for name in not_running(here, chart)})
     if not down:
         return ok("releases of ours", f"{words(found or ours(here))}, and what is there of it runs")
-    return Result("what a release brings", "running", f"{words(found)}; not running: {said(down)}")
+    return Result("what a release brings", "running", f"{words(found)}; not running: {as_text(down)}")
 
 
 def not_running(here: View, chart: str) -> list[str]:
@@ -100,14 +100,14 @@ def hook_failed(here: View) -> Result:
     of_gpus = any(job.name in found for job in here[GPU_JOBS])
     of_monitoring = any(job.name in found for job in here[MONITORING_JOBS])
     spaces = [here.spec.gpu.namespace] * of_gpus + [here.spec.monitoring.namespace] * of_monitoring
-    return Result(what, "done", said(found), names=names(NAMESPACE=spaces, JOB=found))
+    return Result(what, "done", as_text(found), names=names(NAMESPACE=spaces, JOB=found))
 
 
 @check("helm-hook-job-failed guard", MONITORING_JOBS, GPU_JOBS)
 def failed_by_itself(here: View) -> Result:
     """A pod that waits for a node or an image has not failed."""
     found = [f"{job.name}: {job.failed} pods failed" for job in hooks(here) if job.failed]
-    return Result("pods of the job", "none failed", said(found), ok=not found)
+    return Result("pods of the job", "none failed", as_text(found), ok=not found)
 
 
 @check("helm-repo-unreachable", RELEASES, CHARTS, GPU_DEVICES, IDENTITY)
@@ -123,8 +123,8 @@ def repo_unreachable(here: View) -> Result:
     away = {url: one for chart in missing if not (one := here[CHARTS][url := urls[chart]]).there}
     found = [f"{url}: {one.why}" for url, one in away.items() if not one.slow]
     if away and not found:
-        raise FactUnavailable(f"slow: {said([f'{url}: {one.why}' for url, one in away.items()])}")
-    return Result(what, "there to be fetched", said(found) if found else "there", ok=not found)
+        raise FactUnavailable(f"slow: {as_text([f'{url}: {one.why}' for url, one in away.items()])}")
+    return Result(what, "there to be fetched", as_text(found) if found else "there", ok=not found)
 
 
 @check("helm-crd-missing", RELEASES, DEFINITIONS)
@@ -135,7 +135,7 @@ def crd_missing(here: View) -> Result:
     needed += [POLICIES] if GPU in there else []
     known = here[DEFINITIONS]
     if missing := [name for name in needed if name not in known]:
-        return Result(what, "known to the API", f"no {said(missing)}")
+        return Result(what, "known to the API", f"no {as_text(missing)}")
     return ok(what, f"all {len(needed)} there" if needed else "no release of ours is in the cluster")
 
 
@@ -147,7 +147,7 @@ def stuck_namespace(here: View) -> Result:
     found = {name: f"{name}: {'; '.join(one.kept)}" for name, one in old.items() if one.kept}
     if not found:
         return ok("namespaces of ours", "none waits to be gone")
-    return Result("namespaces of ours", "there, or gone", said(list(found.values())), names=names(NAME=found))
+    return Result("namespaces of ours", "there, or gone", as_text(list(found.values())), names=names(NAME=found))
 
 
 @check("st-helm-failed -> st-no-gpu-labels", RELEASES)

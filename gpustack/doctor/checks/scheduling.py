@@ -3,7 +3,7 @@
 import re
 from datetime import timedelta
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.platform_namespaces import namespaces
@@ -49,7 +49,7 @@ def platform(here: View) -> list[UnscheduledPod]:
 
 
 def shown(found: list[UnscheduledPod]) -> str:
-    return f"{said([f'{one.namespace}/{one.name}' for one in found[:5]])}: {found[0].why[:200]}" if found else "none"
+    return f"{as_text([f'{one.namespace}/{one.name}' for one in found[:5]])}: {found[0].why[:200]}" if found else "none"
 
 
 @check("st-pods-pending", WAITING, NODES)
@@ -75,9 +75,12 @@ def in_use(here: View) -> Result:
     lacking = {what for _, what in short(here)}
     total = sum(node.allocatable for node in here[GPU_NODES])
     if lacking - {GPU}:
-        return Result("what is short", "CPU, memory or pods", said(lacking))
+        return Result("what is short", "CPU, memory or pods", as_text(lacking))
     return Result(
-        "GPUs on offer", "some, all in use", f"{total}, short is {said(lacking)}", ok=not (lacking and total > 0)
+        "GPUs on offer",
+        "some, all in use",
+        f"{total}, short is {as_text(lacking)}",
+        ok=not (lacking and total > 0),
     )
 
 
@@ -99,7 +102,7 @@ def lifecycle_taints(here: View) -> Result:
     """A cordoned node has a taint too, which is what somebody wanted."""
     node = own(here)
     taints = lifecycle(node) if node else []
-    return Result("taints of the node's condition", "none", said(taints) if taints else "none", ok=not taints)
+    return Result("taints of the node's condition", "none", as_text(taints) if taints else "none", ok=not taints)
 
 
 @check("node-cordoned", NODES, IDENTITY, WAITING, GPU_NODES)
@@ -111,7 +114,7 @@ def cordoned(here: View) -> Result:
     offers = sum(one.allocatable for one in here[GPU_NODES] if one.name == node.name)
     waits = [f"{one.namespace}/{one.name}" for one in here[WAITING] if CORDONED in one.why]
     keeps = [f"{node.name} is cordoned", f"{offers} GPUs there take no new pod" if offers else ""]
-    keeps.append(f"{said(waits[:5])} {'wait' if len(waits) > 1 else 'waits'} for a node" if waits else "")
+    keeps.append(f"{as_text(waits[:5])} {'wait' if len(waits) > 1 else 'waits'} for a node" if waits else "")
     return Result("node", "takes pods", "; ".join(filter(None, keeps)), quote=f"{node.name} {CORDON}")
 
 

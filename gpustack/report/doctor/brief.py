@@ -29,6 +29,6 @@ def text(found: Diagnosis, path: Path) -> str:
 def lines(found: Diagnosis, clean: Clean) -> Iterator[str]:
     for root in found.roots:
         title = graph()[root.id].title
-        yield clean(f"root cause {root.id} on {places(root.wheres)} ({root.certainty}): {title}")
+        yield clean(f"root cause {root.id} on {places(root.locations)} ({root.certainty}): {title}")
     for one in found.unexplained:
-        yield clean(f"unexplained {one.id} on {places(one.wheres)}: {graph()[one.id].title}")
+        yield clean(f"unexplained {one.id} on {places(one.locations)}: {graph()[one.id].title}")

@@ -46,7 +46,7 @@ def changes(console: "Terminal", now: "Diagnosis", changed: Sequence[Change], *,
 def described(change: Change) -> str:
     line = change.line
     if line.kind == "unknown":
-        return f"{KINDS[line.kind]} on {places(line.wheres)}"
+        return f"{KINDS[line.kind]} on {places(line.locations)}"
     title = f": {graph()[line.id].title}" if line.id in graph() else ""
     how = f" ({line.how})" if line.how else ""
-    return f"{KINDS[line.kind]} {line.id} on {places(line.wheres)}{title}{how}"
+    return f"{KINDS[line.kind]} {line.id} on {places(line.locations)}{title}{how}"

@@ -116,7 +116,7 @@ def missing(judged: Iterable[Judgement], clean: Clean) -> list[str]:
 def tree(branch: Branch, depth: int = 0) -> Iterator[str]:
     """From the root to what was seen, further in with each step."""
     entry = graph()[branch.id]
-    where = "" if branch.wheres == (CLUSTER,) else f" ({places(branch.wheres)})"
+    where = "" if branch.locations == (CLUSTER,) else f" ({places(branch.locations)})"
     yield f"{'   ' * (depth - 1)}{'└─ ' if depth else ''}{branch.id}: {entry.title}{where}"
     for below in branch.branches:
         yield from tree(below, depth + 1)

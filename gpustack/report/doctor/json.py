@@ -74,7 +74,7 @@ def root(found: Finding, of: Diagnosis, *, verbose: bool) -> RootShape:
         title=fault.title,
         cause=fault.cause,
         certainty=found.certainty,
-        locations=list(found.wheres),
+        locations=list(found.locations),
         judged=judged(found.judged, evidence=True),
         correlated=judged(found.correlated, evidence=True),
         correlation=found.correlation or None,
@@ -99,14 +99,14 @@ def root(found: Finding, of: Diagnosis, *, verbose: bool) -> RootShape:
 
 def branch(found: Branch) -> BranchShape:
     below = [branch(one) for one in found.branches]
-    return BranchShape(found.id, graph()[found.id].title, list(found.wheres), below)
+    return BranchShape(found.id, graph()[found.id].title, list(found.locations), below)
 
 
 def unexplained(found: Unexplained, *, verbose: bool) -> UnexplainedShape:
     return UnexplainedShape(
         id=found.id,
         title=graph()[found.id].title,
-        locations=list(found.wheres),
+        locations=list(found.locations),
         judged=judged(found.judged, evidence=True),
         suspects=judged(found.suspects, evidence=verbose),
         ruled_out=judged(found.ruled_out, evidence=verbose),
@@ -117,4 +117,4 @@ def unexplained(found: Unexplained, *, verbose: bool) -> UnexplainedShape:
 
 def drift(found: Drift) -> DriftShape:
     mismatch = found.result
-    return DriftShape(found.step, found.check, list(found.wheres), mismatch.what, mismatch.expected, mismatch.found)
+    return DriftShape(found.step, found.check, list(found.locations), mismatch.what, mismatch.expected, mismatch.found)

@@ -49,7 +49,7 @@ def case(one: Judgement, guilty: bool, because: str) -> Element:  # noqa: FBT001
 
 def drifted(found: Diagnosis) -> Iterator[Element]:
     for one in found.drift:
-        for where in one.wheres:
+        for where in one.locations:
             made = entry_for(f"spec.{one.step}.{one.check}", where, 0.0)
             add(made, "failure", str(one.result), one.result.cure)
             yield made

@@ -23,13 +23,13 @@ Series = tuple[Mapping[str, str], float]
 
 def text(found: Diagnosis) -> str:
     """`host` is a host of the inventory or @cluster."""
-    roots = [series(one.id, "fault", one.wheres, certainty=one.certainty) for one in found.roots]
+    roots = [series(one.id, "fault", one.locations, certainty=one.certainty) for one in found.roots]
     correlated = [
         series(one.id, "fault", (one.where,), certainty=root.certainty)
         for root in found.roots
         for one in root.correlated
     ]
-    open_ones = [series(one.id, "state", one.wheres) for one in found.unexplained]
+    open_ones = [series(one.id, "state", one.locations) for one in found.unexplained]
     causes, bare = joined(*roots, *correlated), joined(*open_ones)
     return "".join(
         (

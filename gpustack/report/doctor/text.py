@@ -59,7 +59,7 @@ def diagnosis(console: Terminal, found: Diagnosis, *, verbose: bool = False) -> 
 
 def finding(console: Terminal, found: Finding, of: Diagnosis, *, verbose: bool) -> None:
     fault = graph().faults[found.id]
-    head(console, "ROOT CAUSE", found.id, found.wheres, found.certainty, "bold red")
+    head(console, "ROOT CAUSE", found.id, found.locations, found.certainty, "bold red")
     paragraph(console, fault.title, "bold")
     paragraph(console, fault.cause)
     for other in {one.id: one for one in found.correlated}.values():
@@ -128,7 +128,7 @@ def broke(console: Terminal, found: Finding, *, verbose: bool) -> None:
 
 
 def unexplained(console: Terminal, found: Unexplained, *, verbose: bool) -> None:
-    head(console, "UNEXPLAINED", found.id, found.wheres, "no confirmed cause", "bold yellow")
+    head(console, "UNEXPLAINED", found.id, found.locations, "no confirmed cause", "bold yellow")
     paragraph(console, graph()[found.id].title)
     rests(console, found.judged, verbose=verbose)
     ruled_out(console, found.ruled_out, verbose=verbose)
@@ -144,7 +144,7 @@ def differing(console: Terminal, drift: Sequence[Drift]) -> None:
     if drift:
         say(console, "\nDRIFT  (no known fault)", "bold")
     for one in drift:
-        paragraph(console, f"{one.step}/{one.check}: {one.result!s} ({places(one.wheres)})")
+        paragraph(console, f"{one.step}/{one.check}: {one.result!s} ({places(one.locations)})")
 
 
 def closing(console: Terminal, found: Diagnosis) -> None:

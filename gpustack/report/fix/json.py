@@ -107,7 +107,7 @@ def text(done: Fixed, evidence: str) -> str:
 def attempt(one: Attempt) -> AttemptShape:
     return AttemptShape(
         id=one.offer.id,
-        locations=list(one.offer.finding.wheres),
+        locations=list(one.offer.finding.locations),
         auto=one.offer.fault.auto,
         ending=one.ending,
         play=one.offer.play or None,

@@ -29,7 +29,7 @@ ENDINGS: dict[Ending, tuple[str, str]] = {
 def offer(console: Terminal, one: Offer, differences: Sequence[str], inventory: Inventory) -> None:
     """Before the question."""
     console.hide(inventory)
-    head(console, "FIX", one.id, one.finding.wheres, f"{AUTO[one.fault.auto]}: {one.fault.why}", "bold cyan")
+    head(console, "FIX", one.id, one.finding.locations, f"{AUTO[one.fault.auto]}: {one.fault.why}", "bold cyan")
     part(console, "do", one.fault.fix.do)
     part(console, "playbook", f"playbooks/{one.play}.yml on {places(one.hosts)}")
     part(console, "commands", "equivalent to the playbook:")
@@ -59,7 +59,7 @@ def fixed(console: Terminal, done: Fixed, *, evidence: str, verbose: bool = Fals
 def attempt(console: Terminal, one: Attempt) -> None:
     words, style = ENDINGS[one.ending]
     took = f" after {duration(one.seconds)}" if one.seconds else ""
-    say(console, f"{one.offer.id} on {places(one.offer.finding.wheres)}: {words.format(took)}", style)
+    say(console, f"{one.offer.id} on {places(one.offer.finding.locations)}: {words.format(took)}", style)
     if one.why:
         say(console, f"  {one.why}")
     if one.played:

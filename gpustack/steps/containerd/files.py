@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpustack.ask.judge import Result, said
+from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
 from gpustack.config.resolved import mirror_of
 from gpustack.config.spec import Mirror
@@ -18,7 +18,7 @@ def readable(here: View) -> Result | None:
     """The files are valid TOML: with an invalid one, containerd does not start again."""
     broken = [f"{name}: {why}" for name, why in here[CONFIGURATION].broken.items()]
     hint = "correct the file; containerd config dump shows whether it can be read"
-    return Result("files of containerd", "TOML", said(broken), "operator", hint=hint) if broken else None
+    return Result("files of containerd", "TOML", as_text(broken), "operator", hint=hint) if broken else None
 
 
 def configuration(here: View) -> Result | None:
@@ -30,12 +30,14 @@ def configuration(here: View) -> Result | None:
     if not IMPORTS & set(found.imports):
         wrong.append("config.toml does not import conf.d")
     if disabled := set(CRI) & set(found.disabled.get("config.toml", ())):
-        wrong.append(f"config.toml disables {said(disabled)}")
+        wrong.append(f"config.toml disables {as_text(disabled)}")
     if not wrong:
         return None
     shared = "; containerd is started anew for it, and the containers of Docker go on running"
     return Result(
-        "configuration of containerd", "ours, imported", said(wrong) + (shared if here[PACKAGES][DOCKER_CE] else "")
+        "configuration of containerd",
+        "ours, imported",
+        as_text(wrong) + (shared if here[PACKAGES][DOCKER_CE] else ""),
     )
 
 
@@ -43,7 +45,7 @@ def cri_disabled_elsewhere(here: View) -> Result | None:
     """No other file in conf.d disables CRI."""
     files = disabling(here)
     hint = "take cri out of disabled_plugins there"
-    return Result("files that disable CRI", "none", said(files), "operator", hint=hint) if files else None
+    return Result("files that disable CRI", "none", as_text(files), "operator", hint=hint) if files else None
 
 
 def disabling(here: View) -> list[str]:
@@ -70,12 +72,12 @@ def mirrors(here: View) -> Result | None:
     foreign = [name for name in REGISTRIES if name in found and not found[name].ours]
     if address and foreign:
         hint = "move /etc/containerd/certs.d/REGISTRY/hosts.toml away"
-        return Result("hosts.toml", f"of {address}", f"another for {said(foreign)}", "operator", hint=hint)
+        return Result("hosts.toml", f"of {address}", f"another for {as_text(foreign)}", "operator", hint=hint)
     login = "same, mode 0600" if isinstance(here.spec.source, Mirror) and here.spec.source.user else ""
     wanted = dict.fromkeys(REGISTRIES, (address, (address,), login)) if address else {}
     ours = {name: (mirror.server, mirror.hosts, mirror.login) for name, mirror in found.items() if mirror.ours}
     wrong = sorted(name for name in {*wanted, *ours} if wanted.get(name) != ours.get(name))
-    return Result("mirror of registries", address or "none", f"otherwise for {said(wrong)}") if wrong else None
+    return Result("mirror of registries", address or "none", f"otherwise for {as_text(wrong)}") if wrong else None
 
 
 def egress(here: View) -> Result | None:

@@ -1,6 +1,6 @@
 """Checks of step containerd: a listed image is pulled only with its digest."""
 
-from gpustack.ask.judge import Result, said
+from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
 from gpustack.config import images
 from gpustack.config.images import LIST, VERIFIER, VERIFIERS, text_digest, verifier_digest
@@ -56,13 +56,13 @@ def pulls_verified(here: View) -> Result | None:
         wrong.append("registry.mirrors, configs or auths")
     hint = f"gpustack explain {UNVERIFIED}"
     what = "how containerd pulls images"
-    return Result(what, "asks its verifiers", said(wrong), "operator", hint=hint) if wrong else None
+    return Result(what, "asks its verifiers", as_text(wrong), "operator", hint=hint) if wrong else None
 
 
 def images_as_listed(here: View) -> Result | None:
     """Images that are already on the host have the listed digest."""
     others = here[IMAGES].others if here.spec.containerd.verify_images else ()
-    return Result("images", "with the digests of the list", f"with another: {said(others)}") if others else None
+    return Result("images", "with the digests of the list", f"with another: {as_text(others)}") if others else None
 
 
 CHECKS = (image_list, image_verifier, pulls_verified, images_as_listed)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from gpustack.ask.judge import Result, expect, said
+from gpustack.ask.judge import Result, as_text, expect
 from gpustack.ask.view import View
 from gpustack.probes.containerd.daemon import CONFIGURATION, FOLDER, RUNTIME
 from gpustack.probes.host.units import UNITS
@@ -49,7 +49,7 @@ def settings(here: View) -> Result | None:
     if found is None:
         return Result("settings of the running daemon", "ours", SILENT)
     if found.bin_dirs != ("/opt/cni/bin",):
-        return Result("CNI plugins in the running daemon", "/opt/cni/bin", said(found.bin_dirs))
+        return Result("CNI plugins in the running daemon", "/opt/cni/bin", as_text(found.bin_dirs))
     return expect("restrict_oom_score_adj in the running daemon", restricted, found.restrict_oom_score_adj)
 
 

@@ -26,7 +26,7 @@ Sources: containerd docs/cri/config.md, docs/hosts.md and docs/image-verificatio
 
 from dataclasses import replace
 
-from gpustack.ask.judge import Result, said
+from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
 from gpustack.probes.containerd.candidates import OFFERED
 from gpustack.probes.containerd.daemon import CONFIGURATION, MIRRORS, RUNTIME
@@ -54,7 +54,7 @@ def other_runtimes(here: View) -> Result | None:
     if not found:
         return None
     wrong = Result(
-        "other container runtimes", "none", said(found), "operator", fault="host-docker-preinstalled", hint=hint
+        "other container runtimes", "none", as_text(found), "operator", fault="host-docker-preinstalled", hint=hint
     )
     return wrong if set(found) & set(DOCKER) else replace(wrong, fault="")
 
@@ -72,7 +72,7 @@ def crictl(here: View) -> Result | None:
 def held(here: View) -> Result | None:
     """The packages are on hold, so that an upgrade of the host does not change them."""
     loose = [name for name in ("containerd.io", "cri-tools") if (found := here[PACKAGES][name]) and not found.held]
-    return Result("packages", "held", f"not held: {said(loose)}") if loose else None
+    return Result("packages", "held", f"not held: {as_text(loose)}") if loose else None
 
 
 STEP = Step(

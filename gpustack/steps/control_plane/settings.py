@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gpustack.ask.judge import Check, Result, expect, said
+from gpustack.ask.judge import Check, Result, as_text, expect
 from gpustack.ask.view import View
 from gpustack.config.endpoint import endpoint_of
 from gpustack.probes.control_plane.kubeadm import CERTIFICATES, CONFIG, LISTENING, SETTINGS
@@ -49,7 +49,7 @@ def certificate_names(here: View) -> Result | None:
     missing = set(here.spec.kubernetes.cert_sans) - covered
     if not missing:
         return None
-    wanted = f"valid for {said(missing)}"
+    wanted = f"valid for {as_text(missing)}"
     return Result("certificate of the API", wanted, "not valid for it", cure(here), hint=NAMES)
 
 
@@ -88,7 +88,7 @@ def proxy_settings(here: View) -> Result | None:
 
 
 def told(settings: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key} {said(value)}" for key, value in settings.items())
+    return ", ".join(f"{key} {as_text(value)}" for key, value in settings.items())
 
 
 CHECKS: tuple[Check, ...] = (endpoint, networks, certificate_names, metrics, kubelet_settings, proxy_settings)

@@ -2,7 +2,7 @@
 
 import re
 
-from gpustack.ask.judge import Result, said
+from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
 from gpustack.config.resolved import driver_version_of
 from gpustack.probes.gpu.driver import GPU_DRIVER
@@ -33,7 +33,7 @@ def other_drivers(here: View) -> Result | None:
     if not names:
         return None
     hint = f"{'; '.join(ways)}; then reboot    # or keep it: gpu.driver.mode: none in the spec"
-    return Result("other drivers", "none", said(names), "operator", hint=hint)
+    return Result("other drivers", "none", as_text(names), "operator", hint=hint)
 
 
 def rivals(here: View) -> list[str]:
@@ -60,7 +60,7 @@ def pinned(here: View) -> Result | None:
     if any(name in here[GPU_PACKAGES] for name in names):
         return None
     found = [name for name in here[GPU_PACKAGES] if name.startswith("nvidia-driver-pinning-")]
-    return Result("pin of the driver", names[0], said(found))
+    return Result("pin of the driver", names[0], as_text(found))
 
 
 def installed(here: View) -> Result | None:
@@ -69,7 +69,7 @@ def installed(here: View) -> Result | None:
     if not driven(here, "host"):
         return None
     missing = [name for name in wanted(here) if name not in here[GPU_PACKAGES]]
-    return Result("packages", "installed", f"missing: {said(missing)}") if missing else None
+    return Result("packages", "installed", f"missing: {as_text(missing)}") if missing else None
 
 
 def version(here: View) -> Result | None:
@@ -80,7 +80,7 @@ def version(here: View) -> Result | None:
     target = driver_version_of(here.spec)
     wrong = [f"{name} {there[name].version}" for name in names if name in there and there[name].version != target]
     wrong += sorted(name for name in there if MODULE.fullmatch(name) and name not in names)
-    return Result("driver", f"{target}, {names[1]}", said(wrong), "upgrade", hint=UPGRADE) if wrong else None
+    return Result("driver", f"{target}, {names[1]}", as_text(wrong), "upgrade", hint=UPGRADE) if wrong else None
 
 
 def held(here: View) -> Result | None:
@@ -88,7 +88,7 @@ def held(here: View) -> Result | None:
     if not driven(here, "host") or not here.spec.gpu.driver.guard:
         return None
     loose = [name for name in wanted(here) if (found := here[GPU_PACKAGES].get(name)) and not found.held]
-    return Result("packages", "held", f"not held: {said(loose)}") if loose else None
+    return Result("packages", "held", f"not held: {as_text(loose)}") if loose else None
 
 
 def unattended_upgrades(here: View) -> Result | None:
@@ -99,7 +99,7 @@ def unattended_upgrades(here: View) -> Result | None:
     missing = [word for word in LEFT_ALONE if word not in here[GPU_GUARD]]
     if not missing:
         return None
-    return Result("left alone by unattended upgrades", said(LEFT_ALONE), f"not {said(missing)}")
+    return Result("left alone by unattended upgrades", as_text(LEFT_ALONE), f"not {as_text(missing)}")
 
 
 def next_kernel(here: View) -> Result | None:
@@ -115,7 +115,7 @@ def next_kernel(here: View) -> Result | None:
         lacking.append(f"the module for {coming.release}")
     known = [name for name in followers(here) if name not in here[GPU_KERNELS].unknown]
     lacking += [name for name in known if name not in here[GPU_PACKAGES]]
-    return Result("for the next kernel", "headers and a module", f"missing: {said(lacking)}") if lacking else None
+    return Result("for the next kernel", "headers and a module", f"missing: {as_text(lacking)}") if lacking else None
 
 
 def followers(here: View) -> list[str]:

@@ -1,7 +1,7 @@
 """Checks of step gpu-driver for NVSwitches: without a Fabric Manager every CUDA program fails there with 802, "system
 not yet initialized". Driver containers include their own."""
 
-from gpustack.ask.judge import Result, said
+from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
 from gpustack.probes.gpu.plugin_files import PLUGIN_FILES
 from gpustack.probes.host.system import OS
@@ -23,7 +23,7 @@ def fabric(here: View) -> Result | None:
         return None
     by_hand = "install nvidia-fabricmanager and nvlsm, start the former"
     hint = by_hand if here[OS].id == "debian" else f"set gpu.driver.mode: container in the spec, or {by_hand}"
-    what, found = "Fabric Manager with nvlsm", f"does not run, for GPUs of NVLink 5 (10de:{said(joined)})"
+    what, found = "Fabric Manager with nvlsm", f"does not run, for GPUs of NVLink 5 (10de:{as_text(joined)})"
     return Result(what, "active", found, "operator", hint=f"{hint}    # gpustack explain gpu-driver/fabric")
 
 

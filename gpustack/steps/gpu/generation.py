@@ -6,7 +6,7 @@ ubuntu24.04/nvidia-driver; cupy/cupy pull 10295 for the packages). 580 is the la
 (NVIDIA: UNIX graphics feature deprecation schedule).
 """
 
-from gpustack.ask.judge import Result, said
+from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
 from gpustack.config.resolved import driver_version_of
 from gpustack.steps.gpu.count import TURING, gpu_count, gpus
@@ -37,6 +37,6 @@ def generation(here: View) -> Result | None:
     hint = older if old else hint
     if old and rest:
         hint += f"; gpustack_gpus: {rest} in the inventory, where these are for a display alone"
-    names = said([f"{one.bus} 10de:{one.device}" for one in old or new])
+    names = as_text([f"{one.bus} 10de:{one.device}" for one in old or new])
     told = f"{names}: {'older than Turing' if old else 'Blackwell'}"
     return Result("GPUs", f"driven by {version} with its {kind} module", told, "operator", hint=hint)

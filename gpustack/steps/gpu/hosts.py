@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from gpustack.ask.judge import Cure, Result, said
+from gpustack.ask.judge import Cure, Result, as_text
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.config.host import Host
@@ -29,7 +29,7 @@ def gpus_of_hosts(here: View) -> Mapping[str, int]:
     found = {host: number for host, view in there.items() if (number := gpu_count(view))}
     unclear = [host for host in away if here.on(host).reached]
     if unclear and not found:
-        raise FactUnavailable(f"{said(unclear)} cannot tell whether there are GPUs, and no other host has any")
+        raise FactUnavailable(f"{as_text(unclear)} cannot tell whether there are GPUs, and no other host has any")
     return found
 
 

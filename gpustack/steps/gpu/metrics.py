@@ -8,7 +8,7 @@ would be counted twice in every sum. Without the operator it is ours.
 Settings: gpu.metrics. Sources: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go; NVIDIA/dcgm-exporter README.
 """
 
-from gpustack.ask.judge import Result, said
+from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -51,11 +51,11 @@ def monitor(here: View) -> Result | None:
         return None
     wanted, found = wanted_monitor(here), here[MONITORS] or ()
     if wanted not in found:
-        return Result("ServiceMonitor of the exporter", wanted.name, said([one.name for one in found]))
+        return Result("ServiceMonitor of the exporter", wanted.name, as_text([one.name for one in found]))
     ours = {Monitor(here.spec.gpu.namespace, name) for name in (EXPORTER, OURS)}
     others = [one for one in found if one not in ours]
     if others:
-        names = said([f"{one.namespace}/{one.name}" for one in others])
+        names = as_text([f"{one.namespace}/{one.name}" for one in others])
         hint = f"kubectl -n {others[0].namespace} delete servicemonitor {others[0].name}    # if it is not needed"
         return Result("ServiceMonitors of the exporter", "one", f"also {names}", cure="operator", hint=hint)
     return Result("ServiceMonitors of the exporter", "one", "two, every GPU counts twice") if len(found) > 1 else None
@@ -79,7 +79,7 @@ def series(here: View) -> Result | None:
         if len(uuids) != count:
             wrong[host] = f"{len(uuids)} of {count}"
         elif len(jobs) > 1:
-            wrong[host] = f"each from {len(jobs)} jobs: {said(jobs)}"
+            wrong[host] = f"each from {len(jobs)} jobs: {as_text(jobs)}"
     return on_hosts("GPUs in Prometheus", "all, once", wrong, passing=True)
 
 

@@ -15,7 +15,7 @@ Settings: gpu, gpustack_gpus. Sources: NVIDIA/gpu-operator v26.7.0, controllers/
 internal/conditions; NVIDIA/k8s-driver-manager cmd/driver-manager/main.go, unbindVfioPCI.
 """
 
-from gpustack.ask.judge import Result, said
+from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -83,7 +83,7 @@ def host_stack(here: View) -> Result | None:
         f"kubectl -n {space} delete daemonset,service,configmap -l app.kubernetes.io/managed-by=gpustack; on each host "
         f"with GPUs rm {DROP_IN} and systemctl restart containerd    # or keep it: gpu.stack: host in the spec"
     )
-    return Result("gpu.stack operator", "no DaemonSets of ours", said(there), cure="operator", hint=hint)
+    return Result("gpu.stack operator", "no DaemonSets of ours", as_text(there), cure="operator", hint=hint)
 
 
 def said_by_the_inventory(here: View) -> Result | None:
@@ -142,7 +142,7 @@ def policy_of_others(here: View) -> Result | None:
     if not expected(here) or not others:
         return None
     hint = "set gpu.driver and gpu.stack aside (gpu.stack: host), or remove that operator before"
-    return Result("ClusterPolicy", "ours or none", f"{said(others)} of somebody else", cure="operator", hint=hint)
+    return Result("ClusterPolicy", "ours or none", f"{as_text(others)} of somebody else", cure="operator", hint=hint)
 
 
 def chart(here: View) -> Result | None:
@@ -203,7 +203,7 @@ def operands(here: View) -> Result | None:
     ]
     if not missing and not down:
         return None
-    words = [f"no {said(missing)}" if missing else "", said(down) if down else ""]
+    words = [f"no {as_text(missing)}" if missing else "", as_text(down) if down else ""]
     return Result("operands", "running on every GPU node", "; ".join(filter(None, words)), passing=True)
 
 

@@ -20,7 +20,7 @@ Kubernetes device plugins and RuntimeClass.
 
 from typing import Any
 
-from gpustack.ask.judge import Result, said
+from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -110,7 +110,7 @@ def operators_stack(here: View) -> Result | None:
         f"helm uninstall {spec.release} -n {spec.namespace}, by /usr/local/lib/gpustack/helm; pods that use GPUs end "
         "before    # or keep it: gpu.stack: operator in the spec"
     )
-    return Result("gpu.stack host", "no operator", said(there), cure="operator", hint=hint)
+    return Result("gpu.stack host", "no operator", as_text(there), cure="operator", hint=hint)
 
 
 def namespace(here: View) -> Result | None:
@@ -153,7 +153,7 @@ def strangers(here: View) -> Result | None:
     """No DaemonSet of ours is left from another sharing mode."""
     names = {*plugins(here), EXPORTER}
     left = [name for name in here[GPU_DAEMON_SETS] if name.startswith(OURS) and name not in names]
-    return Result("DaemonSets of ours", said(names), f"also {said(left)}") if expected(here) and left else None
+    return Result("DaemonSets of ours", as_text(names), f"also {as_text(left)}") if expected(here) and left else None
 
 
 def labels(here: View) -> Result | None:

@@ -21,7 +21,7 @@ Sources: NVIDIA Container Toolkit, installation guide and CDI support; docs/deci
 
 from typing import Any
 
-from gpustack.ask.judge import Result, expect, said
+from gpustack.ask.judge import Result, as_text, expect
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -58,7 +58,7 @@ def other_runtimes(here: View) -> Result | None:
             f"helm uninstall {spec.release} -n {spec.namespace} on the control plane; then rm -f {OPERATORS} on this "
             "host    # or keep the operator: gpu.stack: operator in the spec"
         )
-    return Result("other definitions of the runtime nvidia", "none", said(found), "operator", hint=hint)
+    return Result("other definitions of the runtime nvidia", "none", as_text(found), "operator", hint=hint)
 
 
 def repository(here: View) -> Result | None:
@@ -71,7 +71,7 @@ def installed(here: View) -> Result | None:
     if not gpus(here):
         return None
     missing = [name for name in PACKAGES if name not in here[GPU_PACKAGES]]
-    return Result("packages", "installed", f"missing: {said(missing)}") if missing else None
+    return Result("packages", "installed", f"missing: {as_text(missing)}") if missing else None
 
 
 def version(here: View) -> Result | None:
@@ -81,7 +81,7 @@ def version(here: View) -> Result | None:
     there, wanted = here[GPU_PACKAGES], here.versions.components["nvidia-container-toolkit"]
     wrong = [f"{name} {there[name].version}" for name in PACKAGES if name in there and there[name].version != wanted]
     hint = "gpustack explain upgrade-needed"
-    return Result("container toolkit", wanted, said(wrong), "upgrade", hint=hint) if wrong else None
+    return Result("container toolkit", wanted, as_text(wrong), "upgrade", hint=hint) if wrong else None
 
 
 def held(here: View) -> Result | None:
@@ -89,7 +89,7 @@ def held(here: View) -> Result | None:
     if not gpus(here):
         return None
     loose = [name for name in PACKAGES if (found := here[GPU_PACKAGES].get(name)) and not found.held]
-    return Result("packages", "held", f"not held: {said(loose)}") if loose else None
+    return Result("packages", "held", f"not held: {as_text(loose)}") if loose else None
 
 
 def drop_in() -> dict[str, Any]:

@@ -18,7 +18,7 @@ documentation, gpu-sharing and gpu-operator-mig.
 
 from typing import Any
 
-from gpustack.ask.judge import Result, said
+from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -70,7 +70,7 @@ def mislabelled(here: View) -> dict[str, str]:
             if node.labels.get(label, "") != value and (label, value, node.labels.get(label)) != (MIG, "", OFF)
         ]
         if others:
-            wrong[host] = said(others)
+            wrong[host] = as_text(others)
     return wrong
 
 

@@ -13,7 +13,7 @@ Settings: `kubernetes.version`, `source`, `fingerprints`, `proxy`.
 Sources: kubernetes.io install-kubeadm and releases/version-skew-policy.
 """
 
-from gpustack.ask.judge import Result, said
+from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
 from gpustack.probes.containerd.daemon import CRICTL, SOCKET
 from gpustack.probes.host.egress import DAEMONS, EGRESS
@@ -37,14 +37,14 @@ def repository(here: View) -> Result | None:
 def installed(here: View) -> Result | None:
     """All packages are installed."""
     missing = [name for name in NAMES if here[PACKAGES][name] is None]
-    return Result("packages", "installed", f"missing: {said(missing)}") if missing else None
+    return Result("packages", "installed", f"missing: {as_text(missing)}") if missing else None
 
 
 def held(here: View) -> Result | None:
     """The packages are on hold, so that an upgrade of the host does not change them."""
     ours = [name for name in NAMES if name not in foreign_packages(here)]
     loose = [name for name in ours if (found := here[PACKAGES][name]) and not found.held]
-    return Result("packages", "held", f"not held: {said(loose)}") if loose else None
+    return Result("packages", "held", f"not held: {as_text(loose)}") if loose else None
 
 
 def kubelet_at_boot(here: View) -> Result | None:
@@ -63,7 +63,7 @@ def crictl_endpoint(here: View) -> Result | None:
         for key in ("runtime-endpoint", "image-endpoint")
         if found.get(key) != SOCKET
     ]
-    return Result("/etc/crictl.yaml", SOCKET, said(wrong)) if wrong else None
+    return Result("/etc/crictl.yaml", SOCKET, as_text(wrong)) if wrong else None
 
 
 def egress(here: View) -> Result | None:

@@ -3,7 +3,7 @@ version-skew-policy)."""
 
 import re
 
-from gpustack.ask.judge import Result, said
+from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
 from gpustack.config.resolved import kubernetes_version_of
 from gpustack.probes.packages.software import PACKAGES
@@ -18,7 +18,7 @@ def origin(here: View) -> Result | None:
     if not foreign:
         return None
     hint = f"apt-get remove {' '.join(foreign)}    # install brings those of Kubernetes in their place"
-    found = said([f"{name} {version}, as of the Google Cloud CLI" for name, version in foreign.items()])
+    found = as_text([f"{name} {version}, as of the Google Cloud CLI" for name, version in foreign.items()])
     return Result("packages", "those of Kubernetes", found, "operator", hint=hint)
 
 
@@ -35,7 +35,7 @@ def versions(here: View) -> Result | None:
     other = {name: package.version for name in ours if (package := found[name]) and package.version != wanted}
     if not other:
         return None
-    listed = said([f"{name} {version}" for name, version in other.items()])
+    listed = as_text([f"{name} {version}" for name, version in other.items()])
     return Result("versions", wanted, listed, "upgrade", hint=way(max(other.values(), key=numbers), wanted))
 
 

@@ -18,7 +18,7 @@ Settings: monitoring, alerts.receiver. Sources: kube-prometheus-stack 88.5.3, it
 
 from collections.abc import Mapping
 
-from gpustack.ask.judge import Result, expect, said
+from gpustack.ask.judge import Result, as_text, expect
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.config.inventory import Inventory
@@ -64,7 +64,7 @@ def port(here: View) -> Result | None:
         there = here.on(host.name)
         heard = there[LISTENERS] if there.reached and there.available(LISTENERS) else ()
         if foreign := {one.process for one in heard if (one.protocol, one.port) == ("tcp", wanted)} - ours:
-            others[host.name] = said(foreign)
+            others[host.name] = as_text(foreign)
     if not others:
         return None
     found = ", ".join(f"{name} on {host}" for host, name in others.items())
@@ -80,10 +80,10 @@ def definitions(here: View) -> Result | None:
     what, found = "definitions of the Prometheus operator", here[DEFINITIONS]
     wanted = minor(here.versions.components["prometheus-operator"])
     if missing := [kind for kind in KINDS if f"{kind}.{GROUP}" not in found]:
-        return Result(what, "all ten", f"no {said(missing)}")
+        return Result(what, "all ten", f"no {as_text(missing)}")
     versions = {minor(found[f"{kind}.{GROUP}"]) or "no version" for kind in KINDS}
     older = any(numbers(one) < numbers(wanted) for one in versions)
-    return expect(what, wanted, said(versions), fault="mon-crd-stale" if older else "")
+    return expect(what, wanted, as_text(versions), fault="mon-crd-stale" if older else "")
 
 
 def chart(here: View) -> Result | None:
@@ -104,7 +104,7 @@ def receiver(here: View) -> Result | None:
     """Alertmanager has the receiver of the spec."""
     wanted = RECEIVER if here.spec.alerts.receiver.type != "none" else NOBODY
     found = here[RECEIVERS]
-    return None if wanted in found else Result("receivers of Alertmanager", wanted, said(found))
+    return None if wanted in found else Result("receivers of Alertmanager", wanted, as_text(found))
 
 
 def data_source(here: View) -> Result | None:
@@ -122,13 +122,13 @@ def workloads(here: View) -> Result | None:
     wanted = [f"{name}-{part}" for part in ("operator", "grafana", "kube-state-metrics", "prometheus-node-exporter")]
     missing = [part for part in wanted if part not in found]
     if missing:
-        return Result("monitoring", "all of it there", f"no {said(missing)}")
+        return Result("monitoring", "all of it there", f"no {as_text(missing)}")
     # A DaemonSet that nobody has looked at yet wants no pod either: that one is on its way.
     if idle := [part for part in wanted if part in here[MONITORING_DEPLOYMENTS] and not found[part].wanted]:
-        return Result("monitoring", "all of it running", f"{said(idle)} scaled to nothing")
+        return Result("monitoring", "all of it running", f"{as_text(idle)} scaled to nothing")
     late = {part: found[part] for part in wanted if not found[part].runs}
     down = [add_reason(f"{part} {one.ready} of {one.wanted}", one.refused) for part, one in late.items()]
-    return Result("monitoring", "all of it running", said(down), passing=True) if down else None
+    return Result("monitoring", "all of it running", as_text(down), passing=True) if down else None
 
 
 def prometheus(here: View) -> Result | None:
@@ -145,7 +145,7 @@ def selectors(here: View) -> Result | None:
         for name in (one.narrow if one else ())
         if name not in said_so and not said_so.get(f"{name}NilUsesHelmValues")
     ]
-    return Result("what Prometheus takes", "everybody's", f"not all, by {said(narrow)}") if narrow else None
+    return Result("what Prometheus takes", "everybody's", f"not all, by {as_text(narrow)}") if narrow else None
 
 
 def alertmanager(here: View) -> Result | None:
@@ -173,7 +173,7 @@ def targets(here: View) -> Result | None:
     down = sorted(job for job, up in found.items() if job in wanted and not up)
     if not missing and not down:
         return None
-    words = [f"{said(down)} down" if down else "", f"no {said(missing)}" if missing else ""]
+    words = [f"{as_text(down)} down" if down else "", f"no {as_text(missing)}" if missing else ""]
     return Result("targets of Prometheus", "all up", "; ".join(word for word in words if word), passing=True)
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from importlib import metadata
 
-from gpustack.ask.judge import Result, said
+from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
 from gpustack.probes.host.system import CAPACITY, CGROUP, OS, PYTHON, SUDO
 from gpustack.probes.packages.software import PACKAGES
@@ -49,7 +49,7 @@ def capacity(here: View) -> Result | None:
     if not short:
         return None
     small = found.cpus < least.cpus or found.memory_mib < least.memory_mib
-    expected, has = f"at least {said([need for _, need in short])}", said([have for have, _ in short])
+    expected, has = f"at least {as_text([need for _, need in short])}", as_text([have for have, _ in short])
     hint = "give the host more, or lower `minimum` in the spec"
     wrong = Result("size of the host", expected, has, "operator", fault="host-too-small", hint=hint)
     return wrong if small else replace(wrong, fault="")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import TypeVar
 
-from gpustack.ask.judge import Result, said
+from gpustack.ask.judge import Result, as_text
 from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
 from gpustack.probes.host.system import HOSTNAME, IDENTITY, Identity
@@ -66,7 +66,7 @@ def unlike_others(
     twins = [name for name in here.once(hosts_by, probe, key).get(mine, ()) if name != here.where] if mine else []
     if not twins:
         return None
-    return Result(what, "one of its own", f"{mine}, as {said(twins)}", "operator", hint=hint)
+    return Result(what, "one of its own", f"{mine}, as {as_text(twins)}", "operator", hint=hint)
 
 
 def hosts_by(here: View, probe: Probe[Fact], key: Callable[[Fact], str | None]) -> dict[str | None, list[str]]:
@@ -83,7 +83,7 @@ def node_address(here: View) -> Result | None:
     wanted = str(here.host.spec.gpustack_node_ip or here[ADDRESS])
     if wanted in local:
         return None
-    return Result("node address", wanted, said(local), "operator", hint="correct gpustack_node_ip in the inventory")
+    return Result("node address", wanted, as_text(local), "operator", hint="correct gpustack_node_ip in the inventory")
 
 
 CHECKS = (node_name, machine_id, product_uuid, node_address)

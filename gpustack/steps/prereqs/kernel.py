@@ -2,7 +2,7 @@
 
 from pathlib import PurePosixPath
 
-from gpustack.ask.judge import Result, expect, said
+from gpustack.ask.judge import Result, as_text, expect
 from gpustack.ask.view import View
 from gpustack.probes.kernel.settings import KERNEL_MODULES, MODULES, SWAP, SYSCTL, SYSCTLS
 
@@ -12,12 +12,12 @@ SYSCTL_FILE = "/etc/sysctl.d/90-gpustack.conf"
 def modules(here: View) -> Result | None:
     """Overlay file systems work, and bridged packets pass through iptables."""
     missing = KERNEL_MODULES - here[MODULES].working
-    return Result("kernel modules", "working", f"not working: {said(missing)}") if missing else None
+    return Result("kernel modules", "working", f"not working: {as_text(missing)}") if missing else None
 
 
 def modules_at_boot(here: View) -> Result | None:
     """The modules are loaded at boot."""
-    return expect("modules loaded at boot", said(KERNEL_MODULES), said(KERNEL_MODULES & here[MODULES].at_boot))
+    return expect("modules loaded at boot", as_text(KERNEL_MODULES), as_text(KERNEL_MODULES & here[MODULES].at_boot))
 
 
 def sysctls(here: View) -> Result | None:
@@ -28,14 +28,14 @@ def sysctls(here: View) -> Result | None:
     if not off:
         return None
     absent = set(off.values()) == {"nothing"}
-    return Result("sysctls", "1 each", said([f"{key} = {value}" for key, value in off.items()]), passing=absent)
+    return Result("sysctls", "1 each", as_text([f"{key} = {value}" for key, value in off.items()]), passing=absent)
 
 
 def sysctls_at_boot(here: View) -> Result | None:
     """Our file sets them at boot."""
     at_boot = here[SYSCTL].at_boot
     ours = [key for key in SYSCTLS if any(one.file == SYSCTL_FILE and one.value == "1" for one in at_boot[key])]
-    return expect(f"turned on by {SYSCTL_FILE}", said(SYSCTLS), said(ours))
+    return expect(f"turned on by {SYSCTL_FILE}", as_text(SYSCTLS), as_text(ours))
 
 
 def sysctls_overridden(here: View) -> Result | None:
@@ -45,7 +45,7 @@ def sysctls_overridden(here: View) -> Result | None:
     wrong = [f"{key} = {one.value} in {one.file}" for key, one in later.items() if one.value != "1"]
     if not wrong:
         return None
-    return Result("sysctls at boot", "1 each", said(wrong), "operator", hint="take the line out of that file")
+    return Result("sysctls at boot", "1 each", as_text(wrong), "operator", hint="take the line out of that file")
 
 
 def swap_off(here: View) -> Result | None:

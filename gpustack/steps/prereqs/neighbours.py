@@ -1,6 +1,6 @@
 """Checks of step prereqs that need a person to fix: other software on the host."""
 
-from gpustack.ask.judge import Result, said
+from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
 from gpustack.probes.network.addresses import LISTENERS
@@ -36,7 +36,7 @@ def ports(here: View) -> Result | None:
     ]
     if not taken:
         return None
-    return Result("ports", "free", f"taken: {said(taken)}", "operator", fault="host-port-in-use", hint="ss -tulpn")
+    return Result("ports", "free", f"taken: {as_text(taken)}", "operator", fault="host-port-in-use", hint="ss -tulpn")
 
 
 def other_clusters(here: View) -> Result | None:
@@ -47,7 +47,7 @@ def other_clusters(here: View) -> Result | None:
         return None
     leave = "after kubectl drain and kubectl delete node in that cluster"
     hint = REMOVAL.get(seen[0], f"{reset_of(here, foreign=True)}    # {leave}")
-    return Result("other Kubernetes on the host", "none", said(seen), "operator", hint=hint)
+    return Result("other Kubernetes on the host", "none", as_text(seen), "operator", hint=hint)
 
 
 CHECKS = (ports, other_clusters)

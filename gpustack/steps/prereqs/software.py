@@ -1,6 +1,6 @@
 """Checks of step prereqs that its playbook can fix: packages and the time service."""
 
-from gpustack.ask.judge import Result, expect, said
+from gpustack.ask.judge import Result, as_text, expect
 from gpustack.ask.view import View
 from gpustack.probes.host.units import CLOCK, CLOCKS, UNITS
 from gpustack.probes.kernel.settings import MODULES
@@ -17,14 +17,14 @@ def package_sources(here: View) -> Result | None:
     if not refused or "gpustack-" in " ".join(refused):
         return None
     hint = "gpustack explain apt-sources-refused"
-    return Result("package sources", "all read by apt", said(refused), "operator", hint=hint)
+    return Result("package sources", "all read by apt", as_text(refused), "operator", hint=hint)
 
 
 def packages(here: View) -> Result | None:
     """The packages that Kubernetes requires on a host are installed."""
     found = here[PACKAGES]
     missing = [name for name in HOST_PACKAGES if found[name] is None]
-    return Result("packages", "installed", f"missing: {said(missing)}") if missing else None
+    return Result("packages", "installed", f"missing: {as_text(missing)}") if missing else None
 
 
 def apparmor(here: View) -> Result | None:
@@ -52,7 +52,7 @@ def clock_synchronised(here: View) -> Result | None:
     if here.spec.time_sync == "external":
         return None
     hint = "name a reachable server in /etc/systemd/timesyncd.conf, or set time_sync: external in the spec"
-    return expect("clock synchronised", "yes", said(here[CLOCK]), hint=hint)
+    return expect("clock synchronised", "yes", as_text(here[CLOCK]), hint=hint)
 
 
 def temporary_files(here: View) -> Result | None:

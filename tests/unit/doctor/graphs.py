@@ -66,4 +66,4 @@ def names(found: Sequence[Judgement]) -> list[str]:
 
 
 def roots(found: Verdict) -> list[tuple[str, tuple[str, ...]]]:
-    return sorted((one.id, one.wheres) for one in found.roots)
+    return sorted((one.id, one.locations) for one in found.roots)

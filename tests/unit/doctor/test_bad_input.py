@@ -51,4 +51,4 @@ def test_a_clock_off_by_a_year_is_that_alone() -> None:
         return replace(answer, out=f"{int(answer.out) + YEAR}\n")
 
     found = diagnose(but(later))
-    assert [(one.id, one.wheres) for one in found.roots] == [("host-time-skew", ("k2",))]
+    assert [(one.id, one.locations) for one in found.roots] == [("host-time-skew", ("k2",))]

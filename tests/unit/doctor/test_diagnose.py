@@ -16,7 +16,7 @@ OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1",
 
 
 def roots(found: Diagnosis) -> dict[str, tuple[str, ...]]:
-    return {one.id: one.wheres for one in found.roots}
+    return {one.id: one.locations for one in found.roots}
 
 
 def lost(snapshot: Snapshot, host: str) -> Snapshot:
@@ -41,7 +41,7 @@ def test_a_fault_is_named_with_its_evidence_and_no_step_says_it_again() -> None:
     assert roots(found) == {"host-ip-forward-off": ("h1",)}
     (one,) = found.roots[0].judged
     assert [seen.answer.probe for seen in one.evidence] == ["kernel.sysctls"]
-    assert [drift for drift in found.drift if "h1" in drift.wheres and drift.step == "prereqs"] == []
+    assert [drift for drift in found.drift if "h1" in drift.locations and drift.step == "prereqs"] == []
     assert doctor_code(found) == 1
 
 
@@ -84,7 +84,7 @@ def test_what_differs_and_is_no_fault_is_told_by_itself() -> None:
         ("containerd.io hold installed 2.3.7", "containerd.io hold installed 2.3.6"),
     )
     found = diagnose(hosts.snapshot({("packages.installed", "h1"): older}, {}))
-    assert ("containerd", "version", ("h1",)) in [(one.step, one.check, one.wheres) for one in found.drift]
+    assert ("containerd", "version", ("h1",)) in [(one.step, one.check, one.locations) for one in found.drift]
 
 
 def test_the_only_node_that_takes_no_pods() -> None:

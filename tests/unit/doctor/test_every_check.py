@@ -12,7 +12,7 @@ from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.checks import BY_ID
-from gpustack.doctor.diagnose import locations
+from gpustack.doctor.diagnose import find_locations
 from gpustack.doctor.graph import graph
 from tests.unit.doctor.checks.asking import asked
 from tests.unit.hostile.worlds import places
@@ -28,7 +28,9 @@ def worlds() -> list[Snapshot]:
 
 def told(id: str) -> list[tuple[Snapshot, Judgement]]:
     return [
-        (snapshot, asked(id, snapshot, where)) for snapshot in worlds() for where in locations(graph(), id, snapshot)
+        (snapshot, asked(id, snapshot, where))
+        for snapshot in worlds()
+        for where in find_locations(graph(), id, snapshot)
     ]
 
 

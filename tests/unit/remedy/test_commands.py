@@ -19,12 +19,12 @@ OF_OPERATOR, DISABLED = "op-crd-stale", "containerd-cri-disabled"
 TAINTED = "op-gpu-node-tainted"
 
 
-def found(id: str, *wheres: str) -> Finding:
-    return Finding(id, tuple(Judgement(id, where, "failed") for where in wheres), "certain")
+def found(id: str, *locations: str) -> Finding:
+    return Finding(id, tuple(Judgement(id, where, "failed") for where in locations), "certain")
 
 
-def of(id: str, *wheres: str, snapshot: Snapshot | None = None) -> str:
-    return "\n".join(commands(found(id, *wheres), snapshot or recorded_gpus.world()).repairs)
+def of(id: str, *locations: str, snapshot: Snapshot | None = None) -> str:
+    return "\n".join(commands(found(id, *locations), snapshot or recorded_gpus.world()).repairs)
 
 
 def test_one_host_is_named_as_one_logs_in_and_its_node_as_kubernetes_knows_it() -> None:

@@ -30,13 +30,13 @@ def verdict(found: Diagnosis) -> dict[str, object]:
     """With places by their number, as names differ."""
     order = {host.name: at for at, host in enumerate(found.snapshot.inventory.hosts)}
 
-    def at(wheres: tuple[str, ...]) -> tuple[object, ...]:
-        return tuple(order.get(where, where) for where in wheres)
+    def at(locations: tuple[str, ...]) -> tuple[object, ...]:
+        return tuple(order.get(where, where) for where in locations)
 
     return {
-        "roots": [(one.id, at(one.wheres), one.certainty) for one in found.roots],
-        "unexplained": [(one.id, at(one.wheres)) for one in found.unexplained],
-        "drift": [(one.step, one.check, at(one.wheres)) for one in found.drift],
+        "roots": [(one.id, at(one.locations), one.certainty) for one in found.roots],
+        "unexplained": [(one.id, at(one.locations)) for one in found.unexplained],
+        "drift": [(one.step, one.check, at(one.locations)) for one in found.drift],
         "judged": {(id, order.get(where, where)): one.outcome for (id, where), one in found.judged.items()},
     }
 

@@ -2,7 +2,7 @@
 
 from ipaddress import IPv4Network
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
@@ -28,7 +28,7 @@ def cidr_mismatch(here: View) -> Result:
     network = IPv4Network(conf.network)
     outside = [f"{cidr} of {name}" for name, cidr in ranges.items() if not IPv4Network(cidr).subnet_of(network)]
     if outside:
-        return Result(what, f"one that holds {said(outside)}", conf.network)
+        return Result(what, f"one that holds {as_text(outside)}", conf.network)
     return ok(what, f"{conf.network} holds those of all nodes")
 
 
@@ -40,7 +40,7 @@ def podcidr_unassigned(here: View) -> Result:
     return Result(
         f"podCIDR of node {node.name}",
         "a part of the range of pods",
-        said(node.pod_cidr),
+        as_text(node.pod_cidr),
         ok=bool(node.pod_cidr),
         quote=f"{node.name} spec.podCIDR",
     )
@@ -93,7 +93,7 @@ def stale_address(here: View) -> Result:
     what, wanted, found = "address of cni0", here[FLANNELD].subnet, here[BRIDGE]
     if not wanted or not found:
         return ok(what, "no such bridge, or without an address" if wanted else "Flannel has no subnet here")
-    return Result(what, wanted, said(found), ok=wanted in found)
+    return Result(what, wanted, as_text(found), ok=wanted in found)
 
 
 @check("cni-plugin-binaries-missing", LEFTOVERS, FLANNELD, RUNTIME, CNI_PROGRAMS)
@@ -105,12 +105,12 @@ def programs_missing(here: View) -> Result:
     runtime = here[RUNTIME]
     folders = runtime.bin_dirs if runtime else FOLDERS[:1]
     if unknown := set(folders) - set(FOLDERS):
-        raise FactUnavailable(f"containerd looks in {said(unknown)}")
+        raise FactUnavailable(f"containerd looks in {as_text(unknown)}")
     found = frozenset().union(*(here[CNI_PROGRAMS][folder] for folder in folders))
     wanted = set(PROGRAMS) - (set() if here[FLANNELD].conflist else {"flannel"})
-    where = f" in {said(folders)}"
+    where = f" in {as_text(folders)}"
     if missing := wanted - found:
-        return Result(what, said(PROGRAMS), f"no {said(missing)}{where} that runs on this machine")
+        return Result(what, as_text(PROGRAMS), f"no {as_text(missing)}{where} that runs on this machine")
     return ok(what, f"all{where}")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 from itertools import chain
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.probes.firewall.live import FIREWALL
@@ -62,7 +62,7 @@ def ranges_overlap(here: View) -> Result:
     ranges = {"pods": spec.pod_cidr, "services": spec.service_cidr}
     for server in here[NAMESERVERS].servers:
         found += [f"name server {server} is in that of {whose}" for whose, net in ranges.items() if inside(server, net)]
-    return Result(what, "used by nothing else", said(found), ok=not found)
+    return Result(what, "used by nothing else", as_text(found), ok=not found)
 
 
 def inside(server: str, net: IPv4Network) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.cni.pod_network import heard, passed, words
@@ -51,7 +51,7 @@ def wrong_interface(here: View) -> Result:
         return Result(
             what,
             f"one of its own, such as {node.address}",
-            f"{announced.address}, that of {said(same)}",
+            f"{announced.address}, that of {as_text(same)}",
             quote=f"public-ip: {announced.address}",
         )
     found = heard(here)
@@ -123,7 +123,7 @@ def checksum_offload(here: View) -> Result:
     others = {address: here.on(name) for address, name in addresses(here).items()}
     mended = {at for at, view in others.items() if view.available(CHECKSUMS) and view[CHECKSUMS].offload is False}
     if senders := [f"{count} from {address}" for address, count in found.wrong.items() if address not in mended]:
-        return Result(what, "right", f"wrong: {said(senders)}")
+        return Result(what, "right", f"wrong: {as_text(senders)}")
     return ok(what, "some were wrong, and their senders compute them in the kernel now")
 
 

@@ -4,7 +4,7 @@ them. One pod that is reached is enough: another may have ended since, or keep i
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
@@ -58,7 +58,9 @@ def asked(here: View) -> Mapping[str, Heard]:
 
 
 def words(found: Mapping[str, Heard]) -> str:
-    return said([f"to {subnet} {WORDS[one]}" for subnet, one in found.items()]) if found else "there is no other node"
+    return (
+        as_text([f"to {subnet} {WORDS[one]}" for subnet, one in found.items()]) if found else "there is no other node"
+    )
 
 
 @check("st-pod-net-broken", POD_PATHS)
@@ -89,7 +91,7 @@ def dns_servers(here: View, *, own: bool) -> Result:
     if not servers:
         raise FactUnavailable("kube-proxy knows no pod of CoreDNS")
     found = [one for one in servers if mine.holds(one) is own]
-    return Result("CoreDNS", "on this node" if own else "on another node", said(servers), ok=not found)
+    return Result("CoreDNS", "on this node" if own else "on another node", as_text(servers), ok=not found)
 
 
 @check("bridge-nf-call-off -> st-dns-broken", POD_PATHS)
@@ -108,7 +110,7 @@ def sends_unmasked(here: View) -> Result:
     found = here[FLANNELD]
     if here.host.control_plane:
         return ok("host", "a control plane: the API is on it")
-    return Result("what pods send has", "the node's address", said(found.masquerades), ok=bool(found.masquerades))
+    return Result("what pods send has", "the node's address", as_text(found.masquerades), ok=bool(found.masquerades))
 
 
 @check("st-pod-net-broken -> mon-admission-webhook-down", MONITORING_PODS, NODES, IDENTITY)
@@ -117,7 +119,7 @@ def operator_elsewhere(here: View) -> Result:
     nodes = (own(here.on(host.name)) for host in here.snapshot.inventory.control_planes)
     planes = {node.name for node in nodes if node}
     found = here[MONITORING_PODS].get(OPERATOR, ())
-    return Result("operator of Prometheus", "on a worker", said(found), ok=not (set(found) - planes))
+    return Result("operator of Prometheus", "on a worker", as_text(found), ok=not (set(found) - planes))
 
 
 CHECKS = (pod_net_broken, mtu_too_large, dns_on_this_node, dns_on_another_node, sends_unmasked, operator_elsewhere)

@@ -2,7 +2,7 @@
 
 import re
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.platform_namespaces import namespaces
@@ -46,7 +46,7 @@ def sandbox_fails(here: View) -> Result:
 @check("st-sandbox-fails -> st-no-metrics", NODES, IDENTITY, MONITORING_PODS)
 def prometheus_is_here(here: View) -> Result:
     node, found = own(here), here[MONITORING_PODS].get(PROMETHEUS, ())
-    return Result("Prometheus", "on this node", said(found), ok=not (node is not None and node.name in found))
+    return Result("Prometheus", "on this node", as_text(found), ok=not (node is not None and node.name in found))
 
 
 @check("containerd-cgroup-driver -> kube-proxy-down", NODES, IDENTITY, STARTING_PODS, SANDBOX_FAILURES)

@@ -1,6 +1,6 @@
 """Faults of the layer `containerd`: what the running daemon serves, and what its files turn off."""
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
@@ -24,7 +24,7 @@ def cri_disabled(here: View) -> Result:
     if unit is None or not unit.active:
         return ok("containerd.service", "not installed" if unit is None else "not active")
     files = disabling(here)
-    why = f"turned off by disabled_plugins in {said(files)}" if files else "it failed to load"
+    why = f"turned off by disabled_plugins in {as_text(files)}" if files else "it failed to load"
     return Result("CRI v1 of the running containerd", "answers", f"does not answer: {why}")
 
 
@@ -39,8 +39,8 @@ def not_running(here: View) -> Result:
     if unit.active:
         return ok("containerd.service", "active")
     broken = here[CONFIGURATION].broken if here.available(CONFIGURATION) else {}
-    why = f"; no TOML: {said([f'{name}: {wrong}' for name, wrong in broken.items()])}" if broken else ""
-    files = said([f"{FOLDER}{name}" for name in broken])
+    why = f"; no TOML: {as_text([f'{name}: {wrong}' for name, wrong in broken.items()])}" if broken else ""
+    files = as_text([f"{FOLDER}{name}" for name in broken])
     person = f"it starts again when it can read {files}: correct that, or move it aside" if broken else ""
     return Result("containerd.service", "active", f"not active, {unit.file}{why}", person=person)
 

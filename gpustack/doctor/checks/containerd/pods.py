@@ -1,6 +1,6 @@
 """Faults of the layer `containerd` that keep pods from starting or ending, as the running daemon says them."""
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
@@ -35,7 +35,7 @@ def pause_image_alone(here: View) -> Result:
     """Others were fetched: of its registry, or of another one, and then its name is wrong."""
     found = here[SANDBOX]
     where = "of the same registry" if registry(found.image) in found.registries else "of others"
-    now = f"here, {where}: {said(found.registries)}"
+    now = f"here, {where}: {as_text(found.registries)}"
     return Result("other images", "here", now if found.registries else "none", ok=not found.registries)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.probes.containerd.daemon import CONFIGURATION, MIRRORS, RUNTIME
@@ -53,7 +53,7 @@ def key_of_another_schema(here: View) -> Result:
         return ok("settings of containerd", why)
     found = list(passed_over(here))
     return Result(
-        "settings of containerd", "in force", f"ignored: {said(found)}" if found else "in force", ok=not found
+        "settings of containerd", "in force", f"ignored: {as_text(found)}" if found else "in force", ok=not found
     )
 
 
@@ -65,12 +65,12 @@ def table_replaced(here: View) -> Result:
         return ok(what, why or "version 2 merges key by key")
     files = [name for name, one in here[CONFIGURED].items() if one.cri]
     if len(files) < 2:
-        return ok(what, f"in {said(files)} alone")
+        return ok(what, f"in {as_text(files)} alone")
     running = here[RUNTIME]
     meant = any(one.systemd for one in here[CONFIGURED].values())
     lost = running is None or (meant and not running.systemd_cgroup)
     now = "CRI does not answer" if running is None else "systemd cgroups are off" if lost else "in force"
-    return Result(what, "all in force", f"{now}, with CRI in {said(files)}" if lost else now, ok=not lost)
+    return Result(what, "all in force", f"{now}, with CRI in {as_text(files)}" if lost else now, ok=not lost)
 
 
 @check("containerd-registry-config-invalid", RUNTIME, CONFIGURED, MIRRORS, UNITS)
@@ -78,21 +78,21 @@ def registry_settings(here: View) -> Result:
     """Both ways to name mirrors, while CRI did not load; or a hosts.toml that is none."""
     what, files = "registries of containerd", here[CONFIGURED]
     if bad := [name for name, one in here[MIRRORS].items() if one.server.startswith("(")]:
-        return Result(what, "readable", f"no TOML: certs.d/{said(bad)}/hosts.toml")
+        return Result(what, "readable", f"no TOML: certs.d/{as_text(bad)}/hosts.toml")
     both = [name for name, one in files.items() if one.mirrors or one.paths]
     if not any(one.mirrors for one in files.values()) or not any(one.paths for one in files.values()):
         return ok(what, "named in one way")
     unit = here[UNITS].get("containerd")
     if here[RUNTIME] or unit is None or not unit.active:
         return ok(what, "CRI answers" if here[RUNTIME] else "containerd does not run")
-    return Result(what, "named in one way", f"config_path and the table of mirrors in {said(both)}, and CRI is gone")
+    return Result(what, "named in one way", f"config_path and the table of mirrors in {as_text(both)}, and CRI is gone")
 
 
 @check("multiple-cri-sockets", RUNTIMES, LEFTOVERS)
 def other_runtimes(here: View) -> Result:
     """Those that somebody listens on now. What else lies around of them is another matter."""
     found, left = here[RUNTIMES], here[LEFTOVERS].distributions
-    beside = f"{said(found)}{' (cri-dockerd)' if 'cri-dockerd' in left else ''}" if found else "containerd's alone"
+    beside = f"{as_text(found)}{' (cri-dockerd)' if 'cri-dockerd' in left else ''}" if found else "containerd's alone"
     return Result("sockets of runtimes", "containerd's alone", beside, ok=not found)
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check, names
 from gpustack.doctor.checks.monitoring.exporter import heard, own_pods
@@ -131,11 +131,11 @@ def leftovers(here: View) -> Result:
     branches = {match[1] for version in there.values() if (match := VERSION.match(version))}
     words = sorted(branches) + ["that of the .run installer"] * here[GPU_DRIVER].uninstaller
     if len(words) < 2:
-        return ok(what, said(words))
+        return ok(what, as_text(words))
     odd = next((f"{name} {version}" for name, version in there.items() if version.startswith(words[0])), "")
     runs = VERSION.match(here[GPU_DRIVER].library)
     others = branches - {runs[1]} if runs else branches
-    return Result(what, "one", said(words), quote=odd, names=names(BRANCH=others))
+    return Result(what, "one", as_text(words), quote=odd, names=names(BRANCH=others))
 
 
 @check("gpu-inforom-corrupt", GPU_DEVICES, GPU_SMI)

@@ -2,7 +2,7 @@
 
 import re
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.gpu.driver import LOST, NO_GPU, gpu_node
@@ -61,8 +61,8 @@ def critical(here: View) -> Result:
         return ok("Xids", NO_GPU)
     codes = sorted(xids(here) - OF_PROGRAMS - {OFF_THE_BUS})
     if not codes or missing(here) <= 0:
-        return ok("Xids", f"{said(codes)}; all GPUs are healthy" if codes else "none that counts")
-    return Result("Xids", "none", f"{said(codes)}; GPUs that cannot be allocated: {missing(here)}")
+        return ok("Xids", f"{as_text(codes)}; all GPUs are healthy" if codes else "none that counts")
+    return Result("Xids", "none", f"{as_text(codes)}; GPUs that cannot be allocated: {missing(here)}")
 
 
 @check("gpu-ecc-row-remap-pending", GPU_DEVICES, GPU_SMI, GPU_NODES, IDENTITY, ROW_REMAP)
@@ -72,11 +72,11 @@ def row_remap(here: View) -> Result:
         return ok("rows of memory", NO_GPU)
     rows = here[GPU_SMI].rows
     if rows is not None:
-        return Result("rows of memory to replace", "none", said(rows), ok=not rows)
+        return Result("rows of memory to replace", "none", as_text(rows), ok=not rows)
     node = gpu_node(here)
     mine = on_node(here, ROW_REMAP, node.name if node else "", lambda one: one.host)
     found = [f"GPU {one.gpu}: {one.name}" for one in mine]
-    return Result("rows of memory to replace", "none", said(found), ok=not found)
+    return Result("rows of memory to replace", "none", as_text(found), ok=not found)
 
 
 @check("gpu-fabricmanager-down", PLUGIN_FILES)
@@ -105,7 +105,7 @@ def none_there(here: View) -> Result:
     return Result(
         "GPUs of the bus",
         "some",
-        f"0, and {said(said_so)}" if said_so else "0, none expected",
+        f"0, and {as_text(said_so)}" if said_so else "0, none expected",
         ok=not said_so,
         quote=offer,
     )
@@ -140,7 +140,7 @@ def unhealthy(here: View) -> Result:
 @check("st-gpu-unhealthy -> insufficient-resources", PENDING_PODS)
 def more_is_wanted(here: View) -> Result:
     found = [str(pod) for pod in here[PENDING_PODS] if "Insufficient nvidia.com/" in pod.unscheduled]
-    return Result("pods that wait for a GPU", "none", said(found[:3]), ok=not found)
+    return Result("pods that wait for a GPU", "none", as_text(found[:3]), ok=not found)
 
 
 @check("st-cuda-fails", PLUGIN_FILES, LOGS)

@@ -2,7 +2,7 @@
 
 import re
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check, names
@@ -45,7 +45,7 @@ def not_labelled(here: View) -> Result:
     found = [name for name in node.labels if "10de" in name and name.endswith(".present")]
     what = f"NFD's label of {node.name}"
     if found:
-        return ok(what, said(found))
+        return ok(what, as_text(found))
     return Result(what, "…pci-10de.present", "nothing", person=kept_away(here))
 
 
@@ -88,7 +88,7 @@ def tainted(here: View) -> Result:
     if not found:
         return ok(what, "tolerated")
     keys = names(KEY=[taint.rpartition(":")[0].partition("=")[0] for taint in found])
-    return Result(what, "tolerated by the operator", said(found), quote=f"{node.name} spec.taints", names=keys)
+    return Result(what, "tolerated by the operator", as_text(found), quote=f"{node.name} spec.taints", names=keys)
 
 
 @check("op-validator-waits-driver", PLUGIN_FILES, GPU_PODS, NODES, IDENTITY)
@@ -99,7 +99,7 @@ def waits(here: View) -> Result:
     if files is None or not waiting:
         return ok("validator", NO_GPU if files is None else "does not wait")
     first = next((mark for mark in MARKS if mark not in files.marks), "")
-    return Result("marks in /run/nvidia/validations", said(MARKS), f"no {first}" if first else "all", ok=not first)
+    return Result("marks in /run/nvidia/validations", as_text(MARKS), f"no {first}" if first else "all", ok=not first)
 
 
 @check("op-device-plugin-no-nvml", LOGS, GPU_DRIVER, PLUGIN_FILES)
@@ -190,7 +190,10 @@ def operands_init(here: View) -> Result:
     pods = [pod for pod in of_node(here, "") if pod.phase == "Pending"]
     found = [pod.name for pod in pods if any(one.init and not one.ready for one in pod.containers)]
     return Result(
-        "pods of the GPU stack", "past their init containers", said(found) if found else "past them", ok=not found
+        "pods of the GPU stack",
+        "past their init containers",
+        as_text(found) if found else "past them",
+        ok=not found,
     )
 
 
@@ -200,7 +203,7 @@ def no_labels(here: View) -> Result:
     if not gpus(here) or not here[GPU_DAEMON_SETS] or node is None:
         return ok(f"label {PRESENT}", "nothing to label")
     found = node.labels.get(PRESENT, "")
-    return Result(f"label {PRESENT} of {node.name}", "true", said(found), ok=found == "true")
+    return Result(f"label {PRESENT} of {node.name}", "true", as_text(found), ok=found == "true")
 
 
 @check("st-gpu-operands-init -> st-no-gpu-labels", GPU_NODES, IDENTITY)

@@ -2,7 +2,7 @@
 
 import re
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.gpu.driver import DRIVER_PODS
@@ -42,10 +42,10 @@ def content(here: View) -> Result:
     reasons = [one.reason for one in here[CLUSTER_POLICIES] or ()]
     found = [reason for reason in reasons if reason in NOTHING_TO_DO]
     if not found:
-        return ok("reason of the ClusterPolicy", said({reason or "none" for reason in reasons}))
+        return ok("reason of the ClusterPolicy", as_text({reason or "none" for reason in reasons}))
     with_gpus = [host.name for host in here.hosts if gpus(here.on(host.name))]
     if with_gpus:
-        return ok("hosts with GPUs", said(with_gpus))
+        return ok("hosts with GPUs", as_text(with_gpus))
     return Result("reason of the ClusterPolicy", "Reconciled", f"{found[0]}, and no host has a GPU")
 
 
@@ -86,8 +86,8 @@ def plugin_config(here: View) -> Result:
         if name and name not in maps:
             return Result(what, f"ConfigMap {name}", "no such ConfigMap", person=person)
         if name and default and default not in maps[name]:
-            return Result(what, f"key {default}", f"{said(maps[name])}", person=person)
-    return ok(what, said({one.plugin_config or "none is named" for one in here[SETTINGS] or ()}))
+            return Result(what, f"key {default}", f"{as_text(maps[name])}", person=person)
+    return ok(what, as_text({one.plugin_config or "none is named" for one in here[SETTINGS] or ()}))
 
 
 @check("op-operator-oom", GPU_PODS)
@@ -111,7 +111,7 @@ def policies(here: View) -> Result:
     found = here[CLUSTER_POLICIES]
     if found is None or not runs(here):
         return ok("ClusterPolicies", "no operator that runs")
-    return Result("ClusterPolicies", "one", said([one.name for one in found]), ok=len(found) == 1)
+    return Result("ClusterPolicies", "one", as_text([one.name for one in found]), ok=len(found) == 1)
 
 
 @check("op-user-namespaces-pod", PENDING_PODS)
@@ -132,7 +132,7 @@ def stale_definition(here: View) -> Result:
         return ok("fields of the ClusterPolicy", "no release of ours")
     lost = sorted({part for one in found for part in ALWAYS if part not in one.parts})
     what = "fields of the ClusterPolicy that the chart writes"
-    return Result(what, "kept", f"dropped: {said(lost)}" if lost else "kept", ok=not lost)
+    return Result(what, "kept", f"dropped: {as_text(lost)}" if lost else "kept", ok=not lost)
 
 
 def release_name(here: View) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 from fnmatch import fnmatch
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.gpu.driver import NO_GPU
@@ -27,7 +27,7 @@ def handler(here: View) -> Result:
         return ok(what, "containerd does not answer" if gpus(here) else NO_GPU)
     if not own_pods(here, TOOLKIT) and not here[RUNTIME_FILES].drop_in:
         return ok(what, "nobody brings it here")
-    return Result(what, "there", said(running.nvidia), ok=bool(running.nvidia))
+    return Result(what, "there", as_text(running.nvidia), ok=bool(running.nvidia))
 
 
 @check("op-nvidia-runtime-handler-missing guard", RUNTIME_FILES, GPU_PODS, NODES, IDENTITY)
@@ -44,7 +44,7 @@ def imports(here: View) -> Result:
     if found.drop_in is None or not found.imports:
         return ok("imports of config.toml", "no file of ours" if found.drop_in is None else "none")
     reads = any(fnmatch(f"{FOLDER}{DROP_IN}", pattern) for pattern in found.imports)
-    return Result("imports of config.toml", f"{FOLDER}{DROP_IN} too", said(found.imports), ok=bool(reads))
+    return Result("imports of config.toml", f"{FOLDER}{DROP_IN} too", as_text(found.imports), ok=bool(reads))
 
 
 @check("op-toolkit-config-incompatible", CONFIGURATION, RUNTIME)

@@ -1,6 +1,6 @@
 """Faults of the layer `host` about its kernel: modules now and after a boot, and what it refuses."""
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.probes.host.units import UNITS
@@ -17,9 +17,9 @@ def modules_not_persisted(here: View) -> Result:
         return ok("modules at boot", "no runtime is installed yet")
     lacking = KERNEL_MODULES - here[BOOT].named - here[BOOT].builtin
     if not lacking:
-        return ok("modules at boot", said(KERNEL_MODULES))
-    now = said(lacking & here[MODULES].working)
-    return Result("modules at boot", said(KERNEL_MODULES), f"{said(lacking)} in no file (working now: {now})")
+        return ok("modules at boot", as_text(KERNEL_MODULES))
+    now = as_text(lacking & here[MODULES].working)
+    return Result("modules at boot", as_text(KERNEL_MODULES), f"{as_text(lacking)} in no file (working now: {now})")
 
 
 @check("host-reboot-pending-kernel", BOOT)
@@ -29,7 +29,7 @@ def reboot_pending(here: View) -> Result:
     found, what = here[BOOT], f"modules of the running kernel {here[BOOT].release}"
     if found.folder == "whole" or (found.folder == "none" and not found.others):
         return ok(what, "there" if found.folder == "whole" else "of no kernel here")
-    others = f"; there are those of {said(found.others)}" if found.others else ""
+    others = f"; there are those of {as_text(found.others)}" if found.others else ""
     return Result(what, "there", f"gone{others}")
 
 

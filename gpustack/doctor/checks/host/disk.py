@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check, names
 from gpustack.doctor.checks.node_lookup import on_own_node
@@ -21,7 +21,7 @@ LATELY = timedelta(minutes=15)
 def disk_pressure(here: View) -> Result:
     """What is left, else the node's own word."""
     rooms, what = here[DISK].rooms, "free space and inodes"
-    least = said([f"{path} {room.space} % and {room.inodes} %" for path, room in rooms.items()])
+    least = as_text([f"{path} {room.space} % and {room.inodes} %" for path, room in rooms.items()])
     if any(room.space < FULL[0] or room.inodes < FULL[1] for room in rooms.values()):
         tightest = min(rooms, key=lambda path: min(rooms[path].space, rooms[path].inodes))
         return Result(what, f"at least {FULL[0]} % and {FULL[1]} %", least, quote=f"room {tightest}")
@@ -41,7 +41,7 @@ def disk_fails(here: View) -> Result:
         return ok("disk of the node", "no errors")
     line = f"mounts {found.readonly[0]} ro" if found.readonly else ""
     return Result(
-        "disk of the node", "written without errors", said(wrong), quote=line, names=names(MOUNT=found.readonly)
+        "disk of the node", "written without errors", as_text(wrong), quote=line, names=names(MOUNT=found.readonly)
     )
 
 
@@ -54,7 +54,7 @@ def lately(here: View) -> list[Evicted]:
 def evictions(here: View) -> Result:
     """For the node's own need, in the last quarter of an hour. A pod that broke a limit of its own is no sign."""
     found = lately(here)
-    names = said([f"{one.namespace}/{one.name}" for one in found[:5]])
+    names = as_text([f"{one.namespace}/{one.name}" for one in found[:5]])
     return Result("evicted lately", "nothing", f"{names}: {found[0].why}" if found else "nothing", ok=not found)
 
 
@@ -62,7 +62,7 @@ def evictions(here: View) -> Result:
 def prometheus_evicted(here: View) -> Result:
     space = here.spec.monitoring.namespace
     found = [one.name for one in lately(here) if one.namespace == space and one.name.startswith("prometheus-")]
-    return Result("Prometheus", "evicted", said(found) if found else "not evicted", ok=not found)
+    return Result("Prometheus", "evicted", as_text(found) if found else "not evicted", ok=not found)
 
 
 CHECKS = (disk_pressure, disk_fails, evictions, prometheus_evicted)

@@ -1,6 +1,6 @@
 """Faults of the layer `host` about who it is and what time it has, each compared with the other hosts."""
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.probe import Probe
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
@@ -42,7 +42,7 @@ def certificates_by_true_time(here: View) -> Result:
     """By the clock of the machine that asks."""
     ended = {one.subject for one in here[CERTIFICATES] if one.expires < here.taken}
     return Result(
-        "certificates", "valid by the true time", f"ended: {said(ended)}" if ended else "valid", ok=bool(ended)
+        "certificates", "valid by the true time", f"ended: {as_text(ended)}" if ended else "valid", ok=bool(ended)
     )
 
 
@@ -66,11 +66,11 @@ def duplicate_identity(here: View) -> Result:
     twins = [f"host name {name} of {among(named)}"] if len(named) > 1 else []
     if len(made) > 1:
         twins.append(f"machine-id {id} of {among(made)}")
-    return Result("identity", "its own", said(twins) if twins else f"{name} alone", ok=not twins)
+    return Result("identity", "its own", as_text(twins) if twins else f"{name} alone", ok=not twins)
 
 
 def among(hosts: list[str]) -> str:
-    return said(hosts[:SHOWN]) + (f" and {len(hosts) - SHOWN} more" if len(hosts) > SHOWN else "")
+    return as_text(hosts[:SHOWN]) + (f" and {len(hosts) - SHOWN} more" if len(hosts) > SHOWN else "")
 
 
 @check("host-duplicate-identity -> flannel-wrong-interface", ADDRESS)

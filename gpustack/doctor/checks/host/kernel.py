@@ -1,6 +1,6 @@
 """Faults of the layer `host` that the kernel tells: what its sysctls are now, and who will set them at boot."""
 
-from gpustack.ask.judge import Result, said
+from gpustack.ask.judge import Result, as_text
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.probes.kernel.settings import MODULES, SYSCTL
@@ -19,7 +19,7 @@ def set_by(here: View, key: str) -> str:
 def ip_forward_off(here: View) -> Result:
     """The value that the kernel uses now, not that of a file."""
     value = here[SYSCTL].live[FORWARD]
-    return Result(FORWARD, "1", f"{said(value)}{set_by(here, FORWARD) if value == '0' else ''}", ok=value != "0")
+    return Result(FORWARD, "1", f"{as_text(value)}{set_by(here, FORWARD) if value == '0' else ''}", ok=value != "0")
 
 
 @check("bridge-nf-call-off", SYSCTL)
@@ -27,7 +27,7 @@ def bridge_nf_call_off(here: View) -> Result:
     """Keys that are not there at all belong to a module that is not loaded, which is another fault."""
     live = here[SYSCTL].live
     off = [f"{key} = 0{set_by(here, key)}" for key in BRIDGE if live[key] == "0"]
-    return Result("bridged packets pass iptables", "1", said(off) if off else said(live[BRIDGE[0]]), ok=not off)
+    return Result("bridged packets pass iptables", "1", as_text(off) if off else as_text(live[BRIDGE[0]]), ok=not off)
 
 
 @check("flannel-br-netfilter-missing", MODULES)

@@ -2,7 +2,7 @@
 
 from ipaddress import ip_address
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.probes.firewall.service_rules import PROXY
@@ -24,7 +24,7 @@ def no_egress(here: View) -> Result:
 @check("host-networkmanager-owns-cni", MANAGED)
 def manager_owns_links(here: View) -> Result:
     found = [f"{link} by {manager} ({state})" for manager, link, state in find_managed(here[MANAGED])]
-    return Result("links of pods", "managed by nobody", said(found) if found else "managed by nobody", ok=not found)
+    return Result("links of pods", "managed by nobody", as_text(found) if found else "managed by nobody", ok=not found)
 
 
 @check("host-iptables-legacy-nft-mix", PROXY)
@@ -48,8 +48,8 @@ def resolver_loop(here: View) -> Result:
         return ok("name servers of pods", "no kubelet hands them out")
     looped = [server for server in found.servers if loopback(server)]
     if not looped or not here[FORWARDS]:
-        return ok(f"name servers in {found.file}", said(found.servers) if not looped else "not asked by CoreDNS")
-    return Result(f"name servers in {found.file}", "none of the host itself", said(looped))
+        return ok(f"name servers in {found.file}", as_text(found.servers) if not looped else "not asked by CoreDNS")
+    return Result(f"name servers in {found.file}", "none of the host itself", as_text(looped))
 
 
 CHECKS = (no_egress, manager_owns_links, both_backends, resolver_loop)

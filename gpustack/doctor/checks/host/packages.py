@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.config.resolved import apt_of
 from gpustack.doctor.check import check
@@ -22,7 +22,7 @@ def apt_lock(here: View) -> Result:
     if found is None or not found.holders:
         return ok("locks of apt", "no dpkg" if found is None else "free")
     names = [f"{one.file} by {one.process} ({one.pid}) for {one.age} s" for one in found.holders]
-    return Result("locks of apt", "free", f"held: {said(names)}")
+    return Result("locks of apt", "free", f"held: {as_text(names)}")
 
 
 @check("host-dpkg-interrupted", DPKG)
@@ -34,14 +34,14 @@ def dpkg_interrupted(here: View) -> Result:
     if found.holders:
         return ok(what, f"going on: {found.holders[0].process} holds {found.holders[0].file}")
     broken = [*([f"unfinished records: {found.updates}"] if found.updates else []), *found.unfinished]
-    return Result(what, "finished", said(broken) if broken else "finished", ok=not broken)
+    return Result(what, "finished", as_text(broken) if broken else "finished", ok=not broken)
 
 
 @check("host-apt-repo-key", SOURCES, OS)
 def apt_repo_key(here: View) -> Result:
     """What can be told without asking the source: its keyring, and what else is said of the same place."""
     wrong = list(distrusted(here, here[SOURCES]))
-    return Result("package sources", "trusted", said(wrong) if wrong else "all have a valid key", ok=not wrong)
+    return Result("package sources", "trusted", as_text(wrong) if wrong else "all have a valid key", ok=not wrong)
 
 
 def distrusted(here: View, found: Sources) -> Iterator[str]:

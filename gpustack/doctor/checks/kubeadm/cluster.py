@@ -1,6 +1,6 @@
 """States of the layer `kubeadm`: the API, the kubelets and the nodes, as they say it themselves."""
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.probes.host.system import IDENTITY
@@ -38,7 +38,7 @@ def strangers(here: View) -> Result:
         known = {view[IDENTITY].machine_id for view in views}
     others = [node.name for node in here[NODES] if node.machine_id not in known]
     return Result(
-        "nodes", "hosts of the inventory", said(others) if others else "hosts of the inventory", ok=not others
+        "nodes", "hosts of the inventory", as_text(others) if others else "hosts of the inventory", ok=not others
     )
 
 

@@ -1,6 +1,6 @@
 """Faults of the layer `kubeadm` on one host: remains, addresses, versions, whose cluster it belongs to."""
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.config.endpoint import API_PORT
@@ -28,7 +28,7 @@ def remains(here: View) -> str:
         if not files.lacks(UNFINISHED):
             return "an initialisation that was broken off"
         left = [path for path in CONTROL_PLANE if path in files.modes]
-        return f"{said(left)}, without the rest" if left and files.lacks(*CONTROL_PLANE) and not configured else ""
+        return f"{as_text(left)}, without the rest" if left and files.lacks(*CONTROL_PLANE) and not configured else ""
     if not files.lacks(BOOTSTRAP) or ((not files.lacks(CA) or configured) and files.lacks(KUBELET_CONF)):
         return "a join that was broken off"
     return ""
@@ -94,7 +94,10 @@ def wrong_node_ip(here: View) -> Result:
         return Result("address of the node", str(wanted), node.address)
     twins = [name for name in here.once(nodes_by_address)[node.address] if name != node.name]
     return Result(
-        "address of the node", "its own", f"{node.address}{', as ' + said(twins) if twins else ''}", ok=not twins
+        "address of the node",
+        "its own",
+        f"{node.address}{', as ' + as_text(twins) if twins else ''}",
+        ok=not twins,
     )
 
 
@@ -126,7 +129,7 @@ def version_skew(here: View) -> Result:
     apart = [f"kubelet {one}" for one in sorted(kubelets) if not api - 3 <= numbers(one)[1] <= api]
     if (kubeadm := found["kubeadm"]) and abs(numbers(kubeadm.version)[1] - api) > 1:
         apart.append(f"kubeadm {kubeadm.version}")
-    now = f"{said(apart)} with the API at {here[VERSION]}" if apart else said(kubelets)
+    now = f"{as_text(apart)} with the API at {here[VERSION]}" if apart else as_text(kubelets)
     return Result("versions of Kubernetes", "as near as the policy wants", now, ok=not apart)
 
 

@@ -1,6 +1,6 @@
 """Faults of the layer `monitoring` of the GPU exporter: its own log, its pods, and the values that it gives."""
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.config.versions import dcgm_fields
 from gpustack.doctor.check import check
@@ -75,14 +75,14 @@ def services_are_reached(here: View) -> Result:
 @check("mon-dcgm-blank-values", BLANKS)
 def blanks(here: View) -> Result:
     found = here[BLANKS]
-    return Result("placeholders among the values", "none", said(sorted(found)[:5]), ok=not found)
+    return Result("placeholders among the values", "none", as_text(sorted(found)[:5]), ok=not found)
 
 
 @check("mon-duplicate-metrics", TWICE)
 def duplicates(here: View) -> Result:
     """A GPU in parts (MIG) has several series of one source; that is none."""
     found = [f"{one.namespace}/{one.service or one.job} (job {one.job})" for one in here[TWICE]]
-    return Result("sources of a GPU's metrics", "one", said(found) if found else "one for each GPU", ok=not found)
+    return Result("sources of a GPU's metrics", "one", as_text(found) if found else "one for each GPU", ok=not found)
 
 
 @check("mon-pod-attribution-missing", EXPORTERS)
@@ -93,7 +93,7 @@ def attribution(here: View) -> Result:
         if not (one.asks_kubelet and one.mounts_kubelet)
     ]
     fine = "asks the kubelet" if here[EXPORTERS] else "there is none"
-    return Result("GPU exporter", "asks the kubelet for pods", said(found) if found else fine, ok=not found)
+    return Result("GPU exporter", "asks the kubelet for pods", as_text(found) if found else fine, ok=not found)
 
 
 @check("mon-dcgm-csv-config-bad", SETTINGS, EXPORTERS, GPU_CONFIG_MAPS, COUNTERS, LOGS)
@@ -105,7 +105,7 @@ def counters(here: View) -> Result:
         if name not in maps:
             return Result("counters of the exporter", f"ConfigMap {name}", "no such ConfigMap")
         if COUNTERS_KEY not in maps[name]:
-            return Result(f"keys of ConfigMap {name}", COUNTERS_KEY, said(maps[name]))
+            return Result(f"keys of ConfigMap {name}", COUNTERS_KEY, as_text(maps[name]))
         if name in texts and (line := odd_line(texts[name])):
             return Result(f"ConfigMap {name}", "lines FIELD, TYPE, HELP of fields that exist", line)
     return told("log of the exporter", heard_anywhere(here, "counters"))
@@ -139,7 +139,7 @@ def dcgm_down(here: View) -> Result:
     pods = own_pods(here, EXPORTER)
     down = [pod.name for pod in pods if not pod.ready and not starting(here, pod)]
     fine = "ready" if pods else "no pod of it here"
-    return Result("GPU exporter", "ready", f"not ready: {said(down)}" if down else fine, ok=not down)
+    return Result("GPU exporter", "ready", f"not ready: {as_text(down)}" if down else fine, ok=not down)
 
 
 @check("st-dcgm-down -> st-target-missing", GPU_PODS, NODES, IDENTITY)

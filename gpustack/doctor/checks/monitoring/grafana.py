@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.config.versions import dcgm_fields
@@ -46,7 +46,7 @@ def data_source(here: View) -> Result:
         return Result(f"address of the data source {DATA_SOURCE}", "a Service's", ours[0].url)
     defaults = [one.uid for one in found if one.default]
     if len(defaults) > 1:
-        return Result("default data sources", "one", said(defaults))
+        return Result("default data sources", "one", as_text(defaults))
     return ok(what, f"one, {ours[0].url}")
 
 
@@ -75,7 +75,7 @@ def not_loaded(here: View) -> Result:
     names = {f"{here.spec.monitoring.namespace}/gpustack-dashboard-{name}" for name in texts()}
     bare = sorted(name for name in names & set(there) if LABEL not in there[name].fields)
     cut = [f"{one.namespace}/{one.name}" for one in of_monitoring(here) if not one.valid]
-    words = [f"without its label: {said(bare)}"] * bool(bare) + [f"no JSON: {said(cut)}"] * bool(cut)
+    words = [f"without its label: {as_text(bare)}"] * bool(bare) + [f"no JSON: {as_text(cut)}"] * bool(cut)
     return Result("dashboards", "taken by Grafana", "; ".join(words) or "taken", ok=not words)
 
 
@@ -97,7 +97,7 @@ def metric_name(here: View) -> Result:
     not there, may come from another GPU or at another time."""
     given, missing = here[COUNTERS].get(OURS, ""), asked_for(here)
     wrong = [f"{metric} in {name}" for metric, name in missing.items() if invented(metric) or left_out(metric, given)]
-    return Result("metrics that panels ask for", "exist", said(wrong) if wrong else "exist", ok=not wrong)
+    return Result("metrics that panels ask for", "exist", as_text(wrong) if wrong else "exist", ok=not wrong)
 
 
 def left_out(metric: str, given: str) -> bool:
@@ -125,9 +125,9 @@ def label(here: View) -> Result:
     there = set(series)
     wrong = {one.name: one.labels for one in of_monitoring(here) if one.labels and not there & set(one.labels)}
     if not there or not wrong:
-        return ok("label of the host", f"series have {said(there)}")
+        return ok("label of the host", f"series have {as_text(there)}")
     name, labels = next(iter(wrong.items()))
-    return Result(f"label of the host in {name}", said(there), said(labels))
+    return Result(f"label of the host in {name}", as_text(there), as_text(labels))
 
 
 CHECKS = (password, data_source, not_loaded, metric_name, vanished, label)

@@ -2,7 +2,7 @@
 
 import re
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
@@ -42,7 +42,7 @@ def loopback(here: View) -> Result:
     listening = here[LISTENING]
     down = [one.job for one in here[JOBS] if one.job in LOOPBACK and not one.up]
     found = [job for job in down if listening.get(LOOPBACK[job]) == ("127.0.0.1",)]
-    return Result("targets that listen on 127.0.0.1 only", "none", said(found), ok=not found)
+    return Result("targets that listen on 127.0.0.1 only", "none", as_text(found), ok=not found)
 
 
 @check("mon-target-down-network", DOWN, NODES, IDENTITY, LISTENERS, PROGRAMS)
@@ -58,14 +58,16 @@ def network(here: View) -> Result:
     if not listens:
         return ok(what, "not running")
     if here.available(PROGRAMS) and (others := strangers(here, port)):
-        return ok(what, f"{said(others)} has the port")
+        return ok(what, f"{as_text(others)} has the port")
     return Result(what, "reached", "it listens here, and Prometheus does not reach it")
 
 
 @check("mon-clock-skew-empty-graphs", CLOCKS)
 def clocks(here: View) -> Result:
     found = [f"{instance} {seconds:.0f} s" for instance, seconds in here[CLOCKS].items()]
-    return Result("clocks of nodes beside that of Prometheus", "equal", said(found) if found else "equal", ok=not found)
+    return Result(
+        "clocks of nodes beside that of Prometheus", "equal", as_text(found) if found else "equal", ok=not found
+    )
 
 
 @check("mon-kubelet-target-unauthorized", KUBELETS)
@@ -73,7 +75,7 @@ def kubelet_refuses(here: View) -> Result:
     """By Prometheus' own words."""
     found = [f"{one.node}: {one.error}" for one in here[KUBELETS] if REFUSED.search(one.error)]
     fine = f"none of {len(here[KUBELETS])} refuses"
-    return Result("kubelets", "let Prometheus in", said(found[:3]) if found else fine, ok=not found)
+    return Result("kubelets", "let Prometheus in", as_text(found[:3]) if found else fine, ok=not found)
 
 
 def scraped(here: View) -> str:
@@ -88,7 +90,7 @@ def target_missing(here: View) -> Result:
     if why := scraped(here):
         return ok("targets of the GPU exporter", why)
     found = [one.job for one in here[JOBS] if DCGM in f"{one.job} {one.service}"]
-    return Result("targets of the GPU exporter", "there", said(found), ok=bool(found))
+    return Result("targets of the GPU exporter", "there", as_text(found), ok=bool(found))
 
 
 @check("st-target-down", JOBS, STARTED, GPU_PODS, UNITS)
@@ -101,7 +103,7 @@ def target_down(here: View) -> Result:
     started = [coming_up(here, job) for job in found]
     if found and all(started):
         raise FactUnavailable(f"{started[0]} was started just now, and {ASKED_NOT} since")
-    return Result("targets", "up", f"down: {said(found)}" if found else "up", ok=not found)
+    return Result("targets", "up", f"down: {as_text(found)}" if found else "up", ok=not found)
 
 
 def coming_up(here: View, job: str) -> str:
@@ -143,7 +145,7 @@ def dashboard_wrong(here: View) -> Result:
     twice, blanks = here[TWICE], here[BLANKS]
     words = ["GPUs that count twice"] * bool(twice) + ["placeholders for no value"] * bool(blanks)
     if words:
-        return Result("values of GPUs", "each once, and real", said(words))
+        return Result("values of GPUs", "each once, and real", as_text(words))
     return ok("values of GPUs", "each once, and real")
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
@@ -23,10 +23,10 @@ def selector(here: View) -> Result:
     if not watching or not ours:
         return ok(WHAT, "no Prometheus" if not watching else "there is none")
     if taken := [one.name for one in ours if any(takes(prometheus, one) for prometheus in watching)]:
-        return ok(WHAT, f"{said(taken)} is taken")
+        return ok(WHAT, f"{as_text(taken)} is taken")
     here[PROMETHEUSES]  # the step monitoring says of the same that a selector leaves something out
-    wanted = said([f"{prometheus.name} wants {asked(prometheus)}" for prometheus in watching])
-    there = said([f"{one.name} in {one.namespace}" for one in ours])
+    wanted = as_text([f"{prometheus.name} wants {asked(prometheus)}" for prometheus in watching])
+    there = as_text([f"{one.name} in {one.namespace}" for one in ours])
     return Result(WHAT, "taken by Prometheus", f"{wanted}; {there} is not among them")
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check, names
 from gpustack.doctor.checks.platform_namespaces import namespaces
@@ -56,7 +56,7 @@ def port_of_a_host(here: View) -> Result:
     found = strangers(here, port)
     if not found:
         return ok(what, "a pod has it")
-    return Result(what, "node-exporter's", said(found), names=names(UNIT=[unit for unit in found if unit != "-"]))
+    return Result(what, "node-exporter's", as_text(found), names=names(UNIT=[unit for unit in found if unit != "-"]))
 
 
 @check("mon-node-exporter-port-other-pod", PENDING_PODS)
@@ -65,7 +65,7 @@ def port_of_a_pod(here: View) -> Result:
     ours = [pod for pod in here[PENDING_PODS] if pod.namespace in namespaces(here)]
     waiting = [pod for pod in ours if "node-exporter" in f"{pod.app} {pod.name}"]
     found = [f"{pod}: {pod.unscheduled}" for pod in waiting if "free ports" in pod.unscheduled]
-    return Result("node exporters", "scheduled", said(found[:3]) if found else "none waits for a port", ok=not found)
+    return Result("node exporters", "scheduled", as_text(found[:3]) if found else "none waits for a port", ok=not found)
 
 
 @check("mon-prometheus-pvc-pending", CLAIMS, CLASSES, PROVISIONER, PROMETHEUSES)
@@ -87,7 +87,9 @@ def claim_pending(here: View) -> Result:
     if not found:
         made = (here[PROMETHEUSES] or {}).items()
         found = [f"{name}: no class {refused[1]}" for name, one in made if (refused := NO_CLASS.search(one.why))]
-    return Result("volumes of the monitoring", "served", said(found) if found else "none waits in vain", ok=not found)
+    return Result(
+        "volumes of the monitoring", "served", as_text(found) if found else "none waits in vain", ok=not found
+    )
 
 
 @check("mon-prometheus-oom", MONITORING_PODS)
@@ -127,21 +129,23 @@ def webhook_down(here: View) -> Result:
     if not found:
         return ok(what, "answers" if hooks(here) else "there is none")
     if left:
-        person = f"no release of ours has {said(left)}: delete it where nobody needs it"
-        return Result(what, "answer", said(found), names=names(NAME=left), person=person)
+        person = f"no release of ours has {as_text(left)}: delete it where nobody needs it"
+        return Result(what, "answer", as_text(found), names=names(NAME=left), person=person)
     if not any(one.endswith(DOWN) for one in found):
-        return Result(what, "answer", said(found))
+        return Result(what, "answer", as_text(found))
     space, _, operator = service_of_ours(here).partition("/")
     start = f"kubectl -n {space} scale deployment {operator} --replicas 1"
     person = f"the operator has to run first, as Helm's upgrade asks the webhook too: {start}"
-    return Result(what, "answer", said(found), quote=f"{operator} spec.replicas", person=person)
+    return Result(what, "answer", as_text(found), quote=f"{operator} spec.replicas", person=person)
 
 
 @check("mon-admission-webhook-down guard", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
 def webhook_deserted(here: View) -> Result:
     found = deserted(here)
     fine = "the Service is there, and its operator runs"
-    return Result("what is behind the webhook", "an operator that runs", said(found) if found else fine, ok=not found)
+    return Result(
+        "what is behind the webhook", "an operator that runs", as_text(found) if found else fine, ok=not found
+    )
 
 
 @check("mon-two-operators-fight", OPERATORS)
@@ -150,8 +154,8 @@ def two_operators(here: View) -> Result:
     running = [one for one in here[OPERATORS] if one.running]
     at_large = [f"{one.namespace}/{one.name}" for one in running if not one.narrowed]
     if len(at_large) < 2:
-        return ok("Prometheus operators", said([f"{one.namespace}/{one.name}" for one in running]))
-    return Result("Prometheus operators for everything", "one", said(at_large))
+        return ok("Prometheus operators", as_text([f"{one.namespace}/{one.name}" for one in running]))
+    return Result("Prometheus operators for everything", "one", as_text(at_large))
 
 
 CHECKS = (port_of_a_host, port_of_a_pod, claim_pending, prometheus_oom, webhook_down, webhook_deserted, two_operators)

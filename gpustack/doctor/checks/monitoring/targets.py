@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from gpustack.ask.judge import Result, ok, said
+from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check, names
@@ -51,8 +51,8 @@ def disabled(here: View) -> Result:
     if why := without_judgement(here):
         return ok(MONITOR, why)
     if found := meant(here):
-        return ok(MONITOR, said([one.name for one in found]))
-    return Result(MONITOR, "there", said([one.name for one in here[MONITORS] or ()]))
+        return ok(MONITOR, as_text([one.name for one in found]))
+    return Result(MONITOR, "there", as_text([one.name for one in here[MONITORS] or ()]))
 
 
 @check("mon-servicemonitor-label-mismatch", SERVICE_MONITORS, SERVICES, MONITORS)
@@ -62,16 +62,16 @@ def label_mismatch(here: View) -> Result:
         return ok(MONITOR, why)
     found, services = meant(here) or [], exporters(here)
     if fitting := [one.name for one in found if any(fits(one, service) for service in services)]:
-        return ok(MONITOR, f"{said(fitting)} finds the Service")
+        return ok(MONITOR, f"{as_text(fitting)} finds the Service")
     if not found:
         return ok(MONITOR, "there is none")
-    wanted = [f"{one.name} wants {pairs(one)} in {said(one.spaces or [one.namespace])}" for one in found]
+    wanted = [f"{one.name} wants {pairs(one)} in {as_text(one.spaces or [one.namespace])}" for one in found]
     here[MONITORS]  # the step gpu-metrics says of the same that one is missing
-    there = said([f"{one.namespace}/{one.name}" for one in services])
+    there = as_text([f"{one.namespace}/{one.name}" for one in services])
     called = names(NAME=[one.name for one in found])
-    now = f"{said(wanted)}; {there} is not that"
+    now = f"{as_text(wanted)}; {there} is not that"
     others = [one.name for one in found if one.name != OURS]
-    person = f"{said(others)} is not ours to change; the GPU operator makes its own anew" if others else ""
+    person = f"{as_text(others)} is not ours to change; the GPU operator makes its own anew" if others else ""
     return Result(MONITOR, "finds the Service", now, names=called, person=person)
 
 
@@ -89,9 +89,9 @@ def port_name(here: View) -> Result:
         return ok(MONITOR, "none finds the Service")
     good = [one.name for one, service in couples if not one.ports or {None, *service.ports} & set(one.ports)]
     if good:
-        return ok(MONITOR, f"{said(good)} names a port of the Service")
+        return ok(MONITOR, f"{as_text(good)} names a port of the Service")
     monitor, service = couples[0]
-    return Result(f"port that {monitor.name} names", said(list(service.ports)), said(list(monitor.ports)))
+    return Result(f"port that {monitor.name} names", as_text(list(service.ports)), as_text(list(monitor.ports)))
 
 
 # One kind of each suffices.
@@ -114,7 +114,7 @@ def rights(here: View) -> Result:
     what = f"what {found.account} may list"
     if missing:
         kind, space = missing[0]
-        words = said([f"{kind} in {space}" for kind, space in missing])
+        words = as_text([f"{kind} in {space}" for kind, space in missing])
         return Result(what, "services, pods, endpoints", f"not {words}", quote=f"{kind} {space} no")
     if unknown:
         kind, space = unknown[0]
@@ -133,14 +133,14 @@ def rejected(here: View) -> Result:
     others = Counter(one.kind for one in named if one.namespace not in ours)
     mine = [one for one in named if one.namespace in ours and counts[one.kind] > others[one.kind]]
     if mine:
-        words = said([f"{one.kind} {one.namespace}/{one.name}" for one in mine])
+        words = as_text([f"{one.kind} {one.namespace}/{one.name}" for one in mine])
         return Result(what, "nothing of ours", f"{words}: {mine[0].why}")
     unnamed = [f"{count - others[kind]:g} {kind}" for kind, count in counts.items() if count > others[kind]]
     unclear = {one.kind for one in named if one.namespace in ours}
     if unnamed or unclear:
         why = "are left out, and no event says which" if unnamed else "of ours were left out, and may be still"
-        raise FactUnavailable(f"{said(unnamed or unclear)} {why}")
-    return ok(what, f"nothing of ours; {said([f'{one.namespace}/{one.name}' for one in named])}")
+        raise FactUnavailable(f"{as_text(unnamed or unclear)} {why}")
+    return ok(what, f"nothing of ours; {as_text([f'{one.namespace}/{one.name}' for one in named])}")
 
 
 CHECKS = (disabled, label_mismatch, port_name, rights, rejected)

@@ -160,4 +160,4 @@ def test_one_root_and_nothing_that_it_does_not_explain(
     answer: Answer, changed: Placed, roots: dict[str, tuple[str, ...]]
 ) -> None:
     found = diagnose(world(answer, changed))
-    assert ({one.id: one.wheres for one in found.roots}, found.unexplained) == (roots, ())
+    assert ({one.id: one.locations for one in found.roots}, found.unexplained) == (roots, ())
