@@ -141,7 +141,7 @@ def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -
     """Judges every step everywhere. Unknown behind a drifted need is `later`, and will be judged when it is reached."""
     judged: list[StepState] = []
     steps = tuple(steps)
-    needs = {step.id: step.needs for step in steps}
+    needs = {step.id: step.depends for step in steps}
     behind: dict[tuple[str, str], str] = {}
     for step in steps:
         above = all_needs(step.id, needs)

@@ -14,7 +14,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
 from gpustack.events import Event, Reporter
-from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification, plan, state
+from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification, all_needs, plan, state
 from gpustack.steps.step import Step
 
 PAUSE = 1.0
@@ -45,6 +45,7 @@ class Rollout:
     played: list[Played] = field(default_factory=list)
     blocked: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
+    settling: dict[str, tuple[Step, list[StepState]]] = field(default_factory=dict)
     stopped: str = ""
 
     def run(self, before: Plan) -> Outcome:
@@ -55,10 +56,12 @@ class Rollout:
         for index, step in enumerate(self.steps):
             if self.stopped or self.cancelled():
                 break
-            if self.blocked & set(step.needs):
+            snapshot = self.settle_some(self.needed(step.needs), snapshot)
+            if self.blocked & set(step.depends):
                 self.blocked.add(step.id)
                 continue
             snapshot = self.one(step, snapshot, self.steps[index + 1] if index + 1 < len(self.steps) else None)
+        self.settle_some(list(self.settling), snapshot)
         self.stopped = self.cancelled() or self.stopped
         verified = (
             self.verify() if self.played else Verification(before, before.snapshot.took, len(before.snapshot.answers))
@@ -107,8 +110,28 @@ class Rollout:
             self.leave(CLUSTER if step.scope == "cluster" else name, step)
         if self.stopped or step.id in self.blocked:
             return snapshot
+        if step.scope == "cluster" and following:
+            self.settling[step.id] = (step, due)
+            return snapshot
+        snapshot = self.settle_some(self.needed(step.depends), snapshot)
         probes = [*step.probes, *(following.probes if following else ())]
         return self.settle(step, due, self.ask(snapshot, probes))
+
+    def needed(self, ids: Sequence[str]) -> list[str]:
+        """Of the steps that still settle, those that these are or depend on."""
+        depends = {step.id: step.depends for step in self.steps}
+        return [id for id in self.settling if id in ids or any(id in all_needs(one, depends) for one in ids)]
+
+    def settle_some(self, ids: Sequence[str], snapshot: Snapshot) -> Snapshot:
+        """What a step of the cluster has begun goes on while later steps are played, until one of them needs it: an
+        image is pulled while a driver is compiled."""
+        for id in ids:
+            step, due = self.settling.pop(id)
+            if self.blocked & set(step.depends):
+                self.blocked.add(id)
+            elif not (self.stopped or self.cancelled()):
+                snapshot = self.settle(step, due, self.ask(snapshot, step.probes))
+        return snapshot
 
     def fresh(self, step: Step, snapshot: Snapshot) -> Snapshot:
         """What was asked before the last play is asked again. What cannot be told, would be refused or is passing may

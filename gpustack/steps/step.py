@@ -17,7 +17,8 @@ def every_host(inventory: Inventory, host: Host) -> bool:
 
 @dataclass(frozen=True)
 class Step:
-    """`needs` are steps without which this one cannot be; `settle` is how long, in seconds, its checks may take to
+    """`needs` are steps without which this one cannot be; those of `follows` only have to be played before it, and may
+    still settle while it is played; `settle` is how long, in seconds, its checks may take to
     come true after the play, and `settle_by` says it where that depends on what is there; `probes` is what the checks
     read. `applies` says which hosts the step is for (a step of scope `cluster` applies when it applies to the acting
     control plane)."""
@@ -30,6 +31,11 @@ class Step:
     settle: int = 10
     applies: Callable[[Inventory, Host], bool] = every_host
     settle_by: Callable[[View], int] | None = None
+    follows: tuple[str, ...] = ()
+
+    @property
+    def depends(self) -> tuple[str, ...]:
+        return self.needs + self.follows
 
     def settle_time(self, here: View) -> int:
         """In seconds; `settle` where it cannot be told."""

@@ -54,7 +54,8 @@ STEP = Step(
     scope="cluster",
     probes=(CLASSES, PROVISIONER),
     checks=(default_class, provisioner),
-    needs=("flannel",),
+    needs=("control-plane",),
+    follows=("flannel", "workers"),
     settle=120,
     applies=applies,
 )

@@ -90,7 +90,8 @@ STEP = Step(
     scope="host",
     probes=(FILES, UNITS, HEALTH, IDENTITY, NODES, FLANNELD),
     checks=(joined, kubelet, node, address, version, pod_network, leftovers),
-    needs=("kubernetes", "control-plane", "flannel"),
+    needs=("kubernetes", "control-plane"),
+    follows=("flannel",),
     settle=180,
     applies=joining,
 )

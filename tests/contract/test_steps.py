@@ -26,7 +26,7 @@ def test_ids_are_unique_and_kebab_case() -> None:
 
 
 def test_every_need_stands_earlier() -> None:
-    late = [(step.id, need) for at, step in enumerate(STEPS) for need in step.needs if need not in IDS[:at]]
+    late = [(step.id, need) for at, step in enumerate(STEPS) for need in step.depends if need not in IDS[:at]]
     assert late == []
 
 

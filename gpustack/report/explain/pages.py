@@ -102,8 +102,8 @@ def of_step(step: Step) -> Iterator[str]:
     yield "\nAnsible"
     where = "on one control plane" if step.scope == "cluster" else "on every host that differs"
     yield f"  playbooks/{step.id}.yml, {where}"
-    if step.needs:
-        yield f"\nNeeds\n  {', '.join(step.needs)}"
+    if step.depends:
+        yield f"\nNeeds\n  {', '.join(step.depends)}"
     yield ""
 
 

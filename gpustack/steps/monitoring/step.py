@@ -188,7 +188,8 @@ STEP = Step(
         port, definitions, chart, receiver_secret, workloads, prometheus, selectors, alertmanager, receiver,
         data_source, targets,
     ),
-    needs=("helm", "storage", "flannel", "workers"),
+    needs=("helm", "workers"),
+    follows=("storage", "flannel"),
     settle=300,
     applies=applies,
 )  # fmt: skip

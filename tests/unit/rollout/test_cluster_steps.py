@@ -1,6 +1,7 @@
 """Steps of the cluster that fail: they take with them what needs them, and no other; and no host, and no rollout."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,7 +11,7 @@ from gpustack.ask.judge import Cure, Result
 from gpustack.ask.probe import CLUSTER, Answer, Api, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from gpustack.events import silent
+from gpustack.events import Event, silent
 from gpustack.rollout import rollout as module
 from gpustack.rollout.plan import Outcome, Played, TaskFailure, plan
 from gpustack.rollout.rollout import Rollout
@@ -110,3 +111,42 @@ def test_what_failed_is_in_the_outcome() -> None:
     outcome = run(Cluster({}, fails=["monitoring"]), *ALL)
     (failed,) = [played for played in outcome.played if played.failed]
     assert (failed.step, failed.failures) == ("monitoring", (TaskFailure("h1", "Ensure it", "x.yml:1", "no"),))
+
+
+class Slow(Cluster):
+    """Facts of `slow` become good only when the steps in `after` have been played."""
+
+    def __init__(self, slow: str, after: str) -> None:
+        super().__init__({}, idle=[slow])
+        self.slow, self.after = slow, after
+
+    def play(self, played: Step, hosts: Sequence[str], snapshot: Snapshot) -> Played:
+        done = super().play(played, hosts, snapshot)
+        if played.id == self.after:
+            self.facts[self.slow, CLUSTER] = "good"
+        return done
+
+
+def test_a_step_of_the_cluster_settles_while_others_are_played() -> None:
+    world = Slow("monitoring", after="hosts")
+    steps = (MONITORING, GPUS, step("hosts"), DASHBOARDS)
+    assert run(world, *steps).verification.plan.converged
+    assert [name for name, _ in world.plays] == ["monitoring", "gpus", "hosts", "dashboards"]
+
+
+def test_what_follows_is_played_before_the_other_has_settled_and_settles_after_it() -> None:
+    follower = replace(of_cluster("storage"), follows=("monitoring",))
+    world = Slow("monitoring", after="storage")
+    assert run(world, MONITORING, follower, step("hosts")).verification.plan.converged
+    failing = run(Cluster({}, idle=["monitoring"]), MONITORING, follower, of_cluster("on-it", ("storage",)))
+    assert [one.step for one in failing.played] == ["monitoring", "storage"]
+
+
+def test_a_step_of_hosts_settles_after_what_it_follows() -> None:
+    events: list[Event] = []
+    joining = replace(step("hosts"), follows=("monitoring",))
+    world = Slow("monitoring", after="hosts")
+    before = plan(world.gather([*MONITORING.probes, *joining.probes], ()), (MONITORING, joining))
+    outcome = Rollout(INVENTORY, (MONITORING, joining), world.gather, world.play, events.append).run(before)
+    assert outcome.verification.plan.converged
+    assert [event.where for event in events if event.kind == "done"] == ["monitoring", "hosts"]
