@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.ask.script_file import read_script
 from gpustack.probes.host.egress import WAY
 from gpustack.probes.packages.software import upstream
 
@@ -32,31 +33,7 @@ def offers(answer: Answer) -> tuple[Offer, ...]:
 # is asked for too. Through the proxy of the spec, as apt goes; a mirror with a login is left to apt.
 OFFERED = Probe(
     "containerd.candidates",
-    Lines(
-        WAY
-        + r"""case $CONTAINERD in *.*.*) exit 0 ;; esac
-case $(dpkg-query -Wf '${db:Status-Status}' containerd.io 2>/dev/null) in installed) exit 0 ;; esac
-# shellcheck source=/dev/null
-. /etc/os-release || exit
-root=$(printf '%s\n' "$CONTAINERD_ROOT" | sed "s/{os}/$ID/")
-index=$(way "$root" | curl -fsSL --config - --connect-timeout 3 -m 6 \
-  "$root/dists/$VERSION_CODENAME/stable/binary-$(dpkg --print-architecture)/Packages.gz" | gunzip) || exit
-printf '%s\n' "$index" | awk -v line="$CONTAINERD." 'BEGIN { RS = ""; FS = "\n" } {
-  name = version = file = ""
-  for (i = 1; i <= NF; i++) {
-    value = $i; sub(/^[^:]*: */, "", value)
-    if ($i ~ /^Package:/) name = value
-    if ($i ~ /^Version:/) version = value
-    if ($i ~ /^Filename:/) file = value
-  }
-  if (name == "containerd.io" && index(version, line) == 1 && version !~ /~(alpha|beta|rc)/) print version, file
-}' | sort -rV | head -n 3 | while read -r version file; do
-  code=$(way "$root" | curl -sIL --config - -m 3 -o /dev/null -w '%{http_code}' "$root/$file") || :
-  echo "$version $code"
-  [ "$code" = 404 ] || break
-done
-exit 0"""
-    ),
+    Lines(WAY + read_script(__file__, "candidates.sh")),
     offers,
     limit=12,
     like="apt-cache madison containerd.io",

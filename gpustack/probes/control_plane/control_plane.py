@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.ask.script_file import read_script
 from gpustack.probes.containerd.daemon import SOCKET
 from gpustack.probes.control_plane.kubeadm import COMPONENTS
 from gpustack.probes.log_lines import strip_prefix
@@ -171,24 +172,9 @@ echo "$found" | sed -nE 's/^ {{6}}"(state|createdAt)": "([^"]*)",?$/\1 \2/p
 # In a log of the CRI the words come after time, stream and tag. The kubelet looks at its manifests every 20 seconds.
 LAST_WORDS = Probe(
     "kubeadm.last-log",
-    Lines(rf"""cd /etc/kubernetes/manifests 2>/dev/null || {{ echo end; exit 0; }}
-for name in {" ".join(COMPONENTS)}; do
-  [ -e "$name.yaml" ] || continue
-  pgrep -f "^$name " >/dev/null
-  case $? in
-  0) echo "$name runs"; continue ;;
-  1) ;;
-  *) exit 1 ;;
-  esac
-  said=$(journalctl -u kubelet --since=-2min -o cat --no-pager |
-    grep -F 'Could not process manifest file' | grep -F "/$name.yaml" | tail -n 1)
-  log=$(find /var/log/pods -path "*/kube-system_$name-*/$name/*.log" -printf '%T@ %p\n' 2>/dev/null |
-    sort -n | tail -n 1 | cut -d ' ' -f 2-)
-  [ -n "$said" ] || [ -z "$log" ] || said=$(tail -n 200 "$log" | cut -d ' ' -f 4- |
-    grep -E '{REFUSALS}' | tail -n 1)
-  if [ -n "$said" ]; then echo "$name said $said" | cut -c 1-400; else echo "$name silent"; fi
-done
-echo end"""),
+    Lines(
+        read_script(__file__, "last_words.sh").replace("COMPONENTS", " ".join(COMPONENTS)).replace("REFUSALS", REFUSALS)
+    ),
     last_words,
     like="crictl ps -a; journalctl -u kubelet | grep manifest",
 )

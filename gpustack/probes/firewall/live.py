@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.ask.script_file import read_script
 from gpustack.probes.firewall import iptables, nftables
 from gpustack.probes.firewall.guard import GUARD
 from gpustack.probes.firewall.packet_filter import Base, Filter, Rule
@@ -14,56 +15,7 @@ from gpustack.probes.sections import named, sections
 # Kubernetes' own chains only ever narrow to services without endpoints and to marked packets. Flannel's accept what is
 # to be forwarded, but at the end of the chain: what stops a packet before them would be hidden. What cannot be asked
 # ends the script: rules that are not seen would be taken for none. ip6tables is asked only where it has a table.
-LIVE = Lines(r"""
-echo '== units'
-systemctl show -p Id -p ActiveState -p UnitFileState firewalld.service nftables.service netfilter-persistent.service
-echo '== ufw'; sed -n 's/^ENABLED=//p' /etc/ufw/ufw.conf 2>/dev/null
-echo '== addresses'; ip -4 -o addr show || exit
-echo '== ssh'; sockets=$(ss -Htanp) || exit
-echo "$sockets" | awk '/"sshd/ {print $1, $4, $5}' | sort -u
-shared=no
-if command -v iptables >/dev/null; then
-  if rules=$(iptables -w 2 -S 2>/dev/null); then
-    shared=yes
-    echo '== iptables'; echo "$rules" | awk '!/KUBE-|FLANNEL-/'
-  else
-    case $(iptables -V) in *nf_tables*) command -v nft >/dev/null || exit ;; *) exit 1 ;; esac
-    echo '== iptables-foreign'
-  fi
-  if grep -qs filter /proc/net/ip_tables_names; then
-    case $(iptables -V) in
-      *nf_tables*) echo '== iptables-legacy'; iptables-legacy -w 2 -S || exit ;;
-    esac
-  fi
-fi
-tables=
-if command -v nft >/dev/null; then
-  tables=$(nft list tables) || ! grep -qs nf_tables /proc/kallsyms || exit
-fi
-shared6=no
-if grep -qs . /proc/net/if_inet6; then
-  echo '== ipv6'; awk '!seen[$NF]++ {print $NF}' /proc/net/if_inet6
-  if command -v ip6tables >/dev/null && {
-    echo "$tables" | grep -qx 'table ip6 filter' || grep -qs filter /proc/net/ip6_tables_names
-  }; then
-    if rules=$(ip6tables -w 2 -S 2>/dev/null); then
-      shared6=yes
-      echo '== ip6tables'; echo "$rules" | awk '!/KUBE-|FLANNEL-/'
-    else
-      case $(ip6tables -V) in *nf_tables*) ;; *) exit 1 ;; esac
-    fi
-  fi
-fi
-echo "$tables" | while read -r _ family name _; do
-  case $family/$name/$shared/$shared6 in
-    ip/filter/yes/* | ip/nat/yes/* | ip/mangle/yes/* | ip/raw/yes/* | ip/security/yes/*) ;;
-    ip6/filter/*/yes | ip6/nat/* | ip6/mangle/* | ip6/raw/* | ip6/security/*) ;;
-    */kube-proxy/* | */flannel-*/*) ;;
-    ip/* | ip6/* | inet/*) echo '== nft'; nft -j -t list table "$family" "$name" ;;
-  esac
-done
-:
-""")
+LIVE = Lines(read_script(__file__, "live.sh"))
 
 STORED = Lines(r"""
 echo '== unit nftables'; systemctl show -p ExecStartPost nftables.service

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Api, Lines, Probe
+from gpustack.ask.script_file import read_script
 from gpustack.probes.kubernetes.nodes import entries
 from gpustack.probes.parsing import number
 from gpustack.probes.sections import read_sections
@@ -76,39 +77,7 @@ PROXY_SET = Probe(
 # The tables of the older backend are asked only where they are: asking would load them.
 PROXY = Probe(
     "kube-proxy.host",
-    Lines(r"""count() {
-  awk '/^[*]/ {table = $1}
-    table == "*nat" && /^-A (PREROUTING|OUTPUT) .*-j KUBE-SERVICES$/ {jumps++}
-    table == "*nat" && /^-A KUBE-SERVICES / {services++}
-    /^-A .*(KUBE-(SERVICES|SVC|SEP|NODEPORTS|FORWARD)|FLANNEL-)/ {all++}
-    END {print jumps + 0, services + 0, all + 0}'
-}
-echo '== health'
-curl -s -o /dev/null --noproxy '*' -m 2 http://127.0.0.1:10256/healthz
-echo $?
-saved() {
-  said=$("$1" -t "$2" 2>/dev/null) || exit
-  case $said in '' | *'# Completed on '*) ;; *) exit 1 ;; esac
-  echo "$said"
-}
-echo '== legacy'
-rules=$(for table in nat filter; do
-  ! grep -qsx "$table" /proc/net/ip_tables_names || saved iptables-legacy-save "$table"
-done) || exit
-echo "$rules" | count
-echo '== nft'
-rules=$(for table in nat filter; do
-  ! command -v iptables-nft-save >/dev/null || saved iptables-nft-save "$table"
-done) || exit
-echo "$rules" | count
-echo '== table'
-command -v nft >/dev/null || { echo no; exit 0; }
-said=$(nft list table ip kube-proxy 2>/dev/null)
-case "$? $said" in
-  '0 table ip kube-proxy'*'}') echo yes ;;
-  '1 ') echo no ;;
-  *) exit 1 ;;
-esac"""),
+    Lines(read_script(__file__, "kube_proxy.sh")),
     proxy,
     like="curl http://127.0.0.1:10256/healthz; iptables-save | grep KUBE-",
 )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.ask.script_file import read_script
 from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU
 from gpustack.probes.parsing import number
 
@@ -114,44 +115,7 @@ def rows(lines: Sequence[str]) -> tuple[str, ...] | None:
 # /usr/sbin/dkms lines 938 to 972).
 GPU_DRIVER = Probe(
     "gpu.driver",
-    Lines(
-        ONLY_WITH_GPU
-        + r"""module=
-if [ -e /proc/driver/nvidia/version ]; then
-  read -r module </proc/driver/nvidia/version
-elif [ -e /sys/module/nvidia/version ]; then
-  read -r module </sys/module/nvidia/version
-fi
-echo "module ${module:--}"
-library=
-for link in /usr/lib/*-linux-gnu/libnvidia-ml.so.1 /usr/lib64/libnvidia-ml.so.1 /usr/lib/libnvidia-ml.so.1; do
-  [ ! -e "$link" ] || { library=$(readlink -f "$link"); break; }
-done
-library=${library##*/}
-echo "library ${library:--}"
-[ ! -d /sys/module/nouveau ] || echo nouveau-loaded
-settings=$(modprobe --showconfig) || exit
-! printf '%s\n' "$settings" | grep -qx 'blacklist nouveau' || echo nouveau-blacklisted
-firmware=/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c
-if [ -e "$firmware" ] && [ "$(od -An -tu1 -j4 -N1 "$firmware" | tr -d ' ')" = 1 ]; then
-  echo secure-boot
-  key=$(sed -n "s,^ *mok_certificate=[\"']*\(/[A-Za-z0-9_.+/-]*\)[\"' ]*$,\1,p" \
-    /etc/dkms/framework.conf /etc/dkms/framework.conf.d/*.conf 2>/dev/null | tail -n 1)
-  if [ -z "$key" ]; then
-    key=/var/lib/dkms/mok.pub
-    ! grep -qx 'ID=ubuntu' /etc/os-release || key=/var/lib/shim-signed/mok/MOK.der
-  fi
-  echo "key $key"
-  [ ! -e "$key" ] || ! mokutil --test-key "$key" 2>/dev/null | grep -q 'is already enrolled' || echo key-enrolled
-fi
-[ ! -e /usr/bin/nvidia-uninstall ] || echo uninstaller
-unit=$(systemctl show -p LoadState,ActiveState nvidia-persistenced.service) || exit
-case $unit in
-  *LoadState=not-found*) echo 'persistence none' ;;
-  *ActiveState=active*) echo 'persistence active' ;;
-  *) echo 'persistence inactive' ;;
-esac"""
-    ),
+    Lines(ONLY_WITH_GPU + read_script(__file__, "driver.sh")),
     gpu_driver,
     like="cat /proc/driver/nvidia/version; modinfo nvidia",
 )
@@ -161,34 +125,7 @@ esac"""
 # every GPU anew, which takes seconds for each of eight: NVIDIA's "Driver Persistence".
 GPU_SMI = Probe(
     "gpu.smi",
-    Lines(
-        ONLY_WITH_GPU
-        + r"""command -v nvidia-smi >/dev/null || { echo absent; exit 0; }
-seconds=25
-! grep -qsx nvidia-persiste /proc/[0-9]*/comm || seconds=3
-ask() {
-  timeout -s KILL "$seconds" nvidia-smi "$1" --format=csv,noheader 2>&1 &
-  looks=0
-  while [ -e "/proc/$!" ] && [ "$looks" -lt $((seconds * 10 + 5)) ]; do
-    read -r _ _ state _ <"/proc/$!/stat" || break
-    [ "$state" != Z ] || break
-    sleep 0.1
-    looks=$((looks + 1))
-  done 2>/dev/null
-  echo
-  [ "$looks" -lt $((seconds * 10 + 5)) ] || return 124
-  wait "$!"
-}
-ask --query-gpu=pci.bus_id
-rc=$?
-case $rc in 124) echo hangs; exit 0 ;; 137) exit 124 ;; esac
-# A second slow answer would not fit.
-[ "$rc" != 0 ] || [ "$looks" -gt 35 ] || {
-  echo rows
-  ask --query-remapped-rows=gpu_bus_id,remapped_rows.pending,remapped_rows.failure
-}
-printf 'rc %s\n' "$rc" """
-    ),
+    Lines(ONLY_WITH_GPU + read_script(__file__, "smi.sh")),
     smi,
     limit=30,
     like="nvidia-smi",

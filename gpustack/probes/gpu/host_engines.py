@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.ask.script_file import read_script
 from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU
 from gpustack.probes.packages.software import upstream
 
@@ -50,27 +51,7 @@ def host_engines(answer: Answer) -> HostEngines:
 
 HOST_ENGINES = Probe(
     "gpu.host-engines",
-    Lines(
-        ONLY_WITH_GPU
-        + r"""listening=$(ss -Hltnp) || exit
-for comm in /proc/[0-9]*/comm; do
-  read -r name 2>/dev/null <"$comm" || continue
-  [ "$name" = nv-hostengine ] || continue
-  pid=${comm#/proc/}
-  pid=${pid%/comm}
-  unit='' pod=''
-  while IFS=: read -r _ kinds group; do
-    case $group in *kubepods*) pod=yes ;; esac
-    case $kinds in '' | name=systemd) unit=${unit:-$group} ;; esac
-  done 2>/dev/null <"/proc/$pid/cgroup" || continue
-  [ -z "$pod" ] || continue
-  unit=${unit##*/}
-  address=$(printf '%s\n' "$listening" | awk -v own="pid=$pid," 'index($0, own) {print $4; exit}')
-  echo "engine ${unit:--} ${address:--}"
-done
-dpkg-query -Wf 'package ${Package} ${db:Status-Status} ${Version}\n' 'datacenter-gpu-manager*' 2>/dev/null
-exit 0"""
-    ),
+    Lines(ONLY_WITH_GPU + read_script(__file__, "host_engines.sh")),
     host_engines,
     like="pgrep -a nv-hostengine; systemctl status nvidia-dcgm; ss -ltnp",
 )

@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.ask.script_file import read_script
 from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU
 from gpustack.probes.host.disk import writable
 from gpustack.probes.log_lines import strip_prefix
@@ -92,37 +93,7 @@ ALL = "|".join(PATTERNS.values())
 # is free, nothing is logged any more: that no log says something is no answer.
 LOGS = Probe(
     "gpu.logs",
-    Lines(
-        ONLY_WITH_GPU
-        + rf"""echo '== logs'
-cd /var/log/pods 2>/dev/null || exit 0
-set --
-for folder in "$GPU_NAMESPACE"_*/*/; do
-  [ -d "$folder" ] || continue
-  file=
-  for one in "$folder"*.log; do
-    [ ! -e "$one" ] || [ -n "$file" ] && [ ! "$one" -nt "$file" ] || file=$one
-  done
-  [ -z "$file" ] || set -- "$@" "$file"
-done
-said=
-[ $# -eq 0 ] || said=$(
-  {{ head -vc 16384 "$@"; echo; tail -vc 16384 "$@"; }} | tr -cd '\11\12\40-\176' |
-    grep -E '^==> .+[.]log <==$|{ALL}' | awk '
-      $1 == "==>" {{split($2, path, "/"); split(path[1], pod, "_"); of = pod[2] " " path[2]; next}}
-      !(of in count) {{order[++many] = of}}
-      {{line[of, ++count[of]] = substr($0, 1, 500)}}
-      END {{
-        for (at = 1; at <= many; at++) for (by = 4; by; by--) {{
-          of = order[at]
-          if (by <= count[of]) print of, line[of, count[of] - by + 1]
-        }}
-      }}') || exit
-[ -z "$said" ] || printf '%s\n' "$said"
-[ -n "$said" ] || {writable(".")} && exit 0
-echo 'the disk of /var/log is full: no log says anything' >&2
-exit 1"""
-    ),
+    Lines(ONLY_WITH_GPU + read_script(__file__, "logs.sh").replace("PATTERNS", ALL).replace("WRITABLE", writable("."))),
     logs,
     like="tail /var/log/pods/gpu-operator_*/*/*.log",
 )

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.ask.script_file import read_script
 from gpustack.probes.packages.software import Package, Repositories, read_repositories, stored_script, upstream
 
 NO_GPU = "no GPU"
@@ -135,33 +136,7 @@ GPU_REPOSITORY = Probe(
 # the two files of its cache.
 GPU_KERNELS = Probe(
     "gpu.kernels",
-    Lines(
-        ONLY_WITH_GPU
-        + r"""kernel() {
-  headers=no
-  [ ! -e "/lib/modules/$1/build/Makefile" ] || headers=yes
-  module=$(modinfo -k "$1" -F version nvidia 2>/dev/null | head -n 1)
-  echo "$1 $headers ${module:--}"
-}
-kernel "$(uname -r)"
-for image in /boot/vmlinuz-*; do
-  [ ! -e "$image" ] || kernel "${image#/boot/vmlinuz-}"
-done
-there=$(dpkg-query -Wf '${Package} ${db:Status-Status}\n' 'linux-image-*' 'linux-headers-*' 2>/dev/null |
-  sed -n 's/ installed$//p')
-set --
-for image in $(printf '%s\n' "$there" | sed -n 's/^linux-image-\([^0-9].*\)/\1/p'); do
-  case $image in *unsigned*) continue ;; esac
-  printf '%s\n' "$there" | grep -qxF "linux-headers-$image" || set -- "$@" "linux-headers-$image"
-done
-[ $# -gt 0 ] || exit 0
-listed=$(apt-cache -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= madison apt "$@" 2>/dev/null |
-  cut -d '|' -f 1 | tr -d ' ' | sort -u)
-printf '%s\n' "$listed" | grep -qx apt || exit 0
-for name; do
-  printf '%s\n' "$listed" | grep -qxF "$name" || echo "unknown $name"
-done"""
-    ),
+    Lines(ONLY_WITH_GPU + read_script(__file__, "kernels.sh")),
     gpu_kernels,
     like="dkms status; ls /lib/modules",
 )

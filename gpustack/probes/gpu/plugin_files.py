@@ -8,6 +8,7 @@ it starts, and a plugin its own when it registers (https://kubernetes.io/docs/co
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.ask.script_file import read_script
 from gpustack.probes.gpu.packages import NO_GPU, ONLY_WITH_GPU
 from gpustack.probes.parsing import number
 from gpustack.probes.sections import named, sections
@@ -64,35 +65,7 @@ def plugin_files(answer: Answer) -> PluginFiles | None:
 
 PLUGIN_FILES = Probe(
     "gpu.plugin-files",
-    Lines(
-        ONLY_WITH_GPU
-        + r"""echo '== marks'
-[ ! -d /run/nvidia/validations ] || ls /run/nvidia/validations
-echo '== sockets'
-for socket in /var/lib/kubelet/device-plugins/kubelet.sock /var/lib/kubelet/device-plugins/nvidia*.sock; do
-  [ ! -S "$socket" ] || echo "${socket##*/} $(stat -c %Y "$socket")"
-done
-echo '== fabric'
-switches=0
-for device in /sys/bus/pci/devices/*; do
-  read -r vendor 2>/dev/null <"$device/vendor" || continue
-  read -r class <"$device/class" || continue
-  case $vendor$class in 0x10de0x0680*) switches=$((switches + 1)) ;; esac
-done
-echo "$switches"
-unit=$(systemctl show -p LoadState,ActiveState nvidia-fabricmanager.service) || exit
-case $unit in
-  *LoadState=not-found*) echo none ;;
-  *ActiveState=active*) echo active ;;
-  *ActiveState=failed*) echo failed ;;
-  *) echo inactive ;;
-esac
-echo '== devices'
-for file in /etc/cdi/* /var/run/cdi/*; do
-  [ ! -f "$file" ] || grep -oE '"?kind"?: *"?[a-z0-9.-]+/[A-Za-z0-9_-]+' "$file" | sed 's/.*[ ":]//'
-done
-exit 0"""
-    ),
+    Lines(ONLY_WITH_GPU + read_script(__file__, "plugin_files.sh")),
     plugin_files,
     like="systemctl status nvidia-fabricmanager; ls /run/nvidia/validations",
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.ask.script_file import read_script
 from gpustack.config.egress import PATHS
 from gpustack.probes.control_plane.kubeadm import CONFIG, UNFINISHED
 
@@ -175,26 +176,7 @@ fi
 )
 FIREWALL = probe(
     "firewall",
-    r"""found=$(grep -cs '^### tuple .* comment=677075737461636b' /etc/ufw/user.rules) && echo "rules of ufw ($found)"
-pods=$(sed -n 's/.*<destination address="\([0-9./]*\)".*/\1/p' /etc/firewalld/policies/gpustack-forward.xml 2>/dev/null)
-if [ -n "$pods" ] && grep -qsF "<source address=\"$pods\"/>" /etc/firewalld/zones/trusted.xml; then
-  echo "source $pods of firewalld's zone trusted"
-fi
-if command -v nft >/dev/null; then
-  tables=$(nft list tables) || exit
-  printf '%s\n' "$tables" | sed -n 's/^table \(inet gpustack_metrics\)$/table \1/p'
-  printf '%s\n' "$tables" | while read -r _ family table _; do
-    case $family in ip | inet) ;; *) continue ;; esac
-    nft list table "$family" "$table" | awk -v at="$family $table" '
-      $1 == "chain" { name = $2; next }
-      $1 == "}" { name = "" }
-      name ~ /^gpustack_(in|forward|out)$/ && $1 != "}" { ours[name]++ }
-      name ~ /gpustack-.*_allow$/ && $1 != "}" { ours[name]++ }
-      END { for (name in ours) print "chain " name " of table " at }'
-  done
-fi
-"""
-    + chains("GPUSTACK-"),
+    read_script(__file__, "owned_firewall.sh") + chains("GPUSTACK-"),
 )
 PREREQS = probe(
     "prereqs",

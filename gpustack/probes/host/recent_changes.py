@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.ask.script_file import read_script
 from gpustack.probes.parsing import number
 from gpustack.probes.sections import read_sections
 
@@ -64,22 +65,7 @@ def read_times(answer: Answer) -> FileTimes:
 # apt writes the host's local time, which is compared with the same; only what is new is made a number of.
 PACKAGES = Probe(
     "recent.packages",
-    Lines(r"""[ -r /var/log/apt/history.log ] || exit 0
-now=$(date +%s) since=$(date -d '1 day ago' '+%Y-%m-%d %H:%M:%S')
-awk -v since="$since" '/^Start-Date:/ { at = $2 " " $3 }
-/^[A-Z][a-z]+: / && since <= at {
-  how = tolower($1)
-  sub(/:$/, "", how)
-  if (how !~ /(stall|grade|move|purge)$/) next
-  sub(/^[A-Za-z]+: /, "")
-  gsub(/ \([^)]*\)/, "")
-  gsub(/:[a-z0-9]+/, "")
-  gsub(/,/, "")
-  print at, how, $0
-}' /var/log/apt/history.log | tail -n 20 | while read -r day hour rest; do
-  at=$(date -d "$day $hour" +%s) || exit
-  echo "$((now - at)) $rest"
-done"""),
+    Lines(read_script(__file__, "recent_packages.sh")),
     read_packages,
     like="cat /var/log/apt/history.log",
 )

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.ask.script_file import read_script
 from gpustack.probes.containerd.daemon import SOCKET
 from gpustack.probes.control_plane.kubeadm import CONFIG, UNFINISHED
 from gpustack.probes.sections import named, sections
@@ -41,28 +42,11 @@ def membership(answer: Answer) -> Membership:
 
 MEMBERSHIP = Probe(
     "owned.membership",
-    Lines(rf"""echo '== cluster'
-sed -n 's/^current-context: .*@//p' /etc/kubernetes/admin.conf 2>/dev/null
-echo '== node'
-openssl x509 -noout -subject -in /var/lib/kubelet/pki/kubelet-client-current.pem 2>/dev/null
-echo '== made'
-made=no
-for file in {CONFIG} {UNFINISHED}; do
-  [ ! -e "$file" ] || made=yes
-done
-echo $made
-echo '== etcd'
-if [ -e /var/lib/etcd/member ]; then echo yes; else echo no; fi
-echo '== pods'
-if command -v crictl >/dev/null && systemctl -q is-active containerd; then
-  if found=$(timeout 3 crictl --runtime-endpoint {SOCKET} pods --state Ready 2>/dev/null); then
-    printf '%s\n' "$found" | awk -F '   *' 'NR > 1 {{print $5 "/" $4}}'
-  elif [ -n "$(ls /run/containerd/io.containerd.runtime.v2.task/k8s.io 2>/dev/null)" ]; then
-    echo unknown
-  fi
-elif [ -n "$(ls /run/containerd/io.containerd.runtime.v2.task/k8s.io 2>/dev/null)" ]; then
-  echo unknown
-fi
-exit 0"""),
+    Lines(
+        read_script(__file__, "membership.sh")
+        .replace("CONFIG", CONFIG)
+        .replace("UNFINISHED", UNFINISHED)
+        .replace("SOCKET", SOCKET)
+    ),
     membership,
 )

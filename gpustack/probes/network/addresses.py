@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Interface, IPv4Network
 
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.ask.script_file import read_script
 from gpustack.probes.parsing import ipv4, number
 
 USERS = re.compile(r'\("((?:[^"\\]|\\.)*)",pid=(\d+)')
@@ -122,22 +123,7 @@ BRIDGE = Probe(
 )
 PROGRAMS = Probe(
     "network.programs",
-    Lines(r"""found=$(ss -Hltnp) || exit
-sockets=$(systemctl list-sockets --no-legend --no-pager 2>/dev/null)
-printf '%s\n' "$found" | sed -n 's/^[^ ]* *[0-9]* *[0-9]* *[^ ]*:\([0-9]*\) .*pid=\([0-9]*\),.*/\1 \2/p' | sort -u |
-  while read -r port pid; do
-    unit='' is=''
-    while IFS=: read -r _ kinds group; do
-      case $group in *kubepods*) is=pod ;; esac
-      case $kinds in '' | name=systemd) unit=${unit:-$group} ;; esac
-    done 2>/dev/null <"/proc/$pid/cgroup" || continue
-    unit=${is:-${unit##*/}}
-    # What systemd listens for itself is a socket's.
-    [ "$pid" != 1 ] || unit=$(printf '%s\n' "$sockets" |
-      awk -v end=":$port" 'substr($1, length($1) - length(end) + 1) == end {print $2; exit}')
-    echo "$port ${unit:--}"
-  done | sort -u
-exit 0"""),
+    Lines(read_script(__file__, "programs.sh")),
     programs,
     like="ss -Hltnp",
 )

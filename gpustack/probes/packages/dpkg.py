@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from gpustack.ask.probe import Answer, Lines, Probe
+from gpustack.ask.script_file import read_script
 from gpustack.probes.packages.software import SHOW_KEYS, primary_keys
 from gpustack.probes.parsing import number
 from gpustack.probes.sections import named, read_sections, sections
@@ -122,23 +123,7 @@ def ends(lines: list[str]) -> datetime | None:
 # apt and dpkg lock with fcntl, which /proc/locks calls POSIX.
 DPKG = Probe(
     "packages.dpkg",
-    Lines(r"""command -v dpkg-query >/dev/null || { echo '== none'; exit 0; }
-echo '== locks'
-cd /var || exit
-stat -c '%i %n' lib/dpkg/lock-frontend lib/dpkg/lock lib/apt/lists/lock cache/apt/archives/lock 2>/dev/null |
-  awk 'FNR == NR {file[$1] = "/var/" $2; next}
-    $2 != "POSIX" || $4 != "WRITE" {next}
-    split($6, at, ":") && at[3] in file && $5 ~ /^[1-9]/ {print file[at[3]], $5}' - /proc/locks |
-  while read -r file pid; do
-    find "/proc/$pid/fd" -lname "$file" 2>/dev/null | grep -q . || continue
-    read -r name <"/proc/$pid/comm" || continue
-    age=$(ps -o etimes= -p "$pid") || continue
-    echo "$file $pid ${age##* } $name"
-  done
-echo '== updates'
-find /var/lib/dpkg/updates -name '[0-9]*' | wc -l
-echo '== unfinished'
-dpkg-query -Wf '${db:Status-Abbrev}|${Package}\n' | grep -E '^[a-z]([UFH]|.R)' | head -n 20 || :"""),
+    Lines(read_script(__file__, "dpkg.sh")),
     dpkg,
     like="ls /var/lib/dpkg/updates; fuser -v /var/lib/dpkg/lock*",
 )
@@ -148,61 +133,7 @@ UNSIGNED = "trusted|allow-insecure|allow-weak|allow-downgrade-to-insecure"
 # one file that it cannot read, or one place with two keys, and it reads none.
 SOURCES = Probe(
     "packages.sources",
-    Lines(
-        SHOW_KEYS
-        + r"""echo '== sources'
-cd /etc/apt 2>/dev/null || { echo '== keys'; exit 0; }
-set --
-for file in sources.list sources.list.d/*.list; do
-  [ ! -e "$file" ] || set -- "$@" "$file"
-done
-[ $# -eq 0 ] || awk '$1 == "deb" {
-  key = parts = options = ""
-  sub(/#.*/, "")
-  if (match($0, /\[[^]]*\]/)) {
-    options = substr($0, RSTART + 1, RLENGTH - 2)
-    $0 = substr($0, 1, RSTART - 1) substr($0, RSTART + RLENGTH)
-  }
-  if (match(options, /signed-by=[^ ]+/)) key = substr(options, RSTART + 10, RLENGTH - 10)
-  if (options ~ /(UNSIGNED)=/) key = ""
-  for (i = 4; i <= NF; i++) parts = parts " " $i
-  print FILENAME "|" $2 "|" $3 "|" key "|yes|" parts
-}' "$@" || exit
-for file in sources.list.d/*.sources; do
-  [ -e "$file" ] || continue
-  set -- "$@" "$file"
-  awk -v file="$file" 'BEGIN { RS = ""; FS = "\n" } {
-    types = uri = suite = key = parts = field = ""; on = "yes"; loose = 0
-    for (i = 1; i <= NF; i++) {
-      if ($i ~ /^#/) continue
-      value = $i
-      if ($i !~ /^[ \t]/) {
-        field = tolower($i); sub(/:.*/, "", field)
-        sub(/^[^:]*:[ \t]*/, "", value)
-        if (field == "signed-by" && value ~ /^\//) key = value
-      }
-      if (field == "types") types = types " " value " "
-      if (field == "uris") uri = uri " " value
-      if (field == "suites") suite = suite " " value
-      if (field == "components") parts = parts " " value
-      if (field == "enabled") on = value
-      if (field ~ /^(UNSIGNED)$/) loose = 1
-    }
-    if (uri != "" && types ~ / deb /) print file "|" uri "|" suite "|" (loose ? "" : key) "|" on "|" parts
-  }' "$file" || exit
-done
-echo '== keys'
-paths=$([ $# -eq 0 ] || grep -ohiE '(signed-by=|^signed-by: *)/[^] ,]+' "$@") || [ $? -eq 1 ] || exit
-[ -z "$paths" ] || printf '%s\n' "$paths" |
-  sed 's,^[^/]*,,' | sort -u | while read -r key; do
-    command -v gpg >/dev/null || { echo "key ? $key"; continue; }
-    echo "key $(stat -Lc %s "$key" 2>/dev/null || echo -) $key"
-    show_keys "$key" | grep -E '^(pub|sub|fpr):'
-  done
-echo '== refused'
-apt-get indextargets 2>&1 >/dev/null | grep '^E: ' | sort -u
-exit 0""".replace("UNSIGNED", UNSIGNED)
-    ),
+    Lines(SHOW_KEYS + read_script(__file__, "sources.sh").replace("UNSIGNED", UNSIGNED)),
     package_sources,
     like="cat /etc/apt/sources.list /etc/apt/sources.list.d/*",
 )

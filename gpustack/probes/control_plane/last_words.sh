@@ -1,0 +1,20 @@
+#!/bin/sh
+cd /etc/kubernetes/manifests 2>/dev/null || { echo end; exit 0; }
+# shellcheck disable=SC2043 # they are several
+for name in COMPONENTS; do
+  [ -e "$name.yaml" ] || continue
+  pgrep -f "^$name " >/dev/null
+  case $? in
+  0) echo "$name runs"; continue ;;
+  1) ;;
+  *) exit 1 ;;
+  esac
+  said=$(journalctl -u kubelet --since=-2min -o cat --no-pager |
+    grep -F 'Could not process manifest file' | grep -F "/$name.yaml" | tail -n 1)
+  log=$(find /var/log/pods -path "*/kube-system_$name-*/$name/*.log" -printf '%T@ %p\n' 2>/dev/null |
+    sort -n | tail -n 1 | cut -d ' ' -f 2-)
+  [ -n "$said" ] || [ -z "$log" ] || said=$(tail -n 200 "$log" | cut -d ' ' -f 4- |
+    grep -E 'REFUSALS' | tail -n 1)
+  if [ -n "$said" ]; then echo "$name said $said" | cut -c 1-400; else echo "$name silent"; fi
+done
+echo end

@@ -1,0 +1,39 @@
+#!/bin/sh
+command -v perl >/dev/null || exit 127
+code=$(cat <<'P'
+PROGRAM
+P
+)
+api=$(getent ahostsv4 "${API%:*}" | awk 'NR == 1 {print $1}')
+[ -n "$api" ] || exit 1
+know() {
+  echo '== route'; ip -4 route show
+  echo '== neigh'; ip -4 neigh show
+  echo '== fdb'
+  for link in /sys/class/net/flannel.*; do
+    [ ! -e "$link" ] || bridge fdb show dev "${link##*/}"
+  done
+  echo '== nat'
+  timeout 2 iptables -w 1 -t nat -S 2>/dev/null |
+    sed -n 's/.*--comment "\{0,1\}\([^ "]*\)"\{0,1\} .*--to-destination \([0-9.]*:[0-9]*\).*/\1 \2/p'
+  timeout 2 nft list table ip kube-proxy 2>/dev/null | awk 'ENDPOINTS'
+}
+plan=$(know | perl -e "$code" plan "$api:${API##*:}" "$POD_CIDR" "$SERVICE_CIDR") || exit
+echo '== known'
+echo "$plan" | grep -v '^ask '
+asked() {
+  said=$(echo "$plan" | nsenter --net="$2" perl -e "$code" ask "$3" "$DNS_DOMAIN") || exit 0
+  printf '== %s\n%s\n' "$1" "$said"
+}
+pods=0
+for space in /run/netns/cni-* /run/containerd/io.containerd.grpc.v1.cri/netns/cni-*; do
+  [ -e "$space" ] && [ "$pods" -lt 2 ] || continue
+  said=$(nsenter --net="$space" ip -4 address show dev eth0 up 2>/dev/null) || continue
+  case $said in *LOWER_UP*'inet '*) ;; *) continue ;; esac
+  address=${said#*inet }; mtu=${said#*mtu }
+  asked "pod ${address%%/*}" "$space" "${mtu%% *}" &
+  pods=$((pods + 1))
+done
+mtu=$(sed -n 's/^FLANNEL_MTU=//p' /run/flannel/subnet.env 2>/dev/null)
+asked host /proc/1/ns/net "${mtu:-1450}"
+wait
