@@ -1,4 +1,4 @@
-"""Charts of the lab, gpustack/lab/simulated/charts/<chart>, packed as `helm package` does.
+"""Charts of the lab, gpustack/simulated/charts/<chart>, packed as `helm package` does.
 
 They have names, versions and addresses of the real charts. What they want of CRDs is put into them here.
 """
@@ -12,11 +12,10 @@ from pathlib import Path
 import yaml
 
 from gpustack.bundle.cache import Made, Part, digest
-from gpustack.bundle.simulated_images import ROOM
 from gpustack.bundle.versions import Versions
 from gpustack.errors import BundleError
+from gpustack.simulated.sources import CHARTS
 
-CHARTS = ROOM / "charts"
 NOTE = "SIMULATED: gpustack's own templates under the real chart's name; the CRDs in it are real"
 # Which CRDs a chart carries, and in which chart inside it, as the real one does.
 CRDS = {

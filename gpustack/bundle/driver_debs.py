@@ -1,6 +1,6 @@
 """The simulated NVIDIA driver and the container toolkit as Debian packages, at the official places of NVIDIA's.
 
-The driver is compiled from gpustack/lab/simulated/driver, for lab hosts with simulated GPUs. Its packages have the
+The driver is compiled from gpustack/simulated/driver, for lab hosts with simulated GPUs. Its packages have the
 names that NVIDIA's CUDA repository has for Debian, as many as computing needs: `apt-get install nvidia-open`, or
 nvidia-driver-cuda with nvidia-kernel-open-dkms. The toolkit is the real one, compiled from its Go module.
 """
@@ -13,8 +13,8 @@ from gpustack.bundle.cache import Made, Part, digest
 from gpustack.bundle.debs import Recipe
 from gpustack.bundle.programs import run
 from gpustack.bundle.versions import Versions
+from gpustack.simulated.sources import DRIVER
 
-SOURCE = Path(__file__).parents[1] / "lab" / "simulated" / "driver"
 NOTE = "SIMULATED by gpustack, for labs and tests: nothing of NVIDIA's, no silicon behind it."
 TRIPLETS = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
 CUDA_ARCHITECTURES = {"amd64": "x86_64", "arm64": "sbsa"}
@@ -36,12 +36,12 @@ class Repository:
 def part(version: str) -> Part:
     """out/: libnvidia-ml.so, libcuda.so, nvidia-smi, and nvidia.ko, which only modinfo can read."""
     compiler = run(["gcc", "-dumpfullversion"], limit=20).strip()
-    inputs = digest(SOURCE, version, compiler, platform.machine())
+    inputs = digest(DRIVER, version, compiler, platform.machine())
     return Part("simulated-driver", inputs, lambda out: _compile(version, out))
 
 
 def _compile(version: str, out: Path) -> None:
-    run(["sh", SOURCE / "build.sh", out, version], limit=120)
+    run(["sh", DRIVER / "build.sh", out, version], limit=120)
 
 
 def driver(version: str, made: Made, architecture: str) -> tuple[Recipe, ...]:

@@ -1,4 +1,4 @@
-"""Images of what stands in for vendors' parts that no Go module has, compiled from gpustack/lab/simulated.
+"""Images of what stands in for vendors' parts that no Go module has, compiled from gpustack/simulated.
 
 They have the references of what they stand in for, for nothing in the product may tell the difference, and say in their
 labels that they are simulated.
@@ -16,9 +16,8 @@ from gpustack.bundle.images import PATH, Recipe
 from gpustack.bundle.programs import run
 from gpustack.bundle.rootfs import Content, libc, shell
 from gpustack.bundle.versions import Versions
+from gpustack.simulated.sources import CLUSTER
 
-ROOM = Path(__file__).parents[1] / "lab" / "simulated"
-SOURCE = ROOM / "cluster"
 COMMANDS = ("dcgm-exporter", "gpu-operator", "grafana", "vectoradd")
 COUNTERS = "cmd/dcgm-exporter/etc"
 DIFFERS = "SIMULATED: gpustack's stand-in for a lab's GPUs; libc and busybox are the building machine's Debian packages"
@@ -26,7 +25,7 @@ DIFFERS = "SIMULATED: gpustack's stand-in for a lab's GPUs; libc and busybox are
 
 def part() -> Part:
     """out/<command> for each of COMMANDS, static, and out/etc/*.csv: lists of counters of the exporter."""
-    inputs = digest(SOURCE, COMMANDS, modules.go_version(), platform.machine(), modules.FLAGS)
+    inputs = digest(CLUSTER, COMMANDS, modules.go_version(), platform.machine(), modules.FLAGS)
     return Part("simulated-cluster", inputs, _compile)
 
 
@@ -34,8 +33,8 @@ def _compile(out: Path) -> None:
     packages = [f"./cmd/{command}" for command in COMMANDS]
     env = modules.environment(cgo=False)
     argv = ["go", "build", "-ldflags", "-s -w", "-o", f"{out}/", *packages]
-    run(argv, cwd=SOURCE, env=env, limit=modules.COMPILE_LIMIT)
-    for path in sorted((SOURCE / COUNTERS).glob("*.csv")):
+    run(argv, cwd=CLUSTER, env=env, limit=modules.COMPILE_LIMIT)
+    for path in sorted((CLUSTER / COUNTERS).glob("*.csv")):
         (out / "etc").mkdir(exist_ok=True)
         shutil.copyfile(path, out / "etc" / path.name)
 

@@ -24,8 +24,8 @@ from gpustack.lab import mirror as mirrors
 from gpustack.lab.capabilities import Machine
 from gpustack.lab.mirror import Mirror
 from gpustack.lab.releases import RELEASES
-from gpustack.lab.simulated import hardware
 from gpustack.lab.state import MOST_HOSTS, Address, Host, Record, Source
+from gpustack.simulated import hardware
 
 MOST_ADDRESSES = 150
 

@@ -20,9 +20,9 @@ from gpustack.lab.bring_up import bring_up
 from gpustack.lab.faults import broken
 from gpustack.lab.inventory import inventory_path
 from gpustack.lab.mirror import Mirror
-from gpustack.lab.simulated import hardware
-from gpustack.lab.simulated.state_text import Gpu
 from gpustack.lab.state import Host, Record, Source
+from gpustack.simulated import hardware
+from gpustack.simulated.state_text import Gpu
 
 __all__ = ["Gpu", "Host", "Lab", "Mirror", "Source", "down", "find", "inventory_path", "up"]
 

@@ -19,7 +19,7 @@ from gpustack.proof.http import NoAnswer, Web
 from gpustack.steps.monitoring.receiver import FILE, alertmanager
 from tests.lab.witness import until
 
-CHART = Path(__file__).parents[2] / "gpustack" / "lab" / "simulated" / "charts" / "kube-prometheus-stack"
+CHART = Path(__file__).parents[2] / "gpustack" / "simulated" / "charts" / "kube-prometheus-stack"
 
 
 def program(name: str) -> str:

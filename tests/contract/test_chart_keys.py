@@ -17,7 +17,7 @@ from gpustack.config.chart_keys import CHARTS, Key, judged, keys_of
 from gpustack.config.resources import values as shipped_values
 
 ROOT = Path(__file__).parents[2]
-SIMULATED = ROOT / "gpustack" / "lab" / "simulated" / "charts"
+SIMULATED = ROOT / "gpustack" / "simulated" / "charts"
 # Unchanged values.yaml of the real projects, as <chart>/values.yaml.
 REFERENCE = Path(os.environ.get("GPUSTACK_REFERENCE_DATA") or ROOT.parent / "shared" / "data") / "charts"
 FACTS = sorted(CHARTS.glob("*.keys"))

@@ -24,7 +24,7 @@ from tests.unit.steps.recorded_gpus import world
 from tests.unit.steps.test_gpu_operator_values import BARE
 
 ROOT = Path(__file__).parents[2]
-SIMULATED = ROOT / "gpustack" / "lab" / "simulated" / "charts"
+SIMULATED = ROOT / "gpustack" / "simulated" / "charts"
 REFERENCE = Path(os.environ.get("GPUSTACK_REFERENCE_DATA") or ROOT.parent / "shared" / "data") / "rendered"
 # File of facts, the step whose release it is, and what differs from a cluster with drivers on its hosts.
 RENDERED = {

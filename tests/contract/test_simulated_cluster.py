@@ -13,7 +13,7 @@ from gpustack.bundle import modules
 
 ROOT = Path(__file__).parents[2]
 COUNTERS = ROOT / "values" / "dcgm" / "counters.csv"
-SOURCE = ROOT / "gpustack" / "lab" / "simulated" / "cluster"
+SOURCE = ROOT / "gpustack" / "simulated" / "cluster"
 FIELDS = ROOT / "gpustack" / "versions" / "dcgm-fields.csv"
 SHIPPED = sorted((SOURCE / "cmd" / "dcgm-exporter" / "etc").glob("*.csv"))
 # The first time everything below Kubernetes' client is compiled; later it takes seconds.

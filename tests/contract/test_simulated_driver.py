@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.lab.simulated import hardware
+from gpustack.simulated import hardware
 
 ROOT = Path(__file__).parents[2]
-DRIVER = ROOT / "gpustack" / "lab" / "simulated" / "driver"
+DRIVER = ROOT / "gpustack" / "simulated" / "driver"
 CALLS = Path(__file__).with_name("nvml_calls.py")
 
 

@@ -10,7 +10,7 @@ import yaml
 
 from tests.helm import helm, rendered, run
 
-CHART = Path(__file__).parents[2] / "gpustack" / "lab" / "simulated" / "charts" / "kube-prometheus-stack"
+CHART = Path(__file__).parents[2] / "gpustack" / "simulated" / "charts" / "kube-prometheus-stack"
 # The least that it needs: it has no webhooks.
 LEAST = {"prometheusOperator": {"admissionWebhooks": {"enabled": False}, "tls": {"enabled": False}}}
 OPEN = [f"prometheus.prometheusSpec.{kind}SelectorNilUsesHelmValues=false" for kind in ("serviceMonitor", "rule")]

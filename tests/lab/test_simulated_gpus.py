@@ -9,7 +9,7 @@ import pytest
 
 from gpustack import lab
 from gpustack.errors import LabError
-from gpustack.lab.simulated import hardware, pci
+from gpustack.simulated import hardware, pci
 
 pytestmark = pytest.mark.lab
 

@@ -34,7 +34,7 @@ Snapshot = Annotated[str, typer.Argument(metavar="SNAPSHOT", help="Name of the s
 
 
 def complete_model(incomplete: str) -> list[str]:
-    from gpustack.lab.simulated.models import MODELS
+    from gpustack.simulated.models import MODELS
 
     return [key for key in MODELS if key.startswith(incomplete.upper())]
 

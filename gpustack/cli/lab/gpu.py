@@ -7,7 +7,7 @@ import typer
 from gpustack.cli.help import declare, group
 
 if TYPE_CHECKING:
-    from gpustack.lab.simulated.state_text import Gpu
+    from gpustack.simulated.state_text import Gpu
 
 app = group(
     "The simulated GPUs of lab hosts, which `gpustack lab up --gpus 2` gives them.",
@@ -31,7 +31,7 @@ def complete_gpu(incomplete: str) -> list[str]:
 
 
 def complete_word(incomplete: str) -> list[str]:
-    from gpustack.lab.simulated.words import LOADS, NUMBERS
+    from gpustack.simulated.words import LOADS, NUMBERS
 
     plain = ["lost", "found", "heal", "power-brake", "xid=", *(f"load={load}" for load in LOADS)]
     numbers = [f"{key.replace('_', '-')}=" for key in NUMBERS]

@@ -15,8 +15,8 @@ from gpustack.cli.lab.commands import app
 from gpustack.errors import LabError
 from gpustack.lab import locks, state
 from gpustack.lab.hosts import root_of
-from gpustack.lab.simulated import hardware
 from gpustack.lab.state import Source
+from gpustack.simulated import hardware
 from tests.unit.lab.records import record
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpustack.errors import LabError
-from gpustack.lab.simulated.state_text import Gpu
+from gpustack.simulated.state_text import Gpu
 
 # What a GPU does, as shares of what it can: keys that its load sets. The rest follows: power, temperature, clocks.
 # util, memutil in percent; used as a share of the memory; pcie and nvlink in bytes/s; the others from 0 to 1.
@@ -17,7 +17,7 @@ LOADS = {
     " pcie_rx=4.8e9",
 }
 LOAD_KEYS = tuple(word.partition("=")[0] for word in LOADS["training"].split())
-# Numbers that may be set as they are. Units as gpustack/lab/simulated/driver/state.h says.
+# Numbers that may be set as they are. Units as gpustack/simulated/driver/state.h says.
 NUMBERS = (
     *("used", "reserved", "temp", "memtemp", "power", "limit", "util", "memutil", "sm", "memclk", "video", "gr"),
     *("sm_active", "sm_occ", "tensor", "dram", "pcie_tx", "pcie_rx", "energy", "pstate", "ecc", "ecc_sbe", "ecc_dbe"),

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from gpustack.errors import LabError
-from gpustack.lab.simulated import hardware, pci
-from gpustack.lab.simulated.models import MODELS
-from gpustack.lab.simulated.state_text import parse
+from gpustack.simulated import hardware, pci
+from gpustack.simulated.models import MODELS
+from gpustack.simulated.state_text import parse
 
 HOSTS = ("host1", "host2")
 

@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gpustack.errors import LabError
-from gpustack.lab.simulated import pci, words
-from gpustack.lab.simulated.models import DEFAULT, Model, model
-from gpustack.lab.simulated.state_text import Gpu, State, parse, render
+from gpustack.simulated import pci, words
+from gpustack.simulated.models import DEFAULT, Model, model
+from gpustack.simulated.state_text import Gpu, State, parse, render
 
 DIRECTORY = Path("var/lib/simulated-gpus")
 DRIVER, CUDA = "595.91.07", 13020

@@ -6,7 +6,7 @@ A file here is a file, where in a real sysfs each function is a link to its plac
 import struct
 from pathlib import Path
 
-from gpustack.lab.simulated.models import Model
+from gpustack.simulated.models import Model
 
 VENDOR = 0x10DE
 CLASS = 0x0302_00  # 3D controller

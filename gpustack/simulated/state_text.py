@@ -1,4 +1,4 @@
-"""The text in which the state of simulated GPUs is kept: what gpustack/lab/simulated/driver/state.h describes.
+"""The text in which the state of simulated GPUs is kept: what gpustack/simulated/driver/state.h describes.
 
     driver 595.91.07
     cuda 13020

@@ -1,9 +1,9 @@
 import pytest
 
 from gpustack.errors import LabError
-from gpustack.lab.simulated.hardware import gpu
-from gpustack.lab.simulated.models import MODELS
-from gpustack.lab.simulated.words import LOADS, NUMBERS, apply
+from gpustack.simulated.hardware import gpu
+from gpustack.simulated.models import MODELS
+from gpustack.simulated.words import LOADS, NUMBERS, apply
 
 FRESH = gpu("lab", "host1", 0, MODELS["H100"])
 
