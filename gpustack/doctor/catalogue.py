@@ -9,7 +9,7 @@ from gpustack.doctor.entry import ARROW, Edge, Fault, Group, Layer, State
 
 FOLDER = Path(__file__).parent / "catalogue"
 KEYS = {"faults", "states", "graph", "graph_conditions", "graph_pairs", "correlated"}
-# From the ground up: the order in which a cluster comes to be, and in which findings are told.
+# From host to monitoring: the order in which a cluster comes to be, and in which findings are reported.
 LAYERS = (
     "host", "containerd", "kubeadm", "etcd", "scheduling", "kube-proxy", "network", "dns", "registry", "cni",
     "gpu-host", "gpu-operator", "monitoring", "helm",
@@ -27,20 +27,20 @@ def layers() -> tuple[Layer, ...]:
     return tuple(layer(name, yaml.load(text, loader)) for name, text in texts.items())  # noqa: S506 - both are safe
 
 
-def layer(name: str, said: Mapping[str, Any]) -> Layer:
+def layer(name: str, content: Mapping[str, Any]) -> Layer:
     """Of a file's content. Raises ValueError (pydantic's too) for keys and entries that are not known."""
     from pydantic import TypeAdapter
 
-    if odd := set(said) - KEYS:
+    if odd := set(content) - KEYS:
         raise ValueError(f"{name}: unknown keys {sorted(odd)}")
-    faults = TypeAdapter(tuple[Fault, ...]).validate_python(said.get("faults", ()), extra="forbid")
-    named = [{"id": id, "layer": name, **entry} for id, entry in said.get("states", {}).items()]
+    faults = TypeAdapter(tuple[Fault, ...]).validate_python(content.get("faults", ()), extra="forbid")
+    named = [{"id": id, "layer": name, **entry} for id, entry in content.get("states", {}).items()]
     states = TypeAdapter(tuple[State, ...]).validate_python(named, extra="forbid")
-    groups = TypeAdapter(tuple[Group, ...]).validate_python(said.get("correlated", ()), extra="forbid")
+    groups = TypeAdapter(tuple[Group, ...]).validate_python(content.get("correlated", ()), extra="forbid")
     if strange := [fault.id for fault in faults if fault.layer != name]:
         raise ValueError(f"{name}: of another layer: {strange}")
-    conditions, pairs = said.get("graph_conditions", {}), said.get("graph_pairs", {})
-    found = tuple(edges(said.get("graph", ()), conditions, pairs))
+    conditions, pairs = content.get("graph_conditions", {}), content.get("graph_pairs", {})
+    found = tuple(edges(content.get("graph", ()), conditions, pairs))
     conditional = {edge.id for edge in found if edge.condition}
     odd = (set(conditions) - conditional) | (set(pairs) - {edge.id for edge in found})
     return Layer(name, faults, states, found, groups, tuple(sorted(odd)))

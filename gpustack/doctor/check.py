@@ -3,7 +3,7 @@
     @check("host-swap-on", SWAP)
     def swap_on(here: View) -> Result:
         active = here[SWAP].active
-        return Result("swap", "none in use", said(active), ok=not active)
+        return Result("swap", "none in use", as_text(active), ok=not active)
 
 The id is that of a fault or state, `ID guard` for the guard of a conditional fault, or `CAUSE -> EFFECT` for the
 condition of an edge; a guard and a condition fail where they apply. A check is pure; where a fact is unavailable, the

@@ -13,7 +13,7 @@ from gpustack.doctor.checks import CHECKS, PAIRS
 from gpustack.doctor.entry import Fault
 from gpustack.doctor.finding import Diagnosis, Drift, Judgements, Place, with_outcome
 from gpustack.doctor.graph import Graph, graph
-from gpustack.doctor.placed_graph import Ground
+from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.verdict import verdict
 from gpustack.rollout.plan import Plan, StepState, plan
 from gpustack.steps import PROBES, STEPS
@@ -31,7 +31,7 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     judged = merged(by_steps(known, compared), by_checks(known, CHECKS, snapshot))
     hosts = tuple(host.name for host in snapshot.inventory.hosts)
     cluster = View(snapshot, CLUSTER)
-    found = verdict(Ground(known, hosts, judged, {name: pair(cluster) for name, pair in PAIRS.items()}))
+    found = verdict(PlacedGraph(known, hosts, judged, {name: pair(cluster) for name, pair in PAIRS.items()}))
     drift = tuple(drifted(compared, judged, quiet=bool(found.roots)))
     return Diagnosis(snapshot, found, drift, judged, unchecked(known, CHECKS))
 
@@ -43,7 +43,7 @@ def merged(by_steps: Iterable[Judgement], by_checks: Iterable[Judgement]) -> dic
 
 def unchecked(known: Graph, checks: Iterable[Check]) -> int:
     ids = {check.id for check in checks}
-    return sum(id not in ids and not fault.told_by for id, fault in known.faults.items())
+    return sum(id not in ids and not fault.checked_by for id, fault in known.faults.items())
 
 
 def by_checks(known: Graph, checks: Iterable[Check], snapshot: Snapshot) -> Iterator[Judgement]:
@@ -64,7 +64,7 @@ def by_steps(known: Graph, compared: Plan) -> Iterator[Judgement]:
     that is told by it."""
     by_check: dict[str, list[Fault]] = {}
     for fault in known.faults.values():
-        by_check.setdefault(fault.told_by, []).append(fault)
+        by_check.setdefault(fault.checked_by, []).append(fault)
     for state in compared.states:
         for found in state.judgements:
             if found.result and found.result.fault in known:

@@ -92,8 +92,8 @@ class Fault:
     """Something that can be wrong. `fault` may be a root; `conditional` only while its guard holds, else it is a
     symptom; `pointer` is what people see and never a root; `info` is true and harmless.
 
-    `told_by` is the check of a step (step/check) that tells it, so that it needs no second one. `why` says why `auto`
-    is what it is. `alias_of` is the state that a pointer is only another name of."""
+    `checked_by` is the check of a step (step/check) that finds it, so that it needs no second one. `why` says why
+    `auto` is what it is. `alias_of` is the state that a pointer is only another name of."""
 
     id: str
     layer: str
@@ -112,7 +112,7 @@ class Fault:
     guard: str = ""
     alias_of: str = ""
     remedy: Remedy | None = None
-    told_by: str = ""
+    checked_by: str = ""
 
 
 @dataclass(frozen=True)

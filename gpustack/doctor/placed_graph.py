@@ -23,7 +23,7 @@ MAY_HOLD: frozenset[Outcome] = frozenset({"failed", "unknown"})
 
 
 @dataclass(frozen=True)
-class Ground:
+class PlacedGraph:
     """What has no check counts as unknown here; `judged` alone knows the difference."""
 
     graph: Graph

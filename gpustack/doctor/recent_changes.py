@@ -59,7 +59,7 @@ def changed(root: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
 
 
 def on_host(one: Judgement, snapshot: Snapshot) -> Iterator[Change]:
-    read = {seen.answer.probe.partition(".")[0] for seen in one.evidence if seen.answer.where == one.where}
+    read = {entry.answer.probe.partition(".")[0] for entry in one.evidence if entry.answer.where == one.where}
     parts = [part for subject, part in PARTS.items() if subject in {*read, graph()[one.id].layer}]
     packages = tuple(name for part in parts for name in part.packages)
     for apt in fact(snapshot, PACKAGES, one.where) or ():

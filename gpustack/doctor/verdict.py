@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from gpustack.ask.judge import Judgement, Outcome
 from gpustack.doctor.finding import Finding, Place, Unexplained, Verdict, with_outcome
 from gpustack.doctor.impact_tree import chain
-from gpustack.doctor.placed_graph import HOLDS, MAY_HOLD, Ground, Reach
+from gpustack.doctor.placed_graph import HOLDS, MAY_HOLD, PlacedGraph, Reach
 
 UNMANAGED = "st-host-unmanaged"
 """What hides the rest of a host."""
@@ -34,35 +34,35 @@ class Sorted:
     info: Reach
 
 
-def verdict(ground: Ground) -> Verdict:
-    found = sorted_out(ground)
-    # In the order of the catalogue, from the ground up; what only hides a host comes last.
-    findings = [finding(ground, found, id, found.roots[id]) for id in ground.graph.faults if found.roots[id]]
+def verdict(placed: PlacedGraph) -> Verdict:
+    found = sorted_out(placed)
+    # In the order of the catalogue, from host to monitoring; what only hides a host comes last.
+    findings = [finding(placed, found, id, found.roots[id]) for id in placed.graph.faults if found.roots[id]]
     findings.sort(key=lambda one: one.hidden_checks > 0)
-    explained = ground.below(united(found.able, found.info), MAY_HOLD)
+    explained = placed.below(united(found.able, found.info), MAY_HOLD)
     bare = {id: locations - explained[id] for id, locations in found.symptoms.items()}
-    under = ground.below(bare, MAY_HOLD)
+    under = placed.below(bare, MAY_HOLD)
     open_ones = {id: locations - under[id] for id, locations in bare.items()}
     notes = {id: locations - under[id] for id, locations in found.info.items()}
     return Verdict(
-        tuple(grouped(ground, findings)),
-        tuple(unexplained(ground, found, id, locations) for id, locations in open_ones.items() if locations),
-        judged(ground, notes),
+        tuple(grouped(placed, findings)),
+        tuple(unexplained(placed, found, id, locations) for id, locations in open_ones.items() if locations),
+        judged(placed, notes),
     )
 
 
-def sorted_out(ground: Ground) -> Sorted:
-    confirmed = {id: ground.places(id, "failed") for id in ground.graph.order}
-    able = {id: {where for where in locations if ground.rootable((id, where))} for id, locations in confirmed.items()}
-    info = {id: set(locations) if role(ground, id) == "info" else set() for id, locations in confirmed.items()}
+def sorted_out(placed: PlacedGraph) -> Sorted:
+    confirmed = {id: placed.places(id, "failed") for id in placed.graph.order}
+    able = {id: {where for where in locations if placed.rootable((id, where))} for id, locations in confirmed.items()}
+    info = {id: set(locations) if role(placed, id) == "info" else set() for id, locations in confirmed.items()}
     symptoms = {id: set(locations) - able[id] - info[id] for id, locations in confirmed.items()}
-    suppressed = ground.below(united(able, symptoms), HOLDS)
+    suppressed = placed.below(united(able, symptoms), HOLDS)
     roots = {id: locations - suppressed[id] for id, locations in able.items()}
     return Sorted(roots, able, symptoms, info)
 
 
-def role(ground: Ground, id: str) -> str:
-    fault = ground.graph.faults.get(id)
+def role(placed: PlacedGraph, id: str) -> str:
+    fault = placed.graph.faults.get(id)
     return fault.role if fault else "state"
 
 
@@ -70,81 +70,81 @@ def united(one: Reach, other: Reach) -> Reach:
     return {id: one.get(id, set()) | other.get(id, set()) for id in {**one, **other}}
 
 
-def finding(ground: Ground, found: Sorted, id: str, locations: Collection[str]) -> Finding:
-    symptoms, faults = folded(ground, found, {id: set(locations)})
-    ancestors = ground.above({id: locations})
-    uncertain = came_out(ground, "unknown", ancestors)
+def finding(placed: PlacedGraph, found: Sorted, id: str, locations: Collection[str]) -> Finding:
+    symptoms, faults = folded(placed, found, {id: set(locations)})
+    ancestors = placed.above({id: locations})
+    uncertain = came_out(placed, "unknown", ancestors)
     return Finding(
         id,
-        judged(ground, {id: set(locations)}),
+        judged(placed, {id: set(locations)}),
         "likely" if uncertain else "certain",
-        impact=judged(ground, united(symptoms, faults)),
-        caused=judged(ground, faults),
-        ruled_out=ruled_out(ground, {id: set(locations)}, symptoms),
+        impact=judged(placed, united(symptoms, faults)),
+        caused=judged(placed, faults),
+        ruled_out=ruled_out(placed, {id: set(locations)}, symptoms),
         uncertain=uncertain,
-        chain=chain(ground, {id: set(locations)}, united(symptoms, faults)),
-        hidden_checks=hidden(ground, id, locations),
+        chain=chain(placed, {id: set(locations)}, united(symptoms, faults)),
+        hidden_checks=hidden(placed, id, locations),
     )
 
 
-def folded(ground: Ground, found: Sorted, sources: Reach) -> tuple[Reach, Reach]:
+def folded(placed: PlacedGraph, found: Sorted, sources: Reach) -> tuple[Reach, Reach]:
     """Symptoms and notes below the sources, and the faults that are suppressed by these or by the sources."""
-    reach = ground.below(sources, MAY_HOLD)
+    reach = placed.below(sources, MAY_HOLD)
     below = {id: (found.symptoms[id] | found.info[id]) & reach[id] for id in reach}
-    tied = ground.below(united(sources, {id: found.symptoms[id] & reach[id] for id in reach}), HOLDS)
+    tied = placed.below(united(sources, {id: found.symptoms[id] & reach[id] for id in reach}), HOLDS)
     return below, {id: (found.able[id] - found.roots[id]) & tied[id] for id in reach}
 
 
-def judged(ground: Ground, reach: Mapping[str, Collection[str]]) -> tuple[Judgement, ...]:
+def judged(placed: PlacedGraph, reach: Mapping[str, Collection[str]]) -> tuple[Judgement, ...]:
     """From causes to effects, hosts in the order of the inventory."""
     return tuple(
-        ground.judged[id, where]
-        for id in ground.graph.order
-        for where in in_order(ground, reach.get(id, ()))
-        if (id, where) in ground.judged
+        placed.judged[id, where]
+        for id in placed.graph.order
+        for where in in_order(placed, reach.get(id, ()))
+        if (id, where) in placed.judged
     )
 
 
-def in_order(ground: Ground, locations: Collection[str]) -> list[str]:
+def in_order(placed: PlacedGraph, locations: Collection[str]) -> list[str]:
     # Of most ids none: of those the hosts are not gone through.
-    return [where for where in (*ground.hosts, "@cluster") if where in locations] if locations else []
+    return [where for where in (*placed.hosts, "@cluster") if where in locations] if locations else []
 
 
-def came_out(ground: Ground, outcome: Outcome, reach: Reach) -> tuple[Judgement, ...]:
+def came_out(placed: PlacedGraph, outcome: Outcome, reach: Reach) -> tuple[Judgement, ...]:
     """Those of the places with this outcome."""
-    return judged(ground, {id: locations & ground.places(id, outcome) for id, locations in reach.items() if locations})
+    return judged(placed, {id: locations & placed.places(id, outcome) for id, locations in reach.items() if locations})
 
 
-def ruled_out(ground: Ground, sources: Reach, symptoms: Reach) -> tuple[Judgement, ...]:
+def ruled_out(placed: PlacedGraph, sources: Reach, symptoms: Reach) -> tuple[Judgement, ...]:
     """Other causes of the same symptoms (or, without any, of the same effects there) that were refuted, and found
     nowhere."""
     own = {id for id, locations in sources.items() if locations}
     effects = {id: locations for id, locations in symptoms.items() if locations}
     if not effects:
         for id, locations in sources.items():
-            for edge in ground.graph.below[id]:
-                effects.setdefault(edge.effect, set()).update(ground.along(edge, locations, MAY_HOLD))
+            for edge in placed.graph.below[id]:
+                effects.setdefault(edge.effect, set()).update(placed.along(edge, locations, MAY_HOLD))
     causes: Reach = {}
     for id, locations in effects.items():
-        for edge in ground.graph.above[id]:
-            causes.setdefault(edge.cause, set()).update(ground.along(edge, locations, MAY_HOLD, "up"))
-    others = {id: locations for id, locations in causes.items() if id not in own and not ground.places(id, "failed")}
+        for edge in placed.graph.above[id]:
+            causes.setdefault(edge.cause, set()).update(placed.along(edge, locations, MAY_HOLD, "up"))
+    others = {id: locations for id, locations in causes.items() if id not in own and not placed.places(id, "failed")}
     if not any(symptoms.values()):
-        spots = {"@cluster"}.union(*sources.values())
-        others = {id: locations & spots for id, locations in others.items()}
-    return came_out(ground, "ok", others)
+        source_locations = {"@cluster"}.union(*sources.values())
+        others = {id: locations & source_locations for id, locations in others.items()}
+    return came_out(placed, "ok", others)
 
 
-def hidden(ground: Ground, id: str, locations: Collection[str]) -> int:
-    if not any(edge.effect == UNMANAGED for edge in ground.graph.below[id]):
+def hidden(placed: PlacedGraph, id: str, locations: Collection[str]) -> int:
+    if not any(edge.effect == UNMANAGED for edge in placed.graph.below[id]):
         return 0
-    return sum(one.where in locations and one.id in ground.graph for one in with_outcome(ground.judged, "unknown"))
+    return sum(one.where in locations and one.id in placed.graph for one in with_outcome(placed.judged, "unknown"))
 
 
-def grouped(ground: Ground, findings: list[Finding]) -> list[Finding]:
+def grouped(placed: PlacedGraph, findings: list[Finding]) -> list[Finding]:
     """Roots of one act that share a place become one finding, that of the first in the group's order."""
     left = {one.id: one for one in findings}
-    for group in ground.graph.groups:
+    for group in placed.graph.groups:
         members = [left[id] for id in group.faults if id in left]
         for other in members[1:]:
             first = left[members[0].id]
@@ -177,28 +177,28 @@ def merged(one: Finding, other: Finding, correlation: str) -> Finding:
     )
 
 
-def unexplained(ground: Ground, found: Sorted, id: str, locations: Collection[str]) -> Unexplained:
-    symptoms, faults = folded(ground, found, {id: set(locations)})
-    suspects = came_out(ground, "unknown", ground.above({id: locations}))
+def unexplained(placed: PlacedGraph, found: Sorted, id: str, locations: Collection[str]) -> Unexplained:
+    symptoms, faults = folded(placed, found, {id: set(locations)})
+    suspects = came_out(placed, "unknown", placed.above({id: locations}))
     below = {
         name: places - set(locations) if name == id else places for name, places in united(symptoms, faults).items()
     }
     return Unexplained(
         id,
-        judged(ground, {id: set(locations)}),
+        judged(placed, {id: set(locations)}),
         suspects,
-        ruled_out(ground, {}, {id: set(locations)}),
-        judged(ground, below),
-        next_question(ground, id, [one.place for one in suspects]),
+        ruled_out(placed, {}, {id: set(locations)}),
+        judged(placed, below),
+        next_question(placed, id, [one.place for one in suspects]),
     )
 
 
-def next_question(ground: Ground, id: str, suspects: list[Place]) -> str:
+def next_question(placed: PlacedGraph, id: str, suspects: list[Place]) -> str:
     """The command that decides: of the nearest fault that could not be told, else of what is unexplained."""
-    near = [edge.cause for edge in ground.graph.above[id]]
+    near = [edge.cause for edge in placed.graph.above[id]]
     names = [name for name, _ in suspects]
     for name in sorted(names, key=lambda name: near.index(name) if name in near else len(near)):
-        if fault := ground.graph.faults.get(name):
+        if fault := placed.graph.faults.get(name):
             return fault.evidence[0].run
-    entry = ground.graph.faults.get(id)
-    return entry.evidence[0].run if entry else ground.graph.states[id].ask
+    entry = placed.graph.faults.get(id)
+    return entry.evidence[0].run if entry else placed.graph.states[id].ask

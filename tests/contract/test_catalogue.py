@@ -93,20 +93,20 @@ def test_pairs_join_hosts() -> None:
 
 def test_a_fault_of_a_step_has_no_second_check_and_its_scope() -> None:
     steps = {name: step for name, (step, _) in checks().items()}
-    told = {fault.id: fault.told_by for fault in FAULTS.values() if fault.told_by}
-    assert set(told.values()) <= set(steps)
-    assert set(told) & set(BY_ID) == set()
-    assert [id for id, by in told.items() if steps[by].scope != FAULTS[id].scope] == []
+    by_step = {fault.id: fault.checked_by for fault in FAULTS.values() if fault.checked_by}
+    assert set(by_step.values()) <= set(steps)
+    assert set(by_step) & set(BY_ID) == set()
+    assert [id for id, by in by_step.items() if steps[by].scope != FAULTS[id].scope] == []
 
 
 def test_faults_that_steps_name_are_in_the_catalogue_and_refuted_by_the_same_check() -> None:
     folder = Path(__file__).parents[2] / "gpustack" / "steps"
     named = {id for path in folder.rglob("*.py") for id in re.findall(r'fault="([^"]+)"', path.read_text())}
-    assert named == {fault.id for fault in FAULTS.values() if fault.told_by}
+    assert named == {fault.id for fault in FAULTS.values() if fault.checked_by}
 
 
 def wanted() -> Iterator[str]:
-    yield from (id for id, fault in FAULTS.items() if not fault.told_by and not fault.alias_of)
+    yield from (id for id, fault in FAULTS.items() if not fault.checked_by and not fault.alias_of)
     yield from STATES
     yield from sorted(guards() | conditions())
 

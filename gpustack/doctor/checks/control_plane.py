@@ -13,7 +13,7 @@ from gpustack.probes.network.addresses import ADDRESSES
 
 ANY = "0.0.0.0"  # noqa: S104 - what a program listens on that listens everywhere
 # Seconds. What lasted shorter and started twice already is going round.
-LATELY = 600
+RECENT = 600
 # Within which those that need the API server are back after it is: the kubelet starts again after 5 minutes at most.
 BACK = 300
 
@@ -125,7 +125,7 @@ def flapping(here: View) -> Result:
     found = {
         name: f"start {one.attempt + 1} {one.age} s ago, the one before lasted {one.lived} s"
         for name, one in here[STARTED].items()
-        if one.attempt > 1 and one.lived is not None and max(one.age, one.lived) < LATELY
+        if one.attempt > 1 and one.lived is not None and max(one.age, one.lived) < RECENT
         if not settled(name, one, here[STARTED].get("kube-apiserver"))
     }
     now = as_text([f"{name}: {words}" for name, words in found.items()])

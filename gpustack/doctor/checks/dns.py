@@ -28,8 +28,8 @@ def dns_broken(here: View) -> Result:
         if view.reached and view.available(POD_PATHS) and view.snapshot.fact(POD_PATHS, view.where).pods
     ]
     for view in sure:
-        if said_no := unanswered(view.snapshot.fact(POD_PATHS, view.where)):
-            return Result(WHAT, "answers", f"from pods on {view.where}, {unanswered(view[POD_PATHS]) or said_no}")
+        if failure := unanswered(view.snapshot.fact(POD_PATHS, view.where)):
+            return Result(WHAT, "answers", f"from pods on {view.where}, {unanswered(view[POD_PATHS]) or failure}")
     if asked := [view.where for view in there if view.reached and view[POD_PATHS].pods]:
         return ok(WHAT, f"answers pods on {as_text(asked) if len(asked) <= MOST else f'{len(asked)} hosts'}")
     if here[FLANNEL_DAEMON_SET] is None:

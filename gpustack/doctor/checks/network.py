@@ -16,10 +16,10 @@ def api_from_pods(here: View) -> Result:
     if not found.pods:
         return ok(what, "no pod with a network of its own runs here")
     asked = list(found.of("service"))
-    said = ", ".join(dict.fromkeys(f"{way.target}: {way.result}" for way in asked))
+    results = ", ".join(dict.fromkeys(f"{way.target}: {way.result}" for way in asked))
     if all(way.result == "refused" for way in asked):
         api_known(here)
-    return Result(what, "answers", said, ok=any(way.result == "ok" for way in asked))
+    return Result(what, "answers", results, ok=any(way.result == "ok" for way in asked))
 
 
 CHECKS = (api_from_pods,)

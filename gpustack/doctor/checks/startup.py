@@ -8,7 +8,7 @@ from gpustack.probes.kubernetes.pod_states import Container, PodState
 STARTS, CLOCKS = 60, 10
 """Seconds in which an exporter becomes ready (its first readiness probe comes after 45: NVIDIA/dcgm-exporter
 deployment/templates/daemonset.yaml) and the device plugin is registered, and by which clocks may differ."""
-HEARD = 60
+API_RETRY = 60
 """Seconds within which a client asks an API server again that was gone: at most 30, and up to as many more by chance
 (kubernetes/client-go tools/cache/reflector.go)."""
 
@@ -31,7 +31,7 @@ def young(here: View, one: Container) -> bool:
     return -CLOCKS < (here.taken - one.started).total_seconds() < STARTS
 
 
-def api_known(here: View, within: int = HEARD, who: str = "kube-proxy may not have heard of it") -> None:
+def api_known(here: View, within: int = API_RETRY, who: str = "kube-proxy may not have heard of it") -> None:
     """Raises FactUnavailable where the API server that is asked was started so few seconds ago that others may not know
     yet that it is back; by itself, of kube-proxy: an API server that ends takes itself off its service."""
     plane = here.on(here.acting)

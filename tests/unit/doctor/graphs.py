@@ -7,7 +7,7 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.doctor.entry import Edge, Fault, Fix, Group, Layer, Question, Role, Scope, State
 from gpustack.doctor.finding import Verdict
 from gpustack.doctor.graph import Graph, joined
-from gpustack.doctor.placed_graph import Ground
+from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.verdict import verdict
 
 HOSTS = ("one", "two", "three")
@@ -58,7 +58,7 @@ def judged(said: Mapping[str, str]) -> dict[tuple[str, str], Judgement]:
 
 
 def told(known: Graph, said: Mapping[str, str]) -> Verdict:
-    return verdict(Ground(known, HOSTS, judged(said), {"all": [(HOSTS, HOSTS)]}))
+    return verdict(PlacedGraph(known, HOSTS, judged(said), {"all": [(HOSTS, HOSTS)]}))
 
 
 def names(found: Sequence[Judgement]) -> list[str]:

@@ -1,6 +1,6 @@
 """The root rule, clause by clause, on graphs of a handful of ids."""
 
-from gpustack.doctor.placed_graph import Ground
+from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.verdict import verdict
 from tests.unit.doctor.graphs import graph, judged, names, roots, told
 
@@ -198,7 +198,7 @@ def test_the_chain_shows_each_below_the_nearest_that_leads_to_it() -> None:
 def test_five_thousand_hosts_are_no_hardship() -> None:
     hosts = tuple(f"gpu{number}" for number in range(5000))
     seen = judged({f"{id}@{host}": "yes" for host in hosts for id in ("a", "b", "st-c")})
-    found = verdict(Ground(graph(["a -> b *", "b -> st-c *"]), hosts, seen, {"all": [(hosts, hosts)]}))
+    found = verdict(PlacedGraph(graph(["a -> b *", "b -> st-c *"]), hosts, seen, {"all": [(hosts, hosts)]}))
     assert [(one.id, len(one.judged), len(one.impact)) for one in found.roots] == [("a", 5000, 10000)]
 
 

@@ -15,7 +15,7 @@ from gpustack.config.spec import Spec
 from gpustack.doctor.check import Blocks
 from gpustack.doctor.finding import Diagnosis, Drift
 from gpustack.doctor.graph import graph
-from gpustack.doctor.placed_graph import Ground
+from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.verdict import verdict
 from tests.unit.report.invented import PASSWORD, TAKEN
 from tests.unit.steps.recorded_cluster import recorded
@@ -84,7 +84,7 @@ def diagnosed(said: Mapping[str, str], drift: tuple[Drift, ...] = (), unreached:
         if name != unreached
     ]
     snapshot = Snapshot(TAKEN, INVENTORY, MappingProxyType(reach), keyed([RULES, *LATELY, *who]), 4.2)
-    found = verdict(Ground(graph(), HOSTS, known, joins))
+    found = verdict(PlacedGraph(graph(), HOSTS, known, joins))
     return Diagnosis(snapshot, found, drift, known, 42)
 
 

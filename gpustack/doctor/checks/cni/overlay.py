@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
-from gpustack.doctor.checks.cni.pod_network import heard, passed, words
+from gpustack.doctor.checks.cni.pod_network import find_deliveries, format_deliveries, passed
 from gpustack.probes.firewall.live import FIREWALL
 from gpustack.probes.firewall.packet_filter import Packet, Stop
 from gpustack.probes.host.system import IDENTITY
@@ -54,9 +54,11 @@ def wrong_interface(here: View) -> Result:
             f"{announced.address}, that of {as_text(same)}",
             quote=f"public-ip: {announced.address}",
         )
-    found = heard(here)
+    found = find_deliveries(here)
     if set(found.values()) == {"nothing"}:
-        return Result(what, f"one that is reached, such as {node.address}", f"{announced.address}: {words(found)}")
+        return Result(
+            what, f"one that is reached, such as {node.address}", f"{announced.address}: {format_deliveries(found)}"
+        )
     return ok(what, f"{announced.address}, on a network of its own")
 
 
@@ -69,12 +71,12 @@ def vxlan_blocked(here: View) -> Result:
     if found := at_port(here):
         packet, stop = found[0]
         return Result(what, "let through", f"{packet} is stopped by {stop}")
-    lost = heard(here)
+    lost = find_deliveries(here)
     if not lost or set(lost.values()) != {"nothing"}:
-        return ok(what, f"let through here; {words(lost)}")
+        return ok(what, f"let through here; {format_deliveries(lost)}")
     if why := next(otherwise(here), ""):
         return ok(what, why)
-    return Result(what, "let through on the way", f"{words(lost)}, and both ends are as they should be")
+    return Result(what, "let through on the way", f"{format_deliveries(lost)}, and both ends are as they should be")
 
 
 def addresses(here: View) -> Mapping[str, str]:

@@ -15,19 +15,19 @@ from gpustack.probes.network.flannel import FLANNELD
 from gpustack.probes.network.pod_network import POD_PATHS, Peer, Way, Ways
 from gpustack.steps.own_node import own
 
-Heard = Literal["all", "small", "nothing"]
-WORDS: Mapping[Heard, str] = {"all": "arrives", "small": "only small packets arrive", "nothing": "nothing arrives"}
+Delivery = Literal["all", "small", "nothing"]
+WORDS: Mapping[Delivery, str] = {"all": "arrives", "small": "only small packets arrive", "nothing": "nothing arrives"}
 WHAT = "packets to other nodes"
 
 
-def heard(here: View) -> Mapping[str, Heard]:
+def find_deliveries(here: View) -> Mapping[str, Delivery]:
     """What of packets arrives, by the peer's part of the pod network; without those of which nothing can be said."""
     found = here[POD_PATHS]
-    judged = ((peer.subnet, of_peer(found, peer)) for peer in found.peers)
+    judged = ((peer.subnet, find_delivery(found, peer)) for peer in found.peers)
     return {subnet: one for subnet, one in judged if one}
 
 
-def of_peer(found: Ways, peer: Peer) -> Heard | None:
+def find_delivery(found: Ways, peer: Peer) -> Delivery | None:
     """None for a node that is silent itself, and for one without a known pod where no echo at all comes back."""
     node = [way for way in found.host if way.target.partition(":")[0] == peer.node]
     if peer.node and not any(way.result in ("ok", "refused") for way in node):
@@ -49,15 +49,15 @@ def passed(ways: Iterable[Way], *kinds: str) -> bool:
     return any(way.result == "ok" for way in ways if way.kind in kinds)
 
 
-def asked(here: View) -> Mapping[str, Heard]:
+def require_deliveries(here: View) -> Mapping[str, Delivery]:
     """Raises FactUnavailable where there are other nodes and none of them could be asked."""
-    found = heard(here)
+    found = find_deliveries(here)
     if here[POD_PATHS].peers and not found:
         raise FactUnavailable("none of the other nodes that were asked is there")
     return found
 
 
-def words(found: Mapping[str, Heard]) -> str:
+def format_deliveries(found: Mapping[str, Delivery]) -> str:
     return (
         as_text([f"to {subnet} {WORDS[one]}" for subnet, one in found.items()]) if found else "there is no other node"
     )
@@ -66,19 +66,19 @@ def words(found: Mapping[str, Heard]) -> str:
 @check("st-pod-net-broken", POD_PATHS)
 def pod_net_broken(here: View) -> Result:
     """From pods of this host, or from the host where it has none."""
-    found = asked(here)
-    return Result(WHAT, "arrive", words(found), ok=not (set(found.values()) - {"all"}))
+    found = require_deliveries(here)
+    return Result(WHAT, "arrive", format_deliveries(found), ok=not (set(found.values()) - {"all"}))
 
 
 @check("mtu-too-large", POD_PATHS)
 def mtu_too_large(here: View) -> Result:
     """Links with smaller numbers alone are no fault: the kernel splits what it wraps. Here where it is so to every node
     that is reached: with one that gets large packets too, it is the other's fault."""
-    found = asked(here)
+    found = require_deliveries(here)
     sizes = set(found.values()) - {"nothing"}
     if sizes == {"small"}:
-        return Result("large packets to other nodes", "arrive", words(found), quote="-large timeout")
-    return ok("large packets to other nodes", words(found))
+        return Result("large packets to other nodes", "arrive", format_deliveries(found), quote="-large timeout")
+    return ok("large packets to other nodes", format_deliveries(found))
 
 
 def dns_servers(here: View, *, own: bool) -> Result:

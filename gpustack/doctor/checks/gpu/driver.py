@@ -5,7 +5,7 @@ import re
 from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check, names
-from gpustack.doctor.checks.monitoring.exporter import heard, own_pods
+from gpustack.doctor.checks.monitoring.exporter import find_log_lines, own_pods
 from gpustack.probes.gpu.cluster import GPU_NODES, GpuNode
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.driver import GPU_DRIVER, GPU_SMI
@@ -78,7 +78,7 @@ def headers(here: View) -> Result:
     what = f"headers of the kernel {running.release}"
     if module_packages(here) and not running.headers and not running.module:
         return Result(what, "there", "nothing, and no module was built for it")
-    words = heard(here, "no-headers")
+    words = find_log_lines(here, "no-headers")
     if words and any(not pod.ready for pod in own_pods(here, DRIVER_PODS)):
         return Result(what, "there", words[0].line)
     return ok(what, "there" if running.headers else "nobody needs them")

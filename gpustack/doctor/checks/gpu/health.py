@@ -6,7 +6,7 @@ from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.gpu.driver import LOST, NO_GPU, gpu_node
-from gpustack.doctor.checks.monitoring.exporter import heard
+from gpustack.doctor.checks.monitoring.exporter import find_log_lines
 from gpustack.doctor.checks.node_lookup import on_node
 from gpustack.probes.gpu.cluster import GPU_NODES
 from gpustack.probes.gpu.devices import GPU_DEVICES
@@ -29,7 +29,7 @@ def xids(here: View) -> set[int]:
     """Codes of this host's GPUs: of the kernel's log, of the device plugin's, and what DCGM read last."""
     node = gpu_node(here)
     read = {int(one.value) for one in on_node(here, XIDS, node.name if node else "", lambda one: one.host)}
-    plugin = {int(match[1]) for one in heard(here, "xid") if (match := re.search(r"Xid=(\d+)", one.line))}
+    plugin = {int(match[1]) for one in find_log_lines(here, "xid") if (match := re.search(r"Xid=(\d+)", one.line))}
     return read | plugin | {code for _, code in here[KERNEL_WORDS].xids}
 
 
@@ -94,19 +94,19 @@ def none_there(here: View) -> Result:
     """Somebody counts on GPUs here: the inventory, or the node's own labels."""
     if found := here[GPU_DEVICES]:
         return ok("GPUs of the bus", str(len(found)))
-    node, said_so = gpu_node(here), []
+    node, reasons = gpu_node(here), []
     if node and (node.capacity or node.labels.get(PRESENT) == "true"):
-        said_so.append(f"node {node.name} offers them")
-    offer = f"{node.name} .nvidia.com/gpu" if said_so and node else ""
+        reasons.append(f"node {node.name} offers them")
+    offer = f"{node.name} .nvidia.com/gpu" if reasons and node else ""
     if here.host.spec.gpustack_mig or here.host.spec.gpustack_sharing:
-        said_so.append("the inventory shares them")
+        reasons.append("the inventory shares them")
     if here.host.spec.gpustack_gpus:
-        said_so.append(f"the inventory says {here.host.spec.gpustack_gpus}")
+        reasons.append(f"the inventory says {here.host.spec.gpustack_gpus}")
     return Result(
         "GPUs of the bus",
         "some",
-        f"0, and {as_text(said_so)}" if said_so else "0, none expected",
-        ok=not said_so,
+        f"0, and {as_text(reasons)}" if reasons else "0, none expected",
+        ok=not reasons,
         quote=offer,
     )
 
@@ -149,7 +149,7 @@ def cuda_fails(here: View) -> Result:
     files = here[PLUGIN_FILES]
     if files is None or "cuda-ready" in files.marks:
         return ok("CUDA", NO_GPU if files is None else "the operator's test passed")
-    words = heard(here, "cuda")
+    words = find_log_lines(here, "cuda")
     return Result("CUDA", "works", words[0].line if words else "nobody says that it fails", ok=not words)
 
 

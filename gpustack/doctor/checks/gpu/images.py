@@ -7,7 +7,7 @@ from gpustack.ask.judge import Result, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.gpu.driver import DRIVER_PODS
-from gpustack.doctor.checks.monitoring.exporter import heard, own_pods
+from gpustack.doctor.checks.monitoring.exporter import find_log_lines, own_pods
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.gpu.driver import GPU_DRIVER
 from gpustack.probes.gpu.logs import LOGS
@@ -49,7 +49,7 @@ def unasked(here: View, pod: PodState) -> str:
 
 @check("op-driver-no-internet", LOGS, GPU_PODS, NODES, IDENTITY)
 def no_mirror(here: View) -> Result:
-    words = heard(here, "no-mirror")
+    words = find_log_lines(here, "no-mirror")
     waits = any(not pod.ready for pod in own_pods(here, DRIVER_PODS))
     found = words[0].line if words and waits else "the driver's pod runs" if words else "says nothing of it"
     return Result("log of the driver's pod", "no trouble with packages", found, ok=not (words and waits))

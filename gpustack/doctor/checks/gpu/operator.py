@@ -7,7 +7,7 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check, names
 from gpustack.doctor.checks.gpu.driver import NO_GPU, gpu_node
-from gpustack.doctor.checks.monitoring.exporter import heard, own_pods
+from gpustack.doctor.checks.monitoring.exporter import find_log_lines, own_pods
 from gpustack.doctor.checks.node_lookup import on_own_node
 from gpustack.doctor.checks.startup import new
 from gpustack.probes.gpu.cluster import GPU_DAEMON_SETS, GPU_NODES
@@ -105,7 +105,7 @@ def waits(here: View) -> Result:
 @check("op-device-plugin-no-nvml", LOGS, GPU_DRIVER, PLUGIN_FILES)
 def no_nvml(here: View) -> Result:
     """The driver works, and the plugin does not see it. Without a driver it cannot."""
-    words = heard(here, "no-nvml")
+    words = find_log_lines(here, "no-nvml")
     files, driver = here[PLUGIN_FILES], here[GPU_DRIVER]
     there = (files is not None and "driver-ready" in files.marks) or bool(driver.module and driver.library)
     found = words[0].line if words and there else "the driver does not work" if words else "says nothing of it"
@@ -178,7 +178,7 @@ def toolkit_first(here: View) -> Result:
 
 @check("op-cuda-validation-failed", PLUGIN_FILES, LOGS)
 def cuda_test(here: View) -> Result:
-    files, words = here[PLUGIN_FILES], heard(here, "cuda")
+    files, words = here[PLUGIN_FILES], find_log_lines(here, "cuda")
     open_yet = files is not None and "cuda-ready" not in files.marks
     return Result(
         "CUDA test", "passed", words[0].line if words and open_yet else "no failure", ok=not (words and open_yet)

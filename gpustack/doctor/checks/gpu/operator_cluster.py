@@ -8,7 +8,7 @@ from gpustack.doctor.check import check
 from gpustack.doctor.checks.gpu.driver import DRIVER_PODS
 from gpustack.doctor.checks.gpu.images import GONE, unpulled
 from gpustack.doctor.checks.gpu.operator import NFD
-from gpustack.doctor.checks.monitoring.exporter import heard_anywhere
+from gpustack.doctor.checks.monitoring.exporter import find_log_lines_anywhere
 from gpustack.doctor.checks.monitoring.stack import out_of_memory
 from gpustack.probes.gpu.cluster import CLUSTER_POLICIES, GPU_DAEMON_SETS, GPU_DEPLOYMENTS
 from gpustack.probes.gpu.devices import GPU_DEVICES
@@ -102,7 +102,7 @@ def api_timeout(here: View) -> Result:
     """While it does not run: one that came back has reached the API."""
     if OPERATOR not in here[GPU_DEPLOYMENTS] or runs(here):
         return ok("GPU operator", "runs" if runs(here) else "not there")
-    found = heard_anywhere(here, "api-timeout")
+    found = find_log_lines_anywhere(here, "api-timeout")
     return Result("log of the GPU operator", "the API", found[0].line if found else "says nothing of it", ok=not found)
 
 

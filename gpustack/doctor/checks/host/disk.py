@@ -14,7 +14,7 @@ from gpustack.steps.own_node import own
 
 # Per cent that are free. The kubelet evicts below 10 (15 where images are; 5 of inodes); above, no question is left.
 FULL, AMPLE = (5, 2), (15, 5)
-LATELY = timedelta(minutes=15)
+RECENT = timedelta(minutes=15)
 
 
 @check("host-disk-pressure", DISK, NODES, IDENTITY, PRESSURES)
@@ -45,15 +45,15 @@ def disk_fails(here: View) -> Result:
     )
 
 
-def lately(here: View) -> list[Evicted]:
+def recent_evictions(here: View) -> list[Evicted]:
     """Evicted pods stay in the list for long after."""
-    return [one for one in on_own_node(here, EVICTED) if here.taken - one.at < LATELY]
+    return [one for one in on_own_node(here, EVICTED) if here.taken - one.at < RECENT]
 
 
 @check("st-evictions", EVICTED, NODES, IDENTITY)
 def evictions(here: View) -> Result:
     """For the node's own need, in the last quarter of an hour. A pod that broke a limit of its own is no sign."""
-    found = lately(here)
+    found = recent_evictions(here)
     names = as_text([f"{one.namespace}/{one.name}" for one in found[:5]])
     return Result("evicted lately", "nothing", f"{names}: {found[0].why}" if found else "nothing", ok=not found)
 
@@ -61,7 +61,9 @@ def evictions(here: View) -> Result:
 @check("st-evictions -> st-no-metrics", EVICTED, NODES, IDENTITY)
 def prometheus_evicted(here: View) -> Result:
     space = here.spec.monitoring.namespace
-    found = [one.name for one in lately(here) if one.namespace == space and one.name.startswith("prometheus-")]
+    found = [
+        one.name for one in recent_evictions(here) if one.namespace == space and one.name.startswith("prometheus-")
+    ]
     return Result("Prometheus", "evicted", as_text(found) if found else "not evicted", ok=not found)
 
 

@@ -17,19 +17,19 @@ def pods_shut_out(here: View) -> Stopped:
     return [*entering, *stopped(here[FIREWALL], forwarded(here))]
 
 
-def by(here: View, owner: str, found: Stopped) -> Stopped:
+def select_by_owner(here: View, owner: str, found: Stopped) -> Stopped:
     """Those that rules of this owner stop."""
-    return [(packet, stop) for packet, stop in found if of(here, stop) == owner]
+    return [(packet, stop) for packet, stop in found if find_owner(here, stop) == owner]
 
 
-def of(here: View, stop: Stop) -> str:
+def find_owner(here: View, stop: Stop) -> str:
     """A rule that somebody put beside the chains of ufw is not ufw's; the policy is."""
     owner = here[FIREWALL].owner(stop.base)
     beside = owner == "ufw" and stop.path and not any("ufw-" in rule.text for rule in stop.path)
     return "iptables" if beside else owner
 
 
-def told(what: str, found: Stopped, else_found: str) -> Result:
+def judge_stopped(what: str, found: Stopped, else_found: str) -> Result:
     if not found:
         return ok(what, else_found)
     packet, stop = found[0]
@@ -41,7 +41,7 @@ def ufw_blocks_pods(here: View) -> Result:
     """The rules that the kernel has, not those that ufw lists."""
     if not here[FIREWALL].ufw:
         return ok("ufw", "off")
-    return told("traffic of pods", by(here, "ufw", pods_shut_out(here)), "ufw lets it through")
+    return judge_stopped("traffic of pods", select_by_owner(here, "ufw", pods_shut_out(here)), "ufw lets it through")
 
 
 @check("host-firewalld-active", FIREWALL, ADDRESS)
@@ -50,15 +50,17 @@ def firewalld_blocks(here: View) -> Result:
     if not here[FIREWALL].firewalld:
         return ok("firewalld", "off")
     found = [*pods_shut_out(here), *shut_out(here)]
-    return told("traffic of the cluster", by(here, "firewalld", found), "firewalld lets it through")
+    return judge_stopped(
+        "traffic of the cluster", select_by_owner(here, "firewalld", found), "firewalld lets it through"
+    )
 
 
 @check("host-cloud-image-reject-rules", FIREWALL, ADDRESS)
 def reject_rules(here: View) -> Result:
     """A rule that rejects, in chains that no manager looks after."""
-    found = by(here, "iptables", [*pods_shut_out(here), *shut_out(here)])
+    found = select_by_owner(here, "iptables", [*pods_shut_out(here), *shut_out(here)])
     rejected = [(packet, stop) for packet, stop in found if stop.path and "REJECT" in stop.path[-1].text]
-    return told("traffic of the cluster", rejected, "no rule rejects it")
+    return judge_stopped("traffic of the cluster", rejected, "no rule rejects it")
 
 
 CHECKS = (ufw_blocks_pods, firewalld_blocks, reject_rules)

@@ -30,7 +30,7 @@ def kubelet_down(here: View) -> Result:
 
 
 @check("node-not-in-inventory", NODES, IDENTITY)
-def strangers(here: View) -> Result:
+def unknown_nodes(here: View) -> Result:
     """What is no host that could be asked may be one that could not: then it cannot be told."""
     views = [here.on(host.name) for host in here.hosts]
     known = {view[IDENTITY].machine_id for view in views if view.available(IDENTITY)}
@@ -51,4 +51,4 @@ def node_notready(here: View) -> Result:
     return Result(f"node {node.name}", "ready", node.reason or "ready", ok=bool(node.ready))
 
 
-CHECKS = (apiserver_down, kubelet_down, strangers, node_notready)
+CHECKS = (apiserver_down, kubelet_down, unknown_nodes, node_notready)

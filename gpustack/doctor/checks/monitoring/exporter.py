@@ -22,34 +22,34 @@ EXPORTER = APP["app"]
 QUIET = "says nothing of it"
 
 
-def heard(here: View, what: str) -> list[LogLine]:
+def find_log_lines(here: View, what: str) -> list[LogLine]:
     """Of this host's containers."""
     return [one for one in here[LOGS] if one.what == what]
 
 
-def heard_anywhere(here: View, what: str) -> list[LogLine]:
+def find_log_lines_anywhere(here: View, what: str) -> list[LogLine]:
     """Of the first host that has it. Those that cannot tell come last: they count where no other one has it."""
     views = sorted((here.on(host.name) for host in here.hosts), key=lambda view: not view.available(LOGS))
-    return next((found for view in views if (found := heard(view, what))), [])
+    return next((found for view in views if (found := find_log_lines(view, what))), [])
 
 
-def told(what: str, found: list[LogLine]) -> Result:
+def judge_log(what: str, found: list[LogLine]) -> Result:
     return Result(what, "nothing of the kind", f"{found[0].pod}: {found[0].line}" if found else QUIET, ok=not found)
 
 
 @check("mon-dcgm-profiling-unsupported", LOGS)
 def no_profiling(here: View) -> Result:
-    return told("log of the exporter", heard(here, "no-profiling"))
+    return judge_log("log of the exporter", find_log_lines(here, "no-profiling"))
 
 
 @check("mon-dcgm-profiling-module-error", LOGS)
 def profiling_taken(here: View) -> Result:
-    return told("log of the exporter", heard(here, "profiling-taken"))
+    return judge_log("log of the exporter", find_log_lines(here, "profiling-taken"))
 
 
 @check("mon-dcgm-hostengine-version", LOGS)
 def engine_version(here: View) -> Result:
-    return told("log of the exporter", heard(here, "engine-version"))
+    return judge_log("log of the exporter", find_log_lines(here, "engine-version"))
 
 
 @check("mon-dcgm-remote-engine-unreachable", SETTINGS, GPU_DAEMON_SETS, LOGS)
@@ -61,7 +61,7 @@ def engine_away(here: View) -> Result:
     pods = here[GPU_DAEMON_SETS].get("nvidia-dcgm")
     if pods is None or pods.ready < pods.wanted or not pods.wanted:
         return Result(what, "runs", "nothing" if pods is None else f"{pods.ready} of {pods.wanted} run")
-    return told("log of the exporter", heard_anywhere(here, "engine-away"))
+    return judge_log("log of the exporter", find_log_lines_anywhere(here, "engine-away"))
 
 
 @check("mon-dcgm-remote-engine-unreachable guard", MONITORING_DEPLOYMENTS)
@@ -108,7 +108,7 @@ def counters(here: View) -> Result:
             return Result(f"keys of ConfigMap {name}", COUNTERS_KEY, as_text(maps[name]))
         if name in texts and (line := odd_line(texts[name])):
             return Result(f"ConfigMap {name}", "lines FIELD, TYPE, HELP of fields that exist", line)
-    return told("log of the exporter", heard_anywhere(here, "counters"))
+    return judge_log("log of the exporter", find_log_lines_anywhere(here, "counters"))
 
 
 def odd_line(text: str) -> str:

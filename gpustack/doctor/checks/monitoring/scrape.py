@@ -6,7 +6,7 @@ from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
-from gpustack.doctor.checks.monitoring.stack import strangers
+from gpustack.doctor.checks.monitoring.stack import units_on_port
 from gpustack.doctor.checks.monitoring.targets import DCGM, exporters
 from gpustack.doctor.checks.startup import api_known, starting
 from gpustack.probes.control_plane.control_plane import STARTED
@@ -57,7 +57,7 @@ def network(here: View) -> Result:
         return ok(what, "answers")
     if not listens:
         return ok(what, "not running")
-    if here.available(PROGRAMS) and (others := strangers(here, port)):
+    if here.available(PROGRAMS) and (others := units_on_port(here, port)):
         return ok(what, f"{as_text(others)} has the port")
     return Result(what, "reached", "it listens here, and Prometheus does not reach it")
 

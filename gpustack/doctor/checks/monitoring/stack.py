@@ -17,7 +17,7 @@ from gpustack.probes.network.addresses import LISTENERS, PROGRAMS, is_taken
 from gpustack.probes.proof import SERVICES
 
 OUT_OF_MEMORY = "OOMKilled"
-LATELY = 3600
+RECENT = 3600
 """Seconds for which a run that ended counts: a container that has run since then is well."""
 LOCAL_PATH = "rancher.io/local-path"
 DOWN = "does not run"
@@ -36,10 +36,10 @@ def out_of_memory(here: View, pods: Iterable[PodState], container: str = "") -> 
 
 def fresh(here: View, one: Container) -> bool:
     ended = one.ended
-    return not one.ready or (ended is not None and (here.taken - ended).total_seconds() < LATELY)
+    return not one.ready or (ended is not None and (here.taken - ended).total_seconds() < RECENT)
 
 
-def strangers(here: View, port: int) -> list[str]:
+def units_on_port(here: View, port: int) -> list[str]:
     """Units of the host that have a port, and are no pod."""
     return [one.unit for one in here[PROGRAMS] if one.port == port and one.unit != "pod"]
 
@@ -53,7 +53,7 @@ def port_of_a_host(here: View) -> Result:
         return ok(what, "nobody here wants it")
     if not is_taken(here[LISTENERS], port):
         return ok(what, "nobody has it")
-    found = strangers(here, port)
+    found = units_on_port(here, port)
     if not found:
         return ok(what, "a pod has it")
     return Result(what, "node-exporter's", as_text(found), names=names(UNIT=[unit for unit in found if unit != "-"]))
