@@ -121,7 +121,7 @@ def test_a_root_tells_all_that_a_ticket_needs() -> None:
     said = page("ufw").text
     for words in (
         "2 root causes 3 hosts, API reachable, 9 facts, 4.2 s",
-        "ufw drops the traffic of pods on gpu1 host-ufw-blocks-pods certain",
+        "ufw drops pod traffic on gpu1 host-ufw-blocks-pods certain",
         "Impact: 7 things",
         "dashboards show no data",
         "expected as it should be , found tcp 6443 is stopped",
