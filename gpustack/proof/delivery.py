@@ -31,13 +31,13 @@ REASONS = {
 
 @dataclass(frozen=True)
 class Delivery:
-    """`receivers` and `ways` (webhook, slack, …) are those that Alertmanager chose. `why` is empty when it was
+    """`receivers` and `integrations` (webhook, slack, …) are those that Alertmanager chose. `why` is empty when it was
     delivered; `left` is why the alert could not be ended, `stopped` why nobody waited for the end."""
 
     outcome: Outcome
     why: str = ""
     receivers: tuple[str, ...] = ()
-    ways: tuple[str, ...] = ()
+    integrations: tuple[str, ...] = ()
     seconds: float = 0.0
     left: str = ""
     stopped: str = ""
@@ -128,7 +128,7 @@ def judged(seen: Seen | None, known: Mapping[str, tuple[str, ...]], added: Count
     if seen is None:
         return None
     ways = of(seen, known)
-    told = Delivery("failed", receivers=seen.receivers, ways=ways)
+    told = Delivery("failed", receivers=seen.receivers, integrations=ways)
     if seen.muted:
         return replace(told, why=f"Alertmanager keeps it back: {seen.muted}")
     if not ways:
@@ -150,8 +150,8 @@ def late(
 ) -> Delivery:
     if seen is None:
         return Delivery("unknown", trouble or f"Alertmanager did not show the alert within {limit:.0f} s")
-    told = Delivery("unknown", receivers=seen.receivers, ways=of(seen, known))
-    tries = {way: added.refused.get(way, 0) for way in told.ways if added.refused.get(way, 0)}
+    told = Delivery("unknown", receivers=seen.receivers, integrations=of(seen, known))
+    tries = {way: added.refused.get(way, 0) for way in told.integrations if added.refused.get(way, 0)}
     if tries:
         said = "; ".join(f"{way}: {count:.0f} attempts failed" for way, count in tries.items())
         return replace(told, outcome="failed", why=f"{said}, and Alertmanager goes on trying")

@@ -28,7 +28,7 @@ UNKNOWN_WHERE = "it says nothing of which host"
 AGREED = {"containerd-cri-disabled": "cri-disabled-elsewhere"}
 # Checks of that step which look at the files.
 FILES_OF = ("configuration", "cri-disabled-elsewhere")
-ITS_OWN = "the plugin failed to load, and the setting that containerd complains of is for a person to correct"
+ITS_OWN = "the plugin failed to load, and the setting that containerd complains of has to be corrected by hand"
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ def offers(found: Diagnosis) -> tuple[Offer, ...]:
 def offer(snapshot: Snapshot, root: Finding) -> Offer:
     fault = graph().faults[root.id]
     if fault.auto == "no":
-        return Offer(root, fault, why_not=f"it is for a person: {fault.why}")
+        return Offer(root, fault, why_not=f"manual: {fault.why}")
     if fault.remedy is None:
-        return Offer(root, fault, why_not="there is no playbook for it; the commands above are for a person")
+        return Offer(root, fault, why_not="manual: there is no playbook for it; use the commands above")
     if own := reasons(root):
-        return Offer(root, fault, why_not=f"it is for a person: {'; '.join(own)}")
+        return Offer(root, fault, why_not=f"manual: {'; '.join(own)}")
     made = of_step(snapshot, root, fault) if fault.remedy.step else of_playbook(snapshot, root, fault, fault.remedy)
     unknown = [name for name in made.hosts if not (snapshot.reach[name].reached and host_facts(snapshot, name))]
     if unknown and not made.why_not:

@@ -52,7 +52,7 @@ def exit_code(found: Plan) -> int:
 
 
 def outcome_code(outcome: Outcome) -> int:
-    """Of `install`. `later` stands behind something that differs, so it needs no code of its own."""
+    """Of `install`. `pending` stands behind something that differs, so it needs no code of its own."""
     after = outcome.verification.plan
     codes = [130] if outcome.stopped == INTERRUPTED else []
     if after.refused or any(played.failures for played in outcome.played):

@@ -40,7 +40,7 @@ def lines(found: Plan, *, holding: bool) -> list[Line]:
 
 
 def of_state(state: StepState, *, holding: bool) -> Iterator[Line]:
-    if state.outcome == "later":
+    if state.outcome == "pending":
         yield Line(state.step, "pending", f"waits for {state.after}", (state.where,))
         return
     differing = [one for one in state.judgements if holding or (one.outcome != "ok" and not newer(one))]

@@ -100,7 +100,7 @@ def look(schema: str, found: Plan, seconds: float, questions: int, *, verbose: b
         converged=found.converged,
         taken=found.snapshot.taken.isoformat(timespec="milliseconds"),
         seconds=seconds,
-        questions=questions,
+        probes=questions,
         inventory=str(inventory.source) if inventory.source else None,
         hosts=[host_of(found.snapshot, host) for host in inventory.hosts],
         gpus=gpus_of(found),
@@ -124,7 +124,7 @@ def host_of(snapshot: Snapshot, host: Host) -> HostShape:
         address=host.address,
         reached=reach.reached,
         reference=reach.reference or None,
-        why=None if reach.reached else reach.why,
+        reason=None if reach.reached else reach.why,
         hint=None if reach.reached else reach.hint or None,
     )
 
@@ -146,7 +146,7 @@ def check(found: Judgement, *, verbose: bool) -> CheckShape:
         cure=mismatch.cure if mismatch else None,
         fault=(mismatch.fault or None) if mismatch else None,
         hint=(mismatch.hint or None) if mismatch else None,
-        why=found.why or None,
+        reason=found.why or None,
         evidence=[seen(entry) for entry in kept],
     )
 
@@ -154,7 +154,7 @@ def check(found: Judgement, *, verbose: bool) -> CheckShape:
 def seen(found: Evidence) -> EvidenceShape:
     answer = found.answer
     return EvidenceShape(
-        where=answer.where,
+        location=answer.where,
         probe=answer.probe,
         command=found.command,
         rc=answer.rc,

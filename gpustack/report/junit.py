@@ -69,7 +69,7 @@ def case(state: StepState, judgement: Judgement) -> Element:
     output = "\n".join(shown(entry) for entry in judgement.evidence)
     if judgement.result:
         add(made, "failure", str(judgement.result), judgement.result.cure, output)
-    elif judgement.outcome == "unknown" and state.outcome == "later":
+    elif judgement.outcome == "unknown" and state.outcome == "pending":
         add(made, "skipped", f"pending, waits for {state.after}")
     elif judgement.outcome == "unknown":
         add(made, "error", judgement.why, "unknown", output)

@@ -23,7 +23,7 @@ ExitCode = Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 70, 130]
 class EvidenceShape:
     """`cut`: more was said than is kept here. `lost` is the reason why there is no answer, or empty."""
 
-    where: str
+    location: str
     probe: str
     command: str
     rc: int
@@ -36,7 +36,7 @@ class EvidenceShape:
 
 @dataclass(frozen=True)
 class CheckShape:
-    """`what` to `hint` are null unless it is broken, `why` unless it is unknown. With -v all have evidence."""
+    """`what` to `hint` are null unless it is broken, `reason` unless it is unknown. With -v all have evidence."""
 
     check: str
     outcome: Judgement
@@ -46,16 +46,16 @@ class CheckShape:
     cure: Cure | None
     fault: str | None
     hint: str | None
-    why: str | None
+    reason: str | None
     evidence: list[EvidenceShape]
 
 
 @dataclass(frozen=True)
 class StateShape:
-    """`where` is a host or @cluster; `after` is the drifted step that it waits for, else null."""
+    """`location` is a host or @cluster; `after` is the drifted step that it waits for, else null."""
 
     step: str
-    where: str
+    location: str
     outcome: Standing
     after: str | None
     checks: list[CheckShape]
@@ -63,13 +63,13 @@ class StateShape:
 
 @dataclass(frozen=True)
 class HostShape:
-    """`reference`, `why` and `hint` are null when it was reached."""
+    """`reference`, `reason` and `hint` are null when it was reached."""
 
     name: str
     address: str
     reached: bool
     reference: str | None
-    why: str | None
+    reason: str | None
     hint: str | None
 
 
@@ -102,7 +102,7 @@ class LookShape:
     converged: bool
     taken: str
     seconds: float
-    questions: int
+    probes: int
     inventory: str | None
     hosts: list[HostShape]
     gpus: GpusShape | None
@@ -136,11 +136,11 @@ class OutcomeShape:
 
 @dataclass(frozen=True)
 class LinkShape:
-    """`link` is kernel, series or dashboard. `why` is null where it holds; `note` is worth knowing though it does."""
+    """`link` is kernel, series or dashboard. `reason` is null where it holds; `note` is worth knowing though it does."""
 
     link: str
     outcome: Proven
-    why: str | None
+    reason: str | None
     note: str | None
 
 
@@ -159,7 +159,7 @@ class GpuShape:
 @dataclass(frozen=True)
 class UnaskedShape:
     host: str
-    why: str
+    reason: str
 
 
 @dataclass(frozen=True)

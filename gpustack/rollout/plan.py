@@ -11,13 +11,13 @@ from gpustack.config.inventory import Inventory
 from gpustack.steps.step import Step
 
 INTERRUPTED = "interrupted"
-Standing = Literal["ok", "failed", "unknown", "later"]
+Standing = Literal["ok", "failed", "unknown", "pending"]
 
 
 @dataclass(frozen=True)
 class StepState:
     """`where` is a host or @cluster. `after` names the drifted step that this one waits for: behind it, unknown is
-    `later`, and what is broken may be so because of it."""
+    `pending`, and what is broken may be so because of it."""
 
     step: str
     where: str
@@ -138,7 +138,7 @@ def check_id(check: Check) -> str:
 
 
 def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -> Plan:
-    """Judges every step everywhere. Unknown behind a drifted need is `later`, and will be judged when it is reached."""
+    """Judges every step everywhere. Unknown behind a drifted need is `pending`, and will be judged when it is reached."""
     judged: list[StepState] = []
     steps = tuple(steps)
     needs = {step.id: step.depends for step in steps}
@@ -150,14 +150,14 @@ def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -
             if alone.outcome in ("failed", "unknown"):
                 needed = blocking(above, alone.where, behind, snapshot.inventory)
                 found = after(alone, needed) if needed and reachable(snapshot, alone.where) else alone
-            if found.outcome in ("failed", "later"):
+            if found.outcome in ("failed", "pending"):
                 behind[step.id, found.where] = step.id
             judged.append(found)
     return Plan(snapshot, tuple(judged))
 
 
 def after(found: StepState, need: str) -> StepState:
-    return replace(found, outcome="later" if found.outcome == "unknown" else "failed", after=need)
+    return replace(found, outcome="pending" if found.outcome == "unknown" else "failed", after=need)
 
 
 def all_needs(step: str, needs: Mapping[str, tuple[str, ...]]) -> list[str]:

@@ -157,7 +157,7 @@ def mended(made: lab.Lab, case: Case) -> str:
     if tried["ending"] == "manual":
         return PERSON
     if tried["ending"] != "fixed":
-        return f"{tried['ending']}: {tried['why']}"
+        return f"{tried['ending']}: {tried['reason']}"
     return "fixed" if calm(made) else "fixed, and not healthy"
 
 

@@ -37,7 +37,7 @@ def test_the_checker_refuses_what_is_wrong(tmp_path: Path) -> None:
 
 def sent(there: Alertmanager) -> tuple[str, str]:
     done = Trial(there, silent, lambda: "", "demo", "https://runbooks.example.com/gpus", limit=40).test()
-    assert (done.receivers, done.ways, done.left) == (("gpustack",), ("webhook",), "")
+    assert (done.receivers, done.integrations, done.left) == (("gpustack",), ("webhook",), "")
     return done.outcome, done.why
 
 

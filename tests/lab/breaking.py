@@ -122,7 +122,7 @@ def webhook(folder: Path) -> Path:
 def checks(look: Mapping[str, Any], outcome: str) -> dict[str, dict[str, Any]]:
     """The checks of a plan or a verification with that outcome, as STEP/CHECK@WHERE."""
     return {
-        f"{state['step']}/{found['check']}@{state['where'].lstrip('@')}": found
+        f"{state['step']}/{found['check']}@{state['location'].lstrip('@')}": found
         for state in look["states"]
         for found in state["checks"]
         if found["outcome"] == outcome
@@ -164,7 +164,7 @@ def named_exactly(look: Mapping[str, Any], batch: Sequence[Break]) -> None:
     assert wanted <= set(broken) <= wanted | may, (
         f"only expected {wanted - set(broken)}, only found {told(broken, wanted | may)}"
     )
-    more = {one: why["why"] for one, why in unknown.items() if not any(entry.cannot_tell(one) for entry in batch)}
+    more = {one: why["reason"] for one, why in unknown.items() if not any(entry.cannot_tell(one) for entry in batch)}
     assert more == {}, f"cannot be told, and should: {more}"
     for entry in batch:
         said = broken[f"{entry.id}@{entry.where}"]

@@ -101,7 +101,7 @@ def test_a_test_alert_arrives_and_ends(inventory: Path, hook: Webhook, gpustack:
     assert SECRET not in done.stdout + done.stderr
     witness.until("its end arrives", lambda: statuses(hook) == ["firing", "resolved"], limit=60)
     told = json.loads(gpustack("alerts", "test", "-i", inventory, "-o", "json").stdout)
-    assert (told["outcome"], told["ways"], told["exit"]["code"]) == ("delivered", ["webhook"], 0)
+    assert (told["outcome"], told["integrations"], told["exit"]["code"]) == ("delivered", ["webhook"], 0)
 
 
 def statuses(hook: Webhook) -> list[str]:

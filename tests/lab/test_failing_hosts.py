@@ -68,7 +68,7 @@ def only(found: dict[str, Any], host: str) -> None:
     assert {bad["host"] for played in found["played"] for bad in played["failures"]} == {host}
     assert {left["host"] for left in found["left"]} == {host}
     states = found["verification"]["states"]
-    open_ones = {state["where"] for state in states if state["outcome"] != "ok"}
+    open_ones = {state["location"] for state in states if state["outcome"] != "ok"}
     assert open_ones <= {host, "@cluster"}, open_ones
     assert host in open_ones
 

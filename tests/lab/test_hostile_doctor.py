@@ -50,7 +50,7 @@ def judged(gpustack: Run, inventory: Path) -> tuple[dict[str, Any], Judgement]:
     assert said.returncode in (1, 8), said.stderr
     harmlessly(said)
     document = json.loads(said.stdout)
-    return document, {(one["id"], one["where"]): one for one in document["judged"]}
+    return document, {(one["id"], one["location"]): one for one in document["judged"]}
 
 
 def spoiled(now: Judgement, before: Judgement, names: tuple[str, ...]) -> set[str]:

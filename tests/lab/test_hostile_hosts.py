@@ -46,7 +46,7 @@ def judged(gpustack: Run, made: lab.Lab, *words: str) -> dict[Check, dict[str, A
     assert said.returncode in (1, 4, 8)
     harmlessly(said)
     states = json.loads(said.stdout)["states"]
-    return {(state["step"], state["where"], check["check"]): check for state in states for check in state["checks"]}
+    return {(state["step"], state["location"], check["check"]): check for state in states for check in state["checks"]}
 
 
 def spoiled(now: dict[Check, dict[str, Any]], before: dict[Check, dict[str, Any]], names: tuple[str, ...]) -> set[str]:

@@ -114,7 +114,7 @@ def test_good_ones_are_served_and_bad_ones_are_named(
         "n25": "host-key-changed",
         "n28": "host-key-unknown",
     }
-    assert {name: hosts[name]["why"] for name in BAD} == {
+    assert {name: hosts[name]["reason"] for name in BAD} == {
         "n03": f"{address['n03']}: connection refused",
         "n07": f"no answer from {address['n07']} within {CONNECT_LIMIT} s",
         "n10": f"no answer from {address['n10']} within {CONNECT_LIMIT} s",
@@ -138,8 +138,8 @@ def reasons(found: dict[str, Any]) -> dict[str, set[str]]:
     """Of every host, why something could not be told of it."""
     told: dict[str, set[str]] = {}
     for state in found["states"]:
-        whys = {check["why"] for check in state["checks"] if check["outcome"] == "unknown"}
-        told.setdefault(state["where"], set()).update(whys)
+        whys = {check["reason"] for check in state["checks"] if check["outcome"] == "unknown"}
+        told.setdefault(state["location"], set()).update(whys)
     return told
 
 

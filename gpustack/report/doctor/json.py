@@ -35,7 +35,7 @@ def text(found: Diagnosis, *, verbose: bool = False) -> str:
         healthy=found.healthy,
         taken=snapshot.taken.isoformat(timespec="milliseconds"),
         seconds=snapshot.took,
-        questions=len(snapshot.answers),
+        probes=len(snapshot.answers),
         inventory=str(snapshot.inventory.source) if snapshot.inventory.source else None,
         hosts=[host_of(snapshot, host) for host in snapshot.inventory.hosts],
         roots=[root(one, found, verbose=verbose) for one in found.roots],
@@ -52,13 +52,13 @@ def judged(found: Iterable[Judgement], *, evidence: bool = False) -> list[Judged
     return [
         JudgedShape(
             id=one.id,
-            where=one.where,
+            location=one.where,
             title=graph()[one.id].title,
             outcome=one.outcome,
             what=one.result.what if one.result else None,
             expected=one.result.expected or None if one.result else None,
             found=one.result.found if one.result else None,
-            why=one.why or None,
+            reason=one.why or None,
             evidence=[seen(entry) for entry in one.evidence] if evidence else [],
         )
         for one in found

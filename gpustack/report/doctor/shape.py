@@ -1,5 +1,5 @@
 """The shape of `gpustack doctor -o json`: the part of the output that scripts may rely on. A field is only ever added
-within a version. Ids are those of the catalogue and do not change; `where` is a host or @cluster.
+within a version. Ids are those of the catalogue and do not change; `location` is a host or @cluster.
 """
 
 from dataclasses import dataclass
@@ -15,26 +15,26 @@ DOCTOR = "gpustack/doctor/v1"
 
 @dataclass(frozen=True)
 class JudgedShape:
-    """`what` to `found` are null where it is unknown, `expected` also where it was refuted; then `why` says what is
+    """`what` to `found` are null where it is unknown, `expected` also where it was refuted; then `reason` says what is
     missing. Roots have evidence, and with -v all do."""
 
     id: str
-    where: str
+    location: str
     title: str
     outcome: Outcome
     what: str | None
     expected: str | None
     found: str | None
-    why: str | None
+    reason: str | None
     evidence: list[EvidenceShape]
 
 
 @dataclass(frozen=True)
 class FixShape:
-    """`auto`: safe, ask or no, and `why`. `step` is the step of `gpustack install` that repairs it, or null."""
+    """`auto`: safe, ask or no, and the `reason` of it. `step` is the step of `gpustack install` that repairs it, or null."""
 
     auto: Auto
-    why: str
+    reason: str
     do: str
     commands: list[str]
     step: str | None
@@ -52,7 +52,7 @@ class BranchShape:
 class ChangeShape:
     """`seconds_ago`: before the host was asked, by its own clock."""
 
-    where: str
+    location: str
     seconds_ago: int
     what: str
 
@@ -120,7 +120,7 @@ class DoctorShape:
     healthy: bool
     taken: str
     seconds: float
-    questions: int
+    probes: int
     inventory: str | None
     hosts: list[HostShape]
     roots: list[RootShape]

@@ -1,5 +1,5 @@
 """A fix and an undo as one JSON document each. A field is only ever added within a version. Ids are those of the
-catalogue; `where` is a host or @cluster."""
+catalogue; `location` is a host or @cluster."""
 
 from dataclasses import dataclass
 from typing import cast
@@ -32,7 +32,7 @@ class KeptShape:
 
 @dataclass(frozen=True)
 class AttemptShape:
-    """`played` is null when nothing was played, `why` when there is no more to say. `undone` was rolled back as it
+    """`played` is null when nothing was played, `reason` when there is no more to say. `undone` was rolled back as it
     did not resolve the fault; `remaining` are symptoms that were still there."""
 
     id: str
@@ -47,7 +47,7 @@ class AttemptShape:
     kept: list[KeptShape]
     undone: list[str]
     remaining: list[str]
-    why: str | None
+    reason: str | None
     seconds: float
 
 
@@ -118,7 +118,7 @@ def attempt(one: Attempt) -> AttemptShape:
         kept=[kept(entry) for entry in one.kept],
         undone=list(one.undone),
         remaining=list(one.remaining),
-        why=one.why or None,
+        reason=one.why or None,
         seconds=one.seconds,
     )
 

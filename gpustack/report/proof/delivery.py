@@ -24,16 +24,16 @@ WORDS: dict[Outcome, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class DeliveryShape:
-    """Of `alerts test`. `receivers` and `ways` (webhook, slack, …) are those that Alertmanager chose. `why` is null
+    """Of `alerts test`. `receivers` and `integrations` (webhook, slack, …) are those that Alertmanager chose. `reason` is null
     when it was delivered; `left` is why the test alert was not resolved, `stopped` why
     it was interrupted, `next` a command."""
 
     schema: str
     exit: ExitShape
     outcome: Outcome
-    why: str | None
+    reason: str | None
     receivers: list[str]
-    ways: list[str]
+    integrations: list[str]
     seconds: float
     left: str | None
     stopped: str | None
@@ -43,7 +43,7 @@ class DeliveryShape:
 def delivery(console: Terminal, done: Delivery, inventory: Inventory) -> None:
     console.hide(inventory)
     word, style = WORDS[done.outcome]
-    by = f" by {', '.join(done.ways)}" if done.ways else ""
+    by = f" by {', '.join(done.integrations)}" if done.integrations else ""
     to = f" to {', '.join(done.receivers)}" if done.receivers else ""
     why = f": {done.why}" if done.why else ""
     say(console, f"{word}{to + by} in {duration(done.seconds)}{why}", style)
@@ -65,9 +65,9 @@ def text(done: Delivery, inventory: Inventory) -> str:
         schema=SCHEMA,
         exit=ending(delivery_code(done)),
         outcome=done.outcome,
-        why=done.why or None,
+        reason=done.why or None,
         receivers=list(done.receivers),
-        ways=list(done.ways),
+        integrations=list(done.integrations),
         seconds=done.seconds,
         left=done.left or None,
         stopped=done.stopped or None,

@@ -110,7 +110,7 @@ def test_an_alert_that_did_not(site: Site, done: Delivery, code: int, words: str
     assert done.why in told.stdout
     assert words in told.stdout
     document = json.loads(runner.invoke(app, ["alerts", "test", "-q", "-o", "json"]).stdout)
-    assert (document["outcome"], document["why"], document["exit"]["code"]) == (done.outcome, done.why, code)
+    assert (document["outcome"], document["reason"], document["exit"]["code"]) == (done.outcome, done.why, code)
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def test_every_way_of_a_receiver_has_to_arrive() -> None:
     known = {"gpustack": ("webhook", "slack")}
     one, both = more(sent=1), replace(more(sent=1), sent={"webhook": 6, "slack": 1})
     assert tried(There([(SEEN, one)], known)).outcome == "unknown"
-    assert tried(There([(SEEN, one), (SEEN, both)], known)).ways == ("webhook", "slack")
+    assert tried(There([(SEEN, one), (SEEN, both)], known)).integrations == ("webhook", "slack")
 
 
 @pytest.mark.parametrize("before", [{"known": "refused"}, {"first": "refused"}])

@@ -130,7 +130,7 @@ def test_what_the_remedy_does_not_mend_as_it_was_found_is_for_a_person() -> None
     snapshot = recorded_gpus.world()
     assert commands(other, snapshot).manual == ("it is not ours to change",)
     assert not any("install" in line or "--fix" in line for line in commands(other, snapshot).all)
-    assert offer(snapshot, other).why_not == "it is for a person: it is not ours to change"
+    assert offer(snapshot, other).why_not == "manual: it is not ours to change"
 
 
 def test_no_command_of_the_catalogue_is_cut_by_a_comment_of_yaml() -> None:
