@@ -19,8 +19,8 @@ def every_host(inventory: Inventory, host: Host) -> bool:
 class Step:
     """`needs` are steps without which this one cannot be; `settle` is how long, in seconds, its checks may take to
     come true after the play, and `settle_by` says it where that depends on what is there; `probes` is what the checks
-    read. `applies` says which hosts the step is for (a step of scope `cluster` applies when it applies to the acting
-    control plane)."""
+    read; `interrupts` says what stops meanwhile, if anything. `applies` says which hosts the step is for (a step of
+    scope `cluster` applies when it applies to the acting control plane)."""
 
     id: str
     scope: Literal["host", "cluster"]
@@ -30,6 +30,7 @@ class Step:
     settle: int = 10
     applies: Callable[[Inventory, Host], bool] = every_host
     settle_by: Callable[[View], int] | None = None
+    interrupts: str = ""
 
     def settle_time(self, here: View) -> int:
         """In seconds; `settle` where it cannot be told."""

@@ -93,4 +93,5 @@ STEP = Step(
     needs=("kubernetes", "control-plane", "flannel"),
     settle=180,
     applies=joining,
+    interrupts="a host joins; nothing else waits for it",
 )

@@ -191,4 +191,5 @@ STEP = Step(
     needs=("helm", "storage", "flannel", "workers"),
     settle=300,
     applies=applies,
+    interrupts="Prometheus and Grafana may be made anew; their series pause",
 )  # fmt: skip
