@@ -10,20 +10,6 @@ RESTARTS = {
     "containerd": f"containerd restarts; {PODS_RUN_ON}, and none starts for some seconds",
     "kubelet": f"the kubelet starts; {PODS_RUN_ON}",
 }
-# Of the steps that restart something, or may; the others interrupt nothing.
-STEPS_STOP = {
-    "firewall": "rules are loaded anew; connections stay",
-    "containerd": RESTARTS["containerd"],
-    "kubernetes": f"the kubelet may restart; {PODS_RUN_ON}",
-    "flannel": "pods of flannel are made anew; new pods wait for them",
-    "gpu-driver": "where another driver is loaded, pods with GPUs have to end first",
-    "gpu-operator": "operands whose settings differ are made anew; pods with GPUs run on",
-    "gpu-plugin": "the device plugin is made anew; new pods with GPUs wait for it",
-    "gpu-sharing": "the device plugin is made anew; new pods with GPUs wait for it",
-    "gpu-metrics": "the exporter may be made anew; its series pause",
-    "monitoring": "Prometheus and Grafana may be made anew; their series pause",
-    "workers": "a host joins; nothing else waits for it",
-}
 
 
 def interrupts(remedy: Remedy) -> str:

@@ -14,7 +14,7 @@ from gpustack.doctor.entry import DropIn, Fault, Remedy
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import graph
 from gpustack.probes.network.links import MANAGED, find_managed
-from gpustack.remedy.descriptions import STEPS_STOP, by_hand, interrupts, of_edits
+from gpustack.remedy.descriptions import by_hand, interrupts, of_edits
 from gpustack.rollout.overlay import host_facts
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps import STEPS
@@ -109,7 +109,7 @@ def of_step(snapshot: Snapshot, root: Finding, fault: Fault) -> Offer:
         hosts,
         {name: {FILES: {"files": files}} for name, files in agreed.items()},
         tuple(of_edits(edited)) if edited else (f"gpustack install --only {step.id}{force}",),
-        STEPS_STOP.get(step.id, ""),
+        step.interrupts,
         cluster=step.scope == "cluster",
     )
 

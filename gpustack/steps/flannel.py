@@ -91,4 +91,5 @@ STEP = Step(
     needs=("control-plane",),
     settle=300,
     applies=control_planes,
+    interrupts="pods of flannel are made anew; new pods wait for them",
 )

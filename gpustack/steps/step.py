@@ -18,10 +18,9 @@ def every_host(inventory: Inventory, host: Host) -> bool:
 @dataclass(frozen=True)
 class Step:
     """`needs` are steps without which this one cannot be; those of `follows` only have to be played before it, and may
-    still settle while it is played; `settle` is how long, in seconds, its checks may take to
-    come true after the play, and `settle_by` says it where that depends on what is there; `probes` is what the checks
-    read. `applies` says which hosts the step is for (a step of scope `cluster` applies when it applies to the acting
-    control plane)."""
+    still settle while it is played; `settle` is how long, in seconds, its checks may take to come true after the play,
+    and `settle_by` says it where that depends on what is there; `probes` is what the checks read; `interrupts` says what stops meanwhile, if anything. `applies` says which hosts the step is for (a step of
+    scope `cluster` applies when it applies to the acting control plane)."""
 
     id: str
     scope: Literal["host", "cluster"]
@@ -32,6 +31,7 @@ class Step:
     applies: Callable[[Inventory, Host], bool] = every_host
     settle_by: Callable[[View], int] | None = None
     follows: tuple[str, ...] = ()
+    interrupts: str = ""
 
     @property
     def depends(self) -> tuple[str, ...]:

@@ -94,4 +94,5 @@ STEP = Step(
     follows=("flannel",),
     settle=180,
     applies=joining,
+    interrupts="a host joins; nothing else waits for it",
 )

@@ -54,13 +54,13 @@ def test_an_entry_is_whole(entry: Break) -> None:
 
 
 def test_every_task_that_can_change_something_has_a_value_that_is_flipped() -> None:
-    known = {(value.role, value.task) for value in owned()}
+    known = {(value.step, value.task) for value in owned()}
     assert sorted(changing() - known) == []
     assert sorted(known - changing()) == []
 
 
 def changing() -> set[tuple[str, str]]:
-    """(role, task) of all tasks and handlers of steps but those that only look, or only lead to others. Those of
+    """(step, task) of all tasks and handlers of steps but those that only look, or only lead to others. Those of
     remedies are never part of an installation: tests/lab/test_fix.py plays them."""
     looking = {
         "ansible.builtin.find",
@@ -71,7 +71,7 @@ def changing() -> set[tuple[str, str]]:
         "ansible.builtin.meta",
     }
     return {
-        (role.name, task["name"])
+        (role.name.replace("_", "-"), task["name"])
         for role in ROLES
         if role.parent == FOLDERS[0]
         for where, task in tasks_of(role)

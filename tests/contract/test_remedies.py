@@ -12,7 +12,6 @@ from gpustack.config.resources import playbooks
 from gpustack.doctor.entry import Fault
 from gpustack.doctor.finding import Finding
 from gpustack.doctor.graph import graph
-from gpustack.remedy.descriptions import STEPS_STOP
 from gpustack.remedy.offer import PLAYBOOKS, VARIABLE, offer
 from gpustack.steps import STEPS
 from tests.unit.steps import recorded_hosts as hosts
@@ -75,10 +74,6 @@ def parameters(fault: Fault) -> dict[str, Any]:
     assert made.play == f"remedy/{made.fault.remedy.kind if made.fault.remedy else ''}"
     found: dict[str, Any] = next(iter(made.more.values()))[VARIABLE]
     return found
-
-
-def test_what_stands_still_is_said_of_steps_that_there_are() -> None:
-    assert set(STEPS_STOP) <= {step.id for step in STEPS}
 
 
 @every_playbook

@@ -1,5 +1,5 @@
 """One value of each task that can change something is flipped on a converged cluster: `install --force` then plays all,
-and exactly the tasks that own the flipped values report a change (tests/lab/owned.yaml). Read from the run's evidence.
+and exactly the tasks that own the flipped values report a change (tests/lab/breaks). Read from the run's evidence.
 """
 
 import json
@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from gpustack import lab
+from gpustack.steps import STEPS
 from tests.lab import witness
 from tests.lab.breaking import RELEASES, World, converged, make_world
+from tests.lab.breaks import entries
 from tests.lab.conftest import Run
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
@@ -21,9 +22,9 @@ pytestmark = [pytest.mark.lab, pytest.mark.slow]
 
 @dataclass(frozen=True)
 class Owned:
-    """A value, and the task of `role` on `host` that owns it; `along` are tasks that cannot but change with it."""
+    """A value, and the task of `step` on `host` that owns it; `along` are tasks that cannot but change with it."""
 
-    role: str
+    step: str
     task: str
     host: str = ""
     flip: str = ""
@@ -34,11 +35,11 @@ class Owned:
     @property
     def changed(self) -> set[tuple[str, str, str]]:
         """(step, host, task)"""
-        return {(self.role.replace("_", "-"), self.host, task) for task in (self.task, *self.along)}
+        return {(self.step, self.host, task) for task in (self.task, *self.along)}
 
 
 def load() -> list[Owned]:
-    return [Owned(**fields(raw)) for raw in yaml.safe_load(Path(__file__).with_name("owned.yaml").read_text())]
+    return [Owned(step.id, **fields(raw)) for step in STEPS for raw in entries(step.id, "task")]
 
 
 def fields(raw: dict[str, Any]) -> dict[str, Any]:
@@ -46,10 +47,10 @@ def fields(raw: dict[str, Any]) -> dict[str, Any]:
 
 
 def rounds() -> Iterator[list[Owned]]:
-    """One value per role and host at a time; another inventory has a round of its own."""
+    """One value per step and host at a time; another inventory has a round of its own."""
     left = [value for value in load() if not value.reason and not value.hosts]
     while left:
-        taken = {(value.role, value.host): value for value in reversed(left)}
+        taken = {(value.step, value.host): value for value in reversed(left)}
         yield [value for value in left if value in taken.values()]
         left = [value for value in left if value not in taken.values()]
     yield from ([value] for value in load() if value.hosts)
@@ -78,7 +79,7 @@ def test_exactly_the_tasks_that_own_a_value_change_it(world: World, values: list
     world.everywhere([(value.host, value.flip) for value in values])
     inventory = world.other_inventory({}, {}, values[0].hosts) if values[0].hosts else world.inventory
     # In an inventory of one host the other node is a stranger to the firewall: there only the step itself is played.
-    words = ("--only", values[0].role) if values[0].hosts else ()
+    words = ("--only", values[0].step) if values[0].hosts else ()
     done = world.gpustack("install", "-i", inventory, "--force", *words, "--yes", "-o", "json", limit=900)
     told = json.loads(done.stdout)
     assert sorted(changes(told)) == sorted(one for value in values for one in value.changed)

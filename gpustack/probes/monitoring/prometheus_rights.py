@@ -1,8 +1,8 @@
 """What Prometheus may list, as the API server answers, and who else runs an operator of it.
 
-`kubectl auth can-i` prints "yes", or "no" with the reason after a dash, and ends with 1 for "no" as for an error, which
-prints neither (kubernetes/kubectl pkg/cmd/auth/cani.go); nothing is stored. A service account that is impersonated has
-its groups too (https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation). What Prometheus reads:
+Each question is a SubjectAccessReview, as that of `kubectl auth can-i` is (kubernetes/kubectl pkg/cmd/auth/cani.go):
+the API server answers it and stores nothing. A service account has these groups
+(https://kubernetes.io/docs/reference/access-authn-authz/rbac/#referring-to-subjects). What Prometheus reads:
 prometheus-operator Documentation/platform/rbac.md.
 """
 

@@ -88,4 +88,5 @@ STEP = Step(
         *containerd_running.CHECKS,
     ),
     settle=30,
+    interrupts="containerd restarts; pods run on, and none starts for some seconds",
 )  # fmt: skip

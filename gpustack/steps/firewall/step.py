@@ -92,4 +92,5 @@ STEP = Step(
         *(strangers_kept_out, guard_is_kept),
     ),
     needs=("prereqs",),
+    interrupts="rules are loaded anew; connections stay",
 )

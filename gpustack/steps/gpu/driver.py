@@ -50,4 +50,5 @@ STEP = Step(
         *gpu_driver_running.CHECKS, fabric_manager,
     ),
     settle=30,
+    interrupts="where another driver is loaded, pods with GPUs have to end first",
 )  # fmt: skip

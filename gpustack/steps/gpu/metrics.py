@@ -91,4 +91,5 @@ STEP = Step(
     needs=("monitoring", "gpu-operator", "gpu-plugin"),
     settle=180,
     applies=applies,
+    interrupts="the exporter may be made anew; its series pause",
 )

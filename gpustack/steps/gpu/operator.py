@@ -237,4 +237,5 @@ STEP = Step(
     settle=SETTLE,
     settle_by=settle_by_mode,
     applies=applies,
+    interrupts="operands whose settings differ are made anew; pods with GPUs run on",
 )  # fmt: skip

@@ -205,4 +205,5 @@ STEP = Step(
     needs=("flannel", "workers", "gpu-runtime"),
     settle=180,
     applies=applies,
+    interrupts="the device plugin is made anew; new pods with GPUs wait for it",
 )  # fmt: skip

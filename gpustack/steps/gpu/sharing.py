@@ -119,4 +119,5 @@ STEP = Step(
     needs=("gpu-operator",),
     settle=300,
     applies=applies,
+    interrupts="the device plugin is made anew; new pods with GPUs wait for it",
 )

@@ -82,4 +82,5 @@ STEP = Step(
     needs=("prereqs", "containerd"),
     probes=(PACKAGES, REPOSITORIES, SOURCES, OS, UNITS, CRICTL, EGRESS, DAEMONS),
     checks=(repository, origin, installed, versions, held, kubelet_at_boot, crictl_endpoint, egress, proxy),
+    interrupts="the kubelet may restart; pods run on",
 )

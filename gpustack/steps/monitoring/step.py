@@ -192,4 +192,5 @@ STEP = Step(
     follows=("storage", "flannel"),
     settle=300,
     applies=applies,
+    interrupts="Prometheus and Grafana may be made anew; their series pause",
 )  # fmt: skip

@@ -9,6 +9,9 @@ part of what the check advises, and `heal` puts the host right. With cure instal
 break and is not ours. `beside` are plays (STEP@HOST) that install does besides.
 
 What cannot be broken on a lab host has a `reason` and names the `unit` test that breaks it by a constructed answer.
+
+Entries with `task` are for tests/lab/test_owned_values.py: for each task of the role that can change something, a value
+of ours that `flip`, a script on `host`, changes; or a `reason` why none is.
 """
 
 from collections.abc import Iterator, Sequence
@@ -87,13 +90,18 @@ def load() -> list[Break]:
 
 
 def read(step: str) -> Iterator[Break]:
-    path = HERE / f"{step}.yaml"
-    for raw in yaml.safe_load(path.read_text()) if path.exists() else ():
+    for raw in entries(step, "check"):
         said = {"script" if key == "break" else key: value for key, value in raw.items()}
         lists = {
             key: tuple(said[key]) for key in ("along", "maybe", "unknown", "veiled", "beside", "hosts") if key in said
         }
         yield Break(step, **(said | lists))
+
+
+def entries(step: str, key: str) -> list[dict[str, Any]]:
+    """Those of one kind: `check` or `task`."""
+    path = HERE / f"{step}.yaml"
+    return [raw for raw in yaml.safe_load(path.read_text()) if key in raw] if path.exists() else []
 
 
 def batches(entries: Sequence[Break]) -> list[list[Break]]:
