@@ -93,6 +93,6 @@ def run(made: Lab, what: Injector, where: str, script: str, *, node: str, beside
         message, why = f"{what.name} was not done on {where}.", f"It did not end in {error.timeout:.0f} s."
         raise LabError("lab-fault-failed", message, why, "gpustack lab recover") from error
     if done.returncode:
-        said = (done.stderr or done.stdout).strip()[-600:]
+        output = (done.stderr or done.stdout).strip()[-600:]
         message = f"{what.name} could not be done on {where} (exit status {done.returncode})."
-        raise LabError("lab-fault-failed", message, said or "It said nothing.", "gpustack lab recover")
+        raise LabError("lab-fault-failed", message, output or "It said nothing.", "gpustack lab recover")
