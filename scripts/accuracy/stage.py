@@ -114,7 +114,7 @@ def healed(made: lab.Lab) -> bool:
     touched = any("clusterpolicy" in script for one in wrong(made) for script in find(one.injector).plane.values())
     try:
         for one in reversed(wrong(made)):
-            inject.heal(made, one.injector)
+            inject.recover(made, one.injector)
         inject.disguise(made)
     except LabError as error:
         sys.stderr.write(f"{error.message} {error.why}\n")
