@@ -141,7 +141,7 @@ def forget(made: lab.Lab) -> None:
         sys.stderr.write(f"events of earlier cases are left: {done.stderr.strip()}\n")
 
 
-def mended(made: lab.Lab, case: Case) -> str:
+def try_fix(made: lab.Lab, case: Case) -> str:
     """How `doctor --fix` ended with the one fault, and whether doctor calls the lab healthy after it."""
     (fault,) = case.faults
     known = graph().faults[fault]
@@ -180,7 +180,7 @@ def play(made: lab.Lab, case: Case, code: str, *, fix: bool = False) -> Result:
         fixture.keep(case.name, recording)
     first = roots[0]["judged"][0] if roots and roots[0]["judged"] else {}
     actual = f"{first['what']}: {first['found']}" if first else ""
-    fixed = mended(made, case) if fix and len(found) == 1 and found == list(case.faults) else ""
+    fixed = try_fix(made, case) if fix and len(found) == 1 and found == list(case.faults) else ""
     return Result(
         case.name,
         list(case.faults),
