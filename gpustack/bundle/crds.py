@@ -44,8 +44,8 @@ def _generate(generator: Path, version: str, pinned: Path, out: Path) -> None:
         if group != GROUP:
             raise BundleError("bundle-program-failed", f"{path.name} is not of {GROUP}", " ".join(map(str, argv)))
         # As its makers do when they publish them: the only place that says of which version a definition is.
-        said = path.read_text().replace("  annotations:\n", f"  annotations:\n    {VERSION}: {version}\n", 1)
-        (out / f"crd-{plural}.yaml").write_text(said)
+        definition = path.read_text().replace("  annotations:\n", f"  annotations:\n    {VERSION}: {version}\n", 1)
+        (out / f"crd-{plural}.yaml").write_text(definition)
         path.unlink()
 
 

@@ -64,5 +64,5 @@ def _manifest(module: str, inside: str, expected: str, out: Path) -> None:
 
 def module_directory(module: str) -> Path:
     """Where Go keeps MODULE@VERSION, fetched if need be and vouched for by the checksum database."""
-    told = json.loads(run(["go", "mod", "download", "-json", module], env=environment(cgo=False), limit=600))
-    return Path(told["Dir"])
+    download = json.loads(run(["go", "mod", "download", "-json", module], env=environment(cgo=False), limit=600))
+    return Path(download["Dir"])

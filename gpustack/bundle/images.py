@@ -38,10 +38,10 @@ class Recipe:
 def kubernetes(version: str, versions: Versions, made: Mapping[str, Made]) -> list[Recipe]:
     """Raises BundleError when kubeadm asks for an etcd, CoreDNS or pause that the version set does not have."""
     programs = made[f"kubernetes-{version}"]
-    told = run([programs["kubeadm"], "config", "images", "list", "--kubernetes-version", f"v{version}"], limit=60)
+    references = run([programs["kubeadm"], "config", "images", "list", "--kubernetes-version", f"v{version}"], limit=60)
     expected = {"etcd": versions["etcd"] + "-0", "coredns": "v" + versions["coredns"], "pause": versions["pause"]}
     recipes = []
-    for reference in told.split():
+    for reference in references.split():
         path, tag = reference.rsplit(":", 1)
         name = path.rsplit("/", 1)[1]
         if expected.get(name, f"v{version}") != tag:

@@ -81,16 +81,18 @@ def signed_by(key: Path, signature: Path, file: Path) -> str:
         ring = Path(scratch) / "key.gpg"
         run([*_gpg(Path(scratch)), "-o", ring, "--dearmor", key], limit=20)
         try:
-            told = run(["gpgv", "--homedir", scratch, "--status-fd", "1", "--keyring", ring, signature, file], limit=20)
+            status = run(
+                ["gpgv", "--homedir", scratch, "--status-fd", "1", "--keyring", ring, signature, file], limit=20
+            )
         except BundleError as error:
             raise BundleError(
                 "bundle-signature-bad", f"the signature of {file.name} does not hold", error.why
             ) from error
-    for line in told.splitlines():
+    for line in status.splitlines():
         words = line.split()
         if words[1:2] == ["VALIDSIG"]:
             return words[-1] if len(words) > 11 else words[2]
-    raise BundleError("bundle-signature-bad", f"the signature of {file.name} does not hold", told.strip())
+    raise BundleError("bundle-signature-bad", f"the signature of {file.name} does not hold", status.strip())
 
 
 def _fingerprints(directory: Path) -> list[str]:

@@ -58,8 +58,8 @@ def derived(ours: dict[str, object], theirs: dict[str, object], version: str) ->
 
 
 def _read(go_mod: Path, env: dict[str, str]) -> dict[str, object]:
-    told: dict[str, object] = json.loads(run(["go", "mod", "edit", "-json", go_mod], env=env, limit=20))
-    return told
+    document: dict[str, object] = json.loads(run(["go", "mod", "edit", "-json", go_mod], env=env, limit=20))
+    return document
 
 
 def _list(value: dict[str, object], key: str) -> list[object]:

@@ -46,9 +46,9 @@ def part(programs: Iterable[Made], debian: Made) -> Part:
 
 
 def _write(programs: list[Made], debian: Made, out: Path) -> None:
-    told = built_from(programs)
-    texts = {"PROGRAMS": told.encode(), "SOURCES": SOURCES.encode()}
-    for module in modules(told):
+    listing = built_from(programs)
+    texts = {"PROGRAMS": listing.encode(), "SOURCES": SOURCES.encode()}
+    for module in modules(listing):
         texts |= {f"go/{module}/{name}": text for name, text in in_module(module_directory(module)).items()}
     texts |= of_packages(debian)
     (out / FILE).write_bytes(archive(texts))
@@ -58,17 +58,17 @@ def built_from(programs: list[Made]) -> str:
     """What Go wrote into each program, with paths below the part of the cache; others say nothing."""
     found = []
     for one in programs:
-        told = run(["go", "version", "-m", one.directory], env={"GOTOOLCHAIN": "local"}, limit=60)
-        found.append(told.replace(f"{one.directory}/", f"{one.name}/"))
+        output = run(["go", "version", "-m", one.directory], env={"GOTOOLCHAIN": "local"}, limit=60)
+        found.append(output.replace(f"{one.directory}/", f"{one.name}/"))
     return "".join(found)
 
 
-def modules(told: str) -> list[str]:
+def modules(listing: str) -> list[str]:
     """MODULE@VERSION of all modules in what `go version -m` says; of a replaced one, what took its place. Modules that
     lie in our own tree have no version."""
     found: dict[str, None] = {}
     last = ""
-    for line in told.splitlines():
+    for line in listing.splitlines():
         words = line.split()
         if words[:1] in (["mod"], ["dep"]) and len(words) > 2:
             last = f"{words[1]}@{words[2]}"

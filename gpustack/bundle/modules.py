@@ -79,8 +79,8 @@ def _compile(tool: Tool, version: str, release: str, out: Path) -> None:
 
 def _released(module: str, version: str, env: dict[str, str]) -> str:
     """When the version was tagged, as the module index says."""
-    told = json.loads(run(["go", "mod", "download", "-json", f"{module}@v{version}"], env=env, limit=600))
-    return str(json.loads(Path(told["Info"]).read_text())["Time"])
+    download = json.loads(run(["go", "mod", "download", "-json", f"{module}@v{version}"], env=env, limit=600))
+    return str(json.loads(Path(download["Info"]).read_text())["Time"])
 
 
 def go_version() -> str:

@@ -95,9 +95,9 @@ def closure(root: Path, programs: list[str]) -> dict[str, Path]:
         if place in files:
             continue
         files[place] = inside(root, path)
-        told = run(["readelf", "-ld", files[place]], limit=20)
-        needed = re.findall(r"\(NEEDED\)[^\[]*\[([^\]]+)\]", told)
-        loader = re.findall(r"program interpreter: (\S+)\]", told)
+        output = run(["readelf", "-ld", files[place]], limit=20)
+        needed = re.findall(r"\(NEEDED\)[^\[]*\[([^\]]+)\]", output)
+        loader = re.findall(r"program interpreter: (\S+)\]", output)
         for name in [*needed, *(Path(path).name for path in loader)]:
             if name not in libraries:
                 raise BundleError(

@@ -88,12 +88,12 @@ def gpu(lab: str, host: str, index: int, of: Model) -> Gpu:
     return Gpu(facts | ({"mig": "0"} if of.mig else {}))
 
 
-def chosen(said: str) -> tuple[str, int | None]:
+def chosen(name: str) -> tuple[str, int | None]:
     """Host and index of "host1:0"; "host1" is all GPUs of it. Raises LabError for anything else."""
-    host, colon, index = said.partition(":")
+    host, colon, index = name.partition(":")
     if not host or (colon and not (index.isascii() and index.isdigit())):
-        why = "A GPU is said as host1:0, all of a host as host1."
-        raise LabError("lab-unknown-gpu", f"{said!r} is no GPU of a lab.", why, "gpustack lab gpu list")
+        why = "A GPU is written as host1:0, all of a host as host1."
+        raise LabError("lab-unknown-gpu", f"{name!r} is no GPU of a lab.", why, "gpustack lab gpu list")
     return host, int(index) if colon else None
 
 
@@ -107,12 +107,12 @@ def read(root: Path) -> State | None:
         raise _broken(root, error) from error
 
 
-def change(root: Path, indices: Sequence[int], said: Sequence[str]) -> list[Gpu]:
+def change(root: Path, indices: Sequence[int], settings: Sequence[str]) -> list[Gpu]:
     """Do the words to those GPUs, all at once or none. Gives the GPUs as they are then. Raises LabError."""
     after: dict[int, words.Set] = {}
 
     def set_all(state: State) -> State:
-        after.update({index: words.apply(state.gpus[index], said) for index in indices})
+        after.update({index: words.apply(state.gpus[index], settings) for index in indices})
         gpus = tuple(after[i].gpu if i in after else gpu for i, gpu in enumerate(state.gpus))
         return State(state.driver, state.cuda, gpus, state.others)
 

@@ -21,39 +21,41 @@ from scripts.accuracy import cases, results, stage, table
 
 
 def main() -> int:
-    told = arguments()
-    wanted = cases.chosen(only=told.only, pairs=told.pairs, seed=told.seed, shard=told.shard, calm=told.healthy)
-    told.out.mkdir(parents=True, exist_ok=True)
-    file = told.out / "results.jsonl"
+    options = arguments()
+    wanted = cases.chosen(
+        only=options.only, pairs=options.pairs, seed=options.seed, shard=options.shard, calm=options.healthy
+    )
+    options.out.mkdir(parents=True, exist_ok=True)
+    file = options.out / "results.jsonl"
     kept = results.read(file)
     for shape in dict.fromkeys(case.shape.name if case.shape else "" for case in wanted):
         of_shape = [case for case in wanted if (case.shape.name if case.shape else "") == shape]
-        left = [case for case in of_shape if told.fresh or not results.kept_as(kept, case, fix=told.fix)]
+        left = [case for case in of_shape if options.fresh or not results.kept_as(kept, case, fix=options.fix)]
         if not left:
             continue
-        made = stage.ready(f"{told.lab}-{shape}" if shape else told.lab, left[0].shape)
+        made = stage.ready(f"{options.lab}-{shape}" if shape else options.lab, left[0].shape)
         try:
-            play(made, left, file, fix=told.fix)
+            play(made, left, file, fix=options.fix)
         finally:
-            if not told.keep:
+            if not options.keep:
                 made.kill()
     # Another run, on another lab, may have put newer ones there.
     kept = results.read(file)
-    (told.out / "results.md").write_text(table.text(kept))
+    (options.out / "results.md").write_text(table.text(kept))
     return 0 if all(kept[case.name].exact for case in wanted) else 1
 
 
 def play(made: lab.Lab, wanted: Sequence[cases.Case], file: Path, *, fix: bool) -> None:
     for number, case in enumerate(wanted, 1):
         started = time.monotonic()
-        told_of = stage.play(made, case, results.code(case), fix=fix)
-        results.put(file, told_of)
-        mark = "exact" if told_of.exact else "NOT exact"
-        found = ", ".join([*told_of.found, *(f"unexplained {one}" for one in told_of.unexplained)])
-        said = f"{number}/{len(wanted)} {case.name}: {mark}: {found or told_of.told or 'nothing'}"
-        said += f", --fix: {told_of.fixed}" if told_of.fixed else ""
-        said += "" if told_of.healed else ", restored"
-        sys.stderr.write(f"{said} ({time.monotonic() - started:.0f} s)\n")
+        result = stage.play(made, case, results.code(case), fix=fix)
+        results.put(file, result)
+        mark = "exact" if result.exact else "NOT exact"
+        found = ", ".join([*result.found, *(f"unexplained {one}" for one in result.unexplained)])
+        line = f"{number}/{len(wanted)} {case.name}: {mark}: {found or result.actual or 'nothing'}"
+        line += f", --fix: {result.fixed}" if result.fixed else ""
+        line += "" if result.healed else ", restored"
+        sys.stderr.write(f"{line} ({time.monotonic() - started:.0f} s)\n")
 
 
 def arguments() -> argparse.Namespace:
@@ -63,7 +65,7 @@ def arguments() -> argparse.Namespace:
     asked.add_argument("--pairs", type=int, default=0, metavar="N", help="N random pairs instead of single faults")
     asked.add_argument("--seed", type=int, default=1, metavar="S", help="of the random pairs")
     asked.add_argument("--shard", default="1/1", metavar="I/N", help="only the I-th of N parts")
-    asked.add_argument("--fix", action="store_true", help="let doctor mend what it named, as far as it may")
+    asked.add_argument("--fix", action="store_true", help="let doctor fix what it named, as far as it may")
     asked.add_argument("--fresh", action="store_true", help="also what has a result by this code")
     asked.add_argument("--lab", default="accuracy", metavar="NAME", help="name of the lab; it is made where it is not")
     asked.add_argument("--keep", action="store_true", help="leave the lab up")

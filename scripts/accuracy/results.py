@@ -14,13 +14,13 @@ FOLDER = ROOT / "build" / "accuracy"
 # What a verdict comes from; a change of anything else repeats nothing.
 ROOMS = ("gpustack/ask", "gpustack/doctor", "gpustack/probes", "gpustack/steps")
 
-# Of `fixed`: no machine may mend it; none can in a lab.
+# Of `fixed`: no machine may fix it; none can in a lab.
 PERSON, STAYS = "for a person", "not in a lab"
 
 
 @dataclass(frozen=True)
 class Result:
-    """`faults` were made, `found` are the ids of all roots; `seconds` to ask and judge; `told` what the first root
+    """`faults` were made, `found` are the ids of all roots; `seconds` to ask and judge; `actual` what the first root
     rests on; `folded` how much it explains; `unexplained` ids; `healed`: whether undoing it left a healthy cluster;
     `fixed`: how `doctor --fix` ended, where it was asked."""
 
@@ -28,7 +28,7 @@ class Result:
     faults: list[str]
     found: list[str]
     seconds: float
-    told: str
+    actual: str
     folded: int
     unexplained: list[str]
     healed: bool
@@ -43,8 +43,8 @@ class Result:
 
 
 def read(kept: Path) -> dict[str, Result]:
-    said = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
-    return {one["name"]: Result(**one) for one in said}
+    records = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
+    return {one["name"]: Result(**one) for one in records}
 
 
 def put(kept: Path, result: Result) -> None:

@@ -28,17 +28,17 @@ class Shape:
 @cache
 def shapes() -> Mapping[str, Shape]:
     read = yaml.safe_load(Path(__file__).with_name("shapes.yaml").read_text())
-    return {name: Shape(name, said["does"], tuple(said["up"].split()), said.get("spec", {}), said.get("before", ""))
-            for name, said in read.items()}  # fmt: skip
+    return {name: Shape(name, shape["does"], tuple(shape["up"].split()), shape.get("spec", {}), shape.get("before", ""))
+            for name, shape in read.items()}  # fmt: skip
 
 
 def prepare(made: Lab, shape: Shape) -> None:
     """Raises RuntimeError for a script that fails."""
     path = made.inventory / "group_vars" / "all" / "gpustack.yml"
-    said = yaml.safe_load(path.read_text())
+    inventory = yaml.safe_load(path.read_text())
     for key, value in shape.spec.items():
-        said["gpustack"][key] = {**said["gpustack"].get(key, {}), **value}
-    path.write_text(yaml.safe_dump(said, sort_keys=False))
+        inventory["gpustack"][key] = {**inventory["gpustack"].get(key, {}), **value}
+    path.write_text(yaml.safe_dump(inventory, sort_keys=False))
     for host in made.hosts if shape.before else ():
         done = made.exec(host.name, ["sudo", "sh", "-es"], text=shape.before)
         if done.returncode:

@@ -89,8 +89,8 @@ def asked(made: lab.Lab) -> tuple[dict[str, Any], float, Path]:
     recording.unlink(missing_ok=True)
     started = time.monotonic()
     typed("snapshot", "-i", made.inventory, "--out", recording, "--quiet")
-    said = typed("doctor", "--from", recording, "-o", "json", codes=(0, 1, 8), limit=120)
-    return json.loads(said), time.monotonic() - started, recording
+    answer = typed("doctor", "--from", recording, "-o", "json", codes=(0, 1, 8), limit=120)
+    return json.loads(answer), time.monotonic() - started, recording
 
 
 def calm(made: lab.Lab) -> bool:
@@ -114,7 +114,7 @@ def healed(made: lab.Lab) -> bool:
     touched = any("clusterpolicy" in script for one in wrong(made) for script in find(one.injector).plane.values())
     try:
         for one in reversed(wrong(made)):
-            inject.heal(made, one.injector)
+            inject.recover(made, one.injector)
         inject.disguise(made)
     except LabError as error:
         sys.stderr.write(f"{error.message} {error.why}\n")
@@ -141,7 +141,7 @@ def forget(made: lab.Lab) -> None:
         sys.stderr.write(f"events of earlier cases are left: {done.stderr.strip()}\n")
 
 
-def mended(made: lab.Lab, case: Case) -> str:
+def try_fix(made: lab.Lab, case: Case) -> str:
     """How `doctor --fix` ended with the one fault, and whether doctor calls the lab healthy after it."""
     (fault,) = case.faults
     known = graph().faults[fault]
@@ -162,33 +162,33 @@ def mended(made: lab.Lab, case: Case) -> str:
 
 
 def play(made: lab.Lab, case: Case, code: str, *, fix: bool = False) -> Result:
-    """`fix`: where doctor named exactly the one fault, it is asked to mend it too."""
+    """`fix`: where doctor named exactly the one fault, it is asked to fix it too."""
     forget(made)
     try:
         # On a host that is cut off, what has to show in the cluster would never show.
         for one in sorted(case.injectors, key=lambda one: not {"break", "shows"} & one.plane.keys()):
             inject.give(made, one.name)
     except LabError as error:
-        told = f"could not be made: {error.message} {error.why}"
-        return Result(case.name, list(case.faults), [], 0.0, told, 0, [], healed(made), "")
-    said, seconds, recording = asked(made)
-    roots = said["roots"]
+        actual = f"could not be made: {error.message} {error.why}"
+        return Result(case.name, list(case.faults), [], 0.0, actual, 0, [], healed(made), "")
+    answer, seconds, recording = asked(made)
+    roots = answer["roots"]
     # What comes from the same act as a root is part of it; where that was broken on purpose, it was named.
     beside = {one["id"] for root in roots for one in root["correlated"]} & set(case.faults)
     found = sorted({root["id"] for root in roots} | beside)
     if case.faults:
         fixture.keep(case.name, recording)
     first = roots[0]["judged"][0] if roots and roots[0]["judged"] else {}
-    told = f"{first['what']}: {first['found']}" if first else ""
-    fixed = mended(made, case) if fix and len(found) == 1 and found == list(case.faults) else ""
+    actual = f"{first['what']}: {first['found']}" if first else ""
+    fixed = try_fix(made, case) if fix and len(found) == 1 and found == list(case.faults) else ""
     return Result(
         case.name,
         list(case.faults),
         found,
         round(seconds, 1),
-        told,
+        actual,
         sum(len(root["impact"]) for root in roots),
-        [one["id"] for one in said["unexplained"]],
+        [one["id"] for one in answer["unexplained"]],
         healed(made),
         code,
         fixed,

@@ -16,7 +16,7 @@ def text(kept: Mapping[str, Result]) -> str:
     healthy = [one for one in played if not one.faults]
     singles = [one for one in played if one.faults and PAIR not in one.name]
     pairs = [one for one in played if PAIR in one.name]
-    said = f"{datetime.now(UTC):%Y-%m-%d}, commit {commit()}:\n\n" + "".join(
+    page = f"{datetime.now(UTC):%Y-%m-%d}, commit {commit()}:\n\n" + "".join(
         score(what, some)
         for what, some in (("Single faults", singles), ("Pairs", pairs), ("Healthy variants", healthy))
         if some
@@ -25,12 +25,12 @@ def text(kept: Mapping[str, Result]) -> str:
     fixed = sum(one.fixed == "fixed" for one in asked)
     by_people = sum(one.fixed == PERSON for one in played)
     if asked:
-        said += f"- `doctor --fix`: {fixed} of {len(asked)} fixed, and doctor healthy after it; "
-        said += f"{by_people} as they were made are for a person, and nothing was changed.\n"
+        page += f"- `doctor --fix`: {fixed} of {len(asked)} fixed, and doctor healthy after it; "
+        page += f"{by_people} as they were made are for a person, and nothing was changed.\n"
     left = [name for name in injectors() if name not in {one.name for one in singles}]
-    said += f"- Not played yet: {', '.join(f'`{name}`' for name in left)}.\n" if left else ""
-    said += "\n| fault | exact | roots found | unexplained | seconds | folded | `--fix` | what the first rests on |\n"
-    return f"{said}|---|---|---|---|---|---|---|---|\n" + "".join(row(one) for one in played)
+    page += f"- Not played yet: {', '.join(f'`{name}`' for name in left)}.\n" if left else ""
+    page += "\n| fault | exact | roots found | unexplained | seconds | folded | `--fix` | what the first rests on |\n"
+    return f"{page}|---|---|---|---|---|---|---|---|\n" + "".join(row(one) for one in played)
 
 
 def commit() -> str:
@@ -47,6 +47,6 @@ def score(what: str, found: Sequence[Result]) -> str:
 
 def row(one: Result) -> str:
     found, bare = (", ".join(f"`{id}`" for id in ids) or "none" for ids in (one.found, one.unexplained))
-    told = one.told.replace("|", "\\|").replace("\n", " ")[:120].rstrip()
-    cells = (f"`{one.name}`", "yes" if one.exact else "no", found, bare, one.seconds, one.folded, one.fixed, told)
+    actual = one.actual.replace("|", "\\|").replace("\n", " ")[:120].rstrip()
+    cells = (f"`{one.name}`", "yes" if one.exact else "no", found, bare, one.seconds, one.folded, one.fixed, actual)
     return f"| {' | '.join(map(str, cells))} |\n"

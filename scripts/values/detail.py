@@ -5,7 +5,7 @@ from scripts.values.grafana import Panel, dashboard, heading, lines, query, tabl
 THESE = 'node=~"$node",UUID=~"$UUID"'
 BY = "node, UUID, gpu, GPU_I_ID, GPU_I_PROFILE"
 GPU = "{{node}} GPU {{gpu}} {{GPU_I_PROFILE}}"
-UNTOLD = "not told by these GPUs"
+UNREPORTED = "not told by these GPUs"
 
 
 def of(name: str, *labels: str, where: str = "") -> str:
@@ -13,11 +13,11 @@ def of(name: str, *labels: str, where: str = "") -> str:
     return f"max by ({', '.join((BY, *labels))}) (gpustack:{name}{{{THESE}{where}}})"
 
 
-def one(title: str, unit: str, name: str, why: str, *, top: float | None = None, empty: str = UNTOLD) -> Panel:
+def one(title: str, unit: str, name: str, why: str, *, top: float | None = None, empty: str = UNREPORTED) -> Panel:
     return lines(title, unit, query(of(name), GPU), why=why, top=top, empty=empty)
 
 
-def pair(title: str, unit: str, why: str, *named: tuple[str, str], empty: str = UNTOLD) -> Panel:
+def pair(title: str, unit: str, why: str, *named: tuple[str, str], empty: str = UNREPORTED) -> Panel:
     """Several figures of each GPU in one panel: (word, recorded name)."""
     return lines(title, unit, *(query(of(name), f"{GPU} {word}") for word, name in named), why=why, empty=empty)
 
@@ -116,7 +116,7 @@ def board() -> list[Panel]:
             "joule",
             query(f"increase(gpustack:gpu_energy:joules_total{{{THESE}}}[$__range])", GPU),
             why="1 kWh is 3.6 MJ. A reload of the driver begins the counter anew, which is accounted for.",
-            empty=UNTOLD,
+            empty=UNREPORTED,
         ),
         pair(
             "SM clock",
@@ -133,7 +133,7 @@ def board() -> list[Panel]:
             query(of("gpu_throttled:ratio_rate5m", "reason"), GPU + " {{reason}}"),
             why="Share of time with lowered clocks, by reason. The power limit is normal under full load.",
             top=1,
-            empty=UNTOLD,
+            empty=UNREPORTED,
         ),
         lines(
             "Throttle reasons now",

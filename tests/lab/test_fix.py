@@ -61,7 +61,7 @@ def two(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
 @pytest.fixture
 def healed(two: lab.Lab, gpustack: Run) -> Iterator[lab.Lab]:
     yield two
-    inject.heal(two)
+    inject.recover(two)
     healthy(two, gpustack)
     for host in HOSTS:
         root(two, host, "rm -rf /var/lib/gpustack-cluster/fixes /etc/sysctl.d/zzz-gpustack.conf")

@@ -60,7 +60,7 @@ def recover(
     from gpustack import lab
     from gpustack.lab.faults import inject
 
-    recovered = inject.heal(lab.find(name), fault or "")
+    recovered = inject.recover(lab.find(name), fault or "")
     for broken in recovered:
         typer.echo(f"{broken.host}: {broken.injector} recovered")
     if not recovered:

@@ -96,8 +96,8 @@ def decoys() -> Mapping[str, Injector]:
 @cache
 def uncarried() -> Mapping[str, Mapping[str, str]]:
     """By layer, by fault: why no injector makes it though the catalogue calls it real or sim."""
-    said: Mapping[str, Mapping[str, str]] = shipped_yaml(Path(__file__).parent / "uncarried.yaml")
-    return said
+    reasons: Mapping[str, Mapping[str, str]] = shipped_yaml(Path(__file__).parent / "uncarried.yaml")
+    return reasons
 
 
 def find(name: str) -> Injector:
@@ -110,6 +110,6 @@ def find(name: str) -> Injector:
         return ways[0]
     from difflib import get_close_matches
 
-    alike = get_close_matches(name, list(there), n=3)
-    why = f"Alike: {', '.join(alike)}." if alike else "No name is like it."
+    similar = get_close_matches(name, list(there), n=3)
+    why = f"Similar: {', '.join(similar)}." if similar else "No name is like it."
     raise LabError("lab-unknown-fault", f"The lab knows no fault {name!r}.", why, "gpustack lab faults")

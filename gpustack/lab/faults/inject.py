@@ -18,7 +18,7 @@ FUNCTIONS = ("prelude.sh", "cluster.sh")
 
 
 def give(made: Lab, name: str, host: str = "", *, wait: bool = True) -> list[Broken]:
-    """Breaks the lab, and waits until it shows. What is half done is remembered, so that `heal` undoes it. Raises
+    """Breaks the lab, and waits until it shows. What is half done is remembered, so that `recover` undoes it. Raises
     LabError for an unknown fault or host, and for a script that fails."""
     what = find(name)
     there = broken.read(made.record)
@@ -41,7 +41,7 @@ def disguise(made: Lab) -> list[Broken]:
     return [one for name in decoys() if name not in there for one in give(made, name)]
 
 
-def heal(made: Lab, name: str = "") -> list[Broken]:
+def recover(made: Lab, name: str = "") -> list[Broken]:
     """Takes away all faults, or those of one name, the last one first. Raises LabError for a script that fails; what
     was healed before stays healed, and is remembered as that."""
     left = broken.read(made.record)
@@ -93,6 +93,6 @@ def run(made: Lab, what: Injector, where: str, script: str, *, node: str, beside
         message, why = f"{what.name} was not done on {where}.", f"It did not end in {error.timeout:.0f} s."
         raise LabError("lab-fault-failed", message, why, "gpustack lab recover") from error
     if done.returncode:
-        said = (done.stderr or done.stdout).strip()[-600:]
+        output = (done.stderr or done.stdout).strip()[-600:]
         message = f"{what.name} could not be done on {where} (exit status {done.returncode})."
-        raise LabError("lab-fault-failed", message, said or "It said nothing.", "gpustack lab recover")
+        raise LabError("lab-fault-failed", message, output or "It said nothing.", "gpustack lab recover")

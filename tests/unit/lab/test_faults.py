@@ -86,7 +86,7 @@ def test_decoys_are_given_to_every_host_once_and_taken_away(made: Fake) -> None:
     given = inject.disguise(made)
     assert {(one.injector, one.host) for one in given} == {(name, host) for name in decoys() for host in HOSTS}
     assert inject.disguise(made) == []
-    assert {one.injector for one in inject.heal(made, "decoy")} == set(decoys())
+    assert {one.injector for one in inject.recover(made, "decoy")} == set(decoys())
     assert not set(decoys()) & set(injectors())
 
 
@@ -118,7 +118,7 @@ def test_it_is_made_on_a_worker_waited_for_and_undone(made: Fake) -> None:
         ("host2", 'test "$(cat /proc/sys/net/ipv4/ip_forward)" = 0'),
     ]
     assert "NODE=host2 ADDRESS=10.77.3.12 PLANE=10.77.3.11" in made.ran[0][1]
-    inject.heal(made)
+    inject.recover(made)
     assert words(made)[-1] == ("host2", "sysctl -qw net.ipv4.ip_forward=1")
     assert broken.read(made.record) == []
 
@@ -141,10 +141,10 @@ def test_twice_is_refused(made: Fake) -> None:
 def test_healed_from_the_last_on_or_by_name(made: Fake) -> None:
     inject.give(made, FAULT, wait=False)
     inject.give(made, SECOND, wait=False)
-    assert [one.injector for one in inject.heal(made, "host-ip-forward-off")] == [FAULT]
+    assert [one.injector for one in inject.recover(made, "host-ip-forward-off")] == [FAULT]
     assert [one.injector for one in broken.read(made.record)] == [SECOND]
     inject.give(made, FAULT, wait=False)
-    assert [one.injector for one in inject.heal(made)] == [SECOND, FAULT]
+    assert [one.injector for one in inject.recover(made)] == [SECOND, FAULT]
     assert words(made)[-1] == (
         "host2",
         "await crictl --runtime-endpoint unix:///run/containerd/containerd.sock version",
@@ -155,7 +155,7 @@ def test_one_of_two_is_healed_without_waiting_for_the_other(made: Fake) -> None:
     inject.give(made, FAULT, wait=False)
     inject.give(made, SECOND, wait=False)
     made.ran.clear()
-    inject.heal(made)
+    inject.recover(made)
     assert ["BESIDE=yes" in text for _, text in made.ran] == [True, False]
 
 
@@ -172,7 +172,7 @@ def test_what_cannot_be_healed_stays_on_the_list(made: Fake) -> None:
     inject.give(made, SECOND, wait=False)
     made.fails.append("ip_forward=1")
     with pytest.raises(LabError):
-        inject.heal(made)
+        inject.recover(made)
     assert [one.injector for one in broken.read(made.record)] == [FAULT]
 
 

@@ -123,7 +123,7 @@ def test_all_gpus_of_a_host_are_set_by_its_name(fitted: Path) -> None:
         ("host2:0", "lab-unknown-gpu", "The host has none."),
         ("host3:0", "lab-unknown-host", "It has host1, host2."),
         ("gpu one", "lab-unknown-host", "It has host1, host2."),
-        ("host1:", "lab-unknown-gpu", "A GPU is said as host1:0, all of a host as host1."),
+        ("host1:", "lab-unknown-gpu", "A GPU is written as host1:0, all of a host as host1."),
     ],
 )
 def test_a_gpu_that_there_is_not(fitted: Path, gpu: str, reference: str, why: str) -> None:
