@@ -42,7 +42,7 @@ from gpustack.config.flows import listed
 from gpustack.probes.firewall.live import FIREWALL, STORED_RULES
 from gpustack.probes.firewall.packet_filter import Packet, Stop
 from gpustack.probes.network.addresses import ADDRESS
-from gpustack.steps.firewall.guard import guard_is_kept, strangers_kept_out
+from gpustack.steps.firewall.guard import guard_is_kept, metrics_ports_blocked
 from gpustack.steps.firewall.ours import ours_are_loaded, ours_are_stored
 from gpustack.steps.firewall.packets import cure, forwarded, let_out, more, needed, own_address, shut_out, stopped
 from gpustack.steps.step import Step
@@ -66,8 +66,8 @@ def all_pass(here: View, what: str, found: Sequence[tuple[Packet, Stop]]) -> Res
     shown = [(packet, reason) for packet, reason in found if not by_you or cure(here, reason) == "operator"]
     packet, reason = shown[0]
     hint = f"let in, now and at boot: {listed(needed(here), control_plane=True)}" if by_you else ""
-    said = f"{packet} is stopped by {reason}{more(found)}"
-    return Result(what, "let through", said, "operator" if by_you else "install", hint=hint)
+    first = f"{packet} is stopped by {reason}{more(found)}"
+    return Result(what, "let through", first, "operator" if by_you else "install", hint=hint)
 
 
 def ssh_is_let_in(here: View) -> Result | None:
@@ -89,7 +89,7 @@ STEP = Step(
     probes=(FIREWALL, STORED_RULES, ADDRESS),
     checks=(
         *(flows_pass, pods_are_forwarded, ours_are_loaded, ours_are_stored, ssh_is_let_in),
-        *(strangers_kept_out, guard_is_kept),
+        *(metrics_ports_blocked, guard_is_kept),
     ),
     needs=("prereqs",),
 )

@@ -53,7 +53,7 @@ def test_what_a_rule_of_ufw_denies_by_name_is_the_operators() -> None:
 def test_without_a_firewall_strangers_are_kept_out_and_no_more(release: str) -> None:
     found, after = recorded(f"none-{release}"), recorded(f"guarded-{release}")
     assert manager(here(found)) == manager(here(after)) == "none"
-    assert outcomes(found) == {"strangers-kept-out": "install"}
+    assert outcomes(found) == {"metrics-ports-blocked": "install"}
     assert outcomes(after) == {}
 
 
