@@ -4,7 +4,7 @@ import pytest
 
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.inventory import Inventory
-from gpustack.steps.firewall.guard import find_unused_address, choose_guard_state
+from gpustack.steps.firewall.guard import choose_guard_state, find_unused_address
 from tests.unit.steps.firewall_world import (
     HOSTS,
     KEPT,

@@ -42,7 +42,6 @@ def podcidr_unassigned(here: View) -> Result:
         "a part of the range of pods",
         as_text(node.pod_cidr),
         ok=bool(node.pod_cidr),
-        quote=f"{node.name} spec.podCIDR",
     )
 
 
