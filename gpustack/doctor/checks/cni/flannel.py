@@ -56,7 +56,6 @@ def subnet_env_missing(here: View) -> Result:
         "there",
         found.subnet or "it is not there",
         ok=bool(found.network),
-        quote="FLANNEL_SUBNET",
     )
 
 
