@@ -139,17 +139,3 @@ def guarded(found: Iterable[Mapping[str, Any]], *, control_plane: bool) -> froze
     return frozenset(
         f"in {flow['proto']} {source} {port}" for flow in mine for source in flow["addresses"] for port in flow["ports"]
     )
-
-
-def listed(found: Iterable[Mapping[str, Any]], *, control_plane: bool) -> str:
-    """The flows of one host, for a person to read."""
-    return "; ".join(said(flow) for flow in found if flow["roles"] == "all" or control_plane)
-
-
-def said(flow: Mapping[str, Any]) -> str:
-    what, addresses = f"{flow['proto']} {','.join(flow['ports'])}".strip(), ", ".join(flow["addresses"])
-    if flow["sources"] == "host":
-        return f"sent {what} to {addresses}"
-    if flow["to"] == "pods":
-        return f"forwarded from {addresses}" if flow["sources"] == "pods" else "forwarded to pods"
-    return f"{what} from {addresses}".replace(ANY, "any")

@@ -24,7 +24,7 @@ from gpustack.probes.host.system import HOSTNAME, IDENTITY, OS
 from gpustack.probes.network.addresses import ADDRESS
 from gpustack.steps.apt_repository import taken_sources
 from gpustack.steps.containerd.version import cluster_patch
-from gpustack.steps.firewall.guard import state
+from gpustack.steps.firewall.guard import choose_guard_state
 from gpustack.steps.gpu.count import gpu_count, gpus
 from gpustack.steps.gpu.mode import mode
 from gpustack.steps.gpu.mode import wanted as wanted_driver
@@ -89,7 +89,7 @@ def gpu_number(here: View) -> int:
 def metrics_guard(here: View) -> str:
     """`present` or `absent`; empty where that cannot be told: then nothing is done about it."""
     with suppress(FactUnavailable):
-        return state(here)
+        return choose_guard_state(here)
     return ""
 
 

@@ -20,8 +20,8 @@ def stamped(kind: str, api: str, namespace: str, name: str, more: Mapping[str, A
     namespace is that of no namespace."""
     labels = {LABEL: MANAGER, **more.get("labels", {})}
     annotations = dict(more.get("annotations", {}))
-    told = json.dumps([labels, annotations, content], sort_keys=True, separators=(",", ":"))
-    annotations[DIGEST] = hashlib.sha256(told.encode()).hexdigest()
+    document = json.dumps([labels, annotations, content], sort_keys=True, separators=(",", ":"))
+    annotations[DIGEST] = hashlib.sha256(document.encode()).hexdigest()
     metadata = {"name": name, "labels": labels, "annotations": annotations}
     if namespace:
         metadata["namespace"] = namespace

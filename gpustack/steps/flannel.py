@@ -33,11 +33,13 @@ def version(here: View) -> Result | None:
 def settings(here: View) -> Result | None:
     """Flannel's network is the pod network, and its backend the requested one."""
     spec, found = here.spec.flannel, here[NET_CONF]
-    wanted = told(str(here.spec.kubernetes.pod_cidr), spec.backend, spec.port)
-    return expect("Flannel's network", wanted, told(found.network, found.backend, found.port) if found else "")
+    wanted = format_network(str(here.spec.kubernetes.pod_cidr), spec.backend, spec.port)
+    return expect(
+        "Flannel's network", wanted, format_network(found.network, found.backend, found.port) if found else ""
+    )
 
 
-def told(network: str, backend: str, port: int) -> str:
+def format_network(network: str, backend: str, port: int) -> str:
     """Only vxlan has a port."""
     return f"{network} over {backend}" + (f" on port {port or DEFAULT_PORT}" if backend == "vxlan" else "")
 

@@ -34,8 +34,8 @@ class Release:
     def digest(self, here: View) -> str:
         """Of chart and values: 40 hex digits."""
         chart = here.versions.charts[self.chart]
-        told = json.dumps([chart.version, self.namespace, self.values], sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(told.encode()).hexdigest()[:LABEL_LENGTH]
+        document = json.dumps([chart.version, self.namespace, self.values], sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(document.encode()).hexdigest()[:LABEL_LENGTH]
 
     def resolved(self, here: View) -> dict[str, Any]:
         """What the role reads."""

@@ -126,7 +126,7 @@ def test_without_a_firewall_strangers_are_kept_from_the_metrics(
     packets.give_pods(bare)
     kept, theirs = everywhere(bare, firewalls.KEPT), everywhere(bare, firewalls.BUT_OURS)
     assert packets.reached(bare) == packets.everything(bare)
-    assert broken(bare, gpustack) == {"strangers-kept-out": "install"}
+    assert broken(bare, gpustack) == {"metrics-ports-blocked": "install"}
     assert all(changed > 0 for changed in install(bare, gpustack).values())
     for _ in ("installed", "rebooted"):
         assert broken(bare, gpustack) == {}
@@ -144,7 +144,7 @@ def test_without_a_firewall_strangers_are_kept_from_the_metrics(
     everywhere(bare, "systemctl reload nftables && systemctl restart nftables")
     assert broken(bare, gpustack) == {}
     everywhere(bare, "nft flush ruleset")
-    assert broken(bare, gpustack) == {"strangers-kept-out": "install", "guard-is-kept": "install"}
+    assert broken(bare, gpustack) == {"metrics-ports-blocked": "install", "guard-is-kept": "install"}
     assert set(install(bare, gpustack).values()) == {2}, "one task on each"
     assert packets.reached(bare) == packets.guarded(bare)
     gpustack("reset", "-i", bare.inventory, "--yes")

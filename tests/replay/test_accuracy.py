@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gpustack.ask.judge import Judgement
 from gpustack.ask.recording import read
 from gpustack.doctor.diagnose import diagnose
 from tests.snapshots.fixture import whole
@@ -32,3 +33,11 @@ def test_exactly_what_was_broken_is_named(path: Path, tmp_path: Path) -> None:
     beside = {one.id for root in found for one in root.correlated} & wanted
     assert {one.id for one in found} | beside == wanted
     assert [one.id for one in verdict.unexplained] == []
+    assert [one.id for root in found for one in root.judged if not has_quote(one)] == []
+
+
+def has_quote(one: Judgement) -> bool:
+    """One line of a text answer has every word that the check quotes."""
+    words = one.result.quote.split() if one.result else []
+    texts = (entry.answer.out for entry in one.evidence if not entry.answer.out.startswith(("{", "[")))
+    return not words or any(all(word in line for word in words) for text in texts for line in text.splitlines())

@@ -45,7 +45,7 @@ def scaled_to_nothing(here: View) -> Result:
     found = here[DEPLOYMENTS].get("coredns")
     if found is None or found.wanted:
         return ok("CoreDNS", f"{found.wanted} pods wanted" if found else "no such Deployment")
-    return Result("CoreDNS", "some pods wanted", "0", quote="coredns spec.replicas")
+    return Result("CoreDNS", "some pods wanted", "0")
 
 
 @check("dns-nameserver-limit", NAMESERVERS)

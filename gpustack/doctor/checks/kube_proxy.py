@@ -21,12 +21,12 @@ def kube_proxy_down(here: View) -> Result:
     if not here[LEFTOVERS].servers:
         return ok(what, "the host belongs to no cluster yet")
     if lost := flushed(found, here.spec.kube_proxy.mode):
-        return Result("rules of kube-proxy", "in the kernel", lost, quote=within(found, here.spec.kube_proxy.mode))
+        return Result("rules of kube-proxy", "in the kernel", lost)
     if not found.listening and (here[HEALTH] != "ok" or not here[READYZ].ready):
         raise FactUnavailable("the kubelet or the API, which start it, are down")
     if found.listening:
         return ok(what, "answers")
-    return Result(what, "answers", "nothing listens on port 10256", quote="health 7", person=kept_away(here))
+    return Result(what, "answers", "nothing listens on port 10256", person=kept_away(here))
 
 
 def kept_away(here: View) -> str:
@@ -46,17 +46,10 @@ def flushed(found: Proxy, mode: str) -> str:
     """What is missing of its rules; empty for nothing. Rules outlive kube-proxy, so that it may have gone first."""
     if mode == "nftables":
         return "" if found.table else "no table kube-proxy"
-    rules = found.nft if within(found, mode) == "nft" else found.legacy
+    rules = found.nft if found.nft.all >= found.legacy.all else found.legacy
     if not rules.services:
         return "no rule in KUBE-SERVICES"
     return "" if rules.jumps > 1 else f"{rules.jumps} of 2 jumps into KUBE-SERVICES"
-
-
-def within(found: Proxy, mode: str) -> str:
-    """What the part of the answer is called that has its rules."""
-    if mode == "nftables":
-        return "table"
-    return "nft" if found.nft.all >= found.legacy.all else "legacy"
 
 
 @check("st-service-ip-broken", API_PATHS, STARTED)

@@ -115,7 +115,7 @@ def cordoned(here: View) -> Result:
     waits = [f"{one.namespace}/{one.name}" for one in here[WAITING] if CORDONED in one.why]
     keeps = [f"{node.name} is cordoned", f"{offers} GPUs there take no new pod" if offers else ""]
     keeps.append(f"{as_text(waits[:5])} {'wait' if len(waits) > 1 else 'waits'} for a node" if waits else "")
-    return Result("node", "takes pods", "; ".join(filter(None, keeps)), quote=f"{node.name} {CORDON}")
+    return Result("node", "takes pods", "; ".join(filter(None, keeps)))
 
 
 @check("st-pods-pending -> op-nodes-not-labelled", WAITING, NODES)

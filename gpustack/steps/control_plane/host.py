@@ -76,9 +76,9 @@ def certificates(here: View) -> Result | None:
     ending = {found.subject: found.expires for found in known if found.expires < soon}
     if not ending:
         return None
-    said = ", ".join(f"{subject} until {until:%Y-%m-%d}" for subject, until in sorted(ending.items()))
+    dates = ", ".join(f"{subject} until {until:%Y-%m-%d}" for subject, until in sorted(ending.items()))
     hint = "kubeadm certs renew all    # then restart the four static pods"
-    return Result("certificates", "valid for 30 days", said, cure="operator", hint=hint)
+    return Result("certificates", "valid for 30 days", dates, cure="operator", hint=hint)
 
 
 def credentials(here: View) -> Result | None:

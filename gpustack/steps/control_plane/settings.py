@@ -58,8 +58,8 @@ def metrics(here: View) -> Result | None:
     them."""
     bind = here.spec.kubernetes.metrics_bind
     right = ANY if bind in ANY else {bind}
-    heard = {name: set(here[LISTENING].get(port, ())) for port, name in METRICS.items()}
-    wrong = {name: on for name, on in heard.items() if not on or on - right}
+    listening = {name: set(here[LISTENING].get(port, ())) for port, name in METRICS.items()}
+    wrong = {name: on for name, on in listening.items() if not on or on - right}
     if not wrong:
         return None
     wanted, found = f"on {bind}", ", ".join(f"{name} {' '.join(sorted(on)) or 'nowhere'}" for name, on in wrong.items())
@@ -74,7 +74,11 @@ def kubelet_settings(here: View) -> Result | None:
     spec, found = here.spec, here[SETTINGS].kubelet or {}
     wanted = {"cgroupDriver": "systemd", "failCgroupV1": spec.kubelet.fail_cgroup_v1, "failSwapOn": spec.swap == "off"}
     return expect(
-        "kubelet-config", told(wanted), told({key: found.get(key) for key in wanted}), cure(here), hint=KUBELETS
+        "kubelet-config",
+        format_settings(wanted),
+        format_settings({key: found.get(key) for key in wanted}),
+        cure(here),
+        hint=KUBELETS,
     )
 
 
@@ -84,10 +88,10 @@ def proxy_settings(here: View) -> Result | None:
     limits = found.get("conntrack") or {}
     wanted = {"mode": spec.mode, "maxPerCore": spec.conntrack.max_per_core, "min": spec.conntrack.min}
     is_now = {"mode": found.get("mode"), "maxPerCore": limits.get("maxPerCore"), "min": limits.get("min")}
-    return expect("kube-proxy", told(wanted), told(is_now), cure(here), hint=PROXIES)
+    return expect("kube-proxy", format_settings(wanted), format_settings(is_now), cure(here), hint=PROXIES)
 
 
-def told(settings: Mapping[str, Any]) -> str:
+def format_settings(settings: Mapping[str, Any]) -> str:
     return ", ".join(f"{key} {as_text(value)}" for key, value in settings.items())
 
 

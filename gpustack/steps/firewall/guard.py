@@ -20,41 +20,41 @@ from gpustack.steps.firewall.packets import BRIDGE, OVERLAY, own_address, peers,
 from gpustack.steps.firewall.packets import needed as flows_here
 
 # Addresses that nobody has: RFC 5737, RFC 3849.
-STRANGERS = ("192.0.2.77", "198.51.100.77", "203.0.113.77")
-STRANGER6, HOST6 = "2001:db8::77", "2001:db8::1"
+UNUSED_ADDRESSES = ("192.0.2.77", "198.51.100.77", "203.0.113.77")
+UNUSED_ADDRESS6, HOST6 = "2001:db8::77", "2001:db8::1"
 
 
-def strangers_kept_out(here: View) -> Result | None:
+def metrics_ports_blocked(here: View) -> Result | None:
     """Only nodes and pods can reach the metrics of the control plane, with or without another firewall."""
-    found = let_in(here) if here.spec.firewall.manage else []
+    found = find_admitted(here) if here.spec.firewall.manage else []
     if not found:
         return None
-    said = f"{found[0]} is let in" + (f" (and {len(found) - 1} more)" if len(found) > 1 else "")
-    return Result("metrics of the control plane", "open to nodes and pods alone", said)
+    admitted = f"{found[0]} is let in" + (f" (and {len(found) - 1} more)" if len(found) > 1 else "")
+    return Result("metrics of the control plane", "open to nodes and pods alone", admitted)
 
 
 def guard_is_kept(here: View) -> Result | None:
     """Our table for these ports, if there is one, is loaded, is restored at boot, and matches this cluster."""
     live, stored = find_loaded(here[FIREWALL].filter), here[STORED_RULES].guard
-    if not here.spec.firewall.manage or not there(here):
+    if not here.spec.firewall.manage or not has_guard(here):
         return None
-    wants = needed(here)
+    wants = wanted_guard(here)
     # What looks like too much may be the address of a node that could not say it.
     more = (live | stored) - wants if len(peers(here)) == len(here.hosts) or not wants else frozenset()
     parts = {"missing in the kernel": wants - live, "missing at boot": wants - stored, "too much": more}
-    said = "; ".join(f"{len(those)} {word}: {some(sorted(those))}" for word, those in parts.items() if those)
-    return Result("our table for the metrics", "what this cluster needs", said) if said else None
+    differences = "; ".join(f"{len(those)} {word}: {some(sorted(those))}" for word, those in parts.items() if those)
+    return Result("our table for the metrics", "what this cluster needs", differences) if differences else None
 
 
-def state(here: View) -> str:
+def choose_guard_state(here: View) -> str:
     """What the role makes of our table: present, absent, or nothing where it is not ours to decide. Once there, it
     stays: a firewall that makes it needless may be turned off again."""
     if not here.spec.firewall.manage:
         return ""
-    return "present" if needed(here) and (there(here) or let_in(here)) else "absent"
+    return "present" if wanted_guard(here) and (has_guard(here) or find_admitted(here)) else "absent"
 
 
-def needed(here: View) -> frozenset[str]:
+def wanted_guard(here: View) -> frozenset[str]:
     """Whom it is to let in; nothing if the metrics listen on 127.0.0.1."""
     return here.once(guarded_flows, flows_here(here), role(here))
 
@@ -63,39 +63,45 @@ def guarded_flows(_: View, flowing: list[dict[str, Any]], group: str) -> frozens
     return guarded(flowing, control_plane=group == CONTROL_PLANE)
 
 
-def there(here: View) -> bool:
+def has_guard(here: View) -> bool:
     bases = here[FIREWALL].filter.bases
     return bool(here[STORED_RULES].guard) or any(base.chain.startswith(f"{GUARD} ") for base in bases)
 
 
-def let_in(here: View) -> list[Packet]:
-    """The packets of strangers that are not stopped."""
+def find_admitted(here: View) -> list[Packet]:
+    """Packets from outside the cluster that no rule stops."""
     found = here[FIREWALL]
-    return [packet for packet in strange(here) if not stop(found.filter, packet) and not stop(found.legacy, packet)]
+    return [
+        packet
+        for packet in list_probe_packets(here)
+        if not stop(found.filter, packet) and not stop(found.legacy, packet)
+    ]
 
 
-def strange(here: View) -> Iterator[Packet]:
-    """One packet for each port and address. Interfaces of the pod network have no strangers."""
-    found, mine, stranger = here[FIREWALL], own_address(here), nobody(here)
-    others = {address: name for address, name in found.interfaces.items() if outside(name)}
+def list_probe_packets(here: View) -> Iterator[Packet]:
+    """One packet for each port and address. Nobody outside is on interfaces of the pod network."""
+    found, mine, unused = here[FIREWALL], own_address(here), find_unused_address(here)
+    others = {address: name for address, name in found.interfaces.items() if is_outside(name)}
     targets = {mine: found.interfaces.get(mine, "")} | others
-    for port in sorted({int(one.rsplit(" ", 1)[1]) for one in needed(here)}):
+    for port in sorted({int(one.rsplit(" ", 1)[1]) for one in wanted_guard(here)}):
         for target, interface in targets.items():
-            yield Packet(stranger, "tcp", port, interface, target)
-        for interface in filter(outside, found.ipv6):
-            yield Packet(STRANGER6, "tcp", port, interface, HOST6)
+            yield Packet(unused, "tcp", port, interface, target)
+        for interface in filter(is_outside, found.ipv6):
+            yield Packet(UNUSED_ADDRESS6, "tcp", port, interface, HOST6)
 
 
-def outside(interface: str) -> bool:
+def is_outside(interface: str) -> bool:
     return interface not in ("lo", BRIDGE, OVERLAY) and not interface.startswith("veth")
 
 
-def nobody(here: View) -> str:
+def find_unused_address(here: View) -> str:
     """An address that is in no network of this cluster."""
-    return here.once(unused_address, peers(here))
+    return here.once(choose_unused_address, peers(here))
 
 
-def unused_address(here: View, nodes: dict[str, str]) -> str:
+def choose_unused_address(here: View, nodes: dict[str, str]) -> str:
     taken = {here.spec.kubernetes.pod_cidr, here.spec.kubernetes.service_cidr}
     taken |= {IPv4Network(f"{address}/24", strict=False) for address in nodes.values()}
-    return next((one for one in STRANGERS if not any(IPv4Address(one) in net for net in taken)), STRANGERS[-1])
+    return next(
+        (one for one in UNUSED_ADDRESSES if not any(IPv4Address(one) in net for net in taken)), UNUSED_ADDRESSES[-1]
+    )

@@ -46,8 +46,8 @@ def compared(here: View, what: str, who: str, found: frozenset[str], more: froze
         # What looks like too much may be the address of a node that could not say it.
         more = frozenset()
     parts = {"missing": sorted(wanted(here, who) - found), "too much": sorted(more)}
-    said = "; ".join(f"{len(those)} {word}: {some(those)}" for word, those in parts.items() if those)
-    return Result(what, "what this cluster needs", said) if said else None
+    differences = "; ".join(f"{len(those)} {word}: {some(those)}" for word, those in parts.items() if those)
+    return Result(what, "what this cluster needs", differences) if differences else None
 
 
 def some(those: list[str]) -> str:

@@ -13,7 +13,7 @@ from gpustack.probes.firewall.packet_filter import Base, Packet, Stop, contains_
 from gpustack.probes.network.addresses import ADDRESS
 
 # TEST-NET-1 (RFC 5737) and the discard port: nobody has a reason to let this in.
-STRANGER, DISCARD = "192.0.2.77", 9
+UNUSED_ADDRESS, DISCARD = "192.0.2.77", 9
 BRIDGE, OVERLAY = "cni0", "flannel.1"
 # The ends of the names of our chains; those of firewalld's policies are made by firewalld.
 INTO = ("GPUSTACK-IN", "gpustack_in", "gpustack-in_allow", "ufw-user-input")
@@ -77,12 +77,12 @@ def denying(here: View) -> list[Base]:
     """The first base chain of each hook that stops what nobody lets through."""
     found, mine = here[FIREWALL], own_address(here)
     outside = found.interfaces.get(mine, "")
-    strangers = (
-        Packet(STRANGER, "tcp", DISCARD, outside, mine),
-        Packet(STRANGER, "tcp", DISCARD, outside, STRANGER, outside, "forward"),
-        Packet(mine, "tcp", DISCARD, "", STRANGER, outside, "output"),
+    packets = (
+        Packet(UNUSED_ADDRESS, "tcp", DISCARD, outside, mine),
+        Packet(UNUSED_ADDRESS, "tcp", DISCARD, outside, UNUSED_ADDRESS, outside, "forward"),
+        Packet(mine, "tcp", DISCARD, "", UNUSED_ADDRESS, outside, "output"),
     )
-    return [stopped.base for packet in strangers if (stopped := stop(found.filter, packet))]
+    return [stopped.base for packet in packets if (stopped := stop(found.filter, packet))]
 
 
 def loaded(found: Firewall) -> frozenset[str]:
@@ -105,12 +105,12 @@ def let_in(here: View) -> Iterator[Packet]:
     outside, pod = found.interfaces.get(mine, ""), pods(here)
     flowing = needed(here)
     nodes = next(flow["addresses"] for flow in flowing if flow["sources"] == "nodes")
-    alike = kinds(here, nodes)
+    by_kind = kinds(here, nodes)
     for flow in (flow for flow in flowing if flow["to"] == "host"):
         if flow["sources"] == "self":
             yield Packet("127.0.0.1", "tcp", 2379, "lo", "127.0.0.1")
             continue
-        for address, times in [(pod, 1)] if flow["sources"] == "pods" else alike:
+        for address, times in [(pod, 1)] if flow["sources"] == "pods" else by_kind:
             interface = BRIDGE if flow["sources"] == "pods" else "lo" if address == mine else outside
             for port in flow["ports"]:
                 yield Packet(address, flow["proto"], int(port.split("-")[0]), interface, mine, times=times)
@@ -136,8 +136,8 @@ def kinds(here: View, nodes: Sequence[str]) -> list[tuple[str, int]]:
     mine, found = own_address(here), here[FIREWALL]
     nets = sorted(networks(found.filter) | networks(found.legacy))
     groups = here.once(grouped_by_network, " ".join(nets), nodes)
-    told = [(first, len(group) - (mine in group)) for group in groups if (first := one_of(group, mine))]
-    whole = told + [(mine, 1)] * any(mine in group for group in groups)
+    others = [(first, len(group) - (mine in group)) for group in groups if (first := one_of(group, mine))]
+    whole = others + [(mine, 1)] * any(mine in group for group in groups)
     return sorted(whole, key=lambda kind: IPv4Address(kind[0]))
 
 
@@ -156,10 +156,10 @@ def one_of(group: Iterable[str], mine: str) -> str:
 def forwarded(here: View) -> Iterator[Packet]:
     outside, pod = here[FIREWALL].interfaces.get(own_address(here), ""), pods(here)
     for source, interface, target, out in (
-        (pod, BRIDGE, STRANGER, outside),
+        (pod, BRIDGE, UNUSED_ADDRESS, outside),
         (pod, BRIDGE, pod, OVERLAY),
         (pod, OVERLAY, pod, BRIDGE),
-        (STRANGER, outside, pod, BRIDGE),
+        (UNUSED_ADDRESS, outside, pod, BRIDGE),
     ):
         yield Packet(source, "tcp", 443, interface, target, out, "forward")
 

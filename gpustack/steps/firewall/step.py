@@ -23,11 +23,13 @@ everything except nodes, pods and the host itself; gpustack-firewall-metrics.ser
 kubelet. It does not affect other ports.
 
 What is allowed (6443 and the metrics of the control plane only there):
+  from the host itself everything on the loopback interface
   from nodes           tcp 10250, 10249, 8081, 9100; udp 8472 (flannel.port); control plane: tcp 2381, 10257, 10259
   from pods            tcp 10250, 10249, 9100; control plane: tcp 2381, 10257, 10259
   from anywhere        tcp 10256, tcp and udp 30000-32767; control plane: tcp 6443
   forwarded            packets from pods and to pods
   out                  to nodes all of these ports, to pods everything
+Nodes are the addresses of all hosts of the inventory, pods are kubernetes.pod_cidr.
 
 Settings: `firewall.manage` (false: report what is blocked and change nothing), `flannel.port`, `flannel.backend`,
 `kubernetes.pod_cidr`, `kubernetes.metrics_bind`. Sources: kubernetes.io "Ports and Protocols"; flannel "Firewalls".
@@ -38,14 +40,15 @@ from itertools import product
 
 from gpustack.ask.judge import Result
 from gpustack.ask.view import View
-from gpustack.config.flows import listed
 from gpustack.probes.firewall.live import FIREWALL, STORED_RULES
 from gpustack.probes.firewall.packet_filter import Packet, Stop
 from gpustack.probes.network.addresses import ADDRESS
-from gpustack.steps.firewall.guard import guard_is_kept, strangers_kept_out
+from gpustack.steps.firewall.guard import guard_is_kept, metrics_ports_blocked
 from gpustack.steps.firewall.ours import ours_are_loaded, ours_are_stored
-from gpustack.steps.firewall.packets import cure, forwarded, let_out, more, needed, own_address, shut_out, stopped
+from gpustack.steps.firewall.packets import cure, forwarded, let_out, more, own_address, shut_out, stopped
 from gpustack.steps.step import Step
+
+HINT = "gpustack explain firewall    # the traffic to allow, now and at boot"
 
 
 def flows_pass(here: View) -> Result | None:
@@ -65,9 +68,9 @@ def all_pass(here: View, what: str, found: Sequence[tuple[Packet, Stop]]) -> Res
     by_you = "operator" in cures
     shown = [(packet, reason) for packet, reason in found if not by_you or cure(here, reason) == "operator"]
     packet, reason = shown[0]
-    hint = f"let in, now and at boot: {listed(needed(here), control_plane=True)}" if by_you else ""
-    said = f"{packet} is stopped by {reason}{more(found)}"
-    return Result(what, "let through", said, "operator" if by_you else "install", hint=hint)
+    hint = HINT if by_you else ""
+    first = f"{packet} is stopped by {reason}{more(found)}"
+    return Result(what, "let through", first, "operator" if by_you else "install", hint=hint)
 
 
 def ssh_is_let_in(here: View) -> Result | None:
@@ -89,7 +92,7 @@ STEP = Step(
     probes=(FIREWALL, STORED_RULES, ADDRESS),
     checks=(
         *(flows_pass, pods_are_forwarded, ours_are_loaded, ours_are_stored, ssh_is_let_in),
-        *(strangers_kept_out, guard_is_kept),
+        *(metrics_ports_blocked, guard_is_kept),
     ),
     needs=("prereqs",),
     interrupts="rules are loaded anew; connections stay",

@@ -31,8 +31,8 @@ def gpus(there: View) -> tuple[Device, ...]:
 
 def gpu_count(there: View) -> int:
     """What a host is to give: what the inventory says, else what the bus has for Kubernetes. Raises FactUnavailable."""
-    said = there.host.spec.gpustack_gpus
-    return len(gpus(there)) if said is None else said
+    stated = there.host.spec.gpustack_gpus
+    return len(gpus(there)) if stated is None else stated
 
 
 def set_aside(found: tuple[Device, ...]) -> Mapping[str, str]:

@@ -53,9 +53,9 @@ def secure_boot(here: View) -> Result | None:
     enrol = f"mokutil --import {found.key or '/var/lib/dkms/mok.pub'}; reboot"
     ways = enrol if on_host else "set gpu.driver.mode: host in the spec and enrol DKMS's key"
     hint = f"{ways}    # or turn Secure Boot off in the firmware: gpustack explain gpu-driver/secure-boot"
-    told = "on, and DKMS's key is not enrolled" if on_host else "on, and a driver container's module is not signed"
+    actual = "on, and DKMS's key is not enrolled" if on_host else "on, and a driver container's module is not signed"
     what, wanted = "Secure Boot", "off, or the module signed"
-    return Result(what, wanted, told, "operator", fault="gpu-secure-boot-unsigned-module", hint=hint)
+    return Result(what, wanted, actual, "operator", fault="gpu-secure-boot-unsigned-module", hint=hint)
 
 
 def nouveau(here: View) -> Result | None:
@@ -91,9 +91,9 @@ def matching(here: View) -> Result | None:
     found = here[GPU_DRIVER]
     if not found.module or not found.library or found.module == found.library:
         return None
-    told = f"module {found.module}, libraries {found.library}: driver/library version mismatch"
+    actual = f"module {found.module}, libraries {found.library}: driver/library version mismatch"
     what, wanted = "driver", "module and libraries of one version"
-    return Result(what, wanted, told, "operator", fault="gpu-driver-library-mismatch", hint=rebooted(here))
+    return Result(what, wanted, actual, "operator", fault="gpu-driver-library-mismatch", hint=rebooted(here))
 
 
 def persistence(here: View) -> Result | None:
@@ -114,13 +114,13 @@ def answers(here: View) -> Result | None:
     if found.state == "ended" and found.rc == 0 and found.gpus and not found.said:
         return None
     if found.state == "hangs":
-        told = "does not answer: the driver is stuck"
+        actual = "does not answer: the driver is stuck"
     elif found.rc:
-        told = f"{ENDED.get(found.rc, 'an error')} (exit status {found.rc}){f': {found.said}' if found.said else ''}"
+        actual = f"{ENDED.get(found.rc, 'an error')} (exit status {found.rc}){f': {found.said}' if found.said else ''}"
     else:
-        told = found.said or "no GPU"
+        actual = found.said or "no GPU"
     cure: Cure = "install" if ours and found.rc == 9 else "operator"
-    return Result("nvidia-smi", "answers", told, cure, hint="" if cure == "install" else rebooted(here))
+    return Result("nvidia-smi", "answers", actual, cure, hint="" if cure == "install" else rebooted(here))
 
 
 def absent(here: View) -> Result:

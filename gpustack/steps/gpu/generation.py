@@ -38,5 +38,5 @@ def generation(here: View) -> Result | None:
     if old and rest:
         hint += f"; gpustack_gpus: {rest} in the inventory, where these are for a display alone"
     names = as_text([f"{one.bus} 10de:{one.device}" for one in old or new])
-    told = f"{names}: {'older than Turing' if old else 'Blackwell'}"
-    return Result("GPUs", f"driven by {version} with its {kind} module", told, "operator", hint=hint)
+    actual = f"{names}: {'older than Turing' if old else 'Blackwell'}"
+    return Result("GPUs", f"driven by {version} with its {kind} module", actual, "operator", hint=hint)

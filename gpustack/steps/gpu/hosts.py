@@ -59,9 +59,9 @@ def nodes_of_hosts(here: View) -> Mapping[str, GpuNode]:
 
 def sharing(here: View, host: Host) -> tuple[str, int]:
     """(mode, replicas) of a host: its own setting, else that of all. Without sharing a GPU is one replica."""
-    said = host.spec.gpustack_sharing
-    if said:
-        mode, _, replicas = said.partition(":")
+    own_setting = host.spec.gpustack_sharing
+    if own_setting:
+        mode, _, replicas = own_setting.partition(":")
         return mode, int(replicas or 1)
     of_all = here.spec.gpu.sharing
     return (of_all.mode, of_all.replicas) if of_all.mode != "none" else ("none", 1)
@@ -96,10 +96,10 @@ def unlabelled(here: View) -> dict[str, str]:
     return {host: f"no label {PRESENT}" for host, node in nodes.items() if node.labels.get(PRESENT) != "true"}
 
 
-def fewer_than_said(here: View) -> Result | None:
+def gpu_count_mismatch(here: View) -> Result | None:
     """Of hosts that have fewer GPUs for Kubernetes on their bus than the inventory says."""
     found = {host: (len(gpus(here.on(host))), number) for host, number in expected(here).items()}
-    wrong = {host: f"{there} of {said}" for host, (there, said) in found.items() if there < said}
+    wrong = {host: f"{there} of {wanted}" for host, (there, wanted) in found.items() if there < wanted}
     hint = "lspci -nnk -d 10de:    # on that host; gpustack_gpus in the inventory is what it has for Kubernetes"
     return on_hosts("GPUs of the bus", "as many as gpustack_gpus", wrong, "operator", hint)
 
@@ -148,8 +148,8 @@ def allocatable_mismatch(
     nodes, wrong, ill, hindered = gpu_nodes(here), {}, {}, {}
     for host, count in wanted.items():
         offers = nodes[host].allocatable
-        told = offers or offered(here, plugins)
-        if told and nodes[host].capacity == count > offers:
+        known = offers or offered(here, plugins)
+        if known and nodes[host].capacity == count > offers:
             ill[host] = f"{count - offers} of {count} unhealthy"
         elif offers < count or (offers > count and not least):
             wrong[host] = f"{offers} of {count}"

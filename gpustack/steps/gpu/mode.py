@@ -42,9 +42,9 @@ DEBIAN_TOO = "nvidia-kernel-dkms"
 
 def mode(here: View) -> Mode:
     """Of a host that has GPUs. Raises FactUnavailable."""
-    said = here.spec.gpu.driver.mode
-    if said != "auto":
-        return said
+    stated = here.spec.gpu.driver.mode
+    if stated != "auto":
+        return stated
     if newer_than_ours(here):
         return "none"
     if here.spec.gpu.stack == "host" or here[OS].id == "debian":

@@ -36,7 +36,7 @@ from gpustack.steps.gpu.hosts import (
     PRESENT,
     allocatable_mismatch,
     expected,
-    fewer_than_said,
+    gpu_count_mismatch,
     gpu_nodes,
     namespace_mismatch,
     on_hosts,
@@ -86,14 +86,14 @@ def host_stack(here: View) -> Result | None:
     return Result("gpu.stack operator", "no DaemonSets of ours", as_text(there), cure="operator", hint=hint)
 
 
-def said_by_the_inventory(here: View) -> Result | None:
+def gpus_on_bus(here: View) -> Result | None:
     """Each host has at least as many GPUs for Kubernetes on its bus as the inventory says (`gpustack_gpus`).
 
     Not counted are functions that are bound for virtual machines (vfio-pci, pci-stub), and display cards older than
     Turing, next to newer GPUs, that the driver does not support. What the driver shows is offered to pods, even if the
     inventory names fewer.
     """
-    return fewer_than_said(here)
+    return gpu_count_mismatch(here)
 
 
 def virtual_machines(here: View) -> Result | None:
@@ -159,8 +159,8 @@ def policy(here: View) -> Result | None:
         return Result("ClusterPolicy", "ready", "nothing")
     if (found.state, found.reason) == ("ready", "Reconciled"):
         return None
-    told = f"{found.state or 'no state'}, {found.reason or 'no reason'}: {found.message}".rstrip(": ")
-    return Result("ClusterPolicy", "ready, Reconciled", told, passing=True)
+    actual = f"{found.state or 'no state'}, {found.reason or 'no reason'}: {found.message}".rstrip(": ")
+    return Result("ClusterPolicy", "ready, Reconciled", actual, passing=True)
 
 
 def labels(here: View) -> Result | None:
@@ -190,9 +190,9 @@ def operands(here: View) -> Result | None:
     for name in deployments:
         running = here[GPU_DEPLOYMENTS].get(name)
         if running is None or not running.runs or not running.ready:
-            told = "nothing" if running is None else "not running" if running.wanted else "scaled to nothing"
+            actual = "nothing" if running is None else "not running" if running.wanted else "scaled to nothing"
             why = running.refused if running else ""
-            return Result(name, "running", add_reason(told, why), passing=told == "not running")
+            return Result(name, "running", add_reason(actual, why), passing=actual == "not running")
     found = here[GPU_DAEMON_SETS]
     count = len(gpu_nodes(here))
     missing = [name for name in names if name not in found]
@@ -230,7 +230,7 @@ STEP = Step(
         GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED, HOST_ENGINES,
     ),
     checks=(
-        host_stack, namespace, policy_of_others, said_by_the_inventory, virtual_machines, left_alone, host_engine,
+        host_stack, namespace, policy_of_others, gpus_on_bus, virtual_machines, left_alone, host_engine,
         chart, policy, labels, operands, allocatable,
     ),
     needs=("helm", "flannel", "workers", "gpu-driver"),

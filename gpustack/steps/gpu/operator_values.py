@@ -38,8 +38,8 @@ def release(here: View) -> Release:
 
 
 def computed(here: View) -> dict[str, Any]:
-    said = here.spec.gpu
-    interval = said.metrics.interval
+    gpu = here.spec.gpu
+    interval = gpu.metrics.interval
     return {
         "driver": driver(here),
         "devicePlugin": {"config": device_plugin(here)},
@@ -48,7 +48,7 @@ def computed(here: View) -> dict[str, Any]:
             "config": {"name": COUNTERS, "create": True, "data": own_and_more(here)},
             "env": [{"name": "DCGM_EXPORTER_INTERVAL", "value": str(seconds(interval) * 1000)}],
             "serviceMonitor": {
-                "enabled": here.spec.monitoring.enabled and said.metrics.service_monitor == "operator",
+                "enabled": here.spec.monitoring.enabled and gpu.metrics.service_monitor == "operator",
                 "interval": interval,
                 "scrapeTimeout": patience(interval),
             },
@@ -100,11 +100,11 @@ def plugin(mode: str, replicas: int) -> str:
     """One configuration of the device plugin, as YAML (NVIDIA/k8s-device-plugin README, shared access to GPUs)."""
     import yaml
 
-    said: dict[str, Any] = {"version": "v1"}
+    document: dict[str, Any] = {"version": "v1"}
     if mode != "none":
         field = {"time-slicing": "timeSlicing", "mps": "mps"}[mode]
-        said["sharing"] = {field: {"resources": [{"name": "nvidia.com/gpu", "replicas": replicas}]}}
-    return yaml.safe_dump(said, sort_keys=False)
+        document["sharing"] = {field: {"resources": [{"name": "nvidia.com/gpu", "replicas": replicas}]}}
+    return yaml.safe_dump(document, sort_keys=False)
 
 
 @cache
@@ -114,8 +114,8 @@ def own_counters() -> str:
 
 def own_and_more(here: View) -> str:
     """The exporter's CSV. Beside another host engine that is kept, without our fields of profiling."""
-    said = here.spec.gpu.metrics
-    return counters(said.counters, profiling=said.host_engine != "keep")
+    metrics = here.spec.gpu.metrics
+    return counters(metrics.counters, profiling=metrics.host_engine != "keep")
 
 
 def counters(more: tuple[str, ...], *, profiling: bool = True) -> str:

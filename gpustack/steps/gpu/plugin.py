@@ -42,7 +42,7 @@ from gpustack.steps.gpu.hosts import (
     PRESENT,
     allocatable_mismatch,
     expected,
-    fewer_than_said,
+    gpu_count_mismatch,
     gpu_nodes,
     namespace_mismatch,
     on_hosts,
@@ -93,10 +93,10 @@ def deserted(here: View) -> list[str]:
     return found
 
 
-def said_by_the_inventory(here: View) -> Result | None:
+def gpus_on_bus(here: View) -> Result | None:
     """Each host has at least as many GPUs for Kubernetes on its bus as the inventory says (`gpustack_gpus`). `gpustack
-    explain gpu-operator/said-by-the-inventory` lists what is not counted."""
-    return fewer_than_said(here)
+    explain gpu-operator/gpus-on-bus` lists what is not counted."""
+    return gpu_count_mismatch(here)
 
 
 def operators_stack(here: View) -> Result | None:
@@ -149,7 +149,7 @@ def brought(here: View) -> Result | None:
     return None
 
 
-def strangers(here: View) -> Result | None:
+def stale_daemon_sets(here: View) -> Result | None:
     """No DaemonSet of ours is left from another sharing mode."""
     names = {*plugins(here), EXPORTER}
     left = [name for name in here[GPU_DAEMON_SETS] if name.startswith(OURS) and name not in names]
@@ -199,7 +199,7 @@ STEP = Step(
         OS, GPU_PACKAGES, GPU_DRIVER, GPU_SMI, STRANDED, HOST_ENGINES,
     ),
     checks=(
-        operators_stack, namespace, said_by_the_inventory, host_engine, ways, brought, strangers, labels, daemon_sets,
+        operators_stack, namespace, gpus_on_bus, host_engine, ways, brought, stale_daemon_sets, labels, daemon_sets,
         allocatable,
     ),
     needs=("flannel", "workers", "gpu-runtime"),

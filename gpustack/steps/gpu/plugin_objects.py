@@ -90,7 +90,7 @@ def plugin_pod(here: View, mode: str, replicas: int) -> Named:
     """GPUs reach pods by CDI: the plugin describes them in /var/run/cdi, the kubelet names them to containerd. It reads
     the driver's files below /driver-root."""
     way, version = key(mode, replicas), here.versions.components["k8s-device-plugin"]
-    said = {
+    variables = {
         "CONFIG_FILE": f"/config/{way}.yaml",
         "DEVICE_LIST_STRATEGY": "cdi-cri",
         "NVIDIA_CDI_HOOK_PATH": "/usr/bin/nvidia-cdi-hook",
@@ -102,7 +102,7 @@ def plugin_pod(here: View, mode: str, replicas: int) -> Named:
         "name": "nvidia-device-plugin",
         "image": f"nvcr.io/nvidia/k8s-device-plugin:v{version}",
         "command": ["nvidia-device-plugin"],
-        "env": env(said),
+        "env": env(variables),
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
         "volumeMounts": [
             *({"name": name, "mountPath": path} for name, path in folders.items()),
@@ -121,10 +121,10 @@ def plugin_pod(here: View, mode: str, replicas: int) -> Named:
 def exporter_pod(here: View) -> Named:
     """It asks the kubelet which pod has which GPU. DCGM measures what only an administrator may."""
     version = here.versions.components["dcgm-exporter"]
-    folder, said = "/etc/dcgm-exporter", here.spec.gpu.metrics
+    folder, metrics = "/etc/dcgm-exporter", here.spec.gpu.metrics
     values = {
         "DCGM_EXPORTER_COLLECTORS": f"{folder}/{COUNTERS_KEY}",
-        "DCGM_EXPORTER_INTERVAL": str(seconds(said.interval) * 1000),
+        "DCGM_EXPORTER_INTERVAL": str(seconds(metrics.interval) * 1000),
         "DCGM_EXPORTER_KUBERNETES": "true",
         "DCGM_EXPORTER_LISTEN": f":{LISTEN}",
         **visible("compute,utility"),

@@ -106,8 +106,8 @@ def configuration(here: View) -> Result | None:
     found = here[RUNTIME_FILES]
     if found.drop_in == drop_in():
         return None
-    told = f"no TOML: {found.broken}" if found.broken else "otherwise" if found.drop_in else "nothing"
-    return Result(DROP_IN, "as we write it", told)
+    actual = f"no TOML: {found.broken}" if found.broken else "otherwise" if found.drop_in else "nothing"
+    return Result(DROP_IN, "as we write it", actual)
 
 
 def running(here: View) -> Result | None:

@@ -106,8 +106,8 @@ def shares(here: View) -> Result | None:
     """Each node has as many allocatable GPUs as its host has for Kubernetes, times the pods that share one. The labels
     of the node set the sharing; a node with fewer than its GPUs is reported by the step gpu-operator."""
     nodes, least, wrong = gpu_nodes(here), whole(here), mislabelled(here)
-    told = {host: count for host, count in shared(here).items() if nodes[host].allocatable >= least[host]}
-    wanted = {host: count for host, count in told.items() if host not in wrong}
+    offering = {host: count for host, count in shared(here).items() if nodes[host].allocatable >= least[host]}
+    wanted = {host: count for host, count in offering.items() if host not in wrong}
     return allocatable_mismatch(here, "gpu-operator", [PLUGIN], wanted)
 
 

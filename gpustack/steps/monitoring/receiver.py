@@ -22,8 +22,8 @@ FILE = f"/etc/alertmanager/secrets/{SECRET}/{KEY}"
 
 def alertmanager(spec: Spec) -> dict[str, Any]:
     """What follows from the spec below the chart's key `alertmanager`."""
-    said = spec.alerts.receiver
-    if said.type == "none":
+    target = spec.alerts.receiver
+    if target.type == "none":
         return {}
     route = {
         "receiver": RECEIVER,
@@ -37,18 +37,18 @@ def alertmanager(spec: Spec) -> dict[str, Any]:
             TEST_ROUTE,
         ],
     }
-    receivers = [{"name": NOBODY}, {"name": RECEIVER, **way(said)}]
+    receivers = [{"name": NOBODY}, {"name": RECEIVER, **way(target)}]
     return {"config": {"route": route, "receivers": receivers}, "alertmanagerSpec": {"secrets": [SECRET]}}
 
 
-def way(said: Receiver) -> dict[str, Any]:
+def way(target: Receiver) -> dict[str, Any]:
     """Of one receiver, by its type (https://prometheus.io/docs/alerting/latest/configuration)."""
-    if said.type == "webhook":
+    if target.type == "webhook":
         return {"webhook_configs": [{"url_file": FILE, "send_resolved": True}]}
-    if said.type == "slack":
-        return {"slack_configs": [{"api_url_file": FILE, "channel": said.channel, "send_resolved": True}]}
-    if said.type == "pagerduty":
+    if target.type == "slack":
+        return {"slack_configs": [{"api_url_file": FILE, "channel": target.channel, "send_resolved": True}]}
+    if target.type == "pagerduty":
         return {"pagerduty_configs": [{"routing_key_file": FILE, "send_resolved": True}]}
-    login = {"auth_username": said.user, "auth_password_file": FILE} if said.user else {}
-    mail = {"to": said.to, "from": said.sender, "smarthost": said.smarthost, "send_resolved": True}
+    login = {"auth_username": target.user, "auth_password_file": FILE} if target.user else {}
+    mail = {"to": target.to, "from": target.sender, "smarthost": target.smarthost, "send_resolved": True}
     return {"email_configs": [mail | login]}

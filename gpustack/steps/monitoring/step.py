@@ -62,8 +62,8 @@ def port(here: View) -> Result | None:
     others = {}
     for host in here.hosts:
         there = here.on(host.name)
-        heard = there[LISTENERS] if there.reached and there.available(LISTENERS) else ()
-        if foreign := {one.process for one in heard if (one.protocol, one.port) == ("tcp", wanted)} - ours:
+        listeners = there[LISTENERS] if there.reached and there.available(LISTENERS) else ()
+        if foreign := {one.process for one in listeners if (one.protocol, one.port) == ("tcp", wanted)} - ours:
             others[host.name] = as_text(foreign)
     if not others:
         return None
@@ -139,11 +139,11 @@ def prometheus(here: View) -> Result | None:
 def selectors(here: View) -> Result | None:
     """Prometheus selects monitors and rules of all labels and namespaces, unless your own values restrict them."""
     one = (here[PROMETHEUSES] or {}).get(f"{here.spec.monitoring.release}-prometheus")
-    said_so = release(here).values.get("prometheus", {}).get("prometheusSpec", {})
+    in_values = release(here).values.get("prometheus", {}).get("prometheusSpec", {})
     narrow = [
         name
         for name in (one.narrow if one else ())
-        if name not in said_so and not said_so.get(f"{name}NilUsesHelmValues")
+        if name not in in_values and not in_values.get(f"{name}NilUsesHelmValues")
     ]
     return Result("what Prometheus takes", "everybody's", f"not all, by {as_text(narrow)}") if narrow else None
 

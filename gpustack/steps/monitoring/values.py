@@ -32,25 +32,25 @@ def release(here: View) -> Release:
 
 
 def computed(spec: Spec) -> dict[str, Any]:
-    said = spec.monitoring
+    monitoring = spec.monitoring
     prometheus: dict[str, Any] = {
-        "retention": said.retention,
-        "retentionSize": said.retention_size,
-        "scrapeInterval": said.scrape_interval,
-        "resources": {"requests": {"memory": said.memory}},
+        "retention": monitoring.retention,
+        "retentionSize": monitoring.retention_size,
+        "scrapeInterval": monitoring.scrape_interval,
+        "resources": {"requests": {"memory": monitoring.memory}},
     }
     alertmanager: dict[str, Any] = {}
-    if said.persistence.enabled:
-        prometheus["storageSpec"] = volume(spec, said.persistence.size)
+    if monitoring.persistence.enabled:
+        prometheus["storageSpec"] = volume(spec, monitoring.persistence.size)
         alertmanager["storage"] = volume(spec, "1Gi")
     values: dict[str, Any] = {
-        "fullnameOverride": said.release,
+        "fullnameOverride": monitoring.release,
         "prometheus": {"prometheusSpec": prometheus},
         "alertmanager": {"alertmanagerSpec": alertmanager},
         "prometheus-node-exporter": {
-            "service": {"port": said.node_exporter_port, "targetPort": said.node_exporter_port}
+            "service": {"port": monitoring.node_exporter_port, "targetPort": monitoring.node_exporter_port}
         },
-        "grafana": {"fullnameOverride": f"{said.release}-grafana", **access(spec)},
+        "grafana": {"fullnameOverride": f"{monitoring.release}-grafana", **access(spec)},
     }
     if spec.kubernetes.metrics_bind == "127.0.0.1":
         values |= {part: {"enabled": False} for part in CONTROL_PLANE}
@@ -68,10 +68,10 @@ def volume(spec: Spec, size: str) -> dict[str, Any]:
 
 def access(spec: Spec) -> dict[str, Any]:
     """How Grafana is reached from outside."""
-    said = spec.monitoring.access
-    if said.type == "node-port":
-        return {"service": {"type": "NodePort", "nodePort": said.node_port}}
-    if said.type == "ingress":
-        ingress: dict[str, Any] = {"enabled": True, "hosts": [said.host]}
-        return {"ingress": ingress | ({"ingressClassName": said.ingress_class} if said.ingress_class else {})}
+    settings = spec.monitoring.access
+    if settings.type == "node-port":
+        return {"service": {"type": "NodePort", "nodePort": settings.node_port}}
+    if settings.type == "ingress":
+        ingress: dict[str, Any] = {"enabled": True, "hosts": [settings.host]}
+        return {"ingress": ingress | ({"ingressClassName": settings.ingress_class} if settings.ingress_class else {})}
     return {}

@@ -42,12 +42,15 @@ def ports(here: View) -> Result | None:
 def other_clusters(here: View) -> Result | None:
     """The host has no other Kubernetes, and no remains of one."""
     found = here[LEFTOVERS]
-    seen = [*found.distributions, *(f"a node of the cluster at {server}" for server in servers_of_others(here))]
-    if not seen:
+    distributions = [
+        *found.distributions,
+        *(f"a node of the cluster at {server}" for server in servers_of_others(here)),
+    ]
+    if not distributions:
         return None
     leave = "after kubectl drain and kubectl delete node in that cluster"
-    hint = REMOVAL.get(seen[0], f"{reset_of(here, foreign=True)}    # {leave}")
-    return Result("other Kubernetes on the host", "none", as_text(seen), "operator", hint=hint)
+    hint = REMOVAL.get(distributions[0], f"{reset_of(here, foreign=True)}    # {leave}")
+    return Result("other Kubernetes on the host", "none", as_text(distributions), "operator", hint=hint)
 
 
 CHECKS = (ports, other_clusters)

@@ -8,8 +8,12 @@ import pytest
 
 from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Snapshot
+from gpustack.config.flows import flows
 from gpustack.config.inventory import Inventory
+from gpustack.config.spec import Spec
+from gpustack.steps.firewall import step
 from gpustack.steps.firewall.packets import manager
+from gpustack.steps.firewall.step import HINT
 from tests.unit.steps.firewall_world import (
     HOSTS,
     OPEN,
@@ -53,7 +57,7 @@ def test_what_a_rule_of_ufw_denies_by_name_is_the_operators() -> None:
 def test_without_a_firewall_strangers_are_kept_out_and_no_more(release: str) -> None:
     found, after = recorded(f"none-{release}"), recorded(f"guarded-{release}")
     assert manager(here(found)) == manager(here(after)) == "none"
-    assert outcomes(found) == {"strangers-kept-out": "install"}
+    assert outcomes(found) == {"metrics-ports-blocked": "install"}
     assert outcomes(after) == {}
 
 
@@ -119,16 +123,20 @@ def test_rules_that_nobody_known_loads_are_for_the_operator() -> None:
     said = told(found)["flows-pass"].result
     assert said
     assert "the policy DROP of chain ip filter INPUT" in said.found
-    assert f"udp 8472 from {PLANE}/32, {WORKER}/32" in said.hint
-    assert "tcp 6443 from any" in said.hint
+    assert said.hint == HINT
 
 
-def test_firewall_manage_false_changes_nothing_and_lists_the_flows() -> None:
+def test_the_page_of_the_step_lists_every_port() -> None:
+    ports = {port for flow in flows(Spec(), [PLANE, WORKER]) if flow["to"] == "host" for port in flow["ports"]}
+    assert {port for port in ports if port not in (step.__doc__ or "")} == set()
+
+
+def test_firewall_manage_false_changes_nothing_and_names_the_page() -> None:
     found = world(live(DROPPED, units=("netfilter-persistent",)), spec={"manage": False})
     assert outcomes(found) == {"flows-pass": "operator"}
     said = told(found)["flows-pass"].result
     assert said
-    assert "tcp 10250 from 10.244.0.0/16" in said.hint
+    assert said.hint == HINT
 
 
 def test_firewall_manage_false_is_content_with_rules_of_another_hand() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.inventory import Inventory
-from gpustack.steps.firewall.guard import nobody, state
+from gpustack.steps.firewall.guard import choose_guard_state, find_unused_address
 from tests.unit.steps.firewall_world import (
     HOSTS,
     KEPT,
@@ -23,7 +23,7 @@ from tests.unit.steps.firewall_world import (
 DROPPED = "-P INPUT DROP\n-P FORWARD ACCEPT\n-P OUTPUT ACCEPT\n"
 CLUSTER = "-A INPUT -i lo -j ACCEPT\n-A INPUT -s 10.77.1.0/24 -j ACCEPT\n-A INPUT -s 10.244.0.0/16 -j ACCEPT\n"
 IPV6 = "== ipv6\nlo\ncni0\nveth0815\nhost0\n== ip6tables\n"
-OUT = "strangers-kept-out"
+OUT = "metrics-ports-blocked"
 
 
 def found(snapshot: Snapshot, check: str = OUT) -> str:
@@ -39,7 +39,7 @@ def bare(rules: str = OPEN, *, more: str = "", **settings: object) -> Snapshot:
 def test_a_host_without_a_firewall() -> None:
     assert outcomes(bare()) == {OUT: "install"}
     assert found(bare()) == "tcp 2381 from 192.0.2.77 is let in (and 3 more)"
-    assert state(here(bare())) == "present"
+    assert choose_guard_state(here(bare())) == "present"
 
 
 def test_a_worker_has_the_metrics_of_kube_proxy_alone() -> None:
@@ -52,7 +52,7 @@ def test_a_firewall_that_stops_them_gets_nothing(who: str, release: str) -> None
     for when in ("before", "after"):
         walled = recorded(f"{who}-{release}-{when}")
         assert OUT not in outcomes(walled)
-        assert state(here(walled)) == "absent"
+        assert choose_guard_state(here(walled)) == "absent"
 
 
 @pytest.mark.parametrize(
@@ -91,22 +91,22 @@ def test_ipv6_is_asked_where_it_is_outside() -> None:
 
 def test_a_stranger_s_address_is_in_no_network_of_the_cluster() -> None:
     taken = {"pod_cidr": "192.0.0.0/22", "service_cidr": "198.51.100.0/24"}
-    assert nobody(here(bare(kubernetes=taken))) == "203.0.113.77"
+    assert find_unused_address(here(bare(kubernetes=taken))) == "203.0.113.77"
 
 
 def test_metrics_on_127_0_0_1_need_nothing() -> None:
     local = {"metrics_bind": "127.0.0.1"}
     assert outcomes(bare(kubernetes=local)) == {}
-    assert state(here(bare(kubernetes=local))) == "absent"
+    assert choose_guard_state(here(bare(kubernetes=local))) == "absent"
     left = world(live(), kubernetes=local)
     assert outcomes(left) == {"guard-is-kept": "install"}
-    assert state(here(left)) == "absent"
+    assert choose_guard_state(here(left)) == "absent"
 
 
 def test_firewall_manage_false_leaves_them_to_the_operator() -> None:
     mine = bare(spec={"manage": False})
     assert outcomes(mine) == {}
-    assert state(here(mine)) == ""
+    assert choose_guard_state(here(mine)) == ""
 
 
 def test_a_table_that_was_taken_away() -> None:
@@ -133,7 +133,7 @@ def test_a_table_without_its_drop() -> None:
 def test_a_table_that_is_needless_now_stays_and_is_kept() -> None:
     walled = world(live(DROPPED + CLUSTER))
     assert outcomes(walled).keys() <= {"flows-pass"}
-    assert state(here(walled)) == "present"
+    assert choose_guard_state(here(walled)) == "present"
 
 
 def test_a_node_that_joined_is_missed_and_let_in_by_install() -> None:

@@ -39,7 +39,7 @@ def test_the_operator_is_kept_from_a_node_whose_gpus_are_somebody_else_s() -> No
 
 def test_fewer_gpus_than_the_inventory_says() -> None:
     found = broken(STEP, hosts=(on(K1, gpustack_gpus=3), K2))
-    assert found["said-by-the-inventory"] == ("k1: 2 of 3", "operator")
+    assert found["gpus-on-bus"] == ("k1: 2 of 3", "operator")
 
 
 def test_a_node_that_a_label_keeps_the_operands_from_is_for_a_person() -> None:

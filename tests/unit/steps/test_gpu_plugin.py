@@ -172,7 +172,7 @@ def test_the_namespace() -> None:
 
 def test_fewer_gpus_than_the_inventory_says() -> None:
     found = broken(world({}, {}, HostSpec(gpustack_gpus=9)))
-    assert found["said-by-the-inventory"] == ("k1: 2 of 9", "operator")
+    assert found["gpus-on-bus"] == ("k1: 2 of 9", "operator")
 
 
 def test_a_host_engine_that_is_there_already() -> None:
@@ -208,7 +208,7 @@ def test_time_slicing_has_a_plugin_of_its_own() -> None:
 def test_a_daemon_set_of_another_way_of_sharing() -> None:
     there = [workload(f"gpustack-{name}", 1, 1) for name in ("device-plugin", "dcgm-exporter", "device-plugin-mps-2")]
     found = broken(world({}, cluster("gpu.daemon-sets", *there)))
-    assert found == {"strangers": ("also gpustack-device-plugin-mps-2", "install")}
+    assert found == {"stale-daemon-sets": ("also gpustack-device-plugin-mps-2", "install")}
 
 
 def test_objects_that_somebody_changed() -> None:

@@ -42,7 +42,6 @@ def podcidr_unassigned(here: View) -> Result:
         "a part of the range of pods",
         as_text(node.pod_cidr),
         ok=bool(node.pod_cidr),
-        quote=f"{node.name} spec.podCIDR",
     )
 
 
@@ -57,7 +56,6 @@ def subnet_env_missing(here: View) -> Result:
         "there",
         found.subnet or "it is not there",
         ok=bool(found.network),
-        quote="FLANNEL_SUBNET",
     )
 
 

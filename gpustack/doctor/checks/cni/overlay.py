@@ -52,7 +52,6 @@ def wrong_interface(here: View) -> Result:
             what,
             f"one of its own, such as {node.address}",
             f"{announced.address}, that of {as_text(same)}",
-            quote=f"public-ip: {announced.address}",
         )
     found = find_deliveries(here)
     if set(found.values()) == {"nothing"}:

@@ -118,7 +118,7 @@ def conflict(here: View) -> Result:
     node, library = gpu_node(here), here[GPU_DRIVER].library
     if not library or (node and node.labels.get("nvidia.com/gpu.deploy.driver") == PREINSTALLED):
         return ok(what, "the operator leaves the host's alone" if library else "the operator's alone")
-    return Result(what, "one", f"{library} of the host, and the operator's", quote="driver.enabled: true")
+    return Result(what, "one", f"{library} of the host, and the operator's")
 
 
 @check("gpu-leftover-driver-packages", GPU_DEVICES, GPU_PACKAGES, GPU_DRIVER)

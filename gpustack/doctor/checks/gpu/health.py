@@ -97,7 +97,6 @@ def none_there(here: View) -> Result:
     node, reasons = gpu_node(here), []
     if node and (node.capacity or node.labels.get(PRESENT) == "true"):
         reasons.append(f"node {node.name} offers them")
-    offer = f"{node.name} .nvidia.com/gpu" if reasons and node else ""
     if here.host.spec.gpustack_mig or here.host.spec.gpustack_sharing:
         reasons.append("the inventory shares them")
     if here.host.spec.gpustack_gpus:
@@ -107,7 +106,6 @@ def none_there(here: View) -> Result:
         "some",
         f"0, and {as_text(reasons)}" if reasons else "0, none expected",
         ok=not reasons,
-        quote=offer,
     )
 
 

@@ -88,7 +88,7 @@ def tainted(here: View) -> Result:
     if not found:
         return ok(what, "tolerated")
     keys = names(KEY=[taint.rpartition(":")[0].partition("=")[0] for taint in found])
-    return Result(what, "tolerated by the operator", as_text(found), quote=f"{node.name} spec.taints", names=keys)
+    return Result(what, "tolerated by the operator", as_text(found), names=keys)
 
 
 @check("op-validator-waits-driver", PLUGIN_FILES, GPU_PODS, NODES, IDENTITY)
@@ -130,7 +130,6 @@ def lost_devices(here: View) -> Result:
         "registered with the kubelet",
         found,
         ok=not lost,
-        quote=f"{node.name} allocatable.nvidia.com/gpu",
     )
 
 
@@ -238,7 +237,7 @@ def nothing_allocatable(here: View) -> Result:
     count, what = node.allocatable + sum(node.slices.values()), f"nvidia.com/gpu of {node.name}"
     if not count and here.spec.gpu.stack == "operator" and node.labels.get(OPERANDS_LABEL) == "false":
         why = f"0, and the operator leaves the node alone, by its label {OPERANDS_LABEL}=false"
-        return Result(what, "some", why, quote=f"{node.name} {OPERANDS_LABEL.rpartition('/')[2]}")
+        return Result(what, "some", why)
     return Result(what, "some", str(count), ok=bool(count))
 
 

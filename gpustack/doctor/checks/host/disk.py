@@ -24,7 +24,7 @@ def disk_pressure(here: View) -> Result:
     least = as_text([f"{path} {room.space} % and {room.inodes} %" for path, room in rooms.items()])
     if any(room.space < FULL[0] or room.inodes < FULL[1] for room in rooms.values()):
         tightest = min(rooms, key=lambda path: min(rooms[path].space, rooms[path].inodes))
-        return Result(what, f"at least {FULL[0]} % and {FULL[1]} %", least, quote=f"room {tightest}")
+        return Result(what, f"at least {FULL[0]} % and {FULL[1]} %", least, quote=tightest)
     if all(room.space >= AMPLE[0] and room.inodes >= AMPLE[1] for room in rooms.values()):
         return ok(what, least)
     node = own(here)
@@ -39,7 +39,7 @@ def disk_fails(here: View) -> Result:
     wrong = [*(f"{path} is read-only" for path in found.readonly), *found.errors]
     if not wrong:
         return ok("disk of the node", "no errors")
-    line = f"mounts {found.readonly[0]} ro" if found.readonly else ""
+    line = f"{found.readonly[0]} ro" if found.readonly else ""
     return Result(
         "disk of the node", "written without errors", as_text(wrong), quote=line, names=names(MOUNT=found.readonly)
     )

@@ -34,9 +34,7 @@ def bridge_nf_call_off(here: View) -> Result:
 def br_netfilter_missing(here: View) -> Result:
     """By its effect: a kernel that has it built in loads no module."""
     found = "br_netfilter" in here[MODULES].working
-    return Result(
-        "br_netfilter", "working", "working" if found else "not working", ok=bool(found), quote="working br_netfilter"
-    )
+    return Result("br_netfilter", "working", "working" if found else "not working", ok=bool(found))
 
 
 CHECKS = (ip_forward_off, bridge_nf_call_off, br_netfilter_missing)

@@ -136,7 +136,7 @@ def webhook_down(here: View) -> Result:
     space, _, operator = service_of_ours(here).partition("/")
     start = f"kubectl -n {space} scale deployment {operator} --replicas 1"
     person = f"the operator has to run first, as Helm's upgrade asks the webhook too: {start}"
-    return Result(what, "answer", as_text(found), quote=f"{operator} spec.replicas", person=person)
+    return Result(what, "answer", as_text(found), person=person)
 
 
 @check("mon-admission-webhook-down guard", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
