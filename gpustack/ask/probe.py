@@ -129,6 +129,6 @@ class Probe(Generic[Fact]):
 
 def unexpected(answer: Answer) -> str:
     """With the first line of the error output, else of the output; names of sections say nothing."""
-    said = [line.strip() for line in (answer.err or answer.out).splitlines() if not line.startswith(HEADING)]
-    shown = next((f": {line[:120]}" for line in said if line), "")
+    lines = [line.strip() for line in (answer.err or answer.out).splitlines() if not line.startswith(HEADING)]
+    shown = next((f": {line[:120]}" for line in lines if line), "")
     return f"unexpected answer (rc {answer.rc}){shown}"

@@ -51,7 +51,7 @@ def write(snapshot: Snapshot, path: Path, *, redacted: bool = True) -> None:
 def lines(snapshot: Snapshot, *, redacted: bool = True) -> Iterator[str]:
     inventory = snapshot.inventory
 
-    def said(text: str) -> str:
+    def hide(text: str) -> str:
         return redact(text, inventory.secrets) if redacted else text
 
     header = {
@@ -61,14 +61,14 @@ def lines(snapshot: Snapshot, *, redacted: bool = True) -> Iterator[str]:
         "source": str(inventory.source) if inventory.source else None,
         "spec": leaves(inventory.spec.model_dump(mode="json", by_alias=True), redact if redacted else str),
         "values": values_without_secrets(inventory) if redacted else dict(inventory.values),
-        "hosts": [host_line(host, snapshot.reach.get(host.name), said) for host in inventory.hosts],
+        "hosts": [host_line(host, snapshot.reach.get(host.name), hide) for host in inventory.hosts],
     }
     yield json.dumps(header) + "\n"
     places = {host.name: at for at, host in enumerate(inventory.hosts)} | {CLUSTER: len(inventory.hosts)}
     for answer in sorted(snapshot.answers.values(), key=lambda found: places[found.where]):
         entry = {key: value for key, value in asdict(answer).items() if value != DEFAULTS[key]}
         yield (
-            json.dumps({key: said(value) if key in ("out", "err", "lost") else value for key, value in entry.items()})
+            json.dumps({key: hide(value) if key in ("out", "err", "lost") else value for key, value in entry.items()})
             + "\n"
         )
 
@@ -77,22 +77,22 @@ def values_without_secrets(inventory: Inventory) -> Any:
     return leaves(without_secrets(dict(inventory.values)), lambda text: redact(text, inventory.secrets))
 
 
-def leaves(value: Any, said: Callable[[str], str]) -> Any:
-    """The same with each text as `said` has it."""
+def leaves(value: Any, change: Callable[[str], str]) -> Any:
+    """The same with each text as `change` makes it."""
     if isinstance(value, dict):
-        return {key: leaves(inner, said) for key, inner in value.items()}
+        return {key: leaves(inner, change) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
-        return [leaves(inner, said) for inner in value]
-    return said(value) if isinstance(value, str) else value
+        return [leaves(inner, change) for inner in value]
+    return change(value) if isinstance(value, str) else value
 
 
-def host_line(host: Host, reach: Reach | None, said: Any) -> dict[str, Any]:
+def host_line(host: Host, reach: Reach | None, hide: Any) -> dict[str, Any]:
     """Nothing of how to log in but the user's name: no key, no password, no ssh arguments."""
     entry: dict[str, Any] = {name: value for name in HOST_FIELDS if (value := getattr(host, name)) is not None}
     entry |= {"groups": sorted(host.groups), "spec": host.spec.model_dump(mode="json", exclude_none=True)}
     if reach:
         entry["reach"] = (
-            {"reference": reach.reference, "why": said(reach.why), "hint": said(reach.hint)} if reach.reference else {}
+            {"reference": reach.reference, "why": hide(reach.why), "hint": hide(reach.hint)} if reach.reference else {}
         )
     return entry
 
@@ -166,11 +166,11 @@ def wrong(entry: ErrorDetails) -> str:
     return f"{'.'.join(map(str, entry['loc'])) or 'an answer'}: {words}"
 
 
-def values_of(said: Any) -> dict[str, dict[str, Any]]:
+def values_of(document: Any) -> dict[str, dict[str, Any]]:
     """Of a recording of before there were some, none."""
-    if not isinstance(said, dict) or not all(isinstance(values, dict) for values in said.values()):
+    if not isinstance(document, dict) or not all(isinstance(values, dict) for values in document.values()):
         raise ValueError("its values are not mappings")
-    return said
+    return document
 
 
 def header_of(head: dict[str, Any]) -> Header:
@@ -191,6 +191,6 @@ def header_of(head: dict[str, Any]) -> Header:
     inventory = Inventory(source, hosts, Spec.model_validate(head["spec"]), values_of(head.get("values", {})))
     if not inventory.control_planes:
         raise ValueError("none of its hosts is a control plane")
-    said = {entry["name"]: entry["reach"] for entry in head["hosts"] if "reach" in entry}
-    reach = {name: typed(Reach(name, **words)) for name, words in said.items()}
+    entries = {entry["name"]: entry["reach"] for entry in head["hosts"] if "reach" in entry}
+    reach = {name: typed(Reach(name, **words)) for name, words in entries.items()}
     return Header(taken, float(head["took"]), inventory, reach)

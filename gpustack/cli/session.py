@@ -78,9 +78,9 @@ def read_password() -> str:
 def describe_source(inventory: "Inventory", option: Path | None) -> str:
     """Which hosts these are, and who says so where no option does."""
     if inventory.source is None:
-        return f"{inventory.said}: no inventory is named by -i, {NAMED} or an ansible.cfg"
+        return f"{inventory.summary}: no inventory is named by -i, {NAMED} or an ansible.cfg"
     who = named_by(option)
-    return f"{inventory.said}, named by {who}" if who else inventory.said
+    return f"{inventory.summary}, named by {who}" if who else inventory.summary
 
 
 def open_to_change(option: Path | None, *, this_host: bool, yes: bool, ask_password: bool, quiet: bool) -> "Inventory":
@@ -174,7 +174,7 @@ def load_recording(path: Path, *, quiet: bool) -> "Snapshot":
 
     snapshot = read(path)
     if not quiet:
-        sys.stderr.write(f"recording {path} of {snapshot.taken:%Y-%m-%d %H:%M UTC}: {snapshot.inventory.said}\n")
+        sys.stderr.write(f"recording {path} of {snapshot.taken:%Y-%m-%d %H:%M UTC}: {snapshot.inventory.summary}\n")
     return snapshot
 
 

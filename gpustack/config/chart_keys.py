@@ -56,7 +56,7 @@ def judged(file: str, chart: str, values: Mapping[str, Any]) -> list[Complaint]:
     return [
         complaint
         for path, known, value in strange(root, values)
-        for complaint in [told(file, chart, root, path, known, value)]
+        for complaint in [complain(file, chart, root, path, known, value)]
     ]
 
 
@@ -77,7 +77,7 @@ def strange(known: Key, value: Any, path: tuple[str, ...] = ()) -> Iterator[tupl
             yield here, below, inner
 
 
-def told(file: str, chart: str, root: Key, path: tuple[str, ...], known: Key | None, value: Any) -> Complaint:
+def complain(file: str, chart: str, root: Key, path: tuple[str, ...], known: Key | None, value: Any) -> Complaint:
     key = dotted(path)
     if known is None:
         allowed = f"keys of the chart {chart}; Helm would ignore this one"

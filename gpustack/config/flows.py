@@ -97,11 +97,12 @@ def flows(spec: Spec, node_addresses: Sequence[str]) -> list[dict[str, Any]]:
     ]
 
 
-def node_addresses(inventory: Inventory, told: Mapping[str, str]) -> list[str]:
-    """Addresses of all nodes. `told` are those the hosts said, by host; for one that could not be asked now, what the
-    inventory says, so that its peers do not shut it out meanwhile. A mere name is left out."""
-    said = ((host, told.get(host.name) or str(host.spec.gpustack_node_ip or host.address)) for host in inventory.hosts)
-    return [address for _, address in said if is_address(address)]
+def node_addresses(inventory: Inventory, reported: Mapping[str, str]) -> list[str]:
+    """Addresses of all nodes. `reported` are by host; of a host that could not be asked, that of the inventory counts,
+    so that its peers do not shut it out meanwhile. A mere name is left out."""
+    hosts = inventory.hosts
+    addresses = (reported.get(host.name) or str(host.spec.gpustack_node_ip or host.address) for host in hosts)
+    return [address for address in addresses if is_address(address)]
 
 
 def is_address(text: str) -> bool:
@@ -117,20 +118,20 @@ def passes(found: Iterable[Mapping[str, Any]], *, control_plane: bool) -> frozen
     `out tcp 10.0.0.1/32 10250`, `out any 10.244.0.0/16 all`."""
     found = list(found)
     pods = next(flow["addresses"][0] for flow in found if flow["sources"] == "pods")
-    said: set[str] = set()
+    rules: set[str] = set()
     for flow in found:
         if flow["roles"] == "control_plane" and not control_plane:
             continue
         if flow["sources"] == "self":
-            said |= {"in lo", "out lo"}
+            rules |= {"in lo", "out lo"}
         elif flow["sources"] == "host":
             ports = flow["ports"] or ["all"]
-            said |= {f"out {flow['proto']} {target} {port}" for target in flow["addresses"] for port in ports}
+            rules |= {f"out {flow['proto']} {target} {port}" for target in flow["addresses"] for port in ports}
         elif flow["to"] == "pods":
-            said.add(f"forward {'from' if flow['sources'] == 'pods' else 'to'} {pods}")
+            rules.add(f"forward {'from' if flow['sources'] == 'pods' else 'to'} {pods}")
         else:
-            said |= {f"in {flow['proto']} {source} {port}" for source in flow["addresses"] for port in flow["ports"]}
-    return frozenset(said)
+            rules |= {f"in {flow['proto']} {source} {port}" for source in flow["addresses"] for port in flow["ports"]}
+    return frozenset(rules)
 
 
 def guarded(found: Iterable[Mapping[str, Any]], *, control_plane: bool) -> frozenset[str]:

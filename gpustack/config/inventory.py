@@ -19,7 +19,7 @@ from gpustack.config.secrets.secret_file import secret
 from gpustack.config.sections.receiver import secret_of
 from gpustack.config.spec import Mirror, Proxy, Spec
 from gpustack.config.validate import judge
-from gpustack.config.values import strangers, theirs
+from gpustack.config.values import find_unknown_files, theirs
 from gpustack.config.versions import version_set
 from gpustack.config.yaml_files import judged
 from gpustack.errors import ConfigError
@@ -57,7 +57,7 @@ class Inventory:
         return tuple(host for host in self.hosts if host.control_plane)
 
     @property
-    def said(self) -> str:
+    def summary(self) -> str:
         """The first line of every command."""
         if self.source is None:
             spec = f", spec {LOCAL_SPEC}" if LOCAL_SPEC.is_file() else ""
@@ -170,10 +170,10 @@ def values_of(source: Path | None, spec: Spec) -> tuple[dict[str, dict[str, Any]
     """The operator's values by Helm release, and what is wrong with them."""
     charts = version_set(spec.versions).charts
     releases = {spec.monitoring.release: "kube-prometheus-stack", spec.gpu.release: "gpu-operator"}
-    found, complaints = {}, strangers(source, releases)
+    found, complaints = {}, find_unknown_files(source, releases)
     for release, chart in releases.items():
-        said, wrong = theirs(source, release, f"{chart}-{charts[chart].version}")
+        values, wrong = theirs(source, release, f"{chart}-{charts[chart].version}")
         complaints += wrong
-        if said:
-            found[release] = said
+        if values:
+            found[release] = values
     return found, complaints

@@ -57,8 +57,8 @@ def allowed_by(entry: Mapping[str, Any], model: type[BaseModel], path: Sequence[
         return rule
     if kind == "string_pattern_mismatch":
         field = field_at(model, path)
-        said = field.description if field and field.description else "a text of this form"
-        return f"{said} ({context['pattern']})"
+        description = field.description if field and field.description else "a text of this form"
+        return f"{description} ({context['pattern']})"
     text: str = entry["msg"]
     return ALLOWED.get(kind, text[:1].lower() + text[1:])
 

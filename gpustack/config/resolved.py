@@ -45,8 +45,8 @@ def fingerprint_of(spec: Spec, repository: str) -> str:
     `{fingerprint}` where each system has its own."""
     if isinstance(spec.source, Mirror):
         return spec.source.fingerprint
-    said: str | None = getattr(spec.fingerprints, repository)
-    return said or version_set(spec.versions).apt[repository].fingerprint
+    fingerprint: str | None = getattr(spec.fingerprints, repository)
+    return fingerprint or version_set(spec.versions).apt[repository].fingerprint
 
 
 def end_of(spec: Spec, repository: str) -> date | None:
@@ -122,8 +122,8 @@ def resolved(inventory: Inventory, endpoint: str, addresses: dict[str, str]) -> 
     """The variable `gpustack` of the overlay. `addresses` are the node addresses by host."""
     spec = inventory.spec
     whole: dict[str, Any] = spec.model_dump(mode="json", by_alias=True)
-    for said in ("source", "fingerprints", "proxy"):
-        whole.pop(said)
+    for key in ("source", "fingerprints", "proxy"):
+        whole.pop(key)
     written = egress.host_files(inventory)
     whole["egress"] = {
         step: [asdict(written[path]) if path in written else {"path": path, "mode": "-"} for path in paths]

@@ -106,9 +106,9 @@ def twice(file: str, hosts: Sequence[Host]) -> list[Complaint]:
     ]
     nodes = [(str(host.spec.gpustack_node_ip), host) for host in hosts if host.spec.gpustack_node_ip]
     found = []
-    for what, said in (("ansible_host", reached), ("gpustack_node_ip", nodes)):
+    for what, pairs in (("ansible_host", reached), ("gpustack_node_ip", nodes)):
         first: dict[str, str] = {}
-        for address, host in said:
+        for address, host in pairs:
             if address in first:
                 text = f"{address} for {first[address]} and {host.name}"
                 found.append(Complaint(file, what, text, "an address per host", "inventory-address-twice"))

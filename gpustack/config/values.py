@@ -76,7 +76,7 @@ def theirs(source: Path | None, release: str, chart: str) -> tuple[dict[str, Any
     ]
 
 
-def strangers(source: Path | None, releases: Collection[str]) -> list[Complaint]:
+def find_unknown_files(source: Path | None, releases: Collection[str]) -> list[Complaint]:
     """Files that belong to no release: what stands in them would have no effect."""
     known = [f"{release}{ENDING}" for release in releases]
     place = folder(source)
@@ -119,6 +119,6 @@ def jinja(file: str, key: str, value: Any) -> list[Complaint]:
     )
     found = [wrong for name, inner in pairs for wrong in jinja(file, f"{key}.{name}" if key else str(name), inner)]
     if isinstance(value, str) and (match := JINJA.search(value)):
-        said = value[match.start() :].splitlines()[0]
-        return [Complaint(file, key, said, "a plain value, no Jinja", "config-jinja")]
+        text = value[match.start() :].splitlines()[0]
+        return [Complaint(file, key, text, "a plain value, no Jinja", "config-jinja")]
     return found

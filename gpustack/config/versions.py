@@ -60,12 +60,6 @@ def dcgm_fields() -> frozenset[str]:
     return frozenset(name for row in rows("dcgm-fields.csv") for name in (row[0], row[4]) if name)
 
 
-@cache
-def xid_severities() -> dict[int, str]:
-    """`info`, `warning`, `critical` or `unknown`, by the code of an Xid."""
-    return {int(row[0]): row[-1] for row in rows("xid.csv")}
-
-
 def rows(name: str) -> list[list[str]]:
     """Of a table beside the version sets, without its head."""
     lines = (VERSIONS / name).read_text().splitlines()

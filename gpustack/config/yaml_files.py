@@ -35,11 +35,11 @@ def judged(path: Path) -> Complaint | None:
         """Reads `!vault` and other tags of Ansible's as nothing in particular; refuses a key said twice."""
 
         def construct_mapping(self, node: "MappingNode", deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002
-            seen: set[str] = set()
+            keys: set[str] = set()
             for key, _ in node.value:
-                if str(key.value) in seen and key.tag != "tag:yaml.org,2002:merge":
+                if str(key.value) in keys and key.tag != "tag:yaml.org,2002:merge":
                     raise yaml.constructor.ConstructorError(None, None, f"`{key.value}` is said twice", key.start_mark)
-                seen.add(str(key.value))
+                keys.add(str(key.value))
             return super().construct_mapping(node, deep=deep)
 
     def untold(loader: "Loader", suffix: str, node: Any) -> None:

@@ -158,10 +158,10 @@ for url in $CHARTS; do
     echo "$url cached"
   else
     {
-      said=$(way "$url" | curl -sIL --config - --connect-timeout 5 -m 12 -o /dev/null \
+      output=$(way "$url" | curl -sIL --config - --connect-timeout 5 -m 12 -o /dev/null \
         -w '%{time_connect} %{http_code} %{errormsg}' "$url")
-      [ $? != 28 ] || case $said in 0.000000* | 0,000000*) ;; *) said="- slow ${said#* * }" ;; esac
-      echo "$url $(printf '%s' "${said#* }" | tr -s '\r\n' ' ')"
+      [ $? != 28 ] || case $output in 0.000000* | 0,000000*) ;; *) output="- slow ${output#* * }" ;; esac
+      echo "$url $(printf '%s' "${output#* }" | tr -s '\r\n' ' ')"
     } &
   fi
 done

@@ -18,7 +18,7 @@ def strip_prefix(line: str) -> str:
     if not LOGRUS.match(line):
         return line
     try:
-        said = {key: json.loads(text) for key, text in KEYS.findall(line)}
+        fields = {key: json.loads(text) for key, text in KEYS.findall(line)}
     except ValueError:
-        said = {}
-    return said.get("error") or said.get("msg") or LOGRUS.sub("", line)
+        fields = {}
+    return fields.get("error") or fields.get("msg") or LOGRUS.sub("", line)

@@ -95,29 +95,29 @@ def ansible_cfg(env: Mapping[str, str] = os.environ, cwd: Path | None = None) ->
             ) from error
     base = path.parent if path else Path()
 
-    def said(section: str, key: str, variable: str = "") -> str:
+    def setting(section: str, key: str, variable: str = "") -> str:
         return env.get(variable, "") or parser.get(section, key, fallback="").strip()
 
     inventory = parser.get("defaults", "inventory", fallback="").strip()
-    key = said("defaults", "private_key_file", "ANSIBLE_PRIVATE_KEY_FILE")
+    key = setting("defaults", "private_key_file", "ANSIBLE_PRIVATE_KEY_FILE")
     kinds = ("", "common_", "extra_")
-    args = (said("ssh_connection", f"ssh_{kind}args", f"ANSIBLE_SSH_{kind.upper()}ARGS") for kind in kinds)
+    args = (setting("ssh_connection", f"ssh_{kind}args", f"ANSIBLE_SSH_{kind.upper()}ARGS") for kind in kinds)
     return AnsibleCfg(
         path=path,
         inventory=env.get("ANSIBLE_INVENTORY", "") or (str(base / Path(inventory).expanduser()) if inventory else ""),
-        remote_user=said("defaults", "remote_user", "ANSIBLE_REMOTE_USER"),
+        remote_user=setting("defaults", "remote_user", "ANSIBLE_REMOTE_USER"),
         private_key_file=str(base / Path(key).expanduser()) if key else "",
         ssh_args=" ".join(arg for arg in args if arg),
-        remote_port=said("defaults", "remote_port", "ANSIBLE_REMOTE_PORT"),
-        transport=said("defaults", "transport", "ANSIBLE_TRANSPORT"),
-        become_method=said("privilege_escalation", "become_method", "ANSIBLE_BECOME_METHOD"),
-        become_user=said("privilege_escalation", "become_user", "ANSIBLE_BECOME_USER"),
+        remote_port=setting("defaults", "remote_port", "ANSIBLE_REMOTE_PORT"),
+        transport=setting("defaults", "transport", "ANSIBLE_TRANSPORT"),
+        become_method=setting("privilege_escalation", "become_method", "ANSIBLE_BECOME_METHOD"),
+        become_user=setting("privilege_escalation", "become_user", "ANSIBLE_BECOME_USER"),
         become_exe=env.get("ANSIBLE_SUDO_EXE", "")
-        or said("sudo_become_plugin", "executable", "ANSIBLE_BECOME_EXE")
-        or said("privilege_escalation", "become_exe"),
-        remote_tmp=said("defaults", "remote_tmp", "ANSIBLE_REMOTE_TEMP"),
-        ssh_extra_args=said("ssh_connection", "ssh_extra_args", "ANSIBLE_SSH_EXTRA_ARGS"),
-        ssh_retries=said("ssh_connection", "retries", "ANSIBLE_SSH_RETRIES") or said("connection", "retries"),
-        ignored=said("defaults", "inventory_ignore_patterns", "ANSIBLE_INVENTORY_IGNORE_REGEX")
-        or said("inventory", "ignore_patterns"),
+        or setting("sudo_become_plugin", "executable", "ANSIBLE_BECOME_EXE")
+        or setting("privilege_escalation", "become_exe"),
+        remote_tmp=setting("defaults", "remote_tmp", "ANSIBLE_REMOTE_TEMP"),
+        ssh_extra_args=setting("ssh_connection", "ssh_extra_args", "ANSIBLE_SSH_EXTRA_ARGS"),
+        ssh_retries=setting("ssh_connection", "retries", "ANSIBLE_SSH_RETRIES") or setting("connection", "retries"),
+        ignored=setting("defaults", "inventory_ignore_patterns", "ANSIBLE_INVENTORY_IGNORE_REGEX")
+        or setting("inventory", "ignore_patterns"),
     )

@@ -48,15 +48,15 @@ def connection(
         if given.get(key)
     ]
 
-    def said(*keys: str, default: Any = None) -> Any:
+    def setting(*keys: str, default: Any = None) -> Any:
         return next((given[key] for key in keys if given.get(key) not in (None, "")), default)
 
-    kind = said("ansible_connection", default=cfg.transport or "ssh")
+    kind = setting("ansible_connection", default=cfg.transport or "ssh")
     if kind in ("smart", "ansible.builtin.ssh", "ansible.builtin.local"):
         kind = "local" if kind.endswith("local") else "ssh"
-    method = str(said(METHOD, default=cfg.become_method or "sudo")).removeprefix("ansible.builtin.")
-    become_user = said(BECOME_USER, default=cfg.become_user or "root")
-    become_exe = str(said(*EXE, default=cfg.become_exe or "sudo"))
+    method = str(setting(METHOD, default=cfg.become_method or "sudo")).removeprefix("ansible.builtin.")
+    become_user = setting(BECOME_USER, default=cfg.become_user or "root")
+    become_exe = str(setting(*EXE, default=cfg.become_exe or "sudo"))
     for key, value, allowed in (
         ("ansible_connection", kind, ("ssh", "local")),
         (METHOD, method, ("sudo",)),
@@ -65,26 +65,26 @@ def connection(
     ):
         if value not in allowed:
             found.append(Complaint("", key, str(value), " or ".join(allowed), "connection-unsupported"))
-    args, wrong = arguments([cfg.ssh_args, *(said(key) for key in ARGUMENTS)])
-    port = said(*PORT, default=cfg.remote_port or None)
+    args, wrong = arguments([cfg.ssh_args, *(setting(key) for key in ARGUMENTS)])
+    port = setting(*PORT, default=cfg.remote_port or None)
     if port is not None and not (str(port).isdigit() and 0 < int(port) < 65536):
         wrong.append(Complaint("", "ansible_port", repr(port), "a port number, 1 to 65535"))
         port = None
-    key_file = said(*KEY_FILE, default=cfg.private_key_file or None)
+    key_file = setting(*KEY_FILE, default=cfg.private_key_file or None)
     # As for Ansible, whose variables win over -K (docs: "Controlling how Ansible behaves: precedence rules").
-    become_password = said(*PASSWORD, default=password)
+    become_password = setting(*PASSWORD, default=password)
     fields = {
         "name": name,
-        "address": str(said(*ADDRESS, default=name)),
+        "address": str(setting(*ADDRESS, default=name)),
         "connection": kind,
         "port": int(port) if port is not None else None,
-        "user": said(*USER, default=cfg.remote_user or None),
+        "user": setting(*USER, default=cfg.remote_user or None),
         "key_file": str(key_file) if key_file else None,
         "ssh_args": args,
         "become": True,
         "become_exe": become_exe,
         "become_password": str(become_password) if become_password else None,
-        "python": said(PYTHON),
+        "python": setting(PYTHON),
     }
     return fields, found + wrong
 

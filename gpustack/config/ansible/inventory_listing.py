@@ -37,13 +37,13 @@ def chosen(option: Path | None, env: Mapping[str, str] = os.environ) -> Path | N
     if not option and env.get(NAMED, "").isspace():
         why = "It names no inventory, and is not unset either."
         raise UsageError("inventory-empty", f"{NAMED} is blank; nothing was asked or changed.", why, f"unset {NAMED}")
-    said = str(option) if option else env.get(NAMED, "") or ansible_cfg(env).inventory
-    if not said:
+    name = str(option) if option else env.get(NAMED, "") or ansible_cfg(env).inventory
+    if not name:
         return None
-    path = Path(said).expanduser()
+    path = Path(name).expanduser()
     if not path.exists():
         raise ConfigError(
-            "inventory-missing", f"The inventory {said} does not exist.", "", "gpustack init DIR    # writes an example"
+            "inventory-missing", f"The inventory {name} does not exist.", "", "gpustack init DIR    # writes an example"
         )
     return path
 
@@ -99,13 +99,13 @@ def finished(listing: Listing) -> dict[str, Any]:
     if listing.process.returncode != 0:
         refuse(broken(listing.source))
         raise ConfigError(
-            "inventory-unreadable", f"Ansible cannot read {listing.source}.", said(listing.source, err), typed
+            "inventory-unreadable", f"Ansible cannot read {listing.source}.", pick_errors(listing.source, err), typed
         )
     listed: dict[str, Any] = json.loads(out)
     return listed
 
 
-def said(source: Path, text: str) -> str:
+def pick_errors(source: Path, text: str) -> str:
     """Ansible tries every plugin and tells each one's failure: those of the plugin for such a file, and the errors."""
     plugin = "'yaml'" if source.suffix in (".yml", ".yaml", ".json") or source.is_dir() else "'ini'"
     kept = [

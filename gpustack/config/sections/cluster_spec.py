@@ -72,10 +72,10 @@ def cluster_spec(
     file = spec_file(source)
     if found := strays(source):
         return Spec(), found
-    said = [variables.get(name, {}).get(KEY) or {} for name in names]
-    given: Any = next(iter(said), {})
-    if any(other != given for other in said):
-        differing = [name for name, other in zip(names, said, strict=True) if other != given]
+    specs = [variables.get(name, {}).get(KEY) or {} for name in names]
+    given: Any = next(iter(specs), {})
+    if any(other != given for other in specs):
+        differing = [name for name, other in zip(names, specs, strict=True) if other != given]
         allowed = "one for all, in group_vars/all/gpustack.yml only"
         found = [Complaint(file, KEY, f"another `{KEY}:` for {', '.join(differing)}", allowed, "config-spec-split")]
         return Spec(), found
@@ -134,10 +134,10 @@ def contradictions(
 
 def unheeded(file: str, spec: Spec) -> Iterator[tuple[set[str], Complaint]]:
     """Settings that another one leaves without effect."""
-    said = [name for name, value in spec.fingerprints if value]
-    if said and isinstance(spec.source, Mirror):
+    repositories = [name for name, value in spec.fingerprints if value]
+    if repositories and isinstance(spec.source, Mirror):
         allowed = "nothing beside a mirror: source.fingerprint is its key"
-        yield {"fingerprints", "source"}, Complaint(file, f"{KEY}.fingerprints", ", ".join(said), allowed)
+        yield {"fingerprints", "source"}, Complaint(file, f"{KEY}.fingerprints", ", ".join(repositories), allowed)
 
 
 def logins(file: str, spec: Spec, source: Path | None) -> Iterator[tuple[set[str], Complaint]]:
@@ -154,8 +154,8 @@ def logins(file: str, spec: Spec, source: Path | None) -> Iterator[tuple[set[str
         if not isinstance(section, (Proxy, Mirror)):
             continue
         if (section.user is None) != (section.password_file is None):
-            said, other = ("user", "password_file") if section.user else ("password_file", "user")
-            yield {key}, Complaint(file, f"{KEY}.{key}", f"{said} without {other}", "both or none")
+            present, other = ("user", "password_file") if section.user else ("password_file", "user")
+            yield {key}, Complaint(file, f"{KEY}.{key}", f"{present} without {other}", "both or none")
         if section.password_file and (wrong := judged_file(section.password_file, folder)):
             found, allowed = f"{section.password_file}: {wrong[0]}", wrong[1]
             yield {key}, Complaint(file, f"{KEY}.{key}.password_file", found, allowed, "config-secret-file")
@@ -164,5 +164,5 @@ def logins(file: str, spec: Spec, source: Path | None) -> Iterator[tuple[set[str
 def addresses(host: Host) -> list[IPv4Address]:
     """Those that are known without asking anybody."""
     named = IPv4Network(host.address) if re.fullmatch(r"\d+(\.\d+){3}", host.address) else None
-    said = [named.network_address] if named else []
-    return list(dict.fromkeys([*said, *([host.spec.gpustack_node_ip] if host.spec.gpustack_node_ip else [])]))
+    found = [named.network_address] if named else []
+    return list(dict.fromkeys([*found, *([host.spec.gpustack_node_ip] if host.spec.gpustack_node_ip else [])]))

@@ -27,35 +27,39 @@ KINDS = {"webhook": URL, "slack": URL, "pagerduty": INTEGRATION}
 SETTINGS = ("secret_file", "channel", "to", "sender", "smarthost", "user")
 
 
-def kind(said: Receiver) -> Kind:
+def kind(receiver: Receiver) -> Kind:
     """What its file has to hold."""
-    return KINDS.get(said.type, PASSWORD)
+    return KINDS.get(receiver.type, PASSWORD)
 
 
-def secret_of(said: Receiver) -> str:
+def secret_of(receiver: Receiver) -> str:
     """Empty where it has none. Raises ConfigError when the file cannot be used."""
-    return secret(said.secret_file, kind(said)) if said.type != "none" and said.secret_file else ""
+    return secret(receiver.secret_file, kind(receiver)) if receiver.type != "none" and receiver.secret_file else ""
 
 
-def complaints(file: str, said: Receiver, inventory: Path | None) -> Iterator[tuple[set[str], Complaint]]:
+def complaints(file: str, receiver: Receiver, inventory: Path | None) -> Iterator[tuple[set[str], Complaint]]:
     """The keys that each is about, and the complaint. `inventory` is the folder that Ansible reads whole. Who says type
     none has put the receiver aside, with its settings; who says no type has forgotten it, and nobody would be told."""
-    if said.type == "none" and "type" in said.model_fields_set:
+    if receiver.type == "none" and "type" in receiver.model_fields_set:
         return
-    given = {name for name in SETTINGS if getattr(said, name)}
-    optional = {"user", "secret_file"} if said.type == "email" else set()
-    for name in NEEDED[said.type]:
+    given = {name for name in SETTINGS if getattr(receiver, name)}
+    optional = {"user", "secret_file"} if receiver.type == "email" else set()
+    for name in NEEDED[receiver.type]:
         if name not in given:
-            yield of(file, name, f"nothing, with type {said.type}", WORDS[name])
-    for name in sorted(given - {*NEEDED[said.type], *optional}):
+            yield of(file, name, f"nothing, with type {receiver.type}", WORDS[name])
+    for name in sorted(given - {*NEEDED[receiver.type], *optional}):
         ways = [way for way, needed in NEEDED.items() if name in needed] or ["email"]
-        found, allowed = f"a setting without effect, with type {said.type}", f"nothing, or type {' or '.join(ways)}"
+        found, allowed = f"a setting without effect, with type {receiver.type}", f"nothing, or type {' or '.join(ways)}"
         yield of(file, name, found, allowed)
-    if said.type == "email" and ("user" in given) != ("secret_file" in given):
+    if receiver.type == "email" and ("user" in given) != ("secret_file" in given):
         there, other = ("user", "secret_file") if "user" in given else ("secret_file", "user")
         yield of(file, other, f"{there} without {other}", "both or none")
-    if said.type != "none" and said.secret_file and (wrong := judged(said.secret_file, inventory, kind(said))):
-        yield of(file, "secret_file", f"{said.secret_file}: {wrong[0]}", wrong[1], "config-secret-file")
+    if (
+        receiver.type != "none"
+        and receiver.secret_file
+        and (wrong := judged(receiver.secret_file, inventory, kind(receiver)))
+    ):
+        yield of(file, "secret_file", f"{receiver.secret_file}: {wrong[0]}", wrong[1], "config-secret-file")
 
 
 def of(file: str, name: str, found: str, allowed: str, reference: str = "config-invalid") -> tuple[set[str], Complaint]:

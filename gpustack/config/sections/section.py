@@ -11,7 +11,7 @@ class Section(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def nothing_said(cls, given: Any) -> Any:
+    def drop_null(cls, given: Any) -> Any:
         """A known key with nothing behind it (`kubelet:`) says nothing: its default counts."""
         if not isinstance(given, Mapping):
             return given

@@ -48,7 +48,7 @@ def unknown_flag(here: View) -> Result:
     """By its last words, while it does not answer: older words are past."""
     found = here[START]
     if found is None or not found.unknown_flag:
-        return ok("flags of the kubelet", "not installed" if found is None else found.said or "no complaint")
+        return ok("flags of the kubelet", "not installed" if found is None else found.message or "no complaint")
     if here[HEALTH] == "ok":
         return ok("flags of the kubelet", "the kubelet runs")
     where = f" (in {', '.join(found.files)})" if found.files else ""

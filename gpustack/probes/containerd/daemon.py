@@ -93,12 +93,12 @@ def runtime_only(text: str) -> str:
         if name in config["containerd"]["runtimes"]
     }
     cni = pick(config["cni"], ("binDir", "binDirs"))
-    told = {"cni": cni, "containerd": {"runtimes": runtimes}, **pick(config, ("restrictOOMScoreAdj",))}
-    return json.dumps({"config": told}, indent=2) + "\n"
+    settings = {"cni": cni, "containerd": {"runtimes": runtimes}, **pick(config, ("restrictOOMScoreAdj",))}
+    return json.dumps({"config": settings}, indent=2) + "\n"
 
 
-def pick(said: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
-    return {key: said[key] for key in keys if key in said}
+def pick(table: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    return {key: table[key] for key in keys if key in table}
 
 
 # Without its socket there is no daemon, and that can be told without crictl.
@@ -127,15 +127,16 @@ def configuration(answer: Answer) -> Configuration:
             files[name] = tomllib.loads("\n".join(lines))
         except tomllib.TOMLDecodeError as error:
             broken[name] = str(error)
-    disabled = {name: tuple(said["disabled_plugins"]) for name, said in files.items() if said.get("disabled_plugins")}
+    plugins = {name: table.get("disabled_plugins") for name, table in files.items()}
+    disabled = {name: tuple(found) for name, found in plugins.items() if found}
     imports = tuple(files.get("config.toml", {}).get("imports", ()))
-    systemd = {name: told for name, said in files.items() if isinstance(told := cgroups(said), bool)}
+    systemd = {name: value for name, table in files.items() if isinstance(value := cgroups(table), bool)}
     return Configuration(imports, disabled, files.get(DROP_IN), broken, max(times), systemd)
 
 
-def cgroups(said: Mapping[str, Any]) -> Any:
+def cgroups(document: Mapping[str, Any]) -> Any:
     """What a file says of runc's SystemdCgroup, in the table of version 3."""
-    found: Any = said
+    found: Any = document
     for key in (
         "plugins",
         "io.containerd.cri.v1.runtime",
@@ -157,13 +158,13 @@ def mirrors(answer: Answer) -> Mapping[str, Mirror]:
 def mirror(lines: list[str]) -> Mirror:
     ours = lines[:1] == [OURS]
     try:
-        said = tomllib.loads("\n".join(lines))
+        document = tomllib.loads("\n".join(lines))
     except tomllib.TOMLDecodeError:
         return Mirror(ours, "(the file is not TOML)", ())
-    hosts: dict[str, Any] = said.get("host", {})
+    hosts: dict[str, Any] = document.get("host", {})
     headers = (host.get("header", {}) for host in hosts.values() if isinstance(host, dict))
     logins = {str(header["Authorization"]) for header in headers if "Authorization" in header}
-    return Mirror(ours, str(said.get("server", "")), tuple(hosts), ", ".join(sorted(logins)))
+    return Mirror(ours, str(document.get("server", "")), tuple(hosts), ", ".join(sorted(logins)))
 
 
 CONFIGURATION = Probe(
@@ -209,8 +210,8 @@ done"""
 
 def crictl(answer: Answer) -> Mapping[str, str]:
     """/etc/crictl.yaml, empty when there is none. Raises ValueError when it is no mapping."""
-    said = yaml_mapping(answer.out) if answer.out.strip() else {}
-    return {str(key): str(value) for key, value in said.items()}
+    document = yaml_mapping(answer.out) if answer.out.strip() else {}
+    return {str(key): str(value) for key, value in document.items()}
 
 
 # Comments and whatever crictl does not know stay on the host; a line that is no setting leaves the file no mapping.

@@ -39,19 +39,19 @@ def network(answer: Answer) -> Network:
     """Raises ValueError or KeyError for an answer of another shape."""
     (now,), files, (loaded,), status = read_sections(answer.out, "now", "files", "loaded", "status")
     conditions = {one["type"]: one for one in json.loads("{" + "\n".join(status))["status"]["conditions"]}
-    said = conditions["NetworkReady"]
-    if said["status"] not in (True, False):
-        raise ValueError(said["status"])
+    condition = conditions["NetworkReady"]
+    if condition["status"] not in (True, False):
+        raise ValueError(condition["status"])
     times = [number(line) for line in files]
-    return Network(said["status"] is True, json.loads(loaded), number(now) - max(times) if times else None)
+    return Network(condition["status"] is True, json.loads(loaded), number(now) - max(times) if times else None)
 
 
 def sandbox(answer: Answer) -> Sandbox:
     (image,), there, others, failed = read_sections(answer.out, "image", "there", "others", "failed")
     if not IMAGE.fullmatch(image) or not all(IMAGE.fullmatch(name) for name in others):
         raise ValueError(image)
-    said = strip_prefix(failed[0].removeprefix("| ")) if failed else ""
-    return Sandbox(image, bool(there), frozenset(registry(name) for name in others), said)
+    error = strip_prefix(failed[0].removeprefix("| ")) if failed else ""
+    return Sandbox(image, bool(there), frozenset(registry(name) for name in others), error)
 
 
 def registry(image: str) -> str:
@@ -100,8 +100,8 @@ SANDBOX = Probe(
     Lines(rf"""[ -S {ADDRESS} ] || exit
 image=$(containerd config dump 2>/dev/null | sed -nE "s/^ *sandbox(_image)? = ['\"](.*)['\"]\$/\2/p" | head -n 1)
 printf '== image\n%s\n== there\n' "$image"
-said=$(crictl --image-endpoint {SOCKET} inspecti -q "$image" 2>&1 >/dev/null) && echo yes
-case $said in '' | *'no such image'*) ;; *) exit 1 ;; esac
+output=$(crictl --image-endpoint {SOCKET} inspecti -q "$image" 2>&1 >/dev/null) && echo yes
+case $output in '' | *'no such image'*) ;; *) exit 1 ;; esac
 echo '== others'
 crictl --image-endpoint {SOCKET} images | awk 'NR > 1 && $1 !~ /</ {{print $1}}' | sort -u | head -n 100
 echo '== failed'
@@ -114,10 +114,10 @@ exit 0"""),
 # Of `time="…" level=… msg="StopPodSandbox for \"ID\" …`. What ended when the kubelet asked again is not stuck: a shim
 # cannot stop a container while the toolkit's own pod has taken its runtime away.
 STUCK_NOW = r"""
-  /unable to signal init|failed to kill container|failed to stop (sandbox )?container/ {said[$5] = $0; at[$5] = NR}
-  / returns successfully/ {delete said[$5]}
-  END {for (id in said) if (last < at[id]) last = at[id]
-    for (id in said) if (at[id] == last) print "| " substr(said[id], 1, 400)}"""
+  /unable to signal init|failed to kill container|failed to stop (sandbox )?container/ {failure[$5] = $0; at[$5] = NR}
+  / returns successfully/ {delete failure[$5]}
+  END {for (id in failure) if (last < at[id]) last = at[id]
+    for (id in failure) if (at[id] == last) print "| " substr(failure[id], 1, 400)}"""
 STUCK = Probe(
     "containerd.stuck-containers",
     Lines(rf"""command -v journalctl >/dev/null || exit

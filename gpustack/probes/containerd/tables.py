@@ -50,16 +50,16 @@ def tables(answer: Answer) -> Mapping[str, Tables]:
     return found
 
 
-def of_file(said: Mapping[str, Any]) -> Tables:
-    plugins = {TABLES[name]: table for name, table in said.get("plugins", {}).items() if name in TABLES}
-    parts = [(TABLES[name], table) for name, table in said.get("plugins", {}).items() if name in TABLES and table]
+def of_file(document: Mapping[str, Any]) -> Tables:
+    plugins = {TABLES[name]: table for name, table in document.get("plugins", {}).items() if name in TABLES}
+    parts = [(TABLES[name], table) for name, table in document.get("plugins", {}).items() if name in TABLES and table]
     runtimes = [(version, name, body) for version, table in parts for name, body in runtimes_of(table)]
     runc = [(version, body.get("options", {})) for version, name, body in runtimes if name == "runc"]
-    options = [(version, key, value) for version, said in runc for key, value in said.items()]
+    options = [(version, key, value) for version, table in runc for key, value in table.items()]
     cgroups = [(version, key) for version, key, value in options if key.lower() == "systemdcgroup" and value is True]
     registries = [table.get("registry", {}) for _, table in parts]
     return Tables(
-        int(said.get("version", 1)),
+        int(document.get("version", 1)),
         frozenset(plugins),
         frozenset(version for version, key in cgroups if key == "SystemdCgroup"),
         any(key != "SystemdCgroup" for _, key in cgroups),

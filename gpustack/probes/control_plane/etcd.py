@@ -30,8 +30,8 @@ def health(answer: Answer) -> Health | None:
     """None where no etcd of a control plane has to run. Raises KeyError or ValueError for another shape."""
     if not answer.out:
         return None
-    said = json.loads(answer.out)
-    return Health({"true": True, "false": False}[said["health"]], str(said.get("reason", "")))
+    document = json.loads(answer.out)
+    return Health({"true": True, "false": False}[document["health"]], str(document.get("reason", "")))
 
 
 def read_slow_requests(answer: Answer) -> Slow:
@@ -53,10 +53,10 @@ SLOW = Probe(
 [ -e /etc/kubernetes/manifests/etcd.yaml ] || {{ echo "0 0 $memory"; exit 0; }}
 id=$(crictl --runtime-endpoint {SOCKET} ps -a -q --name '^etcd$' | head -n 1)
 [ -n "$id" ] || exit
-said=$(crictl --runtime-endpoint {SOCKET} logs --since 5m "$id" 2>&1) || exit
-times=$(printf '%s\n' "$said" | grep -c 'slow fdatasync')
-said=$(journalctl -u containerd --since -5min -o cat --no-pager 2>/dev/null) || exit
-pulls=$(printf '%s\n' "$said" | grep -c 'msg="PullImage')
+output=$(crictl --runtime-endpoint {SOCKET} logs --since 5m "$id" 2>&1) || exit
+times=$(printf '%s\n' "$output" | grep -c 'slow fdatasync')
+output=$(journalctl -u containerd --since -5min -o cat --no-pager 2>/dev/null) || exit
+pulls=$(printf '%s\n' "$output" | grep -c 'msg="PullImage')
 echo "$times $pulls $memory" """),
     read_slow_requests,
     like="crictl logs --since 5m ETCD | grep -c 'slow fdatasync'",

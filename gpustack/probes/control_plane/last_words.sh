@@ -9,12 +9,12 @@ for name in COMPONENTS; do
   1) ;;
   *) exit 1 ;;
   esac
-  said=$(journalctl -u kubelet --since=-2min -o cat --no-pager |
+  output=$(journalctl -u kubelet --since=-2min -o cat --no-pager |
     grep -F 'Could not process manifest file' | grep -F "/$name.yaml" | tail -n 1)
   log=$(find /var/log/pods -path "*/kube-system_$name-*/$name/*.log" -printf '%T@ %p\n' 2>/dev/null |
     sort -n | tail -n 1 | cut -d ' ' -f 2-)
-  [ -n "$said" ] || [ -z "$log" ] || said=$(tail -n 200 "$log" | cut -d ' ' -f 4- |
+  [ -n "$output" ] || [ -z "$log" ] || output=$(tail -n 200 "$log" | cut -d ' ' -f 4- |
     grep -E 'REFUSALS' | tail -n 1)
-  if [ -n "$said" ]; then echo "$name said $said" | cut -c 1-400; else echo "$name silent"; fi
+  if [ -n "$output" ]; then echo "$name said $output" | cut -c 1-400; else echo "$name silent"; fi
 done
 echo end

@@ -27,8 +27,8 @@ def read_script(lines: Iterable[str]) -> frozenset[str]:
     ports: list[str] = []
     sources: list[str] = []
     for line in map(str.strip, lines):
-        if said := PORTS.match(line):
-            ports += said[1].split(", ")
-        elif said := SOURCE.match(line):
-            sources.append(whole(said[1]))
+        if match := PORTS.match(line):
+            ports += match[1].split(", ")
+        elif match := SOURCE.match(line):
+            sources.append(whole(match[1]))
     return frozenset(f"in tcp {source} {port}" for source in sources for port in ports)

@@ -46,15 +46,15 @@ def split(line: str) -> list[str]:
 
 
 def rule(words: list[str], text: str) -> Rule:
-    said: dict[str, Any] = {"verdict": "", "text": text, "judged": True}
+    fields: dict[str, Any] = {"verdict": "", "text": text, "judged": True}
     rest = iter(words)
     for word in rest:
         if word in ("-j", "-g"):
-            said["verdict"] = verdict(word, next(rest, ""))
+            fields["verdict"] = verdict(word, next(rest, ""))
             break
-        if word == "!" or not match(word, rest, said):
-            said["judged"] = False
-    return check_readable(Rule(**said))
+        if word == "!" or not match(word, rest, fields):
+            fields["judged"] = False
+    return check_readable(Rule(**fields))
 
 
 def verdict(option: str, target: str) -> str:
@@ -63,26 +63,26 @@ def verdict(option: str, target: str) -> str:
     return VERDICTS.get(target) or ("" if target in GOES_ON else f"jump {target}")
 
 
-def match(word: str, rest: Iterator[str], said: dict[str, Any]) -> bool:
+def match(word: str, rest: Iterator[str], fields: dict[str, Any]) -> bool:
     """Notes what one option asks for; false if it is not modelled."""
     match word:
         case "-p":
             proto = next(rest, "")
-            said["protos"] = () if proto == "all" else (proto,)
+            fields["protos"] = () if proto == "all" else (proto,)
         case "-s" | "-d":
-            said["sources" if word == "-s" else "targets"] = tuple(next(rest, "").split(","))
+            fields["sources" if word == "-s" else "targets"] = tuple(next(rest, "").split(","))
         case "-i" | "-o":
-            said["interfaces" if word == "-i" else "outs"] = (next(rest, "").replace("+", "*"),)
+            fields["interfaces" if word == "-i" else "outs"] = (next(rest, "").replace("+", "*"),)
         case "-m":
             next(rest, "")
         case "--comment":
             next(rest, "")
         case "--dport" | "--dports":
-            said["ports"] = tuple(ports.replace(":", "-") for ports in next(rest, "").split(","))
+            fields["ports"] = tuple(ports.replace(":", "-") for ports in next(rest, "").split(","))
         case "--ctstate" | "--state":
             return "NEW" in next(rest, "").split(",")
         case "--dst-type":
-            said["local"] = True
+            fields["local"] = True
             return next(rest, "") == "LOCAL"
         case _:
             return False

@@ -10,9 +10,9 @@ echo '== health'
 curl -s -o /dev/null --noproxy '*' -m 2 http://127.0.0.1:10256/healthz
 echo $?
 saved() {
-  said=$("$1" -t "$2" 2>/dev/null) || exit
-  case $said in '' | *'# Completed on '*) ;; *) exit 1 ;; esac
-  echo "$said"
+  output=$("$1" -t "$2" 2>/dev/null) || exit
+  case $output in '' | *'# Completed on '*) ;; *) exit 1 ;; esac
+  echo "$output"
 }
 echo '== legacy'
 rules=$(for table in nat filter; do
@@ -26,8 +26,8 @@ done) || exit
 echo "$rules" | count
 echo '== table'
 command -v nft >/dev/null || { echo no; exit 0; }
-said=$(nft list table ip kube-proxy 2>/dev/null)
-case "$? $said" in
+output=$(nft list table ip kube-proxy 2>/dev/null)
+case "$? $output" in
   '0 table ip kube-proxy'*'}') echo yes ;;
   '1 ') echo no ;;
   *) exit 1 ;;

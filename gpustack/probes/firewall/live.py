@@ -64,8 +64,8 @@ def read_live(answer: Answer) -> Firewall:
     found = sections(answer.out)
     by_name = named([(name, lines) for name, lines in found if name != "nft"])
     blocks = "\n".join(by_name["units"]).split("\n\n")
-    said = (dict(line.split("=", 1) for line in block.splitlines()) for block in blocks)
-    units = {unit["Id"]: unit for unit in said}
+    properties = (dict(line.split("=", 1) for line in block.splitlines()) for block in blocks)
+    units = {unit["Id"]: unit for unit in properties}
     rules, rules6 = iptables.parse(by_name.get("iptables", [])), iptables.parse(by_name.get("ip6tables", []), "ip6")
     tables = nftables.parse("\n".join(lines) for name, lines in found if name == "nft")
     ports, clients = ssh(by_name["ssh"])

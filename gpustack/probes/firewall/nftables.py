@@ -40,9 +40,9 @@ def parse(tables: Iterable[str]) -> Filter:
                 if chain["family"] in FAMILIES:
                     chains.setdefault(name(chain, chain["name"]), [])
                     bases += base(chain)
-            elif (told := entry.get("rule")) and told["family"] in FAMILIES:
-                found = map(check_readable, rules(told["expr"]))
-                chains.setdefault(name(told, told["chain"]), []).extend(found)
+            elif (definition := entry.get("rule")) and definition["family"] in FAMILIES:
+                found = map(check_readable, rules(definition["expr"]))
+                chains.setdefault(name(definition, definition["chain"]), []).extend(found)
     return filter_of(sorted(bases, key=lambda found: found.chain), chains)
 
 

@@ -215,22 +215,22 @@ def whole(net: str) -> str:
 
 def own_passes(rules: Sequence[Rule], hook: Hook) -> frozenset[str]:
     """What a chain of ours lets pass, in the form of config/flows.py."""
-    said: set[str] = set()
+    passes: set[str] = set()
     for rule in rules:
         if rule.verdict != "accept" or not rule.judged:
             continue
         if hook == "forward":
-            said |= {f"forward from {whole(net)}" for net in rule.sources}
-            said |= {f"forward to {whole(net)}" for net in rule.targets}
+            passes |= {f"forward from {whole(net)}" for net in rule.sources}
+            passes |= {f"forward to {whole(net)}" for net in rule.targets}
             continue
         way, interfaces, nets = "in", rule.interfaces, rule.sources
         if hook == "output":
             way, interfaces, nets = "out", rule.outs, rule.targets
         if interfaces == ("lo",):
-            said.add(f"{way} lo")
+            passes.add(f"{way} lo")
             continue
         protos, ports = rule.protos or ("any",), rule.ports or ("all",)
-        said |= {
+        passes |= {
             f"{way} {proto} {whole(net)} {port}" for proto in protos for net in nets or ("0.0.0.0/0",) for port in ports
         }
-    return frozenset(said)
+    return frozenset(passes)

@@ -62,7 +62,7 @@ def plugin(lines: Iterable[str]) -> frozenset[str]:
 
 
 def nftables(lines: Iterable[str]) -> frozenset[str]:
-    said: set[str] = set()
+    passes: set[str] = set()
     part = ""
     for line in lines:
         if begins := NFT_PART.match(line):
@@ -71,13 +71,13 @@ def nftables(lines: Iterable[str]) -> frozenset[str]:
             continue
         way, net = "in" if part == "into" else "out", whole(rule["net"] or "0.0.0.0/0")
         if rule["lo"]:
-            said.add(f"{way} lo")
+            passes.add(f"{way} lo")
         elif part == "through":
-            said.add(f"forward {'from' if 'saddr' in line else 'to'} {net}")
+            passes.add(f"forward {'from' if 'saddr' in line else 'to'} {net}")
         else:
             ports = (rule["ports"] or "all").split(", ")
-            said |= {f"{way} {rule['proto'] or 'any'} {net} {port}" for port in ports}
-    return frozenset(said)
+            passes |= {f"{way} {rule['proto'] or 'any'} {net} {port}" for port in ports}
+    return frozenset(passes)
 
 
 def xml(text: str) -> set[str]:
@@ -91,32 +91,32 @@ def xml(text: str) -> set[str]:
         return {f"forward from {source.get('address')}" for source in root.findall("source") if accepts}
     forwards = any(zone.get("name") == "ANY" for zone in root.findall("egress-zone"))
     sends = any(zone.get("name") == "HOST" for zone in root.findall("ingress-zone"))
-    said: set[str] = set()
+    passes: set[str] = set()
     for rule in root.findall("rule"):
         source, target, port = rule.find("source"), rule.find("destination"), rule.find("port")
         if rule.find("accept") is None:
             continue
         if sends and target is not None:
             what = f"{port.get('protocol')} {{}} {port.get('port')}" if port is not None else "any {} all"
-            said.add(f"out {what.format(target.get('address'))}")
+            passes.add(f"out {what.format(target.get('address'))}")
         elif forwards:
-            said |= {f"forward to {target.get('address')}"} if target is not None else set()
+            passes |= {f"forward to {target.get('address')}"} if target is not None else set()
         elif port is not None:
             address = source.get("address") if source is not None else "0.0.0.0/0"
-            said.add(f"in {port.get('protocol')} {address} {port.get('port')}")
-    return said
+            passes.add(f"in {port.get('protocol')} {address} {port.get('port')}")
+    return passes
 
 
 def ufw(lines: Iterable[str]) -> frozenset[str]:
     """`### tuple ### ACTION PROTO DPORT DST SPORT SRC in|out [comment=HEX]` of ufw's user.rules."""
-    said: set[str] = set()
+    passes: set[str] = set()
     for line in lines:
         action, proto, ports, target, source_port, source, *rest = line.removeprefix("### tuple ### ").split()
         if source_port != "any" or not rest or rest[0] not in ("in", "out"):
             continue
         if action == "allow":
             net, each = whole(source if rest[0] == "in" else target), ports.replace("any", "all").replace(":", "-")
-            said |= {f"{rest[0]} {proto} {net} {port}" for port in each.split(",")}
+            passes |= {f"{rest[0]} {proto} {net} {port}" for port in each.split(",")}
         elif action == "route:allow" and (proto, ports) == ("any", "any"):
-            said.add(f"forward to {target}" if target != "0.0.0.0/0" else f"forward from {source}")
-    return frozenset(said)
+            passes.add(f"forward to {target}" if target != "0.0.0.0/0" else f"forward from {source}")
+    return frozenset(passes)

@@ -95,14 +95,14 @@ def policies(answer: Answer) -> tuple[Policy, ...] | None:
         status = entry.get("status", {})
         conditions = {one["type"]: one for one in status.get("conditions", ())}
         failed = conditions.get("Error", {}).get("status") == "True"
-        told = conditions.get("Error" if failed else "Ready", {})
+        condition = conditions.get("Error" if failed else "Ready", {})
         release = entry["metadata"].get("annotations", {}).get(RELEASE, "")
         found.append(
             Policy(
                 entry["metadata"]["name"],
                 status.get("state", ""),
-                told.get("reason", ""),
-                told.get("message", ""),
+                condition.get("reason", ""),
+                condition.get("message", ""),
                 release,
             )
         )

@@ -49,14 +49,14 @@ class GpuDriver:
 @dataclass(frozen=True)
 class Smi:
     """How nvidia-smi ended. `rc` is -1 unless it did; `hangs`: not even KILL ends it. `gpus` are the PCI addresses it
-    shows; `said` the first line that is none of these. `rows`: GPUs with rows of memory to replace, each as
+    shows; `message` the first line that is none of these. `rows`: GPUs with rows of memory to replace, each as
     `ADDRESS: pending` (until a reset) or `ADDRESS: failure` (none is left to take their place); None where nvidia-smi
     does not tell."""
 
     state: Literal["absent", "hangs", "ended"]
     rc: int = -1
     gpus: tuple[str, ...] = ()
-    said: str = ""
+    message: str = ""
     rows: tuple[str, ...] | None = None
 
 
@@ -65,20 +65,20 @@ def gpu_driver(answer: Answer) -> GpuDriver:
     if answer.out == f"{NO_GPU}\n":
         return GpuDriver()
     lines = [line.partition(" ") for line in answer.out.splitlines()]
-    said = {what: value for what, _, value in lines}
+    values = {what: value for what, _, value in lines}
     words = {what for what, gap, _ in lines if not gap}
-    if len(said) < len(lines) or words - set(WORDS) or set(said) - words - {"key"} != VALUES:
+    if len(values) < len(lines) or words - set(WORDS) or set(values) - words - {"key"} != VALUES:
         raise ValueError(answer.out[:80])
-    module, library = said["module"], said["library"]
+    module, library = values["module"], values["library"]
     loaded, named = VERSION.search(module), LIBRARY.fullmatch(library)
-    if (module != "-" and not loaded) or (library != "-" and not named) or said["persistence"] not in PERSISTENCE:
+    if (module != "-" and not loaded) or (library != "-" and not named) or values["persistence"] not in PERSISTENCE:
         raise ValueError(answer.out[:80])
-    if (key := said.get("key", "")) and not PATH.fullmatch(key):
+    if (key := values.get("key", "")) and not PATH.fullmatch(key):
         raise ValueError(key)
     nouveau, blacklisted, secure_boot, enrolled, uninstaller = (word in words for word in WORDS)
     return GpuDriver(
         loaded[0] if loaded else "", named[1] if named else "", nouveau, blacklisted, secure_boot, enrolled,
-        uninstaller, said["persistence"], key,  # type: ignore[arg-type]
+        uninstaller, values["persistence"], key,  # type: ignore[arg-type]
     )  # fmt: skip
 
 
@@ -102,10 +102,10 @@ def smi(answer: Answer) -> Smi:
 def rows(lines: Sequence[str]) -> tuple[str, ...] | None:
     """Lines `ADDRESS, pending, failure`. GPUs before Ampere replace pages, not rows, and say [N/A]."""
     found = [ROWS.fullmatch(line.strip()) for line in lines]
-    told = [match for match in found if match]
-    if not told or len(told) < len(found):
+    matches = [match for match in found if match]
+    if not matches or len(matches) < len(found):
         return None
-    words = ((match[1].lower()[4:], kind) for match in told for kind in ("pending", "failure") if match[kind] in YES)
+    words = ((match[1].lower()[4:], kind) for match in matches for kind in ("pending", "failure") if match[kind] in YES)
     return tuple(f"{address}: {kind}" for address, kind in words)
 
 

@@ -102,8 +102,8 @@ KERNEL_WORDS = Probe(
     Lines(
         ONLY_WITH_GPU
         + rf"""echo '== kernel'
-said=$(dmesg) || exit
-printf '%s\n' "$said" | tr -cd '\11\12\40-\176' |
+output=$(dmesg) || exit
+printf '%s\n' "$output" | tr -cd '\11\12\40-\176' |
   grep -E 'NVRM: Xid|{REFUSED}|{ADAPTER}' | tail -n 100 | cut -c 1-400
 exit 0"""
     ),

@@ -10,8 +10,8 @@ for folder in "$GPU_NAMESPACE"_*/*/; do
   done
   [ -z "$file" ] || set -- "$@" "$file"
 done
-said=
-[ $# -eq 0 ] || said=$(
+output=
+[ $# -eq 0 ] || output=$(
   { head -vc 16384 "$@"; echo; tail -vc 16384 "$@"; } | tr -cd '\11\12\40-\176' |
     grep -E '^==> .+[.]log <==$|PATTERNS' | awk '
       $1 == "==>" {split($2, path, "/"); split(path[1], pod, "_"); of = pod[2] " " path[2]; next}
@@ -23,7 +23,7 @@ said=
           if (by <= count[of]) print of, line[of, count[of] - by + 1]
         }
       }') || exit
-[ -z "$said" ] || printf '%s\n' "$said"
-[ -n "$said" ] || WRITABLE && exit 0
+[ -z "$output" ] || printf '%s\n' "$output"
+[ -n "$output" ] || WRITABLE && exit 0
 echo 'the disk of /var/log is full: no log says anything' >&2
 exit 1

@@ -108,10 +108,10 @@ def gpu_guard(answer: Answer) -> tuple[str, ...]:
     if answer.out == f"{NO_GPU}\n":
         return ()
     first, *lines = answer.out.splitlines()
-    said = [re.fullmatch(rf'{BLACKLIST}(?:::\S*)? "(.*)";', line) for line in lines]
-    if first != "== guard" or not all(said):
+    matches = [re.fullmatch(rf'{BLACKLIST}(?:::\S*)? "(.*)";', line) for line in lines]
+    if first != "== guard" or not all(matches):
         raise ValueError(answer.out[:80])
-    return tuple(match[1] for match in said if match and match[1])
+    return tuple(match[1] for match in matches if match and match[1])
 
 
 GPU_PACKAGES = Probe(

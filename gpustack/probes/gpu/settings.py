@@ -100,7 +100,7 @@ def counters_only(text: str) -> str:
     items = loads(text)["items"]
     for entry in items:
         for one in entry["spec"]["template"]["spec"]["containers"]:
-            one["env"] = [said for said in one.get("env", ()) if said["name"] == BY_POD]
+            one["env"] = [variable for variable in one.get("env", ()) if variable["name"] == BY_POD]
     return dumps({"items": items}, separators=(",", ":"))
 
 

@@ -5,10 +5,10 @@ for path in /var/lib/kubelet /var/lib/containerd /var/log; do
   [ ! -d "$path" ] || set -- "$@" "$path"
 done
 [ $# -eq 0 ] || { printf '%s\n' "$@"; df -Pk "$@"; df -Pi "$@"; } | awk -v paths=$# '
-  NR <= paths {said[NR] = $0; next}
+  NR <= paths {line[NR] = $0; next}
   /^Filesystem / {at = 0; next}
-  {said[++at] = said[at] " " ($2 == "-" ? 0 : $2) " " ($4 == "-" ? 0 : $4)}
-  END {for (at = 1; at <= paths; at++) print said[at]}'
+  {line[++at] = line[at] " " ($2 == "-" ? 0 : $2) " " ($4 == "-" ? 0 : $4)}
+  END {for (at = 1; at <= paths; at++) print line[at]}'
 echo '== mounts'
 devices='' seen=''
 for path in /etc /var /var/log /var/lib/kubelet /var/lib/containerd /var/lib/etcd; do

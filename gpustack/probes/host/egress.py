@@ -73,8 +73,8 @@ DAEMONS = Probe(
   [ "$pid" -gt 0 ] && [ -r "/proc/$pid/environ" ] || continue
   is=none
   if grep -qzE '^(HTTP|HTTPS|NO)_PROXY=' "/proc/$pid/environ"; then
-    said=$(tr '\0' '\n' <"/proc/$pid/environ" | grep -E '^(HTTP|HTTPS|NO)_PROXY=' | sort)
-    found=$(printf '%s%s\n' "$SALT" "$said" | sha256sum)
+    output=$(tr '\0' '\n' <"/proc/$pid/environ" | grep -E '^(HTTP|HTTPS|NO)_PROXY=' | sort)
+    found=$(printf '%s%s\n' "$SALT" "$output" | sha256sum)
     [ "${found%% *}" = "$EGRESS_DAEMON" ] && is=same || is=other
   fi
   echo "$unit $is"

@@ -65,10 +65,10 @@ def system(answer: Answer) -> System:
     machine, *lines = answer.out.splitlines()
     words = (shlex.split(line) for line in lines if "=" in line and not line.startswith("#"))
     release = dict(word[0].split("=", 1) for word in words if word)
-    said = (release["ID"], release.get("VERSION_ID", ""), release.get("VERSION_CODENAME", ""), machine)
-    if odd := [word for word in said if not WORD.fullmatch(word)]:
+    fields = (release["ID"], release.get("VERSION_ID", ""), release.get("VERSION_CODENAME", ""), machine)
+    if odd := [word for word in fields if not WORD.fullmatch(word)]:
         raise ValueError(odd[0])
-    return System(*said[:3], ARCHITECTURES.get(machine, machine))
+    return System(*fields[:3], ARCHITECTURES.get(machine, machine))
 
 
 def hostname(answer: Answer) -> str:

@@ -28,7 +28,7 @@ class Unit:
 
 def units(answer: Answer) -> Mapping[str, Unit | None]:
     """By name without `.service`; None for a unit that does not exist."""
-    return {name: unit(said, now) for name, said, now in read_units(answer.out)}
+    return {name: unit(properties, now) for name, properties, now in read_units(answer.out)}
 
 
 def read_units(text: str) -> list[tuple[str, Mapping[str, str], int | None]]:
@@ -39,35 +39,35 @@ def read_units(text: str) -> list[tuple[str, Mapping[str, str], int | None]]:
     return [(block["Id"].removesuffix(".service"), block, now) for block in blocks if "Now" not in block]
 
 
-def unit(said: Mapping[str, str], now: int | None) -> Unit | None:
+def unit(properties: Mapping[str, str], now: int | None) -> Unit | None:
     """systemd counts restarts for as long as nobody else starts it (src/core/service.c), so that one that ran for days
     may have some; waiting for the next, it says whether the last ended well. Recordings of before have less."""
-    if said["LoadState"] == "not-found":
+    if properties["LoadState"] == "not-found":
         return None
-    since, state = stamp(said["ActiveEnterTimestamp"]), said["ActiveState"]
-    failed = said.get("SubState") in (None, "auto-restart") and said.get("Result") != "success"
-    again = said.get("NRestarts", "0") != "0" and not is_recent(said.get("ActiveExitTimestamp", ""), now)
+    since, state = stamp(properties["ActiveEnterTimestamp"]), properties["ActiveState"]
+    failed = properties.get("SubState") in (None, "auto-restart") and properties.get("Result") != "success"
+    again = properties.get("NRestarts", "0") != "0" and not is_recent(properties.get("ActiveExitTimestamp", ""), now)
     moving = state in ("activating", "deactivating") and not failed and not again
     age = now - since if now is not None and since is not None else None
-    return Unit(state == "active", said["UnitFileState"], since, moving, age)
+    return Unit(state == "active", properties["UnitFileState"], since, moving, age)
 
 
 def is_unsettled(text: str) -> bool:
     """Whether a unit that is shown is being started, or was a moment ago."""
-    for _, said, now in read_units(text):
-        found = unit(said, now)
-        if found and (found.moving or (found.active and is_recent(said["ActiveEnterTimestamp"], now))):
+    for _, properties, now in read_units(text):
+        found = unit(properties, now)
+        if found and (found.moving or (found.active and is_recent(properties["ActiveEnterTimestamp"], now))):
             return True
     return False
 
 
-def is_recent(said: str, now: int | None) -> bool:
-    when = stamp(said)
+def is_recent(time: str, now: int | None) -> bool:
+    when = stamp(time)
     return now is not None and when is not None and now - when <= MOMENT
 
 
-def stamp(said: str) -> int | None:
-    return number(said.removeprefix("@")) if said else None
+def stamp(time: str) -> int | None:
+    return number(time.removeprefix("@")) if time else None
 
 
 def clock(answer: Answer) -> bool:

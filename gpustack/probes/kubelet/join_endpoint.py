@@ -48,10 +48,10 @@ def ways(answer: Answer) -> Mapping[str, Tried]:
 
 # Prints `status seconds words`. That nobody listens is told by the verbose lines alone.
 TRY = r"""try() {
-  said=$(curl -skv -o /dev/null -m 4 -w '%{stderr}@ %{time_connect} %{errormsg}\n' "$@" 2>&1)
+  output=$(curl -skv -o /dev/null -m 4 -w '%{stderr}@ %{time_connect} %{errormsg}\n' "$@" 2>&1)
   ended=$?
-  words=$(printf '%s\n' "$said" | sed -n 's/^@ //p')
-  case $said in *'Connection refused'*) words="$words: Connection refused" ;; esac
+  words=$(printf '%s\n' "$output" | sed -n 's/^@ //p')
+  case $output in *'Connection refused'*) words="$words: Connection refused" ;; esac
   echo "$ended $words"
 }
 """

@@ -10,19 +10,19 @@ from gpustack.probes.sections import read_sections
 
 @dataclass(frozen=True)
 class Start:
-    """systemd's words for the unit; `said` is its last line about giving up, empty for none; `files` are those that
+    """systemd's words for the unit; `message` is its last line about giving up, empty for none; `files` are those that
     name the flag it does not know; `configured`: there is a configuration to start with."""
 
     active: str
     result: str
     file: str
-    said: str
+    message: str
     files: tuple[str, ...]
     configured: bool
 
     @property
     def unknown_flag(self) -> str:
-        found = re.search(r"unknown flag: (--[a-zA-Z0-9-]+)", self.said)
+        found = re.search(r"unknown flag: (--[a-zA-Z0-9-]+)", self.message)
         return found[1] if found else ""
 
 
@@ -36,13 +36,13 @@ class Shown:
 
 def start(answer: Answer) -> Start | None:
     """None where the kubelet is not installed."""
-    unit, said, files, config = read_sections(answer.out, "unit", "said", "files", "config")
+    unit, messages, files, config = read_sections(answer.out, "unit", "said", "files", "config")
     words = dict(line.split("=", 1) for line in unit)
     if words["LoadState"] == "not-found":
         return None
-    if not all(line.startswith("| ") for line in said) or not all(line.startswith("/") for line in files):
+    if not all(line.startswith("| ") for line in messages) or not all(line.startswith("/") for line in files):
         raise ValueError(answer.out)
-    line = said[-1].removeprefix("| ") if said else ""
+    line = messages[-1].removeprefix("| ") if messages else ""
     there = {"yes": True, "no": False}[config[0]]
     return Start(words["ActiveState"], words["Result"], words["UnitFileState"], line, tuple(files), there)
 
@@ -61,12 +61,12 @@ START = Probe(
     Lines(r"""echo '== unit'
 systemctl show kubelet -p LoadState,ActiveState,Result,UnitFileState || exit
 echo '== said'
-said=$(journalctl -u kubelet -n 200 -o cat --no-pager 2>/dev/null |
+output=$(journalctl -u kubelet -n 200 -o cat --no-pager 2>/dev/null |
   grep -E '"command failed"|[Ff]ailed to (run|load) [Kk]ubelet|unknown flag' |
   tail -n 1 | cut -c1-500)
-[ -z "$said" ] || echo "| $said"
+[ -z "$output" ] || echo "| $output"
 echo '== files'
-flag=$(echo "$said" | sed -nE 's/.*unknown flag: (--[a-zA-Z0-9-]+).*/\1/p')
+flag=$(echo "$output" | sed -nE 's/.*unknown flag: (--[a-zA-Z0-9-]+).*/\1/p')
 [ -z "$flag" ] || grep -ls -- "$flag" /var/lib/kubelet/kubeadm-flags.env /etc/default/kubelet /etc/sysconfig/kubelet \
   /etc/systemd/system/kubelet.service /etc/systemd/system/kubelet.service.d/*.conf \
   /usr/lib/systemd/system/kubelet.service /usr/lib/systemd/system/kubelet.service.d/*.conf

@@ -33,8 +33,8 @@ def read_ending(answer: Answer) -> Mapping[str, Ending]:
     """By name."""
     found = {}
     for entry in entries(answer):
-        said = entry["status"].get("conditions", ())
-        kept = tuple(one["message"] for one in said if one["status"] == "True" and one["type"] in KEEPS)
+        conditions = entry["status"].get("conditions", ())
+        kept = tuple(one["message"] for one in conditions if one["status"] == "True" and one["type"] in KEEPS)
         since = datetime.fromisoformat(entry["metadata"]["deletionTimestamp"])
         found[str(entry["metadata"]["name"])] = Ending(since, kept)
     return found

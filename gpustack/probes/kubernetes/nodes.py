@@ -72,10 +72,10 @@ def readyz(answer: Answer) -> Readiness:
     """Raises ValueError where there is no kubectl or no admin.conf to ask with."""
     if answer.rc == 0 and answer.out.strip() == "ok":
         return Readiness(ready=True)
-    said = (answer.err or answer.out).strip()
-    if answer.rc in (126, 127) or "no such file" in said or not said:
-        raise ValueError(said)
-    return Readiness(ready=False, why=said.splitlines()[-1][:300])
+    text = (answer.err or answer.out).strip()
+    if answer.rc in (126, 127) or "no such file" in text or not text:
+        raise ValueError(text)
+    return Readiness(ready=False, why=text.splitlines()[-1][:300])
 
 
 def version(answer: Answer) -> str:

@@ -58,12 +58,12 @@ def read_evicted(answer: Answer) -> tuple[Evicted, ...]:
     """Those for whose end the node itself was short of something: not those that broke a limit of their own."""
     found = []
     for entry in entries(answer):
-        status, said = entry["status"], str(entry["status"].get("message", ""))
-        if status.get("reason") == "Evicted" and said.startswith("The node "):
+        status, message = entry["status"], str(entry["status"].get("message", ""))
+        if status.get("reason") == "Evicted" and message.startswith("The node "):
             times = [moment(one["lastTransitionTime"]) for one in status.get("conditions", ())]
             at = max(times) if times else moment(status["startTime"])
             name, space = entry["metadata"]["name"], entry["metadata"]["namespace"]
-            found.append(Evicted(name, space, entry["spec"]["nodeName"], said[:200], at))
+            found.append(Evicted(name, space, entry["spec"]["nodeName"], message[:200], at))
     return tuple(found)
 
 

@@ -33,13 +33,15 @@ def workloads(answer: Answer) -> Mapping[str, Workload]:
 def workload(entry: Any) -> Workload:
     """Of a Deployment or StatefulSet (spec.replicas), or of a DaemonSet."""
     status = entry["status"]
-    seen = status.get("observedGeneration") == entry["metadata"]["generation"]
+    observed = status.get("observedGeneration") == entry["metadata"]["generation"]
     if "replicas" in entry.get("spec", {}):
         wanted: int = entry["spec"]["replicas"]
-        current = seen and status.get("updatedReplicas", 0) >= wanted
+        current = observed and status.get("updatedReplicas", 0) >= wanted
         return Workload(wanted, status.get("readyReplicas", 0), current, refusal(status))
     wanted = status.get("desiredNumberScheduled", 0)
-    return Workload(wanted, status.get("numberReady", 0), seen and status.get("updatedNumberScheduled", 0) >= wanted)
+    return Workload(
+        wanted, status.get("numberReady", 0), observed and status.get("updatedNumberScheduled", 0) >= wanted
+    )
 
 
 def probe(id: str, kind: str, namespace: str) -> Probe[Mapping[str, Workload]]:

@@ -24,14 +24,14 @@ def read_rule_groups(answer: Answer) -> Mapping[str, int]:
 
 def receivers(answer: Answer) -> tuple[str, ...]:
     """Their names. Alertmanager puts <secret> where one is."""
-    said = yaml_mapping(loads(answer.out)["config"]["original"])
-    return tuple(str(one["name"]) for one in said.get("receivers", ()))
+    document = yaml_mapping(loads(answer.out)["config"]["original"])
+    return tuple(str(one["name"]) for one in document.get("receivers", ()))
 
 
 def receivers_only(text: str) -> str:
     """Their names: who is told, and by which server, is nobody else's."""
-    said = yaml_mapping(loads(text)["config"]["original"])
-    names = [{"name": one["name"]} for one in said.get("receivers", ())]
+    document = yaml_mapping(loads(text)["config"]["original"])
+    names = [{"name": one["name"]} for one in document.get("receivers", ())]
     return dumps({"config": {"original": dumps({"receivers": names})}}, separators=(",", ":"))
 
 
@@ -62,8 +62,8 @@ found=$(kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=4s -n 
   get secret gpustack-receiver --ignore-not-found -o 'jsonpath={.data.secret}') || exit
 is=none
 if [ -n "$found" ]; then
-  said=$({ printf '%s' "$SALT"; printf '%s' "$found" | base64 -d; } | sha256sum)
-  [ "${said%% *}" = "$RECEIVER" ] && is=same || is=other
+  output=$({ printf '%s' "$SALT"; printf '%s' "$found" | base64 -d; } | sha256sum)
+  [ "${output%% *}" = "$RECEIVER" ] && is=same || is=other
 fi
 echo "$is"
 """),

@@ -67,7 +67,7 @@ def data_sources_only(text: str) -> str:
     """Of each source what is read: others hold logins. What is no YAML mapping stays none."""
     items = loads(text)["items"]
     for entry in items:
-        entry["data"] = {key: sources_only(said) for key, said in (entry.get("data") or {}).items()}
+        entry["data"] = {key: sources_only(value) for key, value in (entry.get("data") or {}).items()}
     return dumps({"items": items}, separators=(",", ":"))
 
 
@@ -102,7 +102,7 @@ def dashboards_only(text: str) -> str:
     """Of each text the words that are looked for, as JSON where it was JSON."""
     items = loads(text)["items"]
     for entry in items:
-        entry["data"] = {key: words_only(str(said)) for key, said in (entry.get("data") or {}).items()}
+        entry["data"] = {key: words_only(str(value)) for key, value in (entry.get("data") or {}).items()}
     return dumps({"items": items}, separators=(",", ":"))
 
 

@@ -55,10 +55,10 @@ def objects(answer: Answer) -> list[Any] | None:
     return entries(answer)
 
 
-def selector(said: Any) -> Selector | None:
-    if said is None:
+def selector(document: Any) -> Selector | None:
+    if document is None:
         return None
-    return Selector(dict(said.get("matchLabels") or {}), not said.get("matchExpressions"))
+    return Selector(dict(document.get("matchLabels") or {}), not document.get("matchExpressions"))
 
 
 def selectors(answer: Answer) -> tuple[Watching, ...] | None:

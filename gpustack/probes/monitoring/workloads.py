@@ -54,9 +54,9 @@ def custom(entry: Mapping[str, Any]) -> Custom:
     narrow = [] if spec is None else [name for name in SELECTORS if spec.get(name) != {}]
     by_type = {found["type"]: found for found in conditions}
     # What keeps it from being made comes first: that it is not available may be a consequence.
-    said = {kind: by_type.get(kind, {}).get("status", "") == "True" for kind in ("Reconciled", "Available")}
-    why = next((by_type[kind].get("message", "") for kind, holds in said.items() if not holds and kind in by_type), "")
-    return Custom(said["Available"], said["Reconciled"], why, tuple(narrow))
+    true = {kind: by_type.get(kind, {}).get("status", "") == "True" for kind in ("Reconciled", "Available")}
+    why = next((by_type[kind].get("message", "") for kind, holds in true.items() if not holds and kind in by_type), "")
+    return Custom(true["Available"], true["Reconciled"], why, tuple(narrow))
 
 
 def vector(answer: Answer) -> Mapping[str, float]:

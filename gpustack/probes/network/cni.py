@@ -43,8 +43,8 @@ def read_forwarding(answer: Answer) -> Forwarding:
     if lines and not policy:
         raise ValueError(lines[0])
     joined = any(line.endswith("-j FLANNEL-FWD") for line in lines)
-    said = (ACCEPTED.fullmatch(line) for line in parts["flannel"] if joined)
-    return Forwarding(policy, frozenset(str(IPv4Network(one[1])) for one in said if one))
+    matches = (ACCEPTED.fullmatch(line) for line in parts["flannel"] if joined)
+    return Forwarding(policy, frozenset(str(IPv4Network(one[1])) for one in matches if one))
 
 
 def vxlan(answer: Answer) -> Vxlan:

@@ -92,20 +92,22 @@ def net_conf(answer: Answer) -> NetConf | None:
 
 def flanneld(answer: Answer) -> Flanneld:
     """Raises KeyError where there is no curl to ask with."""
-    said: Mapping[str, str] = dict(line.split("=", 1) for line in answer.out.splitlines() if line)
-    masquerades = said.get("FLANNEL_IPMASQ", "") == "true"
-    network, subnet = said.get("FLANNEL_NETWORK", ""), said.get("FLANNEL_SUBNET", "")
-    return Flanneld(YES[said["READY"]], network, YES[said["CONFLIST"]], subnet, masquerades)
+    values: Mapping[str, str] = dict(line.split("=", 1) for line in answer.out.splitlines() if line)
+    masquerades = values.get("FLANNEL_IPMASQ", "") == "true"
+    network, subnet = values.get("FLANNEL_NETWORK", ""), values.get("FLANNEL_SUBNET", "")
+    return Flanneld(YES[values["READY"]], network, YES[values["CONFLIST"]], subnet, masquerades)
 
 
 def read_annotations(answer: Answer) -> Mapping[str, Announced]:
     """By node; one whose Flannel has not registered is left out."""
     found = {}
     for entry in entries(answer):
-        said = entry["metadata"].get("annotations") or {}
-        if ADDRESS in said:
-            data = loads(said.get(DATA, "null")) or {}
-            found[str(entry["metadata"]["name"])] = Announced(ipv4(said[ADDRESS]), data.get("VtepMAC", "").lower())
+        annotations = entry["metadata"].get("annotations") or {}
+        if ADDRESS in annotations:
+            data = loads(annotations.get(DATA, "null")) or {}
+            found[str(entry["metadata"]["name"])] = Announced(
+                ipv4(annotations[ADDRESS]), data.get("VtepMAC", "").lower()
+            )
     return found
 
 

@@ -59,8 +59,8 @@ sub ask {
     if ($kind eq 'dns') {
       socket $t{s}, PF_INET, SOCK_DGRAM, 17 or exit 3; $port = 53; $id++;
       $t{id} = $id & 0x7fff; my $name = "kubernetes.default.svc.$domain";
-      my $said = join '', map { chr(length) . $_ } split /\./, $name;
-      $t{say} = pack('n6', $t{id}, 0x100, 1, 0, 0, 0) . $said . pack 'Cnn', 0, 1, 1;
+      my $labels = join '', map { chr(length) . $_ } split /\./, $name;
+      $t{say} = pack('n6', $t{id}, 0x100, 1, 0, 0, 0) . $labels . pack 'Cnn', 0, 1, 1;
     } elsif (defined $port) { socket $t{s}, PF_INET, SOCK_STREAM, 6 or exit 3
     } else {
       socket $t{s}, PF_INET, SOCK_RAW, 1 or exit 3; setsockopt $t{s}, 0, 10, pack 'i', 2;

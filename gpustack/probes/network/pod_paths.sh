@@ -22,15 +22,15 @@ plan=$(know | perl -e "$code" plan "$api:${API##*:}" "$POD_CIDR" "$SERVICE_CIDR"
 echo '== known'
 echo "$plan" | grep -v '^ask '
 asked() {
-  said=$(echo "$plan" | nsenter --net="$2" perl -e "$code" ask "$3" "$DNS_DOMAIN") || exit 0
-  printf '== %s\n%s\n' "$1" "$said"
+  output=$(echo "$plan" | nsenter --net="$2" perl -e "$code" ask "$3" "$DNS_DOMAIN") || exit 0
+  printf '== %s\n%s\n' "$1" "$output"
 }
 pods=0
 for space in /run/netns/cni-* /run/containerd/io.containerd.grpc.v1.cri/netns/cni-*; do
   [ -e "$space" ] && [ "$pods" -lt 2 ] || continue
-  said=$(nsenter --net="$space" ip -4 address show dev eth0 up 2>/dev/null) || continue
-  case $said in *LOWER_UP*'inet '*) ;; *) continue ;; esac
-  address=${said#*inet }; mtu=${said#*mtu }
+  output=$(nsenter --net="$space" ip -4 address show dev eth0 up 2>/dev/null) || continue
+  case $output in *LOWER_UP*'inet '*) ;; *) continue ;; esac
+  address=${output#*inet }; mtu=${output#*mtu }
   asked "pod ${address%%/*}" "$space" "${mtu%% *}" &
   pods=$((pods + 1))
 done

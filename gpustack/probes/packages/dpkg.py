@@ -101,7 +101,7 @@ def package_sources(answer: Answer) -> Sources:
             keyrings[path], sizes[path] = [], size
         else:
             keyrings[path].append(line)
-    rings = {path: keyring(sizes[path], said) for path, said in keyrings.items()}
+    rings = {path: keyring(sizes[path], listing) for path, listing in keyrings.items()}
     return Sources(tuple(found), rings, tuple(parts.get("refused", ())))
 
 

@@ -52,16 +52,16 @@ def packages(answer: Answer) -> Mapping[str, Package | None]:
     """By name; None for a package that is not, or not wholly, installed. dpkg-query ends with 1 when it misses one,
     and names it: a package of which nothing is said raises ValueError."""
     found: dict[str, Package | None] = dict.fromkeys(PACKAGE_NAMES)
-    told = set(PACKAGE_NAMES) - {line.removeprefix(MISSING) for line in answer.err.splitlines()}
+    expected = set(PACKAGE_NAMES) - {line.removeprefix(MISSING) for line in answer.err.splitlines()}
     for line in answer.out.splitlines():
         name, want, status, version = line.split(" ")
-        told.discard(name)
+        expected.discard(name)
         if name not in found:
             raise ValueError(line)
         if status == "installed":
             found[name] = Package(upstream(version), held=want == "hold")
-    if told:
-        raise ValueError(f"nothing is said of {sorted(told)}")
+    if expected:
+        raise ValueError(f"nothing is said of {sorted(expected)}")
     return found
 
 

@@ -111,14 +111,15 @@ def answers(here: View) -> Result | None:
     found, ours = here[GPU_SMI], mode(here) == "host"
     if found.state == "absent":
         return absent(here) if ours else None
-    if found.state == "ended" and found.rc == 0 and found.gpus and not found.said:
+    if found.state == "ended" and found.rc == 0 and found.gpus and not found.message:
         return None
     if found.state == "hangs":
         actual = "does not answer: the driver is stuck"
     elif found.rc:
-        actual = f"{ENDED.get(found.rc, 'an error')} (exit status {found.rc}){f': {found.said}' if found.said else ''}"
+        message = f": {found.message}" if found.message else ""
+        actual = f"{ENDED.get(found.rc, 'an error')} (exit status {found.rc}){message}"
     else:
-        actual = found.said or "no GPU"
+        actual = found.message or "no GPU"
     cure: Cure = "install" if ours and found.rc == 9 else "operator"
     return Result("nvidia-smi", "answers", actual, cure, hint="" if cure == "install" else rebooted(here))
 

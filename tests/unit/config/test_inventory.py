@@ -49,7 +49,7 @@ def test_a_folder_with_a_spec(site: Site) -> None:
     found = load(site(**{"group_vars/all/gpustack.yml": "gpustack:\n  swap: off\n  cluster_name: here\n"}))
     assert [host.name for host in found.hosts] == ["h1", "h2"]
     assert (found.spec.cluster_name, found.spec.swap) == ("here", "off")
-    assert found.said == "2 hosts of inventory site"
+    assert found.summary == "2 hosts of inventory site"
 
 
 def test_every_file_that_is_not_yaml_is_named_with_its_line(site: Site) -> None:
@@ -177,11 +177,11 @@ def test_without_an_inventory_the_host_itself(site: Site, tmp_path: Path, monkey
     monkeypatch.setattr(inventory, "LOCAL_SPEC", tmp_path / "gpustack.yml")
     found = load(None)
     assert [(host.connection, host.control_plane) for host in found.hosts] == [("local", True)]
-    assert "one-node cluster" in found.said
+    assert "one-node cluster" in found.summary
     (tmp_path / "gpustack.yml").write_text("gpustack: {cluster_name: mine}\ngpustack_node_ip: 192.0.2.1\n")
     found = load(None)
     assert (found.spec.cluster_name, str(found.hosts[0].spec.gpustack_node_ip)) == ("mine", "192.0.2.1")
-    assert str(tmp_path / "gpustack.yml") in found.said
+    assert str(tmp_path / "gpustack.yml") in found.summary
 
 
 @pytest.mark.parametrize("text", ["gpustack: [", "- a\n- b\n", "gpustack: {}\ngpustack: {}\n"])

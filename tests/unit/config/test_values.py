@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpustack.config.values import folder, loaded, merged, strangers, theirs
+from gpustack.config.values import find_unknown_files, folder, loaded, merged, theirs
 from tests.unit.config.layers import layers
 
 CHART = "kube-prometheus-stack-88.5.3"
@@ -135,9 +135,9 @@ def test_keys_and_dates_are_texts_as_to_helm(site: Path) -> None:
 def test_files_of_no_release_are_told(site: Path) -> None:
     for name in ("monitoring.yaml", "monitoring.yml", "gpu-operater.yaml", "README.md", ".swp"):
         (site / "values" / name).touch()
-    found = strangers(site, ["monitoring", "gpu-operator"])
+    found = find_unknown_files(site, ["monitoring", "gpu-operator"])
     assert [(Path(wrong.file).name, wrong.reference) for wrong in found] == [
         ("gpu-operater.yaml", "values-stranger"),
         ("monitoring.yml", "values-stranger"),
     ]
-    assert strangers(site / "nowhere" / "hosts.yml", ["monitoring"]) == []
+    assert find_unknown_files(site / "nowhere" / "hosts.yml", ["monitoring"]) == []

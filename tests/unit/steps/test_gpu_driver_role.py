@@ -215,7 +215,7 @@ def asked(world: Path, smi: str) -> Smi:
 def test_nvidia_smi_answers(tmp_path: Path) -> None:
     assert asked(tmp_path, "echo 00000000:17:00.0").gpus == ("0000:17:00.0",)
     found = asked(tmp_path, "echo 'GPU is lost'; exit 15")
-    assert (found.state, found.rc, found.said) == ("ended", 15, "GPU is lost")
+    assert (found.state, found.rc, found.message) == ("ended", 15, "GPU is lost")
 
 
 def test_nvidia_smi_that_can_be_ended_is_slow_and_not_stuck(tmp_path: Path) -> None:

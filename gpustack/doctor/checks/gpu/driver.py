@@ -157,9 +157,9 @@ def adapter(here: View) -> Result:
     if not devices or not here[GPU_DRIVER].module or shown.state != "ended":
         return ok(what, NO_GPU if not devices else "the driver does not answer")
     words = here[KERNEL_WORDS].adapter
-    none = shown.said.startswith("No devices were found")
+    none = shown.message.startswith("No devices were found")
     if none or (words and len(shown.gpus) < devices):
-        return Result(what, str(devices), words or shown.said)
+        return Result(what, str(devices), words or shown.message)
     return ok(what, str(len(shown.gpus)))
 
 
@@ -176,7 +176,7 @@ def not_ready(here: View) -> Result:
     if found.library and found.library != found.module:
         return Result("driver", "answers", f"module {found.module}, libraries {found.library}")
     if shown.state == "hangs" or (shown.rc > 0 and shown.rc != LOST) or (shown.rc == 0 and not shown.gpus):
-        return Result("nvidia-smi", "answers", shown.said or f"{shown.state}, {shown.rc}")
+        return Result("nvidia-smi", "answers", shown.message or f"{shown.state}, {shown.rc}")
     return ok("driver", "answers")
 
 

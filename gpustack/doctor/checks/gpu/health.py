@@ -47,7 +47,7 @@ def off_the_bus(here: View) -> Result:
         return ok("GPUs of the bus", NO_GPU)
     shown = here[GPU_SMI]
     if shown.rc == LOST:
-        return Result("GPUs of the bus", "reached", shown.said or f"nvidia-smi ends with {LOST}")
+        return Result("GPUs of the bus", "reached", shown.message or f"nvidia-smi ends with {LOST}")
     fewer = shown.state == "ended" and 0 < len(shown.gpus) < devices
     if OFF_THE_BUS in xids(here) and (fewer or missing(here) > 0):
         return Result("GPUs of the bus", "reached", f"Xid {OFF_THE_BUS}")
