@@ -51,7 +51,8 @@ def send_test(
     from gpustack.cli.locked_run import StopOnSignal
     from gpustack.cli.prove import find_acting_host
     from gpustack.proof.inventory import ACCESS_PROBES
-    from gpustack.report import render as show
+    from gpustack.report.codes import delivery_code
+    from gpustack.report.render import show
 
     report = session.progress(quiet=quiet)
     hosts = session.open_to_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
@@ -60,8 +61,8 @@ def send_test(
     found, acting, stop = find_part(taken, Part.ALERTMANAGER), find_acting_host(taken), threading.Event()
     with StopOnSignal(stop):
         done = run_trial(hosts, acting, found, report, stop, timeout)
-    show.delivery(done, hosts, output.value)
-    raise typer.Exit(show.delivery_code(done))
+    show(done, output.value, inventory=hosts)
+    raise typer.Exit(delivery_code(done))
 
 
 def require_receiver(hosts: "Inventory") -> None:

@@ -90,7 +90,7 @@ def doctor(
 def make_check(read: "Callable[[], Snapshot]", watcher: "Watcher", metrics: Path | None) -> "Callable[[], int]":
     """One round: reads, diagnoses, shows; the exit status."""
     from gpustack.doctor.diagnose import diagnose
-    from gpustack.report import render as show
+    from gpustack.report.codes import doctor_code
 
     def check() -> int:
         diagnosis = diagnose(read())
@@ -99,7 +99,7 @@ def make_check(read: "Callable[[], Snapshot]", watcher: "Watcher", metrics: Path
 
             write(diagnosis, metrics)
         watcher.show(diagnosis)
-        return show.doctor_code(diagnosis)
+        return doctor_code(diagnosis)
 
     return check
 

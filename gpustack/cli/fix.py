@@ -59,7 +59,8 @@ def run_fix(
     from gpustack.doctor.diagnose import diagnose
     from gpustack.remedy.fixed import Attempt, Fixed
     from gpustack.remedy.offer import offers
-    from gpustack.report import render as show
+    from gpustack.report.codes import fix_code
+    from gpustack.report.render import show
     from gpustack.rollout.private import sweep
 
     for id in (*wanted, *yes_to):
@@ -68,13 +69,13 @@ def run_fix(
     for id in wanted:
         require_root(id, before)
     if output == "human":
-        show.diagnosis(before, output, verbose=verbose)
+        show(before, output, verbose=verbose)
     chosen = [one for one in offers(before) if not wanted or one.id in wanted]
     if not any(not one.why_not for one in chosen):
         attempts = tuple(Attempt(one, "manual", why=one.why_not) for one in chosen)
         done = Fixed(before, attempts, before, before.snapshot.took)
-        show.fixed(done, output, evidence="")
-        return show.fix_code(done)
+        show(done, output, evidence="")
+        return fix_code(done)
     sweep()
     with locked_run(hosts, "doctor", choose_lock_host(hosts, find_reached(before.snapshot)), report) as run:
         done = make_fix(run, wanted, make_confirm(yes_to, yes=yes), output).run(before)
@@ -84,8 +85,8 @@ def run_fix(
         ids = " ".join(f"--yes-to {one.offer.id}" for one in done.attempts if one.offer.fault.auto == "ask")
         hint = f"gpustack doctor --fix {ids or '--yes'}"
         raise RolloutError("fix-declined", "Nothing was changed.", "All fixes were declined.", hint)
-    show.fixed(done, output, evidence=str(run.folder), verbose=verbose)
-    return show.fix_code(done)
+    show(done, output, evidence=str(run.folder), verbose=verbose)
+    return fix_code(done)
 
 
 def make_fix(run: Run, wanted: Collection[str], agree: "Callable[[Sequence[Offer]], bool]", output: str) -> "Fix":
@@ -93,14 +94,14 @@ def make_fix(run: Run, wanted: Collection[str], agree: "Callable[[Sequence[Offer
     from gpustack.remedy.copies import Copies
     from gpustack.remedy.fix import Fix
     from gpustack.remedy.undo import put_back
-    from gpustack.report import render as show
+    from gpustack.report.render import show
 
     copies = Copies(run.hosts.hosts)
 
     def preview(one: "Offer", snapshot: "Snapshot") -> None:
         lines = run.preview(one.play, one.hosts, snapshot, one.more)
         if output == "human":
-            show.offer(one, lines, run.hosts)
+            show(one, output, differences=lines, inventory=run.hosts)
 
     return Fix(
         gather=lambda probes: gather(run.hosts, probes, report=run.record),
@@ -175,14 +176,14 @@ def run_undo(hosts: "Inventory", output: str, report: "Reporter", *, yes: bool) 
     from gpustack.probes.host.system import OS
     from gpustack.remedy.copies import Copies
     from gpustack.remedy.undo import Undone, last, put_back
-    from gpustack.report import render as show
+    from gpustack.report.render import show
 
     there = find_reached(gather(hosts, [OS], report=report))
     with locked_run(hosts, "doctor", choose_lock_host(hosts, there), report) as run:
         started, copies = time.monotonic(), Copies(hosts.hosts)
         found = last(copies, [host.name for host in there])
         if output == "human":
-            show.last_fix(found, hosts)
+            show(found, output, inventory=hosts)
         if not yes and not confirm("Roll this back?"):
             hint = "gpustack doctor --undo --yes"
             raise RolloutError("undo-declined", "Nothing was rolled back.", "The rollback was declined.", hint)
@@ -191,5 +192,5 @@ def run_undo(hosts: "Inventory", output: str, report: "Reporter", *, yes: bool) 
         for line in done.did:
             run.record(Event("note", "undo", line))
         run.record(Event("done", "undo", ""))
-    show.undone(done, hosts, output, evidence=str(run.folder))
+    show(done, output, inventory=hosts, evidence=str(run.folder))
     return 0

@@ -41,15 +41,16 @@ def plan(
         raise UsageError("diff-of-recording", "--diff does not go with --from.", why, "gpustack plan --diff")
     report = session.progress(quiet=quiet)
     found = session.make_plan(inventory, recording, limit, only, report, ask_password=become, quiet=quiet)
-    from gpustack.report import render as show
+    from gpustack.report.codes import exit_code
+    from gpustack.report.render import show
 
-    show.plan(found, output.value, verbose=verbose)
+    show(found, output.value, verbose=verbose)
     if diff and found.drifted:
         from gpustack.report.format import cleaner
         from gpustack.rollout.preview import preview
 
         sys.stdout.write(cleaner(found.inventory)(preview(found, session.choose_steps(only), report)))
-    raise typer.Exit(show.exit_code(found))
+    raise typer.Exit(exit_code(found))
 
 
 def verify(
@@ -67,12 +68,13 @@ def verify(
 
     report = session.progress(quiet=quiet)
     found = session.make_plan(inventory, recording, limit, only, report, ask_password=become, quiet=quiet)
-    from gpustack.report import render as show
+    from gpustack.report.codes import exit_code
+    from gpustack.report.render import show
     from gpustack.rollout.plan import Verification
 
     verification = Verification(found, found.snapshot.took, len(found.snapshot.answers))
-    show.verification(verification, output.value, verbose=verbose)
-    raise typer.Exit(show.exit_code(found))
+    show(verification, output.value, verbose=verbose)
+    raise typer.Exit(exit_code(found))
 
 
 def install(
@@ -92,7 +94,8 @@ def install(
 
     report = session.progress(quiet=quiet)
     hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
-    from gpustack.report import render as show
+    from gpustack.report.codes import outcome_code
+    from gpustack.report.render import show, show_converged
     from gpustack.rollout.plan import plan as make_plan
     from gpustack.rollout.private import sweep
 
@@ -100,10 +103,10 @@ def install(
     steps, names = session.choose_steps(only), session.choose_hosts(hosts, limit)
     before = make_plan(session.gather_all(hosts, report), steps, names)
     if before.converged and not force:
-        show.nothing_to_do(before, output.value)
+        show_converged(before, output.value)
         return
     if output is options.Output.HUMAN:
-        show.plan(before, output.value, verbose=verbose)
+        show(before, output.value, verbose=verbose)
     if not force:
         refuse_unplayable(before)
     if not yes and not confirm("Apply this plan?"):
@@ -111,8 +114,8 @@ def install(
         hint = repeat_command("install", hosts, *flags, limit=limit, only=only)
         raise RolloutError("declined", "Nothing was changed.", "The plan was declined.", hint)
     outcome, folder = roll_out(hosts, steps, names, before, report, force=force)
-    show.outcome(outcome, output.value, verbose=verbose, evidence=str(folder))
-    code = show.outcome_code(outcome)
+    show(outcome, output.value, verbose=verbose, evidence=str(folder))
+    code = outcome_code(outcome)
     if code not in (0, INTERRUPTED):
         failed = [failure.host for played in outcome.played for failure in played.failures]
         sys.stderr.write(report_failure(hosts, folder, report, names, failed))

@@ -37,20 +37,21 @@ def prove(
     names = session.choose_hosts(hosts, limit)
     taken = session.gather_all(hosts, report, PROBES, names)
     places, unasked = survey_gpus(taken, names)
-    from gpustack.report import render as show
+    from gpustack.report.codes import proof_code
+    from gpustack.report.render import show
     from gpustack.rollout.private import sweep
 
     if not places:
         nothing = make_empty_proof(taken, unasked)
-        show.proof(nothing, hosts, output.value)
-        raise typer.Exit(show.proof_code(nothing))
+        show(nothing, output.value, inventory=hosts)
+        raise typer.Exit(proof_code(nothing))
     sweep()
     acting = find_acting_host(taken)
     with locked_run(hosts, "prove", acting, report) as run:
         done = run_proof(run, acting, taken, places, unasked, timeout)
     run.keep_snapshot(taken)
-    show.proof(done, hosts, output.value, evidence=str(run.folder))
-    raise typer.Exit(show.proof_code(done))
+    show(done, output.value, inventory=hosts, evidence=str(run.folder))
+    raise typer.Exit(proof_code(done))
 
 
 def find_acting_host(taken: "Snapshot") -> "Host":

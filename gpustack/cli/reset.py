@@ -35,7 +35,8 @@ def reset(
 ) -> None:
     """Uninstall: show what will be removed from the hosts, the cluster included; confirm, remove, verify."""
     from gpustack.cli import session
-    from gpustack.report import render as show
+    from gpustack.report.codes import reset_code
+    from gpustack.report.render import show
     from gpustack.rollout.removal import PROBES, removal
 
     report = session.progress(quiet=quiet)
@@ -43,10 +44,10 @@ def reset(
     names = session.choose_hosts(hosts, limit)
     before = removal(session.gather_all(hosts, report, PROBES, names), names, packages=packages)
     if not before.due:
-        show.nothing_to_remove(before, output.value)
+        show(before, output.value)
         raise typer.Exit(8 if before.unreached else 0)
     if output is options.ShortOutput.HUMAN:
-        show.removal(before)
+        show(before, output.value)
     refuse_removal(before, foreign=foreign)
     if not yes and not confirm("Remove all of this?"):
         why = "The removal was declined."
@@ -54,8 +55,8 @@ def reset(
         hint = repeat_command("reset", hosts, *flags, limit=limit)
         raise RolloutError("reset-declined", "Nothing was removed.", why, hint)
     outcome, folder = run_reset(hosts, names, before, report, packages=packages, foreign=foreign)
-    show.reset(outcome, output.value, evidence=str(folder))
-    raise typer.Exit(show.reset_code(outcome))
+    show(outcome, output.value, evidence=str(folder))
+    raise typer.Exit(reset_code(outcome))
 
 
 def refuse_removal(before: "Removal", *, foreign: bool) -> None:

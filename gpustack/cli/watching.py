@@ -32,11 +32,13 @@ class Watcher:
 
     def show(self, found: "Diagnosis") -> None:
         from gpustack.doctor.watch import changes
-        from gpustack.report import render as show
+        from gpustack.report.render import console, show
 
         before, self.before = self.before, found
         changed = changes(before, found) if before else ()
         if before is None or (changed and self.output != "human"):
-            show.diagnosis(found, self.output, verbose=self.verbose)
+            show(found, self.output, verbose=self.verbose)
         elif changed:
-            show.changes(found, changed, verbose=self.verbose)
+            from gpustack.report.doctor.changes import changes as show_changes
+
+            show_changes(console(), found, changed, verbose=self.verbose)

@@ -39,7 +39,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Seen:
+class RoutedAlert:
     """An alert as Alertmanager has it. `muted` says why it sends nothing about it, or is empty."""
 
     receivers: tuple[str, ...]
@@ -56,8 +56,8 @@ class Alertmanager:
     def integrations(self) -> Mapping[str, tuple[str, ...]]:
         """By receiver, the ways in which it is told."""
         try:
-            said = yaml_mapping(self.get("/api/v2/status")["config"]["original"])
-            found = {str(one["name"]): ways(one) for one in said.get("receivers", ())}
+            answer = yaml_mapping(self.get("/api/v2/status")["config"]["original"])
+            found = {str(one["name"]): ways(one) for one in answer.get("receivers", ())}
         except (ValueError, LookupError, TypeError) as error:
             raise NoAnswer("Alertmanager answered its configuration in another shape") from error
         return found
@@ -69,11 +69,11 @@ class Alertmanager:
         return counts(text)
 
     def post(self, alert: Mapping[str, Any]) -> None:
-        status, said = self.web.post("/api/v2/alerts", [alert])
+        status, answer = self.web.post("/api/v2/alerts", [alert])
         if status != 200:
-            raise NoAnswer(f"Alertmanager refused the alert (HTTP {status}): {said}")
+            raise NoAnswer(f"Alertmanager refused the alert (HTTP {status}): {answer}")
 
-    def seen(self, labels: Mapping[str, str]) -> Seen | None:
+    def find_alert(self, labels: Mapping[str, str]) -> RoutedAlert | None:
         matchers = [quote(f'{name}="{value}"', safe="") for name, value in labels.items()]
         found = self.get(f"/api/v2/alerts?{'&'.join(f'filter={matcher}' for matcher in matchers)}")
         try:
@@ -82,26 +82,26 @@ class Alertmanager:
             raise NoAnswer("Alertmanager answered the alert in another shape") from error
 
     def get(self, path: str) -> Any:
-        status, said = self.web.get(path)
+        status, answer = self.web.get(path)
         if status != 200:
-            raise NoAnswer(f"Alertmanager refused the question (HTTP {status}): {said}")
-        return said
+            raise NoAnswer(f"Alertmanager refused the question (HTTP {status}): {answer}")
+        return answer
 
 
 def ways(receiver: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(key.removesuffix(ENDING) for key, value in receiver.items() if key.endswith(ENDING) and value)
 
 
-def alert(said: Mapping[str, Any]) -> Seen:
-    status = said["status"]
+def alert(answer: Mapping[str, Any]) -> RoutedAlert:
+    status = answer["status"]
     reasons = {
         "silenced by": status.get("silencedBy"),
         "inhibited by": status.get("inhibitedBy"),
         "muted by": status.get("mutedBy"),
     }
     muted = "; ".join(f"{how} {', '.join(map(str, by))}" for how, by in reasons.items() if by)
-    names = tuple(str(one["name"]) for one in said["receivers"])
-    return Seen(names, muted, datetime.fromisoformat(said["startsAt"]))
+    names = tuple(str(one["name"]) for one in answer["receivers"])
+    return RoutedAlert(names, muted, datetime.fromisoformat(answer["startsAt"]))
 
 
 def counts(text: str) -> Counts:
@@ -136,10 +136,10 @@ def document(
 ) -> dict[str, Any]:
     """A postable alert. Without an end Alertmanager ends it by itself after resolve_timeout, five minutes as it comes:
     so it does where we are killed."""
-    said: dict[str, Any] = {"labels": dict(labels), "annotations": dict(annotations)}
+    body: dict[str, Any] = {"labels": dict(labels), "annotations": dict(annotations)}
     if ends:
-        said["endsAt"] = ends.isoformat()
-    return said | ({"generatorURL": url} if url else {})
+        body["endsAt"] = ends.isoformat()
+    return body | ({"generatorURL": url} if url else {})
 
 
 def ended(began: datetime, passed: float) -> datetime:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from gpustack.proof.manifest import NAMESPACE
-from gpustack.proof.pod_status import Seen, Told
+from gpustack.proof.pod_status import PodResult, VisibleGpu
 from gpustack.proof.series import Sample, Series
 
 Outcome = Literal["ok", "failed", "unknown", "skipped"]
@@ -71,7 +71,7 @@ class Asked:
     that is no value: the data source is not there, or fails."""
 
     places: Sequence[Place]
-    told: Sequence[Told]
+    pods: Sequence[PodResult]
     series: Series | str
     shown: Shown | str
     refusal: str = ""
@@ -97,21 +97,21 @@ class Row:
 
 def judge(asked: Asked) -> tuple[Row, ...]:
     """In the order of nodes, then of PCI addresses; GPUs that nobody named come last."""
-    named = {seen.uuid for one in asked.told for seen in one.seen if len(one.seen) == 1}
+    named = {visible.uuid for one in asked.pods for visible in one.visible if len(one.visible) == 1}
     rows = [row for place in asked.places for row in of_place(place, asked, named)]
     order = {place.node: at for at, place in enumerate(asked.places)}
     return tuple(sorted(rows, key=lambda row: (order[row.node], not row.uuid, row.bus, row.index, row.uuid)))
 
 
 def of_place(place: Place, asked: Asked, named: set[str]) -> list[Row]:
-    mine = [one for one in asked.told if one.node == place.node]
-    met: dict[str, list[Told]] = {}
+    mine = [one for one in asked.pods if one.node == place.node]
+    met: dict[str, list[PodResult]] = {}
     for one in mine:
-        if len(one.seen) == 1:
-            met.setdefault(one.seen[0].uuid, []).append(one)
+        if len(one.visible) == 1:
+            met.setdefault(one.visible[0].uuid, []).append(one)
     rows = [run(place, uuid, pods, asked) for uuid, pods in met.items()]
     beside = unseen(place, asked.series, named)
-    reasons = Reasons.of(place, [one for one in mine if len(one.seen) != 1])
+    reasons = Reasons.of(place, [one for one in mine if len(one.visible) != 1])
     rows += [watched(place, newest, reasons.of_sample(newest), asked) for newest in beside]
     wanted = max(place.gpus or 0, place.devices or 0 if place.gpus is not None else 0)
     missing = max(wanted - len(rows), len(reasons.failed) if not rows and not wanted else 0)
@@ -119,26 +119,26 @@ def of_place(place: Place, asked: Asked, named: set[str]) -> list[Row]:
     return rows
 
 
-def run(place: Place, uuid: str, pods: Sequence[Told], asked: Asked) -> Row:
+def run(place: Place, uuid: str, pods: Sequence[PodResult], asked: Asked) -> Row:
     """A GPU that one pod or, where it is shared, several pods met."""
-    seen = pods[0].seen[0]
+    visible = pods[0].visible[0]
     bad = next((one for one in pods if one.ran is False), None)
     unsure = next((one for one in pods if one.ran is None), None)
     kernel = Link("failed", bad.why) if bad else Link("unknown", unsure.why) if unsure else HOLDS
-    row = Row(place.node, uuid, kernel, bus=seen.bus, model=seen.model)
-    return dressed(row, asked, seen, [one.pod for one in pods])
+    row = Row(place.node, uuid, kernel, bus=visible.bus, model=visible.model)
+    return dressed(row, asked, visible, [one.pod for one in pods])
 
 
 def watched(place: Place, sample: Sample, kernel: Link, asked: Asked) -> Row:
     return dressed(Row(place.node, sample.uuid, kernel, bus=sample.bus, model=place.model), asked, None, ())
 
 
-def dressed(row: Row, asked: Asked, seen: Seen | None, pods: Sequence[str]) -> Row:
+def dressed(row: Row, asked: Asked, visible: VisibleGpu | None, pods: Sequence[str]) -> Row:
     """With the links that the monitoring tells, and the names that the exporter has."""
     newest = next(iter(asked.series.of(row.uuid)), None) if isinstance(asked.series, Series) else None
     return replace(
         row,
-        series=series(row, asked, seen, pods),
+        series=series(row, asked, visible, pods),
         panel=panel(row.uuid, asked),
         index=newest.index if newest else "",
         model=row.model or (newest.model if newest else ""),
@@ -153,7 +153,7 @@ def unseen(place: Place, found: Series | str, named: set[str]) -> list[Sample]:
     return [one for one in newest if one.node == place.node]
 
 
-def series(row: Row, asked: Asked, seen: Seen | None, pods: Sequence[str]) -> Link:
+def series(row: Row, asked: Asked, visible: VisibleGpu | None, pods: Sequence[str]) -> Link:
     found = asked.series
     if isinstance(found, str):
         return Link("unknown", found)
@@ -163,8 +163,8 @@ def series(row: Row, asked: Asked, seen: Seen | None, pods: Sequence[str]) -> Li
     newest = mine[0]
     if newest.node and newest.node != row.node:
         return Link("failed", f"Prometheus has this UUID on {newest.node}, the pod ran on {row.node}")
-    if seen and newest.bus and seen.bus and newest.bus != seen.bus:
-        return Link("failed", f"Prometheus has this UUID at {newest.bus}, the pod ran on {seen.bus}")
+    if visible and newest.bus and visible.bus and newest.bus != visible.bus:
+        return Link("failed", f"Prometheus has this UUID at {newest.bus}, the pod ran on {visible.bus}")
     every = found.every(newest)
     age = found.now - newest.at
     if age > 2 * every + MARGIN:
@@ -225,7 +225,7 @@ class Reasons:
     other: Link
 
     @classmethod
-    def of(cls, place: Place, pods: Sequence[Told]) -> "Reasons":
+    def of(cls, place: Place, pods: Sequence[PodResult]) -> "Reasons":
         return cls([failure(one) for one in pods], 0 if place.closed else gone(place), place.busy, rest(place))
 
     def of_sample(self, sample: Sample) -> Link:
@@ -247,7 +247,7 @@ class Reasons:
         return self.other
 
 
-def failure(one: Told) -> Link:
+def failure(one: PodResult) -> Link:
     """Of a pod that named no single GPU."""
     return Link("failed" if one.stage == "failed" or one.ran is False else "unknown", one.why)
 

@@ -1,4 +1,4 @@
-"""One test alert goes the way of all alerts, from Alertmanager to whoever is told; what became of it its counters say.
+"""One test alert goes the way of all alerts, from Alertmanager to the receiver; its counters say what became of it.
 
 They are kept by way (webhook, slack, …), not by alert: where another alert takes the same way meanwhile, that one may
 be seen. It is as good a proof of the way.
@@ -12,7 +12,7 @@ from secrets import token_hex
 from typing import Literal
 
 from gpustack.events import Event, Reporter
-from gpustack.proof.alertmanager import Alertmanager, Counts, Seen, document, ended
+from gpustack.proof.alertmanager import Alertmanager, Counts, RoutedAlert, document, ended
 from gpustack.proof.http import NoAnswer
 from gpustack.steps.monitoring.receiver import TEST, TEST_LABEL
 
@@ -58,7 +58,7 @@ class Trial:
     began: datetime | None = field(default=None, init=False)
 
     def test(self) -> Delivery:
-        """Never raises NoAnswer: what cannot be told is unknown. The alert is ended in any case."""
+        """Never raises NoAnswer: what could not be checked is unknown. The alert is ended in any case."""
         start = self.clock()
         try:
             known, before = self.there.integrations(), self.there.counts()
@@ -79,32 +79,32 @@ class Trial:
         return done
 
     def annotations(self) -> dict[str, str]:
-        said = {
+        text = {
             "summary": f"A test of the cluster {self.cluster}: nothing is wrong",
             "description": "Sent by `gpustack alerts test`, to see whether alerts arrive. It ends by itself.",
         }
-        return said | ({"runbook_url": self.runbook} if self.runbook else {})
+        return text | ({"runbook_url": self.runbook} if self.runbook else {})
 
     def followed(
         self, labels: Mapping[str, str], known: Mapping[str, tuple[str, ...]], before: Counts, end: float
     ) -> Delivery:
         """Until it is known, it is too late, or nobody wants to know any more."""
-        seen: Seen | None = None
+        routed: RoutedAlert | None = None
         added, trouble = Counts(), ""
         while not (stopped := self.cancelled()):
             try:
-                seen = self.there.seen(labels) or seen
-                self.began = seen.began if seen else None
+                routed = self.there.find_alert(labels) or routed
+                self.began = routed.began if routed else None
                 now = self.there.counts()
                 trouble = "" if now.process == before.process else "Alertmanager was restarted, or there are several"
                 added = added if trouble else now.since(before)
             except NoAnswer as error:
                 trouble = str(error)
-            if found := judged(seen, known, added):
+            if found := judged(routed, known, added):
                 return found
             if self.clock() >= end:
-                return late(seen, known, added, trouble, self.limit)
-            self.report(Event("waiting", "alert", trouble or stage(seen, known, added)))
+                return late(routed, known, added, trouble, self.limit)
+            self.report(Event("waiting", "alert", trouble or stage(routed, known, added)))
             self.sleep(BETWEEN)
         return Delivery("unknown", stopped, stopped=stopped)
 
@@ -119,25 +119,25 @@ class Trial:
         return ""
 
 
-def of(seen: Seen, known: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(way for name in seen.receivers for way in known.get(name, ())))
+def of(routed: RoutedAlert, known: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(way for name in routed.receivers for way in known.get(name, ())))
 
 
-def judged(seen: Seen | None, known: Mapping[str, tuple[str, ...]], added: Counts) -> Delivery | None:
+def judged(routed: RoutedAlert | None, known: Mapping[str, tuple[str, ...]], added: Counts) -> Delivery | None:
     """None while it cannot be said yet."""
-    if seen is None:
+    if routed is None:
         return None
-    ways = of(seen, known)
-    told = Delivery("failed", receivers=seen.receivers, integrations=ways)
-    if seen.muted:
-        return replace(told, why=f"Alertmanager keeps it back: {seen.muted}")
+    ways = of(routed, known)
+    result = Delivery("failed", receivers=routed.receivers, integrations=ways)
+    if routed.muted:
+        return replace(result, why=f"Alertmanager keeps it back: {routed.muted}")
     if not ways:
-        to = ", ".join(seen.receivers) or "no receiver"
-        return replace(told, why=f"Alertmanager gives it to {to}: nobody is told")
+        to = ", ".join(routed.receivers) or "no receiver"
+        return replace(result, why=f"Alertmanager gives it to {to}, which has no integration")
     if wrong := [f"{way}: {REASONS.get(reason, reason)}" for way, reason in given_up(ways, added)]:
-        return replace(told, why="; ".join(wrong))
+        return replace(result, why="; ".join(wrong))
     if all(added.sent.get(way, 0) > added.refused.get(way, 0) for way in ways):
-        return replace(told, outcome="delivered")
+        return replace(result, outcome="delivered")
     return None
 
 
@@ -146,23 +146,23 @@ def given_up(ways: Sequence[str], added: Counts) -> list[tuple[str, str]]:
 
 
 def late(
-    seen: Seen | None, known: Mapping[str, tuple[str, ...]], added: Counts, trouble: str, limit: float
+    routed: RoutedAlert | None, known: Mapping[str, tuple[str, ...]], added: Counts, trouble: str, limit: float
 ) -> Delivery:
-    if seen is None:
+    if routed is None:
         return Delivery("unknown", trouble or f"Alertmanager did not show the alert within {limit:.0f} s")
-    told = Delivery("unknown", receivers=seen.receivers, integrations=of(seen, known))
-    tries = {way: added.refused.get(way, 0) for way in told.integrations if added.refused.get(way, 0)}
+    result = Delivery("unknown", receivers=routed.receivers, integrations=of(routed, known))
+    tries = {way: added.refused.get(way, 0) for way in result.integrations if added.refused.get(way, 0)}
     if tries:
-        said = "; ".join(f"{way}: {count:.0f} attempts failed" for way, count in tries.items())
-        return replace(told, outcome="failed", why=f"{said}, and Alertmanager goes on trying")
-    return replace(told, why=trouble or f"Alertmanager told nobody within {limit:.0f} s, and had no failure either")
+        text = "; ".join(f"{way}: {count:.0f} attempts failed" for way, count in tries.items())
+        return replace(result, outcome="failed", why=f"{text}, and Alertmanager goes on trying")
+    return replace(result, why=trouble or f"no notification within {limit:.0f} s, and no failure either")
 
 
-def stage(seen: Seen | None, known: Mapping[str, tuple[str, ...]], added: Counts) -> str:
-    if seen is None:
+def stage(routed: RoutedAlert | None, known: Mapping[str, tuple[str, ...]], added: Counts) -> str:
+    if routed is None:
         return "Alertmanager takes it in"
-    ways = of(seen, known)
+    ways = of(routed, known)
     failing = [way for way in ways if added.refused.get(way, 0)]
     if failing:
         return f"{', '.join(failing)} failed; Alertmanager tries again"
-    return f"Alertmanager tells {', '.join(seen.receivers)} by {', '.join(ways)}"
+    return f"Alertmanager notifies {', '.join(routed.receivers)} by {', '.join(ways)}"

@@ -24,13 +24,13 @@ class Grafana:
 
     def panel(self, metric: str, now: float) -> dict[str, tuple[float, float]]:
         """By UUID, time in seconds and value of the last point. Raises NoAnswer, or Refusal."""
-        status, said = self.web.post("/api/ds/query", question(metric, now))
-        if isinstance(said, dict) and "results" in said:
-            result = said["results"].get("A", {})
+        status, response = self.web.post("/api/ds/query", question(metric, now))
+        if isinstance(response, dict) and "results" in response:
+            result = response["results"].get("A", {})
             if error := result.get("error") or (status != 200 and f"HTTP {status}"):
                 raise Refusal(f"Grafana's data source {DATA_SOURCE}{self.url()} fails: {error}")
             return points(result.get("frames", ()))
-        text = str(said.get("message", "") if isinstance(said, dict) else said)
+        text = str(response.get("message", "") if isinstance(response, dict) else response)
         if status == 404 and "source" in text.lower():
             raise Refusal(f"Grafana has no data source with the uid {DATA_SOURCE}")
         if status in (401, 403):
@@ -40,10 +40,10 @@ class Grafana:
     def url(self) -> str:
         """Where the data source leads, for the reader of an error."""
         try:
-            status, said = self.web.get(f"/api/datasources/uid/{DATA_SOURCE}")
+            status, response = self.web.get(f"/api/datasources/uid/{DATA_SOURCE}")
         except NoAnswer:
             return ""
-        return f" ({said['url']})" if status == 200 and isinstance(said, dict) and said.get("url") else ""
+        return f" ({response['url']})" if status == 200 and isinstance(response, dict) and response.get("url") else ""
 
 
 def question(metric: str, now: float) -> dict[str, Any]:
@@ -74,6 +74,6 @@ def columns(frame: Mapping[str, Any]) -> Iterator[tuple[str, tuple[float, float]
     times = next((column for one, column in zip(fields, values, strict=True) if one["type"] == "time"), ())
     for one, column in zip(fields, values, strict=True):
         uuid = one.get("labels", {}).get("UUID") if one["type"] == "number" else None
-        told = [(at / 1000, float(value)) for at, value in zip(times, column, strict=True) if value is not None]
-        if uuid and told:
-            yield uuid, told[-1]
+        samples = [(at / 1000, float(value)) for at, value in zip(times, column, strict=True) if value is not None]
+        if uuid and samples:
+            yield uuid, samples[-1]

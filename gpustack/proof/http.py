@@ -34,11 +34,11 @@ class Web:
 
     def ask(self, verb: str, path: str, body: str | None = None) -> tuple[int, Any]:
         """Status and document; of a body that is no JSON the begin of its text. Raises NoAnswer."""
-        status, said = self.text(verb, path, body)
+        status, content = self.text(verb, path, body)
         try:
-            return status, json.loads(said)
+            return status, json.loads(content)
         except (ValueError, RecursionError):
-            return status, said[:300]
+            return status, content[:300]
 
     def text(self, verb: str, path: str, body: str | None = None) -> tuple[int, str]:
         """Status and body as they came. Raises NoAnswer."""

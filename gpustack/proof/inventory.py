@@ -31,14 +31,14 @@ ACCESS_PROBES: tuple[Probe[Any], ...] = (KUBE_NODES, SERVICES, INGRESSES)
 def hosts_of(taken: Snapshot) -> dict[str, str]:
     """Host by node: those with the same machine-id, else those of the same name."""
     found = View(taken, CLUSTER)
-    machines = {found.on(host.name)[IDENTITY].machine_id: host.name for host in told(taken, IDENTITY)}
+    machines = {found.on(host.name)[IDENTITY].machine_id: host.name for host in hosts_with(taken, IDENTITY)}
     known = {host.name for host in taken.inventory.hosts}
     return {
         node.name: machines.get(node.machine_id) or (node.name if node.name in known else "") for node in found[NODES]
     }
 
 
-def told(taken: Snapshot, probe: Probe[Any]) -> list[Any]:
+def hosts_with(taken: Snapshot, probe: Probe[Any]) -> list[Any]:
     return [host for host in taken.inventory.hosts if View(taken, host.name).available(probe)]
 
 

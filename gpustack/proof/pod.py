@@ -33,7 +33,7 @@ class ApiRefused(Exception):
 
 
 @contextmanager
-def heard() -> Iterator[None]:
+def raise_refusals() -> Iterator[None]:
     """Turns what the client raises into ApiRefused."""
     from kubernetes.client.exceptions import ApiException
     from urllib3.exceptions import HTTPError
@@ -58,8 +58,8 @@ def client(kubeconfig: str, ways: PortForwarder, folder: Path) -> Any:
     import yaml
     from kubernetes.client import ApiClient, Configuration, CoreV1Api
 
-    said = yaml.safe_load(kubeconfig)
-    cluster, user = said["clusters"][0]["cluster"], said["users"][0]["user"]
+    answer = yaml.safe_load(kubeconfig)
+    cluster, user = answer["clusters"][0]["cluster"], answer["users"][0]["user"]
     server = urlsplit(cluster["server"])
     address, port = ways.forward(str(server.hostname), server.port or 443)
     configuration = Configuration(host=f"https://{address}:{port}")
@@ -106,14 +106,14 @@ class Pods:
         elif found is not None:
             left = len(self.all())
             self.clear()
-        with heard():
+        with raise_refusals():
             if found is None:
                 self.api.create_namespace(namespace(), _request_timeout=LIMIT)
         return left
 
     def space(self) -> dict[str, Any] | None:
         try:
-            with heard():
+            with raise_refusals():
                 return document(self.api.read_namespace(NAMESPACE, **READ))
         except ApiRefused as refused:
             if refused.code == 404:
@@ -126,7 +126,7 @@ class Pods:
         until = self.clock() + READY_LIMIT
         while True:
             try:
-                with heard():
+                with raise_refusals():
                     self.api.create_namespaced_pod(NAMESPACE, manifest, _request_timeout=LIMIT)
                 return
             except ApiRefused as refused:
@@ -138,15 +138,15 @@ class Pods:
     def all(self, run: str = "") -> list[dict[str, Any]]:
         """Those of one proof, or of all. Raises ApiRefused."""
         chosen = {"label_selector": f"{RUN}={run}"} if run else {}
-        with heard():
+        with raise_refusals():
             return list(document(self.api.list_namespaced_pod(NAMESPACE, **chosen, **READ))["items"])
 
     def log(self, pod: str, container: str) -> str | None:
         """The beginning of what a container printed; None when it cannot be read."""
         try:
-            with heard():
-                said = self.api.read_namespaced_pod_log(pod, NAMESPACE, container=container, limit_bytes=LOG, **READ)
-                return str(said.data.decode(errors="replace"))
+            with raise_refusals():
+                answer = self.api.read_namespaced_pod_log(pod, NAMESPACE, container=container, limit_bytes=LOG, **READ)
+                return str(answer.data.decode(errors="replace"))
         except ApiRefused:
             return None
 
@@ -154,7 +154,7 @@ class Pods:
         """The last warning about a pod, in the kubelet's words; empty when there is none or it cannot be read."""
         chosen = f"involvedObject.name={pod},type=Warning"
         try:
-            with heard():
+            with raise_refusals():
                 found = document(self.api.list_namespaced_event(NAMESPACE, field_selector=chosen, **READ))["items"]
         except ApiRefused:
             return ""
@@ -165,7 +165,7 @@ class Pods:
 
     def clear(self) -> bool:
         """Removes all pods, and whether they are gone: then their GPUs are free. Raises ApiRefused."""
-        with heard():
+        with raise_refusals():
             self.api.delete_collection_namespaced_pod(NAMESPACE, _request_timeout=LIMIT)
         return self.until(lambda: not self.all(), PODS_LIMIT)
 
@@ -175,7 +175,7 @@ class Pods:
         if found is None or foreign(found):
             return True
         gone = self.clear()
-        with heard():
+        with raise_refusals():
             self.api.delete_namespace(NAMESPACE, _request_timeout=LIMIT)
         return gone
 

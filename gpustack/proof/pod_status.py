@@ -16,7 +16,7 @@ KEPT = 300
 
 
 @dataclass(frozen=True)
-class Seen:
+class VisibleGpu:
     """A GPU as nvidia-smi names it inside the pod."""
 
     uuid: str
@@ -25,7 +25,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Told:
+class PodResult:
     """Of one pod. `held`: it ran both programs and holds its GPU. `failed`: the kubelet, or the GPU, did not do what
     was asked. `stuck`: nothing was asked of a GPU, and nothing will be. `waiting`: not yet. `why` is the reason in
     words. `ran` is whether vectorAdd said that it passed, None when that is not known."""
@@ -35,10 +35,10 @@ class Told:
     stage: Stage
     why: str = ""
     ran: bool | None = None
-    seen: tuple[Seen, ...] = ()
+    visible: tuple[VisibleGpu, ...] = ()
 
 
-def told(pod: Mapping[str, Any], logs: Mapping[str, str], events: str = "") -> Told:
+def judge_pod(pod: Mapping[str, Any], logs: Mapping[str, str], events: str = "") -> PodResult:
     """`pod` as the API has it, `logs` by container for those that ended well, `events` the last warning about it."""
     name = pod["metadata"]["name"]
     node = pod["metadata"].get("annotations", {}).get(NODE, "")
@@ -47,12 +47,14 @@ def told(pod: Mapping[str, Any], logs: Mapping[str, str], events: str = "") -> T
     if HELD in states and "running" in states[HELD]:
         return judged(name, node, logs)
     if broken := next(ended(states), ""):
-        return Told(name, node, "failed", broken)
+        return PodResult(name, node, "failed", broken)
     if status.get("phase") == "Failed":
         reason = status.get("reason", "Failed")
-        return Told(name, node, "failed" if reason == REFUSED else "stuck", words(reason, status.get("message", "")))
+        return PodResult(
+            name, node, "failed" if reason == REFUSED else "stuck", words(reason, status.get("message", ""))
+        )
     reason, why = waits(status, states)
-    return Told(name, node, "stuck" if reason in STUCK else "waiting", why or events)
+    return PodResult(name, node, "stuck" if reason in STUCK else "waiting", why or events)
 
 
 def containers(status: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -81,33 +83,37 @@ def waits(status: Mapping[str, Any], states: Mapping[str, Mapping[str, Any]]) ->
 
 
 def words(reason: str, message: str) -> str:
-    said = " ".join(message.split())
-    return f"{reason}: {said}"[:KEPT] if said and reason else (said or reason)[:KEPT]
+    text = " ".join(message.split())
+    return f"{reason}: {text}"[:KEPT] if text and reason else (text or reason)[:KEPT]
 
 
-def judged(name: str, node: str, logs: Mapping[str, str]) -> Told:
+def judged(name: str, node: str, logs: Mapping[str, str]) -> PodResult:
     """All programs ended well; now what they printed. What could not be read cannot be told."""
     kernel, asked = logs.get(KERNEL), logs.get(ASKED)
-    seen = tuple(gpus(asked or ""))
+    visible = tuple(gpus(asked or ""))
     if asked is None or kernel is None:
-        return Told(name, node, "held", "its output could not be read", None, seen)
+        return PodResult(name, node, "held", "its output could not be read", None, visible)
     if PASSED not in kernel:
-        said = words("", kernel) or "nothing"
-        return Told(name, node, "held", f"vectorAdd did not say that it passed: {said}"[:KEPT], ran=False, seen=seen)
-    if not seen:
-        return Told(name, node, "held", f"nvidia-smi named no GPU: {words('', asked) or 'nothing'}"[:KEPT], None, ())
-    if len(seen) > 1:
-        why = f"the pod asked for one GPU and sees {len(seen)}"
-        return Told(name, node, "held", why, ran=False, seen=seen)
-    return Told(name, node, "held", "", ran=True, seen=seen)
+        text = words("", kernel) or "nothing"
+        return PodResult(
+            name, node, "held", f"vectorAdd did not say that it passed: {text}"[:KEPT], ran=False, visible=visible
+        )
+    if not visible:
+        return PodResult(
+            name, node, "held", f"nvidia-smi named no GPU: {words('', asked) or 'nothing'}"[:KEPT], None, ()
+        )
+    if len(visible) > 1:
+        why = f"the pod asked for one GPU and sees {len(visible)}"
+        return PodResult(name, node, "held", why, ran=False, visible=visible)
+    return PodResult(name, node, "held", "", ran=True, visible=visible)
 
 
-def gpus(text: str) -> Iterator[Seen]:
+def gpus(text: str) -> Iterator[VisibleGpu]:
     """Lines of `uuid, bus, name`."""
     for line in text.splitlines():
         parts = [part.strip() for part in line.split(",")]
         if GPU_ID.fullmatch(parts[0]):
-            yield Seen(parts[0], bus(parts[1] if len(parts) > 1 else ""), ", ".join(parts[2:]))
+            yield VisibleGpu(parts[0], bus(parts[1] if len(parts) > 1 else ""), ", ".join(parts[2:]))
 
 
 def bus(text: str) -> str:

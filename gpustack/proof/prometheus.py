@@ -57,8 +57,8 @@ class Prometheus:
         return self.ask("/api/v1/query", words)["result"]
 
     def ask(self, path: str, words: Mapping[str, str]) -> Any:
-        status, said = self.web.get(path, words)
-        if not isinstance(said, dict) or said.get("status") != "success":
-            error = said.get("error") if isinstance(said, dict) else said
+        status, response = self.web.get(path, words)
+        if not isinstance(response, dict) or response.get("status") != "success":
+            error = response.get("error") if isinstance(response, dict) else response
             raise NoAnswer(f"Prometheus refused the question (HTTP {status}): {error or 'no reason given'}")
-        return said["data"]
+        return response["data"]

@@ -14,7 +14,7 @@ from gpustack.proof.grafana import Grafana, Refusal
 from gpustack.proof.http import NoAnswer
 from gpustack.proof.manifest import ASKED, KERNEL, SPARE, pod
 from gpustack.proof.pod import ApiRefused
-from gpustack.proof.pod_status import Told, told
+from gpustack.proof.pod_status import PodResult, judge_pod
 from gpustack.proof.prometheus import Prometheus
 from gpustack.proof.series import Series
 
@@ -68,7 +68,7 @@ class Prover:
     wait: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
     run: str = field(default_factory=lambda: secrets.token_hex(4))
-    made: dict[str, Told] = field(default_factory=dict)
+    made: dict[str, PodResult] = field(default_factory=dict)
     parts: dict[str, float] = field(default_factory=dict)
     opened: bool = False
     begun: str = ""
@@ -111,7 +111,7 @@ class Prover:
         try:
             self.swept, self.opened = self.cluster.open(), True
         except ApiRefused as refused:
-            self.made = {f"{node}-{n}": Told(f"{node}-{n}", node, "stuck", str(refused)) for node, n in wanted}
+            self.made = {f"{node}-{n}": PodResult(f"{node}-{n}", node, "stuck", str(refused)) for node, n in wanted}
             return
         if self.swept:
             self.report(Event("note", "kernel", f"{self.swept} pods of an earlier proof were removed"))
@@ -124,9 +124,9 @@ class Prover:
         try:
             self.cluster.create(pod(name, node, self.run, self.timeout))
         except ApiRefused as refused:
-            self.made[name] = Told(name, node, "stuck", str(refused))
+            self.made[name] = PodResult(name, node, "stuck", str(refused))
         else:
-            self.made[name] = Told(name, node, "waiting")
+            self.made[name] = PodResult(name, node, "waiting")
 
     def followed(self, end: float) -> None:
         """A pod that finds no place may be waiting for one that an earlier proof had: it is believed a little later."""
@@ -143,7 +143,7 @@ class Prover:
         for name, one in self.made.items():
             if one.stage == "waiting":
                 why = one.why or self.cluster.warning(name) or "it did not start in time"
-                self.made[name] = Told(name, one.node, "stuck", self.cancelled() or why)
+                self.made[name] = PodResult(name, one.node, "stuck", self.cancelled() or why)
 
     def look(self) -> None:
         try:
@@ -154,14 +154,14 @@ class Prover:
         for one in found:
             name = one["metadata"]["name"]
             if name in self.made and self.made[name].stage == "waiting":
-                self.made[name] = self.heard(name, one)
+                self.made[name] = self.read_pod(name, one)
 
-    def heard(self, name: str, one: Mapping[str, Any]) -> Told:
-        found = told(one, {})
+    def read_pod(self, name: str, one: Mapping[str, Any]) -> PodResult:
+        found = judge_pod(one, {})
         if found.stage != "held":
             return found
-        said = {container: self.cluster.log(name, container) for container in (KERNEL, ASKED)}
-        return told(one, {container: text for container, text in said.items() if text is not None})
+        output = {container: self.cluster.log(name, container) for container in (KERNEL, ASKED)}
+        return judge_pod(one, {container: text for container, text in output.items() if text is not None})
 
     def series(self, end: float) -> Series | str:
         """Until each GPU that a pod met has a sample of after that, for two scrapes at most."""
@@ -171,13 +171,13 @@ class Prover:
         try:
             found = self.prometheus.look()
             since = found.now
-            met = {seen.uuid for one in self.made.values() for seen in one.seen}
+            met = {visible.uuid for one in self.made.values() for visible in one.visible}
             until = min(self.clock() + 2 * found.interval + SERIES_SPARE, end)
             while late := {uuid for uuid in met if not any(one.at >= since for one in found.of(uuid))}:
                 if self.cancelled() or self.clock() > until:
                     return self.prometheus.look(targets=True)
-                said = f"{len(late)} of {len(met)} GPUs have no new sample yet, scraped every {found.interval:.0f} s"
-                self.report(Event("waiting", "series", said))
+                output = f"{len(late)} of {len(met)} GPUs have no new sample yet, scraped every {found.interval:.0f} s"
+                self.report(Event("waiting", "series", output))
                 self.wait(SERIES_LOOK)
                 found = self.prometheus.look()
         except NoAnswer as error:

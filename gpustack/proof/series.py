@@ -91,8 +91,8 @@ def samples(result: Sequence[Any], nodes: Iterable[str], pods: Mapping[str, str]
 def where(labels: Mapping[str, str], known: set[str], pods: Mapping[str, str]) -> str:
     if found := pods.get(f"{labels.get('namespace', '')}/{labels.get('pod', '')}"):
         return found
-    said = [labels.get(name, "") for name in ("node", *HOSTNAME)]
-    return next((name for name in said if name in known), "")
+    candidates = [labels.get(name, "") for name in ("node", *HOSTNAME)]
+    return next((name for name in candidates if name in known), "")
 
 
 def owner(labels: Mapping[str, str]) -> str:

@@ -136,7 +136,7 @@ class OutcomeShape:
 
 @dataclass(frozen=True)
 class LinkShape:
-    """`link` is kernel, series or dashboard. `reason` is null where it holds; `note` is worth knowing though it does."""
+    """`link` is kernel, series or dashboard. `reason` is null where it holds; `note` may say more then."""
 
     link: str
     outcome: Proven

@@ -138,7 +138,7 @@ def check_id(check: Check) -> str:
 
 
 def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -> Plan:
-    """Judges every step everywhere. Unknown behind a drifted need is `pending`, and will be judged when it is reached."""
+    """Judges every step everywhere. Unknown behind a drifted need is `pending`."""
     judged: list[StepState] = []
     steps = tuple(steps)
     needs = {step.id: step.depends for step in steps}

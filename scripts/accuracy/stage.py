@@ -153,7 +153,7 @@ def try_fix(made: lab.Lab, case: Case) -> str:
     done = ended("doctor", *words, "-i", made.inventory, "-q", "-o", "json", codes=tuple(range(10)), limit=1800)
     if not done.stdout:
         return f"not begun: {' '.join(done.stderr.split())}"
-    (tried,) = json.loads(done.stdout)["attempts"] or [{"ending": "no root", "why": ""}]
+    (tried,) = json.loads(done.stdout)["attempts"] or [{"ending": "no root", "reason": ""}]
     if tried["ending"] == "manual":
         return PERSON
     if tried["ending"] != "fixed":

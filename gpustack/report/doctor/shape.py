@@ -31,7 +31,7 @@ class JudgedShape:
 
 @dataclass(frozen=True)
 class FixShape:
-    """`auto`: safe, ask or no, and the `reason` of it. `step` is the step of `gpustack install` that repairs it, or null."""
+    """`auto`: safe, ask or no, and the `reason` of it. `step` of `gpustack install` repairs it, or is null."""
 
     auto: Auto
     reason: str

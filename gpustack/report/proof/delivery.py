@@ -24,9 +24,9 @@ WORDS: dict[Outcome, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class DeliveryShape:
-    """Of `alerts test`. `receivers` and `integrations` (webhook, slack, …) are those that Alertmanager chose. `reason` is null
-    when it was delivered; `left` is why the test alert was not resolved, `stopped` why
-    it was interrupted, `next` a command."""
+    """Of `alerts test`. `receivers` and `integrations` (webhook, slack, …) are those that Alertmanager chose. `reason`
+    is null when it was delivered; `left` is why the test alert was not resolved, `stopped` why it was interrupted,
+    `next` a command."""
 
     schema: str
     exit: ExitShape

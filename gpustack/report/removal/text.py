@@ -28,6 +28,9 @@ def nothing(console: Terminal, found: Removal) -> None:
 
 def removal(console: Terminal, found: Removal) -> None:
     """Per host: which cluster, what runs, what goes; then what stays."""
+    if not found.due:
+        nothing(console, found)
+        return
     console.hide(found.snapshot.inventory)
     say(console, f"{count(len(found.hosts), 'host')}, {asked(found)}: to be removed")
     for one in found.hosts:

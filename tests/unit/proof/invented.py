@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpustack.proof.chain import Asked, Place, Row, Shown, judge
-from gpustack.proof.pod_status import Seen, Told
+from gpustack.proof.pod_status import PodResult, VisibleGpu
 from gpustack.proof.series import Sample, Scrape, Series
 
 NOW = 1_000_000.0
@@ -28,9 +28,9 @@ def place(node: str, **other: object) -> Place:
     return replace(Place(node, 2, 2, 2, devices=2, model=MODEL), **other)  # type: ignore[arg-type]
 
 
-def pod(number: int) -> Told:
+def pod(number: int) -> PodResult:
     uuid, node, bus = GPUS[number]
-    return Told(f"proof-{number}", node, "held", ran=True, seen=(Seen(uuid, bus, MODEL),))
+    return PodResult(f"proof-{number}", node, "held", ran=True, visible=(VisibleGpu(uuid, bus, MODEL),))
 
 
 def sample(number: int, **other: object) -> Sample:
@@ -50,7 +50,7 @@ def shown(samples: Sequence[Sample]) -> Shown:
     return Shown({one.uuid: (NOW - 5, one.value) for one in samples}, {one.uuid: one.value for one in samples})
 
 
-def asked(samples: Sequence[Sample] = (), pods: Sequence[Told] = (), **other: object) -> Asked:
+def asked(samples: Sequence[Sample] = (), pods: Sequence[PodResult] = (), **other: object) -> Asked:
     """All is well, but for what is said otherwise."""
     some = tuple(samples) or tuple(sample(number) for number in range(4))
     told = tuple(pods) or tuple(pod(number) for number in range(4))

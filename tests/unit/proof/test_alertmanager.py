@@ -87,7 +87,7 @@ def test_no_counters(text: str) -> None:
 
 def test_an_alert_as_alertmanager_has_it() -> None:
     web = Answers(alerts=(200, [ALERT]))
-    found = Alertmanager(web).seen({"alertname": "GpustackTest", "test": "904b300f"})
+    found = Alertmanager(web).find_alert({"alertname": "GpustackTest", "test": "904b300f"})
     assert found
     assert (found.receivers, found.muted) == (("gpustack",), "")
     assert found.began == datetime(2026, 11, 22, 1, 34, 54, 900000, UTC)
@@ -97,9 +97,9 @@ def test_an_alert_as_alertmanager_has_it() -> None:
 
 
 def test_an_alert_that_is_not_there_or_kept_back() -> None:
-    assert Alertmanager(Answers(alerts=(200, []))).seen({}) is None
+    assert Alertmanager(Answers(alerts=(200, []))).find_alert({}) is None
     status = {"inhibitedBy": ["a1", "b2"], "silencedBy": ["c3"], "mutedBy": []}
-    found = Alertmanager(Answers(alerts=(200, [ALERT | {"status": status}]))).seen({})
+    found = Alertmanager(Answers(alerts=(200, [ALERT | {"status": status}]))).find_alert({})
     assert found
     assert found.muted == "silenced by c3; inhibited by a1, b2"
 
@@ -114,14 +114,14 @@ def test_ways_of_receivers() -> None:
 )
 def test_answers_of_another_shape(said: Any) -> None:
     there = Alertmanager(Answers(status=(200, said), alerts=(200, {"a": 1}), metrics=(200, "")))
-    for ask in (there.integrations, lambda: there.seen({}), there.counts):
+    for ask in (there.integrations, lambda: there.find_alert({}), there.counts):
         with pytest.raises(NoAnswer, match="shape"):
             ask()
 
 
 def test_refusals() -> None:
     there = Alertmanager(Answers(status=(500, "x"), alerts=(503, "shutting down"), metrics=(404, "")))
-    for ask in (there.integrations, lambda: there.seen({}), there.counts):
+    for ask in (there.integrations, lambda: there.find_alert({}), there.counts):
         with pytest.raises(NoAnswer, match="HTTP"):
             ask()
     with pytest.raises(NoAnswer, match=r"HTTP 503.*shutting down"):

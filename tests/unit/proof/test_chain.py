@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gpustack.proof.chain import Asked, Shown, judge
-from gpustack.proof.pod_status import Told
+from gpustack.proof.pod_status import PodResult
 from gpustack.proof.series import Scrape
 from tests.unit.proof.invented import (
     EVERY,
@@ -138,7 +138,7 @@ def test_devices_that_no_node_offers() -> None:
 
 @pytest.mark.parametrize(("stage", "mark"), [("failed", "f"), ("stuck", "u")])
 def test_a_pod_that_met_no_gpu(stage: str, mark: str) -> None:
-    bad = Told("proof-1", "gpu1", stage, "in the kubelet's words")  # type: ignore[arg-type]
+    bad = PodResult("proof-1", "gpu1", stage, "in the kubelet's words")  # type: ignore[arg-type]
     found = asked(ALL, [PODS[0], bad, *PODS[2:]])
     assert judged(found) == but(1, f"gpu1 01 {mark}oo")
     assert judge(found)[1].kernel.why == "in the kubelet's words"
@@ -147,7 +147,7 @@ def test_a_pod_that_met_no_gpu(stage: str, mark: str) -> None:
 
 
 def test_a_pod_that_sees_two_gpus_proves_neither() -> None:
-    both = Told("proof-0", "gpu1", "held", "it sees 2", ran=False, seen=(*PODS[0].seen, *PODS[1].seen))
+    both = PodResult("proof-0", "gpu1", "held", "it sees 2", ran=False, visible=(*PODS[0].visible, *PODS[1].visible))
     found = asked(ALL, [both, *PODS[1:]])
     assert judged(found) == but(0, "gpu1 00 foo")
 

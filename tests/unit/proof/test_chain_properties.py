@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpustack.proof.chain import Asked, Shown, judge
-from gpustack.proof.pod_status import Told
+from gpustack.proof.pod_status import PodResult
 from tests.unit.proof.invented import NOW, UUIDS, asked, place, pod, sample, series
 
 NUMBERS = st.integers(0, 3)
@@ -19,8 +19,12 @@ SAMPLES = st.builds(
     st.sampled_from(["", "default/train-0", "gpustack-proof/proof-0"]),
 )
 PODS = st.builds(
-    lambda number, ran, seen, stage: replace(
-        pod(number), ran=ran, stage=stage if not seen else "held", seen=pod(number).seen if seen else (), why="why"
+    lambda number, ran, named, stage: replace(
+        pod(number),
+        ran=ran,
+        stage=stage if not named else "held",
+        visible=pod(number).visible if named else (),
+        why="why",
     ),
     NUMBERS,
     st.sampled_from([True, True, False, None]),
@@ -42,7 +46,7 @@ POINTS = st.dictionaries(st.sampled_from(UUIDS), st.tuples(st.just(NOW), st.samp
 TRUTHS = st.dictionaries(st.sampled_from(UUIDS), st.sampled_from([40.0, 41.0]))
 WORLDS = st.builds(
     lambda places, told, samples, points, truths: asked(
-        places=places, told=tuple(told), series=series(samples), shown=Shown(points, truths)
+        places=places, pods=tuple(told), series=series(samples), shown=Shown(points, truths)
     ),
     PLACES,
     st.lists(PODS, max_size=6),
@@ -57,7 +61,7 @@ def test_every_gpu_has_one_row(world: Asked) -> None:
     rows = judge(world)
     named = [row.uuid for row in rows if row.uuid]
     assert len(set(named)) == len(named)
-    met = {one.seen[0].uuid for one in world.told if one.seen}
+    met = {one.visible[0].uuid for one in world.pods if one.visible}
     assert met <= set(named)
     for found in world.places:
         assert len([row for row in rows if row.node == found.node]) >= (found.gpus or 0)
@@ -66,7 +70,7 @@ def test_every_gpu_has_one_row(world: Asked) -> None:
 @given(WORLDS)
 def test_a_kernel_holds_only_where_a_pod_ran_it(world: Asked) -> None:
     for row in judge(world):
-        mine = [one for one in world.told if one.seen and one.seen[0].uuid == row.uuid]
+        mine = [one for one in world.pods if one.visible and one.visible[0].uuid == row.uuid]
         assert (row.kernel.outcome == "ok") == bool(mine and all(one.ran for one in mine))
         if row.kernel.outcome == "skipped":
             assert any(found.busy for found in world.places if found.node == row.node)
@@ -94,6 +98,6 @@ def test_the_panel_holds_only_where_both_say_the_same(world: Asked) -> None:
 
 
 @given(st.lists(PODS, max_size=4))
-def test_pods_alone(pods: list[Told]) -> None:
-    rows = judge(asked(told=tuple(pods), series="no answer", shown="no answer"))
+def test_pods_alone(pods: list[PodResult]) -> None:
+    rows = judge(asked(pods=tuple(pods), series="no answer", shown="no answer"))
     assert len(rows) >= 4

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from gpustack.events import Event
-from gpustack.proof.alertmanager import Counts, Seen
+from gpustack.proof.alertmanager import Counts, RoutedAlert
 from gpustack.proof.delivery import Delivery, Trial
 from gpustack.proof.http import NoAnswer
 
 BEGAN = datetime(2026, 11, 22, 1, 0, 0, tzinfo=UTC)
 ZERO = Counts("1", {"webhook": 5, "slack": 0}, {"webhook": 2}, {("webhook", "other"): 1, ("webhook", "clientError"): 0})
-SEEN = Seen(("gpustack",), "", BEGAN)
+SEEN = RoutedAlert(("gpustack",), "", BEGAN)
 
 
 @dataclass
@@ -36,7 +36,7 @@ class There:
             raise NoAnswer(why)
         self.posted.append(alert)
 
-    def seen(self, labels: Mapping[str, str]) -> Any:
+    def find_alert(self, labels: Mapping[str, str]) -> Any:
         assert labels == self.posted[0]["labels"]
         self.at += 1
         return said(self.look[0])
@@ -101,10 +101,15 @@ def test_no_two_tests_are_one_alert() -> None:
         ([(SEEN, more(sent=7, refused=7)), (SEEN, more(sent=7, refused=7, serverError=1))], "failed", "HTTP 5xx", 1),
         ([(SEEN, more(sent=1, refused=1, strange=1))], "failed", "webhook: strange", 0),
         ([(SEEN, more(sent=9, refused=9))], "failed", "webhook: 9 attempts failed, and Alertmanager goes on", 60),
-        ([(SEEN, more())], "unknown", "Alertmanager told nobody within 60 s", 60),
+        ([(SEEN, more())], "unknown", "no notification within 60 s", 60),
         ([(None, more(sent=1))], "unknown", "did not show the alert within 60 s", 60),
         ([(replace(SEEN, muted="silenced by x"), ZERO)], "failed", "keeps it back: silenced by x", 0),
-        ([(replace(SEEN, receivers=("null",)), more(sent=1))], "failed", "gives it to null: nobody is told", 0),
+        (
+            [(replace(SEEN, receivers=("null",)), more(sent=1))],
+            "failed",
+            "gives it to null, which has no integration",
+            0,
+        ),
         ([("it hung up", ZERO)], "unknown", "it hung up", 60),
         ([(SEEN, "it hung up"), (SEEN, more(sent=1))], "delivered", "", 1),
         ([(SEEN, replace(more(sent=1), process="2"))], "unknown", "restarted, or there are several", 60),

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from gpustack.proof.manifest import ASKED, HELD, KERNEL, NODE
-from gpustack.proof.pod_status import Seen, Told, bus, told
+from gpustack.proof.pod_status import PodResult, VisibleGpu, bus, judge_pod
 
 PASSED = "[Vector addition of 50000 elements]\nCopy output data from the CUDA device to the host memory\nTest PASSED\n"
 LINE = "GPU-5cb66dbb-38fa-edb4-6a36-7c2f0e2c2a9d, 00000000:65:00.0, NVIDIA H100 80GB HBM3\n"
 LOGS = {KERNEL: PASSED, ASKED: LINE}
-SEEN = Seen("GPU-5cb66dbb-38fa-edb4-6a36-7c2f0e2c2a9d", "0000:65:00.0", "NVIDIA H100 80GB HBM3")
+SEEN = VisibleGpu("GPU-5cb66dbb-38fa-edb4-6a36-7c2f0e2c2a9d", "0000:65:00.0", "NVIDIA H100 80GB HBM3")
 DONE: dict[str, Any] = {"terminated": {"exitCode": 0, "reason": "Completed"}}
 
 
@@ -72,18 +72,18 @@ def ended(code: int, message: str = "", reason: str = "Error") -> dict[str, Any]
     ],
 )
 def test_what_it_waits_for_or_failed_at(found: dict[str, Any], stage: str, why: str) -> None:
-    said = told(found, {})
-    assert (said.pod, said.node, said.stage, said.seen) == ("proof-1", "gpu1", stage, ())
+    said = judge_pod(found, {})
+    assert (said.pod, said.node, said.stage, said.visible) == ("proof-1", "gpu1", stage, ())
     assert said.why.startswith(why)
     assert bool(said.why) == bool(why)
 
 
 def test_the_kubelet_s_warning_is_told_where_the_pod_says_nothing() -> None:
-    assert told(pod({"phase": "Pending"}), {}, "FailedCreatePodSandBox: no network").why.startswith("FailedCreate")
+    assert judge_pod(pod({"phase": "Pending"}), {}, "FailedCreatePodSandBox: no network").why.startswith("FailedCreate")
 
 
 def test_it_ran_and_names_its_gpu() -> None:
-    assert told(HOLDING, LOGS) == Told("proof-1", "gpu1", "held", "", True, (SEEN,))
+    assert judge_pod(HOLDING, LOGS) == PodResult("proof-1", "gpu1", "held", "", True, (SEEN,))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_it_ran_and_names_its_gpu() -> None:
     ],
 )
 def test_what_it_printed_counts(logs: dict[str, str], ran: bool | None, why: str) -> None:
-    said = told(HOLDING, logs)
+    said = judge_pod(HOLDING, logs)
     assert (said.stage, said.ran, said.why) == ("held", ran, why)
 
 

@@ -2,6 +2,7 @@
 
 import json as stdlib
 from dataclasses import replace
+from importlib import import_module
 from xml.etree.ElementTree import fromstring
 
 import pytest
@@ -11,7 +12,6 @@ from gpustack.ask.probe import Answer
 from gpustack.events import count
 from gpustack.proof.delivery import Delivery
 from gpustack.report import json, junit
-from gpustack.report import render as show
 from gpustack.report.doctor import json as doctor_json
 from gpustack.report.doctor import junit as doctor_junit
 from gpustack.report.doctor.shape import DoctorShape
@@ -19,6 +19,7 @@ from gpustack.report.fix import json as fix_json
 from gpustack.report.fix.json import FixedShape, UndoneShape
 from gpustack.report.format import duration, places
 from gpustack.report.proof import delivery
+from gpustack.report.render import RENDERERS, show, show_converged
 from gpustack.report.schema import LookShape, OutcomeShape
 from tests.unit.report import diagnosed, invented, mended, proven
 from tests.unit.report.invented import SWAP, made, said
@@ -91,17 +92,23 @@ def test_long_answers_are_cut_and_say_so() -> None:
 
 
 def test_an_install_with_nothing_to_do_is_an_outcome(capsys: pytest.CaptureFixture[str]) -> None:
-    show.nothing_to_do(invented.converged(), "json")
+    show_converged(invented.converged(), "json")
     told = stdlib.loads(capsys.readouterr().out)
     assert (told["schema"], told["played"], told["exit"]["code"]) == ("gpustack/outcome/v1", [], 0)
-    show.nothing_to_do(invented.converged(), "human")
+    show_converged(invented.converged(), "human")
     assert "nothing to do" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", RENDERERS.values())
+def test_each_renderer_is_there(name: str) -> None:
+    module, function = name.split(":")
+    assert callable(getattr(import_module(f"gpustack.report.{module}"), function))
 
 
 @pytest.mark.parametrize("output", ["human", "json", "junit"])
 def test_the_result_goes_to_stdout_and_nothing_to_stderr(output: str, capsys: pytest.CaptureFixture[str]) -> None:
-    show.plan(invented.bare(), output)
-    show.outcome(invented.installed(), output)
+    show(invented.bare(), output)
+    show(invented.installed(), output)
     said = capsys.readouterr()
     assert said.out
     assert said.err == ""
@@ -119,7 +126,7 @@ def test_colours_are_for_terminals_that_want_them(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    show.plan(invented.converged(), "human")
+    show(invented.converged(), "human")
     assert ("\x1b[32m" in capsys.readouterr().out) is coloured
 
 
