@@ -33,7 +33,7 @@ def nearest(placed: PlacedGraph, id: str, confirmed: Reach) -> set[str]:
     while wanted:
         name, places = wanted.pop(0)
         for edge in placed.graph.below[name]:
-            there = placed.along(edge, places, MAY_HOLD)
+            there = placed.cross_edge(edge, places, MAY_HOLD)
             if there & confirmed.get(edge.effect, set()):
                 found.add(edge.effect)
             elif there and edge.effect not in passed:

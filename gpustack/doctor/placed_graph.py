@@ -42,20 +42,20 @@ class PlacedGraph:
         """Where it came out like this."""
         return self.by_outcome.get((id, outcome), set())
 
-    def among(self, locations: Collection[str], id: str, outcomes: frozenset[Outcome]) -> set[str]:
+    def filter_by_outcome(self, locations: Collection[str], id: str, outcomes: frozenset[Outcome]) -> set[str]:
         """Those of the places where it has one of these outcomes, HOLDS or MAY_HOLD."""
         if outcomes == HOLDS:
             return set(locations) & self.places(id, "failed")
         return set(locations) - self.places(id, "ok")
 
-    def rootable(self, place: Place) -> bool:
+    def can_be_root(self, place: Place) -> bool:
         """Whether it may be a root where it is confirmed: rule 2."""
         fault = self.graph.faults.get(place[0])
         if fault is None or fault.role in ("pointer", "info"):
             return False
         return fault.role == "fault" or place[1] in self.places(guard_of(fault.id), "failed")
 
-    def along(
+    def cross_edge(
         self, edge: Edge, locations: Collection[str], conditions: frozenset[Outcome], way: Way = "down"
     ) -> set[str]:
         """The places at the other end of an edge, over which its condition has one of these outcomes. The condition is
@@ -65,13 +65,18 @@ class PlacedGraph:
         of_effect = not of_cause and self.graph[edge.effect].scope == "host"
         here = set(locations)
         if edge.condition and (of_cause if way == "down" else of_effect):
-            here = self.among(here, edge.id, conditions)
+            here = self.filter_by_outcome(here, edge.id, conditions)
         if not here:
             return set()
         there = self.other_end(edge, here, self.graph[first].scope, self.graph[last].scope, way)
         if edge.condition and (of_effect if way == "down" else of_cause):
-            return self.among(there, edge.id, conditions)
-        if edge.condition and not of_cause and not of_effect and not self.among({CLUSTER}, edge.id, conditions):
+            return self.filter_by_outcome(there, edge.id, conditions)
+        if (
+            edge.condition
+            and not of_cause
+            and not of_effect
+            and not self.filter_by_outcome({CLUSTER}, edge.id, conditions)
+        ):
             return set()
         return there
 
@@ -94,20 +99,20 @@ class PlacedGraph:
         """All places below the sources. What is refuted is arrived at, and not gone through: it passes nothing on."""
         reach: Reach = {id: set() for id in self.graph.order}
         for id in self.graph.order:
-            goes = self.going(id, reach[id], sources)
+            goes = self.find_passable(id, reach[id], sources)
             for edge in self.graph.below[id] if goes else ():
-                reach[edge.effect] |= self.along(edge, goes, conditions)
+                reach[edge.effect] |= self.cross_edge(edge, goes, conditions)
         return reach
 
     def above(self, sources: Mapping[str, Collection[str]]) -> Reach:
         """All places above the sources, over edges that may hold and not through what is refuted."""
         reach: Reach = {id: set() for id in self.graph.order}
         for id in reversed(self.graph.order):
-            goes = self.going(id, reach[id], sources)
+            goes = self.find_passable(id, reach[id], sources)
             for edge in self.graph.above[id] if goes else ():
-                reach[edge.cause] |= self.along(edge, goes, MAY_HOLD, "up")
+                reach[edge.cause] |= self.cross_edge(edge, goes, MAY_HOLD, "up")
         return reach
 
-    def going(self, id: str, reached: set[str], sources: Mapping[str, Collection[str]]) -> set[str]:
+    def find_passable(self, id: str, reached: set[str], sources: Mapping[str, Collection[str]]) -> set[str]:
         through = reached - self.places(id, "ok") if reached else reached
         return through | set(sources.get(id, ()))

@@ -35,11 +35,11 @@ class Sorted:
 
 
 def verdict(placed: PlacedGraph) -> Verdict:
-    found = sorted_out(placed)
+    found = sort_confirmed(placed)
     # In the order of the catalogue, from host to monitoring; what only hides a host comes last.
     findings = [finding(placed, found, id, found.roots[id]) for id in placed.graph.faults if found.roots[id]]
     findings.sort(key=lambda one: one.hidden_checks > 0)
-    explained = placed.below(united(found.able, found.info), MAY_HOLD)
+    explained = placed.below(unite(found.able, found.info), MAY_HOLD)
     bare = {id: locations - explained[id] for id, locations in found.symptoms.items()}
     under = placed.below(bare, MAY_HOLD)
     open_ones = {id: locations - under[id] for id, locations in bare.items()}
@@ -51,12 +51,14 @@ def verdict(placed: PlacedGraph) -> Verdict:
     )
 
 
-def sorted_out(placed: PlacedGraph) -> Sorted:
+def sort_confirmed(placed: PlacedGraph) -> Sorted:
     confirmed = {id: placed.places(id, "failed") for id in placed.graph.order}
-    able = {id: {where for where in locations if placed.rootable((id, where))} for id, locations in confirmed.items()}
+    able = {
+        id: {where for where in locations if placed.can_be_root((id, where))} for id, locations in confirmed.items()
+    }
     info = {id: set(locations) if role(placed, id) == "info" else set() for id, locations in confirmed.items()}
     symptoms = {id: set(locations) - able[id] - info[id] for id, locations in confirmed.items()}
-    suppressed = placed.below(united(able, symptoms), HOLDS)
+    suppressed = placed.below(unite(able, symptoms), HOLDS)
     roots = {id: locations - suppressed[id] for id, locations in able.items()}
     return Sorted(roots, able, symptoms, info)
 
@@ -66,32 +68,32 @@ def role(placed: PlacedGraph, id: str) -> str:
     return fault.role if fault else "state"
 
 
-def united(one: Reach, other: Reach) -> Reach:
+def unite(one: Reach, other: Reach) -> Reach:
     return {id: one.get(id, set()) | other.get(id, set()) for id in {**one, **other}}
 
 
 def finding(placed: PlacedGraph, found: Sorted, id: str, locations: Collection[str]) -> Finding:
-    symptoms, faults = folded(placed, found, {id: set(locations)})
+    symptoms, faults = find_folded(placed, found, {id: set(locations)})
     ancestors = placed.above({id: locations})
-    uncertain = came_out(placed, "unknown", ancestors)
+    uncertain = select_by_outcome(placed, "unknown", ancestors)
     return Finding(
         id,
         judged(placed, {id: set(locations)}),
         "likely" if uncertain else "certain",
-        impact=judged(placed, united(symptoms, faults)),
+        impact=judged(placed, unite(symptoms, faults)),
         caused=judged(placed, faults),
         ruled_out=ruled_out(placed, {id: set(locations)}, symptoms),
         uncertain=uncertain,
-        chain=chain(placed, {id: set(locations)}, united(symptoms, faults)),
+        chain=chain(placed, {id: set(locations)}, unite(symptoms, faults)),
         hidden_checks=hidden(placed, id, locations),
     )
 
 
-def folded(placed: PlacedGraph, found: Sorted, sources: Reach) -> tuple[Reach, Reach]:
+def find_folded(placed: PlacedGraph, found: Sorted, sources: Reach) -> tuple[Reach, Reach]:
     """Symptoms and notes below the sources, and the faults that are suppressed by these or by the sources."""
     reach = placed.below(sources, MAY_HOLD)
     below = {id: (found.symptoms[id] | found.info[id]) & reach[id] for id in reach}
-    tied = placed.below(united(sources, {id: found.symptoms[id] & reach[id] for id in reach}), HOLDS)
+    tied = placed.below(unite(sources, {id: found.symptoms[id] & reach[id] for id in reach}), HOLDS)
     return below, {id: (found.able[id] - found.roots[id]) & tied[id] for id in reach}
 
 
@@ -110,7 +112,7 @@ def in_order(placed: PlacedGraph, locations: Collection[str]) -> list[str]:
     return [where for where in (*placed.hosts, "@cluster") if where in locations] if locations else []
 
 
-def came_out(placed: PlacedGraph, outcome: Outcome, reach: Reach) -> tuple[Judgement, ...]:
+def select_by_outcome(placed: PlacedGraph, outcome: Outcome, reach: Reach) -> tuple[Judgement, ...]:
     """Those of the places with this outcome."""
     return judged(placed, {id: locations & placed.places(id, outcome) for id, locations in reach.items() if locations})
 
@@ -123,16 +125,16 @@ def ruled_out(placed: PlacedGraph, sources: Reach, symptoms: Reach) -> tuple[Jud
     if not effects:
         for id, locations in sources.items():
             for edge in placed.graph.below[id]:
-                effects.setdefault(edge.effect, set()).update(placed.along(edge, locations, MAY_HOLD))
+                effects.setdefault(edge.effect, set()).update(placed.cross_edge(edge, locations, MAY_HOLD))
     causes: Reach = {}
     for id, locations in effects.items():
         for edge in placed.graph.above[id]:
-            causes.setdefault(edge.cause, set()).update(placed.along(edge, locations, MAY_HOLD, "up"))
+            causes.setdefault(edge.cause, set()).update(placed.cross_edge(edge, locations, MAY_HOLD, "up"))
     others = {id: locations for id, locations in causes.items() if id not in own and not placed.places(id, "failed")}
     if not any(symptoms.values()):
         source_locations = {"@cluster"}.union(*sources.values())
         others = {id: locations & source_locations for id, locations in others.items()}
-    return came_out(placed, "ok", others)
+    return select_by_outcome(placed, "ok", others)
 
 
 def hidden(placed: PlacedGraph, id: str, locations: Collection[str]) -> int:
@@ -178,10 +180,10 @@ def merged(one: Finding, other: Finding, correlation: str) -> Finding:
 
 
 def unexplained(placed: PlacedGraph, found: Sorted, id: str, locations: Collection[str]) -> Unexplained:
-    symptoms, faults = folded(placed, found, {id: set(locations)})
-    suspects = came_out(placed, "unknown", placed.above({id: locations}))
+    symptoms, faults = find_folded(placed, found, {id: set(locations)})
+    suspects = select_by_outcome(placed, "unknown", placed.above({id: locations}))
     below = {
-        name: places - set(locations) if name == id else places for name, places in united(symptoms, faults).items()
+        name: places - set(locations) if name == id else places for name, places in unite(symptoms, faults).items()
     }
     return Unexplained(
         id,

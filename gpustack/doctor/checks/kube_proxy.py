@@ -20,16 +20,16 @@ def kube_proxy_down(here: View) -> Result:
     found, what = here[PROXY], "kube-proxy"
     if not here[LEFTOVERS].servers:
         return ok(what, "the host belongs to no cluster yet")
-    if lost := flushed(found, here.spec.kube_proxy.mode):
+    if lost := find_missing_rules(found, here.spec.kube_proxy.mode):
         return Result("rules of kube-proxy", "in the kernel", lost)
     if not found.listening and (here[HEALTH] != "ok" or not here[READYZ].ready):
         raise FactUnavailable("the kubelet or the API, which start it, are down")
     if found.listening:
         return ok(what, "answers")
-    return Result(what, "answers", "nothing listens on port 10256", person=kept_away(here))
+    return Result(what, "answers", "nothing listens on port 10256", person=explain_absence(here))
 
 
-def kept_away(here: View) -> str:
+def explain_absence(here: View) -> str:
     """Why no restart brings it here; empty where that is not so, or cannot be told."""
     if not (here.available(PROXY_SET) and here.available(NODES)):
         return ""
@@ -42,7 +42,7 @@ def kept_away(here: View) -> str:
     return f"its DaemonSet has an affinity or a selector that keeps it from nodes; {change}"
 
 
-def flushed(found: Proxy, mode: str) -> str:
+def find_missing_rules(found: Proxy, mode: str) -> str:
     """What is missing of its rules; empty for nothing. Rules outlive kube-proxy, so that it may have gone first."""
     if mode == "nftables":
         return "" if found.table else "no table kube-proxy"

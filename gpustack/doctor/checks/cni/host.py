@@ -16,7 +16,7 @@ from gpustack.steps.firewall.packets import BRIDGE as PODS_BRIDGE
 from gpustack.steps.firewall.packets import OVERLAY, forwarded, peers, pods, stopped
 
 
-def of_pods(here: View) -> list[Packet]:
+def list_pod_packets(here: View) -> list[Packet]:
     """What is forwarded between pods and all others; who from outside opens a connection to a pod is not in it."""
     return [packet for packet in forwarded(here) if packet.interface in (PODS_BRIDGE, OVERLAY)]
 
@@ -28,25 +28,25 @@ def forward_drop(here: View) -> Result:
     what = "what pods send through this host"
     if not here[BRIDGE]:
         return ok(what, "no pod needs it: there is no bridge with an address")
-    if found := next(chain(by_rule(here), by_policy(here)), ""):
+    if found := next(chain(find_rule_drops(here), find_policy_drops(here)), ""):
         return Result(what, "forwarded", found)
     return ok(what, "forwarded")
 
 
-def by_rule(here: View) -> Iterator[str]:
+def find_rule_drops(here: View) -> Iterator[str]:
     found = here[FIREWALL]
-    for packet, stop in stopped(found, iter(of_pods(here))):
+    for packet, stop in stopped(found, iter(list_pod_packets(here))):
         if found.owner(stop.base) in ("iptables", "nftables") and not (stop.path and "REJECT" in stop.path[-1].text):
             yield f"{packet} is stopped by {stop}"
 
 
-def by_policy(here: View) -> Iterator[str]:
+def find_policy_drops(here: View) -> Iterator[str]:
     asked, rules = here[FORWARDING], here[FIREWALL].filter
     pod = IPv4Address(pods(here))
     if asked.policy != "DROP" or any(pod in IPv4Network(net) for net in asked.accepted):
         return
     for base in (base for base in rules.bases if base.iptables and base.hook == "forward"):
-        for packet in of_pods(here):
+        for packet in list_pod_packets(here):
             if not walk(rules.chains, base.chain, packet, {})[0]:
                 yield f"{packet} is dropped by the policy of FORWARD: no rule of Flannel accepts it"
 
@@ -61,11 +61,13 @@ def ranges_overlap(here: View) -> Result:
     found = [f"route {route.network} by {route.via or route.link}" for route in routes if route.via not in nodes]
     ranges = {"pods": spec.pod_cidr, "services": spec.service_cidr}
     for server in here[NAMESERVERS].servers:
-        found += [f"name server {server} is in that of {whose}" for whose, net in ranges.items() if inside(server, net)]
+        found += [
+            f"name server {server} is in that of {whose}" for whose, net in ranges.items() if is_inside(server, net)
+        ]
     return Result(what, "used by nothing else", as_text(found), ok=not found)
 
 
-def inside(server: str, net: IPv4Network) -> bool:
+def is_inside(server: str, net: IPv4Network) -> bool:
     """Whether a name server is; the tenth address of the services is the cluster's own DNS."""
     return ":" not in server and IPv4Address(server) in net and IPv4Address(server) != net[10]
 

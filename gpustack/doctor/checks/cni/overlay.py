@@ -18,7 +18,7 @@ from gpustack.steps.firewall.packets import own_address, peers, shut_out
 from gpustack.steps.own_node import own
 
 
-def mine(here: View) -> Announced | None:
+def find_own_announcement(here: View) -> Announced | None:
     """What this host's Flannel announces, once the host is a node and Flannel has registered."""
     node = own(here)
     return here[ANNOUNCED].get(node.name) if node else None
@@ -27,7 +27,7 @@ def mine(here: View) -> Announced | None:
 @check("vxlan-mac-changed", NODES, IDENTITY, ANNOUNCED, LINKS, POD_PATHS)
 def mac_changed(here: View) -> Result:
     """Another MAC than it announces; or the one it had again, and what it knew of its peers gone with the other."""
-    what, announced, links = "MAC of Flannel's link", mine(here), here[LINKS]
+    what, announced, links = "MAC of Flannel's link", find_own_announcement(here), here[LINKS]
     if not announced or not announced.mac or not links:
         return ok(what, "no vxlan of Flannel's on this host")
     if links[0].mac != announced.mac:
@@ -41,7 +41,7 @@ def mac_changed(here: View) -> Result:
 @check("flannel-wrong-interface", NODES, IDENTITY, ANNOUNCED, POD_PATHS)
 def wrong_interface(here: View) -> Result:
     """A network of its own for pods is no fault: then every node has its own address in it, and is reached there."""
-    what, node, announced = "address that Flannel announces", own(here), mine(here)
+    what, node, announced = "address that Flannel announces", own(here), find_own_announcement(here)
     if node is None or announced is None:
         return ok(what, "none: Flannel has not registered here")
     if announced.address == node.address:
@@ -67,13 +67,13 @@ def vxlan_blocked(here: View) -> Result:
     if here.spec.flannel.backend != "vxlan":
         return ok("backend of Flannel", here.spec.flannel.backend)
     what = f"udp {here.spec.flannel.port} between nodes"
-    if found := at_port(here):
+    if found := find_vxlan_stops(here):
         packet, stop = found[0]
         return Result(what, "let through", f"{packet} is stopped by {stop}")
     lost = find_deliveries(here)
     if not lost or set(lost.values()) != {"nothing"}:
         return ok(what, f"let through here; {format_deliveries(lost)}")
-    if why := next(otherwise(here), ""):
+    if why := next(explain_silence(here), ""):
         return ok(what, why)
     return Result(what, "let through on the way", f"{format_deliveries(lost)}, and both ends are as they should be")
 
@@ -83,12 +83,12 @@ def addresses(here: View) -> Mapping[str, str]:
     return {address: name for name, address in peers(here).items()}
 
 
-def at_port(here: View) -> list[tuple[Packet, Stop]]:
+def find_vxlan_stops(here: View) -> list[tuple[Packet, Stop]]:
     port = here.spec.flannel.port
     return [(packet, stop) for packet, stop in shut_out(here) if (packet.proto, packet.port) == ("udp", port)]
 
 
-def otherwise(here: View) -> Iterator[str]:
+def explain_silence(here: View) -> Iterator[str]:
     """What else explains that nothing arrives, in words."""
     ways, announced = here[POD_PATHS], here[ANNOUNCED]
     if passed(ways.host, "overlay", "bridge"):
@@ -101,17 +101,17 @@ def otherwise(here: View) -> Iterator[str]:
     for address in (own_address(here), *(peer.node for peer in ways.peers)):
         there = here.on(others[address]) if address in others else None
         if there and there.reached and there.available(LINKS) and there.available(FIREWALL):
-            yield from unsound(there, announced)
+            yield from find_end_faults(there, announced)
 
 
-def unsound(there: View, announced: Mapping[str, Announced]) -> Iterator[str]:
+def find_end_faults(there: View, announced: Mapping[str, Announced]) -> Iterator[str]:
     """What is wrong with one end."""
     links = there[LINKS]
     if not links or not links[0].up:
         yield f"Flannel's link of {there.where} is down"
     elif links[0].mac not in {one.mac for one in announced.values()}:
         yield f"Flannel's link of {there.where} has another MAC"
-    if at_port(there):
+    if find_vxlan_stops(there):
         yield f"{there.where} stops it"
 
 

@@ -15,7 +15,7 @@ from gpustack.steps.own_node import own
 HANDLER = re.compile(r'no runtime for \\?"([^"\\]+)\\?" is configured')
 
 
-def strange(words: str) -> bool:
+def is_foreign_runtime(words: str) -> bool:
     """Whether it is for a runtime that nobody brings but the pod's own author."""
     found = HANDLER.search(words)
     return found is not None and not found[1].startswith(("nvidia", "runc"))
@@ -35,7 +35,7 @@ def sandbox_fails(here: View) -> Result:
         return ok(what, "the host is no node")
     failed = here[SANDBOX_FAILURES]
     here_too = without_sandbox(here, node)
-    found = [pod for pod in here_too if pod.namespace in namespaces(here) or not strange(failed[pod.uid])]
+    found = [pod for pod in here_too if pod.namespace in namespaces(here) or not is_foreign_runtime(failed[pod.uid])]
     if not found:
         return ok(what, "no pod of the node waits for one")
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""

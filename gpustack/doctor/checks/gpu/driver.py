@@ -48,7 +48,7 @@ def module_packages(here: View) -> list[str]:
     return sorted(name for name in names if name in there)
 
 
-def hindered(here: View) -> str:
+def find_hindrance(here: View) -> str:
     """Why no module could be loaded, deeper than that it is not; empty for none."""
     found, running = here[GPU_DRIVER], here[GPU_KERNELS].running
     if found.nouveau_loaded:
@@ -92,7 +92,7 @@ def not_loaded(here: View) -> Result:
     found = here[GPU_DRIVER]
     if found.module or not (found.library or module_packages(here)):
         return ok(MODULE, found.module or "no driver is installed on the host")
-    if why := hindered(here):
+    if why := find_hindrance(here):
         return ok(MODULE, why)
     running = here[GPU_KERNELS].running
     there = f"not loaded, {running.module} is there" if running.module else f"none for the kernel {running.release}"
@@ -103,7 +103,7 @@ def not_loaded(here: View) -> Result:
 def nothing_deeper(here: View) -> Result:
     if not gpus(here):
         return ok("deeper reason", NO_GPU)
-    why = hindered(here)
+    why = find_hindrance(here)
     return Result("deeper reason", "one", why or "none", ok=bool(why))
 
 

@@ -22,21 +22,21 @@ PULLS = ("ErrImagePull", "ImagePullBackOff")
 GONE = re.compile(r"not found|manifest unknown")
 
 
-def unpulled(pods: Iterable[PodState]) -> list[tuple[PodState, str]]:
+def list_failed_pulls(pods: Iterable[PodState]) -> list[tuple[PodState, str]]:
     """Pods with the kubelet's words for an image that does not come."""
     return [(pod, one.message) for pod in pods for one in pod.containers if one.why in PULLS]
 
 
 @check("op-driver-image-not-published", GPU_PODS, NODES, IDENTITY, GPU_DEVICES, GPU_DRIVER, GPU_PACKAGES, OS)
 def driver_image(here: View) -> Result:
-    found = [(pod, words) for pod, words in unpulled(own_pods(here, DRIVER_PODS)) if GONE.search(words)]
+    found = [(pod, words) for pod, words in list_failed_pulls(own_pods(here, DRIVER_PODS)) if GONE.search(words)]
     if not found:
         return ok("image of the driver", "none is missing here")
     pod, words = found[0]
-    return Result("image of the driver", "there", words[:300], person=unasked(here, pod))
+    return Result("image of the driver", "there", words[:300], person=explain_driver_pod(here, pod))
 
 
-def unasked(here: View, pod: PodState) -> str:
+def explain_driver_pod(here: View, pod: PodState) -> str:
     """Why a driver on the host alone ends it not: somebody else has the operator bring one. Empty where the spec wants
     it so, or that cannot be told."""
     if not all(here.available(probe) for probe in (OS, GPU_PACKAGES, GPU_DRIVER)) or mode(here) == "container":

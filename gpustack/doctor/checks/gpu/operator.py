@@ -31,7 +31,7 @@ MIXED = ((570, 124), (570, 158))
 """Driver versions, first and last, that report GPUs wrongly beside slices (NVIDIA/gpu-operator#1361)."""
 
 
-def of_node(here: View, word: str) -> list[PodState]:
+def list_node_pods(here: View, word: str) -> list[PodState]:
     """Pods of the GPU stack on this host's node whose name has the word."""
     return [pod for pod in on_own_node(here, GPU_PODS) if word in pod.name]
 
@@ -46,16 +46,16 @@ def not_labelled(here: View) -> Result:
     what = f"NFD's label of {node.name}"
     if found:
         return ok(what, as_text(found))
-    return Result(what, "…pci-10de.present", "nothing", person=kept_away(here))
+    return Result(what, "…pci-10de.present", "nothing", person=explain_absence(here))
 
 
-def kept_away(here: View) -> str:
+def explain_absence(here: View) -> str:
     """Why no installing brings the labeller here: Helm leaves alone what its chart does not speak of. Empty where that
     is not so, or cannot be told."""
     if not all(here.available(probe) for probe in (GPU_DAEMON_SETS, GPU_PODS, NODES)):
         return ""
     sets = {name: one for name, one in here[GPU_DAEMON_SETS].items() if NFD in name and name.endswith("worker")}
-    if any(pod.app == NFD for pod in of_node(here, "worker")):
+    if any(pod.app == NFD for pod in list_node_pods(here, "worker")):
         return ""
     away = next((name for name, one in sets.items() if one.wanted < len(here[NODES])), "")
     change = f"kubectl -n {here.spec.gpu.namespace} edit daemonset {away}"
@@ -64,7 +64,7 @@ def kept_away(here: View) -> str:
 
 @check("op-nodes-not-labelled guard", GPU_PODS, NODES, IDENTITY)
 def labeller(here: View) -> Result:
-    workers = [pod for pod in of_node(here, "worker") if pod.app == NFD]
+    workers = [pod for pod in list_node_pods(here, "worker") if pod.app == NFD]
     runs = any(pod.ready for pod in workers)
     found = "runs" if runs else "does not run" if workers else "not there"
     return Result("Node Feature Discovery on the node", "not running for a reason of its own", found, ok=bool(runs))
@@ -117,7 +117,7 @@ def lost_devices(here: View) -> Result:
     """The plugin's pod runs, and its socket is older than the kubelet's or gone: the kubelet was started since. A pod
     that was made anew just now has not made its own yet."""
     files, node = here[PLUGIN_FILES], gpu_node(here)
-    running = [pod for pod in of_node(here, "device-plugin") if pod.ready and "mps" not in pod.name]
+    running = [pod for pod in list_node_pods(here, "device-plugin") if pod.ready and "mps" not in pod.name]
     if files is None or node is None or not running:
         return ok("device plugin", "no pod of it runs here")
     stale = not files.plugin or files.plugin < files.kubelet
@@ -186,7 +186,7 @@ def cuda_test(here: View) -> Result:
 
 @check("st-gpu-operands-init", GPU_PODS, NODES, IDENTITY)
 def operands_init(here: View) -> Result:
-    pods = [pod for pod in of_node(here, "") if pod.phase == "Pending"]
+    pods = [pod for pod in list_node_pods(here, "") if pod.phase == "Pending"]
     found = [pod.name for pod in pods if any(one.init and not one.ready for one in pod.containers)]
     return Result(
         "pods of the GPU stack",
@@ -220,7 +220,7 @@ def discovered(here: View) -> Result:
 def plugin_down(here: View) -> Result:
     """Where a pod of it is to run."""
     files = here[PLUGIN_FILES]
-    pods = [pod for pod in of_node(here, "device-plugin") if "mps" not in pod.name]
+    pods = [pod for pod in list_node_pods(here, "device-plugin") if "mps" not in pod.name]
     if files is None or not pods:
         return ok("device plugin", NO_GPU if files is None else "no pod of it here")
     fine = files.plugin > 0 and files.plugin >= files.kubelet

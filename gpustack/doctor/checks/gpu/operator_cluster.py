@@ -6,7 +6,7 @@ from gpustack.ask.judge import Result, as_text, ok
 from gpustack.ask.view import View
 from gpustack.doctor.check import check
 from gpustack.doctor.checks.gpu.driver import DRIVER_PODS
-from gpustack.doctor.checks.gpu.images import GONE, unpulled
+from gpustack.doctor.checks.gpu.images import GONE, list_failed_pulls
 from gpustack.doctor.checks.gpu.operator import NFD
 from gpustack.doctor.checks.monitoring.exporter import find_log_lines_anywhere
 from gpustack.doctor.checks.monitoring.stack import out_of_memory
@@ -61,7 +61,7 @@ def labeller_runs(here: View) -> Result:
 @check("op-ngc-image-pull-auth", GPU_PODS)
 def login(here: View) -> Result:
     pods = here[GPU_PODS]
-    found = [f"{pod}: {words}" for pod, words in unpulled(pods) if LOGIN.search(words)]
+    found = [f"{pod}: {words}" for pod, words in list_failed_pulls(pods) if LOGIN.search(words)]
     return Result("images of the GPU stack", "for everybody", found[0] if found else "none is refused", ok=not found)
 
 
@@ -69,7 +69,9 @@ def login(here: View) -> Result:
 def removed(here: View) -> Result:
     """An image of the driver is another fault."""
     pods = [pod for pod in here[GPU_PODS] if pod.app != DRIVER_PODS]
-    found = [f"{pod}: {words}" for pod, words in unpulled(pods) if GONE.search(words) and not LOGIN.search(words)]
+    found = [
+        f"{pod}: {words}" for pod, words in list_failed_pulls(pods) if GONE.search(words) and not LOGIN.search(words)
+    ]
     return Result("images of the GPU stack", "there", found[0] if found else "none is missing", ok=not found)
 
 

@@ -20,7 +20,7 @@ def offset(here: View) -> float:
     return here[NOW] - here.taken.timestamp()
 
 
-def near(one: float, other: float, took: float) -> bool:
+def is_near(one: float, other: float, took: float) -> bool:
     return abs(one - other) <= SKEW + took
 
 
@@ -28,10 +28,10 @@ def near(one: float, other: float, took: float) -> bool:
 def time_skew(here: View) -> Result:
     """Against the clock of the machine that asks; where most hosts differ from that alike, it is the one that errs."""
     mine, took = offset(here), here.snapshot.took
-    if near(mine, 0, took):
+    if is_near(mine, 0, took):
         return ok("clock", f"{mine:+.0f} s")
     views = [view for host in here.hosts if (view := View(here.snapshot, host.name)).available(NOW)]
-    same_offset = sum(near(offset(view), mine, took) for view in views) - 1
+    same_offset = sum(is_near(offset(view), mine, took) for view in views) - 1
     if same_offset and 2 * same_offset >= len(views) - 1:
         return ok("clock", f"as on {same_offset} other hosts; the machine that asks has another one")
     return Result("clock", "as everybody has it", f"{mine:+.0f} s")
@@ -54,7 +54,7 @@ def machine(found: Identity) -> str:
     return found.machine_id
 
 
-def alone(here: View, probe: Probe[str], name: str) -> bool:
+def is_alone(here: View, probe: Probe[str], name: str) -> bool:
     return len(hosts_by(here, probe, same)[name]) < 2
 
 
@@ -63,20 +63,20 @@ def duplicate_identity(here: View) -> Result:
     """Names and machine-ids. The firmware's UUID decides nothing: hosts in containers share it."""
     name, id = here[HOSTNAME], here[IDENTITY].machine_id
     named, made = hosts_by(here, HOSTNAME, same)[name], hosts_by(here, IDENTITY, machine)[id] if id else []
-    twins = [f"host name {name} of {among(named)}"] if len(named) > 1 else []
+    twins = [f"host name {name} of {format_hosts(named)}"] if len(named) > 1 else []
     if len(made) > 1:
-        twins.append(f"machine-id {id} of {among(made)}")
+        twins.append(f"machine-id {id} of {format_hosts(made)}")
     return Result("identity", "its own", as_text(twins) if twins else f"{name} alone", ok=not twins)
 
 
-def among(hosts: list[str]) -> str:
+def format_hosts(hosts: list[str]) -> str:
     return as_text(hosts[:SHOWN]) + (f" and {len(hosts) - SHOWN} more" if len(hosts) > SHOWN else "")
 
 
 @check("host-duplicate-identity -> flannel-wrong-interface", ADDRESS)
 def duplicate_address(here: View) -> Result:
     address = here[ADDRESS]
-    once = alone(here, ADDRESS, address)
+    once = is_alone(here, ADDRESS, address)
     found = f"{address} alone" if once else f"{address}, as another host"
     return Result("address", "that of another host", found, ok=bool(once))
 

@@ -42,7 +42,7 @@ def data_source(here: View) -> Result:
     ours = [one for one in found if one.uid == DATA_SOURCE]
     if len(ours) != 1:
         return Result(what, "one", str(len(ours)))
-    if nobody(here, ours[0].url):
+    if is_dangling(here, ours[0].url):
         return Result(f"address of the data source {DATA_SOURCE}", "a Service's", ours[0].url)
     defaults = [one.uid for one in found if one.default]
     if len(defaults) > 1:
@@ -55,7 +55,7 @@ def grafana(here: View) -> bool:
     return name in {(one.namespace, one.name) for one in here[SERVICES]}
 
 
-def nobody(here: View, url: str) -> bool:
+def is_dangling(here: View, url: str) -> bool:
     """Whether an address means a Service of the cluster that is not there. One outside may be anybody's."""
     services = {(one.namespace, one.name): set(one.ports.values()) for one in here[SERVICES]}
     parts = urlsplit(url)
@@ -96,16 +96,18 @@ def metric_name(here: View) -> Result:
     """A name that is no field of DCGM's, or that the exporter is not told to give. One that it is told to, and that is
     not there, may come from another GPU or at another time."""
     given, missing = here[COUNTERS].get(OURS, ""), asked_for(here)
-    wrong = [f"{metric} in {name}" for metric, name in missing.items() if invented(metric) or left_out(metric, given)]
+    wrong = [
+        f"{metric} in {name}" for metric, name in missing.items() if is_invented(metric) or is_left_out(metric, given)
+    ]
     return Result("metrics that panels ask for", "exist", as_text(wrong) if wrong else "exist", ok=not wrong)
 
 
-def left_out(metric: str, given: str) -> bool:
+def is_left_out(metric: str, given: str) -> bool:
     """By our list of counters, where it is there."""
     return bool(given) and not any(line.startswith(f"{metric},") for line in given.splitlines())
 
 
-def invented(metric: str) -> bool:
+def is_invented(metric: str) -> bool:
     return metric.startswith("DCGM_FI_") and metric not in dcgm_fields()
 
 

@@ -29,12 +29,12 @@ def out_of_memory(here: View, pods: Iterable[PodState], container: str = "") -> 
     """Which container the kernel killed for its memory, lately or without coming back; empty for none."""
     for pod in pods:
         for one in pod.containers:
-            if container in one.name and OUT_OF_MEMORY in (one.why, one.last) and fresh(here, one):
+            if container in one.name and OUT_OF_MEMORY in (one.why, one.last) and is_recent(here, one):
                 return f"{one.name} of {pod.name}: {OUT_OF_MEMORY}"
     return ""
 
 
-def fresh(here: View, one: Container) -> bool:
+def is_recent(here: View, one: Container) -> bool:
     ended = one.ended
     return not one.ready or (ended is not None and (here.taken - ended).total_seconds() < RECENT)
 
@@ -108,7 +108,7 @@ def service_of_ours(here: View) -> str:
     return f"{here.spec.monitoring.namespace}/{here.spec.monitoring.release}-operator"
 
 
-def deserted(here: View) -> list[str]:
+def find_deserted(here: View) -> list[str]:
     """Webhooks whose Service is not there, or is that of an operator that does not run."""
     services = {f"{one.namespace}/{one.name}" for one in here[SERVICES]}
     operator = f"{here.spec.monitoring.release}-operator"
@@ -122,7 +122,7 @@ def deserted(here: View) -> list[str]:
 @check("mon-admission-webhook-down", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
 def webhook_down(here: View) -> Result:
     """Only one without whose answer objects are refused."""
-    found = deserted(here) + [f"{one.name}: no certificate" for one in hooks(here) if not one.signed]
+    found = find_deserted(here) + [f"{one.name}: no certificate" for one in hooks(here) if not one.signed]
     services = {f"{one.namespace}/{one.name}" for one in here[SERVICES]} | {service_of_ours(here)}
     left = [one.name.partition("/")[0] for one in hooks(here) if one.service not in services]
     what = "webhooks of the monitoring"
@@ -141,7 +141,7 @@ def webhook_down(here: View) -> Result:
 
 @check("mon-admission-webhook-down guard", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
 def webhook_deserted(here: View) -> Result:
-    found = deserted(here)
+    found = find_deserted(here)
     fine = "the Service is there, and its operator runs"
     return Result(
         "what is behind the webhook", "an operator that runs", as_text(found) if found else fine, ok=not found
