@@ -41,7 +41,11 @@ def judge(
     spoken = variables.get(names[0], {}).get("gpustack") if names else None
     jinja = templates(spec_file(source), "gpustack", spoken)
     about_hosts = [replace(complaint, file=of(file, where)) for complaint, where in wrong.items()]
-    return tuple(hosts), spec, [*grouped(file, groups), *about_hosts, *twice(file, hosts), *jinja, *of_spec]
+    return (
+        tuple(hosts),
+        spec,
+        [*grouped(file, groups), *about_hosts, *find_duplicate_addresses(file, hosts), *jinja, *of_spec],
+    )
 
 
 def host_of(
@@ -99,7 +103,7 @@ def grouped(file: str, groups: Mapping[str, Sequence[str]]) -> list[Complaint]:
     return found
 
 
-def twice(file: str, hosts: Sequence[Host]) -> list[Complaint]:
+def find_duplicate_addresses(file: str, hosts: Sequence[Host]) -> list[Complaint]:
     """Two names for one address would be two nodes on one host."""
     reached = [
         (f"{host.address}" + (f" port {host.port}" if host.port not in (None, 22) else ""), host) for host in hosts

@@ -15,7 +15,7 @@ from gpustack.config.chart_keys import shape
 from gpustack.config.complaint import Complaint
 from gpustack.config.resources import values as shipped_values
 from gpustack.config.secrets.secret_values import secrets_in
-from gpustack.config.sections.cluster_spec import beside
+from gpustack.config.sections.cluster_spec import sibling_dir
 from gpustack.config.yaml_files import judged as judged_yaml
 
 LOCAL = Path("/etc/gpustack-cluster/values")
@@ -28,7 +28,7 @@ JINJA = re.compile(rf"\{{[%#]|\{{\{{-?\s*(?:'|(?!(?:{GO_ALONE})\b)[A-Za-z_]\w*(?
 
 def folder(source: Path | None) -> Path:
     """Where the operator's values stand; `source` is the inventory, None for the local host."""
-    return beside(source) / "values" if source else LOCAL
+    return sibling_dir(source) / "values" if source else LOCAL
 
 
 def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:

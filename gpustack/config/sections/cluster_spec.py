@@ -24,18 +24,18 @@ def spec_file(source: Path | None) -> str:
     """Where the operator wrote the spec, or should have."""
     if source is None:
         return "/etc/gpustack-cluster/gpustack.yml"
-    usual = beside(source) / "group_vars" / "all" / "gpustack.yml"
+    usual = sibling_dir(source) / "group_vars" / "all" / "gpustack.yml"
     return str(next((path for path in (usual, *general(source)) if says_spec(path)), usual))
 
 
-def beside(source: Path) -> Path:
+def sibling_dir(source: Path) -> Path:
     """Ansible looks for group_vars and host_vars in the inventory's folder."""
     return source if source.is_dir() else source.parent
 
 
 def general(source: Path) -> list[Path]:
     """The files of variables for all hosts: group_vars/all, all.yml, or everything in all/."""
-    folder = beside(source) / "group_vars"
+    folder = sibling_dir(source) / "group_vars"
     return [*files(folder / "all"), *files(folder, "all"), *files(folder, "all.*")]
 
 
@@ -51,11 +51,11 @@ def says_spec(path: Path) -> bool:
         return False
 
 
-def strays(source: Path | None) -> list[Complaint]:
+def find_misplaced_specs(source: Path | None) -> list[Complaint]:
     """A copy for one host or group would replace the whole mapping there, so it is refused wherever it stands."""
     if source is None:
         return []
-    base, right = beside(source), general(source)
+    base, right = sibling_dir(source), general(source)
     suspects = [*files(base / "host_vars"), *(path for path in files(base / "group_vars") if path not in right)]
     allowed = "gpustack_… settings of hosts; the spec stands in group_vars/all/gpustack.yml only"
     return [
@@ -70,7 +70,7 @@ def cluster_spec(
 ) -> tuple[Spec, list[Complaint]]:
     """With a complaint the spec is not to be used. Null counts as nothing said."""
     file = spec_file(source)
-    if found := strays(source):
+    if found := find_misplaced_specs(source):
         return Spec(), found
     specs = [variables.get(name, {}).get(KEY) or {} for name in names]
     given: Any = next(iter(specs), {})
