@@ -130,7 +130,9 @@ class Fix:
 
     def renewed(self, found: Diagnosis, some: Sequence[Offer]) -> Diagnosis:
         """With what these faults and their guards rest on asked anew."""
-        names = {seen.answer.probe for one in some for spot in one.finding.judged for seen in evidence(found, spot.id)}
+        names = {
+            entry.answer.probe for one in some for spot in one.finding.judged for entry in evidence(found, spot.id)
+        }
         probes = [probe for probe in questions() if probe.id in names]
         return diagnose(found.snapshot.renewed(self.gather(probes)))
 
@@ -179,4 +181,4 @@ def outcome(now: Diagnosis, one: Judgement) -> Outcome:
 
 def evidence(found: Diagnosis, id: str) -> Iterable[Evidence]:
     """What an id and its guard rest on, at all places."""
-    return (seen for (name, _), one in found.judged.items() if name in (id, f"{id} guard") for seen in one.evidence)
+    return (entry for (name, _), one in found.judged.items() if name in (id, f"{id} guard") for entry in one.evidence)

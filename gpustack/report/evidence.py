@@ -9,14 +9,14 @@ LONG = 160
 """Characters of a line that is quoted."""
 
 
-def command(seen: Evidence) -> str:
+def command(entry: Evidence) -> str:
     """Of a script what shows the same."""
-    return f"{place(seen.answer.where)} $ {seen.like or seen.command.strip().replace(f' {ADMIN}', '')}"
+    return f"{place(entry.answer.where)} $ {entry.like or entry.command.strip().replace(f' {ADMIN}', '')}"
 
 
-def answer(seen: Evidence, one: Judgement, clean: Clean) -> str:
+def answer(entry: Evidence, one: Judgement, clean: Clean) -> str:
     """The line that the check quotes, of an answer in lines; or why there is no answer. Else empty."""
-    reply, words = seen.answer, one.result.quote.split() if one.result else []
+    reply, words = entry.answer, one.result.quote.split() if one.result else []
     text = "" if reply.out.startswith(("{", "[")) else reply.out
     lines = (line.strip() for line in text.splitlines() if len(line) <= LONG)
     quoted = next((line for line in lines if words and all(word in line for word in words)), "")
@@ -25,5 +25,7 @@ def answer(seen: Evidence, one: Judgement, clean: Clean) -> str:
 
 def commands(one: Judgement, clean: Clean) -> list[str]:
     """Each once, with its answer on a line of its own; those with one come first."""
-    found = sorted(((command(seen), answer(seen, one, clean)) for seen in one.evidence), key=lambda pair: not pair[1])
+    found = sorted(
+        ((command(entry), answer(entry, one, clean)) for entry in one.evidence), key=lambda pair: not pair[1]
+    )
     return list(dict.fromkeys(f"{asked}\n  → {reply}" if reply else asked for asked, reply in found))

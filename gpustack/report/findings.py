@@ -41,8 +41,8 @@ def body(console: Terminal, found: Plan, *, verbose: bool) -> None:
         say(console, f"\n{step}", "bold")
         for line in some:
             finding(console, line, width)
-            for seen in line.evidence if verbose and line.kind != "ok" else ():
-                witness(console, seen)
+            for entry in line.evidence if verbose and line.kind != "ok" else ():
+                witness(console, entry)
     if number := sum(newer(one) for state in found.states for one in state.judgements):
         say(console, f"\n{count(number, 'check')} unknown: {OLDER}", "yellow")
 
@@ -74,10 +74,10 @@ def finding(console: Terminal, line: Line, width: int) -> None:
     typed(console, line.hint, INDENT)
 
 
-def witness(console: Terminal, seen: Evidence) -> None:
+def witness(console: Terminal, entry: Evidence) -> None:
     """The command behind a finding, whole, and what it said."""
-    answer = seen.answer
-    script = seen.command.strip().splitlines() or [""]
+    answer = entry.answer
+    script = entry.command.strip().splitlines() or [""]
     output = [line for line in console.clean(answer.out + answer.err).splitlines() if line.strip()]
     more = [f"… {len(output) - SHOWN_LINES} lines more (-o json has all)"] if len(output) > SHOWN_LINES else []
     lost = [f"(no answer: {console.clean(answer.lost)})"] if answer.lost else []

@@ -83,9 +83,9 @@ def cleaned(value: Any, clean: Clean) -> Any:
     return shortened(found) if found.keys() == EVIDENCE else found
 
 
-def shortened(seen: dict[str, Any]) -> dict[str, Any]:
-    long = len(seen["out"]) > KEPT or len(seen["err"]) > KEPT
-    return seen | {"out": seen["out"][:KEPT], "err": seen["err"][:KEPT], "cut": seen["cut"] or long}
+def shortened(evidence: dict[str, Any]) -> dict[str, Any]:
+    long = len(evidence["out"]) > KEPT or len(evidence["err"]) > KEPT
+    return evidence | {"out": evidence["out"][:KEPT], "err": evidence["err"][:KEPT], "cut": evidence["cut"] or long}
 
 
 def ending(code: int) -> ExitShape:
@@ -147,11 +147,11 @@ def check(found: Judgement, *, verbose: bool) -> CheckShape:
         fault=(mismatch.fault or None) if mismatch else None,
         hint=(mismatch.hint or None) if mismatch else None,
         reason=found.why or None,
-        evidence=[seen(entry) for entry in kept],
+        evidence=[evidence_of(entry) for entry in kept],
     )
 
 
-def seen(found: Evidence) -> EvidenceShape:
+def evidence_of(found: Evidence) -> EvidenceShape:
     answer = found.answer
     return EvidenceShape(
         location=answer.where,

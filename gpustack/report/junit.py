@@ -100,7 +100,7 @@ def add(made: Element, tag: str, message: str, kind: str = "", text: str = "") -
     found.text = text or None
 
 
-def shown(seen: Evidence) -> str:
+def shown(entry: Evidence) -> str:
     # By itself: an escape sequence without an end would take what another host says along.
-    output = plain(seen.answer.lost or f"{seen.answer.out}{seen.answer.err}").rstrip()
-    return f"{place(seen.answer.where)} $ {seen.command.strip()}\n{output}"
+    output = plain(entry.answer.lost or f"{entry.answer.out}{entry.answer.err}").rstrip()
+    return f"{place(entry.answer.where)} $ {entry.command.strip()}\n{output}"

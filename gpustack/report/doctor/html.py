@@ -80,13 +80,13 @@ def finalized(context: Context, value: Any) -> Any:
     return context["clean"](str(value)) if "clean" in context and not isinstance(value, Markup) else value
 
 
-def asked(seen: Evidence) -> str:
-    return cut(evidence.command(seen), LINE)
+def asked(entry: Evidence) -> str:
+    return cut(evidence.command(entry), LINE)
 
 
-def excerpt(seen: Evidence, clean: Clean) -> Markup:
+def excerpt(entry: Evidence, clean: Clean) -> Markup:
     """What an answer says, as much of it as a reader takes in."""
-    answer = seen.answer
+    answer = entry.answer
     if answer.lost:
         return escape(f"(no answer: {clean(answer.lost)})")
     output = clean(answer.out) + clean(answer.err)

@@ -21,7 +21,7 @@ from gpustack.report.doctor.shape import (
     RootShape,
     UnexplainedShape,
 )
-from gpustack.report.json import document, host_of, seen
+from gpustack.report.json import document, evidence_of, host_of
 from gpustack.report.schema import ExitCode, ExitShape
 
 
@@ -59,7 +59,7 @@ def judged(found: Iterable[Judgement], *, evidence: bool = False) -> list[Judged
             expected=one.result.expected or None if one.result else None,
             found=one.result.found if one.result else None,
             reason=one.why or None,
-            evidence=[seen(entry) for entry in one.evidence] if evidence else [],
+            evidence=[evidence_of(entry) for entry in one.evidence] if evidence else [],
         )
         for one in found
     ]

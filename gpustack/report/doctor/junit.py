@@ -36,8 +36,8 @@ def consequences(found: Diagnosis) -> Iterator[tuple[Place, str]]:
 
 
 def case(one: Judgement, guilty: bool, because: str) -> Element:  # noqa: FBT001 - two kinds of confirmed
-    made = entry_for(f"{graph()[one.id].layer}.{one.id}", one.where, sum(seen.answer.took for seen in one.evidence))
-    output = "\n".join(shown(seen) for seen in one.evidence)
+    made = entry_for(f"{graph()[one.id].layer}.{one.id}", one.where, sum(entry.answer.took for entry in one.evidence))
+    output = "\n".join(shown(entry) for entry in one.evidence)
     if one.outcome == "unknown":
         add(made, "error", one.why, "unknown", output)
     elif one.outcome == "failed" and because and not guilty:

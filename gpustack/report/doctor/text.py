@@ -95,8 +95,8 @@ def rests(console: Terminal, judged: Sequence[Judgement], *, verbose: bool) -> N
         where = f"{places([one.where for one in some])}: " if len(texts) > 1 else ""
         part(console, "evidence", f"{where}{text}")
         if verbose:
-            for seen in some[0].evidence:
-                witness(console, seen)
+            for entry in some[0].evidence:
+                witness(console, entry)
             continue
         lines = commands(some[0], console.clean)
         more = [f"(+{len(lines) - SHOWN}, -v)"] if len(lines) > SHOWN else []
