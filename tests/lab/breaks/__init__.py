@@ -91,8 +91,8 @@ def load() -> list[Break]:
 
 def read(step: str) -> Iterator[Break]:
     for raw in entries(step, "check"):
-        said = {"script" if key == "break" else key: value for key, value in raw.items()}
-        lists = {
+        said: dict[str, Any] = {"script" if key == "break" else key: value for key, value in raw.items()}
+        lists: dict[str, Any] = {
             key: tuple(said[key]) for key in ("along", "maybe", "unknown", "veiled", "beside", "hosts") if key in said
         }
         yield Break(step, **(said | lists))
