@@ -91,7 +91,7 @@ def load() -> list[Break]:
 
 def read(step: str) -> Iterator[Break]:
     for raw in entries(step, "check"):
-        said = {"script" if key == "break" else key: value for key, value in raw.items()}
+        said: dict[str, Any] = {"script" if key == "break" else key: value for key, value in raw.items()}
         lists: dict[str, Any] = {
             key: tuple(said[key]) for key in ("along", "maybe", "unknown", "veiled", "beside", "hosts") if key in said
         }
