@@ -32,8 +32,8 @@ class StepState:
     @property
     def left(self) -> tuple[tuple[str, Result], ...]:
         """By check, what `install` leaves to a person."""
-        told = ((found.id, found.result) for found in self.judgements)
-        return tuple((check, one) for check, one in told if one and one.cure != "install")
+        results = ((found.id, found.result) for found in self.judgements)
+        return tuple((check, one) for check, one in results if one and one.cure != "install")
 
 
 @dataclass(frozen=True)
@@ -171,8 +171,8 @@ def all_needs(step: str, needs: Mapping[str, tuple[str, ...]]) -> list[str]:
 def blocking(needs: Sequence[str], where: str, behind: Mapping[tuple[str, str], str], inventory: Inventory) -> str:
     """The drifted step that this one waits for: at the same place, at the cluster, or, for a cluster, on any host."""
     for need in needs:
-        spots = [CLUSTER, where] if where != CLUSTER else [CLUSTER, *(host.name for host in inventory.hosts)]
-        if any((need, spot) in behind for spot in spots):
+        locations = [CLUSTER, where] if where != CLUSTER else [CLUSTER, *(host.name for host in inventory.hosts)]
+        if any((need, spot) in behind for spot in locations):
             return need
     return ""
 

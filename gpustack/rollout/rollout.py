@@ -86,7 +86,7 @@ class Rollout:
             open_ones = [one for one in found.states if one.outcome != "ok" and self.still(one.where)]
             if not open_ones or not all(map(self.passing, open_ones)) or time.monotonic() > until or self.cancelled():
                 return Verification(found, took, len(snapshot.answers))
-            self.report(Event("waiting", open_ones[0].step, said(open_ones[0]), LAST - (until - time.monotonic())))
+            self.report(Event("waiting", open_ones[0].step, describe(open_ones[0]), LAST - (until - time.monotonic())))
             time.sleep(PAUSE)
 
     def one(self, step: Step, snapshot: Snapshot, following: Step | None) -> Snapshot:
@@ -153,7 +153,7 @@ class Rollout:
             ]
             if not open_ones or patience.over(open_ones):
                 break
-            self.report(Event("waiting", step.id, said(open_ones[0]), waited))
+            self.report(Event("waiting", step.id, describe(open_ones[0]), waited))
             time.sleep(PAUSE)
             snapshot = self.ask(snapshot, step.probes)
         return snapshot
@@ -176,12 +176,12 @@ class Rollout:
             open_ones = [found for found in now if found.outcome != "ok"]
             if not open_ones or time.monotonic() > until or patience.over(open_ones) or self.cancelled():
                 break
-            waiting = next(iter(said(found) for found in open_ones))
+            waiting = next(iter(describe(found) for found in open_ones))
             self.report(Event("waiting", step.id, waiting, time.monotonic() - started))
             time.sleep(PAUSE)
             snapshot = self.ask(snapshot, step.probes)
         for found in open_ones:
-            self.report(Event("failed", found.where, said(found)))
+            self.report(Event("failed", found.where, describe(found)))
             self.leave(found.where, step)
         self.report(Event("done", step.id, "", time.monotonic() - started))
         return snapshot
@@ -247,7 +247,7 @@ def refused(found: StepState) -> bool:
     return any(mismatch.cure != "install" for mismatch in found.differences)
 
 
-def said(found: StepState) -> str:
+def describe(found: StepState) -> str:
     """The first open check of a step in words."""
     for judgement in found.judgements:
         if judgement.result:
