@@ -84,45 +84,47 @@ class Hold:
     session: Session
     lost: str = ""
     beats: "queue.Queue[bytes | None]" = field(default_factory=queue.Queue)
-    said: "queue.Queue[str | HostRefused]" = field(default_factory=queue.Queue)
+    lines: "queue.Queue[str | HostRefused]" = field(default_factory=queue.Queue)
     talk: threading.Thread | None = None
     done: threading.Event = field(default_factory=threading.Event)
 
     def take(self) -> str | HostRefused:
-        """Begins a conversation; its first line. What an earlier one still says is no longer heard."""
-        self.beats, self.said = queue.Queue(), queue.Queue()
+        """Begins a conversation; its first line. Lines of an earlier one are dropped."""
+        self.beats, self.lines = queue.Queue(), queue.Queue()
         script = HOLD.format(folder=FOLDER, who=shlex.quote(self.who), held=HELD, taken=TAKEN, beat=BEAT)
-        self.talk = threading.Thread(target=self.converse, args=(script, self.beats, self.said), daemon=True)
+        self.talk = threading.Thread(target=self.converse, args=(script, self.beats, self.lines), daemon=True)
         self.talk.start()
-        first = self.hear(ANSWER_LIMIT)
+        first = self.next_or_none(ANSWER_LIMIT)
         return f"no answer within {ANSWER_LIMIT} s" if first is None else first
 
-    def converse(self, script: str, beats: "queue.Queue[bytes | None]", said: "queue.Queue[str | HostRefused]") -> None:
+    def converse(
+        self, script: str, beats: "queue.Queue[bytes | None]", lines: "queue.Queue[str | HostRefused]"
+    ) -> None:
         try:
             for line in self.session(self.host, script, beats):
-                said.put(line.strip())
+                lines.put(line.strip())
         except HostRefused as refused:
-            said.put(refused)
-        said.put(ENDED)
+            lines.put(refused)
+        lines.put(ENDED)
 
-    def hear(self, limit: float) -> str | HostRefused | None:
+    def next_or_none(self, limit: float) -> str | HostRefused | None:
         try:
-            return self.said.get(timeout=limit)
+            return self.lines.get(timeout=limit)
         except queue.Empty:
             return None
 
     def next_line(self) -> str:
-        return str(self.hear(ANSWER_LIMIT) or "")
+        return str(self.next_or_none(ANSWER_LIMIT) or "")
 
     def keep(self) -> None:
         """Until it is let go or lost. The clock counts the time that this machine sleeps, as the host's does."""
-        heard = time.clock_gettime(time.CLOCK_BOOTTIME)
+        last = time.clock_gettime(time.CLOCK_BOOTTIME)
         while not self.done.is_set():
-            line = self.hear(HEARTBEAT)
-            if line is None and time.clock_gettime(time.CLOCK_BOOTTIME) - heard < SILENCE:
+            line = self.next_or_none(HEARTBEAT)
+            if line is None and time.clock_gettime(time.CLOCK_BOOTTIME) - last < SILENCE:
                 self.beats.put(b".")
             elif line == BEAT or self.take_again():
-                heard = time.clock_gettime(time.CLOCK_BOOTTIME)
+                last = time.clock_gettime(time.CLOCK_BOOTTIME)
             else:
                 return
 

@@ -33,7 +33,7 @@ from gpustack.steps.releases import RELEASES
 
 
 def host_facts(snapshot: Snapshot, name: str) -> dict[str, Any] | None:
-    """The variable `gpustack_host`, or None when the host cannot be told well enough to change it."""
+    """The variable `gpustack_host`, or None when the host is not known well enough to change it."""
     here = View(snapshot, name)
     try:
         system = here[OS]
@@ -57,7 +57,7 @@ def host_facts(snapshot: Snapshot, name: str) -> dict[str, Any] | None:
 
 
 def machine_ids(snapshot: Snapshot) -> dict[str, dict[str, str]]:
-    """The variable `gpustack_machine_id` of each host that told it: playbooks/tasks/same-machine.yml compares."""
+    """The variable `gpustack_machine_id` of each host that has it: playbooks/tasks/same-machine.yml compares."""
     views = (View(snapshot, host.name) for host in snapshot.inventory.hosts)
     return {
         here.where: {"gpustack_machine_id": here[IDENTITY].machine_id} for here in views if here.available(IDENTITY)
@@ -65,14 +65,14 @@ def machine_ids(snapshot: Snapshot) -> dict[str, dict[str, str]]:
 
 
 def gpu_driver(here: View) -> str:
-    """Who brings the driver; empty without GPUs, and where that cannot be told: then nothing is done about it."""
+    """Who brings the driver; empty without GPUs, and where that is unknown: then nothing is done about it."""
     with suppress(FactUnavailable):
         return mode(here) if gpus(here) else ""
     return ""
 
 
 def gpu_driver_packages(here: View) -> str:
-    """As apt-install.sh reads them; empty without GPUs, and where that cannot be told."""
+    """As apt-install.sh reads them; empty without GPUs, and where that is unknown."""
     with suppress(FactUnavailable):
         if gpus(here):
             return " ".join(f"{name}={driver_version_of(here.spec)}-*" for name in wanted_driver(here))
@@ -80,14 +80,14 @@ def gpu_driver_packages(here: View) -> str:
 
 
 def gpu_number(here: View) -> int:
-    """GPUs for Kubernetes; 0 where that cannot be told."""
+    """GPUs for Kubernetes; 0 where that is unknown."""
     with suppress(FactUnavailable):
         return gpu_count(here)
     return 0
 
 
 def metrics_guard(here: View) -> str:
-    """`present` or `absent`; empty where that cannot be told: then nothing is done about it."""
+    """`present` or `absent`; empty where that is unknown: then nothing is done about it."""
     with suppress(FactUnavailable):
         return choose_guard_state(here)
     return ""
@@ -95,7 +95,7 @@ def metrics_guard(here: View) -> str:
 
 def of_cluster(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
     """`gpustack_releases`: of each Helm release its chart and values; `gpustack_objects`: what else the roles of steps
-    apply. What depends on something that cannot be told is left out; its role refuses then."""
+    apply. What depends on something that is unknown is left out; its role refuses then."""
     here = View(snapshot, CLUSTER)
     releases: dict[str, Any] = {}
     objects: dict[str, Any] = {}
@@ -109,7 +109,7 @@ def of_cluster(snapshot: Snapshot) -> dict[str, dict[str, Any]]:
 
 
 def overlay(snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]] = MappingProxyType({})) -> dict[str, Any]:
-    """A YAML inventory as a value. `more` are further variables by host, also of hosts that cannot be told well."""
+    """A YAML inventory as a value. `more` are further variables by host, also of hosts that are not known well."""
     inventory = snapshot.inventory
     facts = {host.name: found for host in inventory.hosts if (found := host_facts(snapshot, host.name))}
     addresses = {name: found["node_ip"] for name, found in facts.items()}
@@ -128,7 +128,7 @@ def overlay(snapshot: Snapshot, more: Mapping[str, Mapping[str, Any]] = MappingP
     if inventory.source is None:
         # Without an inventory of the operator's, this is the whole one.
         here = {"ansible_connection": "local"}
-        members = {name: here | said for name, said in hosts.items()}
+        members = {name: here | variables for name, variables in hosts.items()}
         names: dict[str, dict[str, Any]] = {name: {} for name in members}
         return {"all": {"hosts": members, "children": {CONTROL_PLANE: {"hosts": names}, NODE: {"hosts": names}}}}
     return {"all": {"hosts": hosts}}
@@ -189,5 +189,5 @@ def sources(inventory: Inventory, written: Path) -> list[str]:
 
 
 def hosts_known(snapshot: Snapshot, names: Sequence[str]) -> list[str]:
-    """Those of the names that can be changed: reached, and told well enough."""
+    """Those of the names that can be changed: reached, and known well enough."""
     return [name for name in names if snapshot.reach[name].reached and host_facts(snapshot, name)]

@@ -72,7 +72,7 @@ class Tally:
             elif "censored" in data.get("res", {}):
                 self.hidden.setdefault(host, []).append(task)
         elif kind == "runner_retry":
-            self.report(Event("waiting", self.step, f"{host}: {said(data)}"))
+            self.report(Event("waiting", self.step, f"{host}: {describe_retry(data)}"))
         elif kind == "playbook_on_stats":
             for host, count in data.get("changed", {}).items():
                 self.untold(host, count - self.changed.get(host, 0))
@@ -96,8 +96,8 @@ def shown(result: dict[str, Any]) -> list[Any]:
     return [one["diff"] for one in rounds if one.get("changed") and one.get("diff")]
 
 
-def said(data: dict[str, Any]) -> str:
-    """Why a task is tried again: what its command said last."""
+def describe_retry(data: dict[str, Any]) -> str:
+    """Why a task is tried again: the last line of its command."""
     result = data.get("res", {})
     lines = str(result.get("stderr", "") if isinstance(result, dict) else "").split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "tried again")
@@ -115,9 +115,9 @@ def message(data: dict[str, Any]) -> str:
         if isinstance(entry, dict) and entry.get("failed")
     ]
     if "censored" in result:
-        parts.append("what it said is kept secret, as it may hold a password")
+        parts.append("its output is not shown, because it may hold a password")
     kept = [part.strip() for part in (*parts, *loops) if part.strip()]
-    return "\n".join(dict.fromkeys(kept))[:4000] or "the task failed and said nothing"
+    return "\n".join(dict.fromkeys(kept))[:4000] or "the task failed without a message"
 
 
 def command_line(name: str, sources: Sequence[str], hosts: Sequence[str]) -> str:
@@ -143,19 +143,19 @@ def play(
     started = time.monotonic()
     tally = Tally(report, name)
     try:
-        said, rc = run(name, hosts, sources, private, tally, "", become_password, cancelled)
+        output, rc = run(name, hosts, sources, private, tally, "", become_password, cancelled)
     except OSError as error:
         # Ansible's runner keeps its books in that folder, and memory can run full too.
         failure = TaskFailure(hosts[0], "ansible-runner", str(private), f"{error}\ndf -h {private.parent}")
         report(Event("failed", failure.host, failure.message))
         tally.failures += [replace(failure, host=name) for name in hosts]
-        said, rc = "", 1
+        output, rc = "", 1
     bad = {failure.host for failure in tally.failures}
     if not tally.ok and not bad and not cancelled():
         # No task ran: the playbook itself, the inventory or Ansible was at fault.
         path = str(playbooks() / f"{name}.yml")
         tally.failures.append(
-            TaskFailure(hosts[0], "ansible-playbook", path, said.strip()[-2000:] or f"ended with {rc}")
+            TaskFailure(hosts[0], "ansible-playbook", path, output.strip()[-2000:] or f"ended with {rc}")
         )
         bad = set(hosts)
     return Played(

@@ -37,9 +37,9 @@ def differences(
     """What a playbook would change, and where check mode had to stop."""
     tally = Tally(report, name)
     run(name, hosts, overlay, private, tally, " --check --diff", password)
-    told = [[f"{name} on {host}: {task}", *texts(diff)] for host, task, diff in tally.diffs]
-    told += [[f"{name} on {bad.host}: check mode ends at: {bad.task}"] for bad in tally.failures]
-    return [line for at, one in enumerate(told) for line in ([""] if at else []) + one]
+    blocks = [[f"{name} on {host}: {task}", *texts(diff)] for host, task, diff in tally.diffs]
+    blocks += [[f"{name} on {bad.host}: check mode ends at: {bad.task}"] for bad in tally.failures]
+    return [line for at, one in enumerate(blocks) for line in ([""] if at else []) + one]
 
 
 def texts(diff: Any) -> Iterator[str]:

@@ -29,7 +29,7 @@ class HostRemoval:
     """`cluster` says which cluster the host is in, empty for none; `foreign` why that is not ours to remove, empty when
     it is. `node` is its node in the cluster of the inventory (`drain`: it is Ready). `pods` is None when it cannot be
     told. `traces` by step, the last step first. `packages` go, `holds` are taken off; `stays` says what of ours stays
-    and why. `unknown` names what could not be told."""
+    and why. `unknown` names what is unknown."""
 
     host: str
     control_plane: bool
@@ -46,7 +46,7 @@ class HostRemoval:
 
     @property
     def due(self) -> bool:
-        """There is something to take away, or it cannot be told that there is nothing."""
+        """There is something to take away, or it is unknown that there is nothing."""
         return bool(self.node or self.traces or self.packages or self.holds or self.unknown)
 
 
@@ -98,7 +98,7 @@ def of_host(snapshot: Snapshot, host: Host, wanted: set[str], *, packages: bool)
         cluster, foreign = whose(here)
         pods = here[MEMBERSHIP].pods
     except FactUnavailable as error:
-        foreign = f"which cluster it is in cannot be told: {error}"
+        foreign = f"which cluster it is in is unknown: {error}"
     node, drain = "", False
     try:
         alone = has_api(snapshot) and not goes_whole(snapshot, wanted) and not host.control_plane

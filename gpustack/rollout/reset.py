@@ -74,13 +74,13 @@ FACTS: Mapping[str, tuple[Probe[Any], Callable[[Any], str]]] = {
 
 def describe(snapshot: Snapshot, one: HostRemoval) -> dict[str, str]:
     """Which machine a host is, and whose, in words."""
-    here, told = View(snapshot, one.host), {"cluster": one.cluster or "none", "node": one.node or "none"}
+    here, facts = View(snapshot, one.host), {"cluster": one.cluster or "none", "node": one.node or "none"}
     for what, (probe, read) in FACTS.items():
         try:
-            told[what] = read(here[probe]) or "none"
+            facts[what] = read(here[probe]) or "none"
         except FactUnavailable as error:
-            told[what] = f"cannot be told ({error})"
-    return told
+            facts[what] = f"cannot be read ({error})"
+    return facts
 
 
 def reset(

@@ -172,7 +172,7 @@ def machine_of(id: str) -> dict[str, str]:
             "k2: machine-id: 22222222222222222222222222222222 -> ffffffffffffffffffffffffffffffff",
         ),
         (CLUSTER | {"k2": {}}, [], "k2: API servers: 10.0.0.1:6443 -> none"),
-        (CLUSTER | {"k2": WORKER | {"owned.membership": "?"}}, [], "k2: credentials of node: k2 -> cannot be told"),
+        (CLUSTER | {"k2": WORKER | {"owned.membership": "?"}}, [], "k2: credentials of node: k2 -> cannot be read"),
         (CLUSTER | {"k2": PLANE | {"owned.control-plane": ""}}, ["--limit", "k2"], "k2: data of etcd: none -> yes"),
         (CLUSTER | {"k2": WORKER | {"leftovers.kubernetes": "/etc/k0s\n"}}, [], "Kubernetes: none -> k0s"),
     ],

@@ -114,7 +114,7 @@ def test_a_control_plane_that_gpustack_did_not_make_is_foreign() -> None:
 def test_a_host_of_which_the_cluster_cannot_be_told_counts_as_foreign() -> None:
     late = Answer("leftovers.kubernetes", "k2", 124, "")
     (two,) = removal(taken(ALL, nodes(), late), ["k2"]).foreign
-    assert "cannot be told" in two.foreign
+    assert "is unknown" in two.foreign
 
 
 def test_workers_outside_would_be_left_alone() -> None:
