@@ -115,7 +115,7 @@ def message(data: dict[str, Any]) -> str:
         if isinstance(entry, dict) and entry.get("failed")
     ]
     if "censored" in result:
-        parts.append("its output is not shown, because it may hold a password")
+        parts.append("its output is kept secret, because it may hold a password")
     kept = [part.strip() for part in (*parts, *loops) if part.strip()]
     return "\n".join(dict.fromkeys(kept))[:4000] or "the task failed without a message"
 
