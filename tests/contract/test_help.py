@@ -89,6 +89,7 @@ def test_what_cannot_be_typed_is_found(line: str) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_commands_of_documents_can_be_typed(document: Path) -> None:
+    """`parse` raises for a command or option that there is not."""
     blocks = re.findall(r"(?ms)^```(?:sh|console)?\n(.*?)^```", document.read_text())
     for line in re.findall(r"(?m)^(?:\$ )?(gpustack .*)$", "\n".join(blocks)):
         parse(line)

@@ -108,7 +108,7 @@ def test_what_keeps_a_source_from_standing_for_ours(line: str, keyring: str, why
 
 def test_a_file_that_names_other_places_too_is_not_moved_away() -> None:
     place = "|https://download.docker.com/linux/debian|trixie|/k.gpg|yes|stable"
-    rest = "|http://deb.debian.org/debian|bookworm|/d.gpg|yes|main"
+    rest = "|http://example.org/debian|bookworm|/d.gpg|yes|main"
     found = repository("containerd", answers("containerd", f"sources.list{place}", f"sources.list{rest}"))
     assert found.hint.startswith("put # before its line of https://download.docker.com/linux/debian in ")
     two = [f"sources.list.d/all.sources{one}" for one in (place, rest)]
