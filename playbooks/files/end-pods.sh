@@ -30,25 +30,30 @@ fi
 end_containers() {
   timeout 60 xargs -r -n 1 -P 32 crictl --runtime-endpoint "$SOCKET" stop --timeout 10 >/dev/null || :
 }
+# One that restarts answers after some seconds (RestartSec of its unit is 5), and lists nothing until then.
+wait_for_containerd() {
+  seconds=0
+  until timeout 10 ctr -n k8s.io containers ls -q >/dev/null 2>&1; do
+    seconds=$((seconds + 1))
+    [ "$seconds" -le 60 ] || { echo 'containerd does not answer: systemctl status containerd' >&2; exit 1; }
+    sleep 1
+  done
+}
 # Each program is asked to end first: etcd and databases write what they have. NVIDIA's toolkit is the last: as it ends,
 # it takes away its runtime, which containers with GPUs need to end, and restarts containerd.
 if running=$(timeout 30 crictl --runtime-endpoint "$SOCKET" ps -q 2>/dev/null); then
   toolkit=$(timeout 30 crictl --runtime-endpoint "$SOCKET" ps -q --name '^nvidia-container-toolkit-ctr$' || :)
   printf '%s\n' "$running" | grep -vxF "${toolkit:-none}" | end_containers
   printf '%s\n' "$toolkit" | end_containers
+  wait_for_containerd
   timeout 120 crictl --runtime-endpoint "$SOCKET" --timeout 60s rmp --all --force >/dev/null || :
 fi
-# What containerd's Kubernetes interface does not know or cannot end. A containerd that just restarts lists nothing, and
-# that is not taken for the end.
+# What containerd's Kubernetes interface does not know or cannot end.
 attempts=0
-until left=$(timeout 30 ctr -n k8s.io containers ls -q) && [ -z "$left" ]; do
+while wait_for_containerd; left=$(timeout 30 ctr -n k8s.io containers ls -q); [ -n "$left" ]; do
   attempts=$((attempts + 1))
-  [ "$attempts" -le 5 ] || {
-    echo "containers that do not end: $(printf '%s' "$left" | tr '\n' ' ')" >&2
-    exit 1
-  }
+  [ "$attempts" -le 5 ] || { printf 'containers that do not end:\n%s\n' "$left" >&2; exit 1; }
   timeout 30 ctr -n k8s.io tasks ls -q | timeout 60 xargs -r -n 1 ctr -n k8s.io tasks rm --force >/dev/null || :
   timeout 30 ctr -n k8s.io containers ls -q | timeout 60 xargs -r -n 1 ctr -n k8s.io containers rm || :
-  sleep 1
 done
 echo "changed: ended the pods"
