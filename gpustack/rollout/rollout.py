@@ -114,6 +114,9 @@ class Rollout:
             self.settling[step.id] = (step, due)
             return snapshot
         snapshot = self.settle_some(self.needed(step.depends), snapshot)
+        if self.blocked & set(step.depends):
+            self.blocked.add(step.id)
+            return snapshot
         probes = [*step.probes, *(following.probes if following else ())]
         return self.settle(step, due, self.ask(snapshot, probes))
 

@@ -150,3 +150,14 @@ def test_a_step_of_hosts_settles_after_what_it_follows() -> None:
     outcome = Rollout(INVENTORY, (MONITORING, joining), world.gather, world.play, events.append).run(before)
     assert outcome.verification.plan.converged
     assert [event.where for event in events if event.kind == "done"] == ["monitoring", "hosts"]
+
+
+def test_a_step_of_hosts_does_not_wait_for_what_failed_before_it() -> None:
+    events: list[Event] = []
+    joining = replace(step("hosts"), follows=("monitoring",))
+    world = Cluster({}, idle=["monitoring"])
+    before = plan(world.gather([*MONITORING.probes, *joining.probes], ()), (MONITORING, joining))
+    outcome = Rollout(INVENTORY, (MONITORING, joining), world.gather, world.play, events.append).run(before)
+    assert [one.step for one in outcome.played] == ["monitoring", "hosts"]
+    assert [event.where for event in events if event.kind == "done"] == ["monitoring"]
+    assert not outcome.verification.plan.converged
