@@ -46,7 +46,11 @@ class View:
     def evidence(self) -> tuple[Evidence, ...]:
         """What was read, each once, in the order of reading."""
         pairs = {(probe.id, where): probe for probe, where in self.read}
-        return tuple(evidence_of(self.snapshot, probe, where) for (_, where), probe in pairs.items())
+        variables = names(self.spec)
+        return tuple(
+            Evidence(where, command(probe, variables), self.snapshot.answer(probe, where), probe.like)
+            for (_, where), probe in pairs.items()
+        )
 
     @property
     def reached(self) -> bool:
@@ -114,8 +118,3 @@ class View:
     @property
     def taken(self) -> datetime:
         return self.snapshot.taken
-
-
-def evidence_of(snapshot: Snapshot, probe: Probe[Any], where: str) -> Evidence:
-    typed = command(probe, names(snapshot.inventory.spec))
-    return Evidence(where, typed, snapshot.answer(probe, where), probe.like)

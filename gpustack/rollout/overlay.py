@@ -5,7 +5,7 @@ over group_vars wherever the operator wrote the spec; every other variable of th
 in the run's folder, so that the printed command line works.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -186,8 +186,3 @@ def literal(value: Any) -> Any:
 def sources(inventory: Inventory, written: Path) -> list[str]:
     """Inventory sources in the order in which Ansible merges them."""
     return [str(inventory.source.resolve()), str(written)] if inventory.source else [str(written)]
-
-
-def hosts_known(snapshot: Snapshot, names: Sequence[str]) -> list[str]:
-    """Those of the names that can be changed: reached, and known well enough."""
-    return [name for name in names if snapshot.reach[name].reached and host_facts(snapshot, name)]
