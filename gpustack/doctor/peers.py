@@ -1,5 +1,5 @@
-"""How the hosts of a root differ from others: what the same check said where it refuted. Most faults of a cluster are a
-difference between hosts."""
+"""How the hosts of a root differ from others: the result of the same check where it refuted the fault. Most faults
+of a cluster are a difference between hosts."""
 
 from dataclasses import dataclass
 

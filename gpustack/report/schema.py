@@ -21,7 +21,7 @@ ExitCode = Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 70, 130]
 
 @dataclass(frozen=True)
 class EvidenceShape:
-    """`cut`: more was said than is kept here. `lost` is the reason why there is no answer, or empty."""
+    """`cut`: the output was longer than is kept here. `lost` is the reason why there is no answer, or empty."""
 
     location: str
     probe: str

@@ -29,7 +29,7 @@ HEALTH = Probe(
 
 
 def driver(answer: Answer) -> Driver:
-    """Empty where it does not run, or has not said. Raises ValueError for another word."""
+    """Empty where it does not run, or has not answered. Raises ValueError for another word."""
     found = answer.out.strip()
     if found not in get_args(Driver):
         raise ValueError(found)

@@ -109,7 +109,7 @@ def test_a_namespace_that_goes_is_for_a_person() -> None:
 
 def test_a_namespace_that_lets_no_privileged_pod_in() -> None:
     assert broken(STEP, namespace({}, level="baseline")) == {"namespace": ("baseline", "install")}
-    assert broken(STEP, namespace({}, level="")) == {"namespace": ("not said", "install")}
+    assert broken(STEP, namespace({}, level="")) == {"namespace": ("unset", "install")}
     assert broken(STEP, {("kube.namespaces", CLUSTER): said("", '{"items":[]}')}) == {}
 
 

@@ -167,7 +167,7 @@ def test_the_namespace() -> None:
     going = {"metadata": {"name": "gpu-operator", "labels": {}}, "status": {"phase": "Terminating"}}
     assert broken(world({}, cluster("kube.namespaces", going)))["namespace"] == ("Terminating", "operator")
     plain = {"metadata": {"name": "gpu-operator", "labels": {}}, "status": {"phase": "Active"}}
-    assert broken(world({}, cluster("kube.namespaces", plain)))["namespace"] == ("not said", "install")
+    assert broken(world({}, cluster("kube.namespaces", plain)))["namespace"] == ("unset", "install")
 
 
 def test_fewer_gpus_than_the_inventory_says() -> None:

@@ -10,8 +10,8 @@ from tests.unit.steps.recorded_hosts import broken, recorded
     ("case", "found"),
     [
         ("prepared-debian-12", "lab"),
-        ("older-release", "not said"),
-        ("no-list", "not said"),
+        ("older-release", "not stated"),
+        ("no-list", "not stated"),
         ("production", None),
         ("no-answer", None),
     ],
