@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
 from typer.testing import CliRunner, Result
 
 from gpustack.ask import gather as gathering
@@ -23,9 +22,10 @@ from gpustack.errors import GpustackError
 from gpustack.remedy import copies as keeping
 from gpustack.remedy import fix as module
 from gpustack.remedy.copies import Kept
-from gpustack.report.fix.json import FixedShape, UndoneShape
+from gpustack.report.fix.json import FixDocument, UndoDocument
 from gpustack.rollout import evidence, lock, playbook, preview
 from gpustack.rollout.plan import Played
+from tests.schemas import has_shape
 from tests.unit.remedy.mended import FORWARD, STOPPED
 from tests.unit.steps import recorded_hosts as hosts
 
@@ -188,7 +188,7 @@ def test_what_does_not_turn_is_6_and_undone(world: Callable[..., World]) -> None
 def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
     world(FORWARD)
     result = run("--fix", "--yes", "-o", "json")
-    TypeAdapter(FixedShape).validate_json(result.stdout, extra="forbid")
+    has_shape(FixDocument, result.stdout)
     told = json.loads(result.stdout)
     assert (told["schema"], told["found"], told["exit"]["code"]) == ("gpustack/fix/v1", [IP], result.exit_code)
     (attempt,) = told["attempts"]
@@ -200,7 +200,7 @@ def test_the_last_fix_is_taken_back(world: Callable[..., World]) -> None:
     made = world(FORWARD)
     result = run("--undo", "--yes", "-o", "json")
     assert result.exit_code == 0, result.exception
-    TypeAdapter(UndoneShape).validate_json(result.stdout, extra="forbid")
+    has_shape(UndoDocument, result.stdout)
     assert json.loads(result.stdout)["did"] == ["h1: restored /etc/x"]
     assert made.said == ["h1 doctor", "held", "undo", "forget", "released"]
     refused = error("--undo")
