@@ -1,11 +1,12 @@
 """Results for programs: one document per run, with the shapes of gpustack/report/schema.py."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 from gpustack.ask.judge import Judgement
+from gpustack.ask.judge import Outcome as Judged
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.config.inventory import Inventory
 from gpustack.report.codes import MEANINGS, exit_code, outcome_code
@@ -17,6 +18,7 @@ from gpustack.rollout.next import after_install, after_look
 from gpustack.rollout.plan import Outcome, Plan, Verification
 
 KEPT = 4000
+OUTCOMES = get_args(Judged)
 EVIDENCE = Evidence.model_fields.keys()
 
 
@@ -73,36 +75,36 @@ def ending(code: int, meanings: Mapping[int, str] = MEANINGS) -> dict[str, Any]:
 
 def look(checked: Verification, *, verbose: bool) -> dict[str, Any]:
     found = checked.plan
-    states = found.states if verbose else [replace(one, judgements=briefly(one.judgements)) for one in found.states]
+    brief = [replace(one, judgements=drop_evidence(one.judgements, {"ok"})) for one in found.states]
     return {
-        **of_snapshot(found.snapshot),
+        **select_snapshot(found.snapshot),
         "exit": ending(exit_code(found)),
         "converged": found.converged,
         "seconds": checked.seconds,
         "probes": checked.questions,
         "gpus": counted(found),
-        "states": states,
+        "states": found.states if verbose else brief,
         "next": after_look(found),
     }
 
 
-def of_snapshot(snapshot: Snapshot) -> dict[str, Any]:
+def select_snapshot(snapshot: Snapshot) -> dict[str, Any]:
     """What documents show of it."""
     return {
         "taken": snapshot.taken,
         "seconds": snapshot.took,
         "probes": len(snapshot.answers),
         "inventory": snapshot.inventory.source,
-        "hosts": [of_host(snapshot, host.name, host.address) for host in snapshot.inventory.hosts],
+        "hosts": [select_host(snapshot, host.name, host.address) for host in snapshot.inventory.hosts],
     }
 
 
-def of_host(snapshot: Snapshot, name: str, address: str) -> dict[str, Any]:
+def select_host(snapshot: Snapshot, name: str, address: str) -> dict[str, Any]:
     reach = snapshot.reach.get(name, Reach(name, "not-asked", "it was not asked"))
     words = {"reason": None, "hint": None} if reach.reached else {"reason": reach.why, "hint": reach.hint}
     return {"name": name, "address": address, "reached": reach.reached, "reference": reach.reference, **words}
 
 
-def briefly(judgements: Iterable[Judgement]) -> tuple[Judgement, ...]:
-    """What is ok without its evidence."""
-    return tuple(one if one.outcome != "ok" else replace(one, evidence=()) for one in judgements)
+def drop_evidence(judged: Iterable[Judgement], outcomes: Container[str] = OUTCOMES) -> tuple[Judgement, ...]:
+    """Of those with one of these outcomes."""
+    return tuple(replace(one, evidence=()) if one.outcome in outcomes else one for one in judged)

@@ -1,7 +1,8 @@
 """What the documents of `-o json` are made of, and those of `plan`, `verify` and `install`: the part of the output that
 scripts may rely on. A field is only ever added within a version; docs/schemas has them as JSON Schema.
 
-A shape takes what it shows from the attributes of a value: those of the same name, or what `take` names.
+A shape takes what it shows from the attributes of a value: those of the same name, or what `take` names. Docstrings are
+the descriptions in the schemas.
 """
 
 from typing import Annotated, Any, Literal
@@ -14,8 +15,6 @@ from gpustack.rollout.gpus import removal
 from gpustack.rollout.plan import Played, Standing
 
 ExitCode = Literal[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 70, 130]
-
-
 TextOrNull = Annotated[str | None, BeforeValidator(lambda text: str(text) if text else None)]
 Time = Annotated[
     str,
@@ -24,7 +23,9 @@ Time = Annotated[
 ]
 Seconds = Annotated[float, Field(description="in seconds")]
 Location = Annotated[str, Field(description="a host, or @cluster")]
-Folder = Annotated[TextOrNull, Field(description="the directory of the run, with its logs; null when there is none")]
+Source = Annotated[TextOrNull, Field(description="path of the inventory; null for the local host")]
+Stopped = Annotated[TextOrNull, Field(description="why it ended early, else null")]
+Folder = Annotated[TextOrNull, Field(description="directory of the run, with its logs; null when there is none")]
 Next = Annotated[TextOrNull, Field(description="the command to type next; null when there is nothing to do")]
 
 
@@ -45,8 +46,8 @@ class Shape(BaseModel):
 
 
 class Evidence(Shape):
-    """An answer that a check has read. `cut`: more was printed than is kept here. `lost` is the reason why there is no
-    answer, or empty."""
+    """The answer of a probe that a check has read: exit status, stdout, stderr. `cut`: it is longer than what is shown.
+    `lost` is the reason why there is no answer, else empty."""
 
     location: Location = take("answer", "where")
     probe: str = take("answer", "probe")
@@ -60,8 +61,8 @@ class Evidence(Shape):
 
 
 class Check(Shape):
-    """`what` to `hint` are null unless it failed, `reason` unless it is unknown. Without -v, those that are ok have no
-    evidence."""
+    """`what` to `hint` are null unless the check failed: `cure` is who corrects it, `fault` an id of the catalogue.
+    `reason` is null unless it is unknown. Without -v, a check that is ok has no evidence."""
 
     check: str = take("id")
     outcome: Judgement
@@ -86,7 +87,8 @@ class State(Shape):
 
 
 class Host(Shape):
-    """`reference`, `reason` and `hint` are null when it was reached."""
+    """`reference` is the id of the error, `reason` says why the host was not reached, `hint` is a command; all are null
+    when it was reached."""
 
     name: str
     address: str
@@ -104,9 +106,9 @@ class Exit(Shape):
 
 
 class Gpus(Shape):
-    """GPUs for Kubernetes, of so many hosts, and what of them Kubernetes can allocate; null where it is unknown.
-    `stranded` are commands that delete pods which were refused for want of a healthy GPU and are left as Failed;
-    `aside` says which functions of the PCI bus are not counted, and why."""
+    """The number of GPUs for Kubernetes and of hosts that have them; `allocatable` GPUs are offered to pods, null when
+    unknown. `stranded` are commands that delete pods which the kubelet refused for lack of a healthy GPU and which stay
+    Failed; `aside` are PCI functions that are not counted, and why."""
 
     expected: int
     hosts: int
@@ -121,43 +123,45 @@ class Document(Shape):
 
 
 class Look(Document):
-    """`inventory` is null for the local host; `gpus` is null where no host has one."""
-
     converged: bool
     taken: Time
     seconds: Seconds
     probes: int
-    inventory: TextOrNull
+    inventory: Source
     hosts: list[Host]
-    gpus: Gpus | None
+    gpus: Gpus | None = Field(description="null when no host has a GPU")
     states: list[State]
     next: Next
 
 
 class PlanDocument(Look):
+    """Result of `gpustack plan`: the state of each step at each location, asked with so many `probes`."""
+
     kind: Literal["gpustack/plan/v1"] = Field("gpustack/plan/v1", alias="schema")
 
 
 class VerificationDocument(Look):
+    """Result of `gpustack verify`: the state of each step at each location, asked with so many `probes`."""
+
     kind: Literal["gpustack/verification/v1"] = Field("gpustack/verification/v1", alias="schema")
 
 
 class Left(Shape):
-    """A host that did not get to the end, and the step it left at (`reach` when it was never reached)."""
+    """A host that left the rollout early, and the step it left at (`reach` when it was never reached)."""
 
     host: str
     step: str
 
 
 class OutcomeDocument(Document):
-    """`stopped` says why the rollout ended early, else it is null."""
+    """Result of `gpustack install`: the playbooks that were played, and the verification after them."""
 
     kind: Literal["gpustack/outcome/v1"] = Field("gpustack/outcome/v1", alias="schema")
     converged: bool
     seconds: Seconds
     played: list[Played]
     left: list[Left]
-    stopped: TextOrNull
+    stopped: Stopped
     evidence: Folder
     verification: VerificationDocument
     next: Next

@@ -1,10 +1,8 @@
 """A diagnosis as one JSON document, with the shape of gpustack/report/doctor/shape.py."""
 
-from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
-from gpustack.ask.judge import Judgement, Outcome
+from gpustack.ask.judge import Outcome
 from gpustack.doctor.finding import Diagnosis, Finding, Unexplained, with_outcome
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import peers
@@ -12,7 +10,7 @@ from gpustack.doctor.recent_changes import changed
 from gpustack.remedy.commands import commands
 from gpustack.report.codes import DIAGNOSED, doctor_code
 from gpustack.report.doctor.shape import DoctorDocument
-from gpustack.report.json import document, ending, of_snapshot
+from gpustack.report.json import document, drop_evidence, ending, select_snapshot
 
 BESIDE = ("suspects", "ruled_out", "impact", "caused", "uncertain")
 
@@ -21,14 +19,14 @@ def text(found: Diagnosis, *, verbose: bool = False) -> str:
     wanted: tuple[Outcome, ...] = ("failed", "unknown", *(("ok",) if verbose else ()))
     kept = [one for one in with_outcome(found.judged, *wanted) if one.id in graph()]
     values = {
-        **of_snapshot(found.snapshot),
+        **select_snapshot(found.snapshot),
         "exit": ending(doctor_code(found), DIAGNOSED),
         "healthy": found.healthy,
         "roots": [root(one, found, verbose=verbose) for one in found.roots],
-        "unexplained": [fields(one, verbose=verbose) for one in found.unexplained],
-        "notes": bare(found.verdict.notes),
+        "unexplained": [select_fields(one, verbose=verbose) for one in found.unexplained],
+        "notes": drop_evidence(found.verdict.notes),
         "drift": found.drift,
-        "judged": kept if verbose else bare(kept),
+        "judged": kept if verbose else drop_evidence(kept),
         "unchecked": found.unchecked,
     }
     return document(DoctorDocument, values, found.snapshot.inventory)
@@ -37,7 +35,7 @@ def text(found: Diagnosis, *, verbose: bool = False) -> str:
 def root(found: Finding, of: Diagnosis, *, verbose: bool) -> dict[str, Any]:
     fault = graph().faults[found.id]
     return {
-        **fields(found, verbose=verbose),
+        **select_fields(found, verbose=verbose),
         "layer": fault.layer,
         "cause": fault.cause,
         "changed": changed(found, of.snapshot),
@@ -53,11 +51,7 @@ def root(found: Finding, of: Diagnosis, *, verbose: bool) -> dict[str, Any]:
     }
 
 
-def fields(found: Finding | Unexplained, *, verbose: bool) -> dict[str, Any]:
+def select_fields(found: Finding | Unexplained, *, verbose: bool) -> dict[str, Any]:
     """Without -v, only what is confirmed has evidence."""
     values = {**vars(found), "locations": found.locations}
-    return values if verbose else values | {name: bare(values[name]) for name in BESIDE if name in values}
-
-
-def bare(judged: Iterable[Judgement]) -> tuple[Judgement, ...]:
-    return tuple(replace(one, evidence=()) for one in judged)
+    return values if verbose else values | {name: drop_evidence(values[name]) for name in BESIDE if name in values}

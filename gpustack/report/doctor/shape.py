@@ -11,7 +11,19 @@ from gpustack.doctor.entry import Auto
 from gpustack.doctor.finding import Certainty
 from gpustack.doctor.graph import graph
 from gpustack.doctor.peers import Peers
-from gpustack.report.schema import Document, Evidence, Host, Location, Seconds, Shape, TextOrNull, Time, optional, take
+from gpustack.report.schema import (
+    Document,
+    Evidence,
+    Host,
+    Location,
+    Seconds,
+    Shape,
+    Source,
+    TextOrNull,
+    Time,
+    optional,
+    take,
+)
 
 
 def find_title(before: dict[str, Any]) -> str:
@@ -23,8 +35,9 @@ Title = Annotated[str, Field(default_factory=find_title)]
 
 
 class Judged(Shape):
-    """`what` to `found` are null where it is unknown, `expected` also where it was refuted; then `reason` says what is
-    missing. Root causes have evidence, and with -v all do."""
+    """A fault or symptom, judged at one location: `failed` is confirmed, `ok` refuted. `what` to `found` are null where
+    it is unknown, and `reason` says why; `expected` is null also where it was refuted. Without -v, only what is
+    confirmed as a root cause, or not explained, has evidence."""
 
     id: str
     location: Location = take("where")
@@ -38,7 +51,9 @@ class Judged(Shape):
 
 
 class Fix(Shape):
-    """`auto`: safe, ask or no, and the `reason` of it. `step` of `gpustack install` repairs it, or is null."""
+    """What resolves the fault: in words (`do`) and as commands. `auto`: `gpustack doctor --fix` does it after one
+    confirmation for all (`safe`), after its own (`ask`) or not at all (`no`), for this `reason`. `step` is the step of
+    `gpustack install` that repairs it, else null."""
 
     auto: Auto
     reason: str
@@ -48,6 +63,8 @@ class Fix(Shape):
 
 
 class Branch(Shape):
+    """A confirmed fault, and in `branches` what it led to."""
+
     id: str
     title: Title
     locations: list[Location]
@@ -55,7 +72,7 @@ class Branch(Shape):
 
 
 class Change(Shape):
-    """`seconds_ago`: before the host was asked, by its own clock."""
+    """What changed on a host, so many seconds before it was asked, by its own clock."""
 
     location: Location = take("where")
     seconds_ago: int = take("ago")
@@ -63,9 +80,11 @@ class Change(Shape):
 
 
 class Root(Shape):
-    """`correlated` are root causes of the same act, which `correlation` names; `caused` is the part of `impact` that
-    are faults of their own, probably its doing. `hidden_checks` checks need its host. `changed` is what changed before
-    on its first ten hosts, `healthy_hosts` where the same check found no fault."""
+    """A root cause, with all `locations` where it is confirmed. `correlated` are root causes with the same origin,
+    which `correlation` names. `changed` is what changed on its first ten hosts within a day, `healthy_hosts` are those
+    on which the same check found no fault. `ruled_out` are other causes that were refuted, `uncertain` those that are
+    unknown. `impact` is what it explains; of that, `caused` are faults of their own. `hidden_checks` is the number of
+    checks that are unknown because of it. `explain` is the command that prints its page."""
 
     id: str
     layer: str
@@ -89,7 +108,8 @@ class Root(Shape):
 
 
 class Unexplained(Shape):
-    """`next_check` is the command to type next."""
+    """A confirmed symptom without a confirmed cause. `suspects` are causes that are unknown, `ruled_out` those that
+    were refuted. `next_check` is the command to type next."""
 
     id: str
     title: Title
@@ -113,15 +133,15 @@ class Drift(Shape):
 
 
 class DoctorDocument(Document):
-    """`unchecked` faults of the catalogue have no check yet. `judged` is all that was judged, with -v; else what is
-    confirmed or unknown. `inventory` is null for the local host."""
+    """Result of `gpustack doctor`. `notes` are true and harmless. `judged` is what is confirmed or unknown; with -v,
+    all that was judged. `unchecked` faults of the catalogue have no check yet."""
 
     kind: Literal["gpustack/doctor/v1"] = Field("gpustack/doctor/v1", alias="schema")
     healthy: bool
     taken: Time
     seconds: Seconds
     probes: int
-    inventory: TextOrNull
+    inventory: Source
     hosts: list[Host]
     roots: list[Root]
     unexplained: list[Unexplained]

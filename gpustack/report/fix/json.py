@@ -13,7 +13,7 @@ from gpustack.report.codes import FIXED, fix_code
 from gpustack.report.doctor.json import root
 from gpustack.report.doctor.shape import Root
 from gpustack.report.json import document, ending
-from gpustack.report.schema import Document, Folder, Location, Seconds, Shape, TextOrNull, take
+from gpustack.report.schema import Document, Folder, Location, Seconds, Shape, Stopped, TextOrNull, take
 from gpustack.rollout.next import command
 from gpustack.rollout.plan import Played
 
@@ -28,8 +28,9 @@ class Kept(Shape):
 
 
 class Attempt(Shape):
-    """`played` is null when nothing was played, `reason` when there is no more to say. `undone` was rolled back as it
-    did not resolve the fault; `remaining` are symptoms that were still there."""
+    """The fix of one root cause and its result, `ending`. `play` is its playbook and `commands` do the same by hand;
+    `interrupts` is what does not work meanwhile. `played` is null when nothing was played. `kept` is what it changed,
+    `undone` what was rolled back because the fault was not resolved; `remaining` are symptoms that were still there."""
 
     id: str = take("offer", "id")
     locations: list[Location] = take("offer", "finding", "locations")
@@ -48,8 +49,8 @@ class Attempt(Shape):
 
 
 class FixDocument(Document):
-    """`found` are the root causes before, `roots` those after. `undo` is the command that rolls it back, or null where
-    nothing was changed."""
+    """Result of `gpustack doctor --fix`. `found` are the root causes before, `roots` those after. `undo` is the command
+    that rolls it back, null when nothing was changed."""
 
     kind: Literal["gpustack/fix/v1"] = Field("gpustack/fix/v1", alias="schema")
     healthy: bool
@@ -58,13 +59,13 @@ class FixDocument(Document):
     attempts: list[Attempt]
     roots: list[Root]
     unexplained: list[str]
-    stopped: TextOrNull
+    stopped: Stopped
     evidence: Folder
     undo: TextOrNull
 
 
 class UndoDocument(Document):
-    """`did` is what was restored, in words."""
+    """Result of `gpustack doctor --undo`: which fix (`id`) of which fault was rolled back, and what that restored."""
 
     kind: Literal["gpustack/undo/v1"] = Field("gpustack/undo/v1", alias="schema")
     id: str

@@ -11,7 +11,7 @@ from gpustack.report.findings import say
 from gpustack.report.format import duration
 from gpustack.report.human import following
 from gpustack.report.json import document, ending
-from gpustack.report.schema import Document, Next, Seconds, TextOrNull, take
+from gpustack.report.schema import Document, Next, Seconds, Stopped, TextOrNull, take
 from gpustack.report.terminal import Terminal
 from gpustack.rollout.next import command
 
@@ -24,8 +24,8 @@ WORDS: dict[Outcome, tuple[str, str]] = {
 
 
 class AlertTestDocument(Document):
-    """`receivers` and `integrations` (webhook, slack, …) are those that Alertmanager chose. `reason` is null when it
-    was delivered; `left` is why the test alert was not resolved, `stopped` why it was interrupted, else null."""
+    """Result of `gpustack alerts test`. `receivers` and `integrations` (webhook, slack, …) are those that Alertmanager
+    chose. `reason` is null when it was delivered; `left` says why the test alert was not resolved, else null."""
 
     kind: Literal["gpustack/alert-test/v1"] = Field("gpustack/alert-test/v1", alias="schema")
     outcome: Outcome
@@ -34,7 +34,7 @@ class AlertTestDocument(Document):
     integrations: list[str]
     seconds: Seconds
     left: TextOrNull
-    stopped: TextOrNull
+    stopped: Stopped
     next: Next
 
 

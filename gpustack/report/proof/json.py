@@ -10,11 +10,11 @@ from gpustack.proof.prove import Proof
 from gpustack.report.codes import proof_code
 from gpustack.report.json import document, ending
 from gpustack.report.proof.text import after_proof
-from gpustack.report.schema import Document, Folder, Next, Seconds, Shape, TextOrNull, Time, take
+from gpustack.report.schema import Document, Folder, Next, Seconds, Shape, Stopped, TextOrNull, Time, take
 
 
 class Link(Shape):
-    """`link` is kernel, series or dashboard. `reason` is null where it holds; `note` may say more then."""
+    """`link` is kernel, series or dashboard. `reason` is null when it holds; then `note` may be set."""
 
     link: str
     outcome: Outcome
@@ -23,7 +23,8 @@ class Link(Shape):
 
 
 class Gpu(Shape):
-    """What is unknown is null. `index` is the exporter's, `bus` a PCI address."""
+    """A GPU and the links from its kernel to the dashboard. `index` is that of the exporter, `bus` the PCI address;
+    what is unknown is null."""
 
     node: str
     index: TextOrNull
@@ -34,13 +35,15 @@ class Gpu(Shape):
 
 
 class Unasked(Shape):
+    """A host whose GPUs were not proven."""
+
     host: str
     reason: str
 
 
 class ProofDocument(Document):
-    """`parts` are seconds by what took them; `swept` pods of an earlier proof were removed first; `left` is what could
-    not be removed, `stopped` why it ended early, else null."""
+    """Result of `gpustack prove`. `parts` are the durations of its parts; `swept` is the number of pods of an earlier
+    proof that were removed first; `left` is what could not be removed, else null."""
 
     kind: Literal["gpustack/proof/v1"] = Field("gpustack/proof/v1", alias="schema")
     proven: bool
@@ -50,7 +53,7 @@ class ProofDocument(Document):
     swept: int
     gpus: list[Gpu]
     unasked: list[Unasked]
-    stopped: TextOrNull
+    stopped: Stopped
     left: TextOrNull
     evidence: Folder
     next: Next

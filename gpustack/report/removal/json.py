@@ -7,16 +7,16 @@ from pydantic import Field
 from gpustack.report.codes import reset_code
 from gpustack.report.json import document, ending
 from gpustack.report.removal.text import after_reset
-from gpustack.report.schema import Document, Folder, Next, Seconds, Shape, TextOrNull
+from gpustack.report.schema import Document, Folder, Next, Seconds, Shape, Stopped, TextOrNull
 from gpustack.rollout.plan import Played
 from gpustack.rollout.removal import HostRemoval, Removal
 from gpustack.rollout.reset import ResetOutcome
 
 
 class Host(Shape):
-    """`found` was there before, `left` is there now: by step, as people write it; `node`, `holds` and `packages` too.
-    `unknown` could not be checked now, `kept` is what is kept on purpose. `cluster` and `foreign` (why the cluster is
-    not to be removed) are null for none, `pods` where they are unknown."""
+    """`found` was there before, `left` is there now, by step; also `node`, `holds` and `packages`. `unknown` could not
+    be checked, `kept` stays on purpose, each with the reason. `cluster` is null outside a cluster, `foreign` (why it is
+    not gpustack's to remove) when it is gpustack's, `pods` when they are unknown."""
 
     name: str
     cluster: TextOrNull
@@ -29,14 +29,15 @@ class Host(Shape):
 
 
 class ResetDocument(Document):
-    """`played` is null when nothing was played."""
+    """Result of `gpustack reset`. `unreached` are hosts that could not be checked; `played` is null when nothing was
+    played."""
 
     kind: Literal["gpustack/reset/v1"] = Field("gpustack/reset/v1", alias="schema")
     seconds: Seconds
     hosts: list[Host]
     unreached: list[str]
     played: Played | None
-    stopped: TextOrNull
+    stopped: Stopped
     evidence: Folder
     next: Next
 
