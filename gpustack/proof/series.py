@@ -77,7 +77,7 @@ def samples(result: Sequence[Any], nodes: Iterable[str], pods: Mapping[str, str]
         if numbers and (uuid := labels.get("UUID")):
             yield Sample(
                 uuid=uuid,
-                node=where(labels, known, pods),
+                node=find_node(labels, known, pods),
                 bus=bus(labels.get("pci_bus_id", "")),
                 index=labels.get("gpu", ""),
                 model=labels.get("modelName", ""),
@@ -88,7 +88,7 @@ def samples(result: Sequence[Any], nodes: Iterable[str], pods: Mapping[str, str]
             )
 
 
-def where(labels: Mapping[str, str], known: set[str], pods: Mapping[str, str]) -> str:
+def find_node(labels: Mapping[str, str], known: set[str], pods: Mapping[str, str]) -> str:
     if found := pods.get(f"{labels.get('namespace', '')}/{labels.get('pod', '')}"):
         return found
     candidates = [labels.get(name, "") for name in ("node", *HOSTNAME)]
