@@ -101,7 +101,6 @@ def print_login(host: "Host", namespace: str, *, shown: bool) -> None:
 def forward_port(host: "Host", found: "Access", port: int, *, browser: bool) -> None:
     """Until Ctrl-C; on the host itself its Service is reached as it is, unless a port is wished for."""
     from gpustack.ask.transport.forward import open_forwarder
-    from gpustack.ask.transport.refusal import HostRefused
     from gpustack.proof.access import SCHEME
     from gpustack.proof.connect import forwarding_refused
 
@@ -115,9 +114,6 @@ def forward_port(host: "Host", found: "Access", port: int, *, browser: bool) -> 
             if way.listeners:
                 sys.stderr.write(f"forwarded to {found.service.namespace}/{found.service.name}; Ctrl-C ends it\n")
                 wait_until_closed(way)
-    except HostRefused as refused:
-        reach = refused.reach
-        raise UnreachableError(reach.reference, f"{host.name}: {reach.why}", "", reach.hint) from refused
     except ConnectionRefusedError as error:
         raise forwarding_refused(host.name, error) from error
     except OSError as error:

@@ -7,7 +7,7 @@ import typer
 
 from gpustack.cli import options
 from gpustack.cli.help import declare, group
-from gpustack.errors import UnreachableError, UsageError
+from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
     from gpustack.config.host import Host
@@ -84,29 +84,17 @@ def run_trial(
 ) -> "Delivery":
     """Raises UnreachableError and RolloutError, before anything is sent."""
     from gpustack.ask.transport.forward import open_forwarder
-    from gpustack.ask.transport.refusal import HostRefused
     from gpustack.proof.alertmanager import Alertmanager
     from gpustack.proof.connect import forwarding_refused
     from gpustack.proof.delivery import Trial
     from gpustack.proof.http import Web
     from gpustack.rollout.plan import INTERRUPTED
 
-    try:
-        with open_forwarder(acting) as way:
-            try:
-                address, number = way.forward(found.service.address, found.port)
-            except OSError as error:
-                raise forwarding_refused(acting.name, error) from error
-            there = Alertmanager(Web("Alertmanager", address, number))
-            spec = hosts.spec
-            return Trial(
-                there,
-                report,
-                lambda: INTERRUPTED if stop.is_set() else "",
-                spec.cluster_name,
-                spec.alerts.runbooks,
-                timeout,
-            ).test()
-    except HostRefused as refused:
-        reach = refused.reach
-        raise UnreachableError(reach.reference, f"{acting.name}: {reach.why}", "", reach.hint) from refused
+    with open_forwarder(acting) as way:
+        try:
+            address, number = way.forward(found.service.address, found.port)
+        except OSError as error:
+            raise forwarding_refused(acting.name, error) from error
+        there, spec = Alertmanager(Web("Alertmanager", address, number)), hosts.spec
+        cancelled = lambda: INTERRUPTED if stop.is_set() else ""  # noqa: E731
+        return Trial(there, report, cancelled, spec.cluster_name, spec.alerts.runbooks, timeout).test()

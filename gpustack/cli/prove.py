@@ -90,7 +90,6 @@ def run_proof(
 ) -> "Proof":
     """Raises UnreachableError and RolloutError, before anything is created."""
     from gpustack.ask.transport.forward import open_forwarder
-    from gpustack.ask.transport.refusal import HostRefused
     from gpustack.proof import credential
     from gpustack.proof.connect import connect_api, connect_grafana, connect_prometheus
     from gpustack.proof.prove import Prover
@@ -98,19 +97,15 @@ def run_proof(
 
     probes = [credential.CERTIFICATE, credential.GRAFANA]
     words = {**credential.OURS, "NAMESPACE": names(run.hosts.spec).monitoring}
-    try:
-        with open_forwarder(acting) as way:
-            answers = credential.answers(acting, probes, words)
-            prover = Prover(
-                cluster=connect_api(answers[credential.CERTIFICATE.id], way, run.private),
-                prometheus=connect_prometheus(taken, way),
-                grafana=connect_grafana(taken, way, answers[credential.GRAFANA.id]),
-                places=places,
-                report=run.record,
-                timeout=timeout,
-                cancelled=run.stop_reason,
-            )
-            return prover.prove(unasked)
-    except HostRefused as refused:
-        reach = refused.reach
-        raise UnreachableError(reach.reference, f"{acting.name}: {reach.why}", "", reach.hint) from refused
+    with open_forwarder(acting) as way:
+        answers = credential.answers(acting, probes, words)
+        prover = Prover(
+            cluster=connect_api(answers[credential.CERTIFICATE.id], way, run.private),
+            prometheus=connect_prometheus(taken, way),
+            grafana=connect_grafana(taken, way, answers[credential.GRAFANA.id]),
+            places=places,
+            report=run.record,
+            timeout=timeout,
+            cancelled=run.stop_reason,
+        )
+        return prover.prove(unasked)

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from gpustack.ask.transport.execute import interact
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import Host
-from gpustack.errors import LockedError, UnreachableError
+from gpustack.errors import LockedError
 
 # Of root's alone: in /run/lock anybody could hold the lock for ever, or be named as its holder.
 FOLDER = "/run/gpustack-cluster"
@@ -50,13 +50,11 @@ def holder(doing: str) -> str:
 
 @contextmanager
 def lock(host: Host, doing: str, session: Session = interact) -> Iterator["Hold"]:
-    """Raises LockedError, or UnreachableError when the host cannot be asked."""
+    """Raises LockedError, or HostRefused when the host cannot be asked."""
     hold = Hold(host, holder(doing), session)
     first = hold.take()
     if isinstance(first, HostRefused):
-        raise UnreachableError(
-            first.reach.reference, f"{host.name}: {first.reach.why}", "", first.reach.hint
-        ) from first
+        raise first
     if first == TAKEN:
         raise LockedError(
             "locked",
