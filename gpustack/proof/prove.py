@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
+from gpustack.ask.snapshot import Snapshot
 from gpustack.events import Event, Reporter, silent
 from gpustack.proof.chain import Asked, Place, Row, Shown, judge
 from gpustack.proof.grafana import Grafana, Refusal
@@ -52,6 +53,11 @@ class Proof:
     stopped: str = ""
     left: str = ""
     hosts: int = 0
+
+
+def empty_proof(taken: Snapshot, unasked: tuple[tuple[str, str], ...]) -> Proof:
+    """Where there is no GPU to prove."""
+    return Proof(taken.taken, (), unasked, seconds=taken.took, hosts=len(taken.inventory.hosts))
 
 
 @dataclass
