@@ -11,7 +11,7 @@ from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.proof import EXPORTERS, NODES, PODS, SERVICES, GpuPod, ProofNode
 from gpustack.proof.chain import Place
-from gpustack.proof.manifest import NAMESPACE
+from gpustack.proof.workload import NAMESPACE
 from gpustack.steps.gpu.count import gpu_count
 
 PROBES: tuple[Probe[Any], ...] = (NODES, PODS, EXPORTERS, SERVICES, GPU_DEVICES, IDENTITY)

@@ -13,11 +13,9 @@ from gpustack.events import Event, Reporter, silent
 from gpustack.proof.chain import Asked, Place, Row, Shown, judge
 from gpustack.proof.grafana import Grafana, Refusal
 from gpustack.proof.http import NoAnswer
-from gpustack.proof.manifest import ASKED, KERNEL, SPARE, pod
 from gpustack.proof.pod import ApiRefused
-from gpustack.proof.pod_status import PodResult, judge_pod
-from gpustack.proof.prometheus import Prometheus
-from gpustack.proof.series import Series
+from gpustack.proof.prometheus import Prometheus, Series
+from gpustack.proof.workload import ASKED, KERNEL, SPARE, PodResult, judge_pod, pod
 
 Result = TypeVar("Result")
 TIMEOUT = 180.0
