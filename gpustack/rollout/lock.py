@@ -17,10 +17,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.transport.execute import interact
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import Host
-from gpustack.errors import LockedError
+from gpustack.errors import LockedError, RolloutError
 
 # Of root's alone: in /run/lock anybody could hold the lock for ever, or be named as its holder.
 FOLDER = "/run/gpustack-cluster"
@@ -46,6 +47,16 @@ Session = Callable[[Host, str, "queue.Queue[bytes | None]"], Iterator[str]]
 def holder(doing: str) -> str:
     since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return f"{getpass.getuser()}@{socket.gethostname()} (pid {os.getpid()}) since {since}: gpustack {doing}"
+
+
+def choose_lock_host(snapshot: Snapshot) -> Host:
+    """The first control plane; where it is gone for good, the first host that is reached, so that it does not keep its
+    workers. Raises RolloutError where none is reached."""
+    for host in (*snapshot.inventory.control_planes[:1], *snapshot.inventory.hosts):
+        if snapshot.reach[host.name].reached:
+            return host
+    why = "\n".join(f"{name}: {one.why}" for name, one in snapshot.reach.items())
+    raise RolloutError("fix-no-host", "No host could be reached; nothing was changed.", why, "gpustack doctor")
 
 
 @contextmanager
