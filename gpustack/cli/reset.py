@@ -89,12 +89,11 @@ def run_reset(
     """Takes the lock, runs the playbook, verifies, and keeps the evidence in a directory. Raises RolloutError where
     hosts are no longer what was shown."""
     from gpustack.ask.gather import gather
+    from gpustack.rollout.lock import choose_lock_host
     from gpustack.rollout.removal import PROBES, removal
     from gpustack.rollout.reset import PLAYBOOK, WHOSE, ensure_unchanged, reset
 
-    # A control plane that is gone for good must not keep its workers: then the first host at hand holds the lock.
-    reached = [host for host in hosts.hosts if before.snapshot.reach[host.name].reached]
-    with locked_run(hosts, "reset", reached[0], report) as run:
+    with locked_run(hosts, "reset", choose_lock_host(before.snapshot), report) as run:
         now = removal(gather(hosts, WHOSE, report=run.record), names)
         ensure_unchanged(before, now)
         refuse_removal(now, foreign=foreign)

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from gpustack.proof.manifest import NAMESPACE
-from gpustack.proof.pod_status import PodResult, VisibleGpu
-from gpustack.proof.series import Sample, Series
+from gpustack.proof.prometheus import Sample, Series
+from gpustack.proof.workload import NAMESPACE, PodResult, VisibleGpu
 
 Outcome = Literal["ok", "failed", "unknown", "skipped"]
 LINKS = ("kernel", "series", "dashboard")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpustack.proof.http import NoAnswer, Web
-from gpustack.proof.services import DATA_SOURCE
 
+DATA_SOURCE = "prometheus"
 SPAN, STEP, POINTS = 300, 15, 500
 """Seconds that the panel spans and between its points, and how many it could draw."""
 

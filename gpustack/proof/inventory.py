@@ -6,26 +6,24 @@ from typing import Any
 from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
+from gpustack.errors import UnreachableError
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.host.system import IDENTITY
-from gpustack.probes.kubernetes.nodes import NODES as KUBE_NODES
-from gpustack.probes.proof import (
-    EXPORTERS,
-    INGRESSES,
-    NODES,
-    PODS,
-    SERVICES,
-    GpuPod,
-    Ingress,
-    ProofNode,
-    Service,
-)
+from gpustack.probes.proof import EXPORTERS, NODES, PODS, SERVICES, GpuPod, ProofNode
 from gpustack.proof.chain import Place
-from gpustack.proof.manifest import NAMESPACE
+from gpustack.proof.workload import NAMESPACE
 from gpustack.steps.gpu.count import gpu_count
 
 PROBES: tuple[Probe[Any], ...] = (NODES, PODS, EXPORTERS, SERVICES, GPU_DEVICES, IDENTITY)
-ACCESS_PROBES: tuple[Probe[Any], ...] = (KUBE_NODES, SERVICES, INGRESSES)
+
+
+def survey(taken: Snapshot, names: Sequence[str]) -> tuple[tuple[Place, ...], tuple[tuple[str, str], ...]]:
+    """Where pods are to be made, and hosts that cannot be proven, each with the reason. Raises UnreachableError."""
+    try:
+        return places(taken, names), unasked(taken, names)
+    except FactUnavailable as error:
+        message = "The Kubernetes API gave no answer; nothing was created."
+        raise UnreachableError("proof-no-api", message, str(error), "gpustack verify") from error
 
 
 def hosts_of(taken: Snapshot) -> dict[str, str]:
@@ -96,24 +94,9 @@ def unasked(taken: Snapshot, names: Sequence[str] = ()) -> tuple[tuple[str, str]
     return tuple(found)
 
 
-def ingresses(taken: Snapshot) -> tuple[Ingress, ...]:
-    """Raises FactUnavailable."""
-    return View(taken, CLUSTER)[INGRESSES]
-
-
-def addresses(taken: Snapshot) -> tuple[str, ...]:
-    """Of nodes that are Ready, by which a port that all of them open is reached."""
-    return tuple(node.address for node in View(taken, CLUSTER)[KUBE_NODES] if node.ready and node.address)
-
-
 def exporters(taken: Snapshot) -> Mapping[str, str]:
     """Where each exporter's pod runs; without an answer the exporters' own labels have to say it."""
     try:
         return View(taken, CLUSTER)[EXPORTERS]
     except FactUnavailable:
         return {}
-
-
-def services(taken: Snapshot) -> tuple[Service, ...]:
-    """Raises FactUnavailable."""
-    return View(taken, CLUSTER)[SERVICES]

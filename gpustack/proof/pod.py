@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from gpustack.ask.transport.forward import PortForwarder
 from gpustack.errors import RolloutError
-from gpustack.proof.manifest import NAMESPACE, OURS, RUN, namespace
+from gpustack.proof.workload import NAMESPACE, OURS, RUN, namespace
 
 LIMIT = 10
 # Seconds: for the controllers to make what pods of a new namespace need, for pods that are gone, for a namespace.

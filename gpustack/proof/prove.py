@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
+from gpustack.ask.snapshot import Snapshot
 from gpustack.events import Event, Reporter, silent
 from gpustack.proof.chain import Asked, Place, Row, Shown, judge
 from gpustack.proof.grafana import Grafana, Refusal
 from gpustack.proof.http import NoAnswer
-from gpustack.proof.manifest import ASKED, KERNEL, SPARE, pod
 from gpustack.proof.pod import ApiRefused
-from gpustack.proof.pod_status import PodResult, judge_pod
-from gpustack.proof.prometheus import Prometheus
-from gpustack.proof.series import Series
+from gpustack.proof.prometheus import Prometheus, Series
+from gpustack.proof.workload import ASKED, KERNEL, SPARE, PodResult, judge_pod, pod
 
 Result = TypeVar("Result")
 TIMEOUT = 180.0
@@ -52,6 +51,11 @@ class Proof:
     stopped: str = ""
     left: str = ""
     hosts: int = 0
+
+
+def empty_proof(taken: Snapshot, unasked: tuple[tuple[str, str], ...]) -> Proof:
+    """Where there is no GPU to prove."""
+    return Proof(taken.taken, (), unasked, seconds=taken.took, hosts=len(taken.inventory.hosts))
 
 
 @dataclass

@@ -45,15 +45,15 @@ class Commands:
 def commands(found: Finding, snapshot: Snapshot) -> Commands:
     """What was found on several hosts keeps HOST and NODE: each is a command of its own; and what differs between them
     keeps its word."""
-    offered, states = offer(snapshot, found), there(found, snapshot)
+    offered, states = offer(snapshot, found), judge_named_steps(found, snapshot)
     lines = (may(line, offered, states) for line in graph().faults[found.id].fix.commands)
     among = ",".join(where for where in found.locations if where != CLUSTER)
-    typed = [LIMIT.sub(among, here(line, snapshot.inventory)) for line in lines if line]
+    typed = [LIMIT.sub(among, add_inventory(line, snapshot.inventory)) for line in lines if line]
     alone = len(found.locations) == 1 and found.locations != (CLUSTER,)
     of = View(snapshot, found.locations[0]) if alone else None
     names = {**shared_names(found), **(named(of) if of else {})}
     repairs = tuple(filled(line, {**names, **({"HOST": host(of, line)} if of else {})}) for line in typed)
-    fix = "" if offered.why_not else here(f"gpustack doctor --fix {found.id}", snapshot.inventory)
+    fix = "" if offered.why_not else add_inventory(f"gpustack doctor --fix {found.id}", snapshot.inventory)
     return Commands(repairs, fix, tuple(dict.fromkeys([*reasons(found), *refused(states)])))
 
 
@@ -80,7 +80,7 @@ def may(line: str, offered: Offer, states: Sequence[StepState]) -> str:
     return line if any(one.outcome != "ok" for one in own_states) else f"{line} --force"
 
 
-def there(found: Finding, snapshot: Snapshot) -> list[StepState]:
+def judge_named_steps(found: Finding, snapshot: Snapshot) -> list[StepState]:
     """How the steps that the catalogue names stand where a fault is; of one of the cluster that a step of hosts
     repairs, on all of them."""
     lines = graph().faults[found.id].fix.commands
@@ -116,7 +116,7 @@ def host(of: View, line: str) -> str:
     return f"ssh://{login}{bare if ':' in address else f'{address}:{port}'}" if port != 22 else f"{login}{address}"
 
 
-def here(line: str, inventory: Inventory) -> str:
+def add_inventory(line: str, inventory: Inventory) -> str:
     """A command of the catalogue, on the same hosts."""
     if line.startswith("kubectl "):
         called = {"gpu-operator": inventory.spec.gpu.namespace, "monitoring": inventory.spec.monitoring.namespace}

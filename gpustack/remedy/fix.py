@@ -67,7 +67,7 @@ class Fix:
             elif one.fault.auto == "ask" and one.id not in self.agreed:
                 self.ask([one], found)
             else:
-                found = self.one(one, found)
+                found = self.apply_fix(one, found)
         for left in offers(found):
             if self.chosen(left) and left.why_not and not self.met(left.id):
                 self.attempts.append(Attempt(left, "manual", why=left.why_not))
@@ -103,7 +103,7 @@ class Fix:
             for one in still:
                 self.end(one, "declined")
 
-    def one(self, offer: Offer, found: Diagnosis) -> Diagnosis:
+    def apply_fix(self, offer: Offer, found: Diagnosis) -> Diagnosis:
         now = self.renewed(found, [offer])
         if not self.confirmed(offer, now):
             self.end(offer, "recovered")

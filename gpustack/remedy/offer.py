@@ -10,9 +10,11 @@ from typing import Any
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
+from gpustack.config.complaint import nearest
 from gpustack.doctor.entry import DropIn, Fault, Remedy
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import graph
+from gpustack.errors import RolloutError, UsageError
 from gpustack.probes.network.links import MANAGED, find_managed
 from gpustack.remedy.descriptions import by_hand, interrupts, of_edits
 from gpustack.rollout.overlay import host_facts
@@ -69,6 +71,29 @@ def offer(snapshot: Snapshot, root: Finding) -> Offer:
     if unknown and not made.why_not:
         return Offer(root, fault, why_not=f"too little is known of {', '.join(unknown)} to change it")
     return made
+
+
+def require_faults(ids: Iterable[str]) -> None:
+    """Raises UsageError with the nearest spelling."""
+    known = graph().faults
+    for id in ids:
+        if id not in known:
+            near = nearest(id, list(known))
+            why = f"Did you mean {near}?" if near else ""
+            raise UsageError("fix-unknown", f"There is no fault {id}.", why, "gpustack doctor")
+
+
+def require_roots(ids: Iterable[str], found: Diagnosis) -> None:
+    """Raises RolloutError for what is not a root cause here."""
+    roots = [one.id for one in found.roots]
+    for id in ids:
+        if id in roots:
+            continue
+        judged = [one for (name, _), one in found.judged.items() if name == id]
+        why = "\n".join(f"{one.where}: {one.result or one.why}" for one in judged) or "It has no check yet."
+        above = [one.id for one in found.roots if any(below.id == id for below in (*one.impact, *one.correlated))]
+        hint = f"gpustack doctor --fix {above[0]}" if above else "gpustack doctor"
+        raise RolloutError("fix-not-a-root", f"{id} is no root cause here; nothing was changed.", why, hint)
 
 
 def reasons(root: Finding) -> list[str]:

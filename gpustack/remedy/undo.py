@@ -1,9 +1,11 @@
 """The undo of the last fix: what it changed is as it was before it. Refused where somebody changed it since."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpustack.errors import RolloutError
+from gpustack.events import Event, Reporter
 from gpustack.remedy.copies import Copies, Kept
 from gpustack.remedy.objects import Changed, changed, replacements
 
@@ -69,3 +71,13 @@ def put_back(copies: Copies, id: str, hosts: Sequence[str]) -> list[str]:
     for name in hosts:
         copies.forget(name, id)
     return did
+
+
+def undo(copies: Copies, found: Last, report: Reporter) -> Undone:
+    started = time.monotonic()
+    report(Event("step", "undo", f"{found.fault} on {', '.join(found.hosts)}"))
+    done = tuple(put_back(copies, found.id, found.hosts))
+    for line in done:
+        report(Event("note", "undo", line))
+    report(Event("done", "undo", ""))
+    return Undone(found, done, time.monotonic() - started)

@@ -6,8 +6,7 @@ import pytest
 
 from gpustack.proof.grafana import Grafana, Refusal, question
 from gpustack.proof.http import NoAnswer, Web
-from gpustack.proof.prometheus import Prometheus
-from gpustack.proof.series import Scrape
+from gpustack.proof.prometheus import Prometheus, Scrape
 
 LABELS = {"__name__": "DCGM_FI_DEV_GPU_TEMP", "UUID": "GPU-1", "job": "a", "instance": "b"}
 

@@ -11,8 +11,8 @@ from kubernetes.client import ApiClient, Configuration, CoreV1Api
 from kubernetes.client.exceptions import ApiException
 
 from gpustack.errors import RolloutError
-from gpustack.proof.manifest import NAMESPACE, OURS, RUN, namespace, pod
 from gpustack.proof.pod import ApiRefused, Pods
+from gpustack.proof.workload import NAMESPACE, OURS, RUN, namespace, pod
 
 
 class Body:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpustack.proof.series import METRICS, Scrape, Series, chosen, samples, scrapes, seconds
+from gpustack.proof.prometheus import METRICS, Scrape, Series, chosen, samples, scrapes, seconds
 from tests.unit.proof.invented import NOW, sample
 
 LABELS = {

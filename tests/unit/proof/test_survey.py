@@ -9,20 +9,20 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable, Probe
 from gpustack.ask.snapshot import Reach, Snapshot, keyed
+from gpustack.ask.view import View
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.proof import EXPORTERS, INGRESSES, NODES, PODS, SERVICES, Ingress, Service
-from gpustack.proof.access import access
 from gpustack.proof.credential import login
-from gpustack.proof.inventory import exporters, hosts_of, places, services, unasked
-from gpustack.proof.services import LABELS, Names, Part, find, names, port
+from gpustack.proof.inventory import exporters, hosts_of, places, unasked
+from gpustack.proof.services import LABELS, Part, access, find, namespace_of, port
 from tests.unit.report.invented import TAKEN
 
 CASES = Path(__file__).parents[2] / "cases"
-NAMES = names(Spec())
+SPEC = Spec()
 NO_UUID = "00000000-0000-0000-0000-000000000000"
 
 
@@ -122,7 +122,7 @@ def test_where_exporters_run() -> None:
     assert found["gpu-operator/nvidia-dcgm-exporter-4x7k2"] == "gpu1"
 
 
-KNOWN = services(snapshot([recorded(SERVICES, "monitoring")]))
+KNOWN = View(snapshot([recorded(SERVICES, "monitoring")]), CLUSTER)[SERVICES]
 
 
 def made(part: Part, namespace: str, release: str = "", **other: Any) -> Service:
@@ -133,7 +133,7 @@ def made(part: Part, namespace: str, release: str = "", **other: Any) -> Service
 
 
 def test_services_by_the_labels_of_their_charts() -> None:
-    found = {part: find(part, KNOWN, NAMES) for part in LABELS}
+    found = {part: find(part, KNOWN, SPEC) for part in LABELS}
     assert {part: one and (one.name, port(one)) for part, one in found.items()} == {
         "grafana": ("monitoring-grafana", 80),
         "prometheus": ("monitoring-prometheus", 9090),
@@ -144,22 +144,25 @@ def test_services_by_the_labels_of_their_charts() -> None:
 
 def test_the_release_of_the_inventory_comes_first() -> None:
     several = [made("prometheus", "monitoring", "other"), made("prometheus", "monitoring", "monitoring")]
-    found = find("prometheus", several, NAMES)
+    found = find("prometheus", several, SPEC)
     assert found
     assert found.name == "monitoring-prometheus"
-    assert find("prometheus", [made("prometheus", "elsewhere")], NAMES)
-    assert find("prometheus", [made("prometheus", "a"), made("prometheus", "b")], NAMES) is None
-    assert find("prometheus", [made("prometheus", "monitoring", address="None")], NAMES) is None
+    assert find("prometheus", [made("prometheus", "elsewhere")], SPEC)
+    assert find("prometheus", [made("prometheus", "a"), made("prometheus", "b")], SPEC) is None
+    assert find("prometheus", [made("prometheus", "monitoring", address="None")], SPEC) is None
 
 
 def test_names_of_the_spec() -> None:
-    assert Names("monitoring", "monitoring", "gpu-operator") == NAMES
+    assert [namespace_of(part, SPEC) for part in ("grafana", "exporter")] == ["monitoring", "gpu-operator"]
     given = {"monitoring": {"namespace": "watch", "release": "kps"}, "gpu": {"namespace": "gpus"}}
-    assert names(Spec.model_validate(given)) == Names("watch", "kps", "gpus")
+    spec = Spec.model_validate(given)
+    assert [namespace_of(part, spec) for part in ("prometheus", "exporter")] == ["watch", "gpus"]
+    ours, other = made("prometheus", "watch", "kps"), made("prometheus", "watch")
+    assert find("prometheus", [other, ours], spec) == ours
 
 
 def urls(service: Service, *ingresses: Ingress) -> tuple[str, ...] | None:
-    found = access("grafana", [service], ingresses, ("10.0.0.1", "10.0.0.2"), NAMES)
+    found = access("grafana", [service], ingresses, ("10.0.0.1", "10.0.0.2"), SPEC)
     return found.urls if found else None
 
 
@@ -173,7 +176,7 @@ def test_addresses_that_the_cluster_has_for_it() -> None:
     assert urls(plain, Ingress("g", "other", ("https://grafana.example.com/",), (plain.name,))) == ()
     (ingress,) = snapshot([recorded(INGRESSES, "grafana")]).fact(INGRESSES, "kube1")
     assert "monitoring-grafana" in ingress.services
-    assert access("exporter", KNOWN, (), (), NAMES) is None
+    assert access("exporter", KNOWN, (), (), SPEC) is None
 
 
 @pytest.mark.parametrize(
