@@ -7,7 +7,7 @@ import pytest
 from gpustack.proof.chain import Asked, Shown, judge
 from gpustack.proof.pod_status import PodResult
 from gpustack.proof.series import Scrape
-from tests.unit.proof.invented import (
+from tests.worlds.proof_inputs import (
     EVERY,
     GPUS,
     NOW,

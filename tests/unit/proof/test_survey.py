@@ -19,7 +19,7 @@ from gpustack.proof.access import access
 from gpustack.proof.credential import login
 from gpustack.proof.inventory import exporters, hosts_of, places, services, unasked
 from gpustack.proof.services import LABELS, Names, Part, find, names, port
-from tests.unit.report.invented import TAKEN
+from tests.worlds.plans import TAKEN
 
 CASES = Path(__file__).parents[2] / "cases"
 NAMES = names(Spec())

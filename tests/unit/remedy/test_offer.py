@@ -11,11 +11,10 @@ from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import graph
 from gpustack.remedy.offer import Offer, offer, offers
-from tests.unit.remedy.mended import FORWARD, SWAP
-from tests.unit.report.diagnosed import INVENTORY, diagnosed
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps import recorded_hosts as hosts
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds import cluster, hosts
+from tests.worlds.cluster import recorded
+from tests.worlds.diagnoses import INVENTORY, diagnosed
+from tests.worlds.fix_run import FORWARD, SWAP
 
 
 def one(found: Diagnosis, id: str) -> Offer:

@@ -11,8 +11,8 @@ from gpustack.report.terminal import Terminal
 from gpustack.rollout.gpus import removal
 from gpustack.rollout.plan import Plan, plan
 from gpustack.steps import STEPS
-from tests.unit.steps.recorded_cluster import recorded, said
-from tests.unit.steps.recorded_gpus import world
+from tests.worlds.cluster import recorded, said
+from tests.worlds.gpus import world
 
 STRANDED = ("gpu.stranded-pods", CLUSTER)
 

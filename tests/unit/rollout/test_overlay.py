@@ -12,9 +12,9 @@ import yaml
 
 from gpustack.config.resources import playbooks
 from gpustack.rollout.overlay import document, machine_ids, of_cluster, overlay, write
-from tests.unit.steps import recorded_gpus
-from tests.unit.steps.recorded_cluster import said
-from tests.unit.steps.recorded_hosts import snapshot
+from tests.worlds import gpus
+from tests.worlds.cluster import said
+from tests.worlds.hosts import snapshot
 
 PLAY = """
 - hosts: all
@@ -128,7 +128,7 @@ def test_libyaml_and_pyyaml_write_the_same(monkeypatch: pytest.MonkeyPatch) -> N
         "x" * 5000,
     ]  # fmt: skip
     hosts = overlay(snapshot({}, {}))["all"]["hosts"]
-    hosts["h1"] |= of_cluster(recorded_gpus.world()) | {"odd": odd, "by name": {text: text for text in odd if text}}
+    hosts["h1"] |= of_cluster(gpus.world()) | {"odd": odd, "by name": {text: text for text in odd if text}}
     found = document(hosts)
     assert len(found) > 200_000, "dashboards and rules are in it"
     monkeypatch.delattr(yaml, "CSafeDumper")

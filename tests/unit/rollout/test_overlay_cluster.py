@@ -7,13 +7,13 @@ from gpustack.probes.kubernetes.applied import DIGEST
 from gpustack.rollout.overlay import of_cluster, overlay
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
-from tests.unit.steps import recorded_gpus
-from tests.unit.steps.recorded_cluster import K1, K2, said, snapshot
-from tests.unit.steps.recorded_hosts import snapshot as of_hosts
+from tests.worlds import gpus
+from tests.worlds.cluster import K1, K2, said, snapshot
+from tests.worlds.hosts import snapshot as of_hosts
 
 
 def test_every_release_and_all_objects_of_a_cluster_that_can_be_told() -> None:
-    found = of_cluster(recorded_gpus.world())
+    found = of_cluster(gpus.world())
     assert set(found["gpustack_releases"]) == set(RELEASES)
     assert set(found["gpustack_objects"]) == set(OBJECTS)
     for release in found["gpustack_releases"].values():

@@ -1,6 +1,6 @@
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.alerts import STEP, VENDOR, groups
-from tests.unit.steps.recorded_cluster import broken, healthy, judged, recorded, said, states
+from tests.worlds.cluster import broken, healthy, judged, recorded, said, states
 
 RULES, LOADED = ("applied.rules", CLUSTER), ("alerting.rule-groups", CLUSTER)
 BOTH = "gpustack-gpu-alerts, gpustack-gpu-recording"

@@ -13,7 +13,7 @@ from gpustack.config.spec import Spec
 from gpustack.probes.gpu.packages import GPU_REPOSITORY
 from gpustack.steps.apt_repository import placed, repository_mismatch
 from gpustack.steps.prereqs.host import SYSTEMS
-from tests.unit.steps.recorded_hosts import recorded, said, snapshot
+from tests.worlds.hosts import recorded, said, snapshot
 
 CUDA = "https://developer.download.nvidia.com/compute/cuda/repos"
 OLD, DEBIAN13, UBUNTU2604 = (

@@ -17,7 +17,7 @@ from gpustack.steps.gpu import runtime as gpu_runtime
 from gpustack.steps.kubernetes import step as kubernetes
 from gpustack.steps.prereqs import step as prereqs
 from gpustack.steps.step import Step
-from tests.unit.steps.recorded_hosts import broken, judged, recorded, said, snapshot
+from tests.worlds.hosts import broken, judged, recorded, said, snapshot
 
 SOURCES = "packages.sources"
 DOCKER = ("https://download.docker.com/linux/debian", "9DC858229FC7DD38854AE2D88D81803C0EBFCD88")

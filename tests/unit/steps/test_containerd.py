@@ -10,7 +10,7 @@ from jinja2 import Environment
 from gpustack.config.resources import playbooks
 from gpustack.steps.containerd.files import CRI, IMPORTS, drop_in
 from gpustack.steps.containerd.step import STEP
-from tests.unit.steps.recorded_hosts import broken, judged, recorded, said
+from tests.worlds.hosts import broken, judged, recorded, said
 
 ROLE = playbooks() / "roles" / "containerd"
 RUNTIME, CONFIGURATION, PACKAGES = "containerd.runtime", "containerd.configuration", "packages.installed"

@@ -7,7 +7,7 @@ import pytest
 from gpustack.config.images import image_list, text_digest, verifier_digest
 from gpustack.config.spec import Spec
 from gpustack.steps.containerd.step import STEP
-from tests.unit.steps.recorded_hosts import SPEC, broken, judged, recorded, said
+from tests.worlds.hosts import SPEC, broken, judged, recorded, said
 
 IMAGES, SERVED = "containerd.images", "mirror.checksums"
 OTHER = "f" * 64

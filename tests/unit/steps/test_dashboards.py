@@ -2,7 +2,7 @@ import json
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.steps.dashboards import STEP, texts
-from tests.unit.steps.recorded_cluster import Answers, broken, healthy, judged, recorded, said, states
+from tests.worlds.cluster import Answers, broken, healthy, judged, recorded, said, states
 
 MAPS = ("applied.config-maps", CLUSTER)
 

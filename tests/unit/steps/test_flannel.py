@@ -5,7 +5,7 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.flannel import STEP
-from tests.unit.steps.recorded_cluster import broken, judged, recorded, said
+from tests.worlds.cluster import broken, judged, recorded, said
 
 DAEMON_SET, NET_CONF, HOST = "flannel.daemon-set", "flannel.net-conf", "flannel.host"
 

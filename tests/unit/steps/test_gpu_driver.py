@@ -7,8 +7,8 @@ from gpustack.config.resources import playbooks
 from gpustack.rollout.overlay import host_facts
 from gpustack.steps.gpu.driver import STEP
 from gpustack.steps.gpu.driver_packages import LEFT_ALONE
-from tests.unit.steps.recorded_hosts import Answers, broken, judged, recorded, said, snapshot
 from tests.unit.steps.test_gpu_mode import UBUNTU
+from tests.worlds.hosts import Answers, broken, judged, recorded, said, snapshot
 
 ROLE = playbooks() / "roles" / "gpu_driver"
 PACKAGES, DRIVER, KERNELS, SMI = "gpu.packages", "gpu.driver", "gpu.kernels", "gpu.smi"

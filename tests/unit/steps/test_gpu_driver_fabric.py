@@ -6,8 +6,8 @@ import pytest
 
 from gpustack.rollout.overlay import host_facts
 from gpustack.steps.gpu.driver import STEP
-from tests.unit.steps.recorded_hosts import broken, judged, recorded, said, snapshot
 from tests.unit.steps.test_gpu_mode import UBUNTU
+from tests.worlds.hosts import broken, judged, recorded, said, snapshot
 
 FILES, PACKAGES, DEVICES = "gpu.plugin-files", "gpu.packages", "gpu.devices"
 FABRIC = "nvidia-fabricmanager install installed 595.91.07-1\n"

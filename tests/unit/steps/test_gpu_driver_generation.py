@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from gpustack.steps.gpu.driver import STEP
-from tests.unit.steps.recorded_hosts import H1, H2, judged, said
 from tests.unit.steps.test_gpu_mode import UBUNTU
+from tests.worlds.hosts import H1, H2, judged, said
 
 T4, A100, H100, V100, P40, GT710, B200, RTX5090 = "1eb8", "20b2", "2330", "1db6", "1b38", "128b", "2901", "2b85"
 OLD: dict[str, Any] = {"version": "580.95.05", "kernel_module": "proprietary"}

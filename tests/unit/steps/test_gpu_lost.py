@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.gpu.operator import STEP
-from tests.unit.steps.recorded_cluster import said
-from tests.unit.steps.recorded_gpus import broken, edited, here, judged
+from tests.worlds.cluster import said
+from tests.worlds.gpus import broken, edited, here, judged
 
 NODES = "gpu.nodes"
 

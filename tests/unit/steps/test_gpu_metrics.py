@@ -10,8 +10,8 @@ from gpustack.ask.view import View
 from gpustack.steps.gpu.metrics import STEP
 from gpustack.steps.gpu.metrics_objects import wanted
 from gpustack.steps.gpu.operator_values import counters
-from tests.unit.steps.recorded_cluster import K1, Answers, recorded, said
-from tests.unit.steps.recorded_gpus import broken, devices, edited, here, judged, listed, unknown, world
+from tests.worlds.cluster import K1, Answers, recorded, said
+from tests.worlds.gpus import broken, devices, edited, here, judged, listed, unknown, world
 
 COUNTERS, MONITORS, SERIES = "dcgm.counters", "dcgm.monitors", "dcgm.series"
 OURS = {"gpu": {"metrics": {"service_monitor": "ours"}}}

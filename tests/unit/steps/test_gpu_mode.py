@@ -8,7 +8,7 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.rollout.overlay import host_facts
 from gpustack.steps.gpu.mode import mode
-from tests.unit.steps.recorded_hosts import Answers, recorded, said, snapshot
+from tests.worlds.hosts import Answers, recorded, said, snapshot
 
 UBUNTU = said("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n')
 

@@ -10,9 +10,8 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.view import View
 from gpustack.steps.gpu.operator import OPERANDS, STEP, operands
-from tests.unit.judging import judge
-from tests.unit.steps.recorded_cluster import K1, K2, Answers, recorded, said
-from tests.unit.steps.recorded_gpus import (
+from tests.worlds.cluster import K1, K2, Answers, recorded, said
+from tests.worlds.gpus import (
     broken,
     devices,
     edited,
@@ -25,6 +24,7 @@ from tests.unit.steps.recorded_gpus import (
     with_gpus,
     world,
 )  # fmt: skip
+from tests.worlds.judge import judge
 
 NO_GPUS: Answers = {**devices("k1"), **devices("k2")}
 POLICIES, NODES, SETS = "gpu.cluster-policies", "gpu.nodes", "gpu.daemon-sets"

@@ -8,8 +8,8 @@ from gpustack.config.spec import Spec
 from gpustack.steps.gpu.metrics import STEP as METRICS
 from gpustack.steps.gpu.operator import STEP
 from gpustack.steps.gpu.operator_values import PROFILING, counters, own_and_more
-from tests.unit.steps.recorded_cluster import Answers, recorded, said
-from tests.unit.steps.recorded_gpus import broken, devices, judged, unknown, world
+from tests.worlds.cluster import Answers, recorded, said
+from tests.worlds.gpus import broken, devices, judged, unknown, world
 
 ENGINES = "gpu.host-engines"
 KEEP = {"gpu": {"metrics": {"host_engine": "keep"}}}

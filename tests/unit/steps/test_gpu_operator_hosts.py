@@ -4,8 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from gpustack.steps.gpu.operator import STEP
-from tests.unit.steps.recorded_cluster import K1, K2, Answers, recorded, said
-from tests.unit.steps.recorded_gpus import broken, devices, edited, judged, on, unknown
+from tests.worlds.cluster import K1, K2, Answers, recorded, said
+from tests.worlds.gpus import broken, devices, edited, judged, on, unknown
 
 NODES = "gpu.nodes"
 

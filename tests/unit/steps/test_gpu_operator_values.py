@@ -11,9 +11,9 @@ from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
 from gpustack.rollout.overlay import of_cluster
 from gpustack.steps.gpu.operator_values import counters, own_counters, patience, release, seconds
-from tests.unit.steps.recorded_cluster import K1, K2, Answers, recorded
-from tests.unit.steps.recorded_gpus import devices, edited, on, world
 from tests.unit.steps.test_gpu_mode import UBUNTU
+from tests.worlds.cluster import K1, K2, Answers, recorded
+from tests.worlds.gpus import devices, edited, on, world
 
 # A fleet on Ubuntu without any driver: NVIDIA's operator brings it in containers.
 BARE: Answers = {

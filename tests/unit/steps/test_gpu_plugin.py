@@ -17,8 +17,8 @@ from gpustack.steps.gpu import plugin as gpu_plugin
 from gpustack.steps.gpu.operator import host_stack
 from gpustack.steps.gpu.plugin import PROBES, STEP
 from gpustack.steps.gpu.plugin_objects import all_objects, objects
-from tests.unit.judging import judge
-from tests.unit.steps.recorded_cluster import K1, K2, SPEC, TAKEN, recorded, said
+from tests.worlds.cluster import K1, K2, SPEC, TAKEN, recorded, said
+from tests.worlds.judge import judge
 
 HOST: dict[str, Any] = {"stack": "host"}
 MACHINES = {"k1": "121ca0afe03a40a488e2456beddcd32a", "k2": "ba0ba3be313041508437d607678a4fb3"}

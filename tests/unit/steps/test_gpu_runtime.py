@@ -6,7 +6,7 @@ import yaml
 
 from gpustack.config.resources import playbooks
 from gpustack.steps.gpu.runtime import OPERATORS, PACKAGES, PROGRAM, STEP, drop_in
-from tests.unit.steps.recorded_hosts import Answers, broken, judged, recorded, said
+from tests.worlds.hosts import Answers, broken, judged, recorded, said
 
 ROLE = playbooks() / "roles" / "gpu_runtime"
 HOST = {"gpu": {"stack": "host"}}

@@ -9,8 +9,8 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.steps.gpu.sharing import STEP, wanted
-from tests.unit.steps.recorded_cluster import K1, K2, Answers, said
-from tests.unit.steps.recorded_gpus import broken, devices, edited, here, judged, on, unknown, world
+from tests.worlds.cluster import K1, K2, Answers, said
+from tests.worlds.gpus import broken, devices, edited, here, judged, on, unknown, world
 
 NODES = "gpu.nodes"
 PLUGIN, MIG, STATE = "nvidia.com/device-plugin.config", "nvidia.com/mig.config", "nvidia.com/mig.config.state"

@@ -1,7 +1,7 @@
 import pytest
 
 from gpustack.steps.helm import STEP
-from tests.unit.steps.recorded_cluster import broken, judged, recorded, said
+from tests.worlds.cluster import broken, judged, recorded, said
 
 PROGRAM = ("helm.program", "k1")
 UNMONITORED = {"monitoring": {"enabled": False}}

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from gpustack.steps.kubernetes.step import STEP
-from tests.unit.steps.recorded_hosts import broken, judged, recorded
+from tests.worlds.hosts import broken, judged, recorded
 
 PACKAGES, REPOSITORIES = "packages.installed", "packages.repositories"
 

@@ -5,7 +5,7 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.steps.monitoring.step import STEP
-from tests.unit.steps.recorded_cluster import SPEC, broken, healthy, judged, recorded, said, states
+from tests.worlds.cluster import SPEC, broken, healthy, judged, recorded, said, states
 
 LISTENERS, RELEASES = "network.listeners", ("helm.releases", CLUSTER)
 

@@ -10,7 +10,7 @@ from gpustack.ask.script import command
 from gpustack.config.host import Host
 from gpustack.probes.host.system import OS
 from gpustack.steps.prereqs.step import STEP
-from tests.unit.steps.recorded_hosts import H1, H2, broken, judged, recorded, said
+from tests.worlds.hosts import H1, H2, broken, judged, recorded, said
 
 PROXY = "/etc/gpustack-cluster/proxy.env"
 

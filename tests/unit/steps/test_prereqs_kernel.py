@@ -3,7 +3,7 @@
 import pytest
 
 from gpustack.steps.prereqs.step import STEP
-from tests.unit.steps.recorded_hosts import broken, recorded, said
+from tests.worlds.hosts import broken, recorded, said
 
 
 def test_apparmor_is_needed_where_the_kernel_has_it() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from gpustack.steps.prereqs.step import STEP
-from tests.unit.steps.recorded_hosts import broken, recorded
+from tests.worlds.hosts import broken, recorded
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.ask.redact.redact import redact
 from gpustack.config.host import HostSpec
 from gpustack.steps.workers import STEP
-from tests.unit.steps.recorded_cluster import ABSENT, K1, K2, STOPPED, broken, judged, recorded, said, units
+from tests.worlds.cluster import ABSENT, K1, K2, STOPPED, broken, judged, recorded, said, units
 
 FILES = "kubeadm.files"
 LOST = {("system.identity", "k2"): said("system.identity", "f" * 32 + "\n\n")}

@@ -9,11 +9,11 @@ from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.doctor.checks.ways import PEER, ways
-from tests.unit.steps import firewall_world as packets
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+from tests.worlds import cluster
+from tests.worlds import firewall as packets
+from tests.worlds.cluster import K1, K2, recorded, said
+from tests.worlds.doctor_checks import asked, told
+from tests.worlds.pod_paths import PEER, ways
 
 ADDRESSES = {"k1": "10.78.0.11", "k2": "10.78.0.12"}
 MACS = {"k1": "4e:75:ed:3a:e1:8a", "k2": "de:95:aa:8d:15:4d"}

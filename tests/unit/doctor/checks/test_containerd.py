@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.unit.doctor.checks.asking import on_host, told
-from tests.unit.steps.recorded_cluster import recorded, said
+from tests.worlds.cluster import recorded, said
+from tests.worlds.doctor_checks import on_host, told
 
 SILENT = said("containerd.runtime", "", 1)
 

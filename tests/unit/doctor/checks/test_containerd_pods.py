@@ -3,8 +3,8 @@
 import pytest
 
 from gpustack.ask.judge import Judgement
-from tests.unit.doctor.checks.asking import on_host, told
-from tests.unit.steps.recorded_cluster import recorded, said
+from tests.worlds.cluster import recorded, said
+from tests.worlds.doctor_checks import on_host, told
 
 MISSING = "cni config load failed: no network config found in /etc/cni/net.d: cni plugin not initialized"
 

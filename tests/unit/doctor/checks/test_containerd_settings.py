@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gpustack.ask.probe import Answer
-from tests.unit.doctor.checks.asking import on_host, told
-from tests.unit.steps.recorded_cluster import recorded, said
+from tests.worlds.cluster import recorded, said
+from tests.worlds.doctor_checks import on_host, told
 
 CGROUPFS = recorded("containerd.runtime", "prepared-debian-12", ('"SystemdCgroup": true', '"SystemdCgroup": false'))
 SILENT = said("containerd.runtime", "", 1)
@@ -120,7 +120,7 @@ def test_upgrades_below_running_pods(hold: str, history: str, outcome: str) -> N
 def test_docker_and_other_runtimes_are_told_apart() -> None:
     """By the check of step containerd: only Docker is that fault."""
     from gpustack.steps import STEPS
-    from tests.unit.steps.recorded_hosts import judged
+    from tests.worlds.hosts import judged
 
     step = next(step for step in STEPS if step.id == "containerd")
     known = recorded("packages.installed", "prepared-debian-12")

@@ -11,9 +11,9 @@ import pytest
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.probes.helm import CHARTS
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+from tests.worlds import cluster
+from tests.worlds.cluster import K1, K2, recorded, said
+from tests.worlds.doctor_checks import asked, told
 
 NONE = said("helm.processes", "0\n", 1)
 MONITORING = "monitoring"

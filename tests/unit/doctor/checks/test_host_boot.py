@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.unit.doctor.checks.asking import on_host, told
-from tests.unit.steps.recorded_cluster import recorded, said
+from tests.worlds.cluster import recorded, said
+from tests.worlds.doctor_checks import on_host, told
 
 HERE = "== kernel\n6.1.0-40-amd64 whole\n== others\n== named\noverlay\nbr_netfilter\n== builtin\n"
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import pytest
 
 from gpustack.ask.probe import Answer
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import recorded_hosts as hosts
-from tests.unit.steps.recorded_cluster import said
+from tests.worlds import hosts
+from tests.worlds.cluster import said
+from tests.worlds.doctor_checks import asked, told
 
 NOW = 1795237201
 

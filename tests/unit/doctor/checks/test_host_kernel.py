@@ -1,8 +1,8 @@
 """What the kernel tells: sysctls and modules by their effect."""
 
 from gpustack.ask.probe import Answer
-from tests.unit.doctor.checks.asking import on_host, told
-from tests.unit.steps.recorded_cluster import recorded, said
+from tests.worlds.cluster import recorded, said
+from tests.worlds.doctor_checks import on_host, told
 
 Edit = tuple[str, str]
 ON, OFF = "net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"

@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.unit.doctor.checks.asking import asked, on_host, told
-from tests.unit.steps import recorded_hosts as hosts
-from tests.unit.steps.recorded_cluster import recorded, said
+from tests.worlds import hosts
+from tests.worlds.cluster import recorded, said
+from tests.worlds.doctor_checks import asked, on_host, told
 
 CLEAN = "== locks\n== updates\n0\n== unfinished\n"
 HELD = CLEAN.replace("== updates", "/var/lib/dpkg/lock-frontend 812 40 unattended-upgr\n== updates")

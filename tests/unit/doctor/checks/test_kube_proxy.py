@@ -5,12 +5,12 @@ from collections.abc import Mapping
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks import ways as pod_ways
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.doctor.checks.started import api_server
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.firewall_world import OPEN, live
-from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+from tests.worlds import cluster
+from tests.worlds import pod_paths as pod_ways
+from tests.worlds.cluster import K1, K2, recorded, said
+from tests.worlds.doctor_checks import asked, told
+from tests.worlds.firewall import OPEN, live
+from tests.worlds.start_times import api_server
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], **spec: object) -> tuple[str, str]:

@@ -6,9 +6,9 @@ import pytest
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.recorded_cluster import ABSENT, K1, K2, recorded, said, units
+from tests.worlds import cluster
+from tests.worlds.cluster import ABSENT, K1, K2, recorded, said, units
+from tests.worlds.doctor_checks import asked, told
 
 
 def here(id: str, where: str, answers: Mapping[tuple[str, str], Answer]) -> Judgement:

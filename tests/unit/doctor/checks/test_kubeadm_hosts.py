@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+from tests.worlds import cluster
+from tests.worlds.cluster import K1, K2, recorded, said
+from tests.worlds.doctor_checks import asked, told
 
 QUIET = said("network.listeners", "")
 OTHER = "e" * 64

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+from tests.worlds import cluster
+from tests.worlds.cluster import K1, K2, recorded, said
+from tests.worlds.doctor_checks import asked, told
 
 SILENT = {("kubelet.health", "k1"): Answer("kubelet.health", "k1", 7, "")}
 STRANGER = {("system.identity", "k1"): said("system.identity", "0123456789abcdef0123456789abcdef\n\n")}

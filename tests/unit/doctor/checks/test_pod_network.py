@@ -4,10 +4,10 @@ import pytest
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.doctor.checks.ways import ALL, API, DNS, ENDS, NODE, PEER, THIRD, lines, ways
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.recorded_cluster import K1, K2, recorded, said
+from tests.worlds import cluster
+from tests.worlds.cluster import K1, K2, recorded, said
+from tests.worlds.doctor_checks import asked, told
+from tests.worlds.pod_paths import ALL, API, DNS, ENDS, NODE, PEER, THIRD, lines, ways
 
 WAYS = "pod-network.paths"
 LOST = dict.fromkeys(("overlay", "bridge", "bridge-large", "pod", "pod-echo", "pod-large"), "timeout")

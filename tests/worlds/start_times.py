@@ -2,7 +2,7 @@
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.probes.control_plane.control_plane import STARTED
-from tests.unit.steps.recorded_cluster import recorded, said
+from tests.worlds.cluster import recorded, said
 
 Answers = dict[tuple[str, str], Answer]
 

@@ -18,8 +18,8 @@ from gpustack.config.host import CONTROL_PLANE, NODE, Host, HostSpec
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.steps.step import Step
-from tests.unit.judging import judge
-from tests.unit.steps.recorded_cluster import CASES, recorded, said
+from tests.worlds.cluster import CASES, recorded, said
+from tests.worlds.judge import judge
 
 __all__ = ["H1", "H2", "SPEC", "broken", "judged", "recorded", "said", "snapshot"]
 

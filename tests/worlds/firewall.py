@@ -14,9 +14,9 @@ from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.steps.firewall.step import STEP
-from tests.unit.judging import judge
+from tests.worlds.judge import judge
 
-CASES = Path(__file__).parents[2] / "cases"
+CASES = Path(__file__).parents[1] / "cases"
 PLANE, WORKER = "10.77.1.11", "10.77.1.12"
 HOSTS = (
     Host("host1", PLANE, groups=frozenset({CONTROL_PLANE, NODE})),

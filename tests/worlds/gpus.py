@@ -1,4 +1,4 @@
-"""The healthy cluster of recorded_cluster with two GPUs on each of its hosts; a test changes what it needs.
+"""The healthy cluster of cluster.py with two GPUs on each of its hosts; a test changes what it needs.
 
 Kubernetes' words are of two lab hosts with simulated GPUs; names and machine-ids are those of k1 and k2.
 """
@@ -15,9 +15,9 @@ from gpustack.ask.view import View
 from gpustack.config.host import Host, HostSpec
 from gpustack.steps.gpu.operator_values import own_and_more, release
 from gpustack.steps.step import Step
-from tests.unit.judging import state
-from tests.unit.steps import recorded_cluster
-from tests.unit.steps.recorded_cluster import K1, K2, Answers, recorded, said
+from tests.worlds import cluster
+from tests.worlds.cluster import K1, K2, Answers, recorded, said
+from tests.worlds.judge import state
 
 SYSTEMS = {"k1": "debian-12", "k2": "debian-13"}
 # The hosts of the recorded cluster: whose they were, and whose they are here.
@@ -71,7 +71,7 @@ def with_gpus(answers: Answers, spec: Mapping[str, Any] | None = None) -> dict[t
     for probe in ("grafana.response", "monitoring.rights"):
         found[probe, "k1"] = recorded(probe, "two-hosts")
     found["gpu.cluster-policies", CLUSTER] = recorded("gpu.cluster-policies", "ready")
-    wanted = View(recorded_cluster.snapshot(found, spec or {}, (K1, K2)), CLUSTER)
+    wanted = View(cluster.snapshot(found, spec or {}, (K1, K2)), CLUSTER)
     table = {"dcgm-metrics.csv": own_and_more(wanted)}
     found |= listed("dcgm.counters", [{"metadata": {"name": "gpustack-dcgm-counters"}, "data": table}])
     return found | released(found, digest=release(wanted).digest(wanted)) | namespace(found)
@@ -110,11 +110,11 @@ def world(
     changed: Answers | None = None, spec: Mapping[str, Any] | None = None, hosts: Sequence[Host] = (K1, K2)
 ) -> Snapshot:
     """As it is healthy for the spec, but for what is changed."""
-    answers = with_gpus(recorded_cluster.healthy(), spec)
+    answers = with_gpus(cluster.healthy(), spec)
     if hosts != (K1, K2):
-        whole = View(recorded_cluster.snapshot(answers, spec or {}, hosts), CLUSTER)
+        whole = View(cluster.snapshot(answers, spec or {}, hosts), CLUSTER)
         answers |= released(answers, digest=release(whole).digest(whole))
-    return recorded_cluster.snapshot(answers | dict(changed or {}), spec or {}, hosts)
+    return cluster.snapshot(answers | dict(changed or {}), spec or {}, hosts)
 
 
 def judged(step: Step, changed: Answers | None = None, **more: Any) -> dict[str, Judgement]:

@@ -22,7 +22,7 @@ from gpustack.steps.alerts import groups
 from gpustack.steps.step import Step
 from tests.unit.probes.test_cases import known
 
-CASES = Path(__file__).parents[2] / "cases"
+CASES = Path(__file__).parents[1] / "cases"
 K1 = Host("k1", "10.78.0.11", groups=frozenset({CONTROL_PLANE}))
 K2 = Host("k2", "10.78.0.12", groups=frozenset({NODE}))
 TAKEN = datetime(2026, 11, 21, 5, tzinfo=UTC)

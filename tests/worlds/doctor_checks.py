@@ -8,11 +8,10 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.checks import BY_ID
 from tests.unit.probes.test_cases import known
-from tests.unit.steps import recorded_gpus
-from tests.unit.steps import recorded_hosts as hosts
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds import gpus, hosts
+from tests.worlds.cluster import recorded
 
-SYSTEMS = tuple(recorded_gpus.SYSTEMS.items())
+SYSTEMS = tuple(gpus.SYSTEMS.items())
 # What the recorded cluster leaves out of its hosts.
 OF_HOSTS = ("gpu.smi", "gpu.kernels", "containerd.configuration")
 RUNTIME = {"containerd.runtime": "with-nvidia", "gpu.runtime-files": "of-the-operator"}
@@ -46,5 +45,5 @@ def world(where: str = CLUSTER, **cases: str) -> Snapshot:
         of_cluster = known()[probe].where == "cluster"
         place = CLUSTER if of_cluster else "k1" if where == CLUSTER else where
         nodes = probe == "gpu.nodes"
-        changed[probe, place] = recorded_gpus.here(probe, case)[probe, place] if nodes else recorded(probe, case)
-    return recorded_gpus.world(changed)
+        changed[probe, place] = gpus.here(probe, case)[probe, place] if nodes else recorded(probe, case)
+    return gpus.world(changed)
