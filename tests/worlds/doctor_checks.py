@@ -7,9 +7,8 @@ from gpustack.ask.judge import Judgement, judge
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.checks import BY_ID
-from tests.unit.probes.test_cases import known
 from tests.worlds import gpus, hosts
-from tests.worlds.cluster import recorded
+from tests.worlds.cases import probes, recorded
 
 SYSTEMS = tuple(gpus.SYSTEMS.items())
 # What the recorded cluster leaves out of its hosts.
@@ -42,7 +41,7 @@ def world(where: str = CLUSTER, **cases: str) -> Snapshot:
     changed |= {(probe, host): recorded(probe, case) for probe, case in RUNTIME.items() for host, _ in SYSTEMS}
     for name, case in cases.items():
         probe = name.replace("__", ".").replace("_", "-")
-        of_cluster = known()[probe].where == "cluster"
+        of_cluster = probes()[probe].where == "cluster"
         place = CLUSTER if of_cluster else "k1" if where == CLUSTER else where
         nodes = probe == "gpu.nodes"
         changed[probe, place] = gpus.here(probe, case)[probe, place] if nodes else recorded(probe, case)

@@ -12,7 +12,7 @@ from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.doctor.diagnose import questions
 from tests.worlds import gpus, hosts
-from tests.worlds.cluster import CASES, recorded
+from tests.worlds.cases import CASES, recorded
 
 SYSTEMS = {"k1": ("debian-12", "control-plane"), "k2": ("debian-13", "worker")}
 # The recordings are of several labs of the same two hosts; here they have one address each.

@@ -10,9 +10,9 @@ from gpustack.config.host import HostSpec
 from gpustack.rollout.plan import StepState
 from gpustack.steps import STEPS
 from gpustack.steps.step import Step
-from tests.unit.steps import test_gpu_plugin, test_gpu_runtime
-from tests.worlds import cluster, gpus, hosts
-from tests.worlds.cluster import ABSENT, ACTIVE, K1, K2, recorded
+from tests.worlds import cluster, gpus, host_stack, hosts
+from tests.worlds.cases import recorded
+from tests.worlds.cluster import ABSENT, ACTIVE, K1, K2
 from tests.worlds.judge import state
 
 BY_ID = {step.id: step for step in STEPS}
@@ -51,10 +51,10 @@ def places() -> tuple[Place, ...]:
     persistent = cluster.snapshot({}, PERSISTENT, (K1, K2))
     where = dict.fromkeys(("prereqs", "firewall", "containerd", "kubernetes", "gpu-driver"), prepared)
     where |= {"taint": alone, "storage": persistent}
-    without_operator = {"time_sync": "managed", **test_gpu_runtime.HOST}
-    toolkit = UNFILTERED | dict(test_gpu_runtime.with_toolkit())
+    without_operator = {"time_sync": "managed", **host_stack.HOST}
+    toolkit = UNFILTERED | dict(host_stack.with_toolkit())
     where["gpu-runtime"] = hosts.snapshot(toolkit, without_operator, hosts.World(hosts=members))
-    where["gpu-plugin"] = test_gpu_plugin.world()
+    where["gpu-plugin"] = host_stack.world()
     spot = {"workers": "k2"}
     return tuple(
         Place(step, spot.get(step.id, CLUSTER if step.scope == "cluster" else "h1"), where.get(step.id, with_gpus))

@@ -12,7 +12,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.cli import session
 from gpustack.cli.app import app
 from tests.worlds import hosts
-from tests.worlds.cluster import recorded
+from tests.worlds.cases import recorded
 
 runner = CliRunner()
 OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))

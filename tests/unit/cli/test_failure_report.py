@@ -20,7 +20,7 @@ from gpustack.errors import LockedError, VerifyError
 from gpustack.rollout import evidence, lock
 from gpustack.rollout.rollout import Rollout
 from tests.worlds import hosts, plans
-from tests.worlds.cluster import recorded
+from tests.worlds.cases import recorded
 
 OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 

@@ -20,8 +20,8 @@ from gpustack.probes.kubernetes.nodes import NODES as KUBE_NODES
 from gpustack.probes.proof import INGRESSES, NODES, SERVICES
 from gpustack.proof import credential
 from gpustack.proof.prove import Proof, Prover
-from tests.unit.proof.test_survey import CALM, but, recorded, snapshot
 from tests.worlds import proofs
+from tests.worlds.proof_hosts import CALM, but, recorded, snapshot
 
 runner = CliRunner()
 LOGIN = '{"admin-password":"aHVudGVyMg==","admin-user":"YWRtaW4="}'

@@ -13,7 +13,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
 from tests.worlds import gpus
-from tests.worlds.cluster import recorded
+from tests.worlds.cases import recorded
 from tests.worlds.healthy import healthy as base
 from tests.worlds.healthy import same_addresses
 

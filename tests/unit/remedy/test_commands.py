@@ -12,7 +12,7 @@ from gpustack.doctor.finding import Finding
 from gpustack.remedy.commands import commands, here
 from gpustack.remedy.offer import offer
 from tests.worlds import cluster, gpus
-from tests.worlds.cluster import recorded
+from tests.worlds.cases import recorded
 
 TOOLKIT, UNREACHED, FORWARD = "op-nvidia-runtime-handler-missing", "host-ssh-unreachable", "host-ip-forward-off"
 OF_OPERATOR, DISABLED = "op-crd-stale", "containerd-cri-disabled"

@@ -11,8 +11,8 @@ from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import graph
 from gpustack.remedy.offer import Offer, offer, offers
-from tests.worlds import cluster, hosts
-from tests.worlds.cluster import recorded
+from tests.worlds import cases, cluster, hosts
+from tests.worlds.cases import recorded
 from tests.worlds.diagnoses import INVENTORY, diagnosed
 from tests.worlds.fix_run import FORWARD, SWAP
 
@@ -39,7 +39,7 @@ def test_a_playbook_gets_the_parameters_of_the_catalogue() -> None:
 )
 def test_a_file_is_written_where_somebody_reads_it(networkd: str, manager: str, reads: str, why: str) -> None:
     out = "".join(f"{line}\n" for line in ("== systemd-networkd", networkd, "== NetworkManager", manager) if line)
-    links = {("network.managed-links", "h1"): cluster.said("network.managed-links", out)}
+    links = {("network.managed-links", "h1"): cases.written("network.managed-links", out)}
     id = "host-networkmanager-owns-cni"
     found = offer(hosts.snapshot(links, {}), Finding(id, (Judgement(id, "h1", "failed"),), "certain"))
     assert found.why_not[: len(why)] == why

@@ -3,7 +3,6 @@
 `GOLDEN=write pytest tests/unit/report` writes them anew; the difference is then to be read in git.
 """
 
-import io
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from gpustack.doctor.graph import graph
 from gpustack.proof.delivery import Delivery
 from gpustack.report import human, json, junit
 from gpustack.report.doctor import json as doctor_json
@@ -26,21 +24,12 @@ from gpustack.report.proof import junit as proof_junit
 from gpustack.report.proof import text as proof
 from gpustack.report.removal import json as removal_json
 from gpustack.report.removal import text as removal
-from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Verification
 from tests.worlds import diagnoses, fixes, plans, proofs, resets
 from tests.worlds.errors import ERRORS
+from tests.worlds.screen import printed
 
 GOLDEN = Path(__file__).parents[2] / "golden"
-KNOWN = len(graph().faults)
-COUNTED = f"{KNOWN - diagnoses.healthy().unchecked} of {KNOWN} "
-
-
-def printed(draw: Callable[[Terminal], None]) -> str:
-    stream = io.StringIO()
-    draw(Terminal(stream, width=80, color_system=None))
-    text = stream.getvalue().replace(COUNTED, "N of M ")  # a fault more changes no golden
-    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
 SENT = Delivery("delivered", "", ("gpustack",), ("webhook",), 1.12)

@@ -2,17 +2,16 @@
 
 from dataclasses import replace
 
-from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Reach
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.report.proof.text import after_proof
 from gpustack.rollout.next import after_install, after_look
 from gpustack.rollout.plan import Verification
 from tests.worlds import plans, proofs
-from tests.worlds.plans import CLOCK, PODS, STRANGER, made, said
+from tests.worlds.plans import CLOCK, PODS_GOOD, STRANGER, made, said
 
 NAMES = ["kube1", "kube2"]
-PODS_GOOD = Answer(PODS.id, CLUSTER, 0, "2 running")
 INSTALL = "gpustack install -i site/hosts.yml"
 LOOK = "gpustack plan -v -i site/hosts.yml"
 MANUAL = "gpustack explain ground/cpus"

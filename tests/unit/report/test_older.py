@@ -3,10 +3,9 @@
 from gpustack.report import human
 from gpustack.report.doctor import format as doctor_words
 from gpustack.report.format import OLDER
-from tests.unit.report.test_golden import printed
-from tests.unit.report.test_next import PODS_GOOD
 from tests.worlds import diagnoses
-from tests.worlds.plans import CLOCK, made, said
+from tests.worlds.plans import CLOCK, PODS_GOOD, made, said
+from tests.worlds.screen import printed
 
 
 def test_a_plan_counts_what_was_not_asked() -> None:

@@ -16,7 +16,7 @@ from gpustack.doctor.finding import Diagnosis
 from gpustack.rollout.anonymize import Pseudonyms, anonymize, remove_secrets
 from gpustack.rollout.overlay import of_cluster
 from tests.worlds import cluster, gpus, hosts
-from tests.worlds.cluster import recorded
+from tests.worlds.cases import recorded
 
 OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 SNAPSHOTS = {

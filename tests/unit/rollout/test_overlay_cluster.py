@@ -8,7 +8,8 @@ from gpustack.rollout.overlay import of_cluster, overlay
 from gpustack.steps.objects import OBJECTS
 from gpustack.steps.releases import RELEASES
 from tests.worlds import gpus
-from tests.worlds.cluster import K1, K2, said, snapshot
+from tests.worlds.cases import written
+from tests.worlds.cluster import K1, K2, snapshot
 from tests.worlds.hosts import snapshot as of_hosts
 
 
@@ -26,7 +27,7 @@ def test_every_release_and_all_objects_of_a_cluster_that_can_be_told() -> None:
 
 def test_what_cannot_be_told_is_left_out_and_takes_nothing_with_it() -> None:
     """Who brings the drivers hangs on what the hosts have; Prometheus does not."""
-    silent = {("gpu.devices", host): said("gpu.devices", "", 127) for host in ("k1", "k2")}
+    silent = {("gpu.devices", host): written("gpu.devices", "", 127) for host in ("k1", "k2")}
     found = of_cluster(snapshot(silent, {}, (K1, K2)))
     assert set(found["gpustack_releases"]) == {"monitoring"}
     assert {"dashboards", "alerts"} <= set(found["gpustack_objects"])
@@ -48,7 +49,9 @@ def digest(spec: dict[str, Any]) -> str:
 def test_the_digest_of_a_release_follows_its_values_and_nothing_else() -> None:
     before = digest({})
     assert before == digest({}) == digest({"dashboards": {"folder": "X"}}) == digest({"gpu": {"stack": "operator"}})
-    changed = {digest({"monitoring": said}) for said in ({"retention": "30d"}, {"memory": "1Gi"}, {"namespace": "m"})}
+    changed = {
+        digest({"monitoring": values}) for values in ({"retention": "30d"}, {"memory": "1Gi"}, {"namespace": "m"})
+    }
     assert len(changed | {before}) == 4
     assert len(before) == 40
 

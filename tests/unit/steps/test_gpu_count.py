@@ -10,7 +10,8 @@ from gpustack.rollout.overlay import gpu_driver, gpu_number
 from gpustack.steps import STEPS
 from gpustack.steps.gpu.count import gpu_count, gpus, set_aside
 from gpustack.steps.gpu.hosts import expected, whole
-from tests.worlds.cluster import K1, K2, Answers, recorded, said
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import K1, K2, Answers
 from tests.worlds.gpus import devices, on, world
 from tests.worlds.judge import state
 
@@ -19,7 +20,7 @@ MACHINES = "two-of-four-for-virtual-machines"
 
 
 def bus(*lines: str) -> Answers:
-    return {("gpu.devices", "k1"): said("gpu.devices", "".join(f"{line}\n" for line in lines))}
+    return {("gpu.devices", "k1"): written("gpu.devices", "".join(f"{line}\n" for line in lines))}
 
 
 def case(name: str) -> Answers:

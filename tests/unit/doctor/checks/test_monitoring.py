@@ -4,7 +4,7 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from tests.worlds import hosts
-from tests.worlds.cluster import recorded
+from tests.worlds.cases import recorded
 from tests.worlds.doctor_checks import asked, told
 
 

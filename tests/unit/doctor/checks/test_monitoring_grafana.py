@@ -6,7 +6,7 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from tests.worlds import cluster, gpus
-from tests.worlds.cluster import recorded, said
+from tests.worlds.cases import recorded, written
 from tests.worlds.doctor_checks import asked, in_cluster, told
 
 SOURCE = "mon-grafana-datasource-wrong"
@@ -71,7 +71,7 @@ def test_a_dashboard_of_ours_without_its_label() -> None:
         if entry["metadata"]["name"] == "gpustack-dashboard-gpu-health":
             for one in entry["metadata"]["managedFields"]:
                 one["fieldsV1"]["f:metadata"]["f:labels"].pop("f:grafana_dashboard")
-    changed = {("applied.config-maps", CLUSTER): said("applied.config-maps", json.dumps(body))}
+    changed = {("applied.config-maps", CLUSTER): written("applied.config-maps", json.dumps(body))}
     found = asked(LOADED, gpus.world(changed), CLUSTER)
     assert told(found) == ("failed", "without its label: monitoring/gpustack-dashboard-gpu-health")
     assert told(in_cluster(LOADED)) == ("ok", "taken")

@@ -4,7 +4,7 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from tests.worlds import gpus
-from tests.worlds.cluster import recorded, said
+from tests.worlds.cases import recorded, written
 from tests.worlds.doctor_checks import asked, in_cluster, told
 from tests.worlds.start_times import api_server, exporter
 
@@ -40,7 +40,7 @@ def test_targets(id: str, where: str, cases: dict[str, str], outcome: str, found
 def test_targets_of_the_control_plane_that_listen_on_loopback() -> None:
     assert told(in_cluster(LOOPBACK)) == ("ok", "nothing")
     assert told(in_cluster(LOOPBACK, scrape__jobs="control-plane-down")) == ("ok", "nothing")
-    only = said("kubeadm.listeners", "LISTEN 0 4096 127.0.0.1:10259 0.0.0.0:*\n")
+    only = written("kubeadm.listeners", "LISTEN 0 4096 127.0.0.1:10259 0.0.0.0:*\n")
     down = {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "control-plane-down"), ("kubeadm.listeners", "k1"): only}
     assert told(asked(LOOPBACK, gpus.world(down), CLUSTER)) == ("failed", "kube-scheduler")
 
@@ -85,7 +85,7 @@ def test_a_kubelet_that_was_started_just_now_has_yet_to_be_asked_and_so_has_the_
 ) -> None:
     changes = [(UP, UP.replace('"1"]', '"0"]'))]
     kubelet = "Id=kubelet.service\nLoadState=loaded\nUnitFileState=enabled\nActiveEnterTimestamp=@1795321800\n"
-    units = said("units.services", f"Now={1795321800 + age}\n\n{kubelet}ActiveState={state}\n")
+    units = written("units.services", f"Now={1795321800 + age}\n\n{kubelet}ActiveState={state}\n")
     answers = {
         ("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down", *changes),
         ("units.services", "k2"): units,

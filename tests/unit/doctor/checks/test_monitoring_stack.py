@@ -4,7 +4,7 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from tests.worlds import gpus
-from tests.worlds.cluster import recorded
+from tests.worlds.cases import recorded
 from tests.worlds.doctor_checks import asked, in_cluster, told
 
 PORT = "mon-node-exporter-port-host-process"

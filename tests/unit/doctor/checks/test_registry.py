@@ -5,7 +5,8 @@ import pytest
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
-from tests.worlds.cluster import K1, K2, recorded
+from tests.worlds.cases import recorded
+from tests.worlds.cluster import K1, K2
 from tests.worlds.doctor_checks import asked
 
 STATE, LIMITED, ABSENT = "st-image-pull-fails", "image-pull-rate-limited", "image-registry-down-or-not-found"
