@@ -14,7 +14,7 @@ from gpustack.doctor.finding import Finding
 from gpustack.doctor.graph import graph
 from gpustack.remedy.offer import PLAYBOOKS, VARIABLE, offer
 from gpustack.steps import STEPS
-from tests.unit.steps import recorded_hosts as hosts
+from tests.worlds import hosts
 
 REMEDY = playbooks() / "remedy"
 MENDED = [fault for fault in graph().faults.values() if fault.remedy]

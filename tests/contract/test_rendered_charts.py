@@ -20,8 +20,7 @@ from gpustack.steps.gpu import operator as gpu_operator
 from gpustack.steps.monitoring import step as monitoring
 from gpustack.steps.releases import RELEASES
 from tests.helm import rendered
-from tests.unit.steps.recorded_gpus import world
-from tests.unit.steps.test_gpu_operator_values import BARE
+from tests.worlds.gpus import BARE, world
 
 ROOT = Path(__file__).parents[2]
 SIMULATED = ROOT / "gpustack" / "simulated" / "charts"

@@ -13,6 +13,7 @@ import pytest
 from gpustack import lab
 from tests.lab import witness
 from tests.lab.conftest import Run
+from tests.lab.killed import killed
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s"
@@ -22,15 +23,6 @@ BOOTSTRAP = "/etc/kubernetes/bootstrap-kubelet.conf"
 @pytest.fixture(scope="module")
 def two(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
     return make_lab("mended", ["debian-13", "debian-12"])
-
-
-def killed(two: lab.Lab, program: str, once: str) -> "subprocess.CompletedProcess[str]":
-    """Kills a program on host1 as soon as a file is there; waits for that five minutes at most."""
-    script = (
-        f"for i in $(seq 3000); do if [ -e {once} ] && pid=$(pidof -s {program}); then kill -9 $pid; exit 0; fi; "
-        "timeout 0.1 tail -f /dev/null; done; exit 1"
-    )
-    return two.exec("host1", ["sudo", "sh", "-c", script])
 
 
 def played(done: "subprocess.CompletedProcess[str]") -> dict[str, list[str]]:

@@ -4,46 +4,18 @@ and exactly the tasks that own the flipped values report a change (tests/lab/bre
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpustack import lab
-from gpustack.steps import STEPS
 from tests.lab import witness
 from tests.lab.breaking import RELEASES, World, converged, make_world
-from tests.lab.breaks import entries
+from tests.lab.breaks.owned import Owned, load
 from tests.lab.conftest import Run
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
-
-
-@dataclass(frozen=True)
-class Owned:
-    """A value, and the task of `step` on `host` that owns it; `along` are tasks that cannot but change with it."""
-
-    step: str
-    task: str
-    host: str = ""
-    flip: str = ""
-    along: tuple[str, ...] = ()
-    hosts: tuple[str, ...] = ()
-    reason: str = ""
-
-    @property
-    def changed(self) -> set[tuple[str, str, str]]:
-        """(step, host, task)"""
-        return {(self.step, self.host, task) for task in (self.task, *self.along)}
-
-
-def load() -> list[Owned]:
-    return [Owned(step.id, **fields(raw)) for step in STEPS for raw in entries(step.id, "task")]
-
-
-def fields(raw: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(said) if isinstance(said, list) else said for key, said in raw.items()}
 
 
 def rounds() -> Iterator[list[Owned]]:

@@ -21,7 +21,7 @@ from tests.lab import witness
 from tests.lab.belongings import ANYHOW, PACKAGED, PERSON, differences, of_packages, outline
 from tests.lab.conftest import GPUSTACK, Run
 from tests.lab.firewalls import root
-from tests.lab.test_mended_cluster import killed
+from tests.lab.killed import killed
 
 pytestmark = [pytest.mark.lab, pytest.mark.slow]
 KUBECTL = "kubectl --kubeconfig /etc/kubernetes/admin.conf --request-timeout=20s"

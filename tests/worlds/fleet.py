@@ -15,7 +15,7 @@ from gpustack.ask import recording
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.config.host import NODE, Host
-from tests.unit.steps.recorded_cluster import K1
+from tests.worlds.cluster import K1
 from tests.worlds.healthy import POD_RANGE, healthy
 
 Answers = dict[tuple[str, str], Answer]

@@ -11,8 +11,8 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.doctor.diagnose import questions
-from tests.unit.steps import recorded_gpus, recorded_hosts
-from tests.unit.steps.recorded_cluster import CASES, recorded
+from tests.worlds import gpus, hosts
+from tests.worlds.cases import CASES, recorded
 
 SYSTEMS = {"k1": ("debian-12", "control-plane"), "k2": ("debian-13", "worker")}
 # The recordings are of several labs of the same two hosts; here they have one address each.
@@ -20,16 +20,16 @@ ADDRESS = re.compile(r"\b10\.77\.[0-9]+\.(11|12)\b")
 OF_THIS_CLUSTER = {
     "10.244.0.0/16": "10.128.0.0/11",
     "10.244.": "10.128.",
-    "DA41ECC667A818B1D7357565BE7AA98313B729F0": recorded_hosts.SPEC["source"]["fingerprint"],
+    "DA41ECC667A818B1D7357565BE7AA98313B729F0": hosts.SPEC["source"]["fingerprint"],
 }
 POD_RANGE = ip_network("10.128.0.0/11")
 
 
 def healthy() -> Snapshot:
-    spec = {name: recorded_hosts.SPEC[name] for name in ("source", "containerd", "time_sync")}
+    spec = {name: hosts.SPEC[name] for name in ("source", "containerd", "time_sync")}
     # Our table would name every node on every node.
     spec |= {"firewall": {"manage": False}}
-    world = recorded_gpus.world(spec=spec)
+    world = gpus.world(spec=spec)
     answers = dict(world.answers)
     for probe in questions():
         for where in SYSTEMS if probe.where == "host" else (CLUSTER,):

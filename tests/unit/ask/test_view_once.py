@@ -8,8 +8,8 @@ from gpustack.ask.judge import judge as judge_at
 from gpustack.ask.probe import Answer, Probe, Shell
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
-from tests.unit.judging import judge
-from tests.unit.steps import recorded_hosts as hosts
+from tests.worlds import hosts
+from tests.worlds.judge import judge
 
 
 def text(answer: Answer) -> str:

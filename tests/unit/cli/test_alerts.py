@@ -20,7 +20,7 @@ from gpustack.errors import GpustackError
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.proof import INGRESSES, SERVICES
 from gpustack.proof.delivery import Delivery, Trial
-from tests.unit.proof.test_survey import recorded, snapshot
+from tests.worlds.proof_hosts import recorded, snapshot
 
 runner = CliRunner()
 RECEIVER = {"type": "webhook", "secret_file": "/nowhere/hook"}

@@ -11,8 +11,8 @@ from gpustack.ask.recording import write
 from gpustack.ask.snapshot import Snapshot
 from gpustack.cli import session
 from gpustack.cli.app import app
-from tests.unit.steps import recorded_hosts as hosts
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds import hosts
+from tests.worlds.cases import recorded
 
 runner = CliRunner()
 OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))

@@ -12,7 +12,7 @@ from gpustack.ask.snapshot import Reach, Snapshot, keyed
 from gpustack.cli import session
 from gpustack.cli.app import app
 from gpustack.errors import UsageError
-from tests.unit.report.invented import TAKEN, converged
+from tests.worlds.plans import TAKEN, converged
 
 runner = CliRunner()
 

@@ -26,8 +26,8 @@ from gpustack.report.fix.json import FixDocument, UndoDocument
 from gpustack.rollout import evidence, lock, playbook, preview
 from gpustack.rollout.plan import Played
 from tests.schemas import has_shape
-from tests.unit.remedy.mended import FORWARD, STOPPED
-from tests.unit.steps import recorded_hosts as hosts
+from tests.worlds import hosts
+from tests.worlds.fix_run import FORWARD, STOPPED
 
 IP, CONTAINERD = "host-ip-forward-off", "containerd-not-running"
 

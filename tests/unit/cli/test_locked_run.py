@@ -18,7 +18,7 @@ from gpustack.errors import VerifyError
 from gpustack.events import silent
 from gpustack.rollout.preview import preview
 from gpustack.steps import STEPS
-from tests.unit.rollout.taken import INVENTORY, taken
+from tests.worlds.reset_hosts import INVENTORY, taken
 
 PLANE, *OTHERS = INVENTORY.hosts
 OF_THE_PLANE = replace(INVENTORY, hosts=(replace(PLANE, become_password="of the plane only"), *OTHERS))

@@ -19,7 +19,7 @@ from gpustack.config.host import Host
 from gpustack.errors import GpustackError, LockedError, UnreachableError
 from gpustack.rollout import evidence, lock, playbook
 from gpustack.rollout.plan import Played
-from tests.unit.rollout.taken import INVENTORY, PLANE, WORKER, node, nodes, taken
+from tests.worlds.reset_hosts import INVENTORY, PLANE, WORKER, node, nodes, taken
 
 CLUSTER = {"k1": PLANE, "k2": WORKER}
 

@@ -12,7 +12,7 @@ from gpustack.cli.app import app
 from gpustack.cli.watching import Watcher, run_rounds
 from gpustack.doctor.finding import Diagnosis
 from gpustack.errors import UsageError
-from tests.unit.report.diagnosed import diagnosed, healthy, ufw
+from tests.worlds.diagnoses import diagnosed, healthy, ufw
 
 OFF = {"host-ip-forward-off@gpu1": "!0"}
 

@@ -12,7 +12,7 @@ from gpustack.config.egress import APT, APT_LOGIN, ENVIRONMENT, MIRROR_LOGIN, UN
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import exported, resolved
 from gpustack.config.spec import Spec
-from tests.unit.config.said import complaints, judged, told
+from tests.worlds.specs import complaints, judged, told
 
 PASSWORD = 's3cret/with:odd#chars%$"x'
 MIRROR = {"mirror": "https://10.0.0.5:8480", "fingerprint": "A" * 40}

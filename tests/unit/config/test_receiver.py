@@ -12,7 +12,7 @@ from gpustack.config.sections.monitoring import Receiver
 from gpustack.config.sections.receiver import secret_of
 from gpustack.config.spec import Spec
 from gpustack.errors import ConfigError
-from tests.unit.config.said import SPEC_FILE, complaints
+from tests.worlds.specs import SPEC_FILE, complaints
 
 HOOK = "https://hooks.example.com/services/T0/B0/only-we-know"
 MAIL = {"type": "email", "to": "ops@example.com", "sender": "k8s@example.com", "smarthost": "mail.example.com:587"}

@@ -7,7 +7,7 @@ import pytest
 
 from gpustack.config.resolved import apt_of, fingerprint_of
 from gpustack.config.spec import Spec, schema
-from tests.unit.config.said import SPEC_FILE, complaints, judged, told
+from tests.worlds.specs import SPEC_FILE, complaints, judged, told
 
 MIRROR = {"mirror": "http://a", "fingerprint": "A" * 40}
 FINGERPRINT = "0123 4567 89ab cdef 0123 4567 89ab cdef 0123 4567"

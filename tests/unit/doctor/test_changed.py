@@ -8,8 +8,8 @@ from gpustack.ask.probe import Answer
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.recent_changes import changed
-from tests.unit.steps import recorded_hosts as hosts
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds import hosts
+from tests.worlds.cases import recorded
 
 OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 SILENT = Answer("containerd.runtime", "h1", 1, "")

@@ -12,8 +12,8 @@ import yaml
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
-from tests.unit.steps import recorded_gpus
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds import gpus
+from tests.worlds.cases import recorded
 from tests.worlds.healthy import healthy as base
 from tests.worlds.healthy import same_addresses
 
@@ -36,7 +36,7 @@ def changed(said: dict[str, Any]) -> Answer:
     if "case" not in said:
         return worded(before, said["words"])
     of_nodes = probe == "gpu.nodes"
-    answer = recorded_gpus.here(probe, said["case"])[probe, CLUSTER] if of_nodes else recorded(probe, said["case"])
+    answer = gpus.here(probe, said["case"])[probe, CLUSTER] if of_nodes else recorded(probe, said["case"])
     found = worded(same_addresses(replace(answer, where=where)), said.get("words", {}))
     return replace(found, out=merged(before.out, found.out, said["only"])) if "only" in said else found
 

@@ -8,9 +8,9 @@ from gpustack.doctor.diagnose import diagnose, questions
 from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import graph
 from gpustack.report.codes import doctor_code
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps import recorded_hosts as hosts
-from tests.unit.steps.recorded_cluster import K1, K2, recorded
+from tests.worlds import cluster, hosts
+from tests.worlds.cases import recorded
+from tests.worlds.cluster import K1, K2
 
 OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 

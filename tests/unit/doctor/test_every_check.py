@@ -14,8 +14,8 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.checks import BY_ID
 from gpustack.doctor.diagnose import find_locations
 from gpustack.doctor.graph import graph
-from tests.unit.doctor.checks.asking import asked
-from tests.unit.hostile.worlds import places
+from tests.worlds.doctor_checks import asked
+from tests.worlds.passing_steps import places
 
 TELLERS = BY_ID
 every_check = pytest.mark.parametrize("id", list(TELLERS))

@@ -2,7 +2,7 @@
 
 from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.verdict import verdict
-from tests.unit.doctor.graphs import graph, judged, names, roots, told
+from tests.worlds.graphs import graph, judged, names, roots, told
 
 CHAIN = graph(["a -> b", "b -> st-c", "st-c -> d-pointer"])
 

@@ -28,8 +28,8 @@ from gpustack.report.terminal import Terminal
 from gpustack.rollout.plan import Outcome, Plan, TaskFailure, Verification
 from tests.unit.hostile.answers import ESCAPES
 from tests.unit.hostile.profile import STEP_CASES
-from tests.unit.report import invented
-from tests.unit.report.invented import RUNTIME, SWAP
+from tests.worlds import plans
+from tests.worlds.plans import RUNTIME, SWAP
 
 WORST = "".join(f"<{escape}>" for escape in ESCAPES) + "\ud800\U000e0041\ufeff\u200b\ue000\x1b]0;never ends\nnext line"
 SAID = st.lists(st.sampled_from(ESCAPES) | st.text(max_size=5), min_size=1, max_size=8).map("".join)
@@ -48,15 +48,15 @@ def odd(shown: str) -> set[str]:
 def spoken(said: str) -> Plan:
     """A plan in which everything that can come from elsewhere says it: host names, answers, reasons, hints."""
     name = f"kube1{said}"
-    answers = [Answer(SWAP.id, name, 1, said, said), Answer(RUNTIME.id, name, 0, f"{said}\n"), *invented.said("kube2")]
-    found = invented.made([name, "kube2", "kube3"], answers)
+    answers = [Answer(SWAP.id, name, 1, said, said), Answer(RUNTIME.id, name, 0, f"{said}\n"), *plans.said("kube2")]
+    found = plans.made([name, "kube2", "kube3"], answers)
     reach = dict(found.snapshot.reach) | {"kube3": Reach("kube3", "host-ssh-unreachable", said, said)}
     return replace(found, snapshot=replace(found.snapshot, reach=MappingProxyType(reach)))
 
 
 def done(said: str) -> Outcome:
     bad = TaskFailure(f"kube1{said}", said, said, said)
-    played = invented.played("ground", (f"kube1{said}",), (), [bad])
+    played = plans.played("ground", (f"kube1{said}",), (), [bad])
     return Outcome(spoken(said), (played,), Verification(spoken(said), 0.1, 3), ((said, "ground"),), 1.0, stopped=said)
 
 
@@ -133,7 +133,7 @@ def test_plain_twice_is_plain_once(said: str) -> None:
 
 def test_a_secret_with_an_escape_inside_is_a_secret() -> None:
     said = "it was pass\x1b[1mword=canary77"
-    found = invented.made(["kube1"], [Answer(SWAP.id, "kube1", 1, said, said), Answer(RUNTIME.id, "kube1", 0, said)])
+    found = plans.made(["kube1"], [Answer(SWAP.id, "kube1", 1, said, said), Answer(RUNTIME.id, "kube1", 0, said)])
     for shown in (json.plan(found, verbose=True), junit.plan(found), render(GpustackError("locked", said, said, said))):
         assert "canary77" not in shown
 

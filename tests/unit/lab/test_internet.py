@@ -19,7 +19,7 @@ from gpustack.lab.internet import Internet, Request, place
 from gpustack.lab.inventory import cluster_spec
 from gpustack.lab.official_names import REGISTRIES, certificates, certify, names
 from gpustack.lab.state import Source
-from tests.unit.lab.records import record
+from tests.worlds.lab_records import record
 
 
 def test_every_host_of_the_version_sets_is_known() -> None:

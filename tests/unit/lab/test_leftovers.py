@@ -9,7 +9,7 @@ from gpustack.errors import LabError
 from gpustack.events import Event
 from gpustack.lab import detached, hosts, leftovers, locks, network, pool, state, sysctls
 from gpustack.lab.state import Record
-from tests.unit.lab.records import record
+from tests.worlds.lab_records import record
 
 
 @pytest.fixture

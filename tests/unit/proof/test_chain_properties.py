@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gpustack.proof.chain import Asked, Shown, judge
 from gpustack.proof.workload import PodResult
-from tests.unit.proof.invented import NOW, UUIDS, asked, place, pod, sample, series
+from tests.worlds.proof_inputs import NOW, UUIDS, asked, place, pod, sample, series
 
 NUMBERS = st.integers(0, 3)
 SAMPLES = st.builds(

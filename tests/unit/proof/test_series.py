@@ -3,7 +3,7 @@
 import pytest
 
 from gpustack.proof.prometheus import METRICS, Scrape, Series, chosen, samples, scrapes, seconds
-from tests.unit.proof.invented import NOW, sample
+from tests.worlds.proof_inputs import NOW, sample
 
 LABELS = {
     "__name__": "DCGM_FI_DEV_GPU_TEMP",

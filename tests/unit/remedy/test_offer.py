@@ -11,11 +11,10 @@ from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import graph
 from gpustack.remedy.offer import Offer, offer, offers
-from tests.unit.remedy.mended import FORWARD, SWAP
-from tests.unit.report.diagnosed import INVENTORY, diagnosed
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps import recorded_hosts as hosts
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds import cases, cluster, hosts
+from tests.worlds.cases import recorded
+from tests.worlds.diagnoses import INVENTORY, diagnosed
+from tests.worlds.fix_run import FORWARD, SWAP
 
 
 def one(found: Diagnosis, id: str) -> Offer:
@@ -40,7 +39,7 @@ def test_a_playbook_gets_the_parameters_of_the_catalogue() -> None:
 )
 def test_a_file_is_written_where_somebody_reads_it(networkd: str, manager: str, reads: str, why: str) -> None:
     out = "".join(f"{line}\n" for line in ("== systemd-networkd", networkd, "== NetworkManager", manager) if line)
-    links = {("network.managed-links", "h1"): cluster.said("network.managed-links", out)}
+    links = {("network.managed-links", "h1"): cases.written("network.managed-links", out)}
     id = "host-networkmanager-owns-cni"
     found = offer(hosts.snapshot(links, {}), Finding(id, (Judgement(id, "h1", "failed"),), "certain"))
     assert found.why_not[: len(why)] == why

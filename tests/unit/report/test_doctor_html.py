@@ -14,11 +14,11 @@ from gpustack.ask.redact.redact import harmless
 from gpustack.ask.snapshot import Reach
 from gpustack.doctor.finding import Diagnosis
 from gpustack.report.doctor.html import text
-from tests.unit.report import diagnosed
-from tests.unit.report.invented import PASSWORD
+from tests.worlds import diagnoses
+from tests.worlds.plans import PASSWORD
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
-UFW = diagnosed.ufw()
+UFW = diagnoses.ufw()
 EVERY = ("healthy", "ufw", "unexplained", "together")
 
 
@@ -60,7 +60,7 @@ class Page(HTMLParser):
 
 
 def page(name: str) -> Page:
-    return Page(text(getattr(diagnosed, name)()))
+    return Page(text(getattr(diagnoses, name)()))
 
 
 def hostile(said: str) -> Diagnosis:
@@ -141,19 +141,19 @@ def test_a_root_tells_all_that_a_ticket_needs() -> None:
 
 
 def test_what_is_confirmed_below_a_root_cause_is_its_impact_and_nothing_else() -> None:
-    found = diagnosed.ufw()
+    found = diagnoses.ufw()
     confirmed_ones = {id for (id, _), one in found.judged.items() if one.outcome == "failed"}
     assert set(page("ufw").of("title")) == confirmed_ones - {one.id for one in found.roots}
 
 
 def test_verbose_unfolds_everything() -> None:
-    found = Page(text(diagnosed.ufw(), verbose=True))
+    found = Page(text(diagnoses.ufw(), verbose=True))
     assert found.tags.count("details") == [name for name, _ in found.attributes].count("open") > 0
 
 
 def test_no_secret_and_no_escape_is_left() -> None:
     for name in EVERY:
-        assert PASSWORD not in text(getattr(diagnosed, name)())
+        assert PASSWORD not in text(getattr(diagnoses, name)())
     said = text(hostile(f"\x1b]0;title\x07\x1b[31m\u202egnp.exe {PASSWORD}\r\x00 </script><script>alert(1)</script>"))
     assert PASSWORD not in said
     assert "<script" not in said

@@ -9,7 +9,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.view import Evidence
 from gpustack.report.evidence import LONG, commands
 from gpustack.report.format import cleaner
-from tests.unit.steps import recorded_hosts
+from tests.worlds import hosts
 
 LINKS = Evidence("h1", "ip -o link", Answer("network.links", "h1", 0, "lo UNKNOWN\neth0 DOWN\n"))
 FILES = Evidence("h1", "cd /etc\nfor file in *; do", Answer("files", "h1", 0, "a"), "ls /etc")
@@ -47,7 +47,7 @@ def test_no_line_of_json_is_quoted() -> None:
 
 def test_a_quoted_line_is_cleaned() -> None:
     seen = Evidence("h1", "cat a", Answer("a", "h1", 0, "user \x1b[2Jpassword: hunter2\n"))
-    clean = cleaner(recorded_hosts.snapshot({}, {}).inventory)
+    clean = cleaner(hosts.snapshot({}, {}).inventory)
     (text,) = commands(Judgement("id", "h1", "failed", Result("a", "b", "c", quote="password"), "", (seen,)), clean)
     assert "\x1b" not in text
     assert "hunter2" not in text

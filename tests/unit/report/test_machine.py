@@ -21,14 +21,14 @@ from gpustack.report.proof import delivery
 from gpustack.report.render import RENDERERS, show, show_converged
 from gpustack.report.schema import OutcomeDocument, PlanDocument
 from tests.schemas import has_shape
-from tests.unit.report import diagnosed, invented, mended, proven
-from tests.unit.report.invented import SWAP, made, said
+from tests.worlds import diagnoses, fixes, plans, proofs
+from tests.worlds.plans import SWAP, made, said
 
 
 def test_json_has_the_published_shape() -> None:
-    for found in (invented.bare(), invented.converged(), invented.wide()):
+    for found in (plans.bare(), plans.converged(), plans.wide()):
         has_shape(PlanDocument, json.plan(found, verbose=True))
-    for done in (invented.installed(), invented.failed()):
+    for done in (plans.installed(), plans.failed()):
         has_shape(OutcomeDocument, json.outcome(done))
 
 
@@ -37,26 +37,26 @@ def test_a_test_alert_has_the_published_shape() -> None:
         Delivery("delivered", "", ("a",), ("webhook",), 1.0),
         Delivery("unknown", "lost", stopped="interrupted"),
     ):
-        told = delivery.text(done, proven.INVENTORY)
+        told = delivery.text(done, proofs.INVENTORY)
         has_shape(delivery.AlertTestDocument, told)
 
 
 def test_a_diagnosis_has_the_published_shape() -> None:
-    for found in (diagnosed.healthy, diagnosed.ufw, diagnosed.unexplained, diagnosed.together):
+    for found in (diagnoses.healthy, diagnoses.ufw, diagnoses.unexplained, diagnoses.together):
         for verbose in (False, True):
             told = doctor_json.text(found(), verbose=verbose)
             has_shape(DoctorDocument, told)
 
 
 def test_a_fix_and_an_undo_have_the_published_shape() -> None:
-    for done in (mended.good(), mended.mixed()):
+    for done in (fixes.good(), fixes.mixed()):
         has_shape(FixDocument, fix_json.text(done, ""))
-    told = fix_json.undone(mended.undone(), mended.INVENTORY, "runs/1")
+    told = fix_json.undone(fixes.undone(), fixes.INVENTORY, "runs/1")
     has_shape(UndoDocument, told)
 
 
 def test_a_diagnosis_for_ci_has_a_case_for_all_that_was_judged() -> None:
-    found = diagnosed.ufw()
+    found = diagnoses.ufw()
     root = fromstring(doctor_junit.text(found))
     cases = root.findall("./testsuite/testcase")
     assert len(cases) == len(found.judged)
@@ -67,13 +67,13 @@ def test_a_diagnosis_for_ci_has_a_case_for_all_that_was_judged() -> None:
 
 
 def test_no_secret_stands_in_a_diagnosis() -> None:
-    assert invented.PASSWORD not in doctor_json.text(diagnosed.ufw(), verbose=True)
-    assert invented.PASSWORD not in doctor_junit.text(diagnosed.ufw())
+    assert plans.PASSWORD not in doctor_json.text(diagnoses.ufw(), verbose=True)
+    assert plans.PASSWORD not in doctor_junit.text(diagnoses.ufw())
 
 
 def test_evidence_of_what_holds_comes_with_verbose_only() -> None:
     def evidence(*, verbose: bool) -> list[int]:
-        told = stdlib.loads(json.plan(invented.converged(), verbose=verbose))
+        told = stdlib.loads(json.plan(plans.converged(), verbose=verbose))
         return [len(check["evidence"]) for state in told["states"] for check in state["checks"]]
 
     assert set(evidence(verbose=False)) == {0}
@@ -87,10 +87,10 @@ def test_long_answers_are_cut_and_say_so() -> None:
 
 
 def test_an_install_with_nothing_to_do_is_an_outcome(capsys: pytest.CaptureFixture[str]) -> None:
-    show_converged(invented.converged(), "json")
+    show_converged(plans.converged(), "json")
     told = stdlib.loads(capsys.readouterr().out)
     assert (told["schema"], told["played"], told["exit"]["code"]) == ("gpustack/outcome/v1", [], 0)
-    show_converged(invented.converged(), "human")
+    show_converged(plans.converged(), "human")
     assert "nothing to do" in capsys.readouterr().out
 
 
@@ -102,8 +102,8 @@ def test_each_renderer_is_there(name: str) -> None:
 
 @pytest.mark.parametrize("output", ["human", "json", "junit"])
 def test_the_result_goes_to_stdout_and_nothing_to_stderr(output: str, capsys: pytest.CaptureFixture[str]) -> None:
-    show(invented.bare(), output)
-    show(invented.installed(), output)
+    show(plans.bare(), output)
+    show(plans.installed(), output)
     said = capsys.readouterr()
     assert said.out
     assert said.err == ""
@@ -121,12 +121,12 @@ def test_colours_are_for_terminals_that_want_them(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
-    show(invented.converged(), "human")
+    show(plans.converged(), "human")
     assert ("\x1b[32m" in capsys.readouterr().out) is coloured
 
 
 def test_junit_counts_what_it_holds() -> None:
-    root = fromstring(junit.plan(invented.bare()))
+    root = fromstring(junit.plan(plans.bare()))
     assert {name: int(root.get(name, "-1")) for name in ("tests", "failures", "errors", "skipped")} == {
         "tests": len(list(root.iter("testcase"))),
         "failures": len(list(root.iter("failure"))),
@@ -143,7 +143,7 @@ def test_junit_survives_what_xml_cannot_hold() -> None:
 
 
 def test_nothing_failed_is_no_failure() -> None:
-    done = replace(invented.installed(), played=())
+    done = replace(plans.installed(), played=())
     assert fromstring(junit.outcome(done)).get("failures") == "0"
 
 

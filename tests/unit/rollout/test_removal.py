@@ -7,7 +7,7 @@ import pytest
 
 from gpustack.ask.probe import Answer
 from gpustack.rollout.removal import removal
-from tests.unit.rollout.taken import PLANE, WORKER, machine, node, nodes, taken
+from tests.worlds.reset_hosts import PLANE, WORKER, machine, node, nodes, taken
 
 ALL = {"k1": PLANE, "k2": WORKER}
 PACKAGES = (

@@ -12,7 +12,7 @@ from gpustack.rollout.overlay import overlay
 from gpustack.rollout.plan import Played, TaskFailure
 from gpustack.rollout.removal import removal
 from gpustack.rollout.reset import ResetOutcome, reset
-from tests.unit.rollout.taken import PLANE, WORKER, machine, node, nodes, taken
+from tests.worlds.reset_hosts import PLANE, WORKER, machine, node, nodes, taken
 
 BEFORE = taken({"k1": PLANE, "k2": WORKER}, nodes(node("k1"), node("k2")))
 

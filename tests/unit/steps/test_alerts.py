@@ -1,6 +1,7 @@
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.alerts import STEP, VENDOR, groups
-from tests.unit.steps.recorded_cluster import broken, healthy, judged, recorded, said, states
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import broken, healthy, judged, states
 
 RULES, LOADED = ("applied.rules", CLUSTER), ("alerting.rule-groups", CLUSTER)
 BOTH = "gpustack-gpu-alerts, gpustack-gpu-recording"
@@ -21,17 +22,17 @@ def test_rules_that_somebody_edited() -> None:
     rules = r'"f:groups":{"k:{\"name\": \"gpustack-gpu-xid\"}":{".":{},"f:name":{},"f:rules":{}}'
     assert rules in out
     edited = out.replace(rules, rules.replace(',"f:rules":{}', ""))
-    assert broken(STEP, {RULES: said(RULES[0], edited)}) == {
+    assert broken(STEP, {RULES: written(RULES[0], edited)}) == {
         "rules": ("gpustack-gpu-alerts changed by somebody", "install")
     }
 
 
 def test_a_group_that_prometheus_has_not_read_or_not_wholly() -> None:
     out = healthy()[LOADED].out
-    gone = said(LOADED[0], out.replace("x;gpustack-gpu-xid", "x;else"))
+    gone = written(LOADED[0], out.replace("x;gpustack-gpu-xid", "x;else"))
     assert broken(STEP, {LOADED: gone}) == {"loaded": ("no gpustack-gpu-xid", "install")}
     assert '"value": [0, "20"]' in out
-    fewer = said(LOADED[0], out.replace('"value": [0, "20"]', '"value": [0, "19"]'))
+    fewer = written(LOADED[0], out.replace('"value": [0, "20"]', '"value": [0, "19"]'))
     mismatch = judged(STEP, {LOADED: fewer})["loaded"].result
     assert mismatch
     assert (mismatch.found, mismatch.passing) == ("no gpustack-gpu-usage", True)

@@ -17,7 +17,8 @@ from gpustack.steps.gpu import runtime as gpu_runtime
 from gpustack.steps.kubernetes import step as kubernetes
 from gpustack.steps.prereqs import step as prereqs
 from gpustack.steps.step import Step
-from tests.unit.steps.recorded_hosts import broken, judged, recorded, said, snapshot
+from tests.worlds.cases import recorded, written
+from tests.worlds.hosts import broken, judged, snapshot
 
 SOURCES = "packages.sources"
 DOCKER = ("https://download.docker.com/linux/debian", "9DC858229FC7DD38854AE2D88D81803C0EBFCD88")
@@ -50,7 +51,7 @@ def answers(name: str, *lines: str, ours: bool = False, **ring: Any) -> dict[tup
     _, (uri, fingerprint), file, rest = STEPS[name]
     said_of = lines or (f"{file}|{uri}|{rest.format(key='/k.gpg')}",)
     rings = ring.get("keyring", keys("/k.gpg", fingerprint))
-    found = said(SOURCES, "\n".join(["== sources", *said_of, "== keys", rings, "== refused"]) + "\n")
+    found = written(SOURCES, "\n".join(["== sources", *said_of, "== keys", rings, "== refused"]) + "\n")
     probe = OURS.get(name, "packages.repositories")
     state = "prepared-debian-12" if ours else "fresh-debian-12"
     return {(SOURCES, "h1"): found, (probe, "h1"): recorded(probe, state)}
@@ -164,7 +165,7 @@ def test_a_key_that_ends_soon_is_renewed_once_it_is_known_to_be_prolonged(
     text = file.out.replace("http://10.77.1.1:8480/", "https://").replace(
         "B02F2293F7B78A3111583174AF233E29F632E03B", KUBERNETES[1]
     )
-    asked = {**with_end(end), ("packages.repositories", "h1"): said("packages.repositories", text)}
+    asked = {**with_end(end), ("packages.repositories", "h1"): written("packages.repositories", text)}
     assert broken(kubernetes.STEP, asked, OFFICIAL).get("repository") == found
     older = Spec.model_validate({"kubernetes": {"version": "1.35.2"}})
     assert (resolved.end_of(Spec(), "kubernetes"), resolved.end_of(older, "kubernetes")) == (

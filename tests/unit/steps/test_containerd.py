@@ -10,7 +10,8 @@ from jinja2 import Environment
 from gpustack.config.resources import playbooks
 from gpustack.steps.containerd.files import CRI, IMPORTS, drop_in
 from gpustack.steps.containerd.step import STEP
-from tests.unit.steps.recorded_hosts import broken, judged, recorded, said
+from tests.worlds.cases import recorded, written
+from tests.worlds.hosts import broken, judged
 
 ROLE = playbooks() / "roles" / "containerd"
 RUNTIME, CONFIGURATION, PACKAGES = "containerd.runtime", "containerd.configuration", "packages.installed"
@@ -101,7 +102,7 @@ def test_foreign_files_are_no_drift() -> None:
     """The NVIDIA toolkit keeps a file of its own in conf.d."""
     foreign = "\n== conf.d/99-nvidia.toml 1\nversion = 3\n"
     answer = recorded(CONFIGURATION, "prepared-debian-12")
-    assert broken(STEP, {(CONFIGURATION, "h1"): said(CONFIGURATION, answer.out + foreign)}) == {}
+    assert broken(STEP, {(CONFIGURATION, "h1"): written(CONFIGURATION, answer.out + foreign)}) == {}
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_the_file_that_has_the_last_word_on_cgroups_may_be_another_s(after: str,
     """Install changes no file of others: it would be played, and mend nothing."""
     runs = recorded(RUNTIME, "prepared-debian-12", ('"SystemdCgroup": true', '"SystemdCgroup": false'))
     files = recorded(CONFIGURATION, "prepared-debian-12")
-    answers = {(RUNTIME, "h1"): runs, (CONFIGURATION, "h1"): said(CONFIGURATION, f"{files.out}\n{after}")}
+    answers = {(RUNTIME, "h1"): runs, (CONFIGURATION, "h1"): written(CONFIGURATION, f"{files.out}\n{after}")}
     mismatch = judged(STEP, answers)["cgroups"].result
     assert mismatch
     assert (mismatch.cure, mismatch.fault) == (cure, "containerd-cgroup-driver")
@@ -164,7 +165,7 @@ def test_a_kubelet_that_took_another_driver_names_the_same_fault() -> None:
 def test_a_daemon_older_than_its_files() -> None:
     out = recorded(CONFIGURATION, "prepared-debian-12").out
     newer = re.sub(r"(?m)^(== config.toml) \d+$", r"\1 2000000000", out)
-    assert set(broken(STEP, {(CONFIGURATION, "h1"): said(CONFIGURATION, newer)})) == {"up-to-date"}
+    assert set(broken(STEP, {(CONFIGURATION, "h1"): written(CONFIGURATION, newer)})) == {"up-to-date"}
 
 
 def test_without_a_mirror_nothing_of_ours_stands_in_the_way() -> None:
@@ -268,10 +269,10 @@ def test_a_login_of_the_mirror_is_compared_on_the_host() -> None:
     text = re.sub(
         r'(?m)^(\[host\.".*")\]\n(.*)$', r'\1]\n\2\n\1.header]\n  Authorization = "same, mode 0600"', answer.out
     )
-    found = broken(STEP, {("containerd.mirrors", "h1"): said("containerd.mirrors", text)}, {"source": source})
+    found = broken(STEP, {("containerd.mirrors", "h1"): written("containerd.mirrors", text)}, {"source": source})
     assert "mirrors" not in found
     other = text.replace("same, mode 0600", "other, mode 0600", 1)
-    found = broken(STEP, {("containerd.mirrors", "h1"): said("containerd.mirrors", other)}, {"source": source})
+    found = broken(STEP, {("containerd.mirrors", "h1"): written("containerd.mirrors", other)}, {"source": source})
     assert found["mirrors"] == ("otherwise for docker.io", "install")
 
 
@@ -286,5 +287,5 @@ def test_a_proxy_reaches_the_files_and_the_running_daemon() -> None:
 
 def test_a_proxy_that_the_spec_no_longer_has() -> None:
     file = "/etc/systemd/system/containerd.service.d/gpustack-proxy.conf"
-    answers = {("egress.files", "h1"): said("egress.files", f"{file} other 644 root\n")}
+    answers = {("egress.files", "h1"): written("egress.files", f"{file} other 644 root\n")}
     assert broken(STEP, answers) == {"egress": (f"{file}, which is left over", "install")}

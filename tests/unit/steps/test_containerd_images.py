@@ -7,7 +7,8 @@ import pytest
 from gpustack.config.images import image_list, text_digest, verifier_digest
 from gpustack.config.spec import Spec
 from gpustack.steps.containerd.step import STEP
-from tests.unit.steps.recorded_hosts import SPEC, broken, judged, recorded, said
+from tests.worlds.cases import recorded, written
+from tests.worlds.hosts import SPEC, broken, judged
 
 IMAGES, SERVED = "containerd.images", "mirror.checksums"
 OTHER = "f" * 64
@@ -37,7 +38,7 @@ def test_from_the_publishers_the_list_is_that_of_the_version_set() -> None:
     official = {"source": "official"}
     assert images_broken("prepared-debian-12", official)["image-list"] == ("another", "install")
     pins = text_digest(image_list(Spec.model_validate(official)))
-    listed = said(IMAGES, f"list {pins}\nverifier {verifier_digest()} 755 root\n")
+    listed = written(IMAGES, f"list {pins}\nverifier {verifier_digest()} 755 root\n")
     assert not {"image-list", "image-verifier"} & broken(STEP, {(IMAGES, "h1"): listed}, official).keys()
     assert "registry.k8s.io/pause:3.10.2 sha256:f548e0e8" in image_list(Spec())
     assert "unpinned" not in image_list(Spec())

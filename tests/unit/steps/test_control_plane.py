@@ -4,7 +4,8 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.steps.control_plane.step import STEP
-from tests.unit.steps.recorded_cluster import ABSENT, K1, STOPPED, broken, judged, recorded, said, units
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import ABSENT, K1, STOPPED, broken, judged, units
 
 FILES, CERTIFICATES, LISTENING = "kubeadm.files", "kubeadm.certificates", "kubeadm.listeners"
 UNFINISHED = "600 /etc/kubernetes/gpustack-kubeadm.yaml.unfinished\n"
@@ -28,9 +29,9 @@ def test_while_broken_off_nothing_asks_for_a_person() -> None:
     answers = {
         (FILES, "k1"): recorded(FILES, "broken-off-init"),
         ("kube.readyz", CLUSTER): recorded("kube.readyz", "broken-off-init"),
-        ("kube.deployments", CLUSTER): said("kube.deployments", '{"items":[]}'),
-        ("kubeadm.settings", CLUSTER): said("kubeadm.settings", '{"items":[]}'),
-        (LISTENING, "k1"): said(LISTENING, ""),
+        ("kube.deployments", CLUSTER): written("kube.deployments", '{"items":[]}'),
+        ("kubeadm.settings", CLUSTER): written("kubeadm.settings", '{"items":[]}'),
+        (LISTENING, "k1"): written(LISTENING, ""),
     }
     found = broken(STEP, answers)
     assert {"initialised", "api", "dns", "endpoint", "networks", "metrics", "kubelet-settings"} <= set(found)
@@ -91,12 +92,12 @@ def test_another_version_is_for_upgrade() -> None:
 
 
 def test_the_host_is_the_node_with_its_machine_id_not_with_its_name() -> None:
-    answers = {("system.identity", "k1"): said("system.identity", "f" * 32 + "\n\n")}
+    answers = {("system.identity", "k1"): written("system.identity", "f" * 32 + "\n\n")}
     assert broken(STEP, answers) == {"node": ("none", "operator")}
 
 
 def test_dns_must_be_deployed() -> None:
-    answers = {("kube.deployments", CLUSTER): said("kube.deployments", '{"items":[]}')}
+    answers = {("kube.deployments", CLUSTER): written("kube.deployments", '{"items":[]}')}
     assert broken(STEP, answers) == {"dns": ("nothing", "operator")}
 
 
@@ -189,7 +190,7 @@ def test_a_cluster_of_one_host_with_settings_of_its_own() -> None:
     cluster = ("kube.nodes", "kube.deployments", "kubeadm.settings")
     answers = {(probe, CLUSTER): recorded(probe, "debian-13") for probe in cluster}
     answers |= {(probe, "k1"): recorded(probe, "debian-13") for probe in (FILES, CERTIFICATES, LISTENING)}
-    answers["system.identity", "k1"] = said("system.identity", "004cb8e4e83e464aa0dbda7ee7552aaa\n\n")
+    answers["system.identity", "k1"] = written("system.identity", "004cb8e4e83e464aa0dbda7ee7552aaa\n\n")
     host = replace(K1, spec=HostSpec(gpustack_node_ip=IPv4Address("10.78.0.14")))
     assert broken(STEP, answers, spec, (host,)) == {}
     moved = replace(K1, spec=HostSpec(gpustack_node_ip=IPv4Address("10.99.0.1")))

@@ -2,7 +2,8 @@ import json
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.steps.dashboards import STEP, texts
-from tests.unit.steps.recorded_cluster import Answers, broken, healthy, judged, recorded, said, states
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import Answers, broken, healthy, judged, states
 
 MAPS = ("applied.config-maps", CLUSTER)
 
@@ -13,7 +14,7 @@ def edited(*edits: tuple[str, str]) -> Answers:
     for old, new in edits:
         assert old in out, old
         out = out.replace(old, new)
-    return {MAPS: said(MAPS[0], out)}
+    return {MAPS: written(MAPS[0], out)}
 
 
 def test_each_dashboard_is_a_config_map_of_one_file() -> None:

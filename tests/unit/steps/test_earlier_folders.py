@@ -10,7 +10,8 @@ from gpustack.ask.script import command
 from gpustack.config.resources import playbooks
 from gpustack.probes.kubernetes.cluster_leftovers import TEMPORARIES
 from gpustack.steps.prereqs.step import STEP
-from tests.unit.steps.recorded_hosts import broken, recorded
+from tests.worlds.cases import recorded
+from tests.worlds.hosts import broken
 
 SCRIPT = playbooks() / "roles" / "prereqs" / "files" / "earlier-folders.sh"
 

@@ -14,7 +14,7 @@ from gpustack.config.spec import Spec
 from gpustack.steps.firewall import step
 from gpustack.steps.firewall.packets import manager
 from gpustack.steps.firewall.step import HINT
-from tests.unit.steps.firewall_world import (
+from tests.worlds.firewall import (
     HOSTS,
     OPEN,
     PLANE,

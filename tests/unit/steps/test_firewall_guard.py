@@ -5,7 +5,7 @@ import pytest
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.inventory import Inventory
 from gpustack.steps.firewall.guard import choose_guard_state, find_unused_address
-from tests.unit.steps.firewall_world import (
+from tests.worlds.firewall import (
     HOSTS,
     KEPT,
     NOTHING,

@@ -4,7 +4,7 @@ import json
 
 from gpustack.steps.firewall.packets import manager
 from gpustack.steps.firewall.step import HINT
-from tests.unit.steps.firewall_world import OPEN, here, live, outcomes, recorded, told, world
+from tests.worlds.firewall import OPEN, here, live, outcomes, recorded, told, world
 
 
 def test_an_output_policy_that_nobody_known_loads_is_for_the_operator() -> None:

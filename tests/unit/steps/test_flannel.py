@@ -5,7 +5,8 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.flannel import STEP
-from tests.unit.steps.recorded_cluster import broken, judged, recorded, said
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import broken, judged
 
 DAEMON_SET, NET_CONF, HOST = "flannel.daemon-set", "flannel.net-conf", "flannel.host"
 
@@ -89,7 +90,7 @@ def test_a_dead_worker_is_not_flannels_matter() -> None:
 
 def test_a_node_that_is_not_ready_says_why() -> None:
     answers = {("kube.nodes", CLUSTER): recorded("kube.nodes", "before-network")}
-    answers["system.identity", "k1"] = said("system.identity", "004cb8e4e83e464aa0dbda7ee7552aaa\n\n")
+    answers["system.identity", "k1"] = written("system.identity", "004cb8e4e83e464aa0dbda7ee7552aaa\n\n")
     mismatch = judged(STEP, answers)["node"].result
     assert mismatch
     assert "cni plugin not initialized" in mismatch.found

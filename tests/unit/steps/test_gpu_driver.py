@@ -7,8 +7,8 @@ from gpustack.config.resources import playbooks
 from gpustack.rollout.overlay import host_facts
 from gpustack.steps.gpu.driver import STEP
 from gpustack.steps.gpu.driver_packages import LEFT_ALONE
-from tests.unit.steps.recorded_hosts import Answers, broken, judged, recorded, said, snapshot
-from tests.unit.steps.test_gpu_mode import UBUNTU
+from tests.worlds.cases import recorded, written
+from tests.worlds.hosts import UBUNTU, Answers, broken, judged, snapshot
 
 ROLE = playbooks() / "roles" / "gpu_driver"
 PACKAGES, DRIVER, KERNELS, SMI = "gpu.packages", "gpu.driver", "gpu.kernels", "gpu.smi"
@@ -49,7 +49,7 @@ def test_a_fresh_host() -> None:
 @pytest.mark.parametrize("spec", [{}, CONTAINER, NONE])
 def test_a_host_without_gpus_has_nothing_to_do(state: str, spec: dict[str, Any]) -> None:
     """Whatever else is wrong there: nothing more is asked, and nothing is read."""
-    answers = {("gpu.devices", "h1"): said("gpu.devices", "")}
+    answers = {("gpu.devices", "h1"): written("gpu.devices", "")}
     assert broken(STEP, answers, spec, state=state) == {}
     read = {seen.answer.probe for one in judged(STEP, answers, spec).values() for seen in one.evidence}
     assert read == {"gpu.devices"}
@@ -64,7 +64,7 @@ def test_no_driver_container_is_built_for_debian() -> None:
 def test_secure_boot_is_told_before_anything_is_installed() -> None:
     found = broken(STEP, cases(driver="secure-boot"), state="fresh")
     assert found["secure-boot"] == ("on, and DKMS's key is not enrolled", "operator")
-    enrolled = said(DRIVER, "module -\nlibrary -\nsecure-boot\nkey-enrolled\npersistence none\n")
+    enrolled = written(DRIVER, "module -\nlibrary -\nsecure-boot\nkey-enrolled\npersistence none\n")
     assert "secure-boot" not in broken(STEP, {(DRIVER, "h1"): enrolled}, state="fresh")
     ubuntu = {("system.os", "h1"): UBUNTU, (DRIVER, "h1"): enrolled}
     assert "secure-boot" in broken(STEP, ubuntu, CONTAINER, state="fresh")
@@ -73,7 +73,7 @@ def test_secure_boot_is_told_before_anything_is_installed() -> None:
 def test_the_hint_names_the_key_that_is_there() -> None:
     assert "secure-boot" not in broken(STEP, cases(driver="mok-of-ubuntu"), state="fresh")
     key = "/var/lib/shim-signed/mok/MOK.der"
-    other = {(DRIVER, "h1"): said(DRIVER, f"module -\nlibrary -\nsecure-boot\nkey {key}\npersistence none\n")}
+    other = {(DRIVER, "h1"): written(DRIVER, f"module -\nlibrary -\nsecure-boot\nkey {key}\npersistence none\n")}
     assert f"mokutil --import {key}" in hint("secure-boot", other)
     ubuntu = {("system.os", "h1"): UBUNTU, **other}
     assert "gpu.driver.mode: host" in hint("secure-boot", ubuntu, CONTAINER)
@@ -85,7 +85,7 @@ def test_a_module_that_is_loaded_is_signed() -> None:
 
 def test_nouveau_is_blacklisted_first_and_needs_a_reboot_then() -> None:
     assert broken(STEP, cases(driver="nouveau"))["nouveau"] == ("not blacklisted, loaded", "install")
-    both = said(DRIVER, "module -\nlibrary -\nnouveau-loaded\nnouveau-blacklisted\npersistence none\n")
+    both = written(DRIVER, "module -\nlibrary -\nnouveau-loaded\nnouveau-blacklisted\npersistence none\n")
     assert broken(STEP, {(DRIVER, "h1"): both})["nouveau"] == ("loaded", "operator")
     assert "reboot h1" in hint("nouveau", {(DRIVER, "h1"): both})
 
@@ -155,9 +155,12 @@ def test_a_module_of_another_branch_is_another_version() -> None:
 def test_nvidia_smi_that_no_package_has_brought_is_not_installed_for_ever() -> None:
     whole = recorded(PACKAGES, "ubuntu-nvidia").out
     on_ubuntu = {("system.os", "h1"): UBUNTU, **cases(smi="fresh-debian-12")}
-    half = said(PACKAGES, whole.replace("libnvidia-compute ", "libnvidia-gl "))
+    half = written(PACKAGES, whole.replace("libnvidia-compute ", "libnvidia-gl "))
     assert broken(STEP, on_ubuntu | {(PACKAGES, "h1"): half})["answers"] == ("not there", "install")
-    assert broken(STEP, on_ubuntu | {(PACKAGES, "h1"): said(PACKAGES, whole)})["answers"] == ("not there", "operator")
+    assert broken(STEP, on_ubuntu | {(PACKAGES, "h1"): written(PACKAGES, whole)})["answers"] == (
+        "not there",
+        "operator",
+    )
 
 
 def test_the_official_repository_has_the_release_and_the_platform_in_its_address() -> None:
@@ -223,13 +226,13 @@ def test_headers_that_apt_does_not_know_are_not_waited_for() -> None:
     extra = edited(PACKAGES, ("linux-image-amd64 ", "linux-image-extra-virtual "))
     assert broken(STEP, extra) == {"next-kernel": ("missing: linux-headers-extra-virtual", "install")}
     kernels = f"{recorded(KERNELS, 'prepared-debian-12').out}unknown linux-headers-extra-virtual\n"
-    assert broken(STEP, {**extra, (KERNELS, "h1"): said(KERNELS, kernels)}) == {}
+    assert broken(STEP, {**extra, (KERNELS, "h1"): written(KERNELS, kernels)}) == {}
 
 
 def test_a_container_has_no_kernels_of_its_own() -> None:
     lines = recorded(PACKAGES, "prepared-debian-12").out.splitlines()
     few = "".join(f"{line}\n" for line in lines if not line.startswith("linux-"))
-    assert broken(STEP, {(PACKAGES, "h1"): said(PACKAGES, few), **cases(kernels="container")}) == {}
+    assert broken(STEP, {(PACKAGES, "h1"): written(PACKAGES, few), **cases(kernels="container")}) == {}
 
 
 def test_a_module_of_another_version_than_the_libraries() -> None:
@@ -272,8 +275,8 @@ def test_nvidia_smi_in_words(case: str, words: str) -> None:
 
 
 def test_nvidia_smi_that_shows_nothing() -> None:
-    assert broken(STEP, {(SMI, "h1"): said(SMI, "No devices were found\nrc 6\n")})["answers"][1] == "operator"
-    assert broken(STEP, {(SMI, "h1"): said(SMI, "\nrc 0\n")})["answers"] == ("no GPU", "operator")
+    assert broken(STEP, {(SMI, "h1"): written(SMI, "No devices were found\nrc 6\n")})["answers"][1] == "operator"
+    assert broken(STEP, {(SMI, "h1"): written(SMI, "\nrc 0\n")})["answers"] == ("no GPU", "operator")
 
 
 def test_what_may_hang_is_asked_last() -> None:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.gpu.operator import STEP
-from tests.unit.steps.recorded_cluster import said
-from tests.unit.steps.recorded_gpus import broken, edited, here, judged
+from tests.worlds.cases import written
+from tests.worlds.gpus import broken, edited, here, judged
 
 NODES = "gpu.nodes"
 
@@ -13,7 +13,7 @@ NODES = "gpu.nodes"
 def test_a_gpu_that_was_lost_as_the_plugin_started_is_for_a_person() -> None:
     """The plugin ends, all of the node's GPUs go, and only the driver says why: nothing is waited for."""
     smi = {
-        ("gpu.smi", "k1"): said(
+        ("gpu.smi", "k1"): written(
             "gpu.smi", "Unable to determine the device handle for GPU1: 0000:1F:00.0: GPU is lost\nrc 15\n"
         )
     }
@@ -26,7 +26,7 @@ def test_a_gpu_that_was_lost_as_the_plugin_started_is_for_a_person() -> None:
 
 
 def test_a_driver_that_shows_fewer_gpus_than_the_bus_has_is_named() -> None:
-    smi = {("gpu.smi", "k1"): said("gpu.smi", "00000000:17:00.0\nrc 0\n")}
+    smi = {("gpu.smi", "k1"): written("gpu.smi", "00000000:17:00.0\nrc 0\n")}
     found, cure = broken(STEP, {**here(NODES, "lost-at-start"), **smi})["allocatable"]
     assert ("shows 1 of 2 GPUs" in found, cure) == (True, "operator")
 

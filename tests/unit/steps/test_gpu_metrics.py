@@ -10,8 +10,9 @@ from gpustack.ask.view import View
 from gpustack.steps.gpu.metrics import STEP
 from gpustack.steps.gpu.metrics_objects import wanted
 from gpustack.steps.gpu.operator_values import counters
-from tests.unit.steps.recorded_cluster import K1, Answers, recorded, said
-from tests.unit.steps.recorded_gpus import broken, devices, edited, here, judged, listed, unknown, world
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import K1, Answers
+from tests.worlds.gpus import broken, devices, edited, here, judged, listed, unknown, world
 
 COUNTERS, MONITORS, SERIES = "dcgm.counters", "dcgm.monitors", "dcgm.series"
 OURS = {"gpu": {"metrics": {"service_monitor": "ours"}}}
@@ -151,7 +152,7 @@ def test_a_host_that_is_no_node_is_the_matter_of_the_workers() -> None:
     ("probe", "check"), [(COUNTERS, "csv"), (MONITORS, "monitor"), (SERIES, "series"), ("gpu.nodes", "series")]
 )
 def test_what_cannot_be_told(probe: str, check: str) -> None:
-    assert unknown(STEP, {(probe, CLUSTER): replace(said(probe, "", -1), lost="no answer")}) == {check}
+    assert unknown(STEP, {(probe, CLUSTER): replace(written(probe, "", -1), lost="no answer")}) == {check}
 
 
 @pytest.mark.parametrize(("probe", "name"), [(MONITORS, "refused"), (SERIES, "error"), (COUNTERS, "not-json")])
@@ -160,7 +161,7 @@ def test_a_refusal_is_no_answer(probe: str, name: str) -> None:
 
 
 def test_no_gpus_is_said_only_where_all_can_tell() -> None:
-    alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): said("gpu.devices", "?\n")}
+    alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): written("gpu.devices", "?\n")}
     assert unknown(STEP, alone) == {"csv", "monitor", "series"}
 
 

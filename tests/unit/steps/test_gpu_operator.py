@@ -10,9 +10,9 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.view import View
 from gpustack.steps.gpu.operator import OPERANDS, STEP, operands
-from tests.unit.judging import judge
-from tests.unit.steps.recorded_cluster import K1, K2, Answers, recorded, said
-from tests.unit.steps.recorded_gpus import (
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import K1, K2, Answers
+from tests.worlds.gpus import (
     broken,
     devices,
     edited,
@@ -25,6 +25,7 @@ from tests.unit.steps.recorded_gpus import (
     with_gpus,
     world,
 )  # fmt: skip
+from tests.worlds.judge import judge
 
 NO_GPUS: Answers = {**devices("k1"), **devices("k2")}
 POLICIES, NODES, SETS = "gpu.cluster-policies", "gpu.nodes", "gpu.daemon-sets"
@@ -43,7 +44,7 @@ def case(probe: str, name: str) -> dict[tuple[str, str], Answer]:
 
 
 def lost(probe: str, where: str = CLUSTER) -> Answers:
-    return {(probe, where): replace(said(probe, "", -1), lost="no answer")}
+    return {(probe, where): replace(written(probe, "", -1), lost="no answer")}
 
 
 def hint(check: str, changed: Answers) -> str:
@@ -54,7 +55,7 @@ def hint(check: str, changed: Answers) -> str:
 
 def test_a_driver_container_gets_the_time_that_its_chart_grants_it() -> None:
     """Its image is pulled and the module compiled within 60 s and 120 times 10 s (values.yaml, driver.startupProbe)."""
-    ubuntu = said("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n')
+    ubuntu = written("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n')
     fresh = {(probe, "k2"): recorded(probe, "fresh-debian-12") for probe in ("gpu.packages", "gpu.driver")}
     containers = View(world({("system.os", "k2"): ubuntu, **fresh}), CLUSTER)
     assert STEP.settle_time(containers) >= 1260
@@ -71,7 +72,7 @@ def test_all_holds_with_two_gpus_on_each_host() -> None:
 def test_without_gpus_nothing_is_asked_for(names: tuple[str, ...]) -> None:
     """Neither on a cluster that never had an operator nor on one where somebody else has one."""
     empty = case(SETS, "none") | case("gpu.deployments", "none") | case(NODES, "empty")
-    bare = {**NO_GPUS, **empty, **case(POLICIES, "none"), ("helm.releases", CLUSTER): said("", '{"items":[]}')}
+    bare = {**NO_GPUS, **empty, **case(POLICIES, "none"), ("helm.releases", CLUSTER): written("", '{"items":[]}')}
     found: Answers = {
         **bare,
         **namespace({}, "Terminating"),
@@ -110,7 +111,7 @@ def test_a_namespace_that_goes_is_for_a_person() -> None:
 def test_a_namespace_that_lets_no_privileged_pod_in() -> None:
     assert broken(STEP, namespace({}, level="baseline")) == {"namespace": ("baseline", "install")}
     assert broken(STEP, namespace({}, level="")) == {"namespace": ("unset", "install")}
-    assert broken(STEP, {("kube.namespaces", CLUSTER): said("", '{"items":[]}')}) == {}
+    assert broken(STEP, {("kube.namespaces", CLUSTER): written("", '{"items":[]}')}) == {}
 
 
 def test_the_operator_of_somebody_else_is_left_alone() -> None:
@@ -151,7 +152,7 @@ def test_the_release(labels: dict[str, str], found: tuple[str, str]) -> None:
 
 
 def test_no_release() -> None:
-    assert broken(STEP, {("helm.releases", CLUSTER): said("", '{"items":[]}')}) == {"chart": ("nothing", "install")}
+    assert broken(STEP, {("helm.releases", CLUSTER): written("", '{"items":[]}')}) == {"chart": ("nothing", "install")}
 
 
 @pytest.mark.parametrize(
@@ -165,8 +166,8 @@ def test_no_release() -> None:
     ],
 )
 def test_a_policy_is_ready_only_where_it_was_reconciled(name: str, found: str) -> None:
-    said, cure = broken(STEP, case(POLICIES, name)).pop("policy")
-    assert said.startswith(found)
+    text, cure = broken(STEP, case(POLICIES, name)).pop("policy")
+    assert text.startswith(found)
     assert cure == "install"
 
 
@@ -290,7 +291,7 @@ def test_the_operands_are_those_of_a_cluster_that_was_recorded() -> None:
 def test_gpus_come_to_a_healthy_cluster_without_a_change_of_what_is_there() -> None:
     before: Answers = {
         **released({}, digest="a"),
-        ("helm.releases", CLUSTER): said(
+        ("helm.releases", CLUSTER): written(
             "",
             '{"items":[{"metadata":{"name":"x.v1","namespace":"m","labels":{"name":"m","version":"1","status":"d"}}}]}',
         ),

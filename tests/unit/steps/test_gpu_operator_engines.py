@@ -8,8 +8,9 @@ from gpustack.config.spec import Spec
 from gpustack.steps.gpu.metrics import STEP as METRICS
 from gpustack.steps.gpu.operator import STEP
 from gpustack.steps.gpu.operator_values import PROFILING, counters, own_and_more
-from tests.unit.steps.recorded_cluster import Answers, recorded, said
-from tests.unit.steps.recorded_gpus import broken, devices, judged, unknown, world
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import Answers
+from tests.worlds.gpus import broken, devices, judged, unknown, world
 
 ENGINES = "gpu.host-engines"
 KEEP = {"gpu": {"metrics": {"host_engine": "keep"}}}
@@ -41,13 +42,13 @@ def test_both_ways_out() -> None:
     found = hint({**engine("dcgm-4"), **engine("dcgm-3-all-addresses", "k2")})
     assert found.startswith("systemctl disable --now dcgm; systemctl disable --now nvidia-dcgm    # ")
     assert "gpu.metrics.host_engine: keep" in found
-    by_hand = {(ENGINES, "k1"): said(ENGINES, "engine session-3.scope 127.0.0.1:5555\n")}
+    by_hand = {(ENGINES, "k1"): written(ENGINES, "engine session-3.scope 127.0.0.1:5555\n")}
     assert hint(by_hand).startswith("nv-hostengine --term    # ")
 
 
 def test_packages_without_a_running_engine_are_in_nobody_s_way() -> None:
     installed = "package datacenter-gpu-manager-4-core installed 1:4.6.0-1\n"
-    assert broken(STEP, {(ENGINES, "k1"): said(ENGINES, installed)}) == {}
+    assert broken(STEP, {(ENGINES, "k1"): written(ENGINES, installed)}) == {}
 
 
 def test_an_engine_of_a_host_without_gpus_is_not_looked_for() -> None:

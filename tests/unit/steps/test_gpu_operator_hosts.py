@@ -4,8 +4,9 @@ from dataclasses import replace
 from typing import Any
 
 from gpustack.steps.gpu.operator import STEP
-from tests.unit.steps.recorded_cluster import K1, K2, Answers, recorded, said
-from tests.unit.steps.recorded_gpus import broken, devices, edited, judged, on, unknown
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import K1, K2, Answers
+from tests.worlds.gpus import broken, devices, edited, judged, on, unknown
 
 NODES = "gpu.nodes"
 
@@ -13,7 +14,7 @@ NODES = "gpu.nodes"
 def test_no_driver_container_beside_gpus_of_virtual_machines() -> None:
     """NVIDIA's driver manager would take them from the machines."""
     machines = {("gpu.devices", "k1"): recorded("gpu.devices", "two-of-four-for-virtual-machines")}
-    ubuntu = said("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n')
+    ubuntu = written("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n')
     bare = {(probe, "k1"): recorded(probe, "fresh-debian-12") for probe in ("gpu.packages", "gpu.driver")}
     fresh: Answers = {("system.os", "k1"): ubuntu, **bare}
     assert "virtual-machines" not in broken(STEP, machines), "the host's own driver lets them be"

@@ -11,16 +11,10 @@ from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
 from gpustack.rollout.overlay import of_cluster
 from gpustack.steps.gpu.operator_values import counters, own_counters, patience, release, seconds
-from tests.unit.steps.recorded_cluster import K1, K2, Answers, recorded
-from tests.unit.steps.recorded_gpus import devices, edited, on, world
-from tests.unit.steps.test_gpu_mode import UBUNTU
+from tests.worlds.cases import recorded
+from tests.worlds.cluster import K1, K2, Answers
+from tests.worlds.gpus import BARE, devices, edited, on, world
 
-# A fleet on Ubuntu without any driver: NVIDIA's operator brings it in containers.
-BARE: Answers = {
-    (probe, host): UBUNTU if probe == "system.os" else recorded(probe, "fresh-debian-12")
-    for probe in ("system.os", "gpu.packages", "gpu.driver")
-    for host in ("k1", "k2")
-}
 DEBIAN: Answers = {("system.os", "k1"): recorded("system.os", "prepared-debian-12")}
 CONTAINER = {"enabled": True, "version": "595.91.07", "kernelModuleType": "open"}
 OFF = {"enabled": False}

@@ -1,123 +1,19 @@
 """Two hosts, k1 with two GPUs and k2 without; device plugin and exporter run without an operator."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.ask.snapshot import Reach, Snapshot
+from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.host import HostSpec
-from gpustack.config.inventory import Inventory
-from gpustack.config.spec import Spec
-from gpustack.probes.kubernetes.applied import MANAGER
 from gpustack.steps.gpu import plugin as gpu_plugin
 from gpustack.steps.gpu.operator import host_stack
 from gpustack.steps.gpu.plugin import PROBES, STEP
-from gpustack.steps.gpu.plugin_objects import all_objects, objects
-from tests.unit.judging import judge
-from tests.unit.steps.recorded_cluster import K1, K2, SPEC, TAKEN, recorded, said
-
-HOST: dict[str, Any] = {"stack": "host"}
-MACHINES = {"k1": "121ca0afe03a40a488e2456beddcd32a", "k2": "ba0ba3be313041508437d607678a4fb3"}
-BUS = {"k1": "0000:65:00.0 0x2330\n0000:66:00.0 0x2330\n", "k2": ""}
-Found = Mapping[tuple[str, str], Answer]
-
-
-def listed(items: list[Any]) -> str:
-    return json.dumps({"items": items})
-
-
-def node(
-    host: str,
-    gpus: int = 0,
-    healthy: int | None = None,
-    labels: Mapping[str, str] = {},
-) -> dict[str, Any]:
-    return {
-        "metadata": {"name": host, "labels": dict(labels)},
-        "status": {
-            "nodeInfo": {"machineID": MACHINES[host]},
-            "capacity": {"nvidia.com/gpu": str(gpus)},
-            "allocatable": {"nvidia.com/gpu": str(gpus if healthy is None else healthy)},
-        },
-    }
-
-
-PRESENT = {"nvidia.com/gpu.present": "true"}
-
-
-def workload(name: str, wanted: int, ready: int) -> dict[str, Any]:
-    status = {
-        "observedGeneration": 1, "desiredNumberScheduled": wanted, "numberReady": ready,
-        "updatedNumberScheduled": wanted,
-    }  # fmt: skip
-    return {"metadata": {"name": name, "generation": 1}, "spec": {}, "status": status}
-
-
-# x-kubernetes-map-type of the API's types.
-ATOMIC = ("selector", "requiredDuringSchedulingIgnoredDuringExecution", "fieldRef")
-
-
-def fields(value: Any, name: str = "") -> dict[str, Any]:
-    """fieldsV1 as the API server writes it, of lists by the keys that the API's types name, of some maps as a whole."""
-    if isinstance(value, list) and value and isinstance(value[0], dict):
-        keys = {"ports": ("containerPort", "port", "protocol"), "volumeMounts": ("mountPath",)}.get(name, ("name",))
-        if all(keys[0] in entry or keys[-1] in entry for entry in value):
-            found = {}
-            for entry in value:
-                key = {word: entry[word] for word in sorted(keys) if word in entry}
-                found[f"k:{json.dumps(key)}"] = {".": {}, **fields(entry)}
-            return found
-        return {}
-    if not isinstance(value, dict) or name in ATOMIC:
-        return {}
-    return {f"f:{key}": fields(inner, key) for key, inner in value.items()}
-
-
-def applied(one: dict[str, Any]) -> dict[str, Any]:
-    owned = {key: value for key, value in one.items() if key not in ("apiVersion", "kind", "metadata")}
-    metadata = {key: one["metadata"][key] for key in ("labels", "annotations")}
-    manager = {"manager": MANAGER, "fieldsV1": fields({"metadata": metadata, **owned})}
-    return {"metadata": {**one["metadata"], "managedFields": [manager]}}
-
-
-def world(spec: Mapping[str, Any] = {}, changed: Found = {}, k1: HostSpec | None = None) -> Snapshot:  # noqa: B006
-    """As the step leaves it, and what a test changes."""
-    hosts = (K1 if k1 is None else replace(K1, spec=k1), K2)
-    inventory = Inventory(Path("hosts.yml"), hosts, Spec.model_validate({**SPEC, "gpu": {**HOST, **spec}}))
-    answers: dict[tuple[str, str], Answer] = {}
-    for host, machine in MACHINES.items():
-        answers["system.identity", host] = said("system.identity", f"{machine}\n\n")
-        answers["gpu.devices", host] = said("gpu.devices", BUS[host])
-        answers["gpu.host-engines", host] = recorded("gpu.host-engines", "prepared-debian-12")
-    cluster = {
-        "gpu.nodes": listed([node("k1", 2, labels=PRESENT), node("k2")]),
-        "gpu.daemon-sets": listed([workload("gpustack-device-plugin", 1, 1), workload("gpustack-dcgm-exporter", 1, 1)]),
-        "gpu.cluster-policies": listed([]),
-        "helm.releases": listed([]),
-        "kube.namespaces": listed(
-            [
-                {
-                    "metadata": {
-                        "name": "gpu-operator",
-                        "labels": {"pod-security.kubernetes.io/enforce": "privileged"},
-                    },
-                    "status": {"phase": "Active"},
-                }
-            ]
-        ),
-    }
-    answers |= {(probe, CLUSTER): said(probe, out) for probe, out in cluster.items()}
-    reach = {host.name: Reach(host.name) for host in hosts}
-    bare = Snapshot(TAKEN, inventory, reach, answers)
-    for kind, probe in PROBES.items():
-        there = [applied(one) for one in objects(View(bare, CLUSTER)) if one["kind"] == kind]
-        answers[probe.id, CLUSTER] = said(probe.id, listed(there))
-    placed = {key: replace(answer, where=key[1]) for key, answer in (answers | dict(changed)).items()}
-    return Snapshot(TAKEN, inventory, reach, placed)
+from gpustack.steps.gpu.plugin_objects import all_objects
+from tests.worlds.cases import recorded, written
+from tests.worlds.host_stack import PRESENT, listed, node, workload, world
+from tests.worlds.judge import judge
 
 
 def broken(snapshot: Snapshot) -> dict[str, tuple[str, str]]:
@@ -128,7 +24,7 @@ def broken(snapshot: Snapshot) -> dict[str, tuple[str, str]]:
 
 
 def cluster(probe: str, *items: Any) -> dict[tuple[str, str], Answer]:
-    return {(probe, CLUSTER): said(probe, listed(list(items)))}
+    return {(probe, CLUSTER): written(probe, listed(list(items)))}
 
 
 def test_as_the_step_leaves_it() -> None:
@@ -136,7 +32,7 @@ def test_as_the_step_leaves_it() -> None:
 
 
 def test_without_gpus_nothing_is_to_do() -> None:
-    changed = {("gpu.devices", "k1"): said("gpu.devices", ""), **cluster("gpu.nodes", node("k1"), node("k2"))}
+    changed = {("gpu.devices", "k1"): written("gpu.devices", ""), **cluster("gpu.nodes", node("k1"), node("k2"))}
     empty = {key: value for probe in PROBES.values() for key, value in cluster(probe.id).items()}
     snapshot = world({}, {**changed, **empty, **cluster("gpu.daemon-sets")})
     assert broken(snapshot) == {}

@@ -14,8 +14,8 @@ from gpustack.steps.gpu import metrics_objects as gpu_metrics_objects
 from gpustack.steps.gpu import sharing as gpu_sharing
 from gpustack.steps.gpu.metrics import OURS
 from gpustack.steps.gpu.operator import OPERANDS
-from tests.unit.steps.recorded_cluster import K1, K2
-from tests.unit.steps.recorded_gpus import here, on, world
+from tests.worlds.cluster import K1, K2
+from tests.worlds.gpus import here, on, world
 
 ROLES = playbooks() / "roles"
 APPLY = (playbooks() / "files" / "apply.sh").read_text()

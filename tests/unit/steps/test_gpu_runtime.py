@@ -6,24 +6,12 @@ import yaml
 
 from gpustack.config.resources import playbooks
 from gpustack.steps.gpu.runtime import OPERATORS, PACKAGES, PROGRAM, STEP, drop_in
-from tests.unit.steps.recorded_hosts import Answers, broken, judged, recorded, said
+from tests.worlds.cases import recorded, written
+from tests.worlds.host_stack import with_toolkit
+from tests.worlds.hosts import broken, judged
 
 ROLE = playbooks() / "roles" / "gpu_runtime"
 HOST = {"gpu": {"stack": "host"}}
-LINES = "".join(f"{name} hold installed 1.20.1-1\n" for name in PACKAGES)
-
-
-def with_toolkit(*edits: tuple[str, str]) -> Answers:
-    """h1 as the step leaves it: the recorded packages and those of the toolkit."""
-    lines = LINES
-    for old, new in edits:
-        assert old in lines
-        lines = lines.replace(old, new)
-    driver = recorded("gpu.packages", "prepared-debian-12")
-    return {
-        ("gpu.packages", "h1"): said("gpu.packages", driver.out + lines),
-        ("containerd.runtime", "h1"): recorded("containerd.runtime", "with-nvidia"),
-    }
 
 
 def changed(probe: str, *edits: tuple[str, str]) -> dict[tuple[str, str], Any]:
@@ -46,7 +34,7 @@ def test_a_fresh_host() -> None:
 
 @pytest.mark.parametrize("state", ["fresh", "prepared"])
 def test_a_host_without_gpus_has_nothing_to_do(state: str) -> None:
-    answers = {("gpu.devices", "h1"): said("gpu.devices", "")}
+    answers = {("gpu.devices", "h1"): written("gpu.devices", "")}
     assert broken(STEP, answers, HOST, state=state) == {}
     read = {seen.answer.probe for one in judged(STEP, answers, HOST, state=state).values() for seen in one.evidence}
     assert read == {"gpu.devices"}

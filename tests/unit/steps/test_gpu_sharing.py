@@ -9,14 +9,15 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.ask.view import View
 from gpustack.config.host import Host
 from gpustack.steps.gpu.sharing import STEP, wanted
-from tests.unit.steps.recorded_cluster import K1, K2, Answers, said
-from tests.unit.steps.recorded_gpus import broken, devices, edited, here, judged, on, unknown, world
+from tests.worlds.cases import written
+from tests.worlds.cluster import K1, K2, Answers
+from tests.worlds.gpus import broken, devices, edited, here, judged, on, unknown, world
 
 NODES = "gpu.nodes"
 PLUGIN, MIG, STATE = "nvidia.com/device-plugin.config", "nvidia.com/mig.config", "nvidia.com/mig.config.state"
 SLICED = (on(K1, gpustack_sharing="time-slicing:4"), K2)
 PARTED = (on(K1, gpustack_mig="all-1g.10gb"), K2)
-LOST: Answers = {(NODES, CLUSTER): replace(said(NODES, "", -1), lost="no answer")}
+LOST: Answers = {(NODES, CLUSTER): replace(written(NODES, "", -1), lost="no answer")}
 
 
 def labelled(case: str = "two-hosts", **changes: str) -> Answers:
@@ -136,7 +137,7 @@ def test_two_labels_that_differ_are_both_told() -> None:
 
 def test_what_cannot_be_told() -> None:
     assert unknown(STEP, LOST, hosts=PARTED) == {"labels", "layout", "slices", "shares"}
-    alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): said("gpu.devices", "?\n")}
+    alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): written("gpu.devices", "?\n")}
     assert unknown(STEP, alone) == {"labels", "layout", "slices", "shares"}
 
 

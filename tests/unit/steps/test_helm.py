@@ -1,7 +1,8 @@
 import pytest
 
 from gpustack.steps.helm import STEP
-from tests.unit.steps.recorded_cluster import broken, judged, recorded, said
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import broken, judged
 
 PROGRAM = ("helm.program", "k1")
 UNMONITORED = {"monitoring": {"enabled": False}}
@@ -10,7 +11,7 @@ GPUS = {("gpu.devices", "k2"): recorded("gpu.devices", "prepared-debian-13")}
 
 @pytest.mark.parametrize(("out", "found"), [("\n", "nothing"), ("v4.2.4\n", "4.2.4")])
 def test_none_or_another_one_is_for_install(out: str, found: str) -> None:
-    assert broken(STEP, {PROGRAM: said("helm.program", out)}) == {"program": (found, "install")}
+    assert broken(STEP, {PROGRAM: written("helm.program", out)}) == {"program": (found, "install")}
 
 
 def test_where_nothing_is_installed_with_it_none_is_needed() -> None:

@@ -12,8 +12,8 @@ from gpustack.steps.gpu import driver as gpu_driver
 from gpustack.steps.kubernetes import step as kubernetes
 from gpustack.steps.prereqs import step as prereqs
 from gpustack.steps.step import Step
-from tests.unit.judging import judge
-from tests.unit.steps.recorded_hosts import H1, H2, SPEC, World, broken, snapshot
+from tests.worlds.hosts import H1, H2, SPEC, World, broken, snapshot
+from tests.worlds.judge import judge
 
 STEPS = (prereqs.STEP, containerd.STEP, kubernetes.STEP, gpu_driver.STEP)
 CHECKS = [(step, check) for step in STEPS for check in step.checks]

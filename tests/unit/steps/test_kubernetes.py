@@ -3,7 +3,8 @@ from dataclasses import replace
 import pytest
 
 from gpustack.steps.kubernetes.step import STEP
-from tests.unit.steps.recorded_hosts import broken, judged, recorded
+from tests.worlds.cases import recorded
+from tests.worlds.hosts import broken, judged
 
 PACKAGES, REPOSITORIES = "packages.installed", "packages.repositories"
 

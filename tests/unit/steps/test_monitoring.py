@@ -5,7 +5,8 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.steps.monitoring.step import STEP
-from tests.unit.steps.recorded_cluster import SPEC, broken, healthy, judged, recorded, said, states
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import SPEC, broken, healthy, judged, states
 
 LISTENERS, RELEASES = "network.listeners", ("helm.releases", CLUSTER)
 
@@ -33,7 +34,7 @@ def test_before_the_chart_all_is_for_install() -> None:
         answers |= case(probe, "none")
     for probe in ("monitoring.prometheuses", "monitoring.alertmanagers"):
         answers |= case(probe, "unknown-kind")
-    answers |= {("monitoring.definitions", CLUSTER): said("monitoring.definitions", '{"items":[]}')}
+    answers |= {("monitoring.definitions", CLUSTER): written("monitoring.definitions", '{"items":[]}')}
     answers |= case("monitoring.targets", "not-yet")
     assert {cure for _, cure in broken(STEP, answers).values()} == {"install"}
     outcomes = {check: one.outcome for check, one in judged(STEP, answers).items()}
@@ -56,7 +57,7 @@ def test_a_port_that_others_have_is_for_a_person() -> None:
 
 
 def test_a_host_that_cannot_tell_its_ports_is_judged_for_that_itself() -> None:
-    assert broken(STEP, {(LISTENERS, "k2"): said(LISTENERS, "", 127)}) == {}
+    assert broken(STEP, {(LISTENERS, "k2"): written(LISTENERS, "", 127)}) == {}
 
 
 def test_definitions_of_another_minor_or_missing() -> None:
@@ -158,7 +159,7 @@ def test_targets_that_are_down_or_missing() -> None:
     down = recorded("monitoring.targets", "control-plane")
     body = json.loads(down.out)
     body["data"]["result"].append({"metric": {"job": "theirs"}, "value": [0, "0"]})
-    assert broken(STEP, {("monitoring.targets", CLUSTER): said(down.probe, json.dumps(body))}) == {}
+    assert broken(STEP, {("monitoring.targets", CLUSTER): written(down.probe, json.dumps(body))}) == {}
 
 
 def test_with_the_control_plane_out_of_reach_its_targets_are_not_wanted() -> None:

@@ -10,7 +10,8 @@ from gpustack.ask.script import command
 from gpustack.config.host import Host
 from gpustack.probes.host.system import OS
 from gpustack.steps.prereqs.step import STEP
-from tests.unit.steps.recorded_hosts import H1, H2, broken, judged, recorded, said
+from tests.worlds.cases import recorded, written
+from tests.worlds.hosts import H1, H2, broken, judged
 
 PROXY = "/etc/gpustack-cluster/proxy.env"
 
@@ -93,7 +94,7 @@ def test_cgroup_v1_needs_the_operators_word() -> None:
 def test_python(line: str, pythons: str, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ansible takes the newest one that it knows by name, else the one called python3."""
     monkeypatch.setattr("importlib.metadata.version", lambda name: {"ansible-core": line}[name])
-    mismatch = judged(STEP, {("system.python", "h1"): said("system.python", f"{pythons}\n")})["python"].result
+    mismatch = judged(STEP, {("system.python", "h1"): written("system.python", f"{pythons}\n")})["python"].result
     assert (hint in mismatch.hint and mismatch.cure == "operator") if mismatch else not hint
 
 
@@ -119,7 +120,7 @@ def test_sudo_that_ansible_cannot_give_a_password(host: Host, case: str, hint: s
 
 
 def test_a_sudo_that_cannot_be_told_is_unknown() -> None:
-    answers = {("system.sudo", "h1"): said("system.sudo", "doas 6.3\n")}
+    answers = {("system.sudo", "h1"): written("system.sudo", "doas 6.3\n")}
     assert judged(STEP, answers, hosts=(replace(H1, become_password="x"), H2))["sudo"].outcome == "unknown"
 
 
@@ -132,19 +133,19 @@ def test_the_operator_may_name_the_python() -> None:
 
 @pytest.mark.parametrize("name", ["gpu_1", "-gpu", "gpu-", "a..b", "localhost", "n" * 64, "localhost.localdomain"])
 def test_names_that_no_node_can_have(name: str) -> None:
-    assert broken(STEP, {("system.hostname", "h1"): said("system.hostname", f"{name}\n")}) == {
+    assert broken(STEP, {("system.hostname", "h1"): written("system.hostname", f"{name}\n")}) == {
         "node-name": (name, "operator")
     }
 
 
 @pytest.mark.parametrize("name", ["gpu1", "GPU-Node1.Example.com", "1", "n" * 63])
 def test_names_that_a_node_can_have(name: str) -> None:
-    assert broken(STEP, {("system.hostname", "h1"): said("system.hostname", f"{name}\n")}) == {}
+    assert broken(STEP, {("system.hostname", "h1"): written("system.hostname", f"{name}\n")}) == {}
 
 
 def test_two_hosts_of_one_name() -> None:
     answers = {
-        ("system.hostname", host): said("system.hostname", name) for host, name in (("h1", "gpu\n"), ("h2", "GPU\n"))
+        ("system.hostname", host): written("system.hostname", name) for host, name in (("h1", "gpu\n"), ("h2", "GPU\n"))
     }
     assert broken(STEP, answers) == {"node-name": ("gpu, as h2", "operator")}
     assert broken(STEP, answers, on="h2") == {"node-name": ("gpu, as h1", "operator")}
@@ -152,7 +153,7 @@ def test_two_hosts_of_one_name() -> None:
 
 def test_copies_of_one_disk() -> None:
     machine, uuid = "ab" * 16, "DEF01234-0000-0000-0000-0123456789AB"
-    answers = {("system.identity", host): said("system.identity", f"{machine}\n{uuid}\n") for host in ("h1", "h2")}
+    answers = {("system.identity", host): written("system.identity", f"{machine}\n{uuid}\n") for host in ("h1", "h2")}
     assert broken(STEP, answers) == {
         "machine-id": (f"{machine}, as h2", "operator"),
         "product-uuid": (f"{uuid.lower()}, as h2", "operator"),
@@ -170,12 +171,12 @@ def test_copies_of_one_disk() -> None:
 )
 def test_what_a_vendor_wrote_into_every_board_is_no_identity(uuid: str) -> None:
     ids = {"h1": "ab" * 16, "h2": "cd" * 16}
-    answers = {("system.identity", host): said("system.identity", f"{id}\n{uuid}\n") for host, id in ids.items()}
+    answers = {("system.identity", host): written("system.identity", f"{id}\n{uuid}\n") for host, id in ids.items()}
     assert broken(STEP, answers) == {}
 
 
 def test_an_unreached_host_is_compared_when_it_joins() -> None:
-    answers = {("system.identity", host): said("system.identity", f"{'ab' * 16}\n\n") for host in ("h1", "h2")}
+    answers = {("system.identity", host): written("system.identity", f"{'ab' * 16}\n\n") for host in ("h1", "h2")}
     assert judged(STEP, answers, unreached=("h2",))["machine-id"].outcome == "ok"
 
 
@@ -186,7 +187,7 @@ def test_no_machine_id() -> None:
 
 def test_the_nodes_address_is_on_the_host() -> None:
     """h1 has gpustack_node_ip, h2 has none: its default route tells."""
-    elsewhere = said(
+    elsewhere = written(
         "network.addresses", "1: lo    inet 127.0.0.1/8 scope host lo\n2: eno1    inet 10.9.0.4/16 scope global eno1\n"
     )
     answers = {("network.addresses", host): elsewhere for host in ("h1", "h2")}
@@ -208,7 +209,7 @@ def test_ports_of_kubernetes_itself_are_its_own() -> None:
 
 def test_the_vxlan_port() -> None:
     line = 'udp UNCONN 0 0 0.0.0.0:8472 0.0.0.0:* users:(("openvpn",pid=7,fd=3))\n'
-    answers = {("network.listeners", "h1"): said("network.listeners", line)}
+    answers = {("network.listeners", "h1"): written("network.listeners", line)}
     assert broken(STEP, answers) == {"ports": ("taken: 8472/udp by openvpn", "operator")}
     assert broken(STEP, answers, {"flannel": {"port": 4789}}) == {}
 
@@ -225,12 +226,12 @@ def test_another_kubernetes() -> None:
 
 @pytest.mark.parametrize("server", ["10.77.1.11:6443", "127.0.0.1:6443"])
 def test_our_own_cluster_is_no_other(server: str) -> None:
-    answers = {("leftovers.kubernetes", "h1"): said("leftovers.kubernetes", f"https://{server}\n")}
+    answers = {("leftovers.kubernetes", "h1"): written("leftovers.kubernetes", f"https://{server}\n")}
     assert broken(STEP, answers) == {}
 
 
 def test_a_worker_of_another_cluster() -> None:
-    answers = {("leftovers.kubernetes", "h2"): said("leftovers.kubernetes", "https://127.0.0.1:6443\n")}
+    answers = {("leftovers.kubernetes", "h2"): written("leftovers.kubernetes", "https://127.0.0.1:6443\n")}
     found = judged(STEP, answers, on="h2")["other-clusters"].result
     assert found
     assert found.hint.startswith("gpustack reset --limit h2 --foreign")
@@ -265,7 +266,7 @@ def test_files_of_the_proxy_that_are_not_as_they_should_be() -> None:
 
 
 def test_a_host_that_cannot_tell_its_name_takes_no_other_with_it() -> None:
-    garbage = {(probe, "h2"): said(probe, "\x1b[2J\n") for probe in ("system.hostname", "system.identity")}
+    garbage = {(probe, "h2"): written(probe, "\x1b[2J\n") for probe in ("system.hostname", "system.identity")}
     assert broken(STEP, garbage) == {}
     untold = [check for check, found in judged(STEP, garbage, on="h2").items() if found.outcome == "unknown"]
     assert untold == ["node-name", "machine-id", "product-uuid"]

@@ -3,7 +3,8 @@
 import pytest
 
 from gpustack.steps.prereqs.step import STEP
-from tests.unit.steps.recorded_hosts import broken, recorded, said
+from tests.worlds.cases import recorded, written
+from tests.worlds.hosts import broken
 
 
 def test_apparmor_is_needed_where_the_kernel_has_it() -> None:
@@ -37,7 +38,7 @@ def test_ufw_overrides() -> None:
 
 
 def test_a_module_that_is_not_there() -> None:
-    no_bridge = said("kernel.modules", "== working\noverlay\n== boot\n== apparmor\n")
+    no_bridge = written("kernel.modules", "== working\noverlay\n== boot\n== apparmor\n")
     answers = {
         ("kernel.modules", "h1"): no_bridge,
         ("kernel.sysctls", "h1"): recorded("kernel.sysctls", "no-bridge"),

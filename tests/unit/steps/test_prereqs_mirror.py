@@ -3,7 +3,8 @@
 import pytest
 
 from gpustack.steps.prereqs.step import STEP
-from tests.unit.steps.recorded_hosts import broken, recorded
+from tests.worlds.cases import recorded
+from tests.worlds.hosts import broken
 
 
 @pytest.mark.parametrize(

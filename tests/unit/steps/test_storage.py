@@ -5,7 +5,8 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.storage import STEP
-from tests.unit.steps.recorded_cluster import Answers, broken, judged, recorded, states
+from tests.worlds.cases import recorded
+from tests.worlds.cluster import Answers, broken, judged, states
 
 CLASSES, PROVISIONER = ("storage.classes", CLUSTER), ("storage.provisioner", CLUSTER)
 

@@ -1,6 +1,7 @@
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.taint import STEP
-from tests.unit.steps.recorded_cluster import K1, broken, recorded, states
+from tests.worlds.cases import recorded
+from tests.worlds.cluster import K1, broken, states
 
 
 def test_the_only_host_runs_ordinary_pods() -> None:

@@ -7,10 +7,11 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.ask.redact.redact import redact
 from gpustack.config.host import HostSpec
 from gpustack.steps.workers import STEP
-from tests.unit.steps.recorded_cluster import ABSENT, K1, K2, STOPPED, broken, judged, recorded, said, units
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import ABSENT, K1, K2, STOPPED, broken, judged, units
 
 FILES = "kubeadm.files"
-LOST = {("system.identity", "k2"): said("system.identity", "f" * 32 + "\n\n")}
+LOST = {("system.identity", "k2"): written("system.identity", "f" * 32 + "\n\n")}
 
 
 def test_a_fresh_host_joins() -> None:
@@ -81,7 +82,7 @@ def test_the_pod_network_of_this_host() -> None:
 
 def test_without_the_file_that_flanneld_writes_no_pod_can_start() -> None:
     """The CNI plugin reads /run/flannel/subnet.env; flanneld itself does not mind."""
-    answers = {("flannel.host", "k2"): said("flannel.host", "CONFLIST=yes\nREADY=yes\n")}
+    answers = {("flannel.host", "k2"): written("flannel.host", "CONFLIST=yes\nREADY=yes\n")}
     assert broken(STEP, answers) == {"pod-network": ("nothing", "install")}
 
 

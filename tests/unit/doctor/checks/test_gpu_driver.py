@@ -4,7 +4,7 @@ import pytest
 
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.graph import graph
-from tests.unit.doctor.checks.asking import in_cluster, told, world
+from tests.worlds.doctor_checks import in_cluster, told, world
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.doctor.checks.asking import in_cluster, told
+from tests.worlds.doctor_checks import in_cluster, told
 
 CRITICAL, LOST = "gpu-xid-critical", "gpu-fell-off-bus"
 ROWS = "gpu-ecc-row-remap-pending"

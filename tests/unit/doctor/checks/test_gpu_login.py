@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.unit.doctor.checks.asking import asked, world
+from tests.worlds.doctor_checks import asked, world
 
 PULL = 'failed to pull and unpack image "nvcr.io/nim/a:1": failed to resolve reference "nvcr.io/nim/a:1": '
 TOKEN = "failed to authorize: failed to fetch anonymous token: "

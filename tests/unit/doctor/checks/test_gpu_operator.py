@@ -9,7 +9,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER
 from gpustack.config.spec import Spec
 from gpustack.doctor.diagnose import diagnose
-from tests.unit.doctor.checks.asking import asked, in_cluster, told, world
+from tests.worlds.doctor_checks import asked, in_cluster, told, world
 
 HANDLER = "op-nvidia-runtime-handler-missing"
 WITHOUT = {"containerd__runtime": "prepared-debian-12"}

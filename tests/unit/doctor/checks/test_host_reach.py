@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gpustack.ask.snapshot import Reach
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import recorded_hosts as hosts
+from tests.worlds import hosts
+from tests.worlds.doctor_checks import asked, told
 
 
 @pytest.mark.parametrize(

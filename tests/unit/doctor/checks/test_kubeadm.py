@@ -6,9 +6,10 @@ import pytest
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import recorded_cluster as cluster
-from tests.unit.steps.recorded_cluster import ABSENT, K1, K2, recorded, said, units
+from tests.worlds import cluster
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import ABSENT, K1, K2, units
+from tests.worlds.doctor_checks import asked, told
 
 
 def here(id: str, where: str, answers: Mapping[tuple[str, str], Answer]) -> Judgement:
@@ -48,7 +49,7 @@ def test_a_node_that_is_not_ready_says_why() -> None:
     outcome, found = told(here("st-node-notready", "k1", {("kube.nodes", CLUSTER): sick}))
     assert outcome == "failed"
     assert found
-    stranger = {("system.identity", "k1"): said("system.identity", "0123456789abcdef0123456789abcdef\n\n")}
+    stranger = {("system.identity", "k1"): written("system.identity", "0123456789abcdef0123456789abcdef\n\n")}
     assert told(here("st-node-notready", "k1", stranger)) == ("ok", "the host is no node")
 
 

@@ -3,9 +3,9 @@
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.unit.doctor.checks.asking import asked, told
-from tests.unit.steps import recorded_hosts as hosts
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds import hosts
+from tests.worlds.cases import recorded
+from tests.worlds.doctor_checks import asked, told
 
 
 @pytest.mark.parametrize(

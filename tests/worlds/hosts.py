@@ -18,10 +18,8 @@ from gpustack.config.host import CONTROL_PLANE, NODE, Host, HostSpec
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.steps.step import Step
-from tests.unit.judging import judge
-from tests.unit.steps.recorded_cluster import CASES, recorded, said
-
-__all__ = ["H1", "H2", "SPEC", "broken", "judged", "recorded", "said", "snapshot"]
+from tests.worlds.cases import CASES, recorded, written
+from tests.worlds.judge import judge
 
 H1 = Host(
     "h1", "10.77.1.11", groups=frozenset({CONTROL_PLANE}), spec=HostSpec(gpustack_node_ip=IPv4Address("10.77.1.11"))
@@ -40,6 +38,7 @@ SPEC: dict[str, Any] = {
     "kubelet": {"failCgroupV1": False},
     "time_sync": "external",
 }
+UBUNTU = written("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n')
 
 Answers = Mapping[tuple[str, str], Answer]
 

@@ -14,8 +14,8 @@ from gpustack.remedy.fix import Fix
 from gpustack.remedy.fixed import Fixed
 from gpustack.remedy.offer import Offer
 from gpustack.rollout.plan import Played, TaskFailure
-from tests.unit.steps import recorded_hosts as hosts
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds import hosts
+from tests.worlds.cases import recorded
 
 Answers = dict[tuple[str, str], Answer]
 OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))

@@ -20,9 +20,9 @@ from gpustack.rollout.overlay import of_cluster
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps.alerts import groups
 from gpustack.steps.step import Step
-from tests.unit.probes.test_cases import known
+from tests.worlds.cases import CASES, probes, recorded, written
+from tests.worlds.managed_fields import owned
 
-CASES = Path(__file__).parents[2] / "cases"
 K1 = Host("k1", "10.78.0.11", groups=frozenset({CONTROL_PLANE}))
 K2 = Host("k2", "10.78.0.12", groups=frozenset({NODE}))
 TAKEN = datetime(2026, 11, 21, 5, tzinfo=UTC)
@@ -40,29 +40,15 @@ SPEC: dict[str, Any] = {
 Answers = Mapping[tuple[str, str], Answer]
 
 
-def recorded(probe: str, case: str, *edits: tuple[str, str]) -> Answer:
-    """The answer of a case file, with words replaced; each must be there."""
-    found = json.loads((CASES / probe / f"{case}.json").read_text())["answer"]
-    out = found["out"]
-    for old, new in edits:
-        assert old in out, f"{probe}/{case} has no {old}"
-        out = out.replace(old, new)
-    return Answer(probe, "", found["rc"], out, found["err"])
-
-
-def said(probe: str, out: str, rc: int = 0) -> Answer:
-    return Answer(probe, "", rc, out)
-
-
 def units(kubelet: str) -> Answer:
-    return said("units.services", f"Id=containerd.service\n{ACTIVE}\n\nId=kubelet.service\n{kubelet}\n")
+    return written("units.services", f"Id=containerd.service\n{ACTIVE}\n\nId=kubelet.service\n{kubelet}\n")
 
 
 @cache
 def as_recorded() -> dict[tuple[str, str], Answer]:
     """As they were recorded: of the control plane and the cluster, and of the worker."""
     found = {
-        (path.name, CLUSTER if known()[path.name].where == "cluster" else "k1"): recorded(path.name, "control-plane")
+        (path.name, CLUSTER if probes()[path.name].where == "cluster" else "k1"): recorded(path.name, "control-plane")
         for path in CASES.iterdir()
         if (path / "control-plane.json").exists()
     }
@@ -73,7 +59,7 @@ def as_recorded() -> dict[tuple[str, str], Answer]:
     machines = {"k1": "121ca0afe03a40a488e2456beddcd32a", "k2": "ba0ba3be313041508437d607678a4fb3"}
     for host, system in (("k1", "debian-12"), ("k2", "debian-13")):
         found["units.services", host] = units(ACTIVE)
-        found["system.identity", host] = said("system.identity", f"{machines[host]}\n\n")
+        found["system.identity", host] = written("system.identity", f"{machines[host]}\n\n")
         found["network.listeners", host] = recorded("network.listeners", f"monitored-{system}")
         found["gpu.devices", host] = recorded("gpu.devices", "none")
     return found
@@ -113,20 +99,7 @@ def stamped(answers: Answers) -> dict[tuple[str, str], Answer]:
     rules = [(group["name"], len(group["rules"])) for group in chain.from_iterable(groups("").values())]
     result = [{"metric": {"rule_group": f"x;{name}"}, "value": [0, str(count)]} for name, count in rules]
     loaded = {"status": "success", "data": {"resultType": "vector", "result": result}}
-    return found | {("alerting.rule-groups", CLUSTER): said("alerting.rule-groups", json.dumps(loaded))}
-
-
-def owned(applied: dict[str, Any]) -> dict[str, Any]:
-    """The fieldsV1 of one who applied it: a ConfigMap, or a PrometheusRule, whose groups are a list by name."""
-    parts = {part: applied["metadata"][part] for part in ("labels", "annotations")}
-    metadata: dict[str, Any] = {f"f:{part}": {f"f:{key}": {} for key in keys} for part, keys in parts.items()}
-    if "data" in applied:
-        return {"f:metadata": metadata, "f:data": {f"f:{key}": {} for key in applied["data"]}}
-    by_name: dict[str, Any] = {
-        f"k:{json.dumps({'name': group['name']})}": {".": {}, **{f"f:{key}": {} for key in group}}
-        for group in applied["spec"]["groups"]
-    }
-    return {"f:metadata": metadata, "f:spec": {"f:groups": by_name}}
+    return found | {("alerting.rule-groups", CLUSTER): written("alerting.rule-groups", json.dumps(loaded))}
 
 
 def taken(answers: Answers, spec: Mapping[str, Any], hosts: Sequence[Host]) -> Snapshot:

@@ -17,8 +17,8 @@ from gpustack.doctor.finding import Diagnosis, Drift
 from gpustack.doctor.graph import graph
 from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.verdict import verdict
-from tests.unit.report.invented import PASSWORD, TAKEN
-from tests.unit.steps.recorded_cluster import recorded
+from tests.worlds.cases import recorded
+from tests.worlds.plans import PASSWORD, TAKEN
 
 HOSTS = ("cp1", "gpu1", "gpu2")
 INVENTORY = Inventory(

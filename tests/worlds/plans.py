@@ -59,6 +59,7 @@ STEPS = (
     Step("network", "cluster", (PODS,), (running,), needs=("runtime",)),
 )
 GOOD = {SWAP: "", CPUS: "4", CLOCK: "yes", RUNTIME: "2.3.7"}
+PODS_GOOD = Answer(PODS.id, CLUSTER, 0, "2 running")
 STRANGER = Reach("kube3", "host-key-unknown", "the host key of 10.0.0.3 is not known", "ssh-keyscan 10.0.0.3")
 WILD = "/dev/sda2 \u200bpartition\ue000 [bold]1G[/bold] password=hunter2!"
 
@@ -86,7 +87,7 @@ def said(host: str, **other: str) -> list[Answer]:
 
 
 def converged() -> Plan:
-    return made(["kube1", "kube2"], [*said("kube1"), *said("kube2"), Answer(PODS.id, CLUSTER, 0, "2 running")])
+    return made(["kube1", "kube2"], [*said("kube1"), *said("kube2"), PODS_GOOD])
 
 
 def bare() -> Plan:
@@ -104,7 +105,7 @@ def bare() -> Plan:
 def wide() -> Plan:
     names = [f"node{number:02d}" for number in range(1, 31)]
     answers = [found for name in names for found in said(name, swap="/swapfile")]
-    return made(names, [*answers, Answer(PODS.id, CLUSTER, 0, "2 running")])
+    return made(names, [*answers, PODS_GOOD])
 
 
 def played(step: str, names: Sequence[str], changed: Sequence[str], failures: Sequence[TaskFailure] = ()) -> Played:
@@ -127,7 +128,7 @@ def failed() -> Outcome:
         played("ground", ("kube1", "kube2"), ("kube1",)),
         played("runtime", ("kube1", "kube2"), ("kube1",), [wrong]),
     )
-    answers = [*said("kube1"), *said("kube2", runtime=""), Answer(PODS.id, CLUSTER, 0, "2 running")]
+    answers = [*said("kube1"), *said("kube2", runtime=""), PODS_GOOD]
     left = (("kube2", "runtime"), ("kube3", "reach"))
     after = made(["kube1", "kube2", "kube3"], answers, [STRANGER])
     return Outcome(bare(), done, Verification(after, 0.7, 9), left, 63.0)

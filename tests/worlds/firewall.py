@@ -1,9 +1,7 @@
 """Hosts as the firewall step sees them: what recorded and written answers make of one, and what its checks say."""
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from gpustack.ask.judge import Judgement
@@ -14,9 +12,9 @@ from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.steps.firewall.step import STEP
-from tests.unit.judging import judge
+from tests.worlds import cases
+from tests.worlds.judge import judge
 
-CASES = Path(__file__).parents[2] / "cases"
 PLANE, WORKER = "10.77.1.11", "10.77.1.12"
 HOSTS = (
     Host("host1", PLANE, groups=frozenset({CONTROL_PLANE, NODE})),
@@ -25,10 +23,7 @@ HOSTS = (
 CHECKS = {check.__name__.replace("_", "-"): check for check in STEP.checks}
 OPEN = "-P INPUT ACCEPT\n-P FORWARD ACCEPT\n-P OUTPUT ACCEPT\n"
 # Of a control plane: our table for the metrics, as the kernel has it and as it is stored.
-GUARD, KEPT = (
-    json.loads((CASES / probe / "guarded-debian-12.json").read_text())["answer"]["out"]
-    for probe in ("firewall.live", "firewall.stored")
-)
+GUARD, KEPT = (cases.recorded(probe, "guarded-debian-12").out for probe in ("firewall.live", "firewall.stored"))
 TABLE = GUARD[GUARD.index("== nft\n") :].rstrip("\n")
 NOTHING = "== unit nftables\nExecStartPost=\n== unit guard\n"
 
@@ -106,9 +101,5 @@ def outcomes(snapshot: Snapshot) -> dict[str, str]:
 def recorded(name: str) -> Snapshot:
     """The control plane of the recordings was Debian 12, the worker Debian 13."""
     where = "host2" if "debian-13" in name else "host1"
-
-    def answer(probe: str) -> Answer:
-        case = json.loads((CASES / probe / f"{name}.json").read_text())
-        return Answer(probe, where, **case["answer"])
-
-    return world(answer("firewall.live"), answer("firewall.stored"), where=where)
+    live, stored = (cases.recorded(probe, name, where=where) for probe in ("firewall.live", "firewall.stored"))
+    return world(live, stored, where=where)
