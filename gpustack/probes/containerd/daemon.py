@@ -107,7 +107,8 @@ RUNTIME = Probe(
     Shell(f"""[ -S {SOCKET.removeprefix("unix://")} ] || exit 1
 crictl --runtime-endpoint {SOCKET} info && exit
 rc=$?
-({show_units("containerd")})
+({show_units("containerd")}
+)
 exit $rc"""),
     runtime,
     ends=(0, 1),
