@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.cli.help import declare, group
 from gpustack.errors import UsageError
 
@@ -42,7 +42,6 @@ def send_test(
     quiet: options.QuietOption = False,
 ) -> None:
     """Send one test alert to the receiver of the inventory, check whether it arrived, and resolve it."""
-    from gpustack.cli import session
     from gpustack.cli.locked_run import StopOnSignal
     from gpustack.proof.connect import send_test_alert
     from gpustack.proof.services import ACCESS_PROBES, find_access

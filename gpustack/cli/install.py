@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.cli.error_handler import INTERRUPTED
 from gpustack.cli.failure_report import add_note_on_error, report_failure
 from gpustack.cli.locked_run import confirm, locked_run, repeat_command
@@ -34,8 +34,6 @@ def plan(
     quiet: options.QuietOption = False,
 ) -> None:
     """Show what differs from the spec, per host. Read-only."""
-    from gpustack.cli import session
-
     if diff and recording:
         why = "Differences in files are shown by the playbooks, and they need the hosts."
         raise UsageError("diff-of-recording", "--diff does not go with --from.", why, "gpustack plan --diff")
@@ -64,8 +62,6 @@ def verify(
     quiet: options.QuietOption = False,
 ) -> None:
     """Check every host against the spec. Read-only."""
-    from gpustack.cli import session
-
     report = session.progress(quiet=quiet)
     found = session.make_plan(inventory, recording, limit, only, report, ask_password=become, quiet=quiet)
     from gpustack.report.codes import exit_code
@@ -90,8 +86,6 @@ def install(
     quiet: options.QuietOption = False,
 ) -> None:
     """Install or repair the cluster: show the plan, confirm, apply only what differs, verify."""
-    from gpustack.cli import session
-
     report = session.progress(quiet=quiet)
     hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
     from gpustack.report.codes import outcome_code

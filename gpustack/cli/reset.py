@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.cli.locked_run import confirm, locked_run, repeat_command
 from gpustack.errors import RolloutError
 
@@ -34,7 +34,6 @@ def reset(
     quiet: options.QuietOption = False,
 ) -> None:
     """Uninstall: show what will be removed from the hosts, the cluster included; confirm, remove, verify."""
-    from gpustack.cli import session
     from gpustack.report.codes import reset_code
     from gpustack.report.render import show
     from gpustack.rollout.removal import PROBES, removal
