@@ -9,7 +9,7 @@ import typer
 
 from gpustack.cli import options, session
 from gpustack.cli.error_handler import INTERRUPTED
-from gpustack.cli.failure_report import add_note_on_error, report_failure
+from gpustack.cli.failure_report import report_failure
 from gpustack.cli.locked_run import confirm, locked_run, repeat_command
 from gpustack.errors import RolloutError, UsageError
 
@@ -91,6 +91,7 @@ def install(
     from gpustack.report.codes import outcome_code
     from gpustack.report.render import show, show_converged
     from gpustack.rollout.plan import plan as make_plan
+    from gpustack.rollout.plan import refuse_unplayable
     from gpustack.rollout.private import sweep
 
     sweep()
@@ -114,26 +115,6 @@ def install(
         failed = [failure.host for played in outcome.played for failure in played.failures]
         sys.stderr.write(report_failure(hosts, folder, report, names, failed))
     raise typer.Exit(code)
-
-
-def refuse_unplayable(before: "Plan") -> None:
-    """Raises RolloutError where install can repair nothing of what differs: it needs a person, or is unknown."""
-    if any(mismatch.cure == "install" for found in before.drifted for mismatch in found.differences):
-        return
-    hints = dict.fromkeys(mismatch.hint for _, mismatch in before.refused if mismatch.hint)
-    why = "\n".join(f"{state.where}: {mismatch}" for state, mismatch in before.refused)
-    unknown = "\n".join(f"{state.where}: {state.step} could not be checked" for state in before.unknown)
-    upgrade = any(mismatch.cure == "upgrade" for _, mismatch in before.refused)
-    reference = "upgrade-needed" if upgrade else "operator-needed" if before.refused else "undetermined"
-    text = "\n".join(part for part in (why, unknown) if part) or "\n".join(
-        f"{name} was not reached" for name in before.unreached
-    )
-    raise RolloutError(
-        reference,
-        "There is nothing that install may change; nothing was changed.",
-        text,
-        next(iter(hints), "gpustack plan -v"),
-    )
 
 
 def roll_out(
@@ -161,7 +142,11 @@ def roll_out(
             force=force,
             cancelled=run.stop_reason,
         )
-        with add_note_on_error(lambda: report_failure(hosts, run.folder, report, names), lambda: not run.stop.is_set()):
+        try:
             outcome = rollout.run(before)
+        except Exception as error:
+            if not run.stop.is_set():
+                error.add_note(report_failure(hosts, run.folder, report, names))
+            raise
     run.keep_snapshot(outcome.verification.plan.snapshot)
     return outcome, run.folder
