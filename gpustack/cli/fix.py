@@ -127,14 +127,14 @@ def run_undo(hosts: "Inventory", output: str, report: "Reporter", *, yes: bool) 
     from gpustack.ask.gather import gather
     from gpustack.probes.host.system import OS
     from gpustack.remedy.copies import Copies
-    from gpustack.remedy.undo import last, undo
+    from gpustack.remedy.undo import find_last, undo
     from gpustack.report.render import show
     from gpustack.rollout.lock import choose_lock_host
 
     snapshot = gather(hosts, [OS], report=report)
     with locked_run(hosts, "doctor", choose_lock_host(snapshot), report) as run:
         copies = Copies(hosts.hosts)
-        found = last(copies, [host.name for host in hosts.hosts if snapshot.reach[host.name].reached])
+        found = find_last(copies, [host.name for host in hosts.hosts if snapshot.reach[host.name].reached])
         if output == "human":
             show(found, output, inventory=hosts)
         if not yes and not confirm("Roll this back?"):
