@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.errors import UnreachableError
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ def access(
     quiet: options.QuietOption = False,
 ) -> None:
     """Open Grafana, Prometheus, Alertmanager or the GPU exporter: print its address, or forward a port to it."""
-    from gpustack.cli import session
     from gpustack.proof.connect import acting_host
     from gpustack.proof.credential import read_login
     from gpustack.proof.services import ACCESS_PROBES, find_access

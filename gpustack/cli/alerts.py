@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.cli.help import declare, group
+from gpustack.cli.locked_run import stop_on_signal
 from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,8 +43,6 @@ def send_test(
     quiet: options.QuietOption = False,
 ) -> None:
     """Send one test alert to the receiver of the inventory, check whether it arrived, and resolve it."""
-    from gpustack.cli import session
-    from gpustack.cli.locked_run import StopOnSignal
     from gpustack.proof.connect import send_test_alert
     from gpustack.proof.services import ACCESS_PROBES, find_access
     from gpustack.report.codes import delivery_code
@@ -55,7 +54,7 @@ def send_test(
     require_receiver(hosts)
     taken = session.gather_all(hosts, report, ACCESS_PROBES)
     found, stop = find_access(taken, "alertmanager"), threading.Event()
-    with StopOnSignal(stop):
+    with stop_on_signal(stop):
         done = send_test_alert(taken, found, report, timeout, lambda: INTERRUPTED if stop.is_set() else "")
     show(done, output.value, inventory=hosts)
     raise typer.Exit(delivery_code(done))

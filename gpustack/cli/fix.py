@@ -1,6 +1,7 @@
 """`doctor --fix` and `doctor --undo`: confirm, hold the lock, change, and keep the evidence."""
 
 from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpustack.cli.locked_run import Run, confirm, locked_run
@@ -62,7 +63,7 @@ def run_fix(
     sweep()
     with locked_run(hosts, "doctor", choose_lock_host(before.snapshot), report) as run:
         done = make_fix(run, wanted, make_confirm(yes_to, yes=yes), output).run(before)
-        write_result(run, done)
+        run.keep(lambda folder: write_result(done, folder))
     run.keep_snapshot(done.after.snapshot)
     if not done.tried and any(one.ending == "declined" for one in done.attempts):
         ids = " ".join(f"--yes-to {one.offer.id}" for one in done.attempts if one.offer.fault.auto == "ask")
@@ -113,17 +114,12 @@ def make_confirm(yes_to: Collection[str], *, yes: bool) -> "Callable[[Sequence[O
     return agree
 
 
-def write_result(run: Run, done: "Fixed") -> None:
-    """What was done, into the evidence."""
+def write_result(done: "Fixed", folder: Path) -> None:
     from gpustack.config.secrets.private_file import private_file
     from gpustack.report.fix import json as fix_json
-    from gpustack.rollout.evidence import not_kept
 
-    try:
-        with private_file(run.folder / "fix.json") as file:
-            file.write(fix_json.text(done, str(run.folder)))
-    except OSError as error:
-        run.record(not_kept(run.folder, error))
+    with private_file(folder / "fix.json") as file:
+        file.write(fix_json.text(done, str(folder)))
 
 
 def run_undo(hosts: "Inventory", output: str, report: "Reporter", *, yes: bool) -> int:
@@ -131,14 +127,14 @@ def run_undo(hosts: "Inventory", output: str, report: "Reporter", *, yes: bool) 
     from gpustack.ask.gather import gather
     from gpustack.probes.host.system import OS
     from gpustack.remedy.copies import Copies
-    from gpustack.remedy.undo import last, undo
+    from gpustack.remedy.undo import find_last, undo
     from gpustack.report.render import show
     from gpustack.rollout.lock import choose_lock_host
 
     snapshot = gather(hosts, [OS], report=report)
     with locked_run(hosts, "doctor", choose_lock_host(snapshot), report) as run:
         copies = Copies(hosts.hosts)
-        found = last(copies, [host.name for host in hosts.hosts if snapshot.reach[host.name].reached])
+        found = find_last(copies, [host.name for host in hosts.hosts if snapshot.reach[host.name].reached])
         if output == "human":
             show(found, output, inventory=hosts)
         if not yes and not confirm("Roll this back?"):

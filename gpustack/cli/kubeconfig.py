@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.errors import UsageError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.@:_-]*")
@@ -43,7 +43,6 @@ def kubeconfig(
     quiet: options.QuietOption = False,
 ) -> None:
     """Fetch a kubeconfig with a new client certificate. admin.conf stays on its host."""
-    from gpustack.cli import session
     from gpustack.proof.credential import sign_kubeconfig
 
     client = user or login_name()

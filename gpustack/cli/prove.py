@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.cli.locked_run import locked_run
 
 
@@ -20,7 +20,6 @@ def prove(
     quiet: options.QuietOption = False,
 ) -> None:
     """Prove every GPU: a pod runs a kernel on it, and Prometheus and Grafana show it. The pods are removed again."""
-    from gpustack.cli import session
     from gpustack.proof.inventory import PROBES, survey
 
     report = session.progress(quiet=quiet)

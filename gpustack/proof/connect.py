@@ -16,14 +16,14 @@ from gpustack.probes.proof import NODES, SERVICES
 from gpustack.proof import credential
 from gpustack.proof.alertmanager import Alertmanager
 from gpustack.proof.chain import Place
-from gpustack.proof.credential import login, why
+from gpustack.proof.credential import explain_failure, parse_login
 from gpustack.proof.delivery import Delivery, Trial
 from gpustack.proof.grafana import Grafana
 from gpustack.proof.http import Web
-from gpustack.proof.inventory import exporters
+from gpustack.proof.inventory import locate_exporters
 from gpustack.proof.prometheus import Prometheus
 from gpustack.proof.prove import Proof, Prover
-from gpustack.proof.services import LABELS, Access, Part, find, namespace_of, port
+from gpustack.proof.services import LABELS, Access, Part, find_service, main_port, namespace_of
 
 if TYPE_CHECKING:
     from gpustack.proof.pod import Pods
@@ -88,13 +88,13 @@ def forward_part(host: Host, found: Access, local_port: int = 0) -> Iterator[tup
 
 def connect_api(answer: Answer, way: PortForwarder, private: Path) -> "Pods":
     """With the client certificate of `answer`. Raises RolloutError."""
-    from gpustack.proof.pod import Pods, client
+    from gpustack.proof.pod import Pods, connect_client
 
-    if wrong := why(answer):
+    if wrong := explain_failure(answer):
         message = "The control plane signed no certificate; nothing was created."
         raise RolloutError("proof-no-certificate", message, wrong, "gpustack verify --only control-plane")
     try:
-        return Pods(client(answer.out, way, private))
+        return Pods(connect_client(answer.out, way, private))
     except OSError as error:
         raise forwarding_refused(answer.where, error) from error
     except (ValueError, LookupError, TypeError) as error:
@@ -116,12 +116,12 @@ def connect_web(taken: Snapshot, way: PortForwarder, part: Part, login: tuple[st
         services = View(taken, CLUSTER)[SERVICES]
     except FactUnavailable as error:
         return f"the Services of the cluster are not known: {error}"
-    if (service := find(part, services, spec)) is None:
+    if (service := find_service(part, services, spec)) is None:
         return (
             f"there is no Service with the label {'='.join(LABELS[part])} in the namespace {namespace_of(part, spec)}"
         )
     try:
-        address, number = way.forward(service.address, port(service))
+        address, number = way.forward(service.address, main_port(service))
     except OSError as error:
         return f"{part.capitalize()} was not reached: {error}"
     return Web(part.capitalize(), address, number, login)
@@ -131,11 +131,11 @@ def connect_prometheus(taken: Snapshot, way: PortForwarder) -> Prometheus | str:
     web = connect_web(taken, way, "prometheus")
     if isinstance(web, str):
         return web
-    return Prometheus(web, [node.name for node in View(taken, CLUSTER)[NODES]], exporters(taken))
+    return Prometheus(web, [node.name for node in View(taken, CLUSTER)[NODES]], locate_exporters(taken))
 
 
 def connect_grafana(taken: Snapshot, way: PortForwarder, answer: Answer) -> Grafana | str:
-    user = login(answer)
+    user = parse_login(answer)
     if isinstance(user, str):
         return f"the login of Grafana is not known: {user}"
     web = connect_web(taken, way, "grafana", user)

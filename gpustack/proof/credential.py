@@ -47,22 +47,22 @@ def answers(host: Host, probes: Sequence[Probe[str]], exported: Mapping[str, str
     marker = token_hex(16)
     lines = transport.run(host, render(probes, marker, exported), last=build_last_line(marker))
     found = {one.probe: one for one in parse(lines, marker, host.name, {probe.id: probe for probe in probes})}
-    return {probe.id: found.get(probe.id, nothing(probe, host)) for probe in probes}
+    return {probe.id: found.get(probe.id, missing_answer(probe, host)) for probe in probes}
 
 
-def nothing(probe: Probe[str], host: Host) -> Answer:
+def missing_answer(probe: Probe[str], host: Host) -> Answer:
     return Answer(probe.id, host.name, -1, "", lost="no answer came")
 
 
-def why(answer: Answer) -> str:
+def explain_failure(answer: Answer) -> str:
     """Why an answer is of no use; empty when it is."""
     ended = f"it ended with {answer.rc}" if answer.rc else ""
     return answer.lost or (answer.err.strip() or ended if answer.rc else "")
 
 
-def login(answer: Answer) -> tuple[str, str] | str:
+def parse_login(answer: Answer) -> tuple[str, str] | str:
     """User and password out of the Secret's data, or why there is none."""
-    if wrong := why(answer):
+    if wrong := explain_failure(answer):
         return wrong
     try:
         data = json.loads(answer.out)
@@ -75,7 +75,7 @@ def login(answer: Answer) -> tuple[str, str] | str:
 def read_login(host: Host, namespace: str) -> tuple[str, str]:
     """Grafana's user and password. Raises RolloutError."""
     try:
-        found = login(answers(host, [GRAFANA], {"NAMESPACE": namespace})[GRAFANA.id])
+        found = parse_login(answers(host, [GRAFANA], {"NAMESPACE": namespace})[GRAFANA.id])
     except HostRefused as refused:
         found = refused.reach.why
     if isinstance(found, str):

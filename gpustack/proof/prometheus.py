@@ -12,7 +12,7 @@ from math import isfinite
 from typing import Any
 
 from gpustack.proof.http import NoAnswer, Web
-from gpustack.proof.workload import bus
+from gpustack.proof.workload import normalize_bus
 
 # The first that most GPUs have: fields that the exporter's own list has always enabled, and under these names.
 METRICS = ("DCGM_FI_DEV_GPU_TEMP", "DCGM_FI_DEV_GPU_UTIL", "DCGM_FI_DEV_POWER_USAGE")
@@ -55,7 +55,7 @@ class Series:
     samples: tuple[Sample, ...] = ()
     scrapes: Mapping[str, Scrape] | None = None
 
-    def every(self, sample: Sample) -> float:
+    def interval_of(self, sample: Sample) -> float:
         found = (self.scrapes or {}).get(sample.target)
         return found.every if found else self.interval
 
@@ -88,18 +88,18 @@ class Prometheus:
         found: dict[str, list[Sample]] = {name: [] for name in names}
         answer = self.query(f'{{__name__=~"{"|".join(names)}"}}[{BACK}s]')
         now = self.now()
-        for one in self.known(answer):
-            found[one["metric"]["__name__"]] += samples([one], self.nodes, self.pods)
-        self.metric = self.metric or chosen(found)
+        for one in self.filter_known(answer):
+            found[one["metric"]["__name__"]] += parse_samples([one], self.nodes, self.pods)
+        self.metric = self.metric or choose_metric(found)
         if targets or not self.scrapes:
-            self.scrapes = scrapes(self.ask("/api/v1/targets", {"state": "active"})["activeTargets"])
+            self.scrapes = parse_scrapes(self.ask("/api/v1/targets", {"state": "active"})["activeTargets"])
         return Series(self.metric, now, tuple(found.get(self.metric, ())), self.scrapes)
 
     def now(self) -> float:
         """By its own clock, which all times of samples are of."""
         return float(self.query("time()")[0])
 
-    def known(self, answer: Any) -> list[Any]:
+    def filter_known(self, answer: Any) -> list[Any]:
         if not isinstance(answer, list):
             raise NoAnswer("Prometheus answered something of another shape")
         return [one for one in answer if one["metric"].get("__name__") in METRICS]
@@ -107,7 +107,7 @@ class Prometheus:
     def values(self, at: float) -> dict[str, float]:
         """By UUID; of several series of a GPU the largest."""
         found: dict[str, float] = {}
-        for one in self.known(self.query(self.metric, at)):
+        for one in self.filter_known(self.query(self.metric, at)):
             if uuid := one["metric"].get("UUID"):
                 found[uuid] = max(float(one["value"][1]), found.get(uuid, float("-inf")))
         return found
@@ -124,7 +124,7 @@ class Prometheus:
         return response["data"]
 
 
-def samples(result: Sequence[Any], nodes: Iterable[str], pods: Mapping[str, str]) -> Iterator[Sample]:
+def parse_samples(result: Sequence[Any], nodes: Iterable[str], pods: Mapping[str, str]) -> Iterator[Sample]:
     """Out of the answer to a range selector. `pods` says on which node each pod (namespace/name) runs: the exporter's
     own pod tells where a series comes from better than any label that it made."""
     known = set(nodes)
@@ -135,13 +135,13 @@ def samples(result: Sequence[Any], nodes: Iterable[str], pods: Mapping[str, str]
             yield Sample(
                 uuid=uuid,
                 node=find_node(labels, known, pods),
-                bus=bus(labels.get("pci_bus_id", "")),
+                bus=normalize_bus(labels.get("pci_bus_id", "")),
                 index=labels.get("gpu", ""),
                 model=labels.get("modelName", ""),
                 at=numbers[-1][0],
                 value=numbers[-1][1],
-                owner=owner(labels),
-                target=target(labels),
+                owner=find_owner(labels),
+                target=name_target(labels),
             )
 
 
@@ -152,32 +152,32 @@ def find_node(labels: Mapping[str, str], known: set[str], pods: Mapping[str, str
     return next((name for name in candidates if name in known), "")
 
 
-def owner(labels: Mapping[str, str]) -> str:
+def find_owner(labels: Mapping[str, str]) -> str:
     """With honorLabels false, as everywhere, the exporter's own pod is `pod` and the GPU's user is `exported_pod`."""
     name = labels.get("exported_pod", "")
     return f"{labels.get('exported_namespace', '')}/{name}" if name else ""
 
 
-def target(labels: Mapping[str, str]) -> str:
+def name_target(labels: Mapping[str, str]) -> str:
     return f"{labels.get('job', '')} {labels.get('instance', '')}"
 
 
-def chosen(found: Mapping[str, Sequence[Sample]]) -> str:
+def choose_metric(found: Mapping[str, Sequence[Sample]]) -> str:
     """Of the metrics, by name, the first that most GPUs have."""
     counted = {name: len({one.uuid for one in found.get(name, ())}) for name in METRICS}
     most = max(counted.values(), default=0)
     return next((name for name, count in counted.items() if count == most), "") if most else ""
 
 
-def scrapes(targets: Sequence[Any]) -> dict[str, Scrape]:
+def parse_scrapes(targets: Sequence[Any]) -> dict[str, Scrape]:
     """Out of /api/v1/targets."""
     return {
-        target(one["labels"]): Scrape(seconds(one.get("scrapeInterval", "")), one.get("lastError", ""))
+        name_target(one["labels"]): Scrape(parse_duration(one.get("scrapeInterval", "")), one.get("lastError", ""))
         for one in targets
     }
 
 
-def seconds(text: str) -> float:
+def parse_duration(text: str) -> float:
     """`15s`, `1m30s`, `1m`: as Prometheus writes durations. What is none counts as the usual interval."""
     units = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
     parts = re.findall(r"(\d+)(ms|s|m|h)", text)

@@ -41,7 +41,7 @@ class Access:
 
     @property
     def port(self) -> int:
-        return port(self.service)
+        return main_port(self.service)
 
 
 def find_access(taken: Snapshot, part: Part) -> Access:
@@ -51,7 +51,7 @@ def find_access(taken: Snapshot, part: Part) -> Access:
         services, ingresses = cluster[SERVICES], cluster[INGRESSES]
         # Of nodes that are Ready, for a port that all of them open.
         addresses = [node.address for node in cluster[NODES] if node.ready and node.address]
-        found = access(part, services, ingresses, addresses, spec)
+        found = describe_access(part, services, ingresses, addresses, spec)
     except FactUnavailable as error:
         message = "The Kubernetes API gave no answer."
         raise UnreachableError("proof-no-api", message, str(error), "gpustack verify") from error
@@ -61,17 +61,17 @@ def find_access(taken: Snapshot, part: Part) -> Access:
     return found
 
 
-def access(
+def describe_access(
     part: Part, services: Sequence[Service], ingresses: Sequence[Ingress], addresses: Sequence[str], spec: Spec
 ) -> Access | None:
     """None when there is no such Service."""
-    found = find(part, services, spec)
+    found = find_service(part, services, spec)
     if found is None:
         return None
     behind = [one for one in ingresses if one.namespace == found.namespace and found.name in one.services]
     urls = [url for one in behind for url in one.urls if "*" not in url]
     if found.kind == "LoadBalancer":
-        urls += [f"{SCHEME}://{host}:{port(found)}" for host in found.outside]
+        urls += [f"{SCHEME}://{host}:{main_port(found)}" for host in found.outside]
     if found.kind in ("NodePort", "LoadBalancer") and (number := node_port(found)):
         urls += [f"{SCHEME}://{address}:{number}" for address in addresses[:1]]
     return Access(part, found, tuple(dict.fromkeys(urls)))
@@ -81,7 +81,7 @@ def namespace_of(part: Part, spec: Spec) -> str:
     return spec.gpu.namespace if part == "exporter" else spec.monitoring.namespace
 
 
-def find(part: Part, services: Sequence[Service], spec: Spec) -> Service | None:
+def find_service(part: Part, services: Sequence[Service], spec: Spec) -> Service | None:
     """Its Service in the namespace of the spec, the release's own before another's; else the only one there is."""
     label, value = LABELS[part]
     found = [one for one in services if one.labels.get(label) == value and one.ports and has_address(one)]
@@ -98,10 +98,10 @@ def has_address(one: Service) -> bool:
     return one.address not in ("", "None")
 
 
-def port(one: Service) -> int:
+def main_port(one: Service) -> int:
     return next((one.ports[name] for name in PORTS if name in one.ports), next(iter(one.ports.values())))
 
 
 def node_port(one: Service) -> int | None:
-    wanted = [name for name, number in one.ports.items() if number == port(one)]
+    wanted = [name for name, number in one.ports.items() if number == main_port(one)]
     return one.node_ports.get(wanted[0])

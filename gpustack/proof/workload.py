@@ -31,13 +31,13 @@ STUCK = {"ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "CreateCon
 KEPT = 300
 
 
-def namespace() -> dict[str, Any]:
+def namespace_manifest() -> dict[str, Any]:
     """The pods need no privileges; where Pod Security is enforced for all, this namespace says so itself."""
     labels = {**OURS, "app.kubernetes.io/part-of": "gpustack", "pod-security.kubernetes.io/enforce": "baseline"}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels}}
 
 
-def pod(name: str, node: str, run: str, seconds: float) -> dict[str, Any]:
+def pod_manifest(name: str, node: str, run: str, seconds: float) -> dict[str, Any]:
     """`run` tells the pods of one proof from those of another. The scheduler counts: the node is chosen by affinity."""
     here = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
     life = int(seconds) + SPARE
@@ -60,13 +60,13 @@ def pod(name: str, node: str, run: str, seconds: float) -> dict[str, Any]:
                     "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [here]},
                 }
             },
-            "initContainers": [container(KERNEL), container(ASKED, *QUERY)],
-            "containers": [container(HELD, "sleep", str(life))],
+            "initContainers": [container_manifest(KERNEL), container_manifest(ASKED, *QUERY)],
+            "containers": [container_manifest(HELD, "sleep", str(life))],
         },
     }
 
 
-def container(name: str, *command: str) -> dict[str, Any]:
+def container_manifest(name: str, *command: str) -> dict[str, Any]:
     """Without a command: what the image itself runs, the kernel."""
     made: dict[str, Any] = {
         "name": name,
@@ -107,64 +107,64 @@ def judge_pod(pod: Mapping[str, Any], logs: Mapping[str, str], events: str = "")
     name = pod["metadata"]["name"]
     node = pod["metadata"].get("annotations", {}).get(NODE, "")
     status = pod.get("status", {})
-    states = dict(containers(status))
+    states = dict(container_states(status))
     if HELD in states and "running" in states[HELD]:
-        return judged(name, node, logs)
-    if broken := next(ended(states), ""):
+        return judge_output(name, node, logs)
+    if broken := next(find_ended(states), ""):
         return PodResult(name, node, "failed", broken)
     if status.get("phase") == "Failed":
         reason = status.get("reason", "Failed")
         return PodResult(
-            name, node, "failed" if reason == REFUSED else "stuck", words(reason, status.get("message", ""))
+            name, node, "failed" if reason == REFUSED else "stuck", join_words(reason, status.get("message", ""))
         )
-    reason, why = waits(status, states)
+    reason, why = explain_wait(status, states)
     return PodResult(name, node, "stuck" if reason in STUCK else "waiting", why or events)
 
 
-def containers(status: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def container_states(status: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for one in (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())):
         yield one["name"], one.get("state", {})
 
 
-def ended(states: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def find_ended(states: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Programs that ended badly; the last one is not to end at all."""
     for name, state in states.items():
         if (found := state.get("terminated")) and (found.get("exitCode") or name == HELD):
-            how = words(found.get("reason", ""), found.get("message", ""))
+            how = join_words(found.get("reason", ""), found.get("message", ""))
             yield f"{name} ended with {found.get('exitCode')}: {how}"
 
 
-def waits(status: Mapping[str, Any], states: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
+def explain_wait(status: Mapping[str, Any], states: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
     """The reason in one word, and in the words of the scheduler or the kubelet."""
     for found in status.get("conditions", ()):
         if found["type"] == "PodScheduled" and found["status"] == "False":
-            return "Unschedulable", words(found.get("reason", ""), found.get("message", ""))
+            return "Unschedulable", join_words(found.get("reason", ""), found.get("message", ""))
     for state in states.values():
         waiting = state.get("waiting", {})
         if waiting.get("reason") not in (None, "PodInitializing", "ContainerCreating"):
-            return waiting["reason"], words(waiting["reason"], waiting.get("message", ""))
+            return waiting["reason"], join_words(waiting["reason"], waiting.get("message", ""))
     return "", ""
 
 
-def words(reason: str, message: str) -> str:
+def join_words(reason: str, message: str) -> str:
     text = " ".join(message.split())
     return f"{reason}: {text}"[:KEPT] if text and reason else (text or reason)[:KEPT]
 
 
-def judged(name: str, node: str, logs: Mapping[str, str]) -> PodResult:
+def judge_output(name: str, node: str, logs: Mapping[str, str]) -> PodResult:
     """All programs ended well; now what they printed. What could not be read cannot be told."""
     kernel, asked = logs.get(KERNEL), logs.get(ASKED)
-    visible = tuple(gpus(asked or ""))
+    visible = tuple(parse_gpus(asked or ""))
     if asked is None or kernel is None:
         return PodResult(name, node, "held", "its output could not be read", None, visible)
     if PASSED not in kernel:
-        text = words("", kernel) or "nothing"
+        text = join_words("", kernel) or "nothing"
         return PodResult(
             name, node, "held", f"vectorAdd did not say that it passed: {text}"[:KEPT], ran=False, visible=visible
         )
     if not visible:
         return PodResult(
-            name, node, "held", f"nvidia-smi named no GPU: {words('', asked) or 'nothing'}"[:KEPT], None, ()
+            name, node, "held", f"nvidia-smi named no GPU: {join_words('', asked) or 'nothing'}"[:KEPT], None, ()
         )
     if len(visible) > 1:
         why = f"the pod asked for one GPU and sees {len(visible)}"
@@ -172,15 +172,15 @@ def judged(name: str, node: str, logs: Mapping[str, str]) -> PodResult:
     return PodResult(name, node, "held", "", ran=True, visible=visible)
 
 
-def gpus(text: str) -> Iterator[VisibleGpu]:
+def parse_gpus(text: str) -> Iterator[VisibleGpu]:
     """Lines of `uuid, bus, name`."""
     for line in text.splitlines():
         parts = [part.strip() for part in line.split(",")]
         if GPU_ID.fullmatch(parts[0]):
-            yield VisibleGpu(parts[0], bus(parts[1] if len(parts) > 1 else ""), ", ".join(parts[2:]))
+            yield VisibleGpu(parts[0], normalize_bus(parts[1] if len(parts) > 1 else ""), ", ".join(parts[2:]))
 
 
-def bus(text: str) -> str:
+def normalize_bus(text: str) -> str:
     """`00000000:65:00.0` of NVML and `0000:65:00.0` of the kernel are one address: 0000:65:00.0, in small letters."""
     domain, _, rest = text.strip().lower().partition(":")
     return f"{domain[-4:]}:{rest}" if rest else ""

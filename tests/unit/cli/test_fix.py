@@ -90,7 +90,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Worl
             )
         monkeypatch.setattr(keeping.Copies, "objects", lambda *_: [])
         monkeypatch.setattr(keeping.Copies, "forget", lambda *_: found.said.append("forget"))
-        for name in ("PAUSE", "TURN", "FADE"):
+        for name in ("PAUSE", "RESOLVE_LIMIT", "SYMPTOM_LIMIT"):
             monkeypatch.setattr(module, name, 0.0)
         return found
 
