@@ -1,7 +1,6 @@
 """Hosts as the firewall step sees them: what recorded and written answers make of one, and what its checks say."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from gpustack.ask.judge import Judgement
@@ -9,11 +8,10 @@ from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
-from gpustack.config.inventory import Inventory
-from gpustack.config.spec import Spec
 from gpustack.steps.firewall.step import STEP
 from tests.worlds import cases
 from tests.worlds.judge import judge
+from tests.worlds.snapshot import build
 
 PLANE, WORKER = "10.77.1.11", "10.77.1.12"
 HOSTS = (
@@ -50,11 +48,9 @@ def world(
         if reached or host.name == where:
             out = f"192.0.2.1 via 10.77.1.1 dev host0 src {host.address} uid 0 \\    cache\n"
             answers["network.address", host.name] = Answer("network.address", host.name, 0, out)
-    reach = {
-        host.name: Reach(host.name, "" if reached or host.name == where else "host-ssh-unreachable") for host in HOSTS
-    }
-    inventory = Inventory(None, HOSTS, Spec.model_validate({"firewall": spec or {}, "kubernetes": kubernetes or {}}))
-    return Snapshot(datetime.now(UTC), inventory, reach, answers)
+    others = () if reached else [host.name for host in HOSTS if host.name != where]
+    reach = [Reach(name, "host-ssh-unreachable") for name in others]
+    return build(HOSTS, answers, {"firewall": spec or {}, "kubernetes": kubernetes or {}}, reach)
 
 
 def here(snapshot: Snapshot) -> View:

@@ -36,7 +36,7 @@ class World:
         self.stop = ""
 
     def all(self) -> Snapshot:
-        return hosts.snapshot(self.faults, {})
+        return hosts.snapshot(self.faults)
 
     def gather(self, probes: Sequence[Probe[Any]]) -> Snapshot:
         self.said.append("ask")

@@ -12,6 +12,7 @@ from gpustack.config.host import CONTROL_PLANE, NODE, Host
 from gpustack.config.inventory import Inventory
 from gpustack.config.spec import Spec
 from gpustack.rollout.removal import PROBES
+from tests.worlds.snapshot import build
 
 HOSTS = tuple(
     Host(name, f"10.0.0.{index}", groups=frozenset({NODE, CONTROL_PLANE} if index == 1 else {NODE}))
@@ -77,8 +78,5 @@ def taken(
                 found[probe.id, host.name] = Answer(probe.id, host.name, 0, out)
     found["kube.nodes", CLUSTER] = Answer("kube.nodes", CLUSTER, 1, "", "connection refused")
     found |= {(answer.probe, answer.where): answer for answer in more}
-    reach = {
-        host.name: Reach(host.name, "host-ssh-unreachable" if host.name in unreached else "", "no answer")
-        for host in HOSTS
-    }
-    return Snapshot(datetime(2026, 11, 21, tzinfo=UTC), INVENTORY, reach, found, 0.5)
+    reach = [Reach(name, "host-ssh-unreachable", "no answer") for name in unreached]
+    return build(HOSTS, found, reach=reach, taken=datetime(2026, 11, 21, tzinfo=UTC), seconds=0.5)

@@ -20,7 +20,7 @@ NAME = Probe("made.name", Shell("true"), text)
 
 
 def snapshot(*said: str) -> Snapshot:
-    found = hosts.snapshot({}, {})
+    found = hosts.snapshot()
     answers = {(NAME.id, host): Answer(NAME.id, host, 0, out) for host, out in zip(("h1", "h2"), said, strict=True)}
     return replace(found, answers=answers)
 

@@ -20,7 +20,7 @@ OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1",
 
 @pytest.fixture
 def broken() -> Snapshot:
-    return hosts.snapshot({("kernel.sysctls", "h1"): OFF}, {})
+    return hosts.snapshot({("kernel.sysctls", "h1"): OFF})
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1",
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot:
     """Hosts that forward nothing; whoever asks gets these answers."""
-    found = hosts.snapshot({("kernel.sysctls", "h1"): OFF}, {})
+    found = hosts.snapshot({("kernel.sysctls", "h1"): OFF})
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: found.inventory)
     monkeypatch.setattr(gathering, "gather", lambda *_, **__: found)
     monkeypatch.setattr(evidence, "runs", lambda: tmp_path / "runs")

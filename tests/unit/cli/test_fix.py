@@ -39,7 +39,7 @@ class World:
         self.faults, self.said, self.stubborn = dict(faults), list[str](), False
 
     def gather(self, inventory: Any, probes: Sequence[Probe[Any]], **_: Any) -> Snapshot:
-        whole, ids = hosts.snapshot(self.faults, {}), {probe.id for probe in probes}
+        whole, ids = hosts.snapshot(self.faults), {probe.id for probe in probes}
         return Snapshot(
             whole.taken, whole.inventory, whole.reach, {key: a for key, a in whole.answers.items() if key[0] in ids}
         )
@@ -77,7 +77,7 @@ class World:
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., World]:
     def made(*faults: dict[tuple[str, str], Answer]) -> World:
         found = World({key: answer for one in faults for key, answer in one.items()})
-        monkeypatch.setattr(session, "open_inventory", lambda *_, **__: hosts.snapshot({}, {}).inventory)
+        monkeypatch.setattr(session, "open_inventory", lambda *_, **__: hosts.snapshot().inventory)
         monkeypatch.setattr(gathering, "gather", found.gather)
         monkeypatch.setattr(playbook, "play", found.play)
         monkeypatch.setattr(preview, "differences", found.differences)

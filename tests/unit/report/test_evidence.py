@@ -47,7 +47,7 @@ def test_no_line_of_json_is_quoted() -> None:
 
 def test_a_quoted_line_is_cleaned() -> None:
     seen = Evidence("h1", "cat a", Answer("a", "h1", 0, "user \x1b[2Jpassword: hunter2\n"))
-    clean = cleaner(hosts.snapshot({}, {}).inventory)
+    clean = cleaner(hosts.snapshot().inventory)
     (text,) = commands(Judgement("id", "h1", "failed", Result("a", "b", "c", quote="password"), "", (seen,)), clean)
     assert "\x1b" not in text
     assert "hunter2" not in text

@@ -20,9 +20,9 @@ from tests.worlds.cases import recorded
 
 OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
 SNAPSHOTS = {
-    "hosts": lambda: hosts.snapshot({("kernel.sysctls", "h1"): OFF}, {}),
-    "cluster": lambda: cluster.snapshot({}, {}, (cluster.K1, cluster.K2)),
-    "gpus": lambda: gpus.world({}),
+    "hosts": lambda: hosts.snapshot({("kernel.sysctls", "h1"): OFF}),
+    "cluster": cluster.snapshot,
+    "gpus": gpus.world,
 }
 
 
@@ -54,7 +54,7 @@ def test_the_verdict_is_the_same(name: str) -> None:
 
 def test_what_was_brought_with_an_address_in_it_is_still_what_would_be_brought() -> None:
     """The operator's own values of a chart: the release carries their digest."""
-    found = cluster.snapshot({}, {}, (cluster.K1, cluster.K2))
+    found = cluster.snapshot()
     values = {"monitoring": {"grafana": {"grafana.ini": {"server": {"domain": "10.9.8.7"}}}}}
     valued = replace(found, inventory=replace(found.inventory, values=values))
     (before, now) = (of_cluster(one)["gpustack_releases"]["monitoring"]["digest"] for one in (found, valued))
@@ -68,7 +68,7 @@ def test_what_was_brought_with_an_address_in_it_is_still_what_would_be_brought()
 
 def test_secrets_among_values_are_gone_and_the_verdict_is_the_same() -> None:
     """Of an inventory that was read before they were refused."""
-    found = cluster.snapshot({}, {}, (cluster.K1, cluster.K2))
+    found = cluster.snapshot()
     values = {"monitoring": {"grafana": {"adminPassword": "figleaf", "note": "it is fig-leaf-77"}}}
     inventory = replace(found.inventory, values=values, file_secrets=("fig-leaf-77",))
     valued = replace(found, inventory=inventory)
@@ -103,7 +103,7 @@ def test_no_address_or_name_of_a_host_is_left(name: str) -> None:
 
 
 def planted(*said: str) -> Snapshot:
-    found = hosts.snapshot({}, {})
+    found = hosts.snapshot()
     answers = {("planted", "h1"): Answer("planted", "h1", 0, "\n".join(said), "\n".join(said))}
     renamed = tuple(replace(host, address=f"{host.name}.corp.acme.org") for host in found.inventory.hosts)
     inventory = replace(found.inventory, hosts=renamed)
@@ -171,7 +171,7 @@ def test_pseudonyms_differ_from_file_to_file() -> None:
 
 
 def test_a_name_that_is_a_word_of_ours_stays_and_is_told() -> None:
-    found = hosts.snapshot({}, {})
+    found = hosts.snapshot()
     renamed = tuple(
         replace(host, name="containerd" if host.name == "h2" else host.name) for host in found.inventory.hosts
     )
