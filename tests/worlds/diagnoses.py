@@ -51,10 +51,10 @@ STOPPED = f"tcp 6443 is stopped by the policy DROP of chain ip filter FORWARD \x
 DIFFERS = Result("containerd.io", "2.3.7", "2.3.6", "upgrade")
 
 
-def judged(said: Mapping[str, str]) -> dict[tuple[str, str], Judgement]:
+def judged(values: Mapping[str, str]) -> dict[tuple[str, str], Judgement]:
     """`id@where + …` to a word: `!found` is confirmed, `?why` unknown, anything else refutes."""
     found = {}
-    for names, word in said.items():
+    for names, word in values.items():
         for name in names.split(" + "):
             id, _, where = name.partition("@")
             kept = (UFW,) if id == "host-ufw-blocks-pods" and where == "gpu1" else ()
@@ -67,8 +67,8 @@ def judged(said: Mapping[str, str]) -> dict[tuple[str, str], Judgement]:
     return found
 
 
-def diagnosed(said: Mapping[str, str], drift: tuple[Drift, ...] = (), unreached: str = "") -> Diagnosis:
-    known = judged(said)
+def diagnosed(values: Mapping[str, str], drift: tuple[Drift, ...] = (), unreached: str = "") -> Diagnosis:
+    known = judged(values)
     joins: dict[str, Blocks] = {"plane-to-hosts": [(("cp1",), HOSTS)], "every-host": [(HOSTS, HOSTS)]}
     reach = [Reach(unreached, "host-ssh-unreachable", "timeout")] if unreached else []
     reached = [name for name in HOSTS if name != unreached]

@@ -37,8 +37,8 @@ def world(
 ) -> Snapshot:
     """The answers of one host; the other says its address only, unless it was not reached."""
 
-    def answer(probe: str, said: Answer | str) -> Answer:
-        return said if isinstance(said, Answer) else Answer(probe, where, 0, said)
+    def answer(probe: str, answer: Answer | str) -> Answer:
+        return answer if isinstance(answer, Answer) else Answer(probe, where, 0, answer)
 
     answers = {
         ("firewall.live", where): answer("firewall.live", live),
@@ -65,7 +65,7 @@ def live(rules: str = OPEN, *, units: tuple[str, ...] = (), ssh: str = "", more:
         state = ("active", "enabled") if unit in units else ("inactive", "disabled")
         parts.append(f"Id={unit}.service\nActiveState={state[0]}\nUnitFileState={state[1]}")
     addresses = f"1: lo    inet 127.0.0.1/8 scope host lo\n2: host0    inet {PLANE}/24 scope global host0"
-    said = [
+    texts = [
         "== units",
         "\n\n".join(parts),
         "== ufw",
@@ -78,7 +78,7 @@ def live(rules: str = OPEN, *, units: tuple[str, ...] = (), ssh: str = "", more:
         more,
         guard,
     ]
-    return "".join(f"{part}\n" for part in said if part)
+    return "".join(f"{part}\n" for part in texts if part)
 
 
 def told(snapshot: Snapshot) -> dict[str, Judgement]:
@@ -88,9 +88,9 @@ def told(snapshot: Snapshot) -> dict[str, Judgement]:
 def outcomes(snapshot: Snapshot) -> dict[str, str]:
     """The checks that do not hold, each with its cure, or `unknown`."""
     return {
-        name: said.result.cure if said.result else said.outcome
-        for name, said in told(snapshot).items()
-        if said.outcome != "ok"
+        name: judgement.result.cure if judgement.result else judgement.outcome
+        for name, judgement in told(snapshot).items()
+        if judgement.outcome != "ok"
     }
 
 

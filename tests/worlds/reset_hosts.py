@@ -70,10 +70,10 @@ def taken(
     """Bare hosts but for what the answers say, by host and probe. The API refuses unless `more` has its nodes."""
     found: dict[tuple[str, str], Answer] = {}
     for host in HOSTS:
-        said = BARE | dict((answers or {}).get(host.name, {}))
+        values = BARE | dict((answers or {}).get(host.name, {}))
         for probe in PROBES:
             if probe.where == "host" and host.name not in unreached:
-                out = said.get(probe.id, "").replace("ADDRESS", host.address).replace("NAME", host.name)
+                out = values.get(probe.id, "").replace("ADDRESS", host.address).replace("NAME", host.name)
                 out = out.replace("MACHINE", machine(host.name))
                 found[probe.id, host.name] = Answer(probe.id, host.name, 0, out)
     found["kube.nodes", CLUSTER] = Answer("kube.nodes", CLUSTER, 1, "", "connection refused")

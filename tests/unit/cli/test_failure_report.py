@@ -151,6 +151,6 @@ def test_the_error_handler_prints_the_error_first_and_keeps_its_code(
     error.add_note("\nsnapshot of the hosts: x\n")
     with pytest.raises(SystemExit) as caught, error_handler():
         raise error
-    said = capsys.readouterr().err
+    output = capsys.readouterr().err
     assert caught.value.code == code
-    assert said.index(str(error)) < said.index("snapshot of the hosts: x")
+    assert output.index(str(error)) < output.index("snapshot of the hosts: x")

@@ -152,13 +152,13 @@ def test_yes_is_not_for_what_has_to_be_asked(world: Callable[..., World]) -> Non
     assert "play remedy/unit" in made.said
 
 
-@pytest.mark.parametrize(("said", "plays"), [("y\n", 1), ("n\n", 0), ("", 0)])
+@pytest.mark.parametrize(("text", "plays"), [("y\n", 1), ("n\n", 0), ("", 0)])
 def test_on_a_terminal_a_yes_is_asked_for(
-    world: Callable[..., World], monkeypatch: pytest.MonkeyPatch, said: str, plays: int
+    world: Callable[..., World], monkeypatch: pytest.MonkeyPatch, text: str, plays: int
 ) -> None:
     class Terminal:
         isatty = staticmethod(lambda: True)
-        readline = staticmethod(lambda: said)
+        readline = staticmethod(lambda: text)
 
     monkeypatch.setattr(sys, "stdin", Terminal())
     made = world(FORWARD)
@@ -189,9 +189,13 @@ def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
     world(FORWARD)
     result = run("--fix", "--yes", "-o", "json")
     TypeAdapter(FixedShape).validate_json(result.stdout, extra="forbid")
-    told = json.loads(result.stdout)
-    assert (told["schema"], told["found"], told["exit"]["code"]) == ("gpustack/fix/v1", [IP], result.exit_code)
-    (attempt,) = told["attempts"]
+    document = json.loads(result.stdout)
+    assert (document["schema"], document["found"], document["exit"]["code"]) == (
+        "gpustack/fix/v1",
+        [IP],
+        result.exit_code,
+    )
+    (attempt,) = document["attempts"]
     assert (attempt["ending"], attempt["play"]) == ("fixed", "remedy/sysctl")
     assert attempt["kept"] == [{"host": "h1", "files": ["/etc/x"], "units": [], "keys": []}]
 

@@ -40,7 +40,7 @@ def test_a_fault_is_named_with_its_evidence_and_no_step_says_it_again() -> None:
     found = diagnose(hosts.snapshot({("kernel.sysctls", "h1"): OFF}))
     assert roots(found) == {"host-ip-forward-off": ("h1",)}
     (one,) = found.roots[0].judged
-    assert [seen.answer.probe for seen in one.evidence] == ["kernel.sysctls"]
+    assert [evidence.answer.probe for evidence in one.evidence] == ["kernel.sysctls"]
     assert [drift for drift in found.drift if "h1" in drift.locations and drift.step == "prereqs"] == []
     assert doctor_code(found) == 1
 

@@ -102,8 +102,8 @@ def test_a_host_that_is_not_reached_and_what_is_for_a_person_are_left_alone() ->
 
 
 def test_a_host_of_which_too_little_is_known_is_not_changed() -> None:
-    told = diagnosed({"host-ip-forward-off@gpu1": "!0"})
-    (found,) = offers(replace(told, snapshot=replace(told.snapshot, answers={})))
+    diagnosis = diagnosed({"host-ip-forward-off@gpu1": "!0"})
+    (found,) = offers(replace(diagnosis, snapshot=replace(diagnosis.snapshot, answers={})))
     assert found.why_not == "too little is known of gpu1 to change it"
     assert Reach("gpu1").reached
     assert INVENTORY.hosts

@@ -78,7 +78,7 @@ def test_a_reset_leaves_nothing_of_ours_there(root: Path) -> None:
     functions = script[: script.index("#!/bin/sh")]
     (root / "etc/gpustack/proxy.env").write_text("password")
     (root / "var/lib/gpustack/charts").mkdir()
-    said = run(functions + script[begin:end], root)
-    assert said.count("changed: ") == 5, said
+    output = run(functions + script[begin:end], root)
+    assert output.count("changed: ") == 5, output
     assert [path.name for path in (root / "etc/gpustack").iterdir()] == ["config.yaml"]
     assert not (root / "var/lib/gpustack").exists()

@@ -53,7 +53,7 @@ def test_a_host_without_gpus_has_nothing_to_do(state: str, spec: dict[str, Any])
     """Whatever else is wrong there: nothing more is asked, and nothing is read."""
     answers = {("gpu.devices", "h1"): written("gpu.devices", "")}
     assert failures(judged(STEP, answers, spec, state=state)) == {}
-    read = {seen.answer.probe for one in judged(STEP, answers, spec).values() for seen in one.evidence}
+    read = {evidence.answer.probe for one in judged(STEP, answers, spec).values() for evidence in one.evidence}
     assert read == {"gpu.devices"}
 
 
@@ -271,8 +271,8 @@ def test_persistence() -> None:
     ],
 )
 def test_nvidia_smi_in_words(case: str, words: str) -> None:
-    (told, cure) = failures(judged(STEP, cases(smi=case)))["answers"]
-    assert told.startswith(words)
+    (text, cure) = failures(judged(STEP, cases(smi=case)))["answers"]
+    assert text.startswith(words)
     assert cure == "operator"
 
 

@@ -55,8 +55,8 @@ def test_a_node_that_a_label_keeps_the_operands_from_is_for_a_person() -> None:
         items[0]["metadata"]["labels"]["nvidia.com/gpu.deploy.operands"] = "false"
 
     found = edited(NODES, opt_out)
-    told = "k1: the operator leaves it alone, by label nvidia.com/gpu.deploy.operands=false"
-    assert failures(judged(STEP, found)) == {"operands": (told, "operator")}
+    text = "k1: the operator leaves it alone, by label nvidia.com/gpu.deploy.operands=false"
+    assert failures(judged(STEP, found)) == {"operands": (text, "operator")}
     mismatch = judged(STEP, found)["operands"].result
     assert mismatch
     assert mismatch.hint.startswith("kubectl label node k1 nvidia.com/gpu.deploy.operands-")

@@ -37,7 +37,9 @@ def test_a_fresh_host() -> None:
 def test_a_host_without_gpus_has_nothing_to_do(state: str) -> None:
     answers = {("gpu.devices", "h1"): written("gpu.devices", "")}
     assert failures(judged(STEP, answers, HOST, state=state)) == {}
-    read = {seen.answer.probe for one in judged(STEP, answers, HOST, state=state).values() for seen in one.evidence}
+    read = {
+        evidence.answer.probe for one in judged(STEP, answers, HOST, state=state).values() for evidence in one.evidence
+    }
     assert read == {"gpu.devices"}
 
 

@@ -68,8 +68,8 @@ def test_time_slicing() -> None:
     assert lines(hosts=SLICED) == [f"k1 {PLUGIN} time-slicing-4", f"k2 {PLUGIN} -"]
 
 
-@pytest.mark.parametrize(("there", "told"), [("2", "2 of 8"), ("7", "1 of 8 unhealthy"), ("1", "")])
-def test_a_node_that_does_not_share_yet_though_its_labels_say_so(there: str, told: str) -> None:
+@pytest.mark.parametrize(("there", "text"), [("2", "2 of 8"), ("7", "1 of 8 unhealthy"), ("1", "")])
+def test_a_node_that_does_not_share_yet_though_its_labels_say_so(there: str, text: str) -> None:
     """One with fewer than it has GPUs is told by the step gpu-operator."""
 
     def offers(items: list[Any]) -> None:
@@ -78,7 +78,7 @@ def test_a_node_that_does_not_share_yet_though_its_labels_say_so(there: str, tol
 
     found = failures(judged(STEP, edited(NODES, offers, "time-slicing"), hosts=SLICED))
     cure = "operator" if there == "7" else "install"
-    assert found == ({"shares": (f"k1: {told}", cure)} if told else {})
+    assert found == ({"shares": (f"k1: {text}", cure)} if text else {})
 
 
 def test_sharing_that_is_no_longer_wanted_is_taken_back() -> None:
@@ -108,10 +108,10 @@ def test_a_layout_that_is_no_longer_wanted_is_taken_back() -> None:
     assert f"k1 {MIG} -" in lines(here(NODES, "mig"))
 
 
-@pytest.mark.parametrize(("state", "told"), [("pending", "pending"), ("failed", "failed"), ("", "nothing")])
-def test_the_mig_manager_has_not_come_to_its_end(state: str, told: str) -> None:
+@pytest.mark.parametrize(("state", "text"), [("pending", "pending"), ("failed", "failed"), ("", "nothing")])
+def test_the_mig_manager_has_not_come_to_its_end(state: str, text: str) -> None:
     found = labelled("mig", state=state)
-    assert failures(judged(STEP, found, hosts=PARTED)) == {"layout": (f"k1: {told}", "install")}
+    assert failures(judged(STEP, found, hosts=PARTED)) == {"layout": (f"k1: {text}", "install")}
     mismatch = judged(STEP, found, hosts=PARTED)["layout"].result
     assert mismatch
     assert mismatch.passing
