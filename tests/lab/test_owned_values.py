@@ -34,10 +34,10 @@ def world(make_lab: Callable[..., lab.Lab], gpustack: Run, tmp_path_factory: pyt
     return make_world(made, gpustack, tmp_path_factory.mktemp("owned"))
 
 
-def changes(told: Any) -> list[tuple[str, str, str]]:
+def changes(value: Any) -> list[tuple[str, str, str]]:
     """(step, host, task) of all that reported a change, in order."""
     step, found = "", []
-    for line in (Path(told["evidence"]) / "events.jsonl").read_text().splitlines():
+    for line in (Path(value["evidence"]) / "events.jsonl").read_text().splitlines():
         event = json.loads(line)
         if event["kind"] == "step":
             step = event["where"]
@@ -53,10 +53,10 @@ def test_exactly_the_tasks_that_own_a_value_change_it(world: World, values: list
     # In an inventory of one host the other node is a stranger to the firewall: there only the step itself is played.
     words = ("--only", values[0].step) if values[0].hosts else ()
     done = world.gpustack("install", "-i", inventory, "--force", *words, "--yes", "-o", "json", limit=900)
-    told = json.loads(done.stdout)
-    assert sorted(changes(told)) == sorted(one for value in values for one in value.changed)
-    assert told["converged"]
-    assert sum(play["tasks_changed"] for play in told["played"]) == len(changes(told))
+    document = json.loads(done.stdout)
+    assert sorted(changes(document)) == sorted(one for value in values for one in value.changed)
+    assert document["converged"]
+    assert sum(play["tasks_changed"] for play in document["played"]) == len(changes(document))
     if values[0].hosts:
         taint = "kubectl taint node host1 node-role.kubernetes.io/control-plane:NoSchedule >/dev/null"
         world.everywhere([("host1", taint)])

@@ -3,29 +3,26 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import cache
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.ask.snapshot import Reach, Snapshot
+from gpustack.ask.snapshot import Snapshot
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
-from gpustack.config.inventory import Inventory
-from gpustack.config.spec import Spec
 from gpustack.probes.kubernetes.applied import DIGEST, MANAGER
 from gpustack.rollout.overlay import of_cluster
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps.alerts import groups
 from gpustack.steps.step import Step
 from tests.worlds.cases import CASES, probes, recorded, written
+from tests.worlds.judge import judgements
 from tests.worlds.managed_fields import owned
+from tests.worlds.snapshot import Answers, build
 
 K1 = Host("k1", "10.78.0.11", groups=frozenset({CONTROL_PLANE}))
 K2 = Host("k2", "10.78.0.12", groups=frozenset({NODE}))
-TAKEN = datetime(2026, 11, 21, 5, tzinfo=UTC)
 ACTIVE = "LoadState=loaded\nActiveState=active\nUnitFileState=enabled\nActiveEnterTimestamp=@1795237377"
 STOPPED = "LoadState=loaded\nActiveState=inactive\nUnitFileState=enabled\nActiveEnterTimestamp="
 ABSENT = "LoadState=not-found\nActiveState=inactive\nUnitFileState=\nActiveEnterTimestamp="
@@ -36,8 +33,6 @@ SPEC: dict[str, Any] = {
     "kube_proxy": {"conntrack": {"max_per_core": 0, "min": 0}},
     "swap": "keep",
 }
-
-Answers = Mapping[tuple[str, str], Answer]
 
 
 def units(kubelet: str) -> Answer:
@@ -77,7 +72,7 @@ def brought() -> dict[tuple[str, str], Answer]:
 
 def stamped(answers: Answers) -> dict[tuple[str, str], Answer]:
     """Where the recorded cluster has a release or an object of ours, it has it as this tree would bring it."""
-    wanted = of_cluster(taken(answers, SPEC, (K1, K2)))
+    wanted = of_cluster(build((K1, K2), answers, SPEC))
     digests = {release["name"]: release["digest"] for release in wanted["gpustack_releases"].values() if release}
     objects = [one for step in wanted["gpustack_objects"].values() for one in step.get("objects", ())]
     stamps = {one["metadata"]["name"]: one for one in objects if DIGEST in one["metadata"].get("annotations", {})}
@@ -102,14 +97,10 @@ def stamped(answers: Answers) -> dict[tuple[str, str], Answer]:
     return found | {("alerting.rule-groups", CLUSTER): written("alerting.rule-groups", json.dumps(loaded))}
 
 
-def taken(answers: Answers, spec: Mapping[str, Any], hosts: Sequence[Host]) -> Snapshot:
-    placed = {key: replace(answer, where=key[1]) for key, answer in answers.items()}
-    inventory = Inventory(Path("hosts.yml"), tuple(hosts), Spec.model_validate(spec))
-    return Snapshot(TAKEN, inventory, {host.name: Reach(host.name) for host in hosts}, placed)
-
-
-def snapshot(answers: Answers, spec: Mapping[str, Any], hosts: Sequence[Host]) -> Snapshot:
-    return taken(healthy() | dict(answers), SPEC | dict(spec), hosts)
+def snapshot(
+    answers: Answers | None = None, spec: Mapping[str, Any] | None = None, hosts: Sequence[Host] = (K1, K2)
+) -> Snapshot:
+    return build(hosts, healthy() | dict(answers or {}), SPEC | dict(spec or {}))
 
 
 def states(
@@ -118,20 +109,11 @@ def states(
     spec: Mapping[str, Any] | None = None,
     hosts: Sequence[Host] = (K1, K2),
 ) -> list[StepState]:
-    return list(plan(snapshot(answers or {}, spec or {}, hosts), steps).states)
+    return list(plan(snapshot(answers, spec, hosts), steps).states)
 
 
 def judged(
     step: Step, answers: Answers | None = None, spec: Mapping[str, Any] | None = None, hosts: Sequence[Host] = (K1, K2)
 ) -> dict[str, Judgement]:
-    """The judgements of the only place of a step, by check."""
-    (state,) = states(step, answers=answers, spec=spec, hosts=hosts)
-    return {judgement.id: judgement for judgement in state.judgements}
-
-
-def broken(
-    step: Step, answers: Answers | None = None, spec: Mapping[str, Any] | None = None, hosts: Sequence[Host] = (K1, K2)
-) -> dict[str, tuple[str, str]]:
-    """(found, cure) of what differs, by check."""
-    found = judged(step, answers, spec, hosts)
-    return {check: (one.result.found, one.result.cure) for check, one in found.items() if one.result}
+    """The judgements of a step's only location, by check."""
+    return judgements(step, snapshot(answers, spec, hosts))

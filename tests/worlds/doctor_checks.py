@@ -22,7 +22,7 @@ def asked(id: str, snapshot: Snapshot, where: str = "h1") -> Judgement:
 
 def on_host(id: str, answers: Mapping[str, Answer], **world: Any) -> Judgement:
     changed = {(probe, "h1"): answer for probe, answer in answers.items()}
-    return asked(id, hosts.snapshot(changed, {}, hosts.World(**world)))
+    return asked(id, hosts.snapshot(changed, **world))
 
 
 def told(found: Judgement) -> tuple[str, str]:

@@ -36,7 +36,7 @@ class World:
         self.stop = ""
 
     def all(self) -> Snapshot:
-        return hosts.snapshot(self.faults, {})
+        return hosts.snapshot(self.faults)
 
     def gather(self, probes: Sequence[Probe[Any]]) -> Snapshot:
         self.said.append("ask")
@@ -48,7 +48,7 @@ class World:
         self.said.append(f"play {offer.play} on {' '.join(offer.hosts)}")
         failed = offer.hosts if offer.id in self.failing else ()
         if offer.id not in self.stubborn and not failed:
-            rests_on = {seen.answer.probe for one in offer.finding.judged for seen in one.evidence}
+            rests_on = {evidence.answer.probe for one in offer.finding.judged for evidence in one.evidence}
             self.faults = {key: answer for key, answer in self.faults.items() if key[0] not in rests_on}
         failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in failed)
         return Played(offer.play, offer.hosts, offer.hosts, failed, failures, 0.1, "ansible-playbook x.yml")

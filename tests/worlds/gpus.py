@@ -17,9 +17,10 @@ from gpustack.steps.gpu.operator_values import own_and_more, release
 from gpustack.steps.step import Step
 from tests.worlds import cluster
 from tests.worlds.cases import recorded, written
-from tests.worlds.cluster import K1, K2, Answers
+from tests.worlds.cluster import K1, K2
 from tests.worlds.hosts import UBUNTU
-from tests.worlds.judge import state
+from tests.worlds.judge import judgements
+from tests.worlds.snapshot import Answers
 
 SYSTEMS = {"k1": "debian-12", "k2": "debian-13"}
 # The hosts of the recorded cluster: whose they were, and whose they are here.
@@ -127,17 +128,5 @@ def world(
 
 
 def judged(step: Step, changed: Answers | None = None, **more: Any) -> dict[str, Judgement]:
-    """By check. `more` are spec and hosts."""
-    return {one.id: one for one in state(step, View(world(changed, **more), CLUSTER)).judgements}
-
-
-def broken(step: Step, changed: Answers | None = None, **more: Any) -> dict[str, tuple[str, str]]:
-    """(found, cure) of what differs, by check. Fails when a check cannot tell."""
-    found = judged(step, changed, **more)
-    assert {one.id: one.why for one in found.values() if one.outcome == "unknown"} == {}
-    return {check: (one.result.found, one.result.cure) for check, one in found.items() if one.result}
-
-
-def unknown(step: Step, changed: Answers, **more: Any) -> set[str]:
-    """The checks that cannot tell."""
-    return {check for check, one in judged(step, changed, **more).items() if one.outcome == "unknown"}
+    """The judgements of the cluster, by check. `more` are spec and hosts."""
+    return judgements(step, world(changed, **more), CLUSTER)

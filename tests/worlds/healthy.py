@@ -35,8 +35,8 @@ def healthy() -> Snapshot:
         for where in SYSTEMS if probe.where == "host" else (CLUSTER,):
             if (probe.id, where) not in answers and (answer := of_case(probe.id, where)):
                 answers[probe.id, where] = replace(answer, where=where)
-    said = world.inventory.spec.model_dump(mode="json", by_alias=True)
-    wide = Spec.model_validate(said | {"kubernetes": said["kubernetes"] | {"pod_cidr": str(POD_RANGE)}})
+    values = world.inventory.spec.model_dump(mode="json", by_alias=True)
+    wide = Spec.model_validate(values | {"kubernetes": values["kubernetes"] | {"pod_cidr": str(POD_RANGE)}})
     inventory = Inventory(Path("hosts.yml"), world.inventory.hosts, wide, world.inventory.values)
     answers = {key: same_addresses(answer) for key, answer in answers.items()}
     return replace(world, inventory=inventory, answers=answers)
@@ -55,11 +55,11 @@ def of_case(probe: str, where: str) -> Answer | None:
 
 def with_nvidia(text: str) -> str:
     """The toolkit's handler, which the recorded runtime was asked without."""
-    said = json.loads(text)
-    runtimes = said["config"]["containerd"]["runtimes"]
+    document = json.loads(text)
+    runtimes = document["config"]["containerd"]["runtimes"]
     options = {"BinaryName": "/usr/local/nvidia/toolkit/nvidia-container-runtime"}
     runtimes["nvidia"] = runtimes["runc"] | {"options": runtimes["runc"]["options"] | options}
-    return json.dumps(said, indent=2)
+    return json.dumps(document, indent=2)
 
 
 def same_addresses(answer: Answer) -> Answer:

@@ -3,23 +3,20 @@
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from gpustack.ask.probe import CLUSTER, Answer
-from gpustack.ask.snapshot import Reach, Snapshot
+from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
 from gpustack.config.host import HostSpec
-from gpustack.config.inventory import Inventory
-from gpustack.config.spec import Spec
 from gpustack.probes.kubernetes.applied import MANAGER
 from gpustack.steps.gpu.plugin import PROBES
 from gpustack.steps.gpu.plugin_objects import objects
 from gpustack.steps.gpu.runtime import PACKAGES
 from tests.worlds.cases import recorded, written
-from tests.worlds.cluster import K1, K2, SPEC, TAKEN
-from tests.worlds.hosts import Answers
+from tests.worlds.cluster import K1, K2, SPEC
 from tests.worlds.managed_fields import owned
+from tests.worlds.snapshot import Answers, build
 
 HOST: dict[str, Any] = {"stack": "host"}
 MACHINES = {"k1": "121ca0afe03a40a488e2456beddcd32a", "k2": "ba0ba3be313041508437d607678a4fb3"}
@@ -63,7 +60,7 @@ def applied(one: dict[str, Any]) -> dict[str, Any]:
 def world(spec: Mapping[str, Any] = {}, changed: Answers = {}, k1: HostSpec | None = None) -> Snapshot:  # noqa: B006
     """As the step leaves it, and what a test changes."""
     hosts = (K1 if k1 is None else replace(K1, spec=k1), K2)
-    inventory = Inventory(Path("hosts.yml"), hosts, Spec.model_validate({**SPEC, "gpu": {**HOST, **spec}}))
+    whole = {**SPEC, "gpu": {**HOST, **spec}}
     answers: dict[tuple[str, str], Answer] = {}
     for host, machine in MACHINES.items():
         answers["system.identity", host] = written("system.identity", f"{machine}\n\n")
@@ -79,13 +76,11 @@ def world(spec: Mapping[str, Any] = {}, changed: Answers = {}, k1: HostSpec | No
         "kube.namespaces": listed([namespace]),
     }
     answers |= {(probe, CLUSTER): written(probe, out) for probe, out in cluster.items()}
-    reach = {host.name: Reach(host.name) for host in hosts}
-    bare = Snapshot(TAKEN, inventory, reach, answers)
+    before = View(build(hosts, answers, whole), CLUSTER)
     for kind, probe in PROBES.items():
-        there = [applied(one) for one in objects(View(bare, CLUSTER)) if one["kind"] == kind]
+        there = [applied(one) for one in objects(before) if one["kind"] == kind]
         answers[probe.id, CLUSTER] = written(probe.id, listed(there))
-    placed = {key: replace(answer, where=key[1]) for key, answer in (answers | dict(changed)).items()}
-    return Snapshot(TAKEN, inventory, reach, placed)
+    return build(hosts, answers | dict(changed), whole)
 
 
 def with_toolkit(*edits: tuple[str, str]) -> Answers:

@@ -45,15 +45,15 @@ class Place:
 
 def places() -> tuple[Place, ...]:
     members = (replace(hosts.H1, spec=HostSpec(), become_password="x"), hosts.H2)
-    prepared = hosts.snapshot(UNFILTERED, {"time_sync": "managed"}, hosts.World(hosts=members))
+    prepared = hosts.snapshot(UNFILTERED, {"time_sync": "managed"}, hosts=members)
     with_gpus = gpus.world()
     alone = cluster.snapshot(UNTAINTED, {}, (K1,))
     persistent = cluster.snapshot({}, PERSISTENT, (K1, K2))
     where = dict.fromkeys(("prereqs", "firewall", "containerd", "kubernetes", "gpu-driver"), prepared)
     where |= {"taint": alone, "storage": persistent}
-    without_operator = {"time_sync": "managed", **host_stack.HOST}
+    without_operator = {"time_sync": "managed", "gpu": host_stack.HOST}
     toolkit = UNFILTERED | dict(host_stack.with_toolkit())
-    where["gpu-runtime"] = hosts.snapshot(toolkit, without_operator, hosts.World(hosts=members))
+    where["gpu-runtime"] = hosts.snapshot(toolkit, without_operator, hosts=members)
     where["gpu-plugin"] = host_stack.world()
     spot = {"workers": "k2"}
     return tuple(

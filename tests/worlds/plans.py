@@ -2,18 +2,15 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
-from types import MappingProxyType
 
 from gpustack.ask.judge import Result, expect
 from gpustack.ask.probe import CLUSTER, Answer, Api, Probe, Shell
-from gpustack.ask.snapshot import Reach, Snapshot, keyed
+from gpustack.ask.snapshot import Reach, keyed
 from gpustack.ask.view import View
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
-from gpustack.config.inventory import Inventory
-from gpustack.config.spec import Spec
 from gpustack.rollout.plan import Outcome, Plan, Played, TaskFailure, Verification, plan
 from gpustack.steps.step import Step
+from tests.worlds.snapshot import build
 
 TAKEN = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 PASSWORD = "hunter2!"
@@ -75,9 +72,8 @@ def hosts(*names: str) -> tuple[Host, ...]:
 def made(
     names: Sequence[str], answers: Sequence[Answer], reach: Sequence[Reach] = (), steps: Sequence[Step] = STEPS
 ) -> Plan:
-    inventory = Inventory(Path("site/hosts.yml"), hosts(*names), Spec())
-    reached = {name: Reach(name) for name in names} | {found.host: found for found in reach}
-    return plan(Snapshot(TAKEN, inventory, MappingProxyType(reached), keyed(answers), 0.64), steps)
+    snapshot = build(hosts(*names), keyed(answers), reach=reach, inventory="site/hosts.yml", taken=TAKEN, seconds=0.64)
+    return plan(snapshot, steps)
 
 
 def said(host: str, **other: str) -> list[Answer]:

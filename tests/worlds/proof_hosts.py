@@ -1,19 +1,16 @@
 """Hosts and a cluster as a proof finds them: kube1 without GPUs, h1 (node gpu1) with two."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from gpustack.ask.probe import CLUSTER, Answer, Probe
 from gpustack.ask.snapshot import Reach, Snapshot, keyed
 from gpustack.config.host import CONTROL_PLANE, NODE, Host
-from gpustack.config.inventory import Inventory
-from gpustack.config.spec import Spec
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.host.system import IDENTITY
 from gpustack.probes.proof import NODES, PODS
 from tests.worlds import cases
-from tests.worlds.plans import TAKEN
+from tests.worlds.snapshot import build
 
 NO_UUID = "00000000-0000-0000-0000-000000000000"
 
@@ -31,9 +28,8 @@ def snapshot(
 ) -> Snapshot:
     groups = (frozenset({CONTROL_PLANE, NODE}), frozenset({NODE}))
     known = tuple(Host(name, name, groups=groups[min(at, 1)]) for at, name in enumerate(hosts))
-    reach = {name: Reach(name) for name in hosts}
-    reach |= {name: Reach(name, "host-ssh-unreachable", why) for name, why in (lost or {}).items()}
-    return Snapshot(TAKEN, Inventory(Path("hosts.yml"), known, Spec()), reach, keyed(answers))
+    reach = [Reach(name, "host-ssh-unreachable", why) for name, why in (lost or {}).items()]
+    return build(known, keyed(answers), reach=reach)
 
 
 TWO = "0000:65:00.0 0x2330\n0000:66:00.0 0x2330\n"

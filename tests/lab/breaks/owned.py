@@ -30,4 +30,4 @@ def load() -> list[Owned]:
 
 
 def fields(raw: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(said) if isinstance(said, list) else said for key, said in raw.items()}
+    return {key: tuple(entry) if isinstance(entry, list) else entry for key, entry in raw.items()}

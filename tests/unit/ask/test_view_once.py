@@ -19,9 +19,9 @@ def text(answer: Answer) -> str:
 NAME = Probe("made.name", Shell("true"), text)
 
 
-def snapshot(*said: str) -> Snapshot:
-    found = hosts.snapshot({}, {})
-    answers = {(NAME.id, host): Answer(NAME.id, host, 0, out) for host, out in zip(("h1", "h2"), said, strict=True)}
+def snapshot(*texts: str) -> Snapshot:
+    found = hosts.snapshot()
+    answers = {(NAME.id, host): Answer(NAME.id, host, 0, out) for host, out in zip(("h1", "h2"), texts, strict=True)}
     return replace(found, answers=answers)
 
 

@@ -28,7 +28,7 @@ OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1",
 @pytest.fixture
 def broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Snapshot:
     """Hosts that forward nothing; whoever asks gets these answers."""
-    found = hosts.snapshot({("kernel.sysctls", "h1"): OFF}, {})
+    found = hosts.snapshot({("kernel.sysctls", "h1"): OFF})
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: found.inventory)
     monkeypatch.setattr(gathering, "gather", lambda *_, **__: found)
     monkeypatch.setattr(evidence, "runs", lambda: tmp_path / "runs")
@@ -151,6 +151,6 @@ def test_the_error_handler_prints_the_error_first_and_keeps_its_code(
     error.add_note("\nsnapshot of the hosts: x\n")
     with pytest.raises(SystemExit) as caught, error_handler():
         raise error
-    said = capsys.readouterr().err
+    output = capsys.readouterr().err
     assert caught.value.code == code
-    assert said.index(str(error)) < said.index("snapshot of the hosts: x")
+    assert output.index(str(error)) < output.index("snapshot of the hosts: x")

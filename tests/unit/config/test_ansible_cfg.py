@@ -33,8 +33,8 @@ def test_a_folder_that_all_may_write_to_does_not_count(here: Path, tmp_path: Pat
     here.chmod(0o777)
     home = {"HOME": str(tmp_path)}
     assert in_force(home, here) != here / "ansible.cfg"
-    said = f"{here}/ansible.cfg is in a folder that all users may write to and does not count"
-    assert disregarded(home, here) == said
+    text = f"{here}/ansible.cfg is in a folder that all users may write to and does not count"
+    assert disregarded(home, here) == text
 
 
 def test_a_file_that_all_may_write_does_not_count(here: Path, tmp_path: Path) -> None:

@@ -99,9 +99,9 @@ def test_a_wrong_type_or_value_is_told_once(file: Path) -> None:
 )
 def test_files_that_cannot_be_used(tmp_path: Path, kind: str, content: str, mode: int, found: str) -> None:
     path = written(tmp_path / "secret", content, mode)
-    (said,) = complaints({"alerts": {"receiver": {"type": kind, "secret_file": str(path)}}})
-    assert (said.found, said.reference) == (f"{path}: {found}", "config-secret-file")
-    assert not content or "only-we-know" not in str(said)
+    (complaint,) = complaints({"alerts": {"receiver": {"type": kind, "secret_file": str(path)}}})
+    assert (complaint.found, complaint.reference) == (f"{path}: {found}", "config-secret-file")
+    assert not content or "only-we-know" not in str(complaint)
     with pytest.raises(ConfigError) as raised:
         secret_of(Receiver(type=kind, secret_file=str(path)))  # type: ignore[arg-type]
     assert "only-we-know" not in f"{raised.value} {raised.value.why}"

@@ -127,12 +127,12 @@ def test_unknown_keys_get_the_nearest_spelling(spec: Any, key: str, nearest: str
     ],
 )  # fmt: skip
 def test_wrong_values_are_told_in_the_operators_words(spec: Any, key: str, found: str, allowed: str) -> None:
-    told = complaints(spec)[0]
-    assert told.key == ".".join(part for part in ("gpustack", key) if part)
-    assert found in told.found
-    assert allowed in told.allowed
-    assert "found" not in told.allowed
-    assert told.file == SPEC_FILE
+    complaint = complaints(spec)[0]
+    assert complaint.key == ".".join(part for part in ("gpustack", key) if part)
+    assert found in complaint.found
+    assert allowed in complaint.allowed
+    assert "found" not in complaint.allowed
+    assert complaint.file == SPEC_FILE
 
 
 @pytest.mark.parametrize("version", ["595.84", "595.91.07"])

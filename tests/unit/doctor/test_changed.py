@@ -18,7 +18,7 @@ DROP_IN = ("h1", 120, "/etc/containerd/conf.d/00-docker.toml written, after cont
 
 
 def broken(*answers: Answer) -> Diagnosis:
-    return diagnose(hosts.snapshot({(one.probe, "h1"): one for one in answers}, {}))
+    return diagnose(hosts.snapshot({(one.probe, "h1"): one for one in answers}))
 
 
 def told(found: Diagnosis) -> list[tuple[str, int, str]]:

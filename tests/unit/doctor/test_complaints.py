@@ -30,15 +30,15 @@ def healthy() -> Snapshot:
     return replace(made, answers={**made.answers, **{(one.probe, one.where): one for one in joined}})
 
 
-def changed(said: dict[str, Any]) -> Answer:
-    probe, where = said["probe"], said["where"]
+def changed(values: dict[str, Any]) -> Answer:
+    probe, where = values["probe"], values["where"]
     before = healthy().answers.get((probe, where), Answer(probe, where, 0, ""))
-    if "case" not in said:
-        return worded(before, said["words"])
+    if "case" not in values:
+        return worded(before, values["words"])
     of_nodes = probe == "gpu.nodes"
-    answer = gpus.here(probe, said["case"])[probe, CLUSTER] if of_nodes else recorded(probe, said["case"])
-    found = worded(same_addresses(replace(answer, where=where)), said.get("words", {}))
-    return replace(found, out=merged(before.out, found.out, said["only"])) if "only" in said else found
+    answer = gpus.here(probe, values["case"])[probe, CLUSTER] if of_nodes else recorded(probe, values["case"])
+    found = worded(same_addresses(replace(answer, where=where)), values.get("words", {}))
+    return replace(found, out=merged(before.out, found.out, values["only"])) if "only" in values else found
 
 
 def worded(answer: Answer, words: dict[str, str]) -> Answer:

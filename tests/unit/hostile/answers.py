@@ -94,7 +94,7 @@ def message(random: Random, text: str) -> str:
 
 def foreign(random: Random, text: str) -> str:
     """A message where an answer should be: not one word, which could be a name."""
-    return random.choice([said for said in MESSAGES if " " in said or not said.isascii()])
+    return random.choice([text for text in MESSAGES if " " in text or not text.isascii()])
 
 
 def doubled(random: Random, text: str) -> str:

@@ -32,7 +32,7 @@ def told(snapshot: Snapshot) -> dict[tuple[str, str], Judgement]:
 
 
 def read(found: Judgement) -> set[Asked]:
-    return {(seen.answer.probe, seen.answer.where) for seen in found.evidence}
+    return {(evidence.answer.probe, evidence.answer.where) for evidence in found.evidence}
 
 
 def asked(snapshot: Snapshot) -> list[Asked]:

@@ -45,8 +45,8 @@ PLACES = st.builds(
 POINTS = st.dictionaries(st.sampled_from(UUIDS), st.tuples(st.just(NOW), st.sampled_from([40.0, 41.0])))
 TRUTHS = st.dictionaries(st.sampled_from(UUIDS), st.sampled_from([40.0, 41.0]))
 WORLDS = st.builds(
-    lambda places, told, samples, points, truths: asked(
-        places=places, pods=tuple(told), series=series(samples), shown=Shown(points, truths)
+    lambda places, value, samples, points, truths: asked(
+        places=places, pods=tuple(value), series=series(samples), shown=Shown(points, truths)
     ),
     PLACES,
     st.lists(PODS, max_size=6),

@@ -35,12 +35,12 @@ def test_one_host_is_named_as_one_logs_in_and_its_node_as_kubernetes_knows_it() 
 def test_user_and_port_of_the_inventory_stand_in_commands() -> None:
     """ssh-keygen -R with the address alone forgets the key of another host, on port 22."""
     host = replace(cluster.K2, user="o$ps", port=2222)
-    said = of(UNREACHED, "k2", snapshot=gpus.world(hosts=(cluster.K1, host)))
-    assert "ssh -v 'ssh://o$ps@10.78.0.12:2222' true" in said
-    assert "ssh-keygen -R '[10.78.0.12]:2222' " in said
+    text = of(UNREACHED, "k2", snapshot=gpus.world(hosts=(cluster.K1, host)))
+    assert "ssh -v 'ssh://o$ps@10.78.0.12:2222' true" in text
+    assert "ssh-keygen -R '[10.78.0.12]:2222' " in text
     six = replace(host, address="fd00::1")
-    said = of(UNREACHED, "k2", snapshot=gpus.world(hosts=(cluster.K1, six)))
-    assert "ssh -v 'ssh://o$ps@[fd00::1]:2222' true" in said
+    text = of(UNREACHED, "k2", snapshot=gpus.world(hosts=(cluster.K1, six)))
+    assert "ssh -v 'ssh://o$ps@[fd00::1]:2222' true" in text
 
 
 def test_of_several_hosts_each_command_is_one_of_its_own() -> None:
@@ -55,8 +55,8 @@ def test_a_node_that_is_not_known_is_not_guessed() -> None:
 
 def tainted(**keys: str) -> Finding:
     """By host, the key of a taint of its node."""
-    told = {host: Result("taints", "tolerated", key, names=names(KEY=[key])) for host, key in keys.items()}
-    return Finding(TAINTED, tuple(Judgement(TAINTED, host, "failed", told[host]) for host in keys), "certain")
+    values = {host: Result("taints", "tolerated", key, names=names(KEY=[key])) for host, key in keys.items()}
+    return Finding(TAINTED, tuple(Judgement(TAINTED, host, "failed", values[host]) for host in keys), "certain")
 
 
 def test_what_was_found_stands_for_its_word() -> None:
@@ -128,8 +128,8 @@ def test_why_install_leaves_it_to_a_person_is_said() -> None:
 
 
 def test_what_the_remedy_does_not_mend_as_it_was_found_is_for_a_person() -> None:
-    told = Result("monitor", "ours", "theirs", person="it is not ours to change")
-    other = Finding("mon-crd-stale", (Judgement("mon-crd-stale", CLUSTER, "failed", told),), "certain")
+    result = Result("monitor", "ours", "theirs", person="it is not ours to change")
+    other = Finding("mon-crd-stale", (Judgement("mon-crd-stale", CLUSTER, "failed", result),), "certain")
     snapshot = gpus.world()
     assert commands(other, snapshot).manual == ("it is not ours to change",)
     assert not any("install" in line or "--fix" in line for line in commands(other, snapshot).all)

@@ -44,8 +44,8 @@ def test_roots_and_what_could_not_be_told() -> None:
 
 
 def test_what_cannot_be_told_is_not_healthy() -> None:
-    said = series(diagnoses.diagnosed({"host-ip-forward-off@cp1": "?cut"}))
-    assert (said["gpustack_doctor_findings"], said["gpustack_doctor_healthy"]) == (0, 0)
+    values = series(diagnoses.diagnosed({"host-ip-forward-off@cp1": "?cut"}))
+    assert (values["gpustack_doctor_findings"], values["gpustack_doctor_healthy"]) == (0, 0)
 
 
 def pair() -> Diagnosis:
@@ -76,8 +76,8 @@ def test_a_name_cannot_end_its_label() -> None:
     found = diagnoses.ufw()
     root = found.roots[0]
     odd = replace(root, judged=(replace(root.judged[0], where='a"} 1\nb\\'),))
-    said = text(replace(found, verdict=replace(found.verdict, roots=(odd,))))
-    assert 'host="a\\"} 1\\nb\\\\",' in said
+    output = text(replace(found, verdict=replace(found.verdict, roots=(odd,))))
+    assert 'host="a\\"} 1\\nb\\\\",' in output
 
 
 def test_the_file_is_whole_readable_and_alone(tmp_path: Path) -> None:

@@ -37,22 +37,22 @@ def test_a_test_alert_has_the_published_shape() -> None:
         Delivery("delivered", "", ("a",), ("webhook",), 1.0),
         Delivery("unknown", "lost", stopped="interrupted"),
     ):
-        told = delivery.text(done, proofs.INVENTORY)
-        has_shape(delivery.AlertTestDocument, told)
+        text = delivery.text(done, proofs.INVENTORY)
+        has_shape(delivery.AlertTestDocument, text)
 
 
 def test_a_diagnosis_has_the_published_shape() -> None:
     for found in (diagnoses.healthy, diagnoses.ufw, diagnoses.unexplained, diagnoses.together):
         for verbose in (False, True):
-            told = doctor_json.text(found(), verbose=verbose)
-            has_shape(DoctorDocument, told)
+            text = doctor_json.text(found(), verbose=verbose)
+            has_shape(DoctorDocument, text)
 
 
 def test_a_fix_and_an_undo_have_the_published_shape() -> None:
     for done in (fixes.good(), fixes.mixed()):
         has_shape(FixDocument, fix_json.text(done, ""))
-    told = fix_json.undone(fixes.undone(), fixes.INVENTORY, "runs/1")
-    has_shape(UndoDocument, told)
+    text = fix_json.undone(fixes.undone(), fixes.INVENTORY, "runs/1")
+    has_shape(UndoDocument, text)
 
 
 def test_a_diagnosis_for_ci_has_a_case_for_all_that_was_judged() -> None:
@@ -73,23 +73,23 @@ def test_no_secret_stands_in_a_diagnosis() -> None:
 
 def test_evidence_of_what_holds_comes_with_verbose_only() -> None:
     def evidence(*, verbose: bool) -> list[int]:
-        told = stdlib.loads(json.plan(plans.converged(), verbose=verbose))
-        return [len(check["evidence"]) for state in told["states"] for check in state["checks"]]
+        document = stdlib.loads(json.plan(plans.converged(), verbose=verbose))
+        return [len(check["evidence"]) for state in document["states"] for check in state["checks"]]
 
     assert set(evidence(verbose=False)) == {0}
     assert set(evidence(verbose=True)) == {1}
 
 
 def test_long_answers_are_cut_and_say_so() -> None:
-    told = stdlib.loads(json.plan(made(["kube1"], said("kube1", swap="x" * 5000))))
-    (seen,) = told["states"][0]["checks"][0]["evidence"]
-    assert (len(seen["out"]), seen["cut"]) == (4000, True)
+    document = stdlib.loads(json.plan(made(["kube1"], said("kube1", swap="x" * 5000))))
+    (value,) = document["states"][0]["checks"][0]["evidence"]
+    assert (len(value["out"]), value["cut"]) == (4000, True)
 
 
 def test_an_install_with_nothing_to_do_is_an_outcome(capsys: pytest.CaptureFixture[str]) -> None:
     show_converged(plans.converged(), "json")
-    told = stdlib.loads(capsys.readouterr().out)
-    assert (told["schema"], told["played"], told["exit"]["code"]) == ("gpustack/outcome/v1", [], 0)
+    document = stdlib.loads(capsys.readouterr().out)
+    assert (document["schema"], document["played"], document["exit"]["code"]) == ("gpustack/outcome/v1", [], 0)
     show_converged(plans.converged(), "human")
     assert "nothing to do" in capsys.readouterr().out
 
@@ -104,9 +104,9 @@ def test_each_renderer_is_there(name: str) -> None:
 def test_the_result_goes_to_stdout_and_nothing_to_stderr(output: str, capsys: pytest.CaptureFixture[str]) -> None:
     show(plans.bare(), output)
     show(plans.installed(), output)
-    said = capsys.readouterr()
-    assert said.out
-    assert said.err == ""
+    found = capsys.readouterr()
+    assert found.out
+    assert found.err == ""
 
 
 @pytest.mark.parametrize(

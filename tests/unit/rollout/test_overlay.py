@@ -42,10 +42,10 @@ def test_a_host_name_that_is_a_template_runs_nothing(tmp_path: Path) -> None:
     assert not trap.exists()
 
 
-def ask_machine(folder: Path, told: str | None) -> subprocess.CompletedProcess[str]:
+def ask_machine(folder: Path, text: str | None) -> subprocess.CompletedProcess[str]:
     """Plays the first task of every play on this machine; `told` is the machine-id as h1 had it when it was asked."""
     found = snapshot(
-        {("system.identity", "h1"): written("system.identity", f"{told}\n\n" if told is not None else "?")}, {}
+        {("system.identity", "h1"): written("system.identity", f"{text}\n\n" if text is not None else "?")}, {}
     )
     (folder / "play.yml").write_text(f"""
 - hosts: all
@@ -76,10 +76,10 @@ def test_the_machine_that_was_asked_is_changed(tmp_path: Path) -> None:
     assert (done.returncode, "goes on" in done.stdout) == (0, True), done.stdout
 
 
-@pytest.mark.parametrize(("told", "shown"), [("0" * 32, "0" * 32), (None, "unknown")])
-def test_another_machine_is_not_changed(tmp_path: Path, told: str | None, shown: str) -> None:
+@pytest.mark.parametrize(("text", "shown"), [("0" * 32, "0" * 32), (None, "unknown")])
+def test_another_machine_is_not_changed(tmp_path: Path, text: str | None, shown: str) -> None:
     """Nor one that did not tell its machine-id."""
-    done = ask_machine(tmp_path, told)
+    done = ask_machine(tmp_path, text)
     assert done.returncode == 2
     assert (
         "h1 answers as another machine, and nothing was changed on it (gpustack explain host-another-machine)."

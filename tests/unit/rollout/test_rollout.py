@@ -175,8 +175,8 @@ def test_what_passes_is_waited_for_once_more_at_the_end(monkeypatch: pytest.Monk
 
     def gather(probes: Sequence[Probe[Any]], wanted: Sequence[str]) -> Snapshot:
         if world.plays and len(probes) == 2 and not wanted:
-            said = next(looks)
-            world.facts |= {("b", host.name): said for host in HOSTS}
+            text = next(looks)
+            world.facts |= {("b", host.name): text for host in HOSTS}
         return world.gather(probes, wanted)
 
     before = plan(world.gather([*first.probes, *moving.probes], ()), (first, moving))

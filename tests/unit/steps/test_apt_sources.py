@@ -18,7 +18,8 @@ from gpustack.steps.kubernetes import step as kubernetes
 from gpustack.steps.prereqs import step as prereqs
 from gpustack.steps.step import Step
 from tests.worlds.cases import recorded, written
-from tests.worlds.hosts import broken, judged, snapshot
+from tests.worlds.hosts import judged, snapshot
+from tests.worlds.judge import failures
 
 SOURCES = "packages.sources"
 DOCKER = ("https://download.docker.com/linux/debian", "9DC858229FC7DD38854AE2D88D81803C0EBFCD88")
@@ -145,9 +146,9 @@ def with_end(end: str) -> dict[tuple[str, str], Any]:
 
 def test_a_key_that_has_ended_is_fetched_again() -> None:
     """Recorded on 2026-11-21; 1795000000 is 2026-11-18."""
-    found = broken(kubernetes.STEP, with_end("1795000000"))["repository"]
+    found = failures(judged(kubernetes.STEP, with_end("1795000000")))["repository"]
     assert found == ("B02F2293F7B78A3111583174AF233E29F632E03B, ended on 2026-11-18", "install")
-    assert broken(kubernetes.STEP, with_end("1796000000")) == {}
+    assert failures(judged(kubernetes.STEP, with_end("1796000000"))) == {}
 
 
 @pytest.mark.parametrize(
@@ -166,7 +167,7 @@ def test_a_key_that_ends_soon_is_renewed_once_it_is_known_to_be_prolonged(
         "B02F2293F7B78A3111583174AF233E29F632E03B", KUBERNETES[1]
     )
     asked = {**with_end(end), ("packages.repositories", "h1"): written("packages.repositories", text)}
-    assert broken(kubernetes.STEP, asked, OFFICIAL).get("repository") == found
+    assert failures(judged(kubernetes.STEP, asked, OFFICIAL)).get("repository") == found
     older = Spec.model_validate({"kubernetes": {"version": "1.35.2"}})
     assert (resolved.end_of(Spec(), "kubernetes"), resolved.end_of(older, "kubernetes")) == (
         date.fromisoformat(prolonged), None,
@@ -183,4 +184,4 @@ def test_half_a_source_is_refused_before_anything_is_changed() -> None:
     assert words in found.found
     ours = "E: Conflicting values set for option Signed-By regarding source x: /k.gpg != " + RING
     asked = {(SOURCES, "h1"): recorded(SOURCES, "prepared-debian-12", ("== refused\n", f"== refused\n{ours}\n"))}
-    assert "package-sources" not in broken(prereqs.STEP, asked)
+    assert "package-sources" not in failures(judged(prereqs.STEP, asked))

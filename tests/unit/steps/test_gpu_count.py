@@ -11,9 +11,10 @@ from gpustack.steps import STEPS
 from gpustack.steps.gpu.count import gpu_count, gpus, set_aside
 from gpustack.steps.gpu.hosts import expected, whole
 from tests.worlds.cases import recorded, written
-from tests.worlds.cluster import K1, K2, Answers
+from tests.worlds.cluster import K1, K2
 from tests.worlds.gpus import devices, on, world
 from tests.worlds.judge import state
+from tests.worlds.snapshot import Answers
 
 A100, GT_710, GT_1030, T400 = "0x20b0 0x030200", "0x128b 0x030000", "0x1d01 0x030000", "0x1fb2 0x030000"
 MACHINES = "two-of-four-for-virtual-machines"

@@ -9,7 +9,8 @@ from gpustack.ask.view import View
 from gpustack.rollout.overlay import host_facts
 from gpustack.steps.gpu.mode import mode
 from tests.worlds.cases import recorded, written
-from tests.worlds.hosts import UBUNTU, Answers, snapshot
+from tests.worlds.hosts import UBUNTU, snapshot
+from tests.worlds.snapshot import Answers
 
 
 def modes(spec: dict[str, Any], **cases: str) -> str:

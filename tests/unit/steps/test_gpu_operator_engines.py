@@ -9,8 +9,9 @@ from gpustack.steps.gpu.metrics import STEP as METRICS
 from gpustack.steps.gpu.operator import STEP
 from gpustack.steps.gpu.operator_values import PROFILING, counters, own_and_more
 from tests.worlds.cases import recorded, written
-from tests.worlds.cluster import Answers
-from tests.worlds.gpus import broken, devices, judged, unknown, world
+from tests.worlds.gpus import devices, judged, world
+from tests.worlds.judge import failures, unknown
+from tests.worlds.snapshot import Answers
 
 ENGINES = "gpu.host-engines"
 KEEP = {"gpu": {"metrics": {"host_engine": "keep"}}}
@@ -35,7 +36,7 @@ def hint(changed: Answers) -> str:
     ],
 )
 def test_what_runs_is_named_before_the_exporter_is_brought(name: str, found: str) -> None:
-    assert broken(STEP, engine(name)) == {"host-engine": (found, "operator")}
+    assert failures(judged(STEP, engine(name))) == {"host-engine": (found, "operator")}
 
 
 def test_both_ways_out() -> None:
@@ -48,22 +49,24 @@ def test_both_ways_out() -> None:
 
 def test_packages_without_a_running_engine_are_in_nobody_s_way() -> None:
     installed = "package datacenter-gpu-manager-4-core installed 1:4.6.0-1\n"
-    assert broken(STEP, {(ENGINES, "k1"): written(ENGINES, installed)}) == {}
+    assert failures(judged(STEP, {(ENGINES, "k1"): written(ENGINES, installed)})) == {}
 
 
 def test_an_engine_of_a_host_without_gpus_is_not_looked_for() -> None:
-    assert "host-engine" not in broken(STEP, {**devices("k1"), **engine("dcgm-4")})
+    assert "host-engine" not in failures(judged(STEP, {**devices("k1"), **engine("dcgm-4")}))
 
 
 def test_what_cannot_be_told() -> None:
-    assert unknown(STEP, engine("odd")) == {"host-engine"}
-    assert broken(STEP, engine("odd"), spec=KEEP) == {}
+    assert unknown(judged(STEP, engine("odd"))) == {"host-engine"}
+    assert failures(judged(STEP, engine("odd"), spec=KEEP)) == {}
 
 
 def test_one_that_is_kept_has_the_profiling_alone() -> None:
     """Every other field is still ours, and what the spec names by itself is its owner's choice."""
-    assert broken(STEP, engine("dcgm-4"), spec=KEEP) == {}
-    assert broken(METRICS, {("dcgm.counters", CLUSTER): recorded("dcgm.counters", "none")}, spec=KEEP).keys() == {"csv"}
+    assert failures(judged(STEP, engine("dcgm-4"), spec=KEEP)) == {}
+    assert failures(
+        judged(METRICS, {("dcgm.counters", CLUSTER): recorded("dcgm.counters", "none")}, spec=KEEP)
+    ).keys() == {"csv"}
     kept, ours = own_and_more(View(world(spec=KEEP), CLUSTER)), counters(())
     lines = ours.splitlines()
     assert PROFILING in ours

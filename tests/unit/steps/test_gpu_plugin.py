@@ -13,14 +13,7 @@ from gpustack.steps.gpu.plugin import PROBES, STEP
 from gpustack.steps.gpu.plugin_objects import all_objects
 from tests.worlds.cases import recorded, written
 from tests.worlds.host_stack import PRESENT, listed, node, workload, world
-from tests.worlds.judge import judge
-
-
-def broken(snapshot: Snapshot) -> dict[str, tuple[str, str]]:
-    """(found, cure) of what differs, by check."""
-    found = [judge(check, View(snapshot, CLUSTER)) for check in STEP.checks]
-    assert [one for one in found if one.outcome == "unknown"] == []
-    return {one.id: (one.result.found, one.result.cure) for one in found if one.result}
+from tests.worlds.judge import failures, judgements
 
 
 def cluster(probe: str, *items: Any) -> dict[tuple[str, str], Answer]:
@@ -28,20 +21,26 @@ def cluster(probe: str, *items: Any) -> dict[tuple[str, str], Answer]:
 
 
 def test_as_the_step_leaves_it() -> None:
-    assert broken(world()) == {}
+    assert failures(judgements(STEP, world(), CLUSTER)) == {}
 
 
 def test_without_gpus_nothing_is_to_do() -> None:
     changed = {("gpu.devices", "k1"): written("gpu.devices", ""), **cluster("gpu.nodes", node("k1"), node("k2"))}
     empty = {key: value for probe in PROBES.values() for key, value in cluster(probe.id).items()}
     snapshot = world({}, {**changed, **empty, **cluster("gpu.daemon-sets")})
-    assert broken(snapshot) == {}
+    assert failures(judgements(STEP, snapshot, CLUSTER)) == {}
     assert gpu_plugin.wanted(View(snapshot, CLUSTER)) == {"objects": [], "labels": [], "daemon_sets": []}
 
 
 def test_before_the_first_installation() -> None:
     empty = {key: value for probe in PROBES.values() for key, value in cluster(probe.id).items()}
-    found = broken(world({}, {**empty, **cluster("gpu.daemon-sets"), **cluster("gpu.nodes", node("k1"), node("k2"))}))
+    found = failures(
+        judgements(
+            STEP,
+            world({}, {**empty, **cluster("gpu.daemon-sets"), **cluster("gpu.nodes", node("k1"), node("k2"))}),
+            CLUSTER,
+        )
+    )
     assert found == {
         "brought": ("gpustack-device-plugin missing", "install"),
         "labels": ("k1: no label nvidia.com/gpu.present", "install"),
@@ -55,39 +54,48 @@ def test_the_operator_is_still_there() -> None:
     release = {"metadata": {"name": "x", "namespace": "gpu-operator", "labels": labels}}
     policy = {"metadata": {"name": "cluster-policy"}, "status": {}}
     snapshot = world({}, {**cluster("helm.releases", release), **cluster("gpu.cluster-policies", policy)})
-    found = broken(snapshot)["operators-stack"]
+    found = failures(judgements(STEP, snapshot, CLUSTER))["operators-stack"]
     assert found == ("ClusterPolicy cluster-policy, release gpu-operator/gpu-operator", "operator")
 
 
 def test_the_namespace() -> None:
     going = {"metadata": {"name": "gpu-operator", "labels": {}}, "status": {"phase": "Terminating"}}
-    assert broken(world({}, cluster("kube.namespaces", going)))["namespace"] == ("Terminating", "operator")
+    assert failures(judgements(STEP, world({}, cluster("kube.namespaces", going)), CLUSTER))["namespace"] == (
+        "Terminating",
+        "operator",
+    )
     plain = {"metadata": {"name": "gpu-operator", "labels": {}}, "status": {"phase": "Active"}}
-    assert broken(world({}, cluster("kube.namespaces", plain)))["namespace"] == ("unset", "install")
+    assert failures(judgements(STEP, world({}, cluster("kube.namespaces", plain)), CLUSTER))["namespace"] == (
+        "unset",
+        "install",
+    )
 
 
 def test_fewer_gpus_than_the_inventory_says() -> None:
-    found = broken(world({}, {}, HostSpec(gpustack_gpus=9)))
+    found = failures(judgements(STEP, world({}, {}, HostSpec(gpustack_gpus=9)), CLUSTER))
     assert found["gpus-on-bus"] == ("k1: 2 of 9", "operator")
 
 
 def test_a_host_engine_that_is_there_already() -> None:
     engine = {("gpu.host-engines", "k1"): recorded("gpu.host-engines", "dcgm-4")}
-    found = broken(world({}, engine))
+    found = failures(judgements(STEP, world({}, engine), CLUSTER))
     assert found["host-engine"] == ("k1: nvidia-dcgm.service (127.0.0.1:5555), DCGM 4.6.0", "operator")
-    assert broken(world({"metrics": {"host_engine": "keep"}}, engine)) == {}
+    assert failures(judgements(STEP, world({"metrics": {"host_engine": "keep"}}, engine), CLUSTER)) == {}
 
 
 def test_neither_mps_nor_mig_without_the_operator() -> None:
     mig = world({}, {}, HostSpec(gpustack_mig="all-1g.10gb"))
-    assert broken(mig)["ways"] == ("k1: gpustack_mig: all-1g.10gb", "operator")
-    assert broken(world({"sharing": {"mode": "mps", "replicas": 2}}))["ways"] == ("k1: mps", "operator")
+    assert failures(judgements(STEP, mig, CLUSTER))["ways"] == ("k1: gpustack_mig: all-1g.10gb", "operator")
+    assert failures(judgements(STEP, world({"sharing": {"mode": "mps", "replicas": 2}}), CLUSTER))["ways"] == (
+        "k1: mps",
+        "operator",
+    )
 
 
 def test_time_slicing_has_a_plugin_of_its_own() -> None:
     shared = {"sharing": {"mode": "time-slicing", "replicas": 4}}
     snapshot = world(shared)
-    assert broken(snapshot) == {
+    assert failures(judgements(STEP, snapshot, CLUSTER)) == {
         "daemon-sets": ("device plugin on 1 of 1", "install"),
         "labels": ("k1: nvidia.com/device-plugin.config=none instead of time-slicing-4", "install"),
         "allocatable": ("k1: 2 of 8", "install"),
@@ -103,7 +111,7 @@ def test_time_slicing_has_a_plugin_of_its_own() -> None:
 
 def test_a_daemon_set_of_another_way_of_sharing() -> None:
     there = [workload(f"gpustack-{name}", 1, 1) for name in ("device-plugin", "dcgm-exporter", "device-plugin-mps-2")]
-    found = broken(world({}, cluster("gpu.daemon-sets", *there)))
+    found = failures(judgements(STEP, world({}, cluster("gpu.daemon-sets", *there)), CLUSTER))
     assert found == {"stale-daemon-sets": ("also gpustack-device-plugin-mps-2", "install")}
 
 
@@ -117,29 +125,33 @@ def test_objects_that_somebody_changed() -> None:
     }
     for item in there:
         item["metadata"]["managedFields"].append({"manager": "kubectl-rollout", "fieldsV1": restarted})
-    assert broken(world({}, cluster(probe, *there))) == {}
+    assert failures(judgements(STEP, world({}, cluster(probe, *there)), CLUSTER)) == {}
     for item in there:
         pod = item["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:template"]["f:spec"]
         for container in pod["f:containers"].values():
             del container["f:image"]
-    found = broken(world({}, cluster(probe, *there)))["brought"]
+    found = failures(judgements(STEP, world({}, cluster(probe, *there)), CLUSTER))["brought"]
     assert found == ("gpustack-dcgm-exporter, gpustack-device-plugin changed by kubectl-rollout", "install")
 
 
 def test_a_node_that_lost_its_gpus_loses_the_label() -> None:
     nodes = cluster("gpu.nodes", node("k1", 2, labels=PRESENT), node("k2", labels=PRESENT))
-    assert broken(world({}, nodes)) == {"labels": ("k2: labelled, and without GPUs", "install")}
+    assert failures(judgements(STEP, world({}, nodes), CLUSTER)) == {
+        "labels": ("k2: labelled, and without GPUs", "install")
+    }
     assert "k2 nvidia.com/gpu.present -" in gpu_plugin.wanted(View(world({}, nodes), CLUSTER))["labels"]
 
 
 def test_a_gpu_that_is_ill_is_for_a_person() -> None:
     nodes = cluster("gpu.nodes", node("k1", 2, 1, labels=PRESENT), node("k2"))
-    assert broken(world({}, nodes)) == {"allocatable": ("k1: 1 of 2 unhealthy", "operator")}
+    assert failures(judgements(STEP, world({}, nodes), CLUSTER)) == {
+        "allocatable": ("k1: 1 of 2 unhealthy", "operator")
+    }
 
 
 def test_pods_that_are_not_ready() -> None:
     there = [workload("gpustack-device-plugin", 1, 0), workload("gpustack-dcgm-exporter", 1, 1)]
-    assert broken(world({}, cluster("gpu.daemon-sets", *there))) == {
+    assert failures(judgements(STEP, world({}, cluster("gpu.daemon-sets", *there)), CLUSTER)) == {
         "daemon-sets": ("device plugin on 0 of 1", "install")
     }
 

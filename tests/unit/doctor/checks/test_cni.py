@@ -9,7 +9,6 @@ from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
 from tests.worlds import firewall as packets
 from tests.worlds.cases import recorded, written
-from tests.worlds.cluster import K1, K2
 from tests.worlds.doctor_checks import asked, told
 
 MEMBER, BARE = recorded("leftovers.kubernetes", "worker-of-ours"), recorded("leftovers.kubernetes", "fresh-debian-12")
@@ -24,7 +23,7 @@ def here(id: str, *answers: Answer, where: str = "k2") -> Judgement:
     for answer in answers:
         at = CLUSTER if answer.probe.startswith(("kube.", "pods.")) or answer.probe in ONCE else where
         placed[answer.probe, at] = answer
-    snapshot = cluster.snapshot({("leftovers.kubernetes", where): MEMBER, **placed}, {}, (K1, K2))
+    snapshot = cluster.snapshot({("leftovers.kubernetes", where): MEMBER, **placed})
     return asked(id, snapshot, CLUSTER if id == "flannel-cidr-mismatch" else where)
 
 

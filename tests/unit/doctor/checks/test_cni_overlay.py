@@ -12,7 +12,6 @@ from gpustack.doctor.diagnose import diagnose
 from tests.worlds import cluster
 from tests.worlds import firewall as packets
 from tests.worlds.cases import recorded, written
-from tests.worlds.cluster import K1, K2
 from tests.worlds.doctor_checks import asked, told
 from tests.worlds.pod_paths import PEER, ways
 
@@ -60,7 +59,7 @@ def world(answer: Answer, *changed: Placed, where: str = "k1") -> Snapshot:
         placed |= {**rules(host), **link(host), ("network.address", host): written("network.address", route)}
     for one in changed:
         placed |= one
-    return cluster.snapshot(placed, {}, (K1, K2))
+    return cluster.snapshot(placed)
 
 
 def here(id: str, answer: Answer, *changed: Placed, where: str = "k1") -> Judgement:

@@ -7,7 +7,6 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
 from tests.worlds.cases import recorded, written
-from tests.worlds.cluster import K1, K2
 from tests.worlds.doctor_checks import asked, told
 
 WELL = recorded("storage.disk", "control-plane").out
@@ -18,7 +17,7 @@ PRESSED = recorded(
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer]) -> tuple[str, str]:
-    return told(asked(id, cluster.snapshot(answers, {}, (K1, K2)), "k1"))
+    return told(asked(id, cluster.snapshot(answers), "k1"))
 
 
 def disk(room: str, mounts: str = "/var rw\n", errors: str = "") -> dict[tuple[str, str], Answer]:

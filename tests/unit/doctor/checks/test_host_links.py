@@ -7,12 +7,11 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
 from tests.worlds.cases import recorded, written
-from tests.worlds.cluster import K1, K2
 from tests.worlds.doctor_checks import asked, told
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer]) -> tuple[str, str]:
-    return told(asked(id, cluster.snapshot(answers, {}, (K1, K2)), "k1"))
+    return told(asked(id, cluster.snapshot(answers), "k1"))
 
 
 @pytest.mark.parametrize(

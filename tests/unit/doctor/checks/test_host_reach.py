@@ -20,7 +20,7 @@ from tests.worlds.doctor_checks import asked, told
     ],
 )
 def test_a_host_that_cannot_be_asked(reference: str, ssh: str, sudo: str) -> None:
-    before = hosts.snapshot({}, {})
+    before = hosts.snapshot()
     here = replace(before, reach={**before.reach, "h1": Reach("h1", reference, "it said so")})
     assert asked("host-ssh-unreachable", here).outcome == ssh
     assert asked("host-sudo-password", here).outcome == sudo
@@ -28,5 +28,5 @@ def test_a_host_that_cannot_be_asked(reference: str, ssh: str, sudo: str) -> Non
 
 
 def test_a_host_that_nobody_asked_is_unknown() -> None:
-    here = replace(hosts.snapshot({}, {}), reach={})
+    here = replace(hosts.snapshot(), reach={})
     assert told(asked("host-ssh-unreachable", here)) == ("unknown", "h1 was not asked")

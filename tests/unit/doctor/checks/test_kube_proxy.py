@@ -51,7 +51,7 @@ def test_one_that_its_daemon_set_keeps_away_comes_by_no_restart(case: str, perso
     there = {("kube-proxy.daemon-set", CLUSTER): recorded("kube-proxy.daemon-set", case)}
     member = {("leftovers.kubernetes", "k1"): recorded("leftovers.kubernetes", "worker-of-ours")}
     answers = member | rules(7, "2 15 105") | there
-    found = asked("kube-proxy-down", cluster.snapshot(answers, {}, (K1, K2)), "k1").result
+    found = asked("kube-proxy-down", cluster.snapshot(answers), "k1").result
     assert found
     assert person in found.person
     assert bool(person) == bool(found.person)

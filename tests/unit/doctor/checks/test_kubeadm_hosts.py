@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
 from tests.worlds.cases import recorded, written
-from tests.worlds.cluster import K1, K2
 from tests.worlds.doctor_checks import asked, told
 
 QUIET = written("network.listeners", "")
@@ -13,7 +12,7 @@ OTHER = "e" * 64
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "k1") -> tuple[str, str]:
-    return told(asked(id, cluster.snapshot(answers, {}, (K1, K2)), where))
+    return told(asked(id, cluster.snapshot(answers), where))
 
 
 def files(host: str, *paths: str) -> dict[tuple[str, str], Answer]:

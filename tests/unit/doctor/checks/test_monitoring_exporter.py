@@ -37,9 +37,9 @@ LOG = "mon-dcgm-remote-engine-unreachable"
     ],
 )
 def test_the_exporter(id: str, where: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    said = told(in_cluster(id, where, **cases))
-    assert said[0] == outcome, said
-    assert found in said[1]
+    result = told(in_cluster(id, where, **cases))
+    assert result[0] == outcome, result
+    assert found in result[1]
 
 
 @pytest.mark.parametrize("line", ["DCGM_FI_DEV_GPU_TEMP, gauge", "DCGM_FI_DEV_NONE, gauge, Nothing.", "just words"])

@@ -33,9 +33,9 @@ LOADED = "mon-grafana-dashboard-not-loaded"
     ],
 )  # fmt: skip
 def test_grafana(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    seen = told(in_cluster(id, CLUSTER, **cases))
-    assert seen[0] == outcome, seen
-    assert found in seen[1]
+    result = told(in_cluster(id, CLUSTER, **cases))
+    assert result[0] == outcome, result
+    assert found in result[1]
 
 
 @pytest.mark.parametrize(

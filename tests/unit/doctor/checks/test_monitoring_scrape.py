@@ -32,9 +32,9 @@ LOOPBACK = "mon-control-plane-targets-loopback"
     ],
 )
 def test_targets(id: str, where: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    seen = told(in_cluster(id, where, **cases))
-    assert seen[0] == outcome, seen
-    assert found in seen[1]
+    result = told(in_cluster(id, where, **cases))
+    assert result[0] == outcome, result
+    assert found in result[1]
 
 
 def test_targets_of_the_control_plane_that_listen_on_loopback() -> None:
@@ -69,8 +69,8 @@ def test_another_target_that_is_down_is_told_all_the_same() -> None:
     dns = '"job":"coredns","namespace":"kube-system","service":"monitoring-coredns"},"value":[1795321824.553,'
     down = recorded("scrape.jobs", "exporter-down", (f'{dns}"1"', f'{dns}"0"'))
     answers = exporter("2026-11-21T04:59:58Z") | {("scrape.jobs", CLUSTER): down}
-    seen = told(asked("st-target-down", gpus.world(answers), CLUSTER))
-    assert seen == ("failed", "down: coredns, nvidia-dcgm-exporter")
+    found = told(asked("st-target-down", gpus.world(answers), CLUSTER))
+    assert found == ("failed", "down: coredns, nvidia-dcgm-exporter")
 
 
 UP = '"job":"kubelet","namespace":"kube-system","service":"monitoring-kubelet"},"value":[1795321824.553,"1"]'
@@ -94,7 +94,7 @@ def test_a_kubelet_that_was_started_just_now_has_yet_to_be_asked_and_so_has_the_
 
 
 def test_what_another_program_answers_on_the_port_is_no_matter_of_the_network() -> None:
-    seen = told(
+    found = told(
         in_cluster("mon-target-down-network", "k2", scrape__down_targets="one-node", network__programs="node-exporter")
     )
-    assert seen == ("ok", "prometheus-node-exporter.service has the port")
+    assert found == ("ok", "prometheus-node-exporter.service has the port")

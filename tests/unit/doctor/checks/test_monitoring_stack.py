@@ -49,6 +49,6 @@ def test_a_port_that_a_program_of_the_host_has() -> None:
     ],
 )  # fmt: skip
 def test_parts_of_the_monitoring(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    said = told(in_cluster(id, CLUSTER, **cases))
-    assert said[0] == outcome, said
-    assert found in said[1]
+    result = told(in_cluster(id, CLUSTER, **cases))
+    assert result[0] == outcome, result
+    assert found in result[1]

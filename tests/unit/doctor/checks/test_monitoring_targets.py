@@ -25,8 +25,8 @@ CHAIN = ("mon-servicemonitor-disabled", "mon-servicemonitor-label-mismatch", "mo
     ],
 )  # fmt: skip
 def test_one_link_is_wrong(case: str, guilty: str, found: str) -> None:
-    seen = {"service_monitors__objects": case, "dcgm__monitors": "none" if guilty else "two-hosts"}
-    answers = {id: told(in_cluster(id, **seen)) for id in CHAIN}
+    values = {"service_monitors__objects": case, "dcgm__monitors": "none" if guilty else "two-hosts"}
+    answers = {id: told(in_cluster(id, **values)) for id in CHAIN}
     assert {id: text for id, (outcome, text) in answers.items() if outcome == "failed"} == (
         {guilty: found} if guilty else {}
     )

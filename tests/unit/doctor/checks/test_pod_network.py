@@ -6,7 +6,6 @@ from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
 from tests.worlds.cases import recorded, written
-from tests.worlds.cluster import K1, K2
 from tests.worlds.doctor_checks import asked, told
 from tests.worlds.pod_paths import ALL, API, DNS, ENDS, NODE, PEER, THIRD, lines, ways
 
@@ -20,7 +19,7 @@ def here(id: str, where: str = "k1", **answers: Answer) -> Judgement:
     """Answers by probe, with _ for what no name may have."""
     names = {"ways": WAYS, "flannel": "flannel.host"}
     placed = {(names[name], where): answer for name, answer in answers.items()}
-    return asked(id, cluster.snapshot(placed, {}, (K1, K2)), where)
+    return asked(id, cluster.snapshot(placed), where)
 
 
 def test_one_pod_that_gets_through_is_enough() -> None:
@@ -95,7 +94,7 @@ def test_what_pods_send_to_the_api() -> None:
 
 def test_who_is_where() -> None:
     pods = written("pods.monitoring", recorded("pods.monitoring", "control-plane").out.replace('"host2"', '"k2"'))
-    there = cluster.snapshot({("pods.monitoring", CLUSTER): pods}, {}, (K1, K2))
+    there = cluster.snapshot({("pods.monitoring", CLUSTER): pods})
     assert asked("st-pod-net-broken -> mon-admission-webhook-down", there, "k1").outcome == "failed"
     assert [asked("st-sandbox-fails -> st-no-metrics", there, host).outcome for host in ("k1", "k2")] == [
         "ok", "failed",
@@ -106,7 +105,7 @@ def test_dns_from_pods() -> None:
     def dns(*answers: Answer, api: Answer | None = None) -> Judgement:
         placed = {(WAYS, host): answer for host, answer in zip(("k1", "k2"), answers, strict=True)}
         extra = {("kube.deployments", CLUSTER): api} if api else {}
-        return asked("st-dns-broken", cluster.snapshot({**placed, **extra}, {}, (K1, K2)), CLUSTER)
+        return asked("st-dns-broken", cluster.snapshot({**placed, **extra}), CLUSTER)
 
     well, ill, nobody = ways({}, {}), ways({}, {"dns 10.96.0.10": "timeout"}), ways({})
     assert told(dns(well, well)) == ("ok", "answers pods on k1, k2")

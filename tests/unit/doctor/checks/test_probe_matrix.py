@@ -7,7 +7,6 @@ import yaml
 
 from gpustack.ask.probe import Answer
 from tests.worlds import cluster
-from tests.worlds.cluster import K1, K2
 from tests.worlds.doctor_checks import asked
 from tests.worlds.pod_paths import ways
 
@@ -21,7 +20,7 @@ def word(cell: str) -> str:
 
 
 def outcomes(answer: Answer, *ids: str) -> list[str]:
-    here = cluster.snapshot({("pod-network.paths", "k1"): answer}, {}, (K1, K2))
+    here = cluster.snapshot({("pod-network.paths", "k1"): answer})
     return [asked(id, here, "k1").outcome for id in ids]
 
 

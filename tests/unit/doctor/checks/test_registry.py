@@ -6,14 +6,13 @@ from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
 from tests.worlds.cases import recorded
-from tests.worlds.cluster import K1, K2
 from tests.worlds.doctor_checks import asked
 
 STATE, LIMITED, ABSENT = "st-image-pull-fails", "image-pull-rate-limited", "image-registry-down-or-not-found"
 
 
 def here(id: str, waiting: Answer, where: str = "k2") -> Judgement:
-    return asked(id, cluster.snapshot({("pods.starting", CLUSTER): waiting}, {}, (K1, K2)), where)
+    return asked(id, cluster.snapshot({("pods.starting", CLUSTER): waiting}), where)
 
 
 @pytest.mark.parametrize(

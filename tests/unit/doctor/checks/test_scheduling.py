@@ -7,7 +7,6 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
 from tests.worlds.cases import recorded, written
-from tests.worlds.cluster import K1, K2
 from tests.worlds.doctor_checks import asked, told
 
 NO_GPU = written("gpu.nodes", '{"items":[]}')
@@ -15,7 +14,7 @@ A_GPU = written("gpu.devices", "0000:17:00.0 0x2330\n")
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = CLUSTER) -> tuple[str, str]:
-    return told(asked(id, cluster.snapshot({("gpu.nodes", CLUSTER): NO_GPU} | dict(answers), {}, (K1, K2)), where))
+    return told(asked(id, cluster.snapshot({("gpu.nodes", CLUSTER): NO_GPU} | dict(answers)), where))
 
 
 @pytest.mark.parametrize(
