@@ -142,7 +142,7 @@ GPU_KERNELS = Probe(
 )
 GPU_GUARD = Probe(
     "gpu.guard",
-    Lines(f"{ONLY_WITH_GPU}echo '== guard'\napt-config dump {BLACKLIST}"),
+    Lines(f"{ONLY_WITH_GPU}echo '== guard'\napt-config -o APT::Architectures::=all dump {BLACKLIST}"),
     gpu_guard,
     like="apt-config dump Unattended-Upgrade::Package-Blacklist",
 )
