@@ -182,7 +182,8 @@ AUTHORITIES = Probe(
     "kubeadm.authorities",
     Lines(r"""sum() {
   key=$(openssl x509 -pubkey -noout 2>/dev/null) && [ -n "$key" ] || return 0
-  found=$(echo "$key" | openssl pkey -pubin -outform der | sha256sum)
+  key=${key#*-----BEGIN PUBLIC KEY-----}
+  found=$(echo "${key%-----END*}" | base64 -d | sha256sum)
   echo "${found%% *}"
 }
 file=/etc/kubernetes/pki/ca.crt own='' encoded=''

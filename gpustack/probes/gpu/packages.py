@@ -16,7 +16,7 @@ NO_GPU = "no GPU"
 ONLY_WITH_GPU = f"""gpus=
 for file in /sys/bus/pci/devices/*/vendor; do
   read -r vendor 2>/dev/null <"$file" || continue
-  [ "$vendor" != 0x10de ] || gpus=some
+  [ "$vendor" != 0x10de ] || {{ gpus=some; break; }}
 done
 [ -n "$gpus" ] || {{ echo '{NO_GPU}'; exit 0; }}
 """

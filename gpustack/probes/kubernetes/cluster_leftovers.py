@@ -73,13 +73,14 @@ TEMPORARIES = Probe(
   [ ! -e /etc/sysctl.d/90-gpustack.conf ] || [ ! -e "$path" ] || [ -L "$path" ] || echo "$path"
 done
 set -- root ${{SUDO_USER:+"$SUDO_USER"}}
-getent passwd "$@" | while IFS=: read -r _ _ _ _ _ home _; do
+found=$(getent passwd "$@" | while IFS=: read -r _ _ _ _ _ home _; do
   folder=$home{TEMPORARY.removeprefix("~")}
   [ ! -L "$folder" ] || continue
   for path in "$folder"/*; do
     [ ! -e "$path" ] || echo "$path"
   done
-done | sort -u"""),
+done)
+[ -z "$found" ] || printf '%s\n' "$found" | sort -u"""),
     temporary,
     like="ls -d /etc/gpustack /var/lib/gpustack",
 )

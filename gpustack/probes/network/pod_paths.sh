@@ -31,7 +31,10 @@ asked() {
 pods=0
 for space in /run/netns/cni-* /run/containerd/io.containerd.grpc.v1.cri/netns/cni-*; do
   [ -e "$space" ] && [ "$pods" -lt 2 ] || continue
-  output=$(nsenter --net="$space" ip -4 address show dev eth0 up 2>/dev/null) || continue
+  case $space in
+    /run/netns/*) output=$(ip -n "${space##*/}" -4 address show dev eth0 up 2>/dev/null) || continue ;;
+    *) output=$(nsenter --net="$space" ip -4 address show dev eth0 up 2>/dev/null) || continue ;;
+  esac
   case $output in *LOWER_UP*'inet '*) ;; *) continue ;; esac
   address=${output#*inet }; mtu=${output#*mtu }
   asked "pod ${address%%/*}" "$space" "${mtu%% *}" &

@@ -46,7 +46,10 @@ if [ "${pid:-0}" -gt 0 ]; then
 fi
 file=${file:-/etc/resolv.conf}
 echo "file $file"
-[ ! -e "$file" ] || awk '$1 == "nameserver" {print $1, $2}' "$file" """),
+[ ! -e "$file" ] || while read -r word address _ || [ -n "$word" ]; do
+  [ "$word" != nameserver ] || echo "$word $address"
+done <"$file"
+"""),
     resolver,
     like="grep resolvConf /var/lib/kubelet/config.yaml; cat /etc/resolv.conf",
 )
