@@ -96,9 +96,9 @@ printf '%s\n' "$info" | awk '
     network,
     like="crictl info; ls -l /etc/cni/net.d",
 )
-# An image that is not listed by its name and tag may be there by another: `inspecti` knows (`crictl images NAME` of
-# 1.36 lists them all). No other image is pulled while a sandbox is made. Older releases say that they failed to get it,
-# 2.3 to pull it.
+# An image that is not listed by its name and tag may be there by another: of one image only `inspecti` tells
+# (`crictl images NAME` of 1.36 lists them all).
+# No other image is pulled while a sandbox is made. Older releases say that they failed to get it, 2.3 to pull it.
 SANDBOX = Probe(
     "containerd.sandbox",
     Lines(rf"""[ -S {ADDRESS} ] || exit
