@@ -103,7 +103,7 @@ def test_a_login_that_changed_is_drift(
     try:
         said = gpustack("plan", "-i", inventory, code=1).stdout
         told = " ".join(said.split())
-        assert "/etc/gpustack-cluster/proxy.env says something else" in told
+        assert "/etc/gpustack-cluster/proxy.env with different content" in told
         assert "renewed-word" not in told
         started = witness.host(installed, "host1").check_output("systemctl show -p MainPID --value containerd")
         way_out.expect(USER, "renewed-word")

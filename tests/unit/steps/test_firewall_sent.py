@@ -12,7 +12,7 @@ def test_an_output_policy_that_nobody_known_loads_is_for_the_operator() -> None:
     assert outcomes(found) == {"flows-pass": "operator"}
     said = told(found)["flows-pass"].result
     assert said
-    assert "tcp 2379 to 127.0.0.1 is stopped by the policy DROP of chain ip filter OUTPUT" in said.found
+    assert "tcp 2379 to 127.0.0.1 is blocked by the policy DROP of chain ip filter OUTPUT" in said.found
     assert said.hint == HINT
 
 

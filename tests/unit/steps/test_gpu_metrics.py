@@ -46,11 +46,11 @@ def test_a_host_without_gpus_among_others() -> None:
 def test_the_counters() -> None:
     assert broken(STEP, case(COUNTERS, "none")) == {"csv": ("nothing", "install")}
     assert broken(STEP, case(COUNTERS, "other-key")) == {"csv": ("nothing", "install")}
-    assert broken(STEP, case(COUNTERS, "two-hosts")) == {"csv": ("other ones", "install")}
+    assert broken(STEP, case(COUNTERS, "two-hosts")) == {"csv": ("different ones", "install")}
     asked = {"gpu": {"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}}}
     before = listed(COUNTERS, [{"metadata": {"name": NAME}, "data": {"dcgm-metrics.csv": counters(())}}])
     assert broken(STEP, spec=asked) == {}
-    assert broken(STEP, before, spec=asked) == {"csv": ("other ones", "install")}
+    assert broken(STEP, before, spec=asked) == {"csv": ("different ones", "install")}
 
 
 @pytest.mark.parametrize("spec", [{}, OURS])
@@ -63,7 +63,7 @@ def test_whose_monitor_it_is_to_be() -> None:
     assert broken(STEP, case(MONITORS, "ours"), spec=OURS) == {}
     assert broken(STEP, case(MONITORS, "ours")) == {"monitor": ("gpustack-dcgm", "install")}
     assert broken(STEP, spec=OURS) == {"monitor": ("nvidia-dcgm-exporter", "install")}
-    both = ("two, every GPU counts twice", "install")
+    both = ("two, so every GPU counts twice", "install")
     assert broken(STEP, case(MONITORS, "both")) == {"monitor": both}
     assert broken(STEP, case(MONITORS, "both"), spec=OURS) == {"monitor": both}
 

@@ -83,7 +83,7 @@ def test_packages() -> None:
 
 def test_our_file_and_what_runs() -> None:
     answers = changed("gpu.runtime-files", (PROGRAM, "/usr/local/bin/another"))
-    assert broken(STEP, answers, HOST) == {"configuration": ("otherwise", "install")}
+    assert broken(STEP, answers, HOST) == {"configuration": ("different", "install")}
     older = {**with_toolkit(), ("containerd.runtime", "h1"): recorded("containerd.runtime", "prepared-debian-12")}
     assert broken(STEP, older, HOST) == {"running": ("nothing", "install")}
 

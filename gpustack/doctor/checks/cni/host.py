@@ -37,7 +37,7 @@ def find_rule_drops(here: View) -> Iterator[str]:
     found = here[FIREWALL]
     for packet, stop in stopped(found, iter(list_pod_packets(here))):
         if found.owner(stop.base) in ("iptables", "nftables") and not (stop.path and "REJECT" in stop.path[-1].text):
-            yield f"{packet} is stopped by {stop}"
+            yield f"{packet} is blocked by {stop}"
 
 
 def find_policy_drops(here: View) -> Iterator[str]:

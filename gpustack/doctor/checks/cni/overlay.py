@@ -69,7 +69,7 @@ def vxlan_blocked(here: View) -> Result:
     what = f"udp {here.spec.flannel.port} between nodes"
     if found := find_vxlan_stops(here):
         packet, stop = found[0]
-        return Result(what, "let through", f"{packet} is stopped by {stop}")
+        return Result(what, "let through", f"{packet} is blocked by {stop}")
     lost = find_deliveries(here)
     if not lost or set(lost.values()) != {"nothing"}:
         return ok(what, f"let through here; {format_deliveries(lost)}")

@@ -33,7 +33,7 @@ def judge_stopped(what: str, found: Stopped, else_found: str) -> Result:
     if not found:
         return ok(what, else_found)
     packet, stop = found[0]
-    return Result(what, "let through", f"{packet} is stopped by {stop}{more(found)}")
+    return Result(what, "let through", f"{packet} is blocked by {stop}{more(found)}")
 
 
 @check("host-ufw-blocks-pods", FIREWALL, ADDRESS)

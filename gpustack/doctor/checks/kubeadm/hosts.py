@@ -26,11 +26,11 @@ def remains(here: View) -> str:
     configured = start is not None and start.configured
     if here.host.control_plane:
         if not files.lacks(UNFINISHED):
-            return "an initialisation that was broken off"
+            return "an interrupted initialisation"
         left = [path for path in CONTROL_PLANE if path in files.modes]
         return f"{as_text(left)}, without the rest" if left and files.lacks(*CONTROL_PLANE) and not configured else ""
     if not files.lacks(BOOTSTRAP) or ((not files.lacks(CA) or configured) and files.lacks(KUBELET_CONF)):
-        return "a join that was broken off"
+        return "an interrupted join"
     return ""
 
 
@@ -44,7 +44,7 @@ def stale_state(here: View) -> Result:
         plane = here.on(here.acting)[AUTHORITIES].own
         if plane and plane != here[AUTHORITIES].own:
             return Result(what, "a member of this cluster, or nothing", "the CA of another cluster")
-    return ok(what, "nothing that was broken off")
+    return ok(what, "nothing interrupted")
 
 
 @check("join-ca-hash-mismatch", AUTHORITIES)
@@ -80,7 +80,7 @@ def kept_in(here: View) -> list[str]:
     if not (here.available(FIREWALL) and here.available(ADDRESS)):
         return []
     found = stopped(here[FIREWALL], (packet for packet in let_out(here) if packet.port == API_PORT))
-    return [f"{packet} is stopped by {stop}" for packet, stop in found[:1]]
+    return [f"{packet} is blocked by {stop}" for packet, stop in found[:1]]
 
 
 @check("kubelet-wrong-node-ip", NODES, IDENTITY)

@@ -136,7 +136,7 @@ def dashboard_nodata(here: View) -> Result:
         return ok("GPUs by way of Grafana", why)
     found = here[RESPONSE]
     if found is None or found.login != 200:
-        return ok("GPUs by way of Grafana", "nobody is let in" if found else "no Grafana")
+        return ok("GPUs by way of Grafana", "login refused" if found else "no Grafana")
     return Result("GPUs by way of Grafana", "some", "some" if found.samples else "none", ok=bool(found.samples))
 
 

@@ -102,7 +102,7 @@ def test_what_else_explains_it(answer: Answer, changed: Placed, why: str) -> Non
 def test_a_rule_of_this_host_is_named() -> None:
     found = here("vxlan-port-blocked", SHUT, rules("k1", NO_VXLAN))
     assert found.outcome == "failed"
-    assert "is stopped by chain ip filter INPUT" in told(found)[1]
+    assert "is blocked by chain ip filter INPUT" in told(found)[1]
     # As soon as the rule is there, whether somebody has noticed or not.
     assert here("vxlan-port-blocked", ways({}, {}), rules("k1", NO_VXLAN)).outcome == "failed"
 

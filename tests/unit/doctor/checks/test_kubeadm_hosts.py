@@ -31,14 +31,14 @@ def test_an_attempt_that_was_broken_off() -> None:
     half = files("k1", "admin.conf", "pki/ca.key", "manifests/etcd.yaml") | started("k1", "no")
     assert here("kubeadm-stale-state", half)[0] == "failed"
     ours = files("k1", "admin.conf", "gpustack-kubeadm.yaml.unfinished")
-    assert here("kubeadm-stale-state", ours) == ("failed", "an initialisation that was broken off")
+    assert here("kubeadm-stale-state", ours) == ("failed", "an interrupted initialisation")
     alive = ours | {
         ("network.listeners", "k1"): said("network.listeners", 'tcp LISTEN 0 1 *:6443 *:* users:(("x",pid=1,fd=3))\n')
     }
     assert here("kubeadm-stale-state", alive)[0] == "ok"
     assert here("kubeadm-stale-state", files("k1") | started("k1", "no"))[0] == "ok"
     worker = files("k2", "bootstrap-kubelet.conf", "pki/ca.crt") | started("k2", "yes")
-    assert here("kubeadm-stale-state", worker, "k2") == ("failed", "a join that was broken off")
+    assert here("kubeadm-stale-state", worker, "k2") == ("failed", "an interrupted join")
 
 
 def test_a_worker_of_another_cluster() -> None:

@@ -26,7 +26,7 @@ LOOPBACK = "mon-control-plane-targets-loopback"
         ("st-target-down", CLUSTER, {"scrape__jobs": "error"}, "unknown", ""),
         ("st-no-metrics", CLUSTER, {"dcgm__series": "none"}, "failed", "0"),
         ("st-dashboard-nodata", CLUSTER, {"grafana__response": "failing"}, "failed", "none"),
-        ("st-dashboard-nodata", CLUSTER, {"grafana__response": "refused"}, "ok", "nobody is let in"),
+        ("st-dashboard-nodata", CLUSTER, {"grafana__response": "refused"}, "ok", "login refused"),
         ("st-dashboard-wrong", CLUSTER, {"scrape__duplicates": "two-jobs"}, "failed", "count twice"),
         ("st-dashboard-wrong", CLUSTER, {"scrape__blanks": "some"}, "failed", "placeholders"),
     ],
