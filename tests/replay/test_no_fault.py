@@ -193,5 +193,5 @@ def test_a_cordoned_node_is_noted_with_the_gpus_that_it_keeps() -> None:
     assert [(one.id, one.where) for one in found.verdict.notes] == [("node-cordoned", "host2")]
     with (console := Terminal(width=140)).capture() as shown:
         diagnosis(console, found)
-    assert "found host2 is cordoned; 2 GPUs there take no new pod" in shown.get()
+    assert "found host2 is cordoned; 2 of its GPUs accept no new pods" in shown.get()
     assert "the cluster $ kubectl get --raw /api/v1/nodes\n" in shown.get()

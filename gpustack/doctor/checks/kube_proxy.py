@@ -19,14 +19,14 @@ def kube_proxy_down(here: View) -> Result:
     """It does not answer, or its rules are gone. Where nobody could have started it, it is not its own fault."""
     found, what = here[PROXY], "kube-proxy"
     if not here[LEFTOVERS].servers:
-        return ok(what, "the host belongs to no cluster yet")
+        return ok(what, "the host is not in a cluster yet")
     if lost := find_missing_rules(found, here.spec.kube_proxy.mode):
         return Result("rules of kube-proxy", "in the kernel", lost)
     if not found.listening and (here[HEALTH] != "ok" or not here[READYZ].ready):
         raise FactUnavailable("the kubelet or the API, which start it, are down")
     if found.listening:
-        return ok(what, "answers")
-    return Result(what, "answers", "nothing listens on port 10256", person=explain_absence(here))
+        return ok(what, "listening on port 10256")
+    return Result(what, "listening on port 10256", "not listening", person=explain_absence(here))
 
 
 def explain_absence(here: View) -> str:
@@ -39,7 +39,7 @@ def explain_absence(here: View) -> str:
     if not found.kept or found.wanted >= len(here[NODES]):
         return ""
     change = "kubectl -n kube-system edit daemonset kube-proxy"
-    return f"its DaemonSet has an affinity or a selector that keeps it from nodes; {change}"
+    return f"an affinity or a selector excludes nodes from its DaemonSet; {change}"
 
 
 def find_missing_rules(found: Proxy, mode: str) -> str:
@@ -62,14 +62,19 @@ def service_address(here: View) -> Result:
     works = service.connected or service.ended == 0
     if not works:
         api_known(here)
-    return Result(f"connection to {service.place}", "made", "made" if works else service.why or "none", ok=bool(works))
+    return Result(
+        f"connection to {service.place}",
+        "established",
+        "established" if works else service.why or "none",
+        ok=bool(works),
+    )
 
 
 @check("st-service-ip-broken -> mon-admission-webhook-down", FILES)
 def on_control_plane(here: View) -> Result:
     """The API server that calls the webhook runs here."""
     here_too = here[FILES].api_server
-    return Result("API server", "on this node", "on this node" if here_too else "on another one", ok=not here_too)
+    return Result("API server", "on this node", "on this node" if here_too else "on another node", ok=not here_too)
 
 
 CHECKS = (kube_proxy_down, service_address, on_control_plane)

@@ -19,15 +19,15 @@ def no_config_yet(here: View) -> Result:
     """Installed, and never made a member. Without a cluster there is nothing that it could be a member of."""
     found, what = here[START], "configuration of the kubelet"
     if found is None or found.configured:
-        return ok(what, "not installed" if found is None else "there")
-    return Result(what, f"that of the cluster of {len(here[NODES])} nodes", "none")
+        return ok(what, "not installed" if found is None else "present")
+    return Result(what, f"that of the cluster with {len(here[NODES])} nodes", "none")
 
 
 @check("kubelet-no-config-yet guard", NODES)
 def cluster_to_belong_to(here: View) -> Result:
     """The inventory names the host, and the cluster that it should be part of is there."""
     count = len(here[NODES])
-    return Result("cluster of the inventory", "there", f"{count} nodes", ok=count <= 0)
+    return Result("cluster of the inventory", "present", f"{count} nodes", ok=count <= 0)
 
 
 @check("st-join-failed", NODES, IDENTITY, FILES, START)
@@ -39,8 +39,8 @@ def join_failed(here: View) -> Result:
     start = here[START]
     tried = [path for path in (KUBELET_CONF, BOOTSTRAP, CA) if path in here[FILES].modes]
     if not tried and not (start and start.configured):
-        raise FactUnavailable("nothing tells whether a join was tried")
-    return Result("node of this host", "one", f"none, though {tried[0] if tried else 'its kubelet is configured'}")
+        raise FactUnavailable("no evidence of an attempted join")
+    return Result("node of this host", "one", f"none, despite {tried[0] if tried else 'a configured kubelet'}")
 
 
 @check("kubelet-unknown-flag", START, HEALTH)
@@ -48,18 +48,18 @@ def unknown_flag(here: View) -> Result:
     """By its last words, while it does not answer: older words are past."""
     found = here[START]
     if found is None or not found.unknown_flag:
-        return ok("flags of the kubelet", "not installed" if found is None else found.message or "no complaint")
+        return ok("flags of the kubelet", "not installed" if found is None else found.message or "no error")
     if here[HEALTH] == "ok":
-        return ok("flags of the kubelet", "the kubelet runs")
+        return ok("flags of the kubelet", "accepted by the kubelet")
     where = f" (in {', '.join(found.files)})" if found.files else ""
-    return Result("flags of the kubelet", "known to it", f"{found.unknown_flag}{where}", quote=found.unknown_flag)
+    return Result("flags of the kubelet", "known", f"{found.unknown_flag}{where}", quote=found.unknown_flag)
 
 
 def stopped(here: View) -> Result:
     """The unit rests, and nothing went wrong when it last ran. One that starts and fails has a deeper reason."""
     found, what = here[START], "kubelet.service"
     if found is None or not here[LEFTOVERS].servers:
-        return ok(what, "not installed" if found is None else "the host belongs to no cluster yet")
+        return ok(what, "not installed" if found is None else "the host is not in a cluster yet")
     now = f"{found.active}, {found.file}, last result {found.result}"
     rests = found.active in ("inactive", "failed") and (found.result == "success" or found.file != "enabled")
     return Result(what, "active, enabled", now, ok=not rests)
@@ -81,8 +81,8 @@ def client_certificate(here: View) -> Result:
     """The one that its credentials name, by the clock of the machine that asks."""
     found = here[SHOWN]
     if found is None:
-        return ok("certificate of the kubelet", "the host has no credentials")
-    now = f"until {found.ends:%Y-%m-%d %H:%M} UTC ({found.place})"
+        return ok("certificate of the kubelet", "none on this host")
+    now = f"expiry {found.ends:%Y-%m-%d %H:%M} UTC ({found.place})"
     return Result("certificate of the kubelet", "valid", now, ok=found.ends >= here.taken, quote="notAfter=")
 
 

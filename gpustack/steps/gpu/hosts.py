@@ -105,7 +105,7 @@ def gpu_count_mismatch(here: View) -> Result | None:
     found = {host: (len(gpus(here.on(host))), number) for host, number in expected(here).items()}
     wrong = {host: f"{there} of {wanted}" for host, (there, wanted) in found.items() if there < wanted}
     hint = "lspci -nnk -d 10de:    # on that host; gpustack_gpus in the inventory is what it has for Kubernetes"
-    return on_hosts("GPUs of the bus", "at least gpustack_gpus", wrong, "operator", hint)
+    return on_hosts("GPUs on the bus", "at least gpustack_gpus", wrong, "operator", hint)
 
 
 def unwell(there: View) -> str:

@@ -53,7 +53,7 @@ def key_of_another_schema(here: View) -> Result:
         return ok("settings of containerd", why)
     found = list(passed_over(here))
     return Result(
-        "settings of containerd", "in force", f"ignored: {as_text(found)}" if found else "in force", ok=not found
+        "settings of containerd", "effective", f"ignored: {as_text(found)}" if found else "effective", ok=not found
     )
 
 
@@ -62,38 +62,38 @@ def table_replaced(here: View) -> Result:
     """Of 1.x alone, with CRI in several files, and something of it lost."""
     what, why = "CRI settings of containerd", unread(here)
     if why or major(here) > 1:
-        return ok(what, why or "version 2 merges key by key")
+        return ok(what, why or "merged per key since version 2")
     files = [name for name, one in here[CONFIGURED].items() if one.cri]
     if len(files) < 2:
-        return ok(what, f"in {as_text(files)} alone")
+        return ok(what, f"only in {as_text(files)}")
     running = here[RUNTIME]
     meant = any(one.systemd for one in here[CONFIGURED].values())
     lost = running is None or (meant and not running.systemd_cgroup)
-    now = "CRI does not answer" if running is None else "systemd cgroups are off" if lost else "in force"
-    return Result(what, "all in force", f"{now}, with CRI in {as_text(files)}" if lost else now, ok=not lost)
+    now = "CRI not responding" if running is None else "systemd cgroups disabled" if lost else "effective"
+    return Result(what, "all effective", f"{now}, with CRI settings in {as_text(files)}" if lost else now, ok=not lost)
 
 
 @check("containerd-registry-config-invalid", RUNTIME, CONFIGURED, MIRRORS, UNITS)
 def registry_settings(here: View) -> Result:
     """Both ways to name mirrors, while CRI did not load; or a hosts.toml that is none."""
-    what, files = "registries of containerd", here[CONFIGURED]
+    what, files = "registry configuration of containerd", here[CONFIGURED]
     if bad := [name for name, one in here[MIRRORS].items() if one.server.startswith("(")]:
-        return Result(what, "readable", f"no TOML: certs.d/{as_text(bad)}/hosts.toml")
+        return Result(what, "valid", f"invalid TOML: certs.d/{as_text(bad)}/hosts.toml")
     both = [name for name, one in files.items() if one.mirrors or one.paths]
     if not any(one.mirrors for one in files.values()) or not any(one.paths for one in files.values()):
-        return ok(what, "named in one way")
+        return ok(what, "either config_path or mirrors")
     unit = here[UNITS].get("containerd")
     if here[RUNTIME] or unit is None or not unit.active:
-        return ok(what, "CRI answers" if here[RUNTIME] else "containerd does not run")
-    return Result(what, "named in one way", f"config_path and the table of mirrors in {as_text(both)}, and CRI is gone")
+        return ok(what, "accepted by CRI" if here[RUNTIME] else "unused: containerd is not running")
+    return Result(what, "either config_path or mirrors", f"both, in {as_text(both)}, and CRI not responding")
 
 
 @check("multiple-cri-sockets", RUNTIMES, LEFTOVERS)
 def other_runtimes(here: View) -> Result:
     """Those that somebody listens on now. What else lies around of them is another matter."""
     found, left = here[RUNTIMES], here[LEFTOVERS].distributions
-    beside = f"{as_text(found)}{' (cri-dockerd)' if 'cri-dockerd' in left else ''}" if found else "containerd's alone"
-    return Result("sockets of runtimes", "containerd's alone", beside, ok=not found)
+    beside = f"{as_text(found)}{' (cri-dockerd)' if 'cri-dockerd' in left else ''}" if found else "only containerd's"
+    return Result("CRI sockets", "only containerd's", beside, ok=not found)
 
 
 @check("containerd-needrestart-or-upgrade-restart", PACKAGES, UPGRADES)
@@ -104,8 +104,8 @@ def upgraded_below_pods(here: View) -> Result:
         return ok(what, f"{PACKAGE} is {'held' if found else 'not installed'}")
     done = [one for one in here[UPGRADES] if PACKAGE in one.packages]
     if not done:
-        return ok(what, f"none of {PACKAGE}, which is not held")
-    return Result(what, f"{PACKAGE} held back", f"upgraded on {done[-1].when}, and not held")
+        return ok(what, f"none of {PACKAGE}, although not held")
+    return Result(what, f"{PACKAGE} held", f"not held, upgraded on {done[-1].when}")
 
 
 CHECKS = (key_of_another_schema, table_replaced, registry_settings, other_runtimes, upgraded_below_pods)

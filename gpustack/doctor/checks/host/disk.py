@@ -41,7 +41,7 @@ def disk_fails(here: View) -> Result:
         return ok("disk of the node", "no errors")
     line = f"{found.readonly[0]} ro" if found.readonly else ""
     return Result(
-        "disk of the node", "written without errors", as_text(wrong), quote=line, names=names(MOUNT=found.readonly)
+        "disk of the node", "writable without errors", as_text(wrong), quote=line, names=names(MOUNT=found.readonly)
     )
 
 
@@ -55,7 +55,7 @@ def evictions(here: View) -> Result:
     """For the node's own need, in the last quarter of an hour. A pod that broke a limit of its own is no sign."""
     found = recent_evictions(here)
     names = as_text([f"{one.namespace}/{one.name}" for one in found[:5]])
-    return Result("evicted lately", "nothing", f"{names}: {found[0].why}" if found else "nothing", ok=not found)
+    return Result("recent evictions", "none", f"{names}: {found[0].why}" if found else "none", ok=not found)
 
 
 @check("st-evictions -> st-no-metrics", EVICTED, NODES, IDENTITY)

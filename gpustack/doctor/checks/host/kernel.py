@@ -27,7 +27,7 @@ def bridge_nf_call_off(here: View) -> Result:
     """Keys that are not there at all belong to a module that is not loaded, which is another fault."""
     live = here[SYSCTL].live
     off = [f"{key} = 0{set_by(here, key)}" for key in BRIDGE if live[key] == "0"]
-    return Result("bridged packets pass iptables", "1", as_text(off) if off else as_text(live[BRIDGE[0]]), ok=not off)
+    return Result("iptables for bridged packets", "1", as_text(off) if off else as_text(live[BRIDGE[0]]), ok=not off)
 
 
 @check("flannel-br-netfilter-missing", MODULES)

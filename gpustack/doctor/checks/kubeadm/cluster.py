@@ -24,7 +24,7 @@ def kubelet_down(here: View) -> Result:
     if here[UNITS].get("kubelet") is None:
         return ok("kubelet.service", "not installed")
     if not here[LEFTOVERS].servers:
-        return ok("kubelet.service", "the host belongs to no cluster yet")
+        return ok("kubelet.service", "the host is not in a cluster yet")
     found = here[HEALTH]
     return Result("health of the kubelet", "ok", found, ok=found == "ok")
 
@@ -47,7 +47,7 @@ def node_notready(here: View) -> Result:
     """A host that is no node yet is another fault."""
     node = own(here)
     if node is None:
-        return ok("node", "the host is no node")
+        return ok("node", "the host is not a node")
     return Result(f"node {node.name}", "ready", node.reason or "ready", ok=bool(node.ready))
 
 

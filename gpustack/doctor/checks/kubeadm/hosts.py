@@ -37,13 +37,13 @@ def remains(here: View) -> str:
 @check("kubeadm-stale-state", FILES, START, LISTENERS, AUTHORITIES)
 def stale_state(here: View) -> Result:
     """An attempt that was broken off while no API server runs here, or a CA that is not the cluster's."""
-    what, left = "what kubeadm left", remains(here)
+    what, left = "state of kubeadm", remains(here)
     if left and not is_taken(here[LISTENERS], API_PORT):
-        return Result(what, "a member of this cluster, or nothing", left)
+        return Result(what, "of this cluster, or none", left)
     if not here.host.control_plane and here[AUTHORITIES].own:
         plane = here.on(here.acting)[AUTHORITIES].own
         if plane and plane != here[AUTHORITIES].own:
-            return Result(what, "a member of this cluster, or nothing", "the CA of another cluster")
+            return Result(what, "of this cluster, or none", "the CA of another cluster")
     return ok(what, "nothing interrupted")
 
 
@@ -52,8 +52,8 @@ def ca_hash(here: View) -> Result:
     """Of an order to join that is still lying there; what somebody typed leaves no trace."""
     order, plane = here[AUTHORITIES].join, here.on(here.acting)[AUTHORITIES].own
     if not order or not plane:
-        return ok("hash in the order to join", "no order" if not order else "no cluster yet")
-    return Result("hash in the order to join", plane[:12], order[:12], ok=order == plane)
+        return ok("CA hash for the join", "no join" if not order else "no cluster yet")
+    return Result("CA hash for the join", plane[:12], order[:12], ok=order == plane)
 
 
 @check("join-endpoint-unreachable", API_PATHS, READYZ, FIREWALL, ADDRESS, FROM_PODS)
@@ -63,16 +63,16 @@ def endpoint(here: View) -> Result:
     found = here[API_PATHS]["api"]
     what = f"connection to {found.place}"
     if found.connected or found.ended == 0:
-        return ok(what, "made")
+        return ok(what, "established")
     acting = here.snapshot.reach.get(here.acting)
     if acting is None or not acting.reached:
         raise FactUnavailable("the control plane itself was not reached")
     if found.refused and not here[READYZ].ready:
-        return ok(what, "refused: nobody listens there")
+        return ok(what, "refused: nothing listens on the port")
     if here.available(FROM_PODS) and any((way.kind, way.result) == ("api", "ok") for way in here[FROM_PODS].host):
-        return ok(what, "made, and nothing is answered")
-    why = found.why or f"curl ended with {found.ended}"
-    return Result(what, "made", "; ".join([why, *kept_in(here)]))
+        return ok(what, "established, but without a response")
+    why = found.why or f"exit status {found.ended} of curl"
+    return Result(what, "established", "; ".join([why, *kept_in(here)]))
 
 
 def kept_in(here: View) -> list[str]:
@@ -89,14 +89,14 @@ def wrong_node_ip(here: View) -> Result:
     managed over another one."""
     node, wanted = own(here), here.host.spec.gpustack_node_ip
     if node is None:
-        return ok("address of the node", "the host is no node")
+        return ok("address of the node", "the host is not a node")
     if wanted and str(wanted) != node.address:
         return Result("address of the node", str(wanted), node.address)
     twins = [name for name in here.once(nodes_by_address)[node.address] if name != node.name]
     return Result(
         "address of the node",
-        "its own",
-        f"{node.address}{', as ' + as_text(twins) if twins else ''}",
+        "unique",
+        f"{node.address}{', as on ' + as_text(twins) if twins else ''}",
         ok=not twins,
     )
 
@@ -113,12 +113,12 @@ def kubeconfig(here: View) -> Result:
     """That of root on a control plane; what people have elsewhere nobody here can ask."""
     what, found = "kubeconfig of root", here[AUTHORITIES]
     if here[FILES].lacks(ADMIN):
-        return ok(what, "no control plane here")
+        return ok(what, "not a control plane")
     if found.root is None:
         return Result(what, "that of this cluster", "none")
     if not found.root or not found.own or found.own in found.root:
-        return ok(what, "that of this cluster" if found.root else "names its CA elsewhere")
-    return Result(what, "that of this cluster", "with the CA of another one")
+        return ok(what, "that of this cluster" if found.root else "refers to a CA file")
+    return Result(what, "that of this cluster", "CA of another cluster")
 
 
 @check("api-version-skew", VERSION, PACKAGES, NODES, IDENTITY)
@@ -130,7 +130,7 @@ def version_skew(here: View) -> Result:
     if (kubeadm := found["kubeadm"]) and abs(numbers(kubeadm.version)[1] - api) > 1:
         apart.append(f"kubeadm {kubeadm.version}")
     now = f"{as_text(apart)} with the API at {here[VERSION]}" if apart else as_text(kubelets)
-    return Result("versions of Kubernetes", "as near as the policy wants", now, ok=not apart)
+    return Result("versions of Kubernetes", "within the version skew policy", now, ok=not apart)
 
 
 CHECKS = (stale_state, ca_hash, endpoint, wrong_node_ip, kubeconfig, version_skew)

@@ -52,7 +52,7 @@ def test_a_worker_of_another_cluster() -> None:
     assert here("join-ca-hash-mismatch", order, "k2")[0] == "failed"
     right = {("kubeadm.authorities", "k2"): said("kubeadm.authorities", f"{known.out}join {own}\n")}
     assert here("join-ca-hash-mismatch", right, "k2")[0] == "ok"
-    assert here("join-ca-hash-mismatch", mine, "k2") == ("ok", "no order")
+    assert here("join-ca-hash-mismatch", mine, "k2") == ("ok", "no join")
 
 
 def test_the_kubeconfig_of_root() -> None:
@@ -73,7 +73,7 @@ def test_the_kubeconfig_of_root() -> None:
 def test_an_address_of_two_nodes() -> None:
     assert here("kubelet-wrong-node-ip", {}) == ("ok", "10.78.0.11")
     same = recorded("kube.nodes", "control-plane", ("10.78.0.12", "10.78.0.11"))
-    assert here("kubelet-wrong-node-ip", {("kube.nodes", CLUSTER): same}) == ("failed", "10.78.0.11, as k2")
+    assert here("kubelet-wrong-node-ip", {("kube.nodes", CLUSTER): same}) == ("failed", "10.78.0.11, as on k2")
 
 
 def versions(kubelet: str, kubeadm: str) -> dict[tuple[str, str], Answer]:
