@@ -9,7 +9,7 @@ from gpustack.doctor.finding import Finding, Judgements, with_outcome
 
 @dataclass(frozen=True)
 class Peers:
-    """Hosts that are well, in the order of the inventory, and what was found on all of them."""
+    """Hosts without the fault, in the order of the inventory, and what was found on all of them."""
 
     hosts: tuple[str, ...]
     found: str

@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
-from gpustack.ask.transport import forward
 from gpustack.ask.transport.forward import PortForwarder
 from gpustack.cli import session
 from gpustack.cli.app import app
@@ -20,8 +19,8 @@ from gpustack.probes.kubernetes.nodes import NODES as KUBE_NODES
 from gpustack.probes.proof import INGRESSES, NODES, SERVICES
 from gpustack.proof import credential
 from gpustack.proof.prove import Proof, Prover
-from tests.unit.proof.test_survey import CALM, but, recorded, snapshot
-from tests.unit.report import proven
+from tests.worlds import proofs
+from tests.worlds.proof_hosts import CALM, but, recorded, snapshot
 
 runner = CliRunner()
 LOGIN = '{"admin-password":"aHVudGVyMg==","admin-user":"YWRtaW4="}'
@@ -72,7 +71,7 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: made.taken.inventory)
     monkeypatch.setattr(session, "gather_all", lambda *_, **__: made.taken)
     monkeypatch.setattr(credential, "answers", made.answers)
-    monkeypatch.setattr(forward, "open_forwarder", open_forwarder)
+    monkeypatch.setattr("gpustack.proof.connect.open_forwarder", open_forwarder)
     monkeypatch.setattr("gpustack.cli.prove.locked_run", change)
     return made
 
@@ -126,7 +125,7 @@ def test_an_sshd_that_forwards_nothing(site: Site) -> None:
     assert site.doors == [("kube.example.com", 6443)]
 
 
-@pytest.mark.parametrize(("done", "code"), [(proven.good(), 0), (proven.mixed(), 1), (proven.interrupted(), 130)])
+@pytest.mark.parametrize(("done", "code"), [(proofs.good(), 0), (proofs.mixed(), 1), (proofs.interrupted(), 130)])
 def test_what_was_proven_is_told_and_returned(
     site: Site, monkeypatch: pytest.MonkeyPatch, done: Proof, code: int
 ) -> None:

@@ -12,7 +12,7 @@ from gpustack.config.ansible import inventory_listing as listing
 from gpustack.config.ansible.inventory_listing import chosen
 from gpustack.config.inventory import load, read
 from gpustack.errors import ConfigError
-from tests.unit.config.test_ansible_cfg import given_away
+from tests.worlds.files import given_away
 
 HOSTS = """\
 kube_control_plane: {hosts: {h1: {ansible_host: 192.0.2.1}}}

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from gpustack.proof.chain import Asked, Shown, judge
-from gpustack.proof.pod_status import PodResult
-from gpustack.proof.series import Scrape
-from tests.unit.proof.invented import (
+from gpustack.proof.prometheus import Scrape
+from gpustack.proof.workload import PodResult
+from tests.worlds.proof_inputs import (
     EVERY,
     GPUS,
     NOW,

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpustack.proof.manifest import ASKED, HELD, KERNEL, NODE
-from gpustack.proof.pod_status import PodResult, VisibleGpu, bus, judge_pod
+from gpustack.proof.workload import ASKED, HELD, KERNEL, NODE, PodResult, VisibleGpu, judge_pod, normalize_bus
 
 PASSED = "[Vector addition of 50000 elements]\nCopy output data from the CUDA device to the host memory\nTest PASSED\n"
 LINE = "GPU-5cb66dbb-38fa-edb4-6a36-7c2f0e2c2a9d, 00000000:65:00.0, NVIDIA H100 80GB HBM3\n"
@@ -72,10 +71,10 @@ def ended(code: int, message: str = "", reason: str = "Error") -> dict[str, Any]
     ],
 )
 def test_what_it_waits_for_or_failed_at(found: dict[str, Any], stage: str, why: str) -> None:
-    said = judge_pod(found, {})
-    assert (said.pod, said.node, said.stage, said.visible) == ("proof-1", "gpu1", stage, ())
-    assert said.why.startswith(why)
-    assert bool(said.why) == bool(why)
+    result = judge_pod(found, {})
+    assert (result.pod, result.node, result.stage, result.visible) == ("proof-1", "gpu1", stage, ())
+    assert result.why.startswith(why)
+    assert bool(result.why) == bool(why)
 
 
 def test_the_kubelet_s_warning_is_told_where_the_pod_says_nothing() -> None:
@@ -98,8 +97,8 @@ def test_it_ran_and_names_its_gpu() -> None:
     ],
 )
 def test_what_it_printed_counts(logs: dict[str, str], ran: bool | None, why: str) -> None:
-    said = judge_pod(HOLDING, logs)
-    assert (said.stage, said.ran, said.why) == ("held", ran, why)
+    result = judge_pod(HOLDING, logs)
+    assert (result.stage, result.ran, result.why) == ("held", ran, why)
 
 
 @pytest.mark.parametrize(
@@ -107,4 +106,4 @@ def test_what_it_printed_counts(logs: dict[str, str], ran: bool | None, why: str
     [("00000000:65:00.0", "0000:65:00.0"), ("0000:CA:00.0", "0000:ca:00.0"), ("", ""), ("[N/A]", "")],
 )
 def test_a_pci_address_has_one_form(text: str, same: str) -> None:
-    assert bus(text) == same
+    assert normalize_bus(text) == same

@@ -16,7 +16,7 @@ from gpustack.rollout import rollout as module
 from gpustack.rollout.plan import Outcome, Played, TaskFailure, plan
 from gpustack.rollout.rollout import Rollout
 from gpustack.steps.step import Step
-from tests.unit.rollout.test_rollout import INVENTORY, World, step
+from tests.worlds.rollout_run import INVENTORY, World, step
 
 
 def of_cluster(name: str, needs: tuple[str, ...] = (), cure: Cure = "install") -> Step:

@@ -9,7 +9,7 @@ FRESH = gpu("lab", "host1", 0, MODELS["H100"])
 
 
 @pytest.mark.parametrize(
-    ("said", "live", "xids"),
+    ("texts", "live", "xids"),
     [
         (["xid=79"], {"xid": "79"}, (79,)),
         (["lost"], {"lost": "1", "xid": "79"}, (79,)),
@@ -25,8 +25,8 @@ FRESH = gpu("lab", "host1", 0, MODELS["H100"])
         (["xid=79", "recover"], {}, (79, 0)),
     ],
 )
-def test_words(said: list[str], live: dict[str, str], xids: tuple[int, ...]) -> None:
-    done = apply(FRESH, said)
+def test_words(texts: list[str], live: dict[str, str], xids: tuple[int, ...]) -> None:
+    done = apply(FRESH, texts)
     assert (done.gpu.live, done.xids) == (live, xids)
     assert done.gpu.facts == FRESH.facts
 

@@ -12,8 +12,9 @@ from gpustack.steps import alerts, dashboards, flannel, helm, storage, taint, wo
 from gpustack.steps.control_plane import step as control_plane
 from gpustack.steps.monitoring import step as monitoring
 from gpustack.steps.step import Step
-from tests.unit.judging import judge
-from tests.unit.steps.recorded_cluster import K1, K2, recorded, snapshot, states
+from tests.worlds.cases import recorded
+from tests.worlds.cluster import K1, K2, snapshot, states
+from tests.worlds.judge import judge
 
 STEPS = (control_plane.STEP, flannel.STEP, workers.STEP)
 MONITORED = (helm.STEP, storage.STEP, monitoring.STEP, dashboards.STEP, alerts.STEP)

@@ -1,0 +1,89 @@
+"""Two recorded hosts with faults that a play takes away, and a place for copies that only notes what it is told."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpustack.ask.probe import Answer, Probe
+from gpustack.ask.snapshot import Snapshot
+from gpustack.doctor.diagnose import diagnose
+from gpustack.doctor.finding import Diagnosis
+from gpustack.events import silent
+from gpustack.remedy.copies import Kept
+from gpustack.remedy.fix import Fix
+from gpustack.remedy.fixed import Fixed
+from gpustack.remedy.offer import Offer
+from gpustack.rollout.plan import Played, TaskFailure
+from tests.worlds import hosts
+from tests.worlds.cases import recorded
+
+Answers = dict[tuple[str, str], Answer]
+OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"))
+SWAPPING = recorded("kernel.swap", "ubuntu-swapfile")
+STOPPED = recorded("units.services", "prepared-debian-12", ("ActiveState=active", "ActiveState=inactive"))
+FORWARD: Answers = {("kernel.sysctls", "h1"): OFF}
+SWAP: Answers = {("kernel.swap", "h1"): SWAPPING}
+
+
+class World:
+    """`said` notes in order what happens. `stubborn` faults stay whatever is played; `failing` plays fail."""
+
+    def __init__(self, faults: Answers, stubborn: Sequence[str] = (), failing: Sequence[str] = ()) -> None:
+        self.faults, self.stubborn, self.failing = dict(faults), stubborn, failing
+        self.said: list[str] = []
+        self.agrees: list[list[str]] = []
+        self.yes = True
+        self.stop = ""
+
+    def all(self) -> Snapshot:
+        return hosts.snapshot(self.faults)
+
+    def gather(self, probes: Sequence[Probe[Any]]) -> Snapshot:
+        self.said.append("ask")
+        ids = {probe.id for probe in probes}
+        whole = self.all()
+        return replace(whole, answers={key: one for key, one in whole.answers.items() if key[0] in ids})
+
+    def play(self, offer: Offer, snapshot: Snapshot) -> Played:
+        self.said.append(f"play {offer.play} on {' '.join(offer.hosts)}")
+        failed = offer.hosts if offer.id in self.failing else ()
+        if offer.id not in self.stubborn and not failed:
+            rests_on = {evidence.answer.probe for one in offer.finding.judged for evidence in one.evidence}
+            self.faults = {key: answer for key, answer in self.faults.items() if key[0] not in rests_on}
+        failures = tuple(TaskFailure(host, "Ensure it", "x.yml:1", "no") for host in failed)
+        return Played(offer.play, offer.hosts, offer.hosts, failed, failures, 0.1, "ansible-playbook x.yml")
+
+    def begin(self, id: str, fault: str, names: Sequence[str], keys: Iterable[str], kinds: Sequence[str]) -> None:
+        self.said.append(f"copy {fault} on {' '.join(names)}{' and objects' if kinds else ''}")
+
+    def finish(self, id: str, names: Sequence[str]) -> tuple[Kept, ...]:
+        self.said.append("keep")
+        return tuple(Kept(name, id, files=("etc/x",)) for name in names)
+
+    def undo(self, id: str, names: Sequence[str]) -> Sequence[str]:
+        self.said.append("undo")
+        return [f"{name}: restored /etc/x" for name in names]
+
+    def show(self, offer: Offer, snapshot: Snapshot) -> None:
+        self.said.append(f"show {offer.id}")
+
+    def agree(self, some: Sequence[Offer]) -> bool:
+        self.agrees.append([one.id for one in some])
+        self.said.append("yes?")
+        return self.yes
+
+    def fix(self, *wanted: str) -> Fixed:
+        return Fix(
+            self.gather, self.play, self, self.undo, self.show, self.agree, silent, wanted, lambda: self.stop
+        ).run(self.diagnosed())
+
+    def diagnosed(self) -> Diagnosis:
+        return diagnose(self.all())
+
+    @property
+    def acts(self) -> list[str]:
+        return [text for text in self.said if text != "ask"]
+
+
+def endings(done: Fixed) -> dict[str, str]:
+    return {one.offer.id: one.ending for one in done.attempts}

@@ -1,0 +1,132 @@
+"""The healthy cluster of cluster.py with two GPUs on each of its hosts; a test changes what it needs.
+
+Kubernetes' words are of two lab hosts with simulated GPUs; names and machine-ids are those of k1 and k2.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpustack.ask.judge import Judgement
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.ask.snapshot import Snapshot
+from gpustack.ask.view import View
+from gpustack.config.host import Host, HostSpec
+from gpustack.steps.gpu.operator_values import own_and_more, release
+from gpustack.steps.step import Step
+from tests.worlds import cluster
+from tests.worlds.cases import recorded, written
+from tests.worlds.cluster import K1, K2
+from tests.worlds.hosts import UBUNTU
+from tests.worlds.judge import judgements
+from tests.worlds.snapshot import Answers
+
+SYSTEMS = {"k1": "debian-12", "k2": "debian-13"}
+# The hosts of the recorded cluster: whose they were, and whose they are here.
+NAMES = (("host1", "k1"), ("host2", "k2"))
+MACHINES = (
+    ("54488fe579ab4b438d390fa249cc2c16", "121ca0afe03a40a488e2456beddcd32a"),
+    ("0973923b33d34c7cbc6b47819f94adc0", "ba0ba3be313041508437d607678a4fb3"),
+)
+PROBES = ("gpu.daemon-sets", "gpu.deployments", "dcgm.monitors")
+# What only the doctor asks, of the cluster and of each host.
+ASKED = (
+    "gpu.pods", "monitoring.pods", "pods.pending", "scrape.jobs", "scrape.down-targets", "scrape.clocks",
+    "scrape.duplicates", "scrape.blanks", "scrape.rejected-objects", "scrape.dcgm-names", "scrape.xids",
+    "scrape.row-remap", "scrape.kubelets", "gpu.policy-settings", "gpu.exporters", "gpu.config-maps",
+    "monitoring.operators", "admission.validating", "admission.mutating", "monitoring.claims", "grafana.dashboards",
+    "proof.services", "service-monitors.objects", "service-monitors.selectors", "scrape.host-labels",
+)  # fmt: skip
+ASKED_OF_HOSTS = ("gpu.logs", "gpu.kernel-log", "gpu.plugin-files", "gpu.inotify", "network.programs")
+
+# A fleet on Ubuntu without any driver: NVIDIA's operator brings it in containers.
+BARE: Answers = {
+    (probe, host): UBUNTU if probe == "system.os" else recorded(probe, "fresh-debian-12")
+    for probe in ("system.os", "gpu.packages", "gpu.driver")
+    for host in ("k1", "k2")
+}
+
+
+def here(probe: str, case: str = "two-hosts") -> dict[tuple[str, str], Answer]:
+    """A case of the recorded cluster, of k1 and k2."""
+    named = {"gpu.pods": NAMES, "scrape.kubelets": NAMES}
+    edits = {"gpu.nodes": (*NAMES, *MACHINES), "dcgm.series": NAMES, **named}.get(probe, ())
+    return {(probe, CLUSTER): recorded(probe, case, *edits)}
+
+
+def edited(probe: str, change: Callable[[list[Any]], object], case: str = "two-hosts") -> Answers:
+    """The same with its objects (or samples) changed in place."""
+    ((key, answer),) = here(probe, case).items()
+    body = json.loads(answer.out)
+    change(body["items"] if "items" in body else body["data"]["result"])
+    return {key: replace(answer, out=json.dumps(body))}
+
+
+def devices(host: str, *buses: str) -> Answers:
+    """What the PCI bus of a host has."""
+    return {("gpu.devices", host): written("gpu.devices", "".join(f"{bus} 0x2330\n" for bus in buses))}
+
+
+def with_gpus(answers: Answers, spec: Mapping[str, Any] | None = None) -> dict[tuple[str, str], Answer]:
+    """`answers` of a healthy cluster without GPUs, and what two GPUs a host make of it for a spec."""
+    found = dict(answers)
+    for host, system in SYSTEMS.items():
+        for probe in ("gpu.devices", "gpu.packages", "gpu.driver", "gpu.host-engines", "system.os"):
+            found[probe, host] = recorded(probe, f"prepared-{system}")
+        for probe in ASKED_OF_HOSTS:
+            found[probe, host] = recorded(probe, f"two-hosts-{system}")
+    for probe in ("gpu.nodes", "dcgm.series", *PROBES, *ASKED):
+        found |= here(probe)
+    for probe in ("grafana.response", "monitoring.rights"):
+        found[probe, "k1"] = recorded(probe, "two-hosts")
+    found["gpu.cluster-policies", CLUSTER] = recorded("gpu.cluster-policies", "ready")
+    wanted = View(cluster.snapshot(found, spec or {}, (K1, K2)), CLUSTER)
+    table = {"dcgm-metrics.csv": own_and_more(wanted)}
+    found |= listed("dcgm.counters", [{"metadata": {"name": "gpustack-dcgm-counters"}, "data": table}])
+    return found | released(found, digest=release(wanted).digest(wanted)) | namespace(found)
+
+
+def listed(probe: str, items: list[Any]) -> dict[tuple[str, str], Answer]:
+    return {(probe, CLUSTER): written(probe, json.dumps({"items": items}))}
+
+
+def others(probe: str, answers: Answers) -> list[Any]:
+    """What a list has beside that of the GPUs."""
+    items = json.loads(answers[probe, CLUSTER].out)["items"] if (probe, CLUSTER) in answers else []
+    return [one for one in items if "gpu-operator" not in one["metadata"]["name"]]
+
+
+def released(answers: Answers, **labels: str) -> dict[tuple[str, str], Answer]:
+    """The Secret of the operator's release, beside those of others."""
+    ours = {"name": "gpu-operator", "owner": "helm", "status": "deployed", "version": "1", "gpustack-chart": "v26.7.0"}
+    other = {("gpustack-digest" if name == "digest" else name): text for name, text in labels.items()}
+    named = {"name": "sh.helm.release.v1.gpu-operator.v1", "namespace": "gpu-operator", "labels": ours | other}
+    return listed("helm.releases", [*others("helm.releases", answers), {"metadata": named}])
+
+
+def namespace(answers: Answers, phase: str = "Active", level: str = "privileged") -> dict[tuple[str, str], Answer]:
+    labels = {"pod-security.kubernetes.io/enforce": level} if level else {}
+    ours = {"metadata": {"name": "gpu-operator", "labels": labels}, "status": {"phase": phase}}
+    return listed("kube.namespaces", [*others("kube.namespaces", answers), ours])
+
+
+def on(host: Host, **settings: str | int | None) -> Host:
+    """With settings of its own: gpustack_sharing, gpustack_mig, gpustack_gpus."""
+    return replace(host, spec=HostSpec.model_validate(settings))
+
+
+def world(
+    changed: Answers | None = None, spec: Mapping[str, Any] | None = None, hosts: Sequence[Host] = (K1, K2)
+) -> Snapshot:
+    """As it is healthy for the spec, but for what is changed."""
+    answers = with_gpus(cluster.healthy(), spec)
+    if hosts != (K1, K2):
+        whole = View(cluster.snapshot(answers, spec or {}, hosts), CLUSTER)
+        answers |= released(answers, digest=release(whole).digest(whole))
+    return cluster.snapshot(answers | dict(changed or {}), spec or {}, hosts)
+
+
+def judged(step: Step, changed: Answers | None = None, **more: Any) -> dict[str, Judgement]:
+    """The judgements of the cluster, by check. `more` are spec and hosts."""
+    return judgements(step, world(changed, **more), CLUSTER)

@@ -1,0 +1,69 @@
+"""Small graphs that never were, and what was judged on them: the words of the rule, without a host."""
+
+from collections.abc import Mapping, Sequence
+
+from gpustack.ask.judge import Judgement, Outcome, Result
+from gpustack.ask.probe import CLUSTER
+from gpustack.doctor.entry import Edge, Fault, Fix, Group, Layer, Question, Role, Scope, State
+from gpustack.doctor.finding import Verdict
+from gpustack.doctor.graph import Graph, joined
+from gpustack.doctor.placed_graph import PlacedGraph
+from gpustack.doctor.verdict import verdict
+
+HOSTS = ("one", "two", "three")
+WORDS: dict[str, Outcome] = {"yes": "failed", "no": "ok", "?": "unknown"}
+
+
+def fault(id: str, role: Role = "fault", scope: Scope = "host") -> Fault:
+    guard = "it is so" if role == "conditional" else ""
+    asked = (Question(f"ask {id}", "it"),)
+    return Fault(id, "host", scope, role, id, id, (), asked, Fix("mend it"), "no", "", "", "real", (), guard)
+
+
+def entry(name: str) -> Fault | State:
+    """`st-…` is a state, `…-pointer`, `…-info` and `…-when` have that role; `all-…` is of the cluster."""
+    scope: Scope = "cluster" if "all-" in name else "host"
+    if name.startswith("st-"):
+        return State(name, "host", scope, name, name, f"ask {name}")
+    roles: dict[str, Role] = {"pointer": "pointer", "info": "info", "when": "conditional"}
+    return fault(name, roles.get(name.rsplit("-", 1)[-1], "fault"), scope)
+
+
+def graph(edges: Sequence[str], groups: Sequence[Sequence[str]] = (), alone: Sequence[str] = ()) -> Graph:
+    """Edges as `a -> b`, `a -> b?` (conditional), `a -> b *` (joins all hosts)."""
+    made = []
+    for line in edges:
+        cause, _, rest = line.partition(" -> ")
+        effect = rest.rstrip(" *?")
+        made.append(Edge(cause, effect, "it is so" if "?" in rest else "", "all" if "*" in rest else ""))
+    names = dict.fromkeys([*alone, *(name for edge in made for name in (edge.cause, edge.effect))])
+    entries = [entry(name) for name in names]
+    faults = tuple(one for one in entries if isinstance(one, Fault))
+    states = tuple(one for one in entries if isinstance(one, State))
+    return joined([Layer("host", faults, states, tuple(made), tuple(Group(tuple(one), "one act") for one in groups))])
+
+
+def judged(values: Mapping[str, str]) -> dict[tuple[str, str], Judgement]:
+    """`a@one b@two` (or `a`, of the cluster) to `yes`, `no` or `?`."""
+    found = {}
+    for names, word in values.items():
+        for name in names.split(" + "):
+            id, _, where = name.partition("@")
+            outcome = WORDS[word]
+            result = None if outcome == "unknown" else Result(id, "no", word, ok=outcome != "failed")
+            why = f"{where} was not reached" if outcome == "unknown" else ""
+            one = Judgement(id, where or CLUSTER, outcome, result, why)
+            found[one.place] = one
+    return found
+
+
+def told(known: Graph, values: Mapping[str, str]) -> Verdict:
+    return verdict(PlacedGraph(known, HOSTS, judged(values), {"all": [(HOSTS, HOSTS)]}))
+
+
+def names(found: Sequence[Judgement]) -> list[str]:
+    return [f"{one.id}@{one.where}" for one in found]
+
+
+def roots(found: Verdict) -> list[tuple[str, tuple[str, ...]]]:
+    return sorted((one.id, one.locations) for one in found.roots)

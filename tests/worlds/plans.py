@@ -1,0 +1,130 @@
+"""Plans and outcomes that never were, for the reports: bare hosts, converged ones, many, and a failed install."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from gpustack.ask.judge import Result, expect
+from gpustack.ask.probe import CLUSTER, Answer, Api, Probe, Shell
+from gpustack.ask.snapshot import Reach, keyed
+from gpustack.ask.view import View
+from gpustack.config.host import CONTROL_PLANE, NODE, Host
+from gpustack.rollout.plan import Outcome, Plan, Played, TaskFailure, Verification, plan
+from gpustack.steps.step import Step
+from tests.worlds.snapshot import build
+
+TAKEN = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+PASSWORD = "hunter2!"
+
+
+def line(answer: Answer) -> str:
+    if answer.rc:
+        raise ValueError(answer.err)
+    return answer.out.strip()
+
+
+SWAP = Probe("invented.swap", Shell("cat /proc/swaps |\n  tail -n +2"), line)
+CPUS = Probe("invented.cpus", Shell("nproc"), line)
+CLOCK = Probe("invented.clock", Shell("timedatectl show -p NTPSynchronized --value"), line)
+RUNTIME = Probe("invented.runtime", Shell("containerd --version"), line)
+PODS = Probe("invented.pods", Api("/api/v1/pods"), line)
+
+
+def swap(here: View) -> Result | None:
+    return expect("swap", "", here[SWAP])
+
+
+def cpus(here: View) -> Result | None:
+    hint = "give the host at least 2 CPUs, or set minimum.cpus in the spec"
+    return expect("CPUs", "2 or more", "2 or more" if int(here[CPUS]) > 1 else here[CPUS], "operator", hint=hint)
+
+
+def clock(here: View) -> Result | None:
+    return expect("clock is synchronised", "yes", here[CLOCK])
+
+
+def version(here: View) -> Result | None:
+    return expect("containerd.io", "2.3.7", here[RUNTIME], "upgrade" if here[RUNTIME] else "install")
+
+
+def running(here: View) -> Result | None:
+    return expect("pods of the network", "2 running", here[PODS])
+
+
+STEPS = (
+    Step("ground", "host", (SWAP, CPUS, CLOCK), (swap, cpus, clock)),
+    Step("runtime", "host", (RUNTIME,), (version,), needs=("ground",)),
+    Step("network", "cluster", (PODS,), (running,), needs=("runtime",)),
+)
+GOOD = {SWAP: "", CPUS: "4", CLOCK: "yes", RUNTIME: "2.3.7"}
+PODS_GOOD = Answer(PODS.id, CLUSTER, 0, "2 running")
+STRANGER = Reach("kube3", "host-key-unknown", "the host key of 10.0.0.3 is not known", "ssh-keyscan 10.0.0.3")
+WILD = "/dev/sda2 \u200bpartition\ue000 [bold]1G[/bold] password=hunter2!"
+
+
+def hosts(*names: str) -> tuple[Host, ...]:
+    planes = frozenset({CONTROL_PLANE, NODE})
+    return tuple(
+        Host(name, f"10.0.0.{at}", groups=frozenset({NODE}) if at > 1 else planes, become_password=PASSWORD)
+        for at, name in enumerate(names, 1)
+    )
+
+
+def made(
+    names: Sequence[str], answers: Sequence[Answer], reach: Sequence[Reach] = (), steps: Sequence[Step] = STEPS
+) -> Plan:
+    snapshot = build(hosts(*names), keyed(answers), reach=reach, inventory="site/hosts.yml", taken=TAKEN, seconds=0.64)
+    return plan(snapshot, steps)
+
+
+def said(host: str, **other: str) -> list[Answer]:
+    """The good answers of a host, but for those named by the probe's last word."""
+    known = {probe.id.partition(".")[2]: (probe, out) for probe, out in GOOD.items()}
+    return [Answer(probe.id, host, 0, other.get(word, out), took=0.01) for word, (probe, out) in known.items()]
+
+
+def converged() -> Plan:
+    return made(["kube1", "kube2"], [*said("kube1"), *said("kube2"), PODS_GOOD])
+
+
+def bare() -> Plan:
+    """Something of everything: differs, by hand, upgrade, cannot tell, later, not reached."""
+    answers = [
+        *said("kube1", swap=WILD, runtime=""),
+        *said("kube2", swap=WILD, cpus="1", runtime="1.7.29"),
+        Answer(PODS.id, CLUSTER, 1, "", err="The connection to the server 10.0.0.1:6443 was refused"),
+        *said("kube4"),
+    ]
+    late = Answer(CLOCK.id, "kube4", 124, "", err="\n".join(f"\x1b[31mline {n}\x1b[0m" for n in range(20)))
+    return made(["kube1", "kube2", "kube3", "kube4"], [*answers, late], [STRANGER])
+
+
+def wide() -> Plan:
+    names = [f"node{number:02d}" for number in range(1, 31)]
+    answers = [found for name in names for found in said(name, swap="/swapfile")]
+    return made(names, [*answers, PODS_GOOD])
+
+
+def played(step: str, names: Sequence[str], changed: Sequence[str], failures: Sequence[TaskFailure] = ()) -> Played:
+    command = f"ansible-playbook -i site/hosts.yml -i overlay.yml --limit {','.join(names)} playbooks/{step}.yml"
+    failed = tuple(dict.fromkeys(failure.host for failure in failures))
+    return Played(step, tuple(names), tuple(changed), failed, tuple(failures), 12.3, command, 3 * len(changed))
+
+
+def installed() -> Outcome:
+    both = ("kube1", "kube2")
+    done = (played("ground", both, both), played("runtime", both, ("kube2",)))
+    return Outcome(bare(), done, Verification(converged(), 0.7, 9), (), 63.0)
+
+
+def failed() -> Outcome:
+    wrong = TaskFailure(
+        "kube2", "Ensure the package", "roles/runtime/tasks/main.yml:4", f"E: no space\nsaid: {PASSWORD}"
+    )
+    done = (
+        played("ground", ("kube1", "kube2"), ("kube1",)),
+        played("runtime", ("kube1", "kube2"), ("kube1",), [wrong]),
+    )
+    answers = [*said("kube1"), *said("kube2", runtime=""), PODS_GOOD]
+    left = (("kube2", "runtime"), ("kube3", "reach"))
+    after = made(["kube1", "kube2", "kube3"], answers, [STRANGER])
+    return Outcome(bare(), done, Verification(after, 0.7, 9), left, 63.0)

@@ -1,0 +1,41 @@
+"""Resets that never were, for the reports: what is shown first, one that went well, one that left something."""
+
+from gpustack.ask.probe import Answer
+from gpustack.rollout.plan import Played, TaskFailure
+from gpustack.rollout.removal import Removal, removal
+from gpustack.rollout.reset import ResetOutcome
+from tests.worlds.reset_hosts import PLANE, WORKER, node, nodes, taken
+
+MINE = [f"shop/web-{n}" for n in range(10)]
+PODS = "== pods\n" + "\n".join([*MINE, "kube-system/kube-proxy-x"]) + "\n"
+BUSY = WORKER | {
+    "owned.membership": WORKER["owned.membership"].partition("== pods")[0] + PODS,
+    "owned.packages": "== history\ncontainerd.io\nsocat\n== states\ncontainerd.io hold installed\n"
+    "socat install installed\n== needs\n",
+    "owned.kubernetes": "unit kubelet.service (runs)\nfile /etc/crictl.yaml\n",
+    "owned.containerd": "file /etc/containerd/conf.d/gpustack.toml\nchange of /etc/containerd/config.toml\n",
+}
+LATE = Answer("owned.firewall", "k2", 124, "")
+COMMAND = "ansible-playbook -i hosts.yml -i overlay.yml --limit k1,k2 playbooks/reset.yml"
+
+
+def shown() -> Removal:
+    """A worker alone, of a cluster that stays; a question without an answer."""
+    snapshot = taken({"k1": PLANE, "k2": BUSY}, nodes(node("k1"), node("k2")), LATE, unreached=("k3",))
+    return removal(snapshot, ["k2", "k3"])
+
+
+def nothing() -> Removal:
+    return removal(taken(unreached=("k3",)), ())
+
+
+def good() -> ResetOutcome:
+    played = Played("reset", ("k1", "k2"), ("k1", "k2"), (), (), 41.0, COMMAND, 23)
+    return ResetOutcome(removal(taken({"k1": PLANE, "k2": BUSY}), ()), played, removal(taken(), ()), 44.0)
+
+
+def left() -> ResetOutcome:
+    failure = TaskFailure("k2", "Ensure no pod is in the network", "roles/flannel/tasks/reset.yml:1", "busy")
+    played = Played("reset", ("k1", "k2"), ("k1", "k2"), ("k2",), (failure,), 41.0, COMMAND, 20)
+    after = taken({"k2": {"owned.flannel": "link cni0\n"}})
+    return ResetOutcome(removal(taken({"k1": PLANE, "k2": BUSY}), ()), played, removal(after, ()), 44.0)

@@ -1,0 +1,21 @@
+"""Answers of what was started when: an API server, an exporter's pod."""
+
+from gpustack.ask.probe import CLUSTER, Answer
+from gpustack.probes.control_plane.control_plane import STARTED
+from tests.worlds.cases import recorded, written
+
+Answers = dict[tuple[str, str], Answer]
+
+
+def api_server(age: int) -> Answers:
+    """Of k1, so many seconds ago by its clock."""
+    pods = recorded(STARTED.id, "control-plane")
+    now, rest = pods.out.split("\n", 1)
+    since = STARTED.fact(pods)["kube-apiserver"].age
+    return {(STARTED.id, "k1"): written(STARTED.id, f"{int(now) - since + age}\n{rest}")}
+
+
+def exporter(since: str) -> Answers:
+    """The pod of k2, that is not ready yet."""
+    moved = ('"nodeName":"host2"', '"nodeName":"k2"')
+    return {("gpu.pods", CLUSTER): recorded("gpu.pods", "starting", moved, ("2026-11-22T21:02:18Z", since))}
