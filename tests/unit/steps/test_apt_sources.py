@@ -147,7 +147,7 @@ def with_end(end: str) -> dict[tuple[str, str], Any]:
 def test_a_key_that_has_ended_is_fetched_again() -> None:
     """Recorded on 2026-11-21; 1795000000 is 2026-11-18."""
     found = failures(judged(kubernetes.STEP, with_end("1795000000")))["repository"]
-    assert found == ("B02F2293F7B78A3111583174AF233E29F632E03B, ended on 2026-11-18", "install")
+    assert found == ("B02F2293F7B78A3111583174AF233E29F632E03B, expired on 2026-11-18", "install")
     assert failures(judged(kubernetes.STEP, with_end("1796000000"))) == {}
 
 

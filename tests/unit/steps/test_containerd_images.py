@@ -26,7 +26,7 @@ def test_a_host_of_an_earlier_release_gets_the_list_and_who_compares_with_it() -
 
 def test_a_list_that_the_mirror_has_no_more() -> None:
     answers = {(SERVED, "h1"): recorded(SERVED, "prepared-debian-12", ("5f0c", "0f0c"))}
-    assert failures(judged(STEP, answers)) == {"image-list": ("another", "install")}
+    assert failures(judged(STEP, answers)) == {"image-list": ("different", "install")}
 
 
 @pytest.mark.parametrize("served", ["no-answer", "older-release", "no-list"])
@@ -51,7 +51,7 @@ def test_from_the_publishers_the_list_is_that_of_the_version_set() -> None:
 def test_another_program_in_the_place_of_ours(verifier: str) -> None:
     answer = recorded(IMAGES, "prepared-debian-12", (f"{verifier_digest()} 755 root", verifier))
     mode = verifier.split(" ", 1)[1]
-    assert failures(judged(STEP, {(IMAGES, "h1"): answer})) == {"image-verifier": (f"another, {mode}", "install")}
+    assert failures(judged(STEP, {(IMAGES, "h1"): answer})) == {"image-verifier": (f"different, {mode}", "install")}
 
 
 def test_images_that_are_there_with_another_digest() -> None:

@@ -94,7 +94,7 @@ def test_nouveau_is_blacklisted_first_and_needs_a_reboot_then() -> None:
 
 def test_the_run_installer_s_driver_is_left_alone() -> None:
     found = failures(judged(STEP, cases(driver="run-installer"), state="fresh"))
-    assert found["other-drivers"] == ("that of the .run installer", "operator")
+    assert found["other-drivers"] == ("the driver of the .run installer", "operator")
     assert "nvidia-uninstall" in hint("other-drivers", cases(driver="run-installer"))
     assert failures(judged(STEP, cases(driver="run-installer"), NONE)) == {}
 
@@ -158,9 +158,9 @@ def test_nvidia_smi_that_no_package_has_brought_is_not_installed_for_ever() -> N
     whole = recorded(PACKAGES, "ubuntu-nvidia").out
     on_ubuntu = {("system.os", "h1"): UBUNTU, **cases(smi="fresh-debian-12")}
     half = written(PACKAGES, whole.replace("libnvidia-compute ", "libnvidia-gl "))
-    assert failures(judged(STEP, on_ubuntu | {(PACKAGES, "h1"): half}))["answers"] == ("not there", "install")
+    assert failures(judged(STEP, on_ubuntu | {(PACKAGES, "h1"): half}))["answers"] == ("not installed", "install")
     assert failures(judged(STEP, on_ubuntu | {(PACKAGES, "h1"): written(PACKAGES, whole)}))["answers"] == (
-        "not there",
+        "not installed",
         "operator",
     )
 

@@ -109,7 +109,7 @@ def test_a_namespace_that_lets_no_privileged_pod_in() -> None:
 
 def test_the_operator_of_somebody_else_is_left_alone() -> None:
     found = failures(judged(STEP, case(POLICIES, "of-others")))
-    assert found["policy-of-others"] == ("cluster-policy, second of somebody else", "operator")
+    assert found["policy-of-others"] == ("cluster-policy, second of another release", "operator")
     assert "gpu.stack: host" in hint("policy-of-others", case(POLICIES, "of-others"))
 
 

@@ -92,7 +92,7 @@ def test_a_release_that_is_another_one(edit: tuple[str, str], found: str, cure: 
 
 def test_a_release_of_somebody_else_is_for_a_person() -> None:
     answers = released(('"gpustack-digest"', '"digest"'))
-    assert failures(judged(STEP, answers))["chart"] == ("somebody else's, deployed", "operator")
+    assert failures(judged(STEP, answers))["chart"] == ("not gpustack's, deployed", "operator")
     mismatch = judged(STEP, answers)["chart"].result
     assert mismatch
     assert "monitoring.release" in mismatch.hint
@@ -109,7 +109,7 @@ def test_a_release_of_somebody_else_is_for_a_person() -> None:
     ],
 )
 def test_a_change_of_the_spec_is_seen_in_the_release(spec: dict[str, Any]) -> None:
-    assert failures(judged(STEP, spec=spec))["chart"] == ("with other values", "install")
+    assert failures(judged(STEP, spec=spec))["chart"] == ("different values", "install")
 
 
 def test_workloads_that_are_missing_or_not_ready() -> None:
@@ -204,5 +204,5 @@ def test_one_data_source_has_the_uid_that_is_asked() -> None:
 
 def test_a_prometheus_that_leaves_out_what_others_bring() -> None:
     narrow = case("monitoring.prometheuses", "narrow")
-    found = "not all, by ruleNamespaceSelector, serviceMonitorSelector"
+    found = "restricted by ruleNamespaceSelector, serviceMonitorSelector"
     assert failures(judged(STEP, narrow)) == {"selectors": (found, "install")}

@@ -29,7 +29,7 @@ def test_a_fresh_host_joins() -> None:
 
 def test_a_broken_off_join_is_done_again() -> None:
     found = failures(judged(STEP, LOST | {(FILES, "k2"): recorded(FILES, "broken-off-join")}))
-    assert found["joined"] == ("a join that was broken off", "install")
+    assert found["joined"] == ("an interrupted join", "install")
     assert found["leftovers"] == ("/etc/kubernetes/bootstrap-kubelet.conf", "install")
 
 

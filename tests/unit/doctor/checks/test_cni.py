@@ -42,7 +42,7 @@ def test_a_node_without_a_range() -> None:
         "ok", "failed",
     ]  # fmt: skip
     stranger = written("system.identity", "0123456789abcdef0123456789abcdef\n\n")
-    assert told(here("flannel-podcidr-unassigned", bare, stranger)) == ("ok", "the host is no node")
+    assert told(here("flannel-podcidr-unassigned", bare, stranger)) == ("ok", "the host is not a node")
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_what_is_stopped_on_the_way_is_told_where_nothing_else_explains_it() -> 
         (SHUT, link("k1", OTHER), "Flannel's link of k1 has a different MAC address"),
         (SHUT, link("k2", flags="0x1002"), "Flannel's link of k2 is down"),
         (SHUT, {("flannel.links", "k2"): written("flannel.links", "")}, "Flannel's link of k2 is down"),
-        (SHUT, announced(addresses={**ADDRESSES, "k2": "10.0.2.15"}), "10.244.1.0/24 is known as another"),
+        (SHUT, announced(addresses={**ADDRESSES, "k2": "10.0.2.15"}), "the neighbour entry for 10.244.1.0/24 differs"),
         (
             SHUT,
             announced(addresses=dict.fromkeys(ADDRESSES, "10.0.2.15")),
@@ -115,7 +115,7 @@ def test_another_mac() -> None:
     forgotten = ways(LOST, LOST, peers=(PEER.replace(MACS["k2"], "-").replace(ADDRESSES["k2"], "-"),))
     assert here("vxlan-mac-changed", forgotten).outcome == "failed"
     none = {("flannel.links", "k1"): written("flannel.links", "")}
-    assert told(here("vxlan-mac-changed", SHUT, none)) == ("ok", "no vxlan of Flannel's on this host")
+    assert told(here("vxlan-mac-changed", SHUT, none)) == ("ok", "no vxlan link of Flannel on this host")
     lost = {("flannel.annotations", CLUSTER): Answer("flannel.annotations", CLUSTER, -1, "", lost="no API")}
     assert here("vxlan-mac-changed", SHUT, lost).outcome == "unknown"
 

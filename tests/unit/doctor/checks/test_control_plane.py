@@ -196,7 +196,7 @@ def test_without_the_kubelet_nobody_starts_a_static_pod_again() -> None:
     files = {("kubeadm.files", "k1"): recorded("kubeadm.files", "control-plane")}
     pods = recorded("kubeadm.static-pods", "control-plane")
     ended = written("kubeadm.static-pods", pods.out.replace("CONTAINER_RUNNING", "CONTAINER_EXITED"))
-    assert here(id, files | {("kubeadm.static-pods", "k1"): pods}) == ("ok", "runs")
-    assert here(id, files | {("kubeadm.static-pods", "k1"): ended}) == ("failed", "ended")
+    assert here(id, files | {("kubeadm.static-pods", "k1"): pods}) == ("ok", "running")
+    assert here(id, files | {("kubeadm.static-pods", "k1"): ended}) == ("failed", "stopped")
     worker = {("kubeadm.files", "k1"): recorded("kubeadm.files", "worker"), ("kubeadm.static-pods", "k1"): pods}
     assert here(id, worker) == ("ok", "none")

@@ -50,7 +50,7 @@ def test_a_node_that_is_not_ready_says_why() -> None:
     assert outcome == "failed"
     assert found
     stranger = {("system.identity", "k1"): written("system.identity", "0123456789abcdef0123456789abcdef\n\n")}
-    assert told(here("st-node-notready", "k1", stranger)) == ("ok", "the host is no node")
+    assert told(here("st-node-notready", "k1", stranger)) == ("ok", "the host is not a node")
 
 
 def test_a_node_that_no_host_is() -> None:

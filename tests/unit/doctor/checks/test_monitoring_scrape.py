@@ -103,4 +103,4 @@ def test_what_another_program_answers_on_the_port_is_no_matter_of_the_network() 
     found = told(
         in_cluster("mon-target-down-network", "k2", scrape__down_targets="one-node", network__programs="node-exporter")
     )
-    assert found == ("ok", "prometheus-node-exporter.service has the port")
+    assert found == ("ok", "port used by prometheus-node-exporter.service")

@@ -16,9 +16,9 @@ def test_a_port_that_a_program_of_the_host_has() -> None:
     assert told(found) == ("failed", "prometheus-node-exporter.service")
     free = recorded("network.listeners", "monitored-debian-12", (":9100 ", ":9200 "))
     world = gpus.world({("network.listeners", "k1"): free})
-    assert told(asked(PORT, world, "k1")) == ("ok", "nobody has it")
+    assert told(asked(PORT, world, "k1")) == ("ok", "free")
     off = gpus.world(spec={"monitoring": {"enabled": False}})
-    assert told(asked(PORT, off, "k1")) == ("ok", "nobody here wants it")
+    assert told(asked(PORT, off, "k1")) == ("ok", "not needed: no monitoring")
     assert in_cluster(PORT, "k1", network__programs="odd").outcome == "unknown"
 
 
