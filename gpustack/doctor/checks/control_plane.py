@@ -24,7 +24,7 @@ def local(here: View) -> set[str]:
 
 @check("controlplane-certs-expired", CERTIFICATES)
 def certificates(here: View) -> Result:
-    """By the clock of the machine that asks."""
+    """By the clock of the machine that runs gpustack."""
     known = here[CERTIFICATES]
     ended = [f"{one.subject} on {one.expires:%Y-%m-%d}" for one in known if one.expires < here.taken]
     first = f"Not After : {min(one.expires for one in known):%b %e %H:%M:%S %Y}" if known else ""
@@ -34,8 +34,8 @@ def certificates(here: View) -> Result:
 
 @check("control-plane-settings-refused", LAST_WORDS, MADE_FOR)
 def settings_refused(here: View) -> Result:
-    """One that does not run and says nothing of its settings may have been stopped by anything. Of an etcd that is not
-    there the API server says what it would of one that is down: its manifest and etcd's tell."""
+    """A component that is not running and logs nothing about its settings may have been stopped. The API server logs
+    the same for an absent etcd as for a stopped one: the manifests of both decide."""
     found, what = here[LAST_WORDS], "settings of the control plane"
     if refused := [f"{name}: {words}" for name, words in found.items() if words]:
         return Result(what, "accepted", as_text(refused))
@@ -55,7 +55,7 @@ def serves(made: MadeFor, place: str) -> bool:
 
 @check("node-ip-changed", MADE_FOR, ADDRESSES)
 def address_lost(here: View) -> Result:
-    """etcd cannot listen on an address that no link has. The API's may stand on a router before the host."""
+    """etcd cannot listen on an address that the host does not have. The address of the API may belong to a router."""
     found = here[MADE_FOR]
     lost = [address for address in found.etcd if address not in local(here) and address != ANY]
     if not lost:
@@ -77,7 +77,7 @@ def address_of_api_lost(here: View) -> Result:
 
 @check("no-proxy-missing-cluster-cidrs", API_PROXY)
 def calls_through_proxy(here: View) -> Result:
-    """As the running API server has it."""
+    """According to the running API server."""
     found, what = here[API_PROXY], "no_proxy of the API server"
     if found is None or not found.set:
         return ok(what, "no API server on this host" if found is None else "no proxy")
@@ -108,7 +108,7 @@ def covered(net: IPv4Network, past: tuple[str, ...]) -> bool:
 
 @check("st-kubelet-down -> st-apiserver-down", STARTED, FILES)
 def api_not_started(here: View) -> Result:
-    """What runs goes on without the kubelet."""
+    """A running API server does not need the kubelet."""
     what, api = "API server of the host", here[STARTED].get("kube-apiserver")
     if not here[FILES].api_server:
         return ok(what, "none")
@@ -118,8 +118,7 @@ def api_not_started(here: View) -> Result:
 
 @check("st-controlplane-flapping", STARTED, HEALTH)
 def flapping(here: View) -> Result:
-    """Started twice again at least, a short while ago, and what was before did not last either. Without the kubelet
-    nobody starts anything."""
+    """At least two restarts, the last one recent, after a short run. Without the kubelet nothing is restarted."""
     if here[HEALTH] == "silent":
         return ok("static pods", "not restarted: the kubelet is down")
     found = {

@@ -20,7 +20,7 @@ def unanswered(found: Ways) -> str:
 
 @check("st-dns-broken", POD_PATHS, FLANNEL_DAEMON_SET, DEPLOYMENTS)
 def dns_broken(here: View) -> Result:
-    """Where no host has a pod to ask from, what the API says of CoreDNS counts."""
+    """If no host has a pod to test from, the state of the CoreDNS Deployment decides."""
     there = [here.on(host.name) for host in here.hosts]
     sure = [
         view
@@ -43,7 +43,7 @@ def dns_broken(here: View) -> Result:
 
 @check("coredns-scaled-to-nothing", DEPLOYMENTS)
 def scaled_to_nothing(here: View) -> Result:
-    """One that is not there is the matter of the step flannel."""
+    """A missing Deployment is checked by the step flannel."""
     found = here[DEPLOYMENTS].get("coredns")
     if found is None or found.wanted:
         return ok("CoreDNS", f"{found.wanted} replicas" if found else "no such Deployment")
@@ -52,7 +52,7 @@ def scaled_to_nothing(here: View) -> Result:
 
 @check("dns-nameserver-limit", NAMESERVERS)
 def nameserver_limit(here: View) -> Result:
-    """Of the file that the kubelet reads: three are taken, by resolv.conf(5)."""
+    """Of the file that the kubelet reads: resolv.conf(5) allows three."""
     found = here[NAMESERVERS]
     more = len(found.servers) > MOST
     return Result(f"name servers in {found.file}", f"at most {MOST}", as_text(found.servers), ok=not more)

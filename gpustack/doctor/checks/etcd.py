@@ -18,7 +18,7 @@ STALE = 60
 
 @check("etcd-nospace", HEALTH)
 def no_space(here: View) -> Result:
-    """etcd's own alarm."""
+    """By the alarm of etcd."""
     found = here[HEALTH]
     if found is None:
         return ok("alarms of etcd", "no etcd on this host")
@@ -27,14 +27,14 @@ def no_space(here: View) -> Result:
 
 @check("etcd-slow-disk", SLOW)
 def slow_disk(here: View) -> Result:
-    """Writes that took longer than a second, and many of them."""
+    """Many writes took longer than a second."""
     times = here[SLOW].times
     return Result("writes slower than 1 s in 5 min", f"fewer than {MANY}", str(times), ok=times < MANY)
 
 
 @check("etcd-slow-disk guard", SLOW, DISK)
 def slow_for_no_other_reason(here: View) -> Result:
-    """No image is being fetched, memory is not short, the disk has room."""
+    """No image is being pulled, memory is available, and the disk is not full."""
     found, rooms = here[SLOW], here[DISK].rooms
     full = [path for path, room in rooms.items() if room.space < FULL[0]]
     why = (
@@ -50,7 +50,7 @@ def slow_for_no_other_reason(here: View) -> Result:
 
 @check("st-apiserver-readonly", RENEWED, NOW)
 def read_only(here: View) -> Result:
-    """Whoever is alive in the control plane writes its lease every few seconds: the API answers, and none is young."""
+    """The control plane renews its leases every few seconds: the API responds, but no lease is recent."""
     latest = here[RENEWED]
     if latest is None:
         raise FactUnavailable("the control plane has no leases")

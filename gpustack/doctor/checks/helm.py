@@ -51,7 +51,7 @@ def helm_failed(here: View) -> Result:
 
 @check("helm-release-pending", RELEASES, RUNNING_HELMS)
 def release_pending(here: View) -> Result:
-    """Ours are known by a label, and only a Helm of the control plane changes them."""
+    """gpustack's releases have a label, and only a Helm process on the control plane changes them."""
     what = "Helm releases"
     found = {key: one for key, one in undeployed(here).items() if one.status.startswith("pending-") and one.ours}
     if not found:
@@ -69,7 +69,7 @@ def release_pending(here: View) -> Result:
 
 @check("helm-wait-timeout", RELEASES, MONITORING_DEPLOYMENTS, MONITORING_DAEMON_SETS, GPU_DEPLOYMENTS)
 def wait_timeout(here: View) -> Result:
-    """Helm gave up, and something of the release does not run. One that is pending did not: its Helm was killed."""
+    """Helm timed out, and a workload of the release is not running. Helm was killed if the release is pending."""
     found = {chart: one for chart, one in undeployed(here).items() if one.status == "failed"}
     down = sorted({name for chart in found for name in not_running(here, chart)})
     if not down:
@@ -97,7 +97,7 @@ def hooks(here: View) -> list[HookJob]:
 
 @check("helm-hook-job-failed", MONITORING_JOBS, GPU_JOBS, RUNNING_HELMS)
 def hook_failed(here: View) -> Result:
-    """One that runs while Helm does is on its way."""
+    """A job that runs while Helm does is still in progress."""
     found = [job.name for job in hooks(here) if job.failed or not here[RUNNING_HELMS]]
     what = "jobs of Helm hooks"
     if not found:
@@ -117,7 +117,7 @@ def failed_by_itself(here: View) -> Result:
 
 @check("helm-repo-unreachable", RELEASES, CHARTS, GPU_DEVICES, IDENTITY)
 def repo_unreachable(here: View) -> Result:
-    """Only where a chart is still needed and was not fetched before: a cluster that has all needs no way there."""
+    """Only if a chart is still needed and not downloaded yet."""
     what, urls, there = "charts", charts_of(here.spec), ours(here)
     wanted = [MONITORING] if here.spec.monitoring.enabled else []
     if here.spec.gpu.stack == "operator" and (GPU in there or expected(here)):
@@ -134,7 +134,7 @@ def repo_unreachable(here: View) -> Result:
 
 @check("helm-crd-missing", RELEASES, DEFINITIONS)
 def crd_missing(here: View) -> Result:
-    """Of a release that is in the cluster."""
+    """Of a release in the cluster."""
     what, there = "CRDs of the charts", ours(here)
     needed = [f"{kind}.{GROUP}" for kind in KINDS] if MONITORING in there else []
     needed += [POLICIES] if GPU in there else []
@@ -146,7 +146,7 @@ def crd_missing(here: View) -> Result:
 
 @check("helm-uninstall-stuck-namespace", ENDING)
 def stuck_namespace(here: View) -> Result:
-    """One of ours, for longer than its content may take, with the reason that its controller gives."""
+    """A namespace of gpustack that has been terminating for too long, with the reason that its controller reports."""
     mine = {here.spec.monitoring.namespace, here.spec.gpu.namespace, "kube-flannel", "local-path-storage"}
     old = {name: one for name, one in here[ENDING].items() if name in mine and here.taken - one.since > GRACE}
     found = {name: f"{name}: {'; '.join(one.kept)}" for name, one in old.items() if one.kept}

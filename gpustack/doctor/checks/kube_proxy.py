@@ -16,7 +16,7 @@ from gpustack.probes.kubernetes.nodes import NODES, READYZ
 
 @check("kube-proxy-down", PROXY, LEFTOVERS, HEALTH, READYZ, PROXY_SET, NODES)
 def kube_proxy_down(here: View) -> Result:
-    """It does not answer, or its rules are gone. Where nobody could have started it, it is not its own fault."""
+    """kube-proxy does not listen, or its rules are missing. Unknown if nothing could have started it."""
     found, what = here[PROXY], "kube-proxy"
     if not here[LEFTOVERS].servers:
         return ok(what, "the host is not in a cluster yet")
@@ -54,8 +54,7 @@ def find_missing_rules(found: Proxy, mode: str) -> str:
 
 @check("st-service-ip-broken", API_PATHS, STARTED)
 def service_address(here: View) -> Result:
-    """The service address of the API. Unknown without the API itself; after a restart of the API, kube-proxy needs a
-    moment."""
+    """The Service address of the API. Unknown without the API itself; after its restart, kube-proxy needs a moment."""
     api, service = here[API_PATHS]["api"], here[API_PATHS]["service"]
     if not api.connected and api.ended:
         raise FactUnavailable(f"the API server itself is not reached: {api.why}")
@@ -72,7 +71,7 @@ def service_address(here: View) -> Result:
 
 @check("st-service-ip-broken -> mon-admission-webhook-down", FILES)
 def on_control_plane(here: View) -> Result:
-    """The API server that calls the webhook runs here."""
+    """The API server that calls the webhook is running on this host."""
     here_too = here[FILES].api_server
     return Result("API server", "on this node", "on this node" if here_too else "on another node", ok=not here_too)
 

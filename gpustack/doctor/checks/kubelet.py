@@ -16,7 +16,7 @@ from gpustack.steps.own_node import own
 
 @check("kubelet-no-config-yet", START, NODES)
 def no_config_yet(here: View) -> Result:
-    """Installed, and never made a member. Without a cluster there is nothing that it could be a member of."""
+    """Installed, but never joined. Not applicable without a cluster to join."""
     found, what = here[START], "configuration of the kubelet"
     if found is None or found.configured:
         return ok(what, "not installed" if found is None else "present")
@@ -25,14 +25,14 @@ def no_config_yet(here: View) -> Result:
 
 @check("kubelet-no-config-yet guard", NODES)
 def cluster_to_belong_to(here: View) -> Result:
-    """The inventory names the host, and the cluster that it should be part of is there."""
+    """The cluster that the inventory assigns the host to exists."""
     count = len(here[NODES])
     return Result("cluster of the inventory", "present", f"{count} nodes", ok=count <= 0)
 
 
 @check("st-join-failed", NODES, IDENTITY, FILES, START)
 def join_failed(here: View) -> Result:
-    """No node is this host, and something of a join is there. One that ended before it wrote leaves no trace."""
+    """The host is not a node, but has files of a join. A join that failed before it wrote any leaves no trace."""
     node = own(here)
     if node:
         return ok("node of this host", node.name)
@@ -45,7 +45,7 @@ def join_failed(here: View) -> Result:
 
 @check("kubelet-unknown-flag", START, HEALTH)
 def unknown_flag(here: View) -> Result:
-    """By its last words, while it does not answer: older words are past."""
+    """By its last log message while it does not respond."""
     found = here[START]
     if found is None or not found.unknown_flag:
         return ok("flags of the kubelet", "not installed" if found is None else found.message or "no error")
@@ -67,7 +67,7 @@ def stopped(here: View) -> Result:
 
 @check("kubelet-not-running", START, LEFTOVERS)
 def not_running(here: View) -> Result:
-    """Stopped by somebody."""
+    """Stopped on purpose."""
     return stopped(here)
 
 
@@ -78,7 +78,7 @@ def was_stopped(here: View) -> Result:
 
 @check("kubelet-client-cert-expired", SHOWN)
 def client_certificate(here: View) -> Result:
-    """The one that its credentials name, by the clock of the machine that asks."""
+    """The certificate in its credentials, by the clock of the machine that runs gpustack."""
     found = here[SHOWN]
     if found is None:
         return ok("certificate of the kubelet", "none on this host")
@@ -88,7 +88,7 @@ def client_certificate(here: View) -> Result:
 
 @check("st-kubelet-down -> st-target-down", TARGETS)
 def kubelet_targets(here: View) -> Result:
-    """Prometheus reaches all of the kubelets, or not."""
+    """Whether Prometheus reaches the kubelets."""
     up = here[TARGETS]["kubelet"]
     return Result("targets of the kubelets", "one is down", "one is down" if up == 0 else "all up", ok=up != 0)
 

@@ -10,8 +10,8 @@ from gpustack.probes.network.pod_network import POD_PATHS
 
 @check("st-api-from-pods-timeout", POD_PATHS, STARTED)
 def api_from_pods(here: View) -> Result:
-    """The address is translated before any rule of the host sees it: only trying it tells. What a network policy
-    denies one pod it need not deny another, so one pod that gets through is enough. A service of nobody refuses."""
+    """The address is translated before the host's rules apply, so it has to be tested. A network policy may deny one
+    pod and not another, so one successful pod is enough. A Service without endpoints refuses."""
     what, found = "Service of the API from pods", here[POD_PATHS]
     if not found.pods:
         return ok(what, "no pod with its own network on this host")

@@ -47,21 +47,21 @@ def words(found: list[Pull]) -> str:
 
 @check("st-image-pull-fails", STARTING_PODS, NODES, IDENTITY)
 def pull_fails(here: View) -> Result:
-    """Of what gpustack brings; and of everybody where the registry limits this address."""
+    """Of gpustack's images, or of any image if the registry limits this address."""
     found = [pull for pull in here_only(here, pulls(here)) if ours(here, pull) or limited(pull)]
     return Result("images", "pulled", words(found) if found else "none waiting", ok=not found)
 
 
 @check("image-pull-rate-limited", STARTING_PODS, NODES, IDENTITY)
 def rate_limited(here: View) -> Result:
-    """Its words alone decide."""
+    """By the error of the registry."""
     found = [pull for pull in here_only(here, pulls(here)) if limited(pull)]
     return Result("image pulls", "not rate-limited", words(found) if found else "not rate-limited", ok=not found)
 
 
 @check("image-registry-down-or-not-found", STARTING_PODS)
 def registry_fails(here: View) -> Result:
-    """An image of the GPU operator that is gone is a fault of its own; a proxy that refuses is no registry."""
+    """A removed image of the GPU operator is another fault; a proxy that refuses is not a registry."""
     what, found = "registry", [pull for pull in pulls(here) if ours(here, pull) and not limited(pull)]
     gone = [pull for pull in found if ABSENT.search(pull[1].message) and pull[0].namespace != here.spec.gpu.namespace]
     failing = [pull for pull in found if fails(pull[1].message)]

@@ -71,7 +71,7 @@ def insufficient(here: View) -> Result:
 
 @check("insufficient-resources guard", WAITING, NODES, GPU_NODES)
 def in_use(here: View) -> Result:
-    """Of GPUs there are some; of everything else there always is."""
+    """GPUs exist; other resources always do."""
     lacking = {what for _, what in short(here)}
     total = sum(node.allocatable for node in here[GPU_NODES])
     if lacking - {GPU}:
@@ -86,8 +86,8 @@ def in_use(here: View) -> Result:
 
 @check("st-gpu-pods-pending", WAITING, GPU_NODES, GPU_DEVICES, IDENTITY)
 def gpu_pods_pending(here: View) -> Result:
-    """Only while no node offers a GPU. Where all are in use, pods just wait; where no host has one, the scheduler's
-    own message says so."""
+    """Only while no node has allocatable GPUs. If all are in use, pods just wait; if no host has one, the scheduler's
+    message shows it."""
     found = [one for one in here[WAITING] if one.gpu and f"Insufficient {GPU}" in one.why]
     total = sum(node.allocatable for node in here[GPU_NODES])
     if total:
@@ -99,7 +99,7 @@ def gpu_pods_pending(here: View) -> Result:
 
 @check("node-lifecycle-taints", NODES, IDENTITY)
 def lifecycle_taints(here: View) -> Result:
-    """A cordoned node has a taint too, which is what somebody wanted."""
+    """The taint of a cordoned node does not count: it is intended."""
     node = own(here)
     taints = lifecycle(node) if node else []
     return Result("condition taints of the node", "none", as_text(taints) if taints else "none", ok=not taints)
@@ -107,7 +107,7 @@ def lifecycle_taints(here: View) -> Result:
 
 @check("node-cordoned", NODES, IDENTITY, WAITING, GPU_NODES)
 def cordoned(here: View) -> Result:
-    """With what it keeps: GPUs, and pods of anybody for which the scheduler passed over a cordoned node."""
+    """With its GPUs, and the pods for which the scheduler skipped a cordoned node."""
     node = own(here)
     if not node or not any(one.startswith(CORDON) for one in node.taints):
         return ok("node", "schedulable" if node else "none")

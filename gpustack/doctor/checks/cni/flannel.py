@@ -20,7 +20,7 @@ ELSEWHERE = "the host is not in a cluster yet"
 
 @check("flannel-cidr-mismatch", NET_CONF, NODES)
 def cidr_mismatch(here: View) -> Result:
-    """Only a range of a node that lies outside counts: Flannel's may be wider than kubeadm's."""
+    """Every podCIDR lies in Flannel's network; Flannel's network may be wider than kubeadm's."""
     what, conf = "Flannel's network", here[NET_CONF]
     if conf is None:
         return ok(what, "Flannel is not installed")
@@ -47,7 +47,7 @@ def podcidr_unassigned(here: View) -> Result:
 
 @check("flannel-subnet-env-missing", FLANNELD)
 def subnet_env_missing(here: View) -> Result:
-    """Where Flannel has been: its file for the CNI is there."""
+    """Checked where Flannel has run, which its CNI configuration shows."""
     found = here[FLANNELD]
     if not found.conflist:
         return ok("/run/flannel/subnet.env", "not written yet")
@@ -67,7 +67,7 @@ def flannel_is_ready(here: View) -> Result:
 
 @check("st-flannel-crash", LEFTOVERS, FLANNELD, FLANNEL_DAEMON_SET)
 def flannel_crash(here: View) -> Result:
-    """Where it has been, or where its DaemonSet wants it."""
+    """Checked where Flannel has run, or where its DaemonSet exists."""
     what = "Flannel's pod on this node"
     if not here[LEFTOVERS].servers:
         return ok(what, ELSEWHERE)
@@ -87,7 +87,7 @@ def never_wrote_the_file(here: View) -> Result:
 
 @check("cni0-stale-address", BRIDGE, FLANNELD)
 def stale_address(here: View) -> Result:
-    """A further address beside the right one does no harm, and none at all is given with the next pod."""
+    """An additional address does no harm, and a missing address is set with the next pod."""
     what, wanted, found = "address of cni0", here[FLANNELD].subnet, here[BRIDGE]
     if not wanted or not found:
         return ok(what, "no bridge with an address" if wanted else "no subnet of Flannel on this host")
@@ -96,7 +96,7 @@ def stale_address(here: View) -> Result:
 
 @check("cni-plugin-binaries-missing", LEFTOVERS, FLANNELD, RUNTIME, CNI_PROGRAMS)
 def programs_missing(here: View) -> Result:
-    """In the folder where containerd looks. Flannel's own comes with its pod."""
+    """In the directory that containerd uses. Flannel's own plugin is installed by its pod."""
     what = "CNI plugins"
     if not here[LEFTOVERS].servers:
         return ok(what, ELSEWHERE)
@@ -114,7 +114,7 @@ def programs_missing(here: View) -> Result:
 
 @check("vxlan-module-missing", VXLAN, LINKS)
 def vxlan_missing(here: View) -> Result:
-    """Where Flannel is to use it and no link of it is there."""
+    """Checked where Flannel uses vxlan and has no vxlan link."""
     if here.spec.flannel.backend != "vxlan":
         return ok("backend of Flannel", here.spec.flannel.backend)
     found = "working" if here[LINKS] else here[VXLAN]

@@ -23,8 +23,8 @@ def list_pod_packets(here: View) -> list[Packet]:
 
 @check("forward-policy-drop", BRIDGE, FIREWALL, ADDRESS, FORWARDING)
 def forward_drop(here: View) -> Result:
-    """By a rule that is neither ufw's nor firewalld's and does not reject: those are other faults. Or by the policy,
-    which is not asked where Flannel's rules at the end of the chain accept."""
+    """By a rule of neither ufw nor firewalld that drops (ufw, firewalld and rejecting rules are other faults), or by
+    the policy where Flannel's rules at the end of the chain do not accept."""
     what = "pod traffic through this host"
     if not here[BRIDGE]:
         return ok(what, "none: no bridge with an address")
@@ -53,7 +53,7 @@ def find_policy_drops(here: View) -> Iterator[str]:
 
 @check("cidr-overlaps-host-network", ROUTES, ADDRESS, NAMESERVERS)
 def ranges_overlap(here: View) -> Result:
-    """Routes that lie within, and name servers. A wider route does no harm: that of the cluster is more precise."""
+    """Routes inside the networks, and name servers. A wider route does no harm: the cluster's is more specific."""
     what, spec = "pod and service networks", here.spec.kubernetes
     # By the node of the other end: Flannel's own, where it needs no overlay.
     routes = here[ROUTES]

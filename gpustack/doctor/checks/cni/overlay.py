@@ -26,7 +26,7 @@ def find_own_announcement(here: View) -> Announced | None:
 
 @check("vxlan-mac-changed", NODES, IDENTITY, ANNOUNCED, LINKS, POD_PATHS)
 def mac_changed(here: View) -> Result:
-    """Another MAC than it announces; or the one it had again, and what it knew of its peers gone with the other."""
+    """The MAC address differs from the announced one, or was restored without the neighbour entries of its peers."""
     what, announced, links = "MAC address of Flannel's link", find_own_announcement(here), here[LINKS]
     if not announced or not announced.mac or not links:
         return ok(what, "no vxlan link of Flannel on this host")
@@ -40,7 +40,7 @@ def mac_changed(here: View) -> Result:
 
 @check("flannel-wrong-interface", NODES, IDENTITY, ANNOUNCED, POD_PATHS)
 def wrong_interface(here: View) -> Result:
-    """A network of its own for pods is no fault: then every node has its own address in it, and is reached there."""
+    """A separate network for pods is not a fault: every node has a unique, reachable address in it."""
     what, node, announced = "address that Flannel announces", own(here), find_own_announcement(here)
     if node is None or announced is None:
         return ok(what, "none: Flannel is not registered on this node")
@@ -63,7 +63,7 @@ def wrong_interface(here: View) -> Result:
 
 @check("vxlan-port-blocked", FIREWALL, ADDRESS, POD_PATHS, ANNOUNCED, LINKS, NODES, IDENTITY)
 def vxlan_blocked(here: View) -> Result:
-    """By a rule of this host; or on the way, where nothing of either end explains that nothing arrives."""
+    """By a rule of this host, or between the hosts if neither end explains the loss."""
     if here.spec.flannel.backend != "vxlan":
         return ok("backend of Flannel", here.spec.flannel.backend)
     what = f"udp {here.spec.flannel.port} between nodes"
@@ -119,7 +119,7 @@ def find_end_faults(there: View, announced: Mapping[str, Announced]) -> Iterator
 
 @check("vxlan-checksum-offload", CHECKSUMS, ADDRESS)
 def checksum_offload(here: View) -> Result:
-    """On the receiving host, whose kernel logs it, while a sender still leaves them to kernel and card."""
+    """On the receiving host, whose kernel logs it, while a sender still offloads the checksums."""
     what, found = "outer checksums of vxlan", here[CHECKSUMS]
     if not found.wrong:
         return ok(what, "correct, according to the kernel log")

@@ -67,15 +67,15 @@ def format_deliveries(found: Mapping[str, Delivery]) -> str:
 
 @check("st-pod-net-broken", POD_PATHS)
 def pod_net_broken(here: View) -> Result:
-    """From pods of this host, or from the host where it has none."""
+    """From pods of this host, or from the host itself if it has none."""
     found = require_deliveries(here)
     return Result(WHAT, "delivered", format_deliveries(found), ok=not (set(found.values()) - {"all"}))
 
 
 @check("mtu-too-large", POD_PATHS)
 def mtu_too_large(here: View) -> Result:
-    """Links with smaller numbers alone are no fault: the kernel splits what it wraps. Here where it is so to every node
-    that is reached: with one that gets large packets too, it is the other's fault."""
+    """A smaller MTU of a link alone is not a fault, because the kernel fragments. This host is at fault if it applies
+    to every reachable node; if one node receives large packets, the fault is on the others."""
     found = require_deliveries(here)
     what = "packets of the pod network's MTU to other nodes"
     sizes = set(found.values()) - {"nothing"}
@@ -109,7 +109,7 @@ def dns_on_another_node(here: View) -> Result:
 
 @check("st-pod-net-broken -> st-api-from-pods-timeout", FLANNELD)
 def sends_unmasked(here: View) -> Result:
-    """With the node's own address, what pods send to the API does not go through the overlay, nor does its answer."""
+    """With the node's address, pod traffic to the API and the responses do not use the overlay."""
     found = here[FLANNELD]
     if here.host.control_plane:
         return ok("host", "a control plane, with its own API server")
@@ -118,7 +118,7 @@ def sends_unmasked(here: View) -> Result:
 
 @check("st-pod-net-broken -> mon-admission-webhook-down", MONITORING_PODS, NODES, IDENTITY)
 def operator_elsewhere(here: View) -> Result:
-    """The API server calls the operator of Prometheus from its own host."""
+    """The API server calls the Prometheus operator from its own host."""
     nodes = (own(here.on(host.name)) for host in here.snapshot.inventory.control_planes)
     planes = {node.name for node in nodes if node}
     found = here[MONITORING_PODS].get(OPERATOR, ())

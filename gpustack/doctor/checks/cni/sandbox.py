@@ -29,7 +29,7 @@ def without_sandbox(here: View, node: Node | None) -> list[Pending]:
 
 @check("st-sandbox-fails", NODES, IDENTITY, STARTING_PODS, SANDBOX_FAILURES)
 def sandbox_fails(here: View) -> Result:
-    """Of pods that still wait: events stay for an hour after all is well again."""
+    """Only pods that still wait count: events remain for an hour after recovery."""
     what, node = "sandboxes of pods", own(here)
     if node is None:
         return ok(what, "the host is not a node")
@@ -51,7 +51,7 @@ def prometheus_is_here(here: View) -> Result:
 
 @check("containerd-cgroup-driver -> kube-proxy-down", NODES, IDENTITY, STARTING_PODS, SANDBOX_FAILURES)
 def proxy_waits(here: View) -> Result:
-    """It came after the runtime could not make sandboxes any more. One that ran before goes on."""
+    """kube-proxy started after the runtime had stopped creating sandboxes. An earlier one keeps running."""
     waiting = without_sandbox(here, own(here))
     found = any(pod.namespace == "kube-system" and pod.name.startswith("kube-proxy-") for pod in waiting)
     return Result("sandbox of kube-proxy", "missing", "missing" if found else "created", ok=not found)

@@ -17,7 +17,7 @@ def disabling(here: View) -> list[str]:
 
 @check("containerd-cri-disabled", RUNTIME, UNITS, CONFIGURATION)
 def cri_disabled(here: View) -> Result:
-    """The daemon runs and does not serve CRI: turned off, or it failed to load. One that is down is another fault."""
+    """containerd is running without CRI: disabled, or failed to load. A stopped containerd is another fault."""
     if here[RUNTIME]:
         return ok("CRI v1", "responding")
     unit = here[UNITS].get("containerd")
@@ -30,7 +30,7 @@ def cri_disabled(here: View) -> Result:
 
 @check("containerd-not-running", UNITS, CONFIGURATION)
 def not_running(here: View) -> Result:
-    """Not applicable where it is not installed. A file that it cannot read is why."""
+    """Not applicable if containerd is not installed. A file that it cannot read is reported as the reason."""
     unit = here[UNITS].get("containerd")
     if unit is None:
         return ok("containerd.service", "not installed")

@@ -12,7 +12,7 @@ NOTICED = 30
 
 @check("containerd-cni-status-stale", NETWORK)
 def network_not_noticed(here: View) -> Result:
-    """It says that there is no file, and there is one for a while."""
+    """containerd reports a missing file although the file has existed for some time."""
     found, what = here[NETWORK], "pod network of the running containerd"
     if found.ready or found.newest is None or "no network config found" not in found.why:
         return ok(what, "ready" if found.ready else found.why or "not ready")
@@ -23,7 +23,7 @@ def network_not_noticed(here: View) -> Result:
 
 @check("containerd-sandbox-image-unpullable", SANDBOX)
 def pause_image(here: View) -> Result:
-    """Not here, and fetching it failed in the last quarter of an hour."""
+    """The image is missing, and pulling it failed in the last 15 minutes."""
     found = here[SANDBOX]
     if found.there or not found.failed:
         return ok(f"image {found.image}", "present" if found.there else "missing, but not pulled recently")
@@ -32,7 +32,7 @@ def pause_image(here: View) -> Result:
 
 @check("containerd-sandbox-image-unpullable guard", SANDBOX)
 def pause_image_alone(here: View) -> Result:
-    """Others were fetched: of its registry, or of another one, and then its name is wrong."""
+    """Other images were pulled, from its registry or, with a wrong name, from another one."""
     found = here[SANDBOX]
     where = "from the same registry" if registry(found.image) in found.registries else "from others"
     now = f"present, {where}: {as_text(found.registries)}"
@@ -41,7 +41,7 @@ def pause_image_alone(here: View) -> Result:
 
 @check("st-pods-stuck-terminating", STUCK)
 def containers_do_not_end(here: View) -> Result:
-    """In the last quarter of an hour. The kubelet tries again every few minutes."""
+    """In the last 15 minutes: the kubelet retries every few minutes."""
     return Result("containers to stop", "stopped", here[STUCK] or "stopped", ok=not here[STUCK])
 
 

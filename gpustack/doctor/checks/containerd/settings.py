@@ -48,7 +48,7 @@ def passed_over(here: View) -> Iterator[str]:
 
 @check("containerd-config-key-wrong-schema", RUNTIME, CONFIGURED, CONFIGURATION, PACKAGES, UNITS)
 def key_of_another_schema(here: View) -> Result:
-    """The running daemon decides: a table too many beside the right one does no harm."""
+    """The running containerd decides: an additional table beside the correct one does no harm."""
     if why := unread(here):
         return ok("settings of containerd", why)
     found = list(passed_over(here))
@@ -59,7 +59,7 @@ def key_of_another_schema(here: View) -> Result:
 
 @check("containerd-dropin-replaces-cri-table", RUNTIME, CONFIGURED, CONFIGURATION, PACKAGES, UNITS)
 def table_replaced(here: View) -> Result:
-    """Of 1.x alone, with CRI in several files, and something of it lost."""
+    """Only of containerd 1.x with CRI settings in several files, one of which is ineffective."""
     what, why = "CRI settings of containerd", unread(here)
     if why or major(here) > 1:
         return ok(what, why or "merged per key since version 2")
@@ -75,7 +75,7 @@ def table_replaced(here: View) -> Result:
 
 @check("containerd-registry-config-invalid", RUNTIME, CONFIGURED, MIRRORS, UNITS)
 def registry_settings(here: View) -> Result:
-    """Both ways to name mirrors, while CRI did not load; or a hosts.toml that is none."""
+    """Both config_path and mirrors while CRI did not load, or an invalid hosts.toml."""
     what, files = "registry configuration of containerd", here[CONFIGURED]
     if bad := [name for name, one in here[MIRRORS].items() if one.server.startswith("(")]:
         return Result(what, "valid", f"invalid TOML: certs.d/{as_text(bad)}/hosts.toml")
@@ -90,7 +90,7 @@ def registry_settings(here: View) -> Result:
 
 @check("multiple-cri-sockets", RUNTIMES, LEFTOVERS)
 def other_runtimes(here: View) -> Result:
-    """Those that somebody listens on now. What else lies around of them is another matter."""
+    """Only sockets with a listener. Other remains of a runtime are not a fault of this kind."""
     found, left = here[RUNTIMES], here[LEFTOVERS].distributions
     beside = f"{as_text(found)}{' (cri-dockerd)' if 'cri-dockerd' in left else ''}" if found else "only containerd's"
     return Result("CRI sockets", "only containerd's", beside, ok=not found)
@@ -98,7 +98,7 @@ def other_runtimes(here: View) -> Result:
 
 @check("containerd-needrestart-or-upgrade-restart", PACKAGES, UPGRADES)
 def upgraded_below_pods(here: View) -> Result:
-    """Not held, and apt did upgrade it. Without an upgrade it is drift, and without either all is well."""
+    """Not held, and upgraded by apt. Without an upgrade it is only a difference that the plan reports."""
     what, found = "upgrades by apt", here[PACKAGES][PACKAGE]
     if found is None or found.held:
         return ok(what, f"{PACKAGE} is {'held' if found else 'not installed'}")

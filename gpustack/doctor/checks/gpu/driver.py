@@ -71,7 +71,7 @@ def nouveau(here: View) -> Result:
     "gpu-kernel-headers-missing", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS, GPU_PACKAGES, LOGS, GPU_PODS, NODES, IDENTITY
 )
 def headers(here: View) -> Result:
-    """Where a module is to be built for the running kernel, here or in a container, and there is none."""
+    """Checked where a module has to be built for the running kernel, on the host or in a container, and is missing."""
     if not gpus(here) or here[GPU_DRIVER].module:
         return ok(MODULE, "loaded" if gpus(here) else NO_GPU)
     running = here[GPU_KERNELS].running
@@ -86,7 +86,7 @@ def headers(here: View) -> Result:
 
 @check("gpu-driver-not-loaded", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS, GPU_PACKAGES)
 def not_loaded(here: View) -> Result:
-    """Where a driver is installed on the host, and nothing deeper is known."""
+    """A driver is installed on the host, and no underlying cause is known."""
     if not gpus(here):
         return ok(MODULE, NO_GPU)
     found = here[GPU_DRIVER]
@@ -113,7 +113,8 @@ def nothing_deeper(here: View) -> Result:
 
 @check("gpu-host-driver-conflict", GPU_DEVICES, GPU_DRIVER, SETTINGS, GPU_NODES, IDENTITY)
 def conflict(here: View) -> Result:
-    """The operator leaves a node alone whose driver it found before; there is none."""
+    """The operator skips nodes on which it detected a driver before it installed its own; this node is not one of
+    them."""
     what = "drivers of the host"
     if not gpus(here):
         return ok(what, NO_GPU)
@@ -127,7 +128,7 @@ def conflict(here: View) -> Result:
 
 @check("gpu-leftover-driver-packages", GPU_DEVICES, GPU_PACKAGES, GPU_DRIVER)
 def leftovers(here: View) -> Result:
-    """Packages of two branches, or of one beside what the .run installer put there."""
+    """Packages of two branches, or packages beside a driver of the .run installer."""
     what = "installed driver versions"
     if not gpus(here):
         return ok(what, NO_GPU)
@@ -144,7 +145,7 @@ def leftovers(here: View) -> Result:
 
 @check("gpu-inforom-corrupt", GPU_DEVICES, GPU_SMI)
 def inforom(here: View) -> Result:
-    """nvidia-smi says so with its exit status, though it shows the GPU."""
+    """By the exit status of nvidia-smi, which still lists the GPU."""
     if not gpus(here):
         return ok("nvidia-smi", NO_GPU)
     found = here[GPU_SMI]
@@ -155,7 +156,8 @@ def inforom(here: View) -> Result:
 
 @check("gpu-adapter-init-failed", GPU_DEVICES, GPU_DRIVER, GPU_SMI, KERNEL_WORDS)
 def adapter(here: View) -> Result:
-    """The module is loaded, and the driver shows no GPU, or fewer and the kernel says that one did not start."""
+    """The module is loaded, but the driver lists no GPU, or fewer while the kernel log shows that one failed to
+    initialise."""
     devices, shown = gpu_count(here), here[GPU_SMI]
     what = "GPUs initialised by the driver"
     if not devices or not here[GPU_DRIVER].module or shown.state != "ended":
@@ -169,7 +171,7 @@ def adapter(here: View) -> Result:
 
 @check("st-driver-not-ready", GPU_DEVICES, GPU_DRIVER, GPU_SMI, GPU_PACKAGES, GPU_PODS, NODES, IDENTITY)
 def not_ready(here: View) -> Result:
-    """Where somebody brings a driver. A GPU that is lost is another state."""
+    """Checked where a driver is installed or being installed. A lost GPU is another state."""
     if not gpus(here):
         return ok("driver", NO_GPU)
     found, shown, pods = here[GPU_DRIVER], here[GPU_SMI], own_pods(here, DRIVER_PODS)

@@ -41,7 +41,7 @@ def missing(here: View) -> int:
 
 @check("gpu-fell-off-bus", GPU_DEVICES, GPU_SMI, GPU_NODES, IDENTITY, XIDS, LOGS, KERNEL_WORDS)
 def off_the_bus(here: View) -> Result:
-    """nvidia-smi says that a GPU is lost; or an Xid 79, and a GPU that is missing still."""
+    """nvidia-smi reports a lost GPU; or there is an Xid 79 and a GPU is still missing."""
     devices = gpu_count(here)
     if not devices:
         return ok("GPUs on the bus", NO_GPU)
@@ -56,7 +56,7 @@ def off_the_bus(here: View) -> Result:
 
 @check("gpu-xid-critical", GPU_DEVICES, GPU_NODES, IDENTITY, XIDS, LOGS, KERNEL_WORDS)
 def critical(here: View) -> Result:
-    """An error, and GPUs that the node cannot allocate for it. One that fell off the bus is another fault."""
+    """An Xid, and GPUs that are not allocatable because of it. A GPU that fell off the bus is another fault."""
     if not gpus(here):
         return ok("Xids", NO_GPU)
     codes = sorted(xids(here) - OF_PROGRAMS - {OFF_THE_BUS})
@@ -67,7 +67,7 @@ def critical(here: View) -> Result:
 
 @check("gpu-ecc-row-remap-pending", GPU_DEVICES, GPU_SMI, GPU_NODES, IDENTITY, ROW_REMAP)
 def row_remap(here: View) -> Result:
-    """By the driver of the host; by what DCGM reads where that is in a container, or does not tell."""
+    """By the driver of the host, or by DCGM if the driver is in a container or does not report it."""
     if not gpus(here):
         return ok("rows of GPU memory to remap", NO_GPU)
     rows = here[GPU_SMI].rows
@@ -81,7 +81,7 @@ def row_remap(here: View) -> Result:
 
 @check("gpu-fabricmanager-down", PLUGIN_FILES)
 def fabric_manager(here: View) -> Result:
-    """Without switches none is needed, and one that is installed stops by itself."""
+    """Not needed without NVSwitches: it then stops by itself."""
     found = here[PLUGIN_FILES]
     if found is None or not found.switches:
         return ok("nvidia-fabricmanager", "no NVSwitch on this host")
@@ -91,7 +91,7 @@ def fabric_manager(here: View) -> Result:
 
 @check("gpu-none-on-node", GPU_DEVICES, GPU_NODES, IDENTITY)
 def none_there(here: View) -> Result:
-    """Somebody counts on GPUs here: the inventory, or the node's own labels."""
+    """The inventory or the labels of the node expect GPUs on this host."""
     if found := here[GPU_DEVICES]:
         return ok("GPUs on the bus", str(len(found)))
     node, reasons = gpu_node(here), []
@@ -111,7 +111,7 @@ def none_there(here: View) -> Result:
 
 @check("gpu-driver-too-old-for-cuda", GPU_DEVICES, GPU_NODES, IDENTITY, PENDING_PODS, GPU_PODS)
 def too_old(here: View) -> Result:
-    """By the words of the container toolkit for pods of this node."""
+    """By the errors of the container toolkit for pods of this node."""
     if not gpus(here):
         return ok("CUDA version of images", NO_GPU)
     node = gpu_node(here)
@@ -123,7 +123,7 @@ def too_old(here: View) -> Result:
 
 @check("st-gpu-unhealthy", GPU_DEVICES, GPU_NODES, IDENTITY, PLUGIN_FILES)
 def unhealthy(here: View) -> Result:
-    """A plugin that is not registered is another state."""
+    """A device plugin that is not registered is another state."""
     if not gpus(here):
         return ok("GPUs", NO_GPU)
     files = here[PLUGIN_FILES]
@@ -141,7 +141,7 @@ def more_is_wanted(here: View) -> Result:
 
 @check("st-cuda-fails", PLUGIN_FILES, LOGS)
 def cuda_fails(here: View) -> Result:
-    """The operator's own test: it failed, and has not passed since."""
+    """By the operator's test, which failed and has not passed since."""
     files = here[PLUGIN_FILES]
     if files is None or "cuda-ready" in files.marks:
         return ok("CUDA", NO_GPU if files is None else "test of the operator passed")

@@ -38,7 +38,7 @@ def list_node_pods(here: View, word: str) -> list[PodState]:
 
 @check("op-nodes-not-labelled", GPU_DEVICES, SETTINGS, GPU_NODES, IDENTITY, GPU_PODS, GPU_DAEMON_SETS, NODES)
 def not_labelled(here: View) -> Result:
-    """By the label of Node Feature Discovery, on which the operator goes."""
+    """By the label of Node Feature Discovery that the operator uses."""
     node = gpu_node(here)
     if not gpus(here) or not here[SETTINGS] or node is None:
         return ok("label of the node", "not needed" if here[SETTINGS] else "no operator")
@@ -72,7 +72,7 @@ def labeller(here: View) -> Result:
 
 @check("op-gpu-node-tainted", GPU_DEVICES, SETTINGS, NODES, IDENTITY)
 def tainted(here: View) -> Result:
-    """Kubernetes' own taints are tolerated by every DaemonSet."""
+    """Every DaemonSet tolerates the taints of Kubernetes itself."""
     policies, node = here[SETTINGS], own(here)
     if not gpus(here) or not policies or node is None:
         return ok("taints of the node", "none to tolerate" if policies else "no operator")
@@ -93,7 +93,7 @@ def tainted(here: View) -> Result:
 
 @check("op-validator-waits-driver", PLUGIN_FILES, GPU_PODS, NODES, IDENTITY)
 def waits(here: View) -> Result:
-    """The first mark that is missing, while the operator's validator waits for it."""
+    """The first missing file that the operator's validator waits for."""
     files = here[PLUGIN_FILES]
     waiting = [pod for pod in own_pods(here, "nvidia-operator-validator") if not pod.ready]
     if files is None or not waiting:
@@ -106,7 +106,7 @@ def waits(here: View) -> Result:
 
 @check("op-device-plugin-no-nvml", LOGS, GPU_DRIVER, PLUGIN_FILES)
 def no_nvml(here: View) -> Result:
-    """The driver works, and the plugin does not see it. Without a driver it cannot."""
+    """The driver works, but the device plugin does not find it."""
     words = find_log_lines(here, "no-nvml")
     files, driver = here[PLUGIN_FILES], here[GPU_DRIVER]
     there = (files is not None and "driver-ready" in files.marks) or bool(driver.module and driver.library)
@@ -116,8 +116,8 @@ def no_nvml(here: View) -> Result:
 
 @check("op-kubelet-restart-lost-devices", PLUGIN_FILES, GPU_PODS, GPU_NODES, NODES, IDENTITY)
 def lost_devices(here: View) -> Result:
-    """The plugin's pod runs, and its socket is older than the kubelet's or gone: the kubelet was started since. A pod
-    that was made anew just now has not made its own yet."""
+    """The device plugin is running, but its socket is missing or older than the kubelet's start. A pod that has just
+    started may not have created its socket yet."""
     files, node = here[PLUGIN_FILES], gpu_node(here)
     running = [pod for pod in list_node_pods(here, "device-plugin") if pod.ready and "mps" not in pod.name]
     if files is None or node is None or not running:
@@ -137,7 +137,7 @@ def lost_devices(here: View) -> Result:
 
 @check("op-kubelet-restart-lost-devices guard", WATCHERS)
 def watchers_left(here: View) -> Result:
-    """Without one, the plugin cannot notice the kubelet, and that is another fault."""
+    """Without an inotify instance the device plugin cannot detect a restart of the kubelet, which is another fault."""
     found = here[WATCHERS]
     if found is None:
         return ok("inotify instances", NO_GPU)
@@ -146,7 +146,7 @@ def watchers_left(here: View) -> Result:
 
 @check("op-mig-mixed-nvml-regression", GPU_NODES, IDENTITY)
 def mixed(here: View) -> Result:
-    """By the node's labels and what it offers: slices and whole GPUs, with a driver of that span."""
+    """By the labels and resources of the node: MIG instances and whole GPUs, with an affected driver version."""
     node = gpu_node(here)
     version = node.labels.get("nvidia.com/cuda.driver-version.full", "") if node else ""
     parts = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
@@ -158,7 +158,7 @@ def mixed(here: View) -> Result:
 
 @check("op-cdi-unresolvable", GPU_DEVICES, PENDING_PODS, GPU_PODS, NODES, IDENTITY)
 def cdi(here: View) -> Result:
-    """By containerd's words for pods of this node. Devices of other vendors are others'."""
+    """By the errors of containerd for pods of this node. Devices of other vendors do not count."""
     node = own(here)
     if not gpus(here) or node is None:
         return ok("CDI devices", NO_GPU)
@@ -212,7 +212,7 @@ def no_labels(here: View) -> Result:
 
 @check("st-gpu-operands-init -> st-no-gpu-labels", GPU_NODES, IDENTITY)
 def discovered(here: View) -> Result:
-    """The operator's own label is there, and those of GPU feature discovery are not."""
+    """The operator's label is present, but the labels of GPU feature discovery are not."""
     node = gpu_node(here)
     labels = node.labels if node else {}
     lacks = labels.get(PRESENT) == "true" and "nvidia.com/gpu.product" not in labels
@@ -223,7 +223,7 @@ def discovered(here: View) -> Result:
 
 @check("st-device-plugin-down", PLUGIN_FILES, GPU_PODS, NODES, IDENTITY)
 def plugin_down(here: View) -> Result:
-    """Where a pod of it is to run."""
+    """Checked where the device plugin has a pod."""
     files = here[PLUGIN_FILES]
     pods = [pod for pod in list_node_pods(here, "device-plugin") if "mps" not in pod.name]
     if files is None or not pods:

@@ -38,7 +38,8 @@ def runs(here: View) -> bool:
 
 @check("op-no-gpu-nodes-false-ready", CLUSTER_POLICIES, GPU_DEVICES)
 def content(here: View) -> Result:
-    """Its own reason, and no host has a GPU. Where one has, the node is not labelled, which is another fault."""
+    """By the reason of the policy, with no GPU on any host. With a GPU the node lacks a label, which is another
+    fault."""
     reasons = [one.reason for one in here[CLUSTER_POLICIES] or ()]
     found = [reason for reason in reasons if reason in NOTHING_TO_DO]
     if not found:
@@ -80,7 +81,8 @@ def removed(here: View) -> Result:
 
 @check("op-device-plugin-config-missing", SETTINGS, GPU_CONFIG_MAPS)
 def plugin_config(here: View) -> Result:
-    """The ConfigMap that the policy names, and its default key. One of another name than ours somebody else meant."""
+    """The ConfigMap in the policy and its default key. A name other than gpustack's was set by the operator of the
+    cluster."""
     maps, what = here[GPU_CONFIG_MAPS], "settings of the device plugin"
     for one in here[SETTINGS] or ():
         name, default = one.plugin_config, one.plugin_default
@@ -102,7 +104,7 @@ def operator_oom(here: View) -> Result:
 
 @check("op-operator-api-timeout", GPU_DEPLOYMENTS, LOGS)
 def api_timeout(here: View) -> Result:
-    """While it does not run: one that came back has reached the API."""
+    """While the operator is not running: a running one has reached the API."""
     if OPERATOR not in here[GPU_DEPLOYMENTS] or runs(here):
         return ok("GPU operator", "running" if runs(here) else "missing")
     found = find_log_lines_anywhere(here, "api-timeout")
@@ -121,7 +123,7 @@ def policies(here: View) -> Result:
 
 @check("op-user-namespaces-pod", PENDING_PODS)
 def own_users(here: View) -> Result:
-    """A pod with a GPU and hostUsers false, whose container did not start."""
+    """A pod with a GPU and hostUsers: false, whose container did not start."""
     pods = [pod for pod in here[PENDING_PODS] if pod.own_users and pod.gpus and pod.node]
     found = [f"{pod}: {one.words}" for pod in pods for one in pod.containers if "sync socket" in one.words]
     return Result("GPU pods", "without hostUsers: false", found[0] if found else "none fails with it", ok=not found)
@@ -129,7 +131,7 @@ def own_users(here: View) -> Result:
 
 @check("op-crd-stale", SETTINGS, RELEASES)
 def stale_definition(here: View) -> Result:
-    """Our release writes these parts, and the living object has lost some."""
+    """gpustack's release sets these fields, and the object in the API has lost some of them."""
     wanted = release_name(here)
     ours = next((one for one in here[RELEASES] if (one.namespace, one.name) == wanted), None)
     found = here[SETTINGS]

@@ -20,7 +20,7 @@ TOOLKIT = "nvidia-container-toolkit-daemonset"
 
 @check("op-nvidia-runtime-handler-missing", GPU_DEVICES, RUNTIME, RUNTIME_FILES, GPU_PODS, NODES, IDENTITY)
 def handler(here: View) -> Result:
-    """Of the running daemon, where somebody is to bring it: the operator's toolkit, or our file."""
+    """Of the running containerd, where the operator's toolkit or gpustack's file configures it."""
     what = "runtime nvidia of the running containerd"
     running = here[RUNTIME] if gpus(here) else None
     if running is None:
@@ -39,7 +39,7 @@ def toolkit_runs(here: View) -> Result:
 
 @check("op-containerd-imports-overwritten", CONFIGURATION)
 def imports(here: View) -> Result:
-    """A list of files without ours, though ours is there. Without a list, somebody else wrote config.toml."""
+    """The imports do not cover gpustack's file, although it exists. Without imports, config.toml was replaced."""
     found = here[CONFIGURATION]
     if found.drop_in is None or not found.imports:
         return ok("imports of config.toml", "no file of the toolkit" if found.drop_in is None else "none")
@@ -49,7 +49,7 @@ def imports(here: View) -> Result:
 
 @check("op-toolkit-config-incompatible", CONFIGURATION, RUNTIME)
 def toolkit_file(here: View) -> Result:
-    """The daemon does not answer, and a file of the toolkit's cannot be read."""
+    """containerd does not respond, and a file of the toolkit is invalid."""
     broken = {file: why for file, why in here[CONFIGURATION].broken.items() if "nvidia" in file}
     if not broken or here[RUNTIME]:
         return ok("files of the toolkit", "accepted by containerd" if broken else "valid")

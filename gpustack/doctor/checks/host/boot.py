@@ -12,7 +12,8 @@ from gpustack.probes.packages.software import PACKAGES
 
 @check("host-modules-not-persisted", BOOT, MODULES, PACKAGES)
 def modules_not_persisted(here: View) -> Result:
-    """Named in any file that a boot reads, whoever wrote it. Not applicable before the runtime is installed."""
+    """In any file that is read at boot, regardless of its author. Not applicable before the container runtime is
+    installed."""
     if not here[PACKAGES]["containerd.io"]:
         return ok("modules loaded at boot", "no container runtime yet")
     lacking = KERNEL_MODULES - here[BOOT].named - here[BOOT].builtin
@@ -26,8 +27,8 @@ def modules_not_persisted(here: View) -> Result:
 
 @check("host-reboot-pending-kernel", BOOT)
 def reboot_pending(here: View) -> Result:
-    """A folder without modules, or none beside those of other kernels. A host without any has its kernel from
-    elsewhere."""
+    """The modules of the running kernel are missing beside those of other kernels. A host without any gets its kernel
+    from elsewhere."""
     found, what = here[BOOT], f"modules of the running kernel {here[BOOT].release}"
     if found.folder == "whole" or (found.folder == "none" and not found.others):
         return ok(what, "present" if found.folder == "whole" else "no kernel on this host")
@@ -37,7 +38,7 @@ def reboot_pending(here: View) -> Result:
 
 @check("host-inotify-exhausted", INOTIFY)
 def inotify_exhausted(here: View) -> Result:
-    """By asking for one more."""
+    """By requesting an instance."""
     found = here[INOTIFY]
     how = f"{found.used} in use, limit {found.limit}"
     return Result(
@@ -50,7 +51,7 @@ def inotify_exhausted(here: View) -> Result:
 
 @check("host-apparmor-runc-signal", DENIALS, UNITS)
 def apparmor_denies_signals(here: View) -> Result:
-    """Between the profiles of runc and of containerd, since containerd was started."""
+    """Between the profiles of runc and containerd, since containerd started."""
     unit = here[UNITS].get("containerd")
     since = unit.since if unit and unit.since else 0
     found = [one for one in here[DENIALS] if one.at >= since and is_runtime(one.profile) and is_runtime(one.peer)]

@@ -25,7 +25,7 @@ def is_near(one: float, other: float, took: float) -> bool:
 
 @check("host-time-skew", NOW)
 def time_skew(here: View) -> Result:
-    """Against the clock of the machine that asks; where most hosts differ from that alike, it is the one that errs."""
+    """Against the clock of the machine that runs gpustack; if most hosts differ from it alike, that clock is wrong."""
     mine, took = offset(here), here.snapshot.took
     if is_near(mine, 0, took):
         return ok("clock", f"{mine:+.0f} s")
@@ -38,7 +38,7 @@ def time_skew(here: View) -> Result:
 
 @check("host-time-skew -> controlplane-certs-expired", CERTIFICATES)
 def certificates_by_true_time(here: View) -> Result:
-    """By the clock of the machine that asks."""
+    """By the clock of the machine that runs gpustack."""
     ended = {one.subject for one in here[CERTIFICATES] if one.expires < here.taken}
     return Result(
         "certificates", "valid at the correct time", f"expired: {as_text(ended)}" if ended else "valid", ok=bool(ended)
@@ -59,7 +59,7 @@ def is_alone(here: View, probe: Probe[str], name: str) -> bool:
 
 @check("host-duplicate-identity", HOSTNAME, IDENTITY)
 def duplicate_identity(here: View) -> Result:
-    """Names and machine-ids. The firmware's UUID decides nothing: hosts in containers share it."""
+    """Host names and machine-ids. The firmware's UUID does not count: hosts in containers share it."""
     name, id = here[HOSTNAME], here[IDENTITY].machine_id
     named = here.once(hosts_by, HOSTNAME, same)[name]
     made = here.once(hosts_by, IDENTITY, machine)[id] if id else []
@@ -83,7 +83,7 @@ def duplicate_address(here: View) -> Result:
 
 @check("host-hostname-invalid", HOSTNAME)
 def hostname_invalid(here: View) -> Result:
-    """Capitals are no fault: kubeadm and the kubelet write them small."""
+    """Capitals are allowed: kubeadm and the kubelet convert them."""
     name = here[HOSTNAME]
     return Result("host name", "a DNS name of at most 63 characters", name, ok=bool(NODE_NAME.fullmatch(name)))
 

@@ -13,8 +13,8 @@ from gpustack.probes.network.resolver import FORWARDS, RESOLVER
 
 @check("host-no-egress", SOURCE)
 def no_egress(here: View) -> Result:
-    """Towards what the spec lets it fetch from, the mirror if there is one: a host without the internet is well with
-    that. A source that refuses is reached."""
+    """To the source in the spec, or to the mirror if there is one: internet access is not required. A refused
+    connection counts as reached."""
     found, what = here[SOURCE], f"connection to {here[SOURCE].place}"
     if found.ended in (5, 6) or not (found.connected or found.refused or found.ended == 0):
         return Result(what, "established", found.why or f"exit status {found.ended} of curl")
@@ -29,7 +29,7 @@ def manager_owns_links(here: View) -> Result:
 
 @check("host-iptables-legacy-nft-mix", PROXY)
 def both_backends(here: View) -> Result:
-    """Rules in both, not chains: empty ones do nothing."""
+    """Rules in both, not chains: empty chains do nothing."""
     found = here[PROXY]
     old, new = found.legacy.all, found.nft.all
     now = (
@@ -44,7 +44,7 @@ def loopback(address: str) -> bool:
 
 @check("host-resolv-stub-loop", RESOLVER, FORWARDS)
 def resolver_loop(here: View) -> Result:
-    """The file that the kubelet hands out now. Harmless where CoreDNS asks others than those of that file."""
+    """The file that the kubelet uses. Harmless if CoreDNS does not forward to its name servers."""
     found = here[RESOLVER]
     if found is None:
         return ok("name servers of pods", "no kubelet on this host")

@@ -17,7 +17,7 @@ GONE = ("apt.kubernetes.io", "packages.cloud.google.com/apt")
 
 @check("host-apt-lock", DPKG)
 def apt_lock(here: View) -> Result:
-    """Who holds a lock that apt would wait for, as the kernel has it."""
+    """The holder of a lock that apt would wait for, according to the kernel."""
     found = here[DPKG]
     if found is None or not found.holders:
         return ok("apt locks", "no dpkg" if found is None else "free")
@@ -27,7 +27,7 @@ def apt_lock(here: View) -> Result:
 
 @check("host-dpkg-interrupted", DPKG)
 def dpkg_interrupted(here: View) -> Result:
-    """While somebody holds the lock, the work is not broken off but going on."""
+    """While the lock is held, dpkg is in progress, not interrupted."""
     found, what = here[DPKG], "dpkg run"
     if found is None:
         return ok(what, "no dpkg")
@@ -39,7 +39,7 @@ def dpkg_interrupted(here: View) -> Result:
 
 @check("host-apt-repo-key", SOURCES, OS)
 def apt_repo_key(here: View) -> Result:
-    """What is known without asking the source: its keyring, and other entries for the same address."""
+    """As far as known without the network: the keyring, and other entries for the same address."""
     wrong = list(distrusted(here, here[SOURCES]))
     return Result("package sources", "trusted", as_text(wrong) if wrong else "trusted", ok=not wrong)
 

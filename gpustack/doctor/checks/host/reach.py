@@ -19,7 +19,7 @@ def reach(here: View) -> Reach:
 
 @check("host-ssh-unreachable")
 def ssh_unreachable(here: View) -> Result:
-    """A login that works is refused further on: then it is another fault."""
+    """A refusal after a successful login is another fault."""
     found = reach(here)
     if found.reached or found.reference in SUDO:
         return ok("SSH login", "working")
@@ -28,7 +28,7 @@ def ssh_unreachable(here: View) -> Result:
 
 @check("host-sudo-password")
 def sudo_password(here: View) -> Result:
-    """Also where there is no sudo and the login is not root."""
+    """Also if sudo is not installed and the login is not root."""
     found = reach(here)
     if found.reference in SUDO:
         return Result("sudo", "working", f"{found.why} ({found.reference})")
@@ -39,7 +39,7 @@ def sudo_password(here: View) -> Result:
 
 @check("st-host-unmanaged")
 def unmanaged(here: View) -> Result:
-    """Nothing of it was answered."""
+    """The host did not respond to any probe."""
     found = reach(here)
     return Result("host", "reachable", found.why or "reachable", ok=bool(found.reached))
 

@@ -36,7 +36,7 @@ def remains(here: View) -> str:
 
 @check("kubeadm-stale-state", FILES, START, LISTENERS, AUTHORITIES)
 def stale_state(here: View) -> Result:
-    """An attempt that was broken off while no API server runs here, or a CA that is not the cluster's."""
+    """An interrupted attempt while no API server is running on this host, or the CA of another cluster."""
     what, left = "state of kubeadm", remains(here)
     if left and not is_taken(here[LISTENERS], API_PORT):
         return Result(what, "of this cluster, or none", left)
@@ -49,7 +49,7 @@ def stale_state(here: View) -> Result:
 
 @check("join-ca-hash-mismatch", AUTHORITIES)
 def ca_hash(here: View) -> Result:
-    """Of an order to join that is still lying there; what somebody typed leaves no trace."""
+    """Of a join configuration that still exists; a command that was typed leaves no trace."""
     order, plane = here[AUTHORITIES].join, here.on(here.acting)[AUTHORITIES].own
     if not order or not plane:
         return ok("CA hash for the join", "no join" if not order else "no cluster yet")
@@ -58,8 +58,8 @@ def ca_hash(here: View) -> Result:
 
 @check("join-endpoint-unreachable", API_PATHS, READYZ, FIREWALL, ADDRESS, FROM_PODS)
 def endpoint(here: View) -> Result:
-    """A refusal is the API server's own doing, unless it runs, and so is silence on a connection that is made (to curl
-    one without TLS is none). A rule of this host that stops it is why."""
+    """A refused connection is a fault of the API server, unless it is running, and so is an established connection
+    without a response. A blocking rule of this host is reported."""
     found = here[API_PATHS]["api"]
     what = f"connection to {found.place}"
     if found.connected or found.ended == 0:
@@ -85,8 +85,8 @@ def kept_in(here: View) -> list[str]:
 
 @check("kubelet-wrong-node-ip", NODES, IDENTITY)
 def wrong_node_ip(here: View) -> Result:
-    """Other than gpustack_node_ip, or also that of another node. Where the inventory names no address, hosts may be
-    managed over another one."""
+    """Different from gpustack_node_ip, or the same as that of another node. Without gpustack_node_ip, hosts may be
+    managed over another address."""
     node, wanted = own(here), here.host.spec.gpustack_node_ip
     if node is None:
         return ok("address of the node", "the host is not a node")
@@ -110,7 +110,7 @@ def nodes_by_address(here: View) -> dict[str, list[str]]:
 
 @check("kubeconfig-missing-or-stale", AUTHORITIES, FILES)
 def kubeconfig(here: View) -> Result:
-    """That of root on a control plane; what people have elsewhere nobody here can ask."""
+    """root's on a control plane; kubeconfigs of other users cannot be checked."""
     what, found = "kubeconfig of root", here[AUTHORITIES]
     if here[FILES].lacks(ADMIN):
         return ok(what, "not a control plane")
@@ -123,7 +123,8 @@ def kubeconfig(here: View) -> Result:
 
 @check("api-version-skew", VERSION, PACKAGES, NODES, IDENTITY)
 def version_skew(here: View) -> Result:
-    """By the policy: the kubelet not newer and three minors older at most, kubeadm one minor away at most."""
+    """By the version skew policy: the kubelet at most three minor versions older and not newer, kubeadm at most one
+    away."""
     api, node, found = numbers(here[VERSION])[1], own(here), here[PACKAGES]
     kubelets = {one for one in ((found["kubelet"] or None) and found["kubelet"].version, node and node.kubelet) if one}
     apart = [f"kubelet {one}" for one in sorted(kubelets) if not api - 3 <= numbers(one)[1] <= api]

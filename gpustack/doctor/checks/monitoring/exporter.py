@@ -80,7 +80,7 @@ def blanks(here: View) -> Result:
 
 @check("mon-duplicate-metrics", TWICE)
 def duplicates(here: View) -> Result:
-    """A GPU in parts (MIG) has several series of one source; that is none."""
+    """A GPU with MIG instances has several series from one source, which is correct."""
     found = [f"{one.namespace}/{one.service or one.job} (job {one.job})" for one in here[TWICE]]
     return Result(
         "sources of the metrics of a GPU", "one", as_text(found) if found else "one for each GPU", ok=not found
@@ -139,7 +139,8 @@ def exporter_oom(here: View) -> Result:
 
 @check("st-dcgm-down", GPU_PODS, NODES, IDENTITY)
 def dcgm_down(here: View) -> Result:
-    """A node without a pod of it is another fault. One that was started just now, for the first time, is none yet."""
+    """A node without a pod of the exporter is another fault. A pod that has just started for the first time does not
+    count."""
     pods = own_pods(here, EXPORTER)
     down = [pod.name for pod in pods if not pod.ready and not starting(here, pod)]
     fine = "ready" if pods else "no pod on this node"

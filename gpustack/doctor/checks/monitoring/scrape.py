@@ -38,7 +38,7 @@ def ours(here: View, job: ScrapeJob) -> bool:
 
 @check("mon-control-plane-targets-loopback", JOBS, LISTENING)
 def loopback(here: View) -> Result:
-    """They are scraped, do not answer, and listen on 127.0.0.1 only."""
+    """Targets that are down and listen on 127.0.0.1 only."""
     listening = here[LISTENING]
     down = [one.job for one in here[JOBS] if one.job in LOOPBACK and not one.up]
     found = [job for job in down if listening.get(LOOPBACK[job]) == ("127.0.0.1",)]
@@ -47,8 +47,8 @@ def loopback(here: View) -> Result:
 
 @check("mon-target-down-network", DOWN, NODES, IDENTITY, LISTENERS, PROGRAMS)
 def network(here: View) -> Result:
-    """node-exporter listens on the host, and Prometheus does not get through to it. Another program on its port is
-    another fault."""
+    """node-exporter listens on the host, but Prometheus cannot reach it. Another program on its port is another
+    fault."""
     node, port = own(here), here.spec.monitoring.node_exporter_port
     if node is None:
         return ok("target of the node", "the host is not a node")
@@ -70,7 +70,7 @@ def clocks(here: View) -> Result:
 
 @check("mon-kubelet-target-unauthorized", KUBELETS)
 def kubelet_refuses(here: View) -> Result:
-    """By Prometheus' own words."""
+    """By the error that Prometheus reports."""
     found = [f"{one.node}: {one.error}" for one in here[KUBELETS] if REFUSED.search(one.error)]
     fine = f"scraping allowed by {len(here[KUBELETS])}"
     return Result("kubelets", "scraping allowed", as_text(found[:3]) if found else fine, ok=not found)
@@ -93,8 +93,8 @@ def target_missing(here: View) -> Result:
 
 @check("st-target-down", JOBS, STARTED, GPU_PODS, UNITS)
 def target_down(here: View) -> Result:
-    """Many targets ask the API who it is that scrapes them: while it was started anew, they sent Prometheus away. Nor
-    is a target down that is only just coming up."""
+    """Many targets authenticate Prometheus through the API, so they fail while it restarts. A target that is starting
+    does not count."""
     found = sorted({one.job for one in here[JOBS] if not one.up and ours(here, one)})
     if found:
         api_known(here, SCRAPED, ASKED_NOT)
@@ -129,7 +129,7 @@ def no_metrics(here: View) -> Result:
 
 @check("st-dashboard-nodata", RESPONSE, SERVICES)
 def dashboard_nodata(here: View) -> Result:
-    """A question for GPUs by way of Grafana's data source, as a panel asks it."""
+    """A query for GPUs through Grafana's data source, as a panel sends it."""
     if why := scraped(here):
         return ok("series of GPUs in Grafana", why)
     found = here[RESPONSE]

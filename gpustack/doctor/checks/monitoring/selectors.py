@@ -15,7 +15,7 @@ WHAT = "monitor of the GPU exporter"
 
 @check("mon-selector-nil-uses-helm-values", SELECTORS, SERVICE_MONITORS, PROMETHEUSES)
 def selector(here: View) -> Result:
-    """Every monitor of the exporter is left out by every Prometheus: by its labels, or by its namespace."""
+    """No Prometheus selects a ServiceMonitor of the exporter, because of its labels or its namespace."""
     watching, monitors = here[SELECTORS], here[SERVICE_MONITORS]
     if watching is None or monitors is None:
         return ok(WHAT, "no ServiceMonitors in the API")

@@ -46,7 +46,7 @@ def units_on_port(here: View, port: int) -> list[str]:
 
 @check("mon-node-exporter-port-host-process", LISTENERS, PROGRAMS)
 def port_of_a_host(here: View) -> Result:
-    """Whoever has the port, and runs in no pod."""
+    """A program outside of pods uses the port."""
     port = here.spec.monitoring.node_exporter_port
     what = f"port {port}"
     if not here.spec.monitoring.enabled:
@@ -63,7 +63,7 @@ def port_of_a_host(here: View) -> Result:
 
 @check("mon-node-exporter-port-other-pod", PENDING_PODS)
 def port_of_a_pod(here: View) -> Result:
-    """Our node exporter waits for a port that another pod of the node has. A user's own may find ours there."""
+    """gpustack's node-exporter waits for a port that another pod of the node uses."""
     ours = [pod for pod in here[PENDING_PODS] if pod.namespace in namespaces(here)]
     waiting = [pod for pod in ours if "node-exporter" in f"{pod.app} {pod.name}"]
     found = [f"{pod}: {pod.unscheduled}" for pod in waiting if "free ports" in pod.unscheduled]
@@ -74,8 +74,8 @@ def port_of_a_pod(here: View) -> Result:
 
 @check("mon-prometheus-pvc-pending", CLAIMS, CLASSES, PROVISIONER, PROMETHEUSES)
 def claim_pending(here: View) -> Result:
-    """A claim that waits for its first consumer alone is none. For a class that there is not, the operator makes no
-    claim at all."""
+    """A claim that waits only for its first consumer does not count. If the class does not exist, the operator creates
+    no claim."""
     classes = {one.name: one for one in here[CLASSES]}
     default = next((one.name for one in classes.values() if one.default), None)
     provisioner = here[PROVISIONER].get("local-path-provisioner")
@@ -125,7 +125,7 @@ def find_deserted(here: View) -> list[str]:
 
 @check("mon-admission-webhook-down", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
 def webhook_down(here: View) -> Result:
-    """Only one without whose answer objects are refused."""
+    """Only webhooks with failurePolicy Fail."""
     found = find_deserted(here) + [f"{one.name}: no certificate" for one in hooks(here) if not one.signed]
     services = {f"{one.namespace}/{one.name}" for one in here[SERVICES]} | {service_of_ours(here)}
     left = [one.name.partition("/")[0] for one in hooks(here) if one.service not in services]
@@ -152,7 +152,7 @@ def webhook_deserted(here: View) -> Result:
 
 @check("mon-two-operators-fight", OPERATORS)
 def two_operators(here: View) -> Result:
-    """Of those that run, more than one looks after the objects of all namespaces."""
+    """More than one running operator watches all namespaces."""
     running = [one for one in here[OPERATORS] if one.running]
     at_large = [f"{one.namespace}/{one.name}" for one in running if not one.narrowed]
     if len(at_large) < 2:

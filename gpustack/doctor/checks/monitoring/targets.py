@@ -47,7 +47,7 @@ def without_judgement(here: View) -> str:
 
 @check("mon-servicemonitor-disabled", SERVICE_MONITORS, SERVICES, MONITORS)
 def disabled(here: View) -> Result:
-    """There is an exporter, and no monitor that could be for it."""
+    """The exporter is installed, but has no ServiceMonitor."""
     if why := without_judgement(here):
         return ok(MONITOR, why)
     if found := meant(here):
@@ -57,7 +57,7 @@ def disabled(here: View) -> Result:
 
 @check("mon-servicemonitor-label-mismatch", SERVICE_MONITORS, SERVICES, MONITORS)
 def label_mismatch(here: View) -> Result:
-    """There are monitors for the exporter, and none of them finds its Service."""
+    """ServiceMonitors for the exporter exist, but none selects its Service."""
     if why := without_judgement(here):
         return ok(MONITOR, why)
     found, services = meant(here) or [], exporters(here)
@@ -81,7 +81,7 @@ def pairs(monitor: ServiceMonitor) -> str:
 
 @check("mon-servicemonitor-port-name", SERVICE_MONITORS, SERVICES)
 def port_name(here: View) -> Result:
-    """Every monitor that finds the Service names ports by a name that the Service does not have."""
+    """Every ServiceMonitor that selects the Service names a port that the Service does not have."""
     if why := without_judgement(here):
         return ok(MONITOR, why)
     couples = [(one, service) for one in meant(here) or () for service in exporters(here) if fits(one, service)]
@@ -100,7 +100,7 @@ NEEDED = (("services",), ("pods",), ("endpoints", SLICES))
 
 @check("mon-prometheus-rbac", RIGHTS)
 def rights(here: View) -> Result:
-    """In the namespaces of the GPUs and of the monitoring itself."""
+    """In the namespaces of the GPUs and of the monitoring."""
     spec, found = here.spec, here[RIGHTS]
     if found is None:
         return ok("RBAC of Prometheus", "no Prometheus")
@@ -124,8 +124,8 @@ def rights(here: View) -> Result:
 
 @check("mon-operator-rejected-object", REJECTED, LEFT_OUT)
 def rejected(here: View) -> Result:
-    """By the operator's own count, and by its events for which ones these are: a user's own are the user's. An event
-    outlives what it tells of, and its time can be over before."""
+    """By the operator's counter, and by its events for the names: objects of users do not count. An event may outlive
+    its object, or expire before it."""
     what, counts = "objects rejected by the Prometheus operator", here[REJECTED]
     if not counts:
         return ok(what, "none")
