@@ -17,7 +17,7 @@ def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "k1") 
 
 def test_certificates_that_ended() -> None:
     assert here("controlplane-certs-expired", {})[0] == "ok"
-    assert here("controlplane-certs-expired", {}, "k2") == ("ok", "none here")
+    assert here("controlplane-certs-expired", {}, "k2") == ("ok", "none on this host")
     known = recorded("kubeadm.certificates", "control-plane")
     ended = {
         ("kubeadm.certificates", "k1"): written("kubeadm.certificates", known.out.replace(" 2027 GMT", " 2025 GMT"))
@@ -36,7 +36,7 @@ def test_an_address_that_is_gone() -> None:
     assert here("node-ip-changed -> st-service-ip-broken", mine)[0] == "ok"
     moved = recorded("kubeadm.manifest-addresses", "control-plane", ("10.77.2.11", "10.77.2.99"))
     lost = mine | {("kubeadm.manifest-addresses", "k1"): moved}
-    assert here("node-ip-changed", lost) == ("failed", "10.77.2.99 on none")
+    assert here("node-ip-changed", lost) == ("failed", "10.77.2.99 not assigned")
     assert here("node-ip-changed -> st-service-ip-broken", lost)[0] == "failed"
     natted = recorded(
         "kubeadm.manifest-addresses", "control-plane", ("advertise-address=10.77.2.11", "advertise-address=1.2.3.4")
@@ -196,7 +196,7 @@ def test_without_the_kubelet_nobody_starts_a_static_pod_again() -> None:
     files = {("kubeadm.files", "k1"): recorded("kubeadm.files", "control-plane")}
     pods = recorded("kubeadm.static-pods", "control-plane")
     ended = written("kubeadm.static-pods", pods.out.replace("CONTAINER_RUNNING", "CONTAINER_EXITED"))
-    assert here(id, files | {("kubeadm.static-pods", "k1"): pods}) == ("ok", "runs")
-    assert here(id, files | {("kubeadm.static-pods", "k1"): ended}) == ("failed", "ended")
+    assert here(id, files | {("kubeadm.static-pods", "k1"): pods}) == ("ok", "running")
+    assert here(id, files | {("kubeadm.static-pods", "k1"): ended}) == ("failed", "stopped")
     worker = {("kubeadm.files", "k1"): recorded("kubeadm.files", "worker"), ("kubeadm.static-pods", "k1"): pods}
-    assert here(id, worker) == ("ok", "there is none")
+    assert here(id, worker) == ("ok", "none")

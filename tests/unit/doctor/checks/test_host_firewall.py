@@ -26,7 +26,7 @@ def test_a_rule_that_rejects_is_told_by_its_text() -> None:
     assert found.outcome == "failed"
     assert "-A INPUT -j REJECT" in told(found)[1]
     dropped = packets.world(packets.live(rules.replace("REJECT", "DROP")))
-    assert told(asked("host-cloud-image-reject-rules", dropped, "host1")) == ("ok", "no rule rejects it")
+    assert told(asked("host-cloud-image-reject-rules", dropped, "host1")) == ("ok", "not rejected by a rule")
 
 
 def test_a_rule_beside_the_chains_of_ufw_is_not_ufws() -> None:

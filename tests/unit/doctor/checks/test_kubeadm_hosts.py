@@ -31,7 +31,7 @@ def test_an_attempt_that_was_broken_off() -> None:
     half = files("k1", "admin.conf", "pki/ca.key", "manifests/etcd.yaml") | started("k1", "no")
     assert here("kubeadm-stale-state", half)[0] == "failed"
     ours = files("k1", "admin.conf", "gpustack-kubeadm.yaml.unfinished")
-    assert here("kubeadm-stale-state", ours) == ("failed", "an initialisation that was broken off")
+    assert here("kubeadm-stale-state", ours) == ("failed", "an interrupted initialisation")
     alive = ours | {
         ("network.listeners", "k1"): written(
             "network.listeners", 'tcp LISTEN 0 1 *:6443 *:* users:(("x",pid=1,fd=3))\n'
@@ -40,7 +40,7 @@ def test_an_attempt_that_was_broken_off() -> None:
     assert here("kubeadm-stale-state", alive)[0] == "ok"
     assert here("kubeadm-stale-state", files("k1") | started("k1", "no"))[0] == "ok"
     worker = files("k2", "bootstrap-kubelet.conf", "pki/ca.crt") | started("k2", "yes")
-    assert here("kubeadm-stale-state", worker, "k2") == ("failed", "a join that was broken off")
+    assert here("kubeadm-stale-state", worker, "k2") == ("failed", "an interrupted join")
 
 
 def test_a_worker_of_another_cluster() -> None:
@@ -54,7 +54,7 @@ def test_a_worker_of_another_cluster() -> None:
     assert here("join-ca-hash-mismatch", order, "k2")[0] == "failed"
     right = {("kubeadm.authorities", "k2"): written("kubeadm.authorities", f"{known.out}join {own}\n")}
     assert here("join-ca-hash-mismatch", right, "k2")[0] == "ok"
-    assert here("join-ca-hash-mismatch", mine, "k2") == ("ok", "no order")
+    assert here("join-ca-hash-mismatch", mine, "k2") == ("ok", "no join")
 
 
 def test_the_kubeconfig_of_root() -> None:
@@ -75,7 +75,7 @@ def test_the_kubeconfig_of_root() -> None:
 def test_an_address_of_two_nodes() -> None:
     assert here("kubelet-wrong-node-ip", {}) == ("ok", "10.78.0.11")
     same = recorded("kube.nodes", "control-plane", ("10.78.0.12", "10.78.0.11"))
-    assert here("kubelet-wrong-node-ip", {("kube.nodes", CLUSTER): same}) == ("failed", "10.78.0.11, as k2")
+    assert here("kubelet-wrong-node-ip", {("kube.nodes", CLUSTER): same}) == ("failed", "10.78.0.11, as on k2")
 
 
 def versions(kubelet: str, kubeadm: str) -> dict[tuple[str, str], Answer]:
