@@ -16,22 +16,22 @@ OF_HOSTS = ("gpu.smi", "gpu.kernels", "containerd.configuration")
 RUNTIME = {"containerd.runtime": "with-nvidia", "gpu.runtime-files": "of-the-operator"}
 
 
-def asked(id: str, snapshot: Snapshot, where: str = "h1") -> Judgement:
+def evaluate(id: str, snapshot: Snapshot, where: str = "h1") -> Judgement:
     return judge(id, BY_ID[id], snapshot, where)
 
 
 def on_host(id: str, answers: Mapping[str, Answer], **world: Any) -> Judgement:
     changed = {(probe, "h1"): answer for probe, answer in answers.items()}
-    return asked(id, hosts.snapshot(changed, **world))
+    return evaluate(id, hosts.snapshot(changed, **world))
 
 
-def told(found: Judgement) -> tuple[str, str]:
+def summary(found: Judgement) -> tuple[str, str]:
     return found.outcome, found.result.found if found.result else found.why
 
 
 def in_cluster(id: str, where: str = CLUSTER, **cases: str) -> Judgement:
     """On the cluster with GPUs, where everything is well but for these."""
-    return asked(id, world(where, **cases), where)
+    return evaluate(id, world(where, **cases), where)
 
 
 def world(where: str = CLUSTER, **cases: str) -> Snapshot:

@@ -81,7 +81,7 @@ def live(rules: str = OPEN, *, units: tuple[str, ...] = (), ssh: str = "", more:
     return "".join(f"{part}\n" for part in texts if part)
 
 
-def told(snapshot: Snapshot) -> dict[str, Judgement]:
+def judged(snapshot: Snapshot) -> dict[str, Judgement]:
     return {name: judge(check, here(snapshot)) for name, check in CHECKS.items()}
 
 
@@ -89,7 +89,7 @@ def outcomes(snapshot: Snapshot) -> dict[str, str]:
     """The checks that do not hold, each with its cure, or `unknown`."""
     return {
         name: judgement.result.cure if judgement.result else judgement.outcome
-        for name, judgement in told(snapshot).items()
+        for name, judgement in judged(snapshot).items()
         if judgement.outcome != "ok"
     }
 

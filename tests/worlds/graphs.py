@@ -57,7 +57,7 @@ def judged(values: Mapping[str, str]) -> dict[tuple[str, str], Judgement]:
     return found
 
 
-def told(known: Graph, values: Mapping[str, str]) -> Verdict:
+def verdict_of(known: Graph, values: Mapping[str, str]) -> Verdict:
     return verdict(PlacedGraph(known, HOSTS, judged(values), {"all": [(HOSTS, HOSTS)]}))
 
 

@@ -71,7 +71,7 @@ def test_garbage_is_never_ok(place: Place, seed: int) -> None:
 @steps
 @settings(STEP_CASES)
 @given(seed=SEED)
-def test_whatever_is_said_each_check_judges(place: Place, seed: int) -> None:
+def test_whatever_the_answer_each_check_judges(place: Place, seed: int) -> None:
     """Well-formed lies too: every check has an outcome, and one that cannot be told says why."""
     asked, answer = one_spoiled(place, Random(seed), garbage=False)
     found = place.judged({asked: answer})

@@ -97,14 +97,14 @@ def containerd(case: str) -> Snapshot:
     return gpus.world({(configuration, "k2"): recorded(configuration, case)})
 
 
-def test_install_is_told_as_it_would_do_something() -> None:
+def test_install_is_offered_where_it_would_do_something() -> None:
     """With --force where its checks see no difference; not at all where it would refuse, as with somebody's file."""
     assert "gpustack install --only monitoring --force" in of("mon-crd-stale", CLUSTER)
     assert "--force" not in of(DISABLED, "k2", snapshot=containerd("prepared-debian-12"))
     assert not any("install" in line for line in commands(found(DISABLED, "k2"), containerd("nvidia-toolkit")).repairs)
 
 
-def test_a_step_that_this_cluster_has_not_is_not_told() -> None:
+def test_a_step_that_this_cluster_has_not_is_not_offered() -> None:
     snapshot = gpus.world(spec={"gpu": {"stack": "host"}})
     assert not any("gpu-operator" in line for line in commands(found(OF_OPERATOR, CLUSTER), snapshot).repairs)
 
@@ -118,13 +118,13 @@ def test_a_remark_stays_behind_the_inventory() -> None:
     assert here("gpustack install --only a    # b", inventory) == "gpustack install --only a -i hosts.yml    # b"
 
 
-def test_why_install_leaves_it_to_a_person_is_said() -> None:
+def test_why_install_leaves_it_to_a_person_is_reported() -> None:
     (why,) = commands(found(DISABLED, "k2"), containerd("nvidia-toolkit")).manual
     assert "conf.d/site.toml" in why
     assert commands(found(DISABLED, "k2"), containerd("prepared-debian-12")).manual == ()
 
 
-def test_what_the_remedy_does_not_mend_as_it_was_found_is_for_a_person() -> None:
+def test_what_the_remedy_does_not_fix_as_it_was_found_is_for_a_person() -> None:
     result = Result("monitor", "ours", "theirs", person="it is not ours to change")
     other = Finding("mon-crd-stale", (Judgement("mon-crd-stale", CLUSTER, "failed", result),), "certain")
     snapshot = gpus.world()

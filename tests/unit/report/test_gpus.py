@@ -33,7 +33,7 @@ def test_none_are_not_spoken_of() -> None:
     assert "UnexpectedAdmissionError" not in printed(found)
 
 
-def test_what_is_not_counted_is_said_with_the_reason() -> None:
+def test_what_is_not_counted_is_reported_with_the_reason() -> None:
     found = planned(
         {
             ("gpu.devices", "k1"): recorded("gpu.devices", "two-of-four-for-virtual-machines"),
@@ -46,7 +46,7 @@ def test_what_is_not_counted_is_said_with_the_reason() -> None:
     assert "k1 0000:5d:00.0: bound to vfio-pci" in json.plan(found)
 
 
-def test_those_that_got_no_gpu_are_told_with_the_command_and_no_others() -> None:
+def test_those_that_got_no_gpu_are_reported_with_the_command_and_no_others() -> None:
     found = planned({STRANDED: recorded(STRANDED[0], "others")})
     assert found.converged
     assert "1 pod that got no GPU (UnexpectedAdmissionError), Failed until deleted:" in printed(found)
@@ -59,5 +59,5 @@ def test_one_command_for_each_namespace() -> None:
     assert removal(pods) == ["kubectl -n a delete pod x", "kubectl -n b delete pod one two"]
 
 
-def test_what_cannot_be_told_is_no_pod() -> None:
+def test_what_is_unknown_is_no_pod() -> None:
     assert "4 GPUs on 2 hosts" in printed(planned({STRANDED: written(STRANDED[0], "", 1)}))

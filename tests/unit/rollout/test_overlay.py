@@ -42,10 +42,10 @@ def test_a_host_name_that_is_a_template_runs_nothing(tmp_path: Path) -> None:
     assert not trap.exists()
 
 
-def ask_machine(folder: Path, text: str | None) -> subprocess.CompletedProcess[str]:
-    """Plays the first task of every play on this machine; `told` is the machine-id as h1 had it when it was asked."""
+def ask_machine(folder: Path, machine: str | None) -> subprocess.CompletedProcess[str]:
+    """Plays the first task of every play on this machine; `machine` is the machine-id as h1 had it when it was asked."""
     found = snapshot(
-        {("system.identity", "h1"): written("system.identity", f"{text}\n\n" if text is not None else "?")}, {}
+        {("system.identity", "h1"): written("system.identity", f"{machine}\n\n" if machine is not None else "?")}, {}
     )
     (folder / "play.yml").write_text(f"""
 - hosts: all

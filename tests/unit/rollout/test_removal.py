@@ -111,7 +111,7 @@ def test_a_control_plane_that_gpustack_did_not_make_is_foreign() -> None:
     assert [one.host for one in removal(taken({"k1": plane}), ()).foreign] == ["k1"]
 
 
-def test_a_host_of_which_the_cluster_cannot_be_told_counts_as_foreign() -> None:
+def test_a_host_of_an_unknown_cluster_counts_as_foreign() -> None:
     late = Answer("leftovers.kubernetes", "k2", 124, "")
     (two,) = removal(taken(ALL, nodes(), late), ["k2"]).foreign
     assert "is unknown" in two.foreign
@@ -124,7 +124,7 @@ def test_workers_outside_would_be_left_alone() -> None:
     assert removal(taken(ALL, unreached=("k3",)), ()).orphans == (), "without --limit it is reported, not refused"
 
 
-def test_other_distributions_are_told() -> None:
+def test_other_distributions_are_reported() -> None:
     found = removal(taken({"k3": {"leftovers.kubernetes": "/etc/rancher/k3s\n"}}), ())
     assert found.distributions == (("k3", "k3s"),)
 
@@ -147,7 +147,7 @@ def test_packages_go_only_when_asked_for_and_when_nobody_needs_them() -> None:
     assert "--packages" in without.stays[0]
 
 
-def test_packages_can_be_told_where_what_the_steps_left_cannot() -> None:
+def test_packages_are_known_where_what_the_steps_left_is_not() -> None:
     late = replace(Answer("owned.containerd", "k3", 124, ""))
     three = removal(taken({"k3": {"owned.packages": PACKAGES}}, late), ["k3"]).hosts[0]
     assert three.unknown == ("containerd: no answer within 5 s",)

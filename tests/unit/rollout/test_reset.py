@@ -78,7 +78,7 @@ def test_interrupted_before_the_play_plays_nothing() -> None:
     assert (values, outcome.played, outcome.stopped) == ({}, None, "interrupted")
 
 
-def test_a_host_that_cannot_be_told_well_is_in_the_overlay_too() -> None:
+def test_a_host_that_is_partly_unknown_is_in_the_overlay_too() -> None:
     """A reset needs no address and no release of a host."""
     broken = taken({"k2": {"network.address": "", "system.os": ""}})
     hosts = overlay(broken, {"k2": {"gpustack_reset": {"node": ""}}})["all"]["hosts"]

@@ -50,9 +50,9 @@ def keys(path: str, *fingerprints: str, end: str = "") -> str:
 def answers(name: str, *lines: str, ours: bool = False, **ring: Any) -> dict[tuple[str, str], Any]:
     """Of a host without a file of ours, with `lines` as sources; by default the vendor's own, with its key."""
     _, (uri, fingerprint), file, rest = STEPS[name]
-    said_of = lines or (f"{file}|{uri}|{rest.format(key='/k.gpg')}",)
+    sources = lines or (f"{file}|{uri}|{rest.format(key='/k.gpg')}",)
     rings = ring.get("keyring", keys("/k.gpg", fingerprint))
-    found = written(SOURCES, "\n".join(["== sources", *said_of, "== keys", rings, "== refused"]) + "\n")
+    found = written(SOURCES, "\n".join(["== sources", *sources, "== keys", rings, "== refused"]) + "\n")
     probe = OURS.get(name, "packages.repositories")
     state = "prepared-debian-12" if ours else "fresh-debian-12"
     return {(SOURCES, "h1"): found, (probe, "h1"): recorded(probe, state)}

@@ -48,7 +48,7 @@ def test_docker_ce_shares_its_containerd() -> None:
     assert failures(judged(STEP, with_docker_ce())) == {}
 
 
-def test_with_docker_ce_only_cri_goes_from_what_is_disabled_and_it_is_said_what_restarts() -> None:
+def test_with_docker_ce_only_cri_is_enabled_and_what_restarts_is_named() -> None:
     """Docker's package disables CRI."""
     answers = {**with_docker_ce(), (CONFIGURATION, "h1"): recorded(CONFIGURATION, "vendor")}
     found = failures(judged(STEP, answers))["configuration"]
@@ -83,7 +83,7 @@ def test_a_daemon_that_does_not_answer_has_no_wrong_cgroup_driver() -> None:
     assert (mismatches["cgroups"].found, mismatches["cgroups"].fault) == ("none that answers", "")
 
 
-def test_without_crictl_nothing_is_said_about_the_daemon() -> None:
+def test_without_crictl_the_daemon_is_not_judged() -> None:
     found = judged(STEP, {(RUNTIME, "h1"): recorded(RUNTIME, "no-crictl")})
     assert {check for check, one in found.items() if one.outcome == "unknown"} == {"cri", "cgroups", "settings"}
     assert [one.result for one in found.values() if one.result] == []

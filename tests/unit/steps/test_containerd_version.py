@@ -21,8 +21,8 @@ def with_version(version: str) -> dict[tuple[str, str], Any]:
 
 def asking(version: str) -> dict[str, Any]:
     """A spec with containerd.version, or without one."""
-    said_so = {"version": version} if version else {}
-    return {"containerd": {"restrict_oom_score_adj": True, **said_so}}
+    version_set = {"version": version} if version else {}
+    return {"containerd": {"restrict_oom_score_adj": True, **version_set}}
 
 
 @pytest.mark.parametrize(

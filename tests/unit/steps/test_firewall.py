@@ -14,18 +14,7 @@ from gpustack.config.spec import Spec
 from gpustack.steps.firewall import step
 from gpustack.steps.firewall.packets import manager
 from gpustack.steps.firewall.step import HINT
-from tests.worlds.firewall import (
-    HOSTS,
-    OPEN,
-    PLANE,
-    WORKER,
-    here,
-    live,
-    outcomes,
-    recorded,
-    told,
-    world,
-)
+from tests.worlds.firewall import HOSTS, OPEN, PLANE, WORKER, here, judged, live, outcomes, recorded, world
 
 every_manager = pytest.mark.parametrize("who", ["firewalld", "ufw", "nftables", "iptables"])
 every_release = pytest.mark.parametrize("release", ["debian-12", "debian-13"])
@@ -54,7 +43,7 @@ def test_what_a_rule_of_ufw_denies_by_name_is_the_operators() -> None:
 
 
 @every_release
-def test_without_a_firewall_strangers_are_kept_out_and_no_more(release: str) -> None:
+def test_without_a_firewall_other_hosts_are_kept_out_and_no_more(release: str) -> None:
     found, after = recorded(f"none-{release}"), recorded(f"guarded-{release}")
     assert manager(here(found)) == manager(here(after)) == "none"
     assert outcomes(found) == {"metrics-ports-blocked": "install"}
@@ -79,7 +68,7 @@ def test_an_address_that_is_no_node_is_too_much(who: str) -> None:
     others = Inventory(None, HOSTS[:1], after.inventory.spec)
     found = Snapshot(after.taken, others, after.reach, after.answers)
     assert outcomes(found).keys() == ({"ours-are-stored"} if who == "ufw" else {"ours-are-stored", "ours-are-loaded"})
-    result = told(found)["ours-are-stored"].result
+    result = judged(found)["ours-are-stored"].result
     assert result
     assert f"too much: in tcp {WORKER}/32" in result.found
 
@@ -94,7 +83,7 @@ def test_a_reject_in_forward_is_found() -> None:
     found = world(
         live(OPEN + "-A FORWARD -j REJECT --reject-with icmp-host-prohibited", units=("netfilter-persistent",))
     )
-    result = told(found)["pods-are-forwarded"].result
+    result = judged(found)["pods-are-forwarded"].result
     assert result
     assert result.cure == "install"
     assert "-A FORWARD -j REJECT --reject-with icmp-host-prohibited" in result.found
@@ -120,7 +109,7 @@ DROPPED = OPEN.replace("INPUT ACCEPT", "INPUT DROP")
 def test_rules_that_nobody_known_loads_are_for_the_operator() -> None:
     found = world(live(DROPPED))
     assert outcomes(found) == {"flows-pass": "operator"}
-    result = told(found)["flows-pass"].result
+    result = judged(found)["flows-pass"].result
     assert result
     assert "the policy DROP of chain ip filter INPUT" in result.found
     assert result.hint == HINT
@@ -134,7 +123,7 @@ def test_the_page_of_the_step_lists_every_port() -> None:
 def test_firewall_manage_false_changes_nothing_and_names_the_page() -> None:
     found = world(live(DROPPED, units=("netfilter-persistent",)), spec={"manage": False})
     assert outcomes(found) == {"flows-pass": "operator"}
-    result = told(found)["flows-pass"].result
+    result = judged(found)["flows-pass"].result
     assert result
     assert result.hint == HINT
 
@@ -149,7 +138,7 @@ def test_a_rule_of_the_operator_about_a_node_is_for_the_operator() -> None:
     line = f"-A INPUT -s {WORKER}/32 -j DROP"
     found = world(live(OPEN + line, units=("netfilter-persistent",)))
     assert outcomes(found) == {"flows-pass": "operator"}
-    result = told(found)["flows-pass"].result
+    result = judged(found)["flows-pass"].result
     assert result
     assert line in result.found
 
@@ -163,7 +152,7 @@ def test_a_second_filter_beside_the_manager_is_for_the_operator() -> None:
     after = recorded("ufw-debian-12-after")
     answer = after.answers["firewall.live", "host1"]
     found = world(f"{answer.out}\n{table('drop')}", after.answers["firewall.stored", "host1"])
-    result = told(found)["flows-pass"].result
+    result = judged(found)["flows-pass"].result
     assert result
     assert result.cure == "operator"
     assert "chain inet site in" in result.found
@@ -183,8 +172,8 @@ SSH = f"LISTEN 0.0.0.0:22 0.0.0.0:*\nESTAB {PLANE}:22 10.77.1.1:52344"
 
 
 @pytest.mark.parametrize(("ssh", "broken"), [(SSH, True), ("", False), ("LISTEN [::]:22 [::]:*", False)])
-def test_ssh_that_would_not_be_let_in_again_is_told(ssh: str, broken: bool) -> None:
-    found = told(world(live(DROPPED, ssh=ssh)))["ssh-is-let-in"]
+def test_ssh_that_would_not_be_let_in_again_is_reported(ssh: str, broken: bool) -> None:
+    found = judged(world(live(DROPPED, ssh=ssh)))["ssh-is-let-in"]
     assert (found.outcome == "failed") is broken
     if found.result:
         assert found.result.cure == "operator"
@@ -193,7 +182,7 @@ def test_ssh_that_would_not_be_let_in_again_is_told(ssh: str, broken: bool) -> N
 
 def test_ssh_on_another_port_is_let_in() -> None:
     rules = DROPPED + "-A INPUT -p tcp -m tcp --dport 2222 -j ACCEPT"
-    found = told(world(live(rules, ssh=SSH.replace(":22 ", ":2222 "))))["ssh-is-let-in"]
+    found = judged(world(live(rules, ssh=SSH.replace(":22 ", ":2222 "))))["ssh-is-let-in"]
     assert found.outcome == "ok"
 
 

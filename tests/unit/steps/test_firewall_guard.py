@@ -13,10 +13,10 @@ from tests.worlds.firewall import (
     TABLE,
     WORKER,
     here,
+    judged,
     live,
     outcomes,
     recorded,
-    told,
     world,
 )
 
@@ -27,7 +27,7 @@ OUT = "metrics-ports-blocked"
 
 
 def found(snapshot: Snapshot, check: str = OUT) -> str:
-    result = told(snapshot)[check].result
+    result = judged(snapshot)[check].result
     return result.found if result else ""
 
 

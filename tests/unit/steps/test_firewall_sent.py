@@ -4,13 +4,13 @@ import json
 
 from gpustack.steps.firewall.packets import manager
 from gpustack.steps.firewall.step import HINT
-from tests.worlds.firewall import OPEN, here, live, outcomes, recorded, told, world
+from tests.worlds.firewall import OPEN, here, judged, live, outcomes, recorded, world
 
 
 def test_an_output_policy_that_nobody_known_loads_is_for_the_operator() -> None:
     found = world(live(OPEN.replace("OUTPUT ACCEPT", "OUTPUT DROP")))
     assert outcomes(found) == {"flows-pass": "operator"}
-    result = told(found)["flows-pass"].result
+    result = judged(found)["flows-pass"].result
     assert result
     assert "tcp 2379 to 127.0.0.1 is stopped by the policy DROP of chain ip filter OUTPUT" in result.found
     assert result.hint == HINT

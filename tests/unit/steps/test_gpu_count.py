@@ -87,7 +87,7 @@ def test_a_number_that_is_none(number: object) -> None:
         HostSpec.model_validate({"gpustack_gpus": number})
 
 
-def test_what_cannot_be_told_stays_so() -> None:
+def test_what_is_unknown_stays_so() -> None:
     with pytest.raises(FactUnavailable):
         counted(bus("?"))
 

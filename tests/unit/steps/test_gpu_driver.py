@@ -63,7 +63,7 @@ def test_no_driver_container_is_built_for_debian() -> None:
     assert set(failures(judged(STEP, ubuntu, CONTAINER, state="fresh"))) == {"nouveau"}
 
 
-def test_secure_boot_is_told_before_anything_is_installed() -> None:
+def test_secure_boot_is_reported_before_anything_is_installed() -> None:
     found = failures(judged(STEP, cases(driver="secure-boot"), state="fresh"))
     assert found["secure-boot"] == ("on, and DKMS's key is not enrolled", "operator")
     enrolled = written(DRIVER, "module -\nlibrary -\nsecure-boot\nkey-enrolled\npersistence none\n")

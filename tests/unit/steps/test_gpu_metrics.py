@@ -156,7 +156,7 @@ def test_a_host_that_is_no_node_is_the_matter_of_the_workers() -> None:
 @pytest.mark.parametrize(
     ("probe", "check"), [(COUNTERS, "csv"), (MONITORS, "monitor"), (SERIES, "series"), ("gpu.nodes", "series")]
 )
-def test_what_cannot_be_told(probe: str, check: str) -> None:
+def test_what_is_unknown(probe: str, check: str) -> None:
     assert unknown(judged(STEP, {(probe, CLUSTER): replace(written(probe, "", -1), lost="no answer")})) == {check}
 
 
@@ -165,7 +165,7 @@ def test_a_refusal_is_no_answer(probe: str, name: str) -> None:
     assert len(unknown(judged(STEP, case(probe, name)))) == 1
 
 
-def test_no_gpus_is_said_only_where_all_can_tell() -> None:
+def test_no_gpus_is_reported_only_where_all_hosts_are_known() -> None:
     alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): written("gpu.devices", "?\n")}
     assert unknown(judged(STEP, alone)) == {"csv", "monitor", "series"}
 

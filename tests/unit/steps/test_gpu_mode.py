@@ -70,7 +70,7 @@ def test_without_an_operator_drivers_are_on_hosts() -> None:
     assert modes({"gpu": {"stack": "host"}}) == "host"
 
 
-def test_it_cannot_be_told_without_the_facts() -> None:
+def test_it_is_unknown_without_the_facts() -> None:
     whole = snapshot({("system.os", "h1"): UBUNTU, ("gpu.packages", "h1"): written("gpu.packages", "", 1)}, {})
     with pytest.raises(FactUnavailable):
         mode(View(whole, "h1"))
@@ -82,7 +82,7 @@ def facts(answers: Answers) -> str:
     return str(found["gpu_driver"])
 
 
-def test_roles_are_told_nothing_where_there_is_no_gpu_or_no_answer() -> None:
+def test_roles_get_nothing_where_there_is_no_gpu_or_no_answer() -> None:
     assert facts({}) == "host"
     assert facts({("gpu.devices", "h1"): written("gpu.devices", "")}) == ""
     assert facts({("gpu.devices", "h1"): written("gpu.devices", "?\n")}) == ""

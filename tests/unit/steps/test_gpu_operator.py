@@ -88,11 +88,11 @@ def test_a_host_without_gpus_among_others() -> None:
 
 
 @pytest.mark.parametrize(("probe", "checks"), LOST.items())
-def test_what_cannot_be_told(probe: str, checks: set[str]) -> None:
+def test_what_is_unknown(probe: str, checks: set[str]) -> None:
     assert unknown(judged(STEP, lost(probe))) == checks
 
 
-def test_who_brings_drivers_cannot_be_told() -> None:
+def test_who_brings_drivers_is_unknown() -> None:
     assert unknown(judged(STEP, lost("system.os", "k2"))) == {"chart"}
 
 
@@ -166,7 +166,7 @@ def test_a_policy_is_ready_only_where_it_was_reconciled(name: str, found: str) -
     assert cure == "install"
 
 
-def test_a_policy_that_the_operator_has_not_seen() -> None:
+def test_a_policy_that_the_operator_has_not_read() -> None:
     assert failures(judged(STEP, case(POLICIES, "new")))["policy"] == ("no state, no reason", "install")
 
 
@@ -260,7 +260,7 @@ def test_a_host_that_cannot_tell_takes_no_other_with_it(probe: str) -> None:
     assert set(failures(judged(STEP, {**lost(probe, "k1"), **ill}))) == {"labels"}
 
 
-def test_no_gpus_is_said_only_where_all_can_tell() -> None:
+def test_no_gpus_is_reported_only_where_all_hosts_are_known() -> None:
     """A garbled answer of the only host with GPUs is not a cluster without any."""
     alone = {**devices("k1"), **lost("gpu.devices", "k2")}
     assert unknown(judged(STEP, alone)) == {check.__name__.replace("_", "-") for check in STEP.checks}

@@ -56,7 +56,7 @@ def test_an_engine_of_a_host_without_gpus_is_not_looked_for() -> None:
     assert "host-engine" not in failures(judged(STEP, {**devices("k1"), **engine("dcgm-4")}))
 
 
-def test_what_cannot_be_told() -> None:
+def test_what_is_unknown() -> None:
     assert unknown(judged(STEP, engine("odd"))) == {"host-engine"}
     assert failures(judged(STEP, engine("odd"), spec=KEEP)) == {}
 

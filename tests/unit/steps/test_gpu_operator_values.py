@@ -66,7 +66,7 @@ def test_a_host_that_is_away_keeps_its_driver_container() -> None:
     assert driver(away(world(containers, spec={"gpu": {"driver": {"mode": "host"}}}), "k2")) == OFF
 
 
-def test_it_cannot_be_told_without_the_operands_then() -> None:
+def test_it_is_unknown_without_the_operands_then() -> None:
     whole = away(world({**BARE, **DEBIAN}), "k2")
     asked = {key: answer for key, answer in whole.answers.items() if key[0] != "gpu.daemon-sets"}
     with pytest.raises(FactUnavailable):

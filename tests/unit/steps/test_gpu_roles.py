@@ -164,7 +164,7 @@ def test_ours_is_applied_and_the_operator_left_alone(cluster: Path) -> None:
     assert asked(cluster, "rollout", "delete") == []
 
 
-def test_a_refusal_is_told_and_ends_it(cluster: Path) -> None:
+def test_a_refusal_is_reported_and_ends_it(cluster: Path) -> None:
     (cluster / "refused").touch()
     done = run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1])
     assert done.returncode != 0

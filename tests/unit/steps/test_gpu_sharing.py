@@ -136,12 +136,12 @@ def test_instances_that_are_called_gpus() -> None:
     assert failures(judged(STEP, edited(NODES, single, "mig"), hosts=PARTED)) == {}
 
 
-def test_two_labels_that_differ_are_both_told() -> None:
+def test_two_labels_that_differ_are_both_reported() -> None:
     found = failures(judged(STEP, labelled("mig", plugin="mps-2")))["labels"][0]
     assert found == f"k1: {PLUGIN}=mps-2 instead of none, {MIG}=all-1g.10gb instead of none"
 
 
-def test_what_cannot_be_told() -> None:
+def test_what_is_unknown() -> None:
     assert unknown(judged(STEP, LOST, hosts=PARTED)) == {"labels", "layout", "slices", "shares"}
     alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): written("gpu.devices", "?\n")}
     assert unknown(judged(STEP, alone)) == {"labels", "layout", "slices", "shares"}

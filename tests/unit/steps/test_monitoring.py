@@ -68,8 +68,8 @@ def test_definitions_of_another_minor_or_missing() -> None:
     assert failures(judged(STEP, other)) == {}
     gone = case("monitoring.definitions", "control-plane", ("probes.monitoring", "probes.else"))
     assert failures(judged(STEP, gone)) == {"definitions": ("no probes", "install")}
-    unsaid = case("monitoring.definitions", "control-plane", ("operator.prometheus.io/version", "else"))
-    assert failures(judged(STEP, unsaid)) == {"definitions": ("no version", "install")}
+    unversioned = case("monitoring.definitions", "control-plane", ("operator.prometheus.io/version", "else"))
+    assert failures(judged(STEP, unversioned)) == {"definitions": ("no version", "install")}
 
 
 BY_HAND = "revision 1, made by another Helm"
@@ -108,7 +108,7 @@ def test_a_release_of_somebody_else_is_for_a_person() -> None:
         {"alerts": {"receiver": {"type": "webhook", "secret_file": "/x"}}},
     ],
 )
-def test_a_change_of_the_spec_is_seen_in_the_release(spec: dict[str, Any]) -> None:
+def test_a_change_of_the_spec_changes_the_release(spec: dict[str, Any]) -> None:
     assert failures(judged(STEP, spec=spec))["chart"] == ("with other values", "install")
 
 

@@ -120,7 +120,7 @@ def test_sudo_that_ansible_cannot_give_a_password(host: Host, case: str, hint: s
     assert mismatch is None or hint
 
 
-def test_a_sudo_that_cannot_be_told_is_unknown() -> None:
+def test_a_sudo_without_an_answer_is_unknown() -> None:
     answers = {("system.sudo", "h1"): written("system.sudo", "doas 6.3\n")}
     assert judged(STEP, answers, hosts=(replace(H1, become_password="x"), H2))["sudo"].outcome == "unknown"
 
@@ -271,5 +271,5 @@ def test_files_of_the_proxy_that_are_not_as_they_should_be() -> None:
 def test_a_host_that_cannot_tell_its_name_takes_no_other_with_it() -> None:
     garbage = {(probe, "h2"): written(probe, "\x1b[2J\n") for probe in ("system.hostname", "system.identity")}
     assert failures(judged(STEP, garbage)) == {}
-    untold = [check for check, found in judged(STEP, garbage, on="h2").items() if found.outcome == "unknown"]
-    assert untold == ["node-name", "machine-id", "product-uuid"]
+    unknown_checks = [check for check, found in judged(STEP, garbage, on="h2").items() if found.outcome == "unknown"]
+    assert unknown_checks == ["node-name", "machine-id", "product-uuid"]

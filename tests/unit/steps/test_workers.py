@@ -97,6 +97,6 @@ def test_the_address_that_the_inventory_gives() -> None:
     assert failures(judged(STEP, hosts=(K1, host))) == {"address": ("10.78.0.12", "operator")}
 
 
-def test_what_is_said_of_a_file_with_a_token_is_not_taken_for_one() -> None:
+def test_a_message_about_a_file_with_a_token_is_not_taken_for_one() -> None:
     mismatch = judged(STEP, {(FILES, "k2"): recorded(FILES, "leftover-bootstrap")})["leftovers"].result
     assert redact(str(mismatch)) == str(mismatch)

@@ -8,11 +8,11 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
 from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.doctor_checks import evaluate, summary
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "k1") -> tuple[str, str]:
-    return told(asked(id, cluster.snapshot(answers), where))
+    return summary(evaluate(id, cluster.snapshot(answers), where))
 
 
 def test_certificates_that_ended() -> None:

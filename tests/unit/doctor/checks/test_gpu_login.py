@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.worlds.doctor_checks import asked, world
+from tests.worlds.doctor_checks import evaluate, world
 
 PULL = 'failed to pull and unpack image "nvcr.io/nim/a:1": failed to resolve reference "nvcr.io/nim/a:1": '
 TOKEN = "failed to authorize: failed to fetch anonymous token: "
@@ -24,7 +24,7 @@ def outcome(words: str) -> str:
     (pod,) = [one for one in found["items"] if one["metadata"]["name"] == "nim-a"]
     pod["status"]["containerStatuses"][0]["state"]["waiting"]["message"] = PULL + words
     changed = {**snapshot.answers, ("gpu.pods", CLUSTER): replace(pods, out=json.dumps(found))}
-    return asked("op-ngc-image-pull-auth", replace(snapshot, answers=changed), CLUSTER).outcome
+    return evaluate("op-ngc-image-pull-auth", replace(snapshot, answers=changed), CLUSTER).outcome
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER
 from gpustack.config.spec import Spec
 from gpustack.doctor.diagnose import diagnose
-from tests.worlds.doctor_checks import asked, in_cluster, told, world
+from tests.worlds.doctor_checks import evaluate, in_cluster, summary, world
 
 HANDLER = "op-nvidia-runtime-handler-missing"
 WITHOUT = {"containerd__runtime": "prepared-debian-12"}
@@ -60,7 +60,7 @@ WITHOUT = {"containerd__runtime": "prepared-debian-12"}
     ],
 )  # fmt: skip
 def test_on_a_node(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = told(in_cluster(id, "k1", **cases))
+    result = summary(in_cluster(id, "k1", **cases))
     assert result[0] == outcome, result
     assert found in result[1], result
 
@@ -84,7 +84,7 @@ def test_on_a_node(id: str, cases: dict[str, str], outcome: str, found: str) -> 
     ],
 )
 def test_in_the_cluster(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = told(in_cluster(id, CLUSTER, **cases))
+    result = summary(in_cluster(id, CLUSTER, **cases))
     assert result[0] == outcome, result
     assert found in result[1], result
 
@@ -116,7 +116,7 @@ def test_the_roots_are_these_and_nothing_is_left_over(where: str, cases: dict[st
 
 
 def test_what_a_container_failed_for_before_it_ran_is_over() -> None:
-    found = told(in_cluster("op-cdi-unresolvable", "k2", gpu__pods="after-reboot"))
+    found = summary(in_cluster("op-cdi-unresolvable", "k2", gpu__pods="after-reboot"))
     assert found == ("ok", "no pod is refused")
 
 
@@ -129,7 +129,7 @@ def test_a_device_plugin_that_was_started_just_now_has_lost_nothing(since: str, 
     started = re.sub(r'(?<="running":\{"startedAt":")[^"]*', since, pods.out)
     assert started != pods.out
     later = replace(snapshot, answers={**snapshot.answers, ("gpu.pods", CLUSTER): replace(pods, out=started)})
-    assert told(asked("op-kubelet-restart-lost-devices", later, "k1"))[0] == outcome
+    assert summary(evaluate("op-kubelet-restart-lost-devices", later, "k1"))[0] == outcome
 
 
 @pytest.mark.parametrize(("wanted", "person"), [(1, "kept from the node"), (2, "")])
@@ -139,7 +139,7 @@ def test_a_labeller_that_its_daemon_set_keeps_away_comes_by_no_installing(wanted
     worker = next(one for one in sets["items"] if one["metadata"]["name"].endswith("discovery-worker"))
     worker["status"]["desiredNumberScheduled"] = wanted
     answer = replace(snapshot.answers["gpu.daemon-sets", CLUSTER], out=json.dumps(sets))
-    found = asked(
+    found = evaluate(
         "op-nodes-not-labelled",
         replace(snapshot, answers={**snapshot.answers, ("gpu.daemon-sets", CLUSTER): answer}),
         "k1",
@@ -156,7 +156,7 @@ def test_a_driver_that_nobody_here_asked_the_operator_for_is_for_a_person(brings
     snapshot = world("k1", gpu__pods="pull-fails")
     pods = snapshot.answers["gpu.pods", CLUSTER]
     answer = replace(pods, out=pods.out.replace("nvidia-driver-daemonset-a", f"{brings}-a"))
-    found = asked(
+    found = evaluate(
         "op-driver-image-not-published",
         replace(snapshot, answers={**snapshot.answers, ("gpu.pods", CLUSTER): answer}),
         "k1",
@@ -170,5 +170,5 @@ def test_a_driver_that_the_spec_has_the_operator_bring_is_not() -> None:
     spec = snapshot.inventory.spec.model_dump(mode="json", by_alias=True)
     spec["gpu"]["driver"]["mode"] = "container"
     wanted = replace(snapshot, inventory=replace(snapshot.inventory, spec=Spec.model_validate(spec)))
-    found = asked("op-driver-image-not-published", wanted, "k1")
+    found = evaluate("op-driver-image-not-published", wanted, "k1")
     assert (found.outcome, found.result and found.result.person) == ("failed", "")

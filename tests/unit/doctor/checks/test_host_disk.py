@@ -7,7 +7,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
 from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.doctor_checks import evaluate, summary
 
 WELL = recorded("storage.disk", "control-plane").out
 PRESSED = recorded(
@@ -17,7 +17,7 @@ PRESSED = recorded(
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer]) -> tuple[str, str]:
-    return told(asked(id, cluster.snapshot(answers), "k1"))
+    return summary(evaluate(id, cluster.snapshot(answers), "k1"))
 
 
 def disk(room: str, mounts: str = "/var rw\n", errors: str = "") -> dict[tuple[str, str], Answer]:

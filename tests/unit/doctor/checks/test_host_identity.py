@@ -7,13 +7,13 @@ import pytest
 from gpustack.ask.probe import Answer
 from tests.worlds import hosts
 from tests.worlds.cases import written
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.doctor_checks import evaluate, summary
 
 NOW = 1795237201
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "h1") -> tuple[str, str]:
-    return told(asked(id, hosts.snapshot(answers), where))
+    return summary(evaluate(id, hosts.snapshot(answers), where))
 
 
 def clocks(first: int, second: int) -> dict[tuple[str, str], Answer]:
@@ -29,7 +29,7 @@ def test_a_clock_is_compared_with_the_others(first: int, second: int, outcome: s
     assert here("host-time-skew", clocks(first, second))[0] == outcome
 
 
-def test_a_clock_that_cannot_be_told() -> None:
+def test_a_clock_that_is_unknown() -> None:
     assert here("host-time-skew", {("system.time", "h1"): written("system.time", "late\n")})[0] == "unknown"
 
 

@@ -7,11 +7,11 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
 from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.doctor_checks import evaluate, summary
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer]) -> tuple[str, str]:
-    return told(asked(id, cluster.snapshot(answers), "k1"))
+    return summary(evaluate(id, cluster.snapshot(answers), "k1"))
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ from tests.worlds import cluster
 from tests.worlds import pod_paths as pod_ways
 from tests.worlds.cases import recorded, written
 from tests.worlds.cluster import K1, K2
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.doctor_checks import evaluate, summary
 from tests.worlds.firewall import OPEN, live
 from tests.worlds.start_times import api_server
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], **spec: object) -> tuple[str, str]:
     member = {("leftovers.kubernetes", "k1"): recorded("leftovers.kubernetes", "worker-of-ours")}
-    return told(asked(id, cluster.snapshot(member | dict(answers), spec, (K1, K2)), "k1"))
+    return summary(evaluate(id, cluster.snapshot(member | dict(answers), spec, (K1, K2)), "k1"))
 
 
 def rules(health: int, nft: str, table: str = "no") -> dict[tuple[str, str], Answer]:
@@ -51,7 +51,7 @@ def test_one_that_its_daemon_set_keeps_away_comes_by_no_restart(case: str, perso
     there = {("kube-proxy.daemon-set", CLUSTER): recorded("kube-proxy.daemon-set", case)}
     member = {("leftovers.kubernetes", "k1"): recorded("leftovers.kubernetes", "worker-of-ours")}
     answers = member | rules(7, "2 15 105") | there
-    found = asked("kube-proxy-down", cluster.snapshot(answers), "k1").result
+    found = evaluate("kube-proxy-down", cluster.snapshot(answers), "k1").result
     assert found
     assert person in found.person
     assert bool(person) == bool(found.person)
@@ -103,13 +103,13 @@ def test_the_ways_to_the_api(
 
 @pytest.mark.parametrize(("age", "outcome"), [(40, "unknown"), (65, "failed")])
 def test_of_an_api_server_that_was_started_anew_kube_proxy_has_to_hear(age: int, outcome: str) -> None:
-    lately = api_server(age)
+    restarted = api_server(age)
     broken = ways("0 0.004000 ", REFUSED)
-    assert here("st-service-ip-broken", broken | lately)[0] == outcome
+    assert here("st-service-ip-broken", broken | restarted)[0] == outcome
     refused = {("pod-network.paths", "k1"): pod_ways.ways({}, {"service": "refused"})}
-    assert here("st-api-from-pods-timeout", refused | lately)[0] == outcome
+    assert here("st-api-from-pods-timeout", refused | restarted)[0] == outcome
     silent = {("pod-network.paths", "k1"): pod_ways.ways({}, {"service": "timeout"})}
-    assert here("st-api-from-pods-timeout", silent | lately)[0] == "failed"
+    assert here("st-api-from-pods-timeout", silent | restarted)[0] == "failed"
 
 
 def test_an_api_server_that_takes_connections_and_says_nothing_is_reached() -> None:
@@ -120,7 +120,7 @@ def test_an_api_server_that_takes_connections_and_says_nothing_is_reached() -> N
     assert here("join-endpoint-unreachable", ways(LATE, LATE) | silent)[0] == "failed"
 
 
-def test_a_rule_of_the_host_that_stops_it_is_said() -> None:
+def test_a_rule_of_the_host_that_stops_it_is_quoted() -> None:
     drop = f"{OPEN}-A OUTPUT -d 10.78.0.11/32 -p tcp -m tcp --dport 6443 -j DROP\n"
     route = "192.0.2.1 via 10.78.0.1 dev host0 src 10.78.0.11 uid 0 \\    cache\n"
     filtered = {

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
 from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.doctor_checks import evaluate, summary
 
 QUIET = written("network.listeners", "")
 OTHER = "e" * 64
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "k1") -> tuple[str, str]:
-    return told(asked(id, cluster.snapshot(answers), where))
+    return summary(evaluate(id, cluster.snapshot(answers), where))
 
 
 def files(host: str, *paths: str) -> dict[tuple[str, str], Answer]:

@@ -7,7 +7,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
 from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.doctor_checks import evaluate, summary
 
 SILENT = {("kubelet.health", "k1"): Answer("kubelet.health", "k1", 7, "")}
 STRANGER = {("system.identity", "k1"): written("system.identity", "0123456789abcdef0123456789abcdef\n\n")}
@@ -15,7 +15,7 @@ STRANGER = {("system.identity", "k1"): written("system.identity", "0123456789abc
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "k1") -> tuple[str, str]:
     member = {("leftovers.kubernetes", "k1"): recorded("leftovers.kubernetes", "worker-of-ours")}
-    return told(asked(id, cluster.snapshot(member | dict(answers)), where))
+    return summary(evaluate(id, cluster.snapshot(member | dict(answers)), where))
 
 
 def start(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:

@@ -5,7 +5,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER
 from tests.worlds import hosts
 from tests.worlds.cases import recorded
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.doctor_checks import evaluate, summary
 
 
 @pytest.mark.parametrize(
@@ -28,15 +28,15 @@ def test_monitors_that_prometheus_does_not_take(prometheus: str, monitors: str, 
         ("monitoring.prometheuses", CLUSTER): recorded("monitoring.prometheuses", "control-plane"),
     }
     here = hosts.snapshot(answers)
-    assert asked("mon-selector-nil-uses-helm-values", here, CLUSTER).outcome == outcome
+    assert evaluate("mon-selector-nil-uses-helm-values", here, CLUSTER).outcome == outcome
 
 
-def test_what_the_selector_wants_is_said() -> None:
+def test_what_the_selector_wants_is_reported() -> None:
     answers = {
         ("service-monitors.selectors", CLUSTER): recorded("service-monitors.selectors", "of-the-release"),
         ("service-monitors.objects", CLUSTER): recorded("service-monitors.objects", "bare"),
         ("monitoring.prometheuses", CLUSTER): recorded("monitoring.prometheuses", "control-plane"),
     }
-    found = asked("mon-selector-nil-uses-helm-values", hosts.snapshot(answers), CLUSTER)
+    found = evaluate("mon-selector-nil-uses-helm-values", hosts.snapshot(answers), CLUSTER)
     wants = "monitoring-prometheus wants monitors with release=monitoring"
-    assert told(found)[1] == f"{wants}; gpustack-dcgm in gpu-operator is not among them"
+    assert summary(found)[1] == f"{wants}; gpustack-dcgm in gpu-operator is not among them"

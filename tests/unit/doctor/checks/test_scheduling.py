@@ -7,14 +7,14 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
 from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.doctor_checks import evaluate, summary
 
 NO_GPU = written("gpu.nodes", '{"items":[]}')
 A_GPU = written("gpu.devices", "0000:17:00.0 0x2330\n")
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = CLUSTER) -> tuple[str, str]:
-    return told(asked(id, cluster.snapshot({("gpu.nodes", CLUSTER): NO_GPU} | dict(answers)), where))
+    return summary(evaluate(id, cluster.snapshot({("gpu.nodes", CLUSTER): NO_GPU} | dict(answers)), where))
 
 
 @pytest.mark.parametrize(
