@@ -24,7 +24,7 @@ CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u20
 
 
 class FactUnavailable(Exception):
-    """The fact cannot be told: host not reached, answer late, cut, or of a shape that the parser does not know."""
+    """The fact is unknown: host not reached, answer late, cut, or of a shape that the parser does not know."""
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options
-from gpustack.errors import RolloutError, UnreachableError, UsageError
+from gpustack.cli import options, session
+from gpustack.errors import UnreachableError
 
 if TYPE_CHECKING:
-    from gpustack.ask.snapshot import Snapshot
     from gpustack.ask.transport.forward import PortForwarder
     from gpustack.config.host import Host
-    from gpustack.proof.access import Access
+    from gpustack.proof.services import Access
 
 
 class Part(StrEnum):
@@ -39,16 +38,19 @@ def access(
     quiet: options.QuietOption = False,
 ) -> None:
     """Open Grafana, Prometheus, Alertmanager or the GPU exporter: print its address, or forward a port to it."""
-    from gpustack.cli import session
-    from gpustack.cli.prove import find_acting_host
-    from gpustack.proof.inventory import ACCESS_PROBES
+    from gpustack.proof.connect import acting_host
+    from gpustack.proof.credential import read_login
+    from gpustack.proof.services import ACCESS_PROBES, find_access
 
     report = session.progress(quiet=quiet)
     hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
     taken = session.gather_all(hosts, report, ACCESS_PROBES)
-    found, acting = find_part(taken, part), find_acting_host(taken)
-    if part is Part.GRAFANA:
-        print_login(acting, found.service.namespace, shown=show_password)
+    found, acting = find_access(taken, part.value), acting_host(taken)
+    if part is Part.GRAFANA and show_password:
+        user, password = read_login(acting, found.service.namespace)
+        sys.stdout.write(f"user      {user}\npassword  {password}\n")
+    elif part is Part.GRAFANA:
+        sys.stderr.write("user and password: add --show-password\n")
     if found.urls and not forward and not port:
         for url in found.urls:
             sys.stdout.write(f"{url}\n")
@@ -57,73 +59,19 @@ def access(
     forward_port(acting, found, port, browser=browser)
 
 
-def find_part(taken: "Snapshot", part: Part) -> "Access":
-    """Raises UnreachableError when the API gave no answer, UsageError when there is no such Service."""
-    from gpustack.ask.probe import FactUnavailable
-    from gpustack.proof.access import access as way_to
-    from gpustack.proof.inventory import addresses, ingresses, services
-    from gpustack.proof.services import LABELS, names
-
-    where = names(taken.inventory.spec)
-    try:
-        found = way_to(part.value, services(taken), ingresses(taken), addresses(taken), where)
-    except FactUnavailable as error:
-        message = "The Kubernetes API gave no answer."
-        raise UnreachableError("proof-no-api", message, str(error), "gpustack verify") from error
-    if found is None:
-        label = "=".join(LABELS[part.value])
-        why = f"There is none with the label {label} in the namespace {where.of(part.value)}."
-        raise UsageError("access-no-service", f"The cluster has no {part.value}.", why, "gpustack plan")
-    return found
-
-
-def print_login(host: "Host", namespace: str, *, shown: bool) -> None:
-    """Grafana's user and password to stdout with --show-password, else how to get them. Raises RolloutError."""
-    from gpustack.ask.transport.refusal import HostRefused
-    from gpustack.proof.credential import GRAFANA, answers
-    from gpustack.proof.credential import login as read
-
-    if not shown:
-        sys.stderr.write("user and password: add --show-password\n")
-        return
-    try:
-        who = read(answers(host, [GRAFANA], {"NAMESPACE": namespace})[GRAFANA.id])
-    except HostRefused as refused:
-        who = refused.reach.why
-    if isinstance(who, str):
-        raise RolloutError(
-            "access-no-login", "Grafana's login could not be read.", who, "gpustack explain access-no-login"
-        )
-    user, password = who
-    sys.stdout.write(f"user      {user}\npassword  {password}\n")
-
-
 def forward_port(host: "Host", found: "Access", port: int, *, browser: bool) -> None:
     """Until Ctrl-C; on the host itself its Service is reached as it is, unless a port is wished for."""
-    from gpustack.ask.transport.forward import open_forwarder
-    from gpustack.ask.transport.refusal import HostRefused
-    from gpustack.proof.access import SCHEME
-    from gpustack.proof.connect import forwarding_refused
+    from gpustack.proof.connect import forward_part
+    from gpustack.proof.services import SCHEME
 
-    try:
-        with open_forwarder(host) as way:
-            address, number = way.forward(found.service.address, found.port, port)
-            url = f"{SCHEME}://{address}:{number}"
-            sys.stdout.write(f"{url}\n")
-            sys.stdout.flush()
-            open_browser(url, browser=browser)
-            if way.listeners:
-                sys.stderr.write(f"forwarded to {found.service.namespace}/{found.service.name}; Ctrl-C ends it\n")
-                wait_until_closed(way)
-    except HostRefused as refused:
-        reach = refused.reach
-        raise UnreachableError(reach.reference, f"{host.name}: {reach.why}", "", reach.hint) from refused
-    except ConnectionRefusedError as error:
-        raise forwarding_refused(host.name, error) from error
-    except OSError as error:
-        why = f"127.0.0.1:{port}: {error.strerror or error}"
-        hint = f"gpustack access {found.part}"
-        raise UsageError("access-port-taken", "The port cannot be opened on this machine.", why, hint) from error
+    with forward_part(host, found, port) as (way, address, number):
+        url = f"{SCHEME}://{address}:{number}"
+        sys.stdout.write(f"{url}\n")
+        sys.stdout.flush()
+        open_browser(url, browser=browser)
+        if way.listeners:
+            sys.stderr.write(f"forwarded to {found.service.namespace}/{found.service.name}; Ctrl-C ends it\n")
+            wait_until_closed(way)
 
 
 def wait_until_closed(way: "PortForwarder") -> None:

@@ -5,16 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.cli.help import declare, group
-from gpustack.errors import UnreachableError, UsageError
+from gpustack.cli.locked_run import stop_on_signal
+from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
-    from gpustack.config.host import Host
     from gpustack.config.inventory import Inventory
-    from gpustack.events import Reporter
-    from gpustack.proof.access import Access
-    from gpustack.proof.delivery import Delivery
 
 app = group(
     "Test whether alerts reach their receiver.",
@@ -46,21 +43,19 @@ def send_test(
     quiet: options.QuietOption = False,
 ) -> None:
     """Send one test alert to the receiver of the inventory, check whether it arrived, and resolve it."""
-    from gpustack.cli import session
-    from gpustack.cli.access import Part, find_part
-    from gpustack.cli.locked_run import StopOnSignal
-    from gpustack.cli.prove import find_acting_host
-    from gpustack.proof.inventory import ACCESS_PROBES
+    from gpustack.proof.connect import send_test_alert
+    from gpustack.proof.services import ACCESS_PROBES, find_access
     from gpustack.report.codes import delivery_code
     from gpustack.report.render import show
+    from gpustack.rollout.plan import INTERRUPTED
 
     report = session.progress(quiet=quiet)
     hosts = session.open_to_change(inventory, this_host=this_host, yes=False, ask_password=become, quiet=quiet)
     require_receiver(hosts)
     taken = session.gather_all(hosts, report, ACCESS_PROBES)
-    found, acting, stop = find_part(taken, Part.ALERTMANAGER), find_acting_host(taken), threading.Event()
-    with StopOnSignal(stop):
-        done = run_trial(hosts, acting, found, report, stop, timeout)
+    found, stop = find_access(taken, "alertmanager"), threading.Event()
+    with stop_on_signal(stop):
+        done = send_test_alert(taken, found, report, timeout, lambda: INTERRUPTED if stop.is_set() else "")
     show(done, output.value, inventory=hosts)
     raise typer.Exit(delivery_code(done))
 
@@ -68,45 +63,9 @@ def send_test(
 def require_receiver(hosts: "Inventory") -> None:
     """Raises UsageError when the spec has no receiver, or no Alertmanager."""
     if not hosts.spec.monitoring.enabled:
-        message, why = (
-            "This cluster has no monitoring by gpustack.",
-            "monitoring.enabled of the spec is false.",
-        )
+        message, why = "This cluster has no monitoring by gpustack.", "monitoring.enabled of the spec is false."
     elif hosts.spec.alerts.receiver.type == "none":
         message, why = "Alerts have no receiver.", "alerts.receiver.type of the spec is none."
     else:
         return
     raise UsageError("alerts-no-receiver", message, why, "gpustack explain alerts-no-receiver")
-
-
-def run_trial(
-    hosts: "Inventory", acting: "Host", found: "Access", report: "Reporter", stop: threading.Event, timeout: float
-) -> "Delivery":
-    """Raises UnreachableError and RolloutError, before anything is sent."""
-    from gpustack.ask.transport.forward import open_forwarder
-    from gpustack.ask.transport.refusal import HostRefused
-    from gpustack.proof.alertmanager import Alertmanager
-    from gpustack.proof.connect import forwarding_refused
-    from gpustack.proof.delivery import Trial
-    from gpustack.proof.http import Web
-    from gpustack.rollout.plan import INTERRUPTED
-
-    try:
-        with open_forwarder(acting) as way:
-            try:
-                address, number = way.forward(found.service.address, found.port)
-            except OSError as error:
-                raise forwarding_refused(acting.name, error) from error
-            there = Alertmanager(Web("Alertmanager", address, number))
-            spec = hosts.spec
-            return Trial(
-                there,
-                report,
-                lambda: INTERRUPTED if stop.is_set() else "",
-                spec.cluster_name,
-                spec.alerts.runbooks,
-                timeout,
-            ).test()
-    except HostRefused as refused:
-        reach = refused.reach
-        raise UnreachableError(reach.reference, f"{acting.name}: {reach.why}", "", reach.hint) from refused

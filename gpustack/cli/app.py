@@ -18,7 +18,6 @@ from gpustack.cli import (
     prove,
     reset,
     snapshot,
-    version,
 )
 from gpustack.cli.error_handler import error_handler
 from gpustack.cli.help import declare, group
@@ -117,14 +116,27 @@ declare(
     heading=DIAGNOSE,
     short="Record the hosts' answers in a file, without secrets.",
 )(snapshot.snapshot)
-declare(app, "gpustack version", "gpustack --version", heading=DIAGNOSE)(version.version)
+
+
+@declare(app, "gpustack version", "gpustack --version", heading=DIAGNOSE)
+def version() -> None:
+    """Print the versions of gpustack and of what it installs."""
+    from importlib.metadata import version as read_version
+
+    from gpustack.config.versions import KNOWN_SETS, version_set
+
+    found = version_set(KNOWN_SETS[-1])
+    components = ", ".join(f"{name} {found.components[name]}" for name in ("kubernetes", "containerd", "flannel"))
+    sys.stdout.write(f"gpustack {read_version('gpustack-cluster')} (version set {found.name}: {components})\n")
+
+
 app.add_typer(lab.app, name="lab", rich_help_panel=LAB)
 app.add_typer(bundle.app, name="bundle", rich_help_panel=LAB, short_help="Build, verify and serve bundles for labs.")
 
 
 def print_version(value: bool) -> None:
     if value:
-        version.version()
+        version()
         raise typer.Exit
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.cli.help import declare, group
 
 app = group(
@@ -53,7 +53,6 @@ def build(
 ) -> None:
     """Build a bundle for labs and rehearsals. Files that are already there and unchanged are kept."""
     from gpustack.bundle.build import build as build_all
-    from gpustack.cli import session
 
     folder = directory or default_directory()
     build_all(folder, source=source.value, kubernetes=tuple(kubernetes or ()), report=session.progress(quiet=quiet))

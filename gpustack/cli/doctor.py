@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.cli.fix import complete_fault, gather_answers, run_fix, run_undo
 from gpustack.errors import UsageError
 
@@ -70,8 +70,6 @@ def doctor(
     """
     refuse_invalid_options(fault, recording, yes_to, output, fix=fix, undo=undo, watch=watch, this_host=this_host)
     if fix or undo:
-        from gpustack.cli import session
-
         report = session.progress(quiet=quiet)
         hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
         if undo:
@@ -80,7 +78,7 @@ def doctor(
         raise typer.Exit(
             run_fix(hosts, wanted, session.split_words(yes_to), output.value, report, yes=yes, verbose=verbose)
         )
-    read = replaying(recording, quiet=quiet) if recording else asking(inventory, ask_password=become, quiet=quiet)
+    read = make_reader(inventory, recording, ask_password=become, quiet=quiet)
     from gpustack.cli.watching import Watcher, run_rounds
 
     check = make_check(read, Watcher(output.value, verbose=verbose), metrics)
@@ -137,27 +135,11 @@ def refuse_invalid_options(
             raise UsageError(reference, message, why, f"gpustack doctor {option}".strip())
 
 
-def asking(inventory: Path | None, *, ask_password: bool, quiet: bool) -> "Callable[[], Snapshot]":
+def make_reader(
+    inventory: Path | None, recording: Path | None, *, ask_password: bool, quiet: bool
+) -> "Callable[[], Snapshot]":
     """Asks anew each time, also hosts that cannot be reached: that is what a doctor has to tell."""
-    from gpustack.cli import session
-
-    hosts = session.open_inventory(inventory, ask_password=ask_password, quiet=quiet, meanwhile=loaded)
+    if recording:
+        return lambda: session.load_recording(recording, quiet=quiet)
+    hosts = session.open_inventory(inventory, ask_password=ask_password, quiet=quiet)
     return lambda: gather_answers(hosts, session.progress(quiet=quiet))
-
-
-def loaded() -> None:
-    """All checks, the catalogue, and what tells of them: half a second."""
-    from importlib import import_module
-
-    from gpustack.doctor.diagnose import questions
-    from gpustack.doctor.graph import graph
-
-    import_module("gpustack.report.doctor.text")
-    questions()
-    graph()
-
-
-def replaying(recording: Path, *, quiet: bool) -> "Callable[[], Snapshot]":
-    from gpustack.cli import session
-
-    return lambda: session.load_recording(recording, quiet=quiet)

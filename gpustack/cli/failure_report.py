@@ -3,8 +3,7 @@
 An error here becomes one line, and changes neither the error of the install nor its exit status.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,14 +38,3 @@ def report_failure(
         return "\nno snapshot of the hosts: interrupted\n"
     except Exception as error:  # noqa: BLE001 - the error of the install is the one to report
         return f"\nno snapshot of the hosts: {redact(plain(f'{type(error).__name__}: {error}'), hosts.secrets)}\n"
-
-
-@contextmanager
-def add_note_on_error(make: Callable[[], str], wanted: Callable[[], bool]) -> Iterator[None]:
-    """Adds a note to an error that passes, where it is still wanted."""
-    try:
-        yield
-    except Exception as error:
-        if wanted():
-            error.add_note(make())
-        raise

@@ -1,16 +1,15 @@
 """`doctor --fix` and `doctor --undo`: confirm, hold the lock, change, and keep the evidence."""
 
 from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpustack.cli.locked_run import Run, confirm, locked_run
-from gpustack.errors import RolloutError, UsageError
+from gpustack.errors import RolloutError
 
 if TYPE_CHECKING:
     from gpustack.ask.snapshot import Snapshot
-    from gpustack.config.host import Host
     from gpustack.config.inventory import Inventory
-    from gpustack.doctor.finding import Diagnosis
     from gpustack.events import Reporter
     from gpustack.remedy.fix import Fix
     from gpustack.remedy.fixed import Fixed
@@ -31,20 +30,6 @@ def gather_answers(hosts: "Inventory", report: "Reporter") -> "Snapshot":
     return gather(hosts, questions(), report=report)
 
 
-def choose_lock_host(hosts: "Inventory", reached: Sequence["Host"]) -> "Host":
-    """The host that holds the lock: the one that install takes too; without it, the first that is reached."""
-    return next(host for host in (*hosts.control_planes[:1], *reached) if host in reached)
-
-
-def find_reached(snapshot: "Snapshot") -> list["Host"]:
-    """Raises RolloutError where there is none."""
-    found = [host for host in snapshot.inventory.hosts if snapshot.reach[host.name].reached]
-    if not found:
-        why = "\n".join(f"{name}: {one.why}" for name, one in snapshot.reach.items())
-        raise RolloutError("fix-no-host", "No host could be reached; nothing was changed.", why, "gpustack doctor")
-    return found
-
-
 def run_fix(
     hosts: "Inventory",
     wanted: Collection[str],
@@ -58,16 +43,15 @@ def run_fix(
     """The exit status. Raises RolloutError where all fixes were declined, or none can start."""
     from gpustack.doctor.diagnose import diagnose
     from gpustack.remedy.fixed import Attempt, Fixed
-    from gpustack.remedy.offer import offers
+    from gpustack.remedy.offer import offers, require_faults, require_roots
     from gpustack.report.codes import fix_code
     from gpustack.report.render import show
+    from gpustack.rollout.lock import choose_lock_host
     from gpustack.rollout.private import sweep
 
-    for id in (*wanted, *yes_to):
-        require_fault(id)
+    require_faults([*wanted, *yes_to])
     before = diagnose(gather_answers(hosts, report))
-    for id in wanted:
-        require_root(id, before)
+    require_roots(wanted, before)
     if output == "human":
         show(before, output, verbose=verbose)
     chosen = [one for one in offers(before) if not wanted or one.id in wanted]
@@ -77,9 +61,9 @@ def run_fix(
         show(done, output, evidence="")
         return fix_code(done)
     sweep()
-    with locked_run(hosts, "doctor", choose_lock_host(hosts, find_reached(before.snapshot)), report) as run:
+    with locked_run(hosts, "doctor", choose_lock_host(before.snapshot), report) as run:
         done = make_fix(run, wanted, make_confirm(yes_to, yes=yes), output).run(before)
-        write_result(run, done)
+        run.keep(lambda folder: write_result(done, folder))
     run.keep_snapshot(done.after.snapshot)
     if not done.tried and any(one.ending == "declined" for one in done.attempts):
         ids = " ".join(f"--yes-to {one.offer.id}" for one in done.attempts if one.offer.fault.auto == "ask")
@@ -130,67 +114,32 @@ def make_confirm(yes_to: Collection[str], *, yes: bool) -> "Callable[[Sequence[O
     return agree
 
 
-def require_fault(id: str) -> None:
-    """Raises UsageError with the nearest spelling."""
-    from gpustack.config.complaint import nearest
-    from gpustack.doctor.graph import graph
-
-    if id not in graph().faults:
-        near = nearest(id, list(graph().faults))
-        why = f"Did you mean {near}?" if near else ""
-        raise UsageError("fix-unknown", f"There is no fault {id}.", why, "gpustack doctor")
-
-
-def require_root(id: str, found: "Diagnosis") -> None:
-    """Raises RolloutError for what is not a root cause here."""
-    roots = [one.id for one in found.roots]
-    if id in roots:
-        return
-    judged = [one for (name, _), one in found.judged.items() if name == id]
-    reasons = {one.where: str(one.result or one.why) for one in judged}
-    why = "\n".join(f"{where}: {text}" for where, text in reasons.items()) or "It has no check yet."
-    above = [one.id for one in found.roots if any(below.id == id for below in (*one.impact, *one.correlated))]
-    hint = f"gpustack doctor --fix {above[0]}" if above else "gpustack doctor"
-    raise RolloutError("fix-not-a-root", f"{id} is no root cause here; nothing was changed.", why, hint)
-
-
-def write_result(run: Run, done: "Fixed") -> None:
-    """What was done, into the evidence."""
+def write_result(done: "Fixed", folder: Path) -> None:
     from gpustack.config.secrets.private_file import private_file
     from gpustack.report.fix import json as fix_json
-    from gpustack.rollout.evidence import not_kept
 
-    try:
-        with private_file(run.folder / "fix.json") as file:
-            file.write(fix_json.text(done, str(run.folder)))
-    except OSError as error:
-        run.record(not_kept(run.folder, error))
+    with private_file(folder / "fix.json") as file:
+        file.write(fix_json.text(done, str(folder)))
 
 
 def run_undo(hosts: "Inventory", output: str, report: "Reporter", *, yes: bool) -> int:
     """The exit status. Raises RolloutError where there is nothing to roll back, or it was changed since."""
-    import time
-
     from gpustack.ask.gather import gather
-    from gpustack.events import Event
     from gpustack.probes.host.system import OS
     from gpustack.remedy.copies import Copies
-    from gpustack.remedy.undo import Undone, last, put_back
+    from gpustack.remedy.undo import find_last, undo
     from gpustack.report.render import show
+    from gpustack.rollout.lock import choose_lock_host
 
-    there = find_reached(gather(hosts, [OS], report=report))
-    with locked_run(hosts, "doctor", choose_lock_host(hosts, there), report) as run:
-        started, copies = time.monotonic(), Copies(hosts.hosts)
-        found = last(copies, [host.name for host in there])
+    snapshot = gather(hosts, [OS], report=report)
+    with locked_run(hosts, "doctor", choose_lock_host(snapshot), report) as run:
+        copies = Copies(hosts.hosts)
+        found = find_last(copies, [host.name for host in hosts.hosts if snapshot.reach[host.name].reached])
         if output == "human":
             show(found, output, inventory=hosts)
         if not yes and not confirm("Roll this back?"):
             hint = "gpustack doctor --undo --yes"
             raise RolloutError("undo-declined", "Nothing was rolled back.", "The rollback was declined.", hint)
-        run.record(Event("step", "undo", f"{found.fault} on {', '.join(found.hosts)}"))
-        done = Undone(found, tuple(put_back(copies, found.id, found.hosts)), time.monotonic() - started)
-        for line in done.did:
-            run.record(Event("note", "undo", line))
-        run.record(Event("done", "undo", ""))
+        done = undo(copies, found, run.record)
     show(done, output, inventory=hosts, evidence=str(run.folder))
     return 0

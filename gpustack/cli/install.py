@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.cli.error_handler import INTERRUPTED
-from gpustack.cli.failure_report import add_note_on_error, report_failure
+from gpustack.cli.failure_report import report_failure
 from gpustack.cli.locked_run import confirm, locked_run, repeat_command
 from gpustack.errors import RolloutError, UsageError
 
@@ -34,8 +34,6 @@ def plan(
     quiet: options.QuietOption = False,
 ) -> None:
     """Show what differs from the spec, per host. Read-only."""
-    from gpustack.cli import session
-
     if diff and recording:
         why = "Differences in files are shown by the playbooks, and they need the hosts."
         raise UsageError("diff-of-recording", "--diff does not go with --from.", why, "gpustack plan --diff")
@@ -64,8 +62,6 @@ def verify(
     quiet: options.QuietOption = False,
 ) -> None:
     """Check every host against the spec. Read-only."""
-    from gpustack.cli import session
-
     report = session.progress(quiet=quiet)
     found = session.make_plan(inventory, recording, limit, only, report, ask_password=become, quiet=quiet)
     from gpustack.report.codes import exit_code
@@ -90,13 +86,12 @@ def install(
     quiet: options.QuietOption = False,
 ) -> None:
     """Install or repair the cluster: show the plan, confirm, apply only what differs, verify."""
-    from gpustack.cli import session
-
     report = session.progress(quiet=quiet)
     hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
     from gpustack.report.codes import outcome_code
     from gpustack.report.render import show, show_converged
     from gpustack.rollout.plan import plan as make_plan
+    from gpustack.rollout.plan import refuse_unplayable
     from gpustack.rollout.private import sweep
 
     sweep()
@@ -120,26 +115,6 @@ def install(
         failed = [failure.host for played in outcome.played for failure in played.failures]
         sys.stderr.write(report_failure(hosts, folder, report, names, failed))
     raise typer.Exit(code)
-
-
-def refuse_unplayable(before: "Plan") -> None:
-    """Raises RolloutError where install can repair nothing of what differs: it needs a person, or is unknown."""
-    if any(mismatch.cure == "install" for found in before.drifted for mismatch in found.differences):
-        return
-    hints = dict.fromkeys(mismatch.hint for _, mismatch in before.refused if mismatch.hint)
-    why = "\n".join(f"{state.where}: {mismatch}" for state, mismatch in before.refused)
-    unknown = "\n".join(f"{state.where}: {state.step} could not be checked" for state in before.unknown)
-    upgrade = any(mismatch.cure == "upgrade" for _, mismatch in before.refused)
-    reference = "upgrade-needed" if upgrade else "operator-needed" if before.refused else "undetermined"
-    text = "\n".join(part for part in (why, unknown) if part) or "\n".join(
-        f"{name} was not reached" for name in before.unreached
-    )
-    raise RolloutError(
-        reference,
-        "There is nothing that install may change; nothing was changed.",
-        text,
-        next(iter(hints), "gpustack plan -v"),
-    )
 
 
 def roll_out(
@@ -167,7 +142,11 @@ def roll_out(
             force=force,
             cancelled=run.stop_reason,
         )
-        with add_note_on_error(lambda: report_failure(hosts, run.folder, report, names), lambda: not run.stop.is_set()):
+        try:
             outcome = rollout.run(before)
+        except Exception as error:
+            if not run.stop.is_set():
+                error.add_note(report_failure(hosts, run.folder, report, names))
+            raise
     run.keep_snapshot(outcome.verification.plan.snapshot)
     return outcome, run.folder

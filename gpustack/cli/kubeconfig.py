@@ -5,16 +5,12 @@ import re
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from gpustack.cli import options
-from gpustack.errors import RolloutError, UnreachableError, UsageError
-
-if TYPE_CHECKING:
-    from gpustack.ask.probe import Answer
-    from gpustack.config.inventory import Inventory
+from gpustack.cli import options, session
+from gpustack.errors import UsageError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.@:_-]*")
 
@@ -47,13 +43,13 @@ def kubeconfig(
     quiet: options.QuietOption = False,
 ) -> None:
     """Fetch a kubeconfig with a new client certificate. admin.conf stays on its host."""
-    from gpustack.cli import session
+    from gpustack.proof.credential import sign_kubeconfig
 
     client = user or login_name()
     refuse_names(client, group)
     refuse_target(out)
     hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
-    text = sign_certificate(hosts, {"CLIENT": client, "GROUP": group, "VALIDITY": f"{days * 24}h"})
+    text = sign_kubeconfig(hosts, {"CLIENT": client, "GROUP": group, "VALIDITY": f"{days * 24}h"})
     if out is None:
         sys.stdout.write(text)
         return
@@ -78,38 +74,3 @@ def refuse_target(out: Path | None) -> None:
         why = "It holds a private key, which a terminal would keep in its history."
         hint = "gpustack kubeconfig --out FILE"
         raise UsageError("kubeconfig-terminal", "A kubeconfig is not printed on a terminal.", why, hint)
-
-
-def sign_certificate(inventory: "Inventory", exported: dict[str, str]) -> str:
-    """From the first control plane that is reached. It holds a private key: it goes into no report and no log.
-
-    Raises UnreachableError, and RolloutError when kubeadm refuses.
-    """
-    from gpustack.ask.transport.refusal import HostRefused
-    from gpustack.proof.credential import CERTIFICATE, answers
-
-    refused = []
-    for host in inventory.control_planes:
-        try:
-            answer = answers(host, [CERTIFICATE], exported)[CERTIFICATE.id]
-        except HostRefused as error:
-            refused.append(error.reach)
-            continue
-        return check_answer(host.name, answer)
-    why = "\n".join(f"{found.host}: {found.why}" for found in refused)
-    raise UnreachableError(refused[0].reference, "No control plane could be reached.", why, refused[0].hint)
-
-
-def is_kubeconfig(text: str) -> bool:
-    """What kubeadm prints begins so, and has no character that a terminal would take for a command."""
-    from gpustack.ask.redact.redact import plain
-
-    return text.startswith("apiVersion:") and plain(text) == text
-
-
-def check_answer(host: str, answer: "Answer") -> str:
-    if answer.rc == 0 and not answer.lost and not answer.cut and is_kubeconfig(answer.out):
-        return f"{answer.out.rstrip()}\n"
-    ended = f"it ended with {answer.rc}" if answer.rc else "what came is no kubeconfig"
-    why = answer.lost or answer.err.strip() or ended
-    raise RolloutError("kubeconfig-refused", f"{host} gave no kubeconfig.", why, "gpustack verify -v")

@@ -5,7 +5,7 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,43 +63,46 @@ class Run:
         more: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     ) -> "Played":
         """Plays the playbook of that name on hosts; `more` are variables beside those of the snapshot."""
-        from gpustack.rollout.overlay import sources
         from gpustack.rollout.playbook import play
 
-        beside = sources(self.hosts, self.write_overlay(snapshot, more))
-        typed = self.hosts.typed_password
-        return play(name, wanted, beside, self.private, self.record, become_password=typed, cancelled=self.stop_reason)
+        sources, typed = self.write_sources(snapshot, more), self.hosts.typed_password
+        return play(name, wanted, sources, self.private, self.record, become_password=typed, cancelled=self.stop_reason)
 
     def preview(
         self, name: str, wanted: Sequence[str], snapshot: "Snapshot", more: Mapping[str, Mapping[str, Any]]
     ) -> list[str]:
         """What the playbook would change in files, in Ansible's check mode."""
-        from gpustack.rollout.overlay import sources
         from gpustack.rollout.preview import differences
 
-        beside = sources(self.hosts, self.write_overlay(snapshot, more))
-        return differences(name, wanted, beside, self.private, self.record, self.hosts.typed_password)
+        sources = self.write_sources(snapshot, more)
+        return differences(name, wanted, sources, self.private, self.record, self.hosts.typed_password)
 
-    def write_overlay(self, snapshot: "Snapshot", more: Mapping[str, Mapping[str, Any]]) -> Path:
+    def write_sources(self, snapshot: "Snapshot", more: Mapping[str, Mapping[str, Any]]) -> list[str]:
+        """The inventory and its overlay, which lies in memory where the evidence takes no files."""
         from gpustack.rollout.evidence import not_kept
-        from gpustack.rollout.overlay import write
+        from gpustack.rollout.overlay import sources, write
 
         try:
-            return write(snapshot, self.folder, more)
+            return sources(self.hosts, write(snapshot, self.folder, more))
         except OSError as error:
             self.record(not_kept(self.folder, error))
-            return write(snapshot, self.private, more)
+            return sources(self.hosts, write(snapshot, self.private, more))
+
+    def keep(self, write: Callable[[Path], object]) -> None:
+        """Writes into the folder of the evidence; a disk that is full fails no run."""
+        from gpustack.rollout.evidence import not_kept
+
+        try:
+            write(self.folder)
+        except OSError as error:
+            self.record(not_kept(self.folder, error))
 
     def keep_snapshot(self, snapshot: "Snapshot") -> None:
         """The last answers, into the evidence."""
         from gpustack.ask.recording import write
         from gpustack.rollout.anonymize import remove_secrets
-        from gpustack.rollout.evidence import not_kept
 
-        try:
-            write(remove_secrets(snapshot), self.folder / "snapshot.jsonl")
-        except OSError as error:
-            self.record(not_kept(self.folder, error))
+        self.keep(lambda folder: write(remove_secrets(snapshot), folder / "snapshot.jsonl"))
 
 
 @contextmanager
@@ -113,27 +116,23 @@ def locked_run(hosts: "Inventory", verb: str, locked: "Host", report: "Reporter"
     folder = open_folder(verb)
     record = recorder(folder, report, hosts.secrets)
     stop = threading.Event()
-    with StopOnSignal(stop), private_folder() as private, lock(locked, verb) as held:
+    with stop_on_signal(stop), private_folder() as private, lock(locked, verb) as held:
         yield Run(hosts, folder, record, private, stop, held)
 
 
-class StopOnSignal:
+@contextmanager
+def stop_on_signal(flag: threading.Event) -> Iterator[None]:
     """The first Ctrl-C or SIGTERM sets the flag; the second one ends the program with 130."""
 
-    def __init__(self, flag: threading.Event) -> None:
-        self.flag = flag
-        self.before: dict[int, Any] = {}
-
-    def __enter__(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self.before[number] = signal.signal(number, self.handle_signal)
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self.before.items():
-            signal.signal(number, handler)
-
-    def handle_signal(self, number: int, frame: object) -> None:
-        if self.flag.is_set():
+    def handle_signal(number: int, frame: object) -> None:
+        if flag.is_set():
             raise KeyboardInterrupt
-        self.flag.set()
+        flag.set()
         sys.stderr.write("\nstopping: what runs on a host continues there; Ctrl-C again stops at once\n")
+
+    before = {number: signal.signal(number, handle_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

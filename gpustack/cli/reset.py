@@ -1,13 +1,12 @@
 """`reset`: uninstall. Shows what will be removed from each host, confirms, removes it, and verifies."""
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.cli.locked_run import confirm, locked_run, repeat_command
 from gpustack.errors import RolloutError
 
@@ -34,10 +33,10 @@ def reset(
     quiet: options.QuietOption = False,
 ) -> None:
     """Uninstall: show what will be removed from the hosts, the cluster included; confirm, remove, verify."""
-    from gpustack.cli import session
     from gpustack.report.codes import reset_code
     from gpustack.report.render import show
     from gpustack.rollout.removal import PROBES, removal
+    from gpustack.rollout.reset import refuse_removal
 
     report = session.progress(quiet=quiet)
     hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
@@ -59,42 +58,17 @@ def reset(
     raise typer.Exit(reset_code(outcome))
 
 
-def refuse_removal(before: "Removal", *, foreign: bool) -> None:
-    """Raises RolloutError for what must not be removed without a further option."""
-    from gpustack.rollout.next import command
-
-    hosts = before.snapshot.inventory
-    if before.distributions:
-        why = "\n".join(f"{host}: {name}" for host, name in before.distributions)
-        message = "Another kind of Kubernetes is on a host; nothing was removed."
-        raise RolloutError("reset-distribution", message, why, "gpustack explain reset-distribution")
-    if before.foreign and not foreign:
-        why = "\n".join(f"{one.host}: {one.foreign}" for one in before.foreign)
-        names = ",".join(one.host for one in before.foreign)
-        message = "A host is in a cluster that is not this inventory's; nothing was removed."
-        raise RolloutError(
-            "reset-foreign", message, why, f"{command('reset', hosts)} --limit {shlex.quote(names)} --foreign"
-        )
-    if before.orphans:
-        why = f"Without the control plane these hosts would be left without a cluster: {', '.join(before.orphans)}"
-        message = "Only the control plane was named; nothing was removed."
-        raise RolloutError(
-            "reset-orphans", message, why, f"{command('reset', hosts)}    # all of them, the workers first"
-        )
-
-
 def run_reset(
     hosts: "Inventory", names: Sequence[str], before: "Removal", report: "Reporter", *, packages: bool, foreign: bool
 ) -> tuple["ResetOutcome", Path]:
     """Takes the lock, runs the playbook, verifies, and keeps the evidence in a directory. Raises RolloutError where
     hosts are no longer what was shown."""
     from gpustack.ask.gather import gather
+    from gpustack.rollout.lock import choose_lock_host
     from gpustack.rollout.removal import PROBES, removal
-    from gpustack.rollout.reset import PLAYBOOK, WHOSE, ensure_unchanged, reset
+    from gpustack.rollout.reset import PLAYBOOK, WHOSE, ensure_unchanged, refuse_removal, reset
 
-    # A control plane that is gone for good must not keep its workers: then the first host at hand holds the lock.
-    reached = [host for host in hosts.hosts if before.snapshot.reach[host.name].reached]
-    with locked_run(hosts, "reset", reached[0], report) as run:
+    with locked_run(hosts, "reset", choose_lock_host(before.snapshot), report) as run:
         now = removal(gather(hosts, WHOSE, report=run.record), names)
         ensure_unchanged(before, now)
         refuse_removal(now, foreign=foreign)

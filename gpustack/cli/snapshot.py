@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
@@ -42,7 +42,6 @@ def snapshot(
     quiet: options.QuietOption = False,
 ) -> None:
     """Record the hosts' answers in a file, without secrets: for `--from` of other commands, and for support."""
-    from gpustack.cli import session
     from gpustack.doctor.diagnose import questions
     from gpustack.rollout.anonymize import remove_secrets
 

@@ -57,7 +57,7 @@ class Alertmanager:
         """By receiver, the ways in which it is told."""
         try:
             answer = yaml_mapping(self.get("/api/v2/status")["config"]["original"])
-            found = {str(one["name"]): ways(one) for one in answer.get("receivers", ())}
+            found = {str(one["name"]): list_integrations(one) for one in answer.get("receivers", ())}
         except (ValueError, LookupError, TypeError) as error:
             raise NoAnswer("Alertmanager answered its configuration in another shape") from error
         return found
@@ -66,7 +66,7 @@ class Alertmanager:
         status, text = self.web.text("GET", "/metrics")
         if status != 200:
             raise NoAnswer(f"Alertmanager refused its counters (HTTP {status})")
-        return counts(text)
+        return parse_counts(text)
 
     def post(self, alert: Mapping[str, Any]) -> None:
         status, answer = self.web.post("/api/v2/alerts", [alert])
@@ -77,7 +77,7 @@ class Alertmanager:
         matchers = [quote(f'{name}="{value}"', safe="") for name, value in labels.items()]
         found = self.get(f"/api/v2/alerts?{'&'.join(f'filter={matcher}' for matcher in matchers)}")
         try:
-            return next((alert(one) for one in found), None)
+            return next((parse_alert(one) for one in found), None)
         except (ValueError, LookupError, TypeError) as error:
             raise NoAnswer("Alertmanager answered the alert in another shape") from error
 
@@ -88,11 +88,11 @@ class Alertmanager:
         return answer
 
 
-def ways(receiver: Mapping[str, Any]) -> tuple[str, ...]:
+def list_integrations(receiver: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(key.removesuffix(ENDING) for key, value in receiver.items() if key.endswith(ENDING) and value)
 
 
-def alert(answer: Mapping[str, Any]) -> RoutedAlert:
+def parse_alert(answer: Mapping[str, Any]) -> RoutedAlert:
     status = answer["status"]
     reasons = {
         "silenced by": status.get("silencedBy"),
@@ -104,7 +104,7 @@ def alert(answer: Mapping[str, Any]) -> RoutedAlert:
     return RoutedAlert(names, muted, datetime.fromisoformat(answer["startsAt"]))
 
 
-def counts(text: str) -> Counts:
+def parse_counts(text: str) -> Counts:
     """Of the text format of Prometheus. With receiver names as a label, those of an integration are added up."""
     found: dict[str, dict[Any, float]] = {SENT: {}, REFUSED: {}, GIVEN_UP: {}}
     process = ""
@@ -118,20 +118,20 @@ def counts(text: str) -> Counts:
         elif name in found:
             way = labels.get("integration", "")
             key: Any = (way, labels.get("reason", "")) if name == GIVEN_UP else way
-            found[name][key] = found[name].get(key, 0.0) + number(value)
+            found[name][key] = found[name].get(key, 0.0) + parse_number(value)
     if not process or not found[SENT]:
         raise NoAnswer("Alertmanager's counters have another shape")
     return Counts(process, found[SENT], found[REFUSED], found[GIVEN_UP])
 
 
-def number(value: str) -> float:
+def parse_number(value: str) -> float:
     try:
         return float(value)
     except ValueError as error:
         raise NoAnswer("Alertmanager's counters have another shape") from error
 
 
-def document(
+def build_alert(
     labels: Mapping[str, str], annotations: Mapping[str, str], ends: datetime | None = None, url: str = ""
 ) -> dict[str, Any]:
     """A postable alert. Without an end Alertmanager ends it by itself after resolve_timeout, five minutes as it comes:
@@ -142,6 +142,6 @@ def document(
     return body | ({"generatorURL": url} if url else {})
 
 
-def ended(began: datetime, passed: float) -> datetime:
+def end_time(began: datetime, passed: float) -> datetime:
     """By Alertmanager's own clock, `passed` seconds after the alert began; ours may go wrong."""
     return began + timedelta(seconds=passed)

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from gpustack.proof.manifest import NAMESPACE
-from gpustack.proof.pod_status import PodResult, VisibleGpu
-from gpustack.proof.series import Sample, Series
+from gpustack.proof.prometheus import Sample, Series
+from gpustack.proof.workload import NAMESPACE, PodResult, VisibleGpu
 
 Outcome = Literal["ok", "failed", "unknown", "skipped"]
 LINKS = ("kernel", "series", "dashboard")
@@ -98,54 +97,51 @@ class Row:
 def judge(asked: Asked) -> tuple[Row, ...]:
     """In the order of nodes, then of PCI addresses; GPUs that nobody named come last."""
     named = {visible.uuid for one in asked.pods for visible in one.visible if len(one.visible) == 1}
-    rows = [row for place in asked.places for row in of_place(place, asked, named)]
+    rows = [row for place in asked.places for row in judge_node(place, asked, named)]
     order = {place.node: at for at, place in enumerate(asked.places)}
     return tuple(sorted(rows, key=lambda row: (order[row.node], not row.uuid, row.bus, row.index, row.uuid)))
 
 
-def of_place(place: Place, asked: Asked, named: set[str]) -> list[Row]:
+def judge_node(place: Place, asked: Asked, named: set[str]) -> list[Row]:
     mine = [one for one in asked.pods if one.node == place.node]
     met: dict[str, list[PodResult]] = {}
     for one in mine:
         if len(one.visible) == 1:
             met.setdefault(one.visible[0].uuid, []).append(one)
-    rows = [run(place, uuid, pods, asked) for uuid, pods in met.items()]
-    beside = unseen(place, asked.series, named)
+    rows = [judge_met(place, uuid, pods, asked) for uuid, pods in met.items()]
     reasons = Reasons.of(place, [one for one in mine if len(one.visible) != 1])
-    rows += [watched(place, newest, reasons.of_sample(newest), asked) for newest in beside]
+    for newest in find_unmet(place, asked.series, named):
+        row = Row(place.node, newest.uuid, reasons.of_sample(newest), bus=newest.bus, model=place.model)
+        rows.append(add_monitoring(row, asked, None, ()))
     wanted = max(place.gpus or 0, place.devices or 0 if place.gpus is not None else 0)
     missing = max(wanted - len(rows), len(reasons.failed) if not rows and not wanted else 0)
     rows += [Row(place.node, "", reasons.next(), model=place.model) for _ in range(missing)]
     return rows
 
 
-def run(place: Place, uuid: str, pods: Sequence[PodResult], asked: Asked) -> Row:
+def judge_met(place: Place, uuid: str, pods: Sequence[PodResult], asked: Asked) -> Row:
     """A GPU that one pod or, where it is shared, several pods met."""
     visible = pods[0].visible[0]
     bad = next((one for one in pods if one.ran is False), None)
     unsure = next((one for one in pods if one.ran is None), None)
     kernel = Link("failed", bad.why) if bad else Link("unknown", unsure.why) if unsure else HOLDS
     row = Row(place.node, uuid, kernel, bus=visible.bus, model=visible.model)
-    return dressed(row, asked, visible, [one.pod for one in pods])
+    return add_monitoring(row, asked, visible, [one.pod for one in pods])
 
 
-def watched(place: Place, sample: Sample, kernel: Link, asked: Asked) -> Row:
-    return dressed(Row(place.node, sample.uuid, kernel, bus=sample.bus, model=place.model), asked, None, ())
-
-
-def dressed(row: Row, asked: Asked, visible: VisibleGpu | None, pods: Sequence[str]) -> Row:
+def add_monitoring(row: Row, asked: Asked, visible: VisibleGpu | None, pods: Sequence[str]) -> Row:
     """With the links that the monitoring tells, and the names that the exporter has."""
     newest = next(iter(asked.series.of(row.uuid)), None) if isinstance(asked.series, Series) else None
     return replace(
         row,
-        series=series(row, asked, visible, pods),
-        panel=panel(row.uuid, asked),
+        series=judge_series(row, asked, visible, pods),
+        panel=judge_panel(row.uuid, asked),
         index=newest.index if newest else "",
         model=row.model or (newest.model if newest else ""),
     )
 
 
-def unseen(place: Place, found: Series | str, named: set[str]) -> list[Sample]:
+def find_unmet(place: Place, found: Series | str, named: set[str]) -> list[Sample]:
     """GPUs of a node that have a series and met no pod anywhere: the newest sample of each, which says whose it is."""
     if isinstance(found, str):
         return []
@@ -153,29 +149,29 @@ def unseen(place: Place, found: Series | str, named: set[str]) -> list[Sample]:
     return [one for one in newest if one.node == place.node]
 
 
-def series(row: Row, asked: Asked, visible: VisibleGpu | None, pods: Sequence[str]) -> Link:
+def judge_series(row: Row, asked: Asked, visible: VisibleGpu | None, pods: Sequence[str]) -> Link:
     found = asked.series
     if isinstance(found, str):
         return Link("unknown", found)
     mine = found.of(row.uuid)
     if not mine:
-        return Link("failed", f"Prometheus has no series with this UUID{failing(found)}")
+        return Link("failed", f"Prometheus has no series with this UUID{describe_failure(found)}")
     newest = mine[0]
     if newest.node and newest.node != row.node:
         return Link("failed", f"Prometheus has this UUID on {newest.node}, the pod ran on {row.node}")
     if visible and newest.bus and visible.bus and newest.bus != visible.bus:
         return Link("failed", f"Prometheus has this UUID at {newest.bus}, the pod ran on {visible.bus}")
-    every = found.every(newest)
+    every = found.interval_of(newest)
     age = found.now - newest.at
     if age > 2 * every + MARGIN:
         failed = (found.scrapes or {}).get(newest.target)
         error = f"; the last scrape failed: {failed.error}" if failed and failed.error else ""
         return Link("failed", f"its newest sample is {age:.0f} s old, and it is scraped every {every:.0f} s{error}")
     fresh = [one for one in mine if found.now - one.at <= 2 * every + MARGIN]
-    return Link("ok", note=attribution(fresh, pods))
+    return Link("ok", note=describe_user(fresh, pods))
 
 
-def failing(found: Series) -> str:
+def describe_failure(found: Series) -> str:
     """Where no GPU has any, that is the cause of all; else what failed of the exporters' targets."""
     if not found.samples:
         return ", nor of any other GPU"
@@ -184,7 +180,7 @@ def failing(found: Series) -> str:
     return f"; a scrape failed: {errors[0]}" if errors else ""
 
 
-def attribution(mine: Sequence[Sample], pods: Sequence[str]) -> str:
+def describe_user(mine: Sequence[Sample], pods: Sequence[str]) -> str:
     """Whose the exporter says the GPU is: to be known, and no link of its own."""
     targets = sorted({one.target for one in mine})
     twice = f"it is scraped twice, as {' and '.join(targets)}" if len(targets) > 1 else ""
@@ -197,7 +193,7 @@ def attribution(mine: Sequence[Sample], pods: Sequence[str]) -> str:
     return "; ".join(part for part in (twice, whose) if part)
 
 
-def panel(uuid: str, asked: Asked) -> Link:
+def judge_panel(uuid: str, asked: Asked) -> Link:
     shown = asked.shown
     if asked.refusal:
         return Link("failed", asked.refusal)
@@ -226,7 +222,8 @@ class Reasons:
 
     @classmethod
     def of(cls, place: Place, pods: Sequence[PodResult]) -> "Reasons":
-        return cls([failure(one) for one in pods], 0 if place.closed else gone(place), place.busy, rest(place))
+        gone = 0 if place.closed else count_withdrawn(place)
+        return cls([explain_pod(one) for one in pods], gone, place.busy, explain_rest(place))
 
     def of_sample(self, sample: Sample) -> Link:
         """A GPU that the exporter knows: its user is the best reason."""
@@ -247,17 +244,17 @@ class Reasons:
         return self.other
 
 
-def failure(one: PodResult) -> Link:
+def explain_pod(one: PodResult) -> Link:
     """Of a pod that named no single GPU."""
     return Link("failed" if one.stage == "failed" or one.ran is False else "unknown", one.why)
 
 
-def gone(place: Place) -> int:
+def count_withdrawn(place: Place) -> int:
     """GPUs that the kubelet has withdrawn: a device that was reported ill keeps its place in the capacity."""
     return 0 if place.shared else max(place.capacity - place.allocatable, 0)
 
 
-def rest(place: Place) -> Link:
+def explain_rest(place: Place) -> Link:
     if place.closed:
         return Link("unknown", place.closed)
     if place.devices is not None and place.gpus is not None and place.devices > place.gpus:

@@ -1,34 +1,100 @@
-"""Connections to the API, Prometheus and Grafana of a cluster, through its control plane."""
+"""Connections to the API, Prometheus, Grafana and Alertmanager of a cluster, through its control plane."""
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
-from gpustack.ask.transport.forward import PortForwarder
+from gpustack.ask.transport.forward import PortForwarder, open_forwarder
 from gpustack.ask.view import View
-from gpustack.errors import RolloutError
-from gpustack.probes.proof import NODES
-from gpustack.proof.credential import login, why
+from gpustack.config.host import Host
+from gpustack.errors import RolloutError, UsageError
+from gpustack.events import Reporter
+from gpustack.probes.proof import NODES, SERVICES
+from gpustack.proof import credential
+from gpustack.proof.alertmanager import Alertmanager
+from gpustack.proof.chain import Place
+from gpustack.proof.credential import explain_failure, parse_login
+from gpustack.proof.delivery import Delivery, Trial
 from gpustack.proof.grafana import Grafana
 from gpustack.proof.http import Web
-from gpustack.proof.inventory import exporters, services
+from gpustack.proof.inventory import locate_exporters
 from gpustack.proof.prometheus import Prometheus
-from gpustack.proof.services import LABELS, Part, find, names, port
+from gpustack.proof.prove import Proof, Prover
+from gpustack.proof.services import LABELS, Access, Part, find_service, main_port, namespace_of
 
 if TYPE_CHECKING:
     from gpustack.proof.pod import Pods
 
 
+def acting_host(taken: Snapshot) -> Host:
+    """The control plane through which the cluster is reached."""
+    return View(taken, CLUSTER).host
+
+
+def run_proof(
+    taken: Snapshot,
+    places: Sequence[Place],
+    unasked: Sequence[tuple[str, str]],
+    private: Path,
+    report: Reporter,
+    timeout: float,
+    cancelled: Callable[[], str],
+) -> Proof:
+    """Raises HostRefused and RolloutError, before anything is created."""
+    acting = acting_host(taken)
+    words = {**credential.OURS, "NAMESPACE": namespace_of("grafana", taken.inventory.spec)}
+    with open_forwarder(acting) as way:
+        answers = credential.answers(acting, [credential.CERTIFICATE, credential.GRAFANA], words)
+        prover = Prover(
+            cluster=connect_api(answers[credential.CERTIFICATE.id], way, private),
+            prometheus=connect_prometheus(taken, way),
+            grafana=connect_grafana(taken, way, answers[credential.GRAFANA.id]),
+            places=places,
+            report=report,
+            timeout=timeout,
+            cancelled=cancelled,
+        )
+        return prover.prove(unasked)
+
+
+def send_test_alert(
+    taken: Snapshot, found: Access, report: Reporter, timeout: float, cancelled: Callable[[], str]
+) -> Delivery:
+    """Raises HostRefused, RolloutError and UsageError, before anything is sent."""
+    spec = taken.inventory.spec
+    with forward_part(acting_host(taken), found) as (_, address, number):
+        there = Alertmanager(Web("Alertmanager", address, number))
+        return Trial(there, report, cancelled, spec.cluster_name, spec.alerts.runbooks, timeout).test()
+
+
+@contextmanager
+def forward_part(host: Host, found: Access, local_port: int = 0) -> Iterator[tuple[PortForwarder, str, int]]:
+    """Address and port that lead to a part of the monitoring. Raises HostRefused, RolloutError where the host lets
+    nothing through, and UsageError where the local port cannot be had."""
+    with open_forwarder(host) as way:
+        try:
+            address, number = way.forward(found.service.address, found.port, local_port)
+        except ConnectionRefusedError as error:
+            raise forwarding_refused(host.name, error) from error
+        except OSError as error:
+            reason, hint = f"127.0.0.1:{local_port}: {error.strerror or error}", f"gpustack access {found.part}"
+            message = "The port cannot be opened on this machine."
+            raise UsageError("access-port-taken", message, reason, hint) from error
+        yield way, address, number
+
+
 def connect_api(answer: Answer, way: PortForwarder, private: Path) -> "Pods":
     """With the client certificate of `answer`. Raises RolloutError."""
-    from gpustack.proof.pod import Pods, client
+    from gpustack.proof.pod import Pods, connect_client
 
-    if wrong := why(answer):
+    if wrong := explain_failure(answer):
         message = "The control plane signed no certificate; nothing was created."
         raise RolloutError("proof-no-certificate", message, wrong, "gpustack verify --only control-plane")
     try:
-        return Pods(client(answer.out, way, private))
+        return Pods(connect_client(answer.out, way, private))
     except OSError as error:
         raise forwarding_refused(answer.where, error) from error
     except (ValueError, LookupError, TypeError) as error:
@@ -45,15 +111,17 @@ def forwarding_refused(host: str, error: OSError) -> RolloutError:
 
 def connect_web(taken: Snapshot, way: PortForwarder, part: Part, login: tuple[str, str] | None = None) -> Web | str:
     """A part of the monitoring, or why it cannot be reached."""
-    where = names(taken.inventory.spec)
+    spec = taken.inventory.spec
     try:
-        service = find(part, services(taken), where)
+        services = View(taken, CLUSTER)[SERVICES]
     except FactUnavailable as error:
         return f"the Services of the cluster are not known: {error}"
-    if service is None:
-        return f"there is no Service with the label {'='.join(LABELS[part])} in the namespace {where.of(part)}"
+    if (service := find_service(part, services, spec)) is None:
+        return (
+            f"there is no Service with the label {'='.join(LABELS[part])} in the namespace {namespace_of(part, spec)}"
+        )
     try:
-        address, number = way.forward(service.address, port(service))
+        address, number = way.forward(service.address, main_port(service))
     except OSError as error:
         return f"{part.capitalize()} was not reached: {error}"
     return Web(part.capitalize(), address, number, login)
@@ -63,11 +131,11 @@ def connect_prometheus(taken: Snapshot, way: PortForwarder) -> Prometheus | str:
     web = connect_web(taken, way, "prometheus")
     if isinstance(web, str):
         return web
-    return Prometheus(web, [node.name for node in View(taken, CLUSTER)[NODES]], exporters(taken))
+    return Prometheus(web, [node.name for node in View(taken, CLUSTER)[NODES]], locate_exporters(taken))
 
 
 def connect_grafana(taken: Snapshot, way: PortForwarder, answer: Answer) -> Grafana | str:
-    user = login(answer)
+    user = parse_login(answer)
     if isinstance(user, str):
         return f"the login of Grafana is not known: {user}"
     web = connect_web(taken, way, "grafana", user)

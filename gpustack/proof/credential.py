@@ -8,9 +8,13 @@ from secrets import token_hex
 
 from gpustack.ask.answers import parse
 from gpustack.ask.probe import Answer, Probe, Shell
+from gpustack.ask.redact.redact import plain
 from gpustack.ask.script import build_last_line, render
 from gpustack.ask.transport import execute as transport
+from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import Host
+from gpustack.config.inventory import Inventory
+from gpustack.errors import RolloutError, UnreachableError
 
 # What the cluster itself says it is, not a file that somebody may have left; kubeadm writes nothing on the host.
 SIGN = """
@@ -43,22 +47,22 @@ def answers(host: Host, probes: Sequence[Probe[str]], exported: Mapping[str, str
     marker = token_hex(16)
     lines = transport.run(host, render(probes, marker, exported), last=build_last_line(marker))
     found = {one.probe: one for one in parse(lines, marker, host.name, {probe.id: probe for probe in probes})}
-    return {probe.id: found.get(probe.id, nothing(probe, host)) for probe in probes}
+    return {probe.id: found.get(probe.id, missing_answer(probe, host)) for probe in probes}
 
 
-def nothing(probe: Probe[str], host: Host) -> Answer:
+def missing_answer(probe: Probe[str], host: Host) -> Answer:
     return Answer(probe.id, host.name, -1, "", lost="no answer came")
 
 
-def why(answer: Answer) -> str:
+def explain_failure(answer: Answer) -> str:
     """Why an answer is of no use; empty when it is."""
     ended = f"it ended with {answer.rc}" if answer.rc else ""
     return answer.lost or (answer.err.strip() or ended if answer.rc else "")
 
 
-def login(answer: Answer) -> tuple[str, str] | str:
+def parse_login(answer: Answer) -> tuple[str, str] | str:
     """User and password out of the Secret's data, or why there is none."""
-    if wrong := why(answer):
+    if wrong := explain_failure(answer):
         return wrong
     try:
         data = json.loads(answer.out)
@@ -66,3 +70,38 @@ def login(answer: Answer) -> tuple[str, str] | str:
     except (ValueError, KeyError, TypeError):
         return "the Secret of Grafana has no admin-user and admin-password"
     return user, password
+
+
+def read_login(host: Host, namespace: str) -> tuple[str, str]:
+    """Grafana's user and password. Raises RolloutError."""
+    try:
+        found = parse_login(answers(host, [GRAFANA], {"NAMESPACE": namespace})[GRAFANA.id])
+    except HostRefused as refused:
+        found = refused.reach.why
+    if isinstance(found, str):
+        message = "Grafana's login could not be read."
+        raise RolloutError("access-no-login", message, found, "gpustack explain access-no-login")
+    return found
+
+
+def sign_kubeconfig(inventory: Inventory, exported: Mapping[str, str]) -> str:
+    """From the first control plane that is reached. Raises UnreachableError, and RolloutError when kubeadm refuses."""
+    refused = []
+    for host in inventory.control_planes:
+        try:
+            answer = answers(host, [CERTIFICATE], exported)[CERTIFICATE.id]
+        except HostRefused as error:
+            refused.append(error.reach)
+            continue
+        if answer.rc == 0 and not answer.lost and not answer.cut and is_kubeconfig(answer.out):
+            return f"{answer.out.rstrip()}\n"
+        ended = f"it ended with {answer.rc}" if answer.rc else "what came is no kubeconfig"
+        reason = answer.lost or answer.err.strip() or ended
+        raise RolloutError("kubeconfig-refused", f"{host.name} gave no kubeconfig.", reason, "gpustack verify -v")
+    reasons = "\n".join(f"{found.host}: {found.why}" for found in refused)
+    raise UnreachableError(refused[0].reference, "No control plane could be reached.", reasons, refused[0].hint)
+
+
+def is_kubeconfig(text: str) -> bool:
+    """What kubeadm prints begins so, and has no character that a terminal would take for a command."""
+    return text.startswith("apiVersion:") and plain(text) == text

@@ -12,7 +12,7 @@ from secrets import token_hex
 from typing import Literal
 
 from gpustack.events import Event, Reporter
-from gpustack.proof.alertmanager import Alertmanager, Counts, RoutedAlert, document, ended
+from gpustack.proof.alertmanager import Alertmanager, Counts, RoutedAlert, build_alert, end_time
 from gpustack.proof.http import NoAnswer
 from gpustack.steps.monitoring.receiver import TEST, TEST_LABEL
 
@@ -67,13 +67,13 @@ class Trial:
         labels = {"alertname": TEST, "severity": "info", "namespace": "gpustack-test", TEST_LABEL: token_hex(4)}
         sent, done, left = self.clock(), Delivery("unknown"), ""
         try:
-            self.there.post(document(labels, self.annotations(), url=self.runbook))
+            self.there.post(build_alert(labels, self.annotations(), url=self.runbook))
             self.report(Event("step", "alert", f"{TEST} sent to Alertmanager"))
-            done = self.followed(labels, known, before, start + self.limit)
+            done = self.follow(labels, known, before, start + self.limit)
         except NoAnswer as error:
             done = Delivery("unknown", str(error))
         finally:
-            left = self.ended(labels, sent)
+            left = self.end_alert(labels, sent)
         done = replace(done, seconds=self.clock() - start, left=left)
         self.report(Event("done", "alert", done.outcome))
         return done
@@ -85,7 +85,7 @@ class Trial:
         }
         return text | ({"runbook_url": self.runbook} if self.runbook else {})
 
-    def followed(
+    def follow(
         self, labels: Mapping[str, str], known: Mapping[str, tuple[str, ...]], before: Counts, end: float
     ) -> Delivery:
         """Until it is known, it is too late, or nobody wants to know any more."""
@@ -100,57 +100,57 @@ class Trial:
                 added = added if trouble else now.since(before)
             except NoAnswer as error:
                 trouble = str(error)
-            if found := judged(routed, known, added):
+            if found := judge(routed, known, added):
                 return found
             if self.clock() >= end:
-                return late(routed, known, added, trouble, self.limit)
-            self.report(Event("waiting", "alert", trouble or stage(routed, known, added)))
+                return judge_late(routed, known, added, trouble, self.limit)
+            self.report(Event("waiting", "alert", trouble or describe_stage(routed, known, added)))
             self.sleep(BETWEEN)
         return Delivery("unknown", stopped, stopped=stopped)
 
-    def ended(self, labels: Mapping[str, str], sent: float) -> str:
+    def end_alert(self, labels: Mapping[str, str], sent: float) -> str:
         """Why it could not be; empty when it was."""
         passed = max(self.clock() - sent - BETWEEN, 0.001)
-        end = ended(self.began, passed) if self.began else datetime.now(UTC)
+        end = end_time(self.began, passed) if self.began else datetime.now(UTC)
         try:
-            self.there.post(document(labels, self.annotations(), end))
+            self.there.post(build_alert(labels, self.annotations(), end))
         except NoAnswer as error:
             return f"{error}; it ends by itself within minutes"
         return ""
 
 
-def of(routed: RoutedAlert, known: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def find_integrations(routed: RoutedAlert, known: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(way for name in routed.receivers for way in known.get(name, ())))
 
 
-def judged(routed: RoutedAlert | None, known: Mapping[str, tuple[str, ...]], added: Counts) -> Delivery | None:
+def judge(routed: RoutedAlert | None, known: Mapping[str, tuple[str, ...]], added: Counts) -> Delivery | None:
     """None while it cannot be said yet."""
     if routed is None:
         return None
-    ways = of(routed, known)
+    ways = find_integrations(routed, known)
     result = Delivery("failed", receivers=routed.receivers, integrations=ways)
     if routed.muted:
         return replace(result, why=f"Alertmanager keeps it back: {routed.muted}")
     if not ways:
         to = ", ".join(routed.receivers) or "no receiver"
         return replace(result, why=f"Alertmanager gives it to {to}, which has no integration")
-    if wrong := [f"{way}: {REASONS.get(reason, reason)}" for way, reason in given_up(ways, added)]:
+    if wrong := [f"{way}: {REASONS.get(reason, reason)}" for way, reason in find_given_up(ways, added)]:
         return replace(result, why="; ".join(wrong))
     if all(added.sent.get(way, 0) > added.refused.get(way, 0) for way in ways):
         return replace(result, outcome="delivered")
     return None
 
 
-def given_up(ways: Sequence[str], added: Counts) -> list[tuple[str, str]]:
+def find_given_up(ways: Sequence[str], added: Counts) -> list[tuple[str, str]]:
     return [key for key, count in added.given_up.items() if key[0] in ways and count > 0]
 
 
-def late(
+def judge_late(
     routed: RoutedAlert | None, known: Mapping[str, tuple[str, ...]], added: Counts, trouble: str, limit: float
 ) -> Delivery:
     if routed is None:
         return Delivery("unknown", trouble or f"Alertmanager did not show the alert within {limit:.0f} s")
-    result = Delivery("unknown", receivers=routed.receivers, integrations=of(routed, known))
+    result = Delivery("unknown", receivers=routed.receivers, integrations=find_integrations(routed, known))
     tries = {way: added.refused.get(way, 0) for way in result.integrations if added.refused.get(way, 0)}
     if tries:
         text = "; ".join(f"{way}: {count:.0f} attempts failed" for way, count in tries.items())
@@ -158,10 +158,10 @@ def late(
     return replace(result, why=trouble or f"no notification within {limit:.0f} s, and no failure either")
 
 
-def stage(routed: RoutedAlert | None, known: Mapping[str, tuple[str, ...]], added: Counts) -> str:
+def describe_stage(routed: RoutedAlert | None, known: Mapping[str, tuple[str, ...]], added: Counts) -> str:
     if routed is None:
         return "Alertmanager takes it in"
-    ways = of(routed, known)
+    ways = find_integrations(routed, known)
     failing = [way for way in ways if added.refused.get(way, 0)]
     if failing:
         return f"{', '.join(failing)} failed; Alertmanager tries again"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpustack.proof.http import NoAnswer, Web
-from gpustack.proof.services import DATA_SOURCE
 
+DATA_SOURCE = "prometheus"
 SPAN, STEP, POINTS = 300, 15, 500
 """Seconds that the panel spans and between its points, and how many it could draw."""
 
@@ -24,12 +24,12 @@ class Grafana:
 
     def panel(self, metric: str, now: float) -> dict[str, tuple[float, float]]:
         """By UUID, time in seconds and value of the last point. Raises NoAnswer, or Refusal."""
-        status, response = self.web.post("/api/ds/query", question(metric, now))
+        status, response = self.web.post("/api/ds/query", build_question(metric, now))
         if isinstance(response, dict) and "results" in response:
             result = response["results"].get("A", {})
             if error := result.get("error") or (status != 200 and f"HTTP {status}"):
                 raise Refusal(f"Grafana's data source {DATA_SOURCE}{self.url()} fails: {error}")
-            return points(result.get("frames", ()))
+            return last_points(result.get("frames", ()))
         text = str(response.get("message", "") if isinstance(response, dict) else response)
         if status == 404 and "source" in text.lower():
             raise Refusal(f"Grafana has no data source with the uid {DATA_SOURCE}")
@@ -46,7 +46,7 @@ class Grafana:
         return f" ({response['url']})" if status == 200 and isinstance(response, dict) and response.get("url") else ""
 
 
-def question(metric: str, now: float) -> dict[str, Any]:
+def build_question(metric: str, now: float) -> dict[str, Any]:
     asked = {
         "refId": "A",
         "datasource": {"type": "prometheus", "uid": DATA_SOURCE},
@@ -60,16 +60,16 @@ def question(metric: str, now: float) -> dict[str, Any]:
     return {"queries": [asked], "from": str(int((now - SPAN) * 1000)), "to": str(int(now * 1000))}
 
 
-def points(frames: Any) -> dict[str, tuple[float, float]]:
+def last_points(frames: Any) -> dict[str, tuple[float, float]]:
     """The last point of each GPU; of several series of one the largest."""
     found: dict[str, tuple[float, float]] = {}
     for frame in frames:
-        for uuid, last in columns(frame):
+        for uuid, last in read_columns(frame):
             found[uuid] = max(found.get(uuid, last), last)
     return found
 
 
-def columns(frame: Mapping[str, Any]) -> Iterator[tuple[str, tuple[float, float]]]:
+def read_columns(frame: Mapping[str, Any]) -> Iterator[tuple[str, tuple[float, float]]]:
     fields, values = frame["schema"]["fields"], frame["data"]["values"]
     times = next((column for one, column in zip(fields, values, strict=True) if one["type"] == "time"), ())
     for one, column in zip(fields, values, strict=True):

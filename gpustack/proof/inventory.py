@@ -6,29 +6,27 @@ from typing import Any
 from gpustack.ask.probe import CLUSTER, FactUnavailable, Probe
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
+from gpustack.errors import UnreachableError
 from gpustack.probes.gpu.devices import GPU_DEVICES
 from gpustack.probes.host.system import IDENTITY
-from gpustack.probes.kubernetes.nodes import NODES as KUBE_NODES
-from gpustack.probes.proof import (
-    EXPORTERS,
-    INGRESSES,
-    NODES,
-    PODS,
-    SERVICES,
-    GpuPod,
-    Ingress,
-    ProofNode,
-    Service,
-)
+from gpustack.probes.proof import EXPORTERS, NODES, PODS, SERVICES, GpuPod, ProofNode
 from gpustack.proof.chain import Place
-from gpustack.proof.manifest import NAMESPACE
+from gpustack.proof.workload import NAMESPACE
 from gpustack.steps.gpu.count import gpu_count
 
 PROBES: tuple[Probe[Any], ...] = (NODES, PODS, EXPORTERS, SERVICES, GPU_DEVICES, IDENTITY)
-ACCESS_PROBES: tuple[Probe[Any], ...] = (KUBE_NODES, SERVICES, INGRESSES)
 
 
-def hosts_of(taken: Snapshot) -> dict[str, str]:
+def survey(taken: Snapshot, names: Sequence[str]) -> tuple[tuple[Place, ...], tuple[tuple[str, str], ...]]:
+    """Where pods are to be made, and hosts that cannot be proven, each with the reason. Raises UnreachableError."""
+    try:
+        return find_places(taken, names), find_unasked(taken, names)
+    except FactUnavailable as error:
+        message = "The Kubernetes API gave no answer; nothing was created."
+        raise UnreachableError("proof-no-api", message, str(error), "gpustack verify") from error
+
+
+def match_hosts(taken: Snapshot) -> dict[str, str]:
     """Host by node: those with the same machine-id, else those of the same name."""
     found = View(taken, CLUSTER)
     machines = {found.on(host.name)[IDENTITY].machine_id: host.name for host in hosts_with(taken, IDENTITY)}
@@ -42,17 +40,17 @@ def hosts_with(taken: Snapshot, probe: Probe[Any]) -> list[Any]:
     return [host for host in taken.inventory.hosts if View(taken, host.name).available(probe)]
 
 
-def places(taken: Snapshot, names: Sequence[str] = ()) -> tuple[Place, ...]:
+def find_places(taken: Snapshot, names: Sequence[str] = ()) -> tuple[Place, ...]:
     """Of nodes that offer GPUs, or whose host has some; `names` are hosts. Raises FactUnavailable."""
-    here, of = View(taken, CLUSTER), hosts_of(taken)
+    here, of = View(taken, CLUSTER), match_hosts(taken)
     pods = here[PODS]
-    used = users(pods)
-    found = [place(node, used.get(node.name, 0), devices(taken, of[node.name])) for node in here[NODES]]
+    used = count_used(pods)
+    found = [make_place(node, used.get(node.name, 0), count_devices(taken, of[node.name])) for node in here[NODES]]
     wanted = [one for one in found if not names or of[one.node] in names]
     return tuple(one for one in wanted if one.capacity or one.devices or one.gpus is None)
 
 
-def users(pods: Sequence[GpuPod]) -> Mapping[str, int]:
+def count_used(pods: Sequence[GpuPod]) -> Mapping[str, int]:
     """GPUs in use by node. What an earlier proof left is removed before pods are made."""
     found: dict[str, int] = {}
     for pod in pods:
@@ -61,14 +59,14 @@ def users(pods: Sequence[GpuPod]) -> Mapping[str, int]:
     return found
 
 
-def devices(taken: Snapshot, host: str) -> int | None:
+def count_devices(taken: Snapshot, host: str) -> int | None:
     try:
         return gpu_count(View(taken, host)) if host else None
     except FactUnavailable:
         return None
 
 
-def place(node: ProofNode, busy: int, found: int | None) -> Place:
+def make_place(node: ProofNode, busy: int, found: int | None) -> Place:
     closed = ""
     if not node.ready:
         closed = f"the node is not Ready: {node.reason}"
@@ -79,9 +77,9 @@ def place(node: ProofNode, busy: int, found: int | None) -> Place:
     )
 
 
-def unasked(taken: Snapshot, names: Sequence[str] = ()) -> tuple[tuple[str, str], ...]:
+def find_unasked(taken: Snapshot, names: Sequence[str] = ()) -> tuple[tuple[str, str], ...]:
     """Hosts that are to be proven and cannot be: whether they have GPUs is not known, or no node offers them."""
-    nodes = set(hosts_of(taken).values())
+    nodes = set(match_hosts(taken).values())
     found = []
     for host in taken.inventory.hosts:
         reach = taken.reach.get(host.name)
@@ -89,31 +87,16 @@ def unasked(taken: Snapshot, names: Sequence[str] = ()) -> tuple[tuple[str, str]
             continue
         if reach is not None and not reach.reached:
             found.append((host.name, f"not reached: {reach.why}"))
-        elif devices(taken, host.name) is None:
+        elif count_devices(taken, host.name) is None:
             found.append((host.name, "whether it has NVIDIA devices is not known"))
-        elif number := devices(taken, host.name):
+        elif number := count_devices(taken, host.name):
             found.append((host.name, f"it has {number} NVIDIA devices, and is no node of the cluster"))
     return tuple(found)
 
 
-def ingresses(taken: Snapshot) -> tuple[Ingress, ...]:
-    """Raises FactUnavailable."""
-    return View(taken, CLUSTER)[INGRESSES]
-
-
-def addresses(taken: Snapshot) -> tuple[str, ...]:
-    """Of nodes that are Ready, by which a port that all of them open is reached."""
-    return tuple(node.address for node in View(taken, CLUSTER)[KUBE_NODES] if node.ready and node.address)
-
-
-def exporters(taken: Snapshot) -> Mapping[str, str]:
+def locate_exporters(taken: Snapshot) -> Mapping[str, str]:
     """Where each exporter's pod runs; without an answer the exporters' own labels have to say it."""
     try:
         return View(taken, CLUSTER)[EXPORTERS]
     except FactUnavailable:
         return {}
-
-
-def services(taken: Snapshot) -> tuple[Service, ...]:
-    """Raises FactUnavailable."""
-    return View(taken, CLUSTER)[SERVICES]

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from gpustack.ask.transport.forward import PortForwarder
 from gpustack.errors import RolloutError
-from gpustack.proof.manifest import NAMESPACE, OURS, RUN, namespace
+from gpustack.proof.workload import NAMESPACE, OURS, RUN, namespace_manifest
 
 LIMIT = 10
 # Seconds: for the controllers to make what pods of a new namespace need, for pods that are gone, for a namespace.
@@ -41,19 +41,19 @@ def raise_refusals() -> Iterator[None]:
     try:
         yield
     except ApiException as error:
-        raise ApiRefused(reason(error.body) or str(error.reason), error.status or 0) from error
+        raise ApiRefused(parse_reason(error.body) or str(error.reason), error.status or 0) from error
     except (HTTPError, OSError) as error:
         raise ApiRefused(f"the API was not reached: {error}") from error
 
 
-def reason(body: Any) -> str:
+def parse_reason(body: Any) -> str:
     try:
         return str(json.loads(body)["message"])
     except (ValueError, KeyError, TypeError):
         return ""
 
 
-def client(kubeconfig: str, ways: PortForwarder, folder: Path) -> Any:
+def connect_client(kubeconfig: str, ways: PortForwarder, folder: Path) -> Any:
     """A CoreV1Api. Raises ValueError, KeyError or TypeError for what is no kubeconfig of kubeadm's form."""
     import yaml
     from kubernetes.client import ApiClient, Configuration, CoreV1Api
@@ -66,13 +66,13 @@ def client(kubeconfig: str, ways: PortForwarder, folder: Path) -> Any:
     configuration.proxy = None
     configuration.retries = False
     configuration.tls_server_name = server.hostname
-    configuration.ssl_ca_cert = kept(folder / "ca.crt", cluster["certificate-authority-data"])
-    configuration.cert_file = kept(folder / "client.crt", user["client-certificate-data"])
-    configuration.key_file = kept(folder / "client.key", user["client-key-data"])
+    configuration.ssl_ca_cert = write_private(folder / "ca.crt", cluster["certificate-authority-data"])
+    configuration.cert_file = write_private(folder / "client.crt", user["client-certificate-data"])
+    configuration.key_file = write_private(folder / "client.key", user["client-key-data"])
     return CoreV1Api(ApiClient(configuration))
 
 
-def kept(path: Path, data: str) -> str:
+def write_private(path: Path, data: str) -> str:
     path.touch(mode=0o600)
     path.write_bytes(b64decode(data))
     return str(path)
@@ -91,7 +91,7 @@ class Pods:
         RolloutError where it is not ours, or does not come to an end; ApiRefused."""
         found = self.space()
         left = 0
-        if found is not None and foreign(found):
+        if found is not None and is_foreign(found):
             message = f"The namespace {NAMESPACE} was not made by gpustack; nothing was created."
             why = f"It has no label {next(iter(OURS))}=gpustack."
             raise RolloutError("proof-namespace-foreign", message, why, f"kubectl get all --namespace {NAMESPACE}")
@@ -108,13 +108,13 @@ class Pods:
             self.clear()
         with raise_refusals():
             if found is None:
-                self.api.create_namespace(namespace(), _request_timeout=LIMIT)
+                self.api.create_namespace(namespace_manifest(), _request_timeout=LIMIT)
         return left
 
     def space(self) -> dict[str, Any] | None:
         try:
             with raise_refusals():
-                return document(self.api.read_namespace(NAMESPACE, **READ))
+                return read_document(self.api.read_namespace(NAMESPACE, **READ))
         except ApiRefused as refused:
             if refused.code == 404:
                 return None
@@ -139,7 +139,7 @@ class Pods:
         """Those of one proof, or of all. Raises ApiRefused."""
         chosen = {"label_selector": f"{RUN}={run}"} if run else {}
         with raise_refusals():
-            return list(document(self.api.list_namespaced_pod(NAMESPACE, **chosen, **READ))["items"])
+            return list(read_document(self.api.list_namespaced_pod(NAMESPACE, **chosen, **READ))["items"])
 
     def log(self, pod: str, container: str) -> str | None:
         """The beginning of what a container printed; None when it cannot be read."""
@@ -155,7 +155,7 @@ class Pods:
         chosen = f"involvedObject.name={pod},type=Warning"
         try:
             with raise_refusals():
-                found = document(self.api.list_namespaced_event(NAMESPACE, field_selector=chosen, **READ))["items"]
+                found = read_document(self.api.list_namespaced_event(NAMESPACE, field_selector=chosen, **READ))["items"]
         except ApiRefused:
             return ""
         if not found:
@@ -172,7 +172,7 @@ class Pods:
     def remove(self) -> bool:
         """Removes pods and namespace, if that is ours. The namespace's own end is not waited for: nothing is in it."""
         found = self.space()
-        if found is None or foreign(found):
+        if found is None or is_foreign(found):
             return True
         gone = self.clear()
         with raise_refusals():
@@ -192,11 +192,11 @@ READ: dict[str, Any] = {"_preload_content": False, "_request_timeout": LIMIT}
 """Arguments of a read: the body as it came, and not as one object for each field."""
 
 
-def document(response: Any) -> dict[str, Any]:
+def read_document(response: Any) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(response.data)
     return found
 
 
-def foreign(found: Mapping[str, Any]) -> bool:
+def is_foreign(found: Mapping[str, Any]) -> bool:
     labels = found["metadata"].get("labels", {})
     return any(labels.get(name) != value for name, value in OURS.items())

@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Protocol, TypeVar
 
+from gpustack.ask.snapshot import Snapshot
 from gpustack.events import Event, Reporter, silent
 from gpustack.proof.chain import Asked, Place, Row, Shown, judge
 from gpustack.proof.grafana import Grafana, Refusal
 from gpustack.proof.http import NoAnswer
-from gpustack.proof.manifest import ASKED, KERNEL, SPARE, pod
 from gpustack.proof.pod import ApiRefused
-from gpustack.proof.pod_status import PodResult, judge_pod
-from gpustack.proof.prometheus import Prometheus
-from gpustack.proof.series import Series
+from gpustack.proof.prometheus import Prometheus, Series
+from gpustack.proof.workload import ASKED, KERNEL, SPARE, PodResult, judge_pod, pod_manifest
 
 Result = TypeVar("Result")
 TIMEOUT = 180.0
@@ -54,6 +53,11 @@ class Proof:
     hosts: int = 0
 
 
+def empty_proof(taken: Snapshot, unasked: tuple[tuple[str, str], ...]) -> Proof:
+    """Where there is no GPU to prove."""
+    return Proof(taken.taken, (), unasked, seconds=taken.took, hosts=len(taken.inventory.hosts))
+
+
 @dataclass
 class Prover:
     """`prometheus` and `grafana` are a text where they cannot be asked. `timeout` is for all but the removal."""
@@ -79,17 +83,17 @@ class Prover:
         taken, begun = datetime.now(UTC), self.clock()
         end, left = begun + self.timeout, ""
         try:
-            self.timed("kernel", lambda: self.pods(end))
-            series = self.timed("series", lambda: self.series(end))
-            shown, refusal = self.timed("dashboard", lambda: self.panel(series))
+            self.time_part("kernel", lambda: self.start_pods(end))
+            series = self.time_part("series", lambda: self.watch_series(end))
+            shown, refusal = self.time_part("dashboard", lambda: self.compare_panel(series))
         finally:
-            left = self.timed("removal", self.removed)
+            left = self.time_part("removal", self.remove_pods)
         rows = judge(Asked(self.places, tuple(self.made.values()), series, shown, refusal))
         seconds = self.clock() - begun
         parts, stopped = tuple(self.parts.items()), self.cancelled()
         return Proof(taken, rows, tuple(unasked), parts, seconds, self.swept, stopped, left)
 
-    def timed(self, part: str, work: Callable[[], Result]) -> Result:
+    def time_part(self, part: str, work: Callable[[], Result]) -> Result:
         started = self.clock()
         try:
             return work()
@@ -98,16 +102,16 @@ class Prover:
             if self.begun == part:
                 self.report(Event("done", part, "", self.parts[part]))
 
-    def begin(self, part: str, what: str) -> None:
+    def begin_part(self, part: str, what: str) -> None:
         self.begun = part
         self.report(Event("step", part, what))
 
-    def pods(self, end: float) -> None:
+    def start_pods(self, end: float) -> None:
         """Until each pod has its GPU, or never will."""
         wanted = [(place.node, number) for place in self.places for number in range(place.wanted)]
         if not wanted:
             return
-        self.begin("kernel", f"{len(wanted)} pods on {len({node for node, _ in wanted})} nodes")
+        self.begin_part("kernel", f"{len(wanted)} pods on {len({node for node, _ in wanted})} nodes")
         try:
             self.swept, self.opened = self.cluster.open(), True
         except ApiRefused as refused:
@@ -118,17 +122,17 @@ class Prover:
         for at, (node, _) in enumerate(wanted):
             if not self.cancelled():
                 self.create(f"proof-{self.run}-{at}", node)
-        self.followed(end)
+        self.follow_pods(end)
 
     def create(self, name: str, node: str) -> None:
         try:
-            self.cluster.create(pod(name, node, self.run, self.timeout))
+            self.cluster.create(pod_manifest(name, node, self.run, self.timeout))
         except ApiRefused as refused:
             self.made[name] = PodResult(name, node, "stuck", str(refused))
         else:
             self.made[name] = PodResult(name, node, "waiting")
 
-    def followed(self, end: float) -> None:
+    def follow_pods(self, end: float) -> None:
         """A pod that finds no place may be waiting for one that an earlier proof had: it is believed a little later."""
         patience = self.clock() + PLACE_LIMIT
         while waiting := [one for one in self.made.values() if one.stage == "waiting"]:
@@ -137,7 +141,7 @@ class Prover:
             if self.clock() > patience and all("Unschedulable" in one.why for one in waiting):
                 break
             self.wait(LOOK)
-            self.look()
+            self.update_pods()
             ready = sum(one.stage != "waiting" for one in self.made.values())
             self.report(Event("waiting", "kernel", f"{ready} of {len(self.made)} pods are through"))
         for name, one in self.made.items():
@@ -145,7 +149,7 @@ class Prover:
                 why = one.why or self.cluster.warning(name) or "it did not start in time"
                 self.made[name] = PodResult(name, one.node, "stuck", self.cancelled() or why)
 
-    def look(self) -> None:
+    def update_pods(self) -> None:
         try:
             found = self.cluster.all(self.run)
         except ApiRefused as refused:
@@ -163,11 +167,11 @@ class Prover:
         output = {container: self.cluster.log(name, container) for container in (KERNEL, ASKED)}
         return judge_pod(one, {container: text for container, text in output.items() if text is not None})
 
-    def series(self, end: float) -> Series | str:
+    def watch_series(self, end: float) -> Series | str:
         """Until each GPU that a pod met has a sample of after that, for two scrapes at most."""
         if isinstance(self.prometheus, str):
             return self.prometheus
-        self.begin("series", "asking Prometheus")
+        self.begin_part("series", "asking Prometheus")
         try:
             found = self.prometheus.look()
             since = found.now
@@ -184,13 +188,13 @@ class Prover:
             return str(error)
         return found
 
-    def panel(self, series: Series | str) -> tuple[Shown | str, str]:
+    def compare_panel(self, series: Series | str) -> tuple[Shown | str, str]:
         """What the panel showed and, where its data source is to blame, that one's words."""
         if isinstance(self.grafana, str):
             return self.grafana, ""
         if isinstance(series, str) or isinstance(self.prometheus, str):
             return "there is nothing to compare a panel with: Prometheus was not asked", ""
-        self.begin("dashboard", "asking Grafana")
+        self.begin_part("dashboard", "asking Grafana")
         shown = Shown({}, {})
         for _ in range(PANEL_TIMES):
             try:
@@ -209,11 +213,11 @@ class Prover:
             self.wait(PANEL_AGAIN)
         return shown, ""
 
-    def removed(self) -> str:
+    def remove_pods(self) -> str:
         """What is left, in words."""
         if not self.opened:
             return ""
-        self.begin("removal", "taking the pods away")
+        self.begin_part("removal", "taking the pods away")
         late = f"they end by themselves within {self.timeout + SPARE:.0f} s, and the next proof removes them"
         try:
             return "" if self.cluster.remove() else f"pods of the proof are still there; {late}"

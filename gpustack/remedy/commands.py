@@ -12,7 +12,7 @@ from gpustack.ask.view import View
 from gpustack.config.inventory import Inventory
 from gpustack.doctor.finding import Finding
 from gpustack.doctor.graph import graph
-from gpustack.remedy.offer import ITS_OWN, Offer, offer, reasons
+from gpustack.remedy.offer import ITS_OWN, Offer, manual_reasons, offer
 from gpustack.rollout.next import command
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps import STEPS
@@ -45,19 +45,19 @@ class Commands:
 def commands(found: Finding, snapshot: Snapshot) -> Commands:
     """What was found on several hosts keeps HOST and NODE: each is a command of its own; and what differs between them
     keeps its word."""
-    offered, states = offer(snapshot, found), there(found, snapshot)
-    lines = (may(line, offered, states) for line in graph().faults[found.id].fix.commands)
+    offered, states = offer(snapshot, found), judge_named_steps(found, snapshot)
+    lines = (adapt_install(line, offered, states) for line in graph().faults[found.id].fix.commands)
     among = ",".join(where for where in found.locations if where != CLUSTER)
-    typed = [LIMIT.sub(among, here(line, snapshot.inventory)) for line in lines if line]
+    typed = [LIMIT.sub(among, add_inventory(line, snapshot.inventory)) for line in lines if line]
     alone = len(found.locations) == 1 and found.locations != (CLUSTER,)
     of = View(snapshot, found.locations[0]) if alone else None
-    names = {**shared_names(found), **(named(of) if of else {})}
-    repairs = tuple(filled(line, {**names, **({"HOST": host(of, line)} if of else {})}) for line in typed)
-    fix = "" if offered.why_not else here(f"gpustack doctor --fix {found.id}", snapshot.inventory)
-    return Commands(repairs, fix, tuple(dict.fromkeys([*reasons(found), *refused(states)])))
+    names = {**shared_names(found), **(find_node_name(of) if of else {})}
+    repairs = tuple(fill_names(line, {**names, **({"HOST": address_host(of, line)} if of else {})}) for line in typed)
+    fix = "" if offered.why_not else add_inventory(f"gpustack doctor --fix {found.id}", snapshot.inventory)
+    return Commands(repairs, fix, tuple(dict.fromkeys([*manual_reasons(found), *describe_refused(states)])))
 
 
-def filled(line: str, names: Mapping[str, str]) -> str:
+def fill_names(line: str, names: Mapping[str, str]) -> str:
     return NAMES.sub(lambda one: quote(names.get(one[0], one[0])), line)
 
 
@@ -67,7 +67,7 @@ def shared_names(found: Finding) -> dict[str, str]:
     return dict(set.intersection(*found_names)) if found_names else {}
 
 
-def may(line: str, offered: Offer, states: Sequence[StepState]) -> str:
+def adapt_install(line: str, offered: Offer, states: Sequence[StepState]) -> str:
     """A command of the catalogue, if it is one of `install` as it would do something: with --force where its checks
     see no difference. Empty where the cluster has no such step, or the step is refused there or does not repair it."""
     if not (asked := INSTALL.match(line)):
@@ -75,12 +75,12 @@ def may(line: str, offered: Offer, states: Sequence[StepState]) -> str:
     own_states = [one for one in states if one.step in asked["steps"].split(",")]
     if not own_states or any(one.left for one in own_states):
         return ""
-    if reasons(offered.finding) or offered.why_not.endswith(ITS_OWN):
+    if manual_reasons(offered.finding) or offered.why_not.endswith(ITS_OWN):
         return ""
     return line if any(one.outcome != "ok" for one in own_states) else f"{line} --force"
 
 
-def there(found: Finding, snapshot: Snapshot) -> list[StepState]:
+def judge_named_steps(found: Finding, snapshot: Snapshot) -> list[StepState]:
     """How the steps that the catalogue names stand where a fault is; of one of the cluster that a step of hosts
     repairs, on all of them."""
     lines = graph().faults[found.id].fix.commands
@@ -90,13 +90,13 @@ def there(found: Finding, snapshot: Snapshot) -> list[StepState]:
     return [one for one in plan(snapshot, steps).states if one.where in {*hosts, CLUSTER}]
 
 
-def refused(states: Sequence[StepState]) -> Iterator[str]:
+def describe_refused(states: Sequence[StepState]) -> Iterator[str]:
     for _, one in (left for state in states for left in state.left):
         hint = one.hint if len(one.hint) <= LONG else "gpustack plan shows how"
         yield f"{one}{f'; {hint}' if hint else ''}"
 
 
-def named(of: View) -> dict[str, str]:
+def find_node_name(of: View) -> dict[str, str]:
     """What stands for NODE, where it is known which one the host is."""
     try:
         node = own(of)
@@ -105,7 +105,7 @@ def named(of: View) -> dict[str, str]:
     return {"NODE": node.name} if node else {}
 
 
-def host(of: View, line: str) -> str:
+def address_host(of: View, line: str) -> str:
     """What stands for HOST: for ssh(1) with the user and the port of the inventory, for ssh-keygen(1) as known_hosts
     names it, which for another port than 22 is not the address alone."""
     address, port = of.host.address or of.where, of.host.port or 22
@@ -116,7 +116,7 @@ def host(of: View, line: str) -> str:
     return f"ssh://{login}{bare if ':' in address else f'{address}:{port}'}" if port != 22 else f"{login}{address}"
 
 
-def here(line: str, inventory: Inventory) -> str:
+def add_inventory(line: str, inventory: Inventory) -> str:
     """A command of the catalogue, on the same hosts."""
     if line.startswith("kubectl "):
         called = {"gpu-operator": inventory.spec.gpu.namespace, "monitoring": inventory.spec.monitoring.namespace}

@@ -95,7 +95,7 @@ class Copies:
                 "KINDS": some,
             }
             try:
-                self.tell(name, "begin", id, variables)
+                self.call(name, "begin", id, variables)
             except RolloutError:
                 for earlier in names[: number + 1]:
                     with suppress(RolloutError):
@@ -103,29 +103,29 @@ class Copies:
                 raise
 
     def finish(self, id: str, names: Sequence[str]) -> tuple[Kept, ...]:
-        return tuple(read(name, [f"id {id}", *self.tell(name, "finish", id)]) for name in names)
+        return tuple(parse_kept(name, [f"id {id}", *self.call(name, "finish", id)]) for name in names)
 
     def last(self, name: str) -> Kept | None:
         """The newest fix of a host, if it has one. What was broken off is finished."""
-        lines = self.tell(name, "last", "")
-        return read(name, lines) if lines else None
+        lines = self.call(name, "last", "")
+        return parse_kept(name, lines) if lines else None
 
     def objects(self, name: str, id: str) -> list[str]:
         """Three documents of JSON: before, as the fix left it, and now. Or nothing."""
-        return [line for line in self.tell(name, "objects", id) if line]
+        return [line for line in self.call(name, "objects", id) if line]
 
     def replace(self, name: str, back: Mapping[str, str]) -> list[str]:
-        """What kubectl said. `back` is what objects.replacements says."""
-        return self.tell(name, "replace", "", back)
+        """What kubectl said. `back` is what undo.build_replacements says."""
+        return self.call(name, "replace", "", back)
 
     def undo(self, name: str, id: str) -> list[str]:
         """What was done, in words."""
-        return self.tell(name, "undo", id)
+        return self.call(name, "undo", id)
 
     def forget(self, name: str, id: str) -> None:
-        self.tell(name, "forget", id)
+        self.call(name, "forget", id)
 
-    def tell(self, name: str, do: str, id: str, variables: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    def call(self, name: str, do: str, id: str, variables: Mapping[str, str] = MappingProxyType({})) -> list[str]:
         (host,) = (host for host in self.hosts if host.name == name)
         words = {"DO": do, "ID": id, **variables}
         given = "\n".join(f"{key}={shlex.quote(value)}" for key, value in words.items())
@@ -139,7 +139,7 @@ class Copies:
         return lines[: lines.index(DONE)]
 
 
-def read(host: str, lines: Iterable[str]) -> Kept:
+def parse_kept(host: str, lines: Iterable[str]) -> Kept:
     found: dict[str, list[str]] = {}
     for line in lines:
         word, _, rest = line.partition(" ")

@@ -12,7 +12,7 @@ RESTARTS = {
 }
 
 
-def interrupts(remedy: Remedy) -> str:
+def describe_interruption(remedy: Remedy) -> str:
     """Empty for nothing."""
     if remedy.unit:
         return RESTARTS.get(remedy.unit.name, "")
@@ -23,7 +23,7 @@ def interrupts(remedy: Remedy) -> str:
     return ""
 
 
-def by_hand(remedy: Remedy, variables: Mapping[str, Any]) -> Iterator[str]:
+def manual_commands(remedy: Remedy, variables: Mapping[str, Any]) -> Iterator[str]:
     """Commands that come to the same. `variables` are those of the playbook."""
     yield from (f"sysctl -w {key}={value}" for key, value in remedy.sysctl.items())
     if unit := remedy.unit:
@@ -31,26 +31,26 @@ def by_hand(remedy: Remedy, variables: Mapping[str, Any]) -> Iterator[str]:
             yield f"systemctl enable {unit.name}"
         yield f"systemctl {unit.state.removesuffix('ed')} {unit.name}"
     if remedy.rollout:
-        yield renewed(remedy.rollout, variables["nodes"])
+        yield restart_command(remedy.rollout, variables["nodes"])
     if remedy.drop_in:
-        yield from of_file(remedy.drop_in)
+        yield from drop_in_commands(remedy.drop_in)
     if remedy.apt:
-        yield from of_packages(remedy.apt)
+        yield from apt_commands(remedy.apt)
 
 
-def of_edits(files: Iterable[str]) -> Iterator[str]:
+def edit_commands(files: Iterable[str]) -> Iterator[str]:
     """Where `install` would leave somebody else's files as they are; these lie below /etc/containerd."""
     yield from (f"sudoedit /etc/containerd/{file}" for file in sorted(files))
     yield "systemctl restart containerd"
 
 
-def renewed(workload: Rollout, nodes: Sequence[str]) -> str:
+def restart_command(workload: Rollout, nodes: Sequence[str]) -> str:
     if not nodes:
         return f"kubectl -n {workload.namespace} rollout restart {workload.kind}/{workload.name}"
     return f"kubectl -n {workload.namespace} delete pod …    # of {workload.kind}/{workload.name} on {', '.join(nodes)}"
 
 
-def of_file(file: DropIn) -> Iterator[str]:
+def drop_in_commands(file: DropIn) -> Iterator[str]:
     yield f"write {file.path}"
     if file.reload:
         yield f"systemctl reload {file.reload}"
@@ -59,7 +59,7 @@ def of_file(file: DropIn) -> Iterator[str]:
         yield f"kubectl -n {namespace} rollout restart daemonset/{name}"
 
 
-def of_packages(packages: Apt) -> Iterator[str]:
+def apt_commands(packages: Apt) -> Iterator[str]:
     if packages.finish:
         yield "dpkg --configure -a; apt-get --fix-broken install"
     if packages.install:

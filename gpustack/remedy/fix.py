@@ -25,7 +25,7 @@ from gpustack.rollout.plan import Played
 
 PAUSE = 2.0
 # Seconds: until the same question has another answer, and until what it broke is gone.
-TURN, FADE = 150.0, 180.0
+RESOLVE_LIMIT, SYMPTOM_LIMIT = 150.0, 180.0
 
 Gather = Callable[[Sequence[Probe[Any]]], Snapshot]
 Agree = Callable[[Sequence[Offer]], bool]
@@ -60,36 +60,36 @@ class Fix:
     def run(self, before: Diagnosis) -> Fixed:
         """Raises RolloutError where no copies can be made: then nothing was changed by this one."""
         started, found = time.monotonic(), before
-        while not self.ended() and (due := self.due(found)):
+        while not self.should_stop() and (due := self.find_due(found)):
             one = due[0]
             if one.fault.auto == "safe" and one.id not in self.agreed:
                 self.ask([other for other in due if other.fault.auto == "safe"], found)
             elif one.fault.auto == "ask" and one.id not in self.agreed:
                 self.ask([one], found)
             else:
-                found = self.one(one, found)
+                found = self.apply_fix(one, found)
         for left in offers(found):
-            if self.chosen(left) and left.why_not and not self.met(left.id):
+            if self.is_chosen(left) and left.why_not and not self.was_tried(left.id):
                 self.attempts.append(Attempt(left, "manual", why=left.why_not))
         return Fixed(before, tuple(self.attempts), found, time.monotonic() - started, self.cancelled() or self.stopped)
 
-    def ended(self) -> bool:
+    def should_stop(self) -> bool:
         return bool(self.stopped or self.cancelled())
 
-    def due(self, found: Diagnosis) -> list[Offer]:
-        return [one for one in offers(found) if self.chosen(one) and not one.why_not and not self.met(one.id)]
+    def find_due(self, found: Diagnosis) -> list[Offer]:
+        return [one for one in offers(found) if self.is_chosen(one) and not one.why_not and not self.was_tried(one.id)]
 
-    def chosen(self, one: Offer) -> bool:
+    def is_chosen(self, one: Offer) -> bool:
         return not self.wanted or one.id in self.wanted
 
-    def met(self, id: str) -> bool:
+    def was_tried(self, id: str) -> bool:
         """Each id is tried once."""
         return any(one.offer.id == id for one in self.attempts)
 
     def ask(self, some: Sequence[Offer], found: Diagnosis) -> None:
         """Whether they are still so, then one question about those that are."""
-        now = self.renewed(found, some)
-        still = [one for one in some if self.confirmed(one, now)]
+        now = self.ask_again(found, some)
+        still = [one for one in some if self.is_confirmed(one, now)]
         for one in some:
             if one not in still:
                 self.end(one, "recovered")
@@ -103,9 +103,9 @@ class Fix:
             for one in still:
                 self.end(one, "declined")
 
-    def one(self, offer: Offer, found: Diagnosis) -> Diagnosis:
-        now = self.renewed(found, [offer])
-        if not self.confirmed(offer, now):
+    def apply_fix(self, offer: Offer, found: Diagnosis) -> Diagnosis:
+        now = self.ask_again(found, [offer])
+        if not self.is_confirmed(offer, now):
             self.end(offer, "recovered")
             return now
         self.report(Event("step", offer.play, f"{offer.id} on {', '.join(offer.hosts)}"))
@@ -113,7 +113,7 @@ class Fix:
         kinds = (*KINDS, *CUSTOM) if offer.cluster else ()
         self.copies.begin(id, offer.id, offer.hosts, offer.fault.remedy.sysctl if offer.fault.remedy else (), kinds)
         played = self.play(offer, now.snapshot)
-        resolved, now = self.resolved(offer, now, 0.0 if played.failed else TURN)
+        resolved, now = self.wait_resolved(offer, now, 0.0 if played.failed else RESOLVE_LIMIT)
         kept = self.copies.finish(id, offer.hosts)
         self.report(Event("done", offer.play, ""))
         ending: Ending = "fixed" if resolved else "interrupted" if self.cancelled() else "not-resolved"
@@ -121,50 +121,50 @@ class Fix:
         if ending == "not-resolved":
             self.stopped = f"{offer.id} was not resolved"
             undone = self.undo(id, offer.hosts)
-        why = "; ".join(f"{one.where}: {one.result or one.why}" for one in self.open(offer, now))
-        remaining, now = self.faded(offer, found) if resolved else ((), diagnose(self.gather(questions())))
+        why = "; ".join(f"{one.where}: {one.result or one.why}" for one in self.find_open(offer, now))
+        remaining, now = self.wait_symptoms_gone(offer, found) if resolved else ((), diagnose(self.gather(questions())))
         self.attempts.append(
             Attempt(offer, ending, played, kept, tuple(undone), why, remaining, time.monotonic() - started)
         )
         return now
 
-    def renewed(self, found: Diagnosis, some: Sequence[Offer]) -> Diagnosis:
+    def ask_again(self, found: Diagnosis, some: Sequence[Offer]) -> Diagnosis:
         """With what these faults and their guards rest on asked anew."""
         names = {
-            entry.answer.probe for one in some for spot in one.finding.judged for entry in evidence(found, spot.id)
+            entry.answer.probe for one in some for spot in one.finding.judged for entry in find_evidence(found, spot.id)
         }
         probes = [probe for probe in questions() if probe.id in names]
         return diagnose(found.snapshot.renewed(self.gather(probes)))
 
-    def confirmed(self, offer: Offer, now: Diagnosis) -> bool:
-        return any(outcome(now, one) == "failed" for one in offer.finding.judged)
+    def is_confirmed(self, offer: Offer, now: Diagnosis) -> bool:
+        return any(current_outcome(now, one) == "failed" for one in offer.finding.judged)
 
-    def open(self, offer: Offer, now: Diagnosis) -> list[Judgement]:
+    def find_open(self, offer: Offer, now: Diagnosis) -> list[Judgement]:
         """What it rests on, at the places at which it is not known to be gone."""
-        return [now.judged.get(one.place, one) for one in offer.finding.judged if outcome(now, one) != "ok"]
+        return [now.judged.get(one.place, one) for one in offer.finding.judged if current_outcome(now, one) != "ok"]
 
-    def resolved(self, offer: Offer, now: Diagnosis, limit: float) -> tuple[bool, Diagnosis]:
+    def wait_resolved(self, offer: Offer, now: Diagnosis, limit: float) -> tuple[bool, Diagnosis]:
         """Asks the same question until every place says that it is gone; once at least."""
         began = time.monotonic()
         while True:
-            now = self.renewed(now, [offer])
-            left = self.open(offer, now)
+            now = self.ask_again(now, [offer])
+            left = self.find_open(offer, now)
             waited = time.monotonic() - began
             if not left or waited > limit or self.cancelled():
                 return not left, now
             self.report(Event("waiting", offer.play, f"{left[0].where}: {left[0].result or left[0].why}", waited))
             time.sleep(PAUSE)
 
-    def faded(self, offer: Offer, before: Diagnosis) -> tuple[tuple[str, ...], Diagnosis]:
+    def wait_symptoms_gone(self, offer: Offer, before: Diagnosis) -> tuple[tuple[str, ...], Diagnosis]:
         """Waits for what it broke to be gone too, and for what shows only now that more is answered; what stays is in
         the next diagnosis."""
         began = time.monotonic()
         while True:
             now = diagnose(self.gather(questions()))
-            left = [one for one in offer.finding.impact if outcome(now, one) != "ok"]
-            left += [one.judged[0] for one in now.unexplained if outcome(before, one.judged[0]) != "failed"]
+            left = [one for one in offer.finding.impact if current_outcome(now, one) != "ok"]
+            left += [one.judged[0] for one in now.unexplained if current_outcome(before, one.judged[0]) != "failed"]
             waited = time.monotonic() - began
-            if not left or waited > FADE or self.cancelled():
+            if not left or waited > SYMPTOM_LIMIT or self.cancelled():
                 return tuple(dict.fromkeys(one.id for one in left)), now
             self.report(Event("waiting", offer.play, f"{left[0].where}: {left[0].id}", waited))
             time.sleep(PAUSE)
@@ -173,12 +173,12 @@ class Fix:
         self.attempts.append(Attempt(offer, ending))
 
 
-def outcome(now: Diagnosis, one: Judgement) -> Outcome:
+def current_outcome(now: Diagnosis, one: Judgement) -> Outcome:
     """What it is now; what nothing judges any more is unknown."""
     found = now.judged.get(one.place)
     return found.outcome if found else "unknown"
 
 
-def evidence(found: Diagnosis, id: str) -> Iterable[Evidence]:
+def find_evidence(found: Diagnosis, id: str) -> Iterable[Evidence]:
     """What an id and its guard rest on, at all places."""
     return (entry for (name, _), one in found.judged.items() if name in (id, f"{id} guard") for entry in one.evidence)

@@ -10,11 +10,13 @@ from typing import Any
 from gpustack.ask.probe import CLUSTER, FactUnavailable
 from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.view import View
+from gpustack.config.complaint import nearest
 from gpustack.doctor.entry import DropIn, Fault, Remedy
 from gpustack.doctor.finding import Diagnosis, Finding
 from gpustack.doctor.graph import graph
+from gpustack.errors import RolloutError, UsageError
 from gpustack.probes.network.links import MANAGED, find_managed
-from gpustack.remedy.descriptions import by_hand, interrupts, of_edits
+from gpustack.remedy.descriptions import describe_interruption, edit_commands, manual_commands
 from gpustack.rollout.overlay import host_facts
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps import STEPS
@@ -62,27 +64,50 @@ def offer(snapshot: Snapshot, root: Finding) -> Offer:
         return Offer(root, fault, why_not=f"manual: {fault.why}")
     if fault.remedy is None:
         return Offer(root, fault, why_not="manual: there is no playbook for it; use the commands above")
-    if own := reasons(root):
+    if own := manual_reasons(root):
         return Offer(root, fault, why_not=f"manual: {'; '.join(own)}")
-    made = of_step(snapshot, root, fault) if fault.remedy.step else of_playbook(snapshot, root, fault, fault.remedy)
+    build = offer_step if fault.remedy.step else offer_playbook
+    made = build(snapshot, root, fault, fault.remedy)
     unknown = [name for name in made.hosts if not (snapshot.reach[name].reached and host_facts(snapshot, name))]
     if unknown and not made.why_not:
         return Offer(root, fault, why_not=f"too little is known of {', '.join(unknown)} to change it")
     return made
 
 
-def reasons(root: Finding) -> list[str]:
+def require_faults(ids: Iterable[str]) -> None:
+    """Raises UsageError with the nearest spelling."""
+    known = graph().faults
+    for id in ids:
+        if id not in known:
+            near = nearest(id, list(known))
+            why = f"Did you mean {near}?" if near else ""
+            raise UsageError("fix-unknown", f"There is no fault {id}.", why, "gpustack doctor")
+
+
+def require_roots(ids: Iterable[str], found: Diagnosis) -> None:
+    """Raises RolloutError for what is not a root cause here."""
+    roots = [one.id for one in found.roots]
+    for id in ids:
+        if id in roots:
+            continue
+        judged = [one for (name, _), one in found.judged.items() if name == id]
+        why = "\n".join(f"{one.where}: {one.result or one.why}" for one in judged) or "It has no check yet."
+        above = [one.id for one in found.roots if any(below.id == id for below in (*one.impact, *one.correlated))]
+        hint = f"gpustack doctor --fix {above[0]}" if above else "gpustack doctor"
+        raise RolloutError("fix-not-a-root", f"{id} is no root cause here; nothing was changed.", why, hint)
+
+
+def manual_reasons(root: Finding) -> list[str]:
     """Why its remedy does not repair it as it was found."""
     return list(dict.fromkeys(one.result.person for one in root.judged if one.result and one.result.person))
 
 
-def on_hosts(root: Finding) -> tuple[str, ...]:
+def hosts_of(root: Finding) -> tuple[str, ...]:
     return tuple(where for where in root.locations if where != CLUSTER)
 
 
-def of_step(snapshot: Snapshot, root: Finding, fault: Fault) -> Offer:
-    assert fault.remedy is not None
-    (step,) = (one for one in STEPS if one.id == fault.remedy.step)
+def offer_step(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Remedy) -> Offer:
+    (step,) = (one for one in STEPS if one.id == remedy.step)
     states = plan(snapshot, [step]).states
     if not states:
         return Offer(root, fault, why_not=f"this cluster has no step {step.id}")
@@ -90,13 +115,13 @@ def of_step(snapshot: Snapshot, root: Finding, fault: Fault) -> Offer:
         hosts: tuple[str, ...] = (View(snapshot, CLUSTER).acting,)
     else:
         # Of a fault of the cluster that a step of hosts repairs: on those that differ.
-        hosts = on_hosts(root) or tuple(state.where for state in states if state.outcome == "failed")
+        hosts = hosts_of(root) or tuple(state.where for state in states if state.outcome == "failed")
     locations = {CLUSTER} if step.scope == "cluster" else set(hosts)
-    if forbidden := refused(states, locations, AGREED.get(fault.id)):
+    if forbidden := find_refused(states, locations, AGREED.get(fault.id)):
         return Offer(root, fault, why_not=f"step {step.id} would be refused: {'; '.join(forbidden)}")
     if not hosts:
         return Offer(root, fault, why_not=f"step {step.id} finds no host that differs")
-    if fault.id in AGREED and (others := untouched(states, hosts)):
+    if fault.id in AGREED and (others := find_untouched(states, hosts)):
         return Offer(root, fault, why_not=f"no file turns it off on {', '.join(others)}: {ITS_OWN}")
     # What no check of the step sees, it brings back all the same.
     force = "" if any(state.outcome == "failed" for state in states if state.where in locations) else " --force"
@@ -108,30 +133,30 @@ def of_step(snapshot: Snapshot, root: Finding, fault: Fault) -> Offer:
         step.id,
         hosts,
         {name: {FILES: {"files": files}} for name, files in agreed.items()},
-        tuple(of_edits(edited)) if edited else (f"gpustack install --only {step.id}{force}",),
+        tuple(edit_commands(edited)) if edited else (f"gpustack install --only {step.id}{force}",),
         step.interrupts,
         cluster=step.scope == "cluster",
     )
 
 
-def refused(states: Iterable[StepState], locations: Collection[str], agreed: str | None = None) -> list[str]:
+def find_refused(states: Iterable[StepState], locations: Collection[str], agreed: str | None = None) -> list[str]:
     """What `install` leaves to a person, but for the check `agreed`."""
     there = [state for state in states if state.where in locations]
     return [f"{state.where}: {one}" for state in there for check, one in state.left if check != agreed]
 
 
-def untouched(states: Iterable[StepState], hosts: Iterable[str]) -> list[str]:
+def find_untouched(states: Iterable[StepState], hosts: Iterable[str]) -> list[str]:
     """The hosts on which the step would change no file."""
     differing = {state.where for state in states for one in state.judgements if one.result and one.id in FILES_OF}
     return [name for name in hosts if name not in differing]
 
 
-def of_playbook(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Remedy) -> Offer:
+def offer_playbook(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Remedy) -> Offer:
     if remedy.drop_in:
-        return of_file(snapshot, root, fault, remedy.drop_in)
+        return offer_drop_in(snapshot, root, fault, remedy.drop_in)
     words: Any = getattr(remedy, remedy.kind)
     variables = dict(words) if remedy.kind == "sysctl" else asdict(words)
-    hosts = on_hosts(root)
+    hosts = hosts_of(root)
     if remedy.rollout:
         # Of the nodes concerned alone, where it is a fault of hosts.
         facts = [host_facts(snapshot, name) for name in hosts]
@@ -143,20 +168,20 @@ def of_playbook(snapshot: Snapshot, root: Finding, fault: Fault, remedy: Remedy)
         f"remedy/{remedy.kind}",
         hosts,
         {name: {VARIABLE: variables} for name in hosts},
-        tuple(by_hand(remedy, variables)),
-        interrupts(remedy),
+        tuple(manual_commands(remedy, variables)),
+        describe_interruption(remedy),
         cluster=remedy.rollout is not None,
         why_not="" if hosts else UNKNOWN_WHERE,
     )
 
 
-def of_file(snapshot: Snapshot, root: Finding, fault: Fault, file: DropIn) -> Offer:
+def offer_drop_in(snapshot: Snapshot, root: Finding, fault: Fault, file: DropIn) -> Offer:
     """On each host the file of those that are for this remedy which somebody reads there."""
-    hosts = on_hosts(root)
+    hosts = hosts_of(root)
     read, why_not = {}, "" if hosts else UNKNOWN_WHERE
     for name in hosts:
         try:
-            read[name] = read_there(snapshot, name, file)
+            read[name] = choose_drop_in(snapshot, name, file)
         except FactUnavailable as error:
             why_not = str(error)
     if others := [name for name, one in read.items() if one is None]:
@@ -169,13 +194,13 @@ def of_file(snapshot: Snapshot, root: Finding, fault: Fault, file: DropIn) -> Of
         "remedy/drop_in",
         hosts,
         {name: {VARIABLE: {key: asdict(one)[key] for key in FILE}} for name, one in files.items()},
-        tuple(line for one in remedies for line in by_hand(one, {})),
-        next(filter(None, map(interrupts, remedies)), ""),
+        tuple(line for one in remedies for line in manual_commands(one, {})),
+        next(filter(None, map(describe_interruption, remedies)), ""),
         why_not=why_not,
     )
 
 
-def read_there(snapshot: Snapshot, host: str, file: DropIn) -> DropIn | None:
+def choose_drop_in(snapshot: Snapshot, host: str, file: DropIn) -> DropIn | None:
     """A file that no unit has to reload is read by whoever restarts. Raises FactUnavailable."""
     if not file.reload:
         return file

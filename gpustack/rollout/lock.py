@@ -17,10 +17,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from gpustack.ask.snapshot import Snapshot
 from gpustack.ask.transport.execute import interact
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import Host
-from gpustack.errors import LockedError, UnreachableError
+from gpustack.errors import LockedError, RolloutError
 
 # Of root's alone: in /run/lock anybody could hold the lock for ever, or be named as its holder.
 FOLDER = "/run/gpustack-cluster"
@@ -48,15 +49,23 @@ def holder(doing: str) -> str:
     return f"{getpass.getuser()}@{socket.gethostname()} (pid {os.getpid()}) since {since}: gpustack {doing}"
 
 
+def choose_lock_host(snapshot: Snapshot) -> Host:
+    """The first control plane; where it is gone for good, the first host that is reached, so that it does not keep its
+    workers. Raises RolloutError where none is reached."""
+    for host in (*snapshot.inventory.control_planes[:1], *snapshot.inventory.hosts):
+        if snapshot.reach[host.name].reached:
+            return host
+    why = "\n".join(f"{name}: {one.why}" for name, one in snapshot.reach.items())
+    raise RolloutError("fix-no-host", "No host could be reached; nothing was changed.", why, "gpustack doctor")
+
+
 @contextmanager
 def lock(host: Host, doing: str, session: Session = interact) -> Iterator["Hold"]:
-    """Raises LockedError, or UnreachableError when the host cannot be asked."""
+    """Raises LockedError, or HostRefused when the host cannot be asked."""
     hold = Hold(host, holder(doing), session)
     first = hold.take()
     if isinstance(first, HostRefused):
-        raise UnreachableError(
-            first.reach.reference, f"{host.name}: {first.reach.why}", "", first.reach.hint
-        ) from first
+        raise first
     if first == TAKEN:
         raise LockedError(
             "locked",

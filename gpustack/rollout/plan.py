@@ -8,6 +8,7 @@ from gpustack.ask.judge import Check, Judgement, Result, judge
 from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.config.inventory import Inventory
+from gpustack.errors import RolloutError
 from gpustack.steps.step import Step
 
 INTERRUPTED = "interrupted"
@@ -80,7 +81,8 @@ class Verification:
 
 @dataclass(frozen=True)
 class Played:
-    """What one playbook did: hosts by outcome, and each failure as task, file:line, host, message."""
+    """What one playbook did: its hosts, those it changed and those it failed on, its duration in seconds, and the
+    command that plays it without gpustack."""
 
     step: str
     hosts: tuple[str, ...]
@@ -94,6 +96,8 @@ class Played:
 
 @dataclass(frozen=True)
 class TaskFailure:
+    """A task that failed on a host. `path` is file:line. `unreachable`: the connection failed."""
+
     host: str
     task: str
     path: str
@@ -154,6 +158,26 @@ def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -
                 behind[step.id, found.where] = step.id
             judged.append(found)
     return Plan(snapshot, tuple(judged))
+
+
+def refuse_unplayable(before: Plan) -> None:
+    """Raises RolloutError where install can repair nothing of what differs: it needs a person, or is unknown."""
+    if any(mismatch.cure == "install" for found in before.drifted for mismatch in found.differences):
+        return
+    hints = dict.fromkeys(mismatch.hint for _, mismatch in before.refused if mismatch.hint)
+    why = "\n".join(f"{state.where}: {mismatch}" for state, mismatch in before.refused)
+    unknown = "\n".join(f"{state.where}: {state.step} could not be checked" for state in before.unknown)
+    upgrade = any(mismatch.cure == "upgrade" for _, mismatch in before.refused)
+    reference = "upgrade-needed" if upgrade else "operator-needed" if before.refused else "undetermined"
+    text = "\n".join(part for part in (why, unknown) if part) or "\n".join(
+        f"{name} was not reached" for name in before.unreached
+    )
+    raise RolloutError(
+        reference,
+        "There is nothing that install may change; nothing was changed.",
+        text,
+        next(iter(hints), "gpustack plan -v"),
+    )
 
 
 def after(found: StepState, need: str) -> StepState:

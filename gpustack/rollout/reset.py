@@ -1,5 +1,6 @@
 """Reset: one playbook that undoes the steps on the hosts, then the same questions again."""
 
+import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from gpustack.probes.kubelet.membership import MEMBERSHIP
 from gpustack.probes.kubernetes.cluster_leftovers import LEFTOVERS
 from gpustack.probes.kubernetes.nodes import NODES
 from gpustack.probes.network.addresses import ADDRESSES
+from gpustack.rollout.next import command
 from gpustack.rollout.plan import Played
 from gpustack.rollout.removal import HostRemoval, Removal, removal
 
@@ -44,6 +46,28 @@ class ResetOutcome:
     @property
     def unknown(self) -> tuple[HostRemoval, ...]:
         return tuple(one for one in self.after.hosts if one.unknown)
+
+
+def refuse_removal(before: Removal, *, foreign: bool) -> None:
+    """Raises RolloutError for what must not be removed without a further option."""
+    hosts = before.snapshot.inventory
+    if before.distributions:
+        why = "\n".join(f"{host}: {name}" for host, name in before.distributions)
+        message = "Another kind of Kubernetes is on a host; nothing was removed."
+        raise RolloutError("reset-distribution", message, why, "gpustack explain reset-distribution")
+    if before.foreign and not foreign:
+        why = "\n".join(f"{one.host}: {one.foreign}" for one in before.foreign)
+        names = ",".join(one.host for one in before.foreign)
+        message = "A host is in a cluster that is not this inventory's; nothing was removed."
+        raise RolloutError(
+            "reset-foreign", message, why, f"{command('reset', hosts)} --limit {shlex.quote(names)} --foreign"
+        )
+    if before.orphans:
+        why = f"Without the control plane these hosts would be left without a cluster: {', '.join(before.orphans)}"
+        message = "Only the control plane was named; nothing was removed."
+        raise RolloutError(
+            "reset-orphans", message, why, f"{command('reset', hosts)}    # all of them, the workers first"
+        )
 
 
 def ensure_unchanged(before: Removal, now: Removal) -> None:

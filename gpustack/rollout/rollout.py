@@ -60,7 +60,7 @@ class Rollout:
             if self.blocked & set(step.depends):
                 self.blocked.add(step.id)
                 continue
-            snapshot = self.one(step, snapshot, self.steps[index + 1] if index + 1 < len(self.steps) else None)
+            snapshot = self.run_step(step, snapshot, self.steps[index + 1] if index + 1 < len(self.steps) else None)
         self.settle_some(list(self.settling), snapshot)
         self.stopped = self.cancelled() or self.stopped
         verified = (
@@ -89,7 +89,7 @@ class Rollout:
             self.report(Event("waiting", open_ones[0].step, describe(open_ones[0]), LAST - (until - time.monotonic())))
             time.sleep(PAUSE)
 
-    def one(self, step: Step, snapshot: Snapshot, following: Step | None) -> Snapshot:
+    def run_step(self, step: Step, snapshot: Snapshot, following: Step | None) -> Snapshot:
         snapshot = self.fresh(step, snapshot)
         states = self.states(step, snapshot)
         due = [found for found in states if self.due(found)]

@@ -10,7 +10,7 @@ import yaml
 
 from gpustack.bundle.versions import NEWEST, load
 from gpustack.config.versions import version_set
-from gpustack.proof.manifest import IMAGE
+from gpustack.proof.workload import IMAGE
 
 RENDERED = Path(os.environ.get("GPUSTACK_REFERENCE_DATA") or Path(__file__).parents[3] / "shared" / "data") / "rendered"
 IMAGES: dict[str, str] = load().raw["images"]

@@ -46,4 +46,4 @@ def gpus(made: lab.Lab, **words: str) -> Iterator[None]:
         yield
     finally:
         for gpu in wanted:
-            made.set_gpu(gpu, "heal")
+            made.set_gpu(gpu, "recover")

@@ -118,7 +118,7 @@ def test_a_broken_gpu_reaches_a_human_and_so_does_its_end(inventory: Path, one: 
     assert (labels["node"], labels["UUID"], labels["severity"]) == ("host1", gpu.uuid, "critical")
     assert first["annotations"]["runbook_url"] == f"{RUNBOOKS}#gpuxidcritical"
     assert first["annotations"]["runbook"] == "gpustack explain alert-gpuxidcritical"
-    one.set_gpu("host1:0", "heal")
+    one.set_gpu("host1:0", "recover")
     witness.until("its end arrives", lambda: hook.alerts(**XID)[-1]["status"] == "resolved", limit=180)
 
 

@@ -87,7 +87,7 @@ def test_a_change_is_found_at_once(driven: lab.Lab) -> None:
     driven.set_gpu("host1:1", "load=training", "temp=92")
     query = "nvidia-smi --query-gpu=temperature.gpu,utilization.gpu --format=csv,noheader,nounits"
     assert output(driven, "host1", query).splitlines() == ["34, 0", "92, 98"]
-    driven.set_gpu("host1", "heal")
+    driven.set_gpu("host1", "recover")
     assert output(driven, "host1", query).splitlines() == ["34, 0", "34, 0"]
 
 
@@ -96,7 +96,7 @@ def test_a_lost_gpu(driven: lab.Lab) -> None:
     code, out = ran(driven, "host1", "nvidia-smi")
     assert (code, "GPU is lost" in out) == (15, True)
     assert output(driven, "host1", f"tail -n 1 /lib/firmware/nvidia/{VERSION}/gsp_events.bin").startswith("xid 1 79 ")
-    driven.set_gpu("host1:1", "heal")
+    driven.set_gpu("host1:1", "recover")
     assert output(driven, "host1", "nvidia-smi -L | wc -l") == "2"
 
 
@@ -120,7 +120,7 @@ def test_a_module_that_is_not_loaded(driven: lab.Lab) -> None:
 def test_all_of_it_survives_a_reboot_and_a_restore(driven: lab.Lab) -> None:
     driven.set_gpu("host2:3", "ecc-dbe=7")
     driven.save("driven")
-    driven.set_gpu("host2:3", "heal")
+    driven.set_gpu("host2:3", "recover")
     boot = "cat /proc/sys/kernel/random/boot_id; stat -c %Y /proc/1"
     before = output(driven, "host1", boot)
     driven.exec("host1", ["sudo", "systemctl", "reboot"])
@@ -136,7 +136,7 @@ def test_all_of_it_survives_a_reboot_and_a_restore(driven: lab.Lab) -> None:
     assert driven.gpus("host2")[3].live == {"ecc_dbe": "7"}
     query = "nvidia-smi --query-gpu=ecc.errors.uncorrected.volatile.total --format=csv,noheader"
     assert output(driven, "host2", f"systemctl is-system-running --wait; {query}").split() == ["running", *"0007"]
-    lab.find(NAME).set_gpu("host2:3", "heal")  # by another process
+    lab.find(NAME).set_gpu("host2:3", "recover")  # by another process
     assert output(driven, "host2", query).split() == [*"0000"]
 
 

@@ -6,9 +6,8 @@ from gpustack.doctor.finding import Diagnosis
 from gpustack.doctor.graph import graph
 from gpustack.remedy.copies import Kept
 from gpustack.remedy.fixed import Attempt, Fixed
-from gpustack.remedy.objects import Changed
 from gpustack.remedy.offer import Offer
-from gpustack.remedy.undo import Last, Undone
+from gpustack.remedy.undo import Changed, Last, Undone
 from gpustack.rollout.plan import Played
 from tests.worlds.diagnoses import INVENTORY, diagnosed, healthy, ufw
 from tests.worlds.plans import PASSWORD

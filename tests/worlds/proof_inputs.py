@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gpustack.proof.chain import Asked, Place, Row, Shown, judge
-from gpustack.proof.pod_status import PodResult, VisibleGpu
-from gpustack.proof.series import Sample, Scrape, Series
+from gpustack.proof.prometheus import Sample, Scrape, Series
+from gpustack.proof.workload import PodResult, VisibleGpu
 
 NOW = 1_000_000.0
 EVERY = 15.0

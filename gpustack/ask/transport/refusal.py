@@ -4,6 +4,7 @@ import re
 
 from gpustack.ask.snapshot import Reach
 from gpustack.config.host import Host
+from gpustack.errors import UnreachableError
 
 CONNECT_LIMIT = 10
 HOST_LIMIT = 45
@@ -12,11 +13,11 @@ HOST_LIMIT = 45
 DENIED = re.compile(r".*(?:is not in the sudoers file|is not allowed to (?:run sudo|execute)).*")
 
 
-class HostRefused(Exception):
-    """A host could not be asked; carries the Reach that says why."""
+class HostRefused(UnreachableError):
+    """A host could not be asked; `reach` says why."""
 
     def __init__(self, reach: Reach) -> None:
-        super().__init__(reach.why)
+        super().__init__(reach.reference, f"{reach.host}: {reach.why}", "", reach.hint)
         self.reach = reach
 
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpustack.cli import options
+from gpustack.cli import options, session
 from gpustack.cli.help import declare, group
 from gpustack.cli.lab import faults as lab_faults
 from gpustack.cli.lab import gpu as lab_gpu
 from gpustack.errors import LabError
-from gpustack.events import Reporter
 
 if TYPE_CHECKING:
     from gpustack.lab import Host, Mirror, Source
@@ -91,7 +90,7 @@ def up(
         internet=fake_internet,
         gpus=gpus,
         model=model,
-        report=_progress(quiet=quiet),
+        report=session.progress(quiet=quiet),
     )
     for host in made.hosts:
         typer.echo("  ".join([host.name, host.os, host.address, *_describe_gpus(host)]))
@@ -101,12 +100,6 @@ def up(
 
 def _describe_gpus(host: "Host") -> list[str]:
     return [f"{host.gpus} GPUs {host.model} (simulated)"] if host.gpus else []
-
-
-def _progress(*, quiet: bool) -> Reporter:
-    from gpustack.cli import session
-
-    return session.progress(quiet=quiet)
 
 
 def _find_mirror(text: str | None, fingerprint: str) -> "Mirror | Source | None":
@@ -148,7 +141,7 @@ def down(
     """Stop the hosts and remove all that `up` made. Running it twice does no harm."""
     from gpustack import lab
 
-    gone = lab.down(name, graceful=not force, report=_progress(quiet=quiet))
+    gone = lab.down(name, graceful=not force, report=session.progress(quiet=quiet))
     typer.echo("the lab is down" if gone else "there was no lab")
 
 
@@ -209,7 +202,7 @@ def save(snapshot: Snapshot, name: Name = None, *, quiet: options.QuietOption = 
     """Save the disks of all hosts under a name, in a fraction of a second. Hosts may be running."""
     from gpustack import lab
 
-    lab.find(name, report=_progress(quiet=quiet)).save(snapshot)
+    lab.find(name, report=session.progress(quiet=quiet)).save(snapshot)
 
 
 @declare(app, "gpustack lab restore installed", heading=DISKS, short="Go back to saved disks, and boot.")
@@ -217,7 +210,7 @@ def restore(snapshot: Snapshot, name: Name = None, *, quiet: options.QuietOption
     """Replace the disks of all hosts with saved ones, and boot."""
     from gpustack import lab
 
-    lab.find(name, report=_progress(quiet=quiet)).restore(snapshot)
+    lab.find(name, report=session.progress(quiet=quiet)).restore(snapshot)
 
 
 declare(

@@ -38,6 +38,7 @@ CHECKSUMS = Probe(
   sed -n 's/^[[:space:]]*tx-checksum-ip-generic: \([a-z]*\).*/\1/p'
 echo '== log'
 log=$(dmesg) || exit
+case $log in *'UDP: bad checksum'*) ;; *) exit 0 ;; esac
 echo "$log" | sed -n 's/.*UDP: bad checksum\. From \([0-9.]*\):[0-9]* to [0-9.]*:8472 .*/\1/p' |
   sort | uniq -c | sort -rn | head -n 20"""),
     checksums,

@@ -114,7 +114,7 @@ def plugins_anew(two: lab.Lab) -> Iterator[None]:
     try:
         yield
     finally:
-        two.set_gpu("host2:0", "heal")
+        two.set_gpu("host2:0", "recover")
         kubectl(two, "-n", "gpu-operator", "delete", "pod", "-l", "app=nvidia-device-plugin-daemonset")
 
 

@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Reach, Snapshot
-from gpustack.ask.transport import forward
 from gpustack.ask.transport.forward import PortForwarder
 from gpustack.ask.transport.refusal import HostRefused
 from gpustack.cli import session
@@ -76,7 +75,7 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Site:
 
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: made.taken.inventory)
     monkeypatch.setattr(session, "gather_all", lambda *_, **__: made.taken)
-    monkeypatch.setattr(forward, "open_forwarder", open_forwarder)
+    monkeypatch.setattr("gpustack.proof.connect.open_forwarder", open_forwarder)
     monkeypatch.setattr(Trial, "test", test)
     return made
 

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
 from typer.testing import CliRunner, Result
 
 from gpustack.ask import gather as gathering
@@ -23,9 +22,10 @@ from gpustack.errors import GpustackError
 from gpustack.remedy import copies as keeping
 from gpustack.remedy import fix as module
 from gpustack.remedy.copies import Kept
-from gpustack.report.fix.json import FixedShape, UndoneShape
+from gpustack.report.fix.json import FixDocument, UndoDocument
 from gpustack.rollout import evidence, lock, playbook, preview
 from gpustack.rollout.plan import Played
+from tests.schemas import has_shape
 from tests.worlds import hosts
 from tests.worlds.fix_run import FORWARD, STOPPED
 
@@ -90,7 +90,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Worl
             )
         monkeypatch.setattr(keeping.Copies, "objects", lambda *_: [])
         monkeypatch.setattr(keeping.Copies, "forget", lambda *_: found.log.append("forget"))
-        for name in ("PAUSE", "TURN", "FADE"):
+        for name in ("PAUSE", "RESOLVE_LIMIT", "SYMPTOM_LIMIT"):
             monkeypatch.setattr(module, name, 0.0)
         return found
 
@@ -188,7 +188,7 @@ def test_what_does_not_turn_is_6_and_undone(world: Callable[..., World]) -> None
 def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
     world(FORWARD)
     result = run("--fix", "--yes", "-o", "json")
-    TypeAdapter(FixedShape).validate_json(result.stdout, extra="forbid")
+    has_shape(FixDocument, result.stdout)
     document = json.loads(result.stdout)
     assert (document["schema"], document["found"], document["exit"]["code"]) == (
         "gpustack/fix/v1",
@@ -204,7 +204,7 @@ def test_the_last_fix_is_taken_back(world: Callable[..., World]) -> None:
     made = world(FORWARD)
     result = run("--undo", "--yes", "-o", "json")
     assert result.exit_code == 0, result.exception
-    TypeAdapter(UndoneShape).validate_json(result.stdout, extra="forbid")
+    has_shape(UndoDocument, result.stdout)
     assert json.loads(result.stdout)["did"] == ["h1: restored /etc/x"]
     assert made.log == ["h1 doctor", "held", "undo", "forget", "released"]
     refused = error("--undo")

@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
-from gpustack.ask.transport import forward
 from gpustack.ask.transport.forward import PortForwarder
 from gpustack.cli import session
 from gpustack.cli.app import app
@@ -72,7 +71,7 @@ def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
     monkeypatch.setattr(session, "open_inventory", lambda *_, **__: made.taken.inventory)
     monkeypatch.setattr(session, "gather_all", lambda *_, **__: made.taken)
     monkeypatch.setattr(credential, "answers", made.answers)
-    monkeypatch.setattr(forward, "open_forwarder", open_forwarder)
+    monkeypatch.setattr("gpustack.proof.connect.open_forwarder", open_forwarder)
     monkeypatch.setattr("gpustack.cli.prove.locked_run", change)
     return made
 

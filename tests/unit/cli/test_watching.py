@@ -97,7 +97,7 @@ def test_a_watch_through_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     from gpustack.doctor import diagnose
 
     found = iter([healthy(), diagnosed(OFF)])
-    monkeypatch.setattr(doctor, "asking", lambda *_, **__: lambda: None)
+    monkeypatch.setattr(doctor, "make_reader", lambda *_, **__: lambda: None)
     monkeypatch.setattr(diagnose, "diagnose", lambda _: next(found))
     monkeypatch.setattr(time, "sleep", lambda _: None)
     monkeypatch.setattr(watching.run_rounds, "__defaults__", (until(2),))

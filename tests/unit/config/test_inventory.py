@@ -69,7 +69,7 @@ def test_every_file_that_is_not_yaml_is_named_with_its_line(site: Site) -> None:
         "site/host_vars/h1.yml:3:1",
         "site/host_vars/h2.yml:2:1",
     ]
-    assert "said twice" in error.why
+    assert "given twice" in error.why
 
 
 def test_what_is_yaml_and_no_inventory_is_reported_in_ansibles_words(site: Site) -> None:

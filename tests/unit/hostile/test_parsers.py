@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from gpustack.ask.probe import Answer, FactUnavailable, Lines, Probe, Shell
 from gpustack.ask.typed import fits, return_type
 from gpustack.doctor.diagnose import questions
-from gpustack.proof.inventory import ACCESS_PROBES
 from gpustack.proof.inventory import PROBES as OF_PROOF
+from gpustack.proof.services import ACCESS_PROBES
 from gpustack.rollout.removal import PROBES as OF_RESET
 from gpustack.steps import PROBES as OF_STEPS
 from tests.unit.hostile.answers import MESSAGES, hostile, recorded

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from gpustack.proof.alertmanager import Alertmanager, Counts, counts, document, ended
+from gpustack.proof.alertmanager import Alertmanager, Counts, build_alert, end_time, parse_counts
 from gpustack.proof.http import NoAnswer, Web
 
 # Of an Alertmanager 0.31.1; most integrations are left out.
@@ -60,7 +60,7 @@ class Answers(Web):
 
 
 def test_counters_by_integration() -> None:
-    found = counts(METRICS)
+    found = parse_counts(METRICS)
     assert found.process == "1.79531169524e+09"
     assert (found.sent, found.refused) == ({"email": 0, "webhook": 10}, {"email": 0, "webhook": 8})
     assert found.given_up == {("webhook", "clientError"): 1, ("webhook", "other"): 0}
@@ -68,21 +68,24 @@ def test_counters_by_integration() -> None:
 
 def test_receiver_names_among_the_labels_are_added_up() -> None:
     line = 'alertmanager_notification_requests_total{integration="webhook",receiver_name="%s"} %d\n'
-    found = counts(line % ("a", 2) + line % ('b\\"{}, x="1', 3) + "process_start_time_seconds 1\n")
+    found = parse_counts(line % ("a", 2) + line % ('b\\"{}, x="1', 3) + "process_start_time_seconds 1\n")
     assert found.sent == {"webhook": 5}
 
 
 def test_what_was_added() -> None:
-    before, after = counts(METRICS), counts(METRICS.replace('{integration="webhook"} 10', '{integration="webhook"} 12'))
+    before, after = (
+        parse_counts(METRICS),
+        parse_counts(METRICS.replace('{integration="webhook"} 10', '{integration="webhook"} 12')),
+    )
     added = after.since(before)
     assert (added.sent["webhook"], added.refused["webhook"]) == (2, 0)
-    assert counts(METRICS).since(Counts()).sent["webhook"] == 10
+    assert parse_counts(METRICS).since(Counts()).sent["webhook"] == 10
 
 
 @pytest.mark.parametrize("text", ["", "<html>", "process_start_time_seconds 1\n", METRICS.replace("} 10", "} ten")])
 def test_no_counters(text: str) -> None:
     with pytest.raises(NoAnswer, match="shape"):
-        counts(text)
+        parse_counts(text)
 
 
 def test_an_alert_as_alertmanager_has_it() -> None:
@@ -130,6 +133,6 @@ def test_refusals() -> None:
 
 def test_an_alert_ends_by_alertmanager_s_own_clock() -> None:
     began = datetime(2026, 11, 22, 1, 0, 0, tzinfo=UTC)
-    assert document({"a": "b"}, {}, ended(began, 2.5))["endsAt"] == "2026-11-22T01:00:02.500000+00:00"
-    assert document({"a": "b"}, {"c": "d"}) == {"labels": {"a": "b"}, "annotations": {"c": "d"}}
-    assert document({}, {}, url="https://x")["generatorURL"] == "https://x"
+    assert build_alert({"a": "b"}, {}, end_time(began, 2.5))["endsAt"] == "2026-11-22T01:00:02.500000+00:00"
+    assert build_alert({"a": "b"}, {"c": "d"}) == {"labels": {"a": "b"}, "annotations": {"c": "d"}}
+    assert build_alert({}, {}, url="https://x")["generatorURL"] == "https://x"

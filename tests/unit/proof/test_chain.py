@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gpustack.proof.chain import Asked, Shown, judge
-from gpustack.proof.pod_status import PodResult
-from gpustack.proof.series import Scrape
+from gpustack.proof.prometheus import Scrape
+from gpustack.proof.workload import PodResult
 from tests.worlds.proof_inputs import (
     EVERY,
     GPUS,

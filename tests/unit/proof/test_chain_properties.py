@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpustack.proof.chain import Asked, Shown, judge
-from gpustack.proof.pod_status import PodResult
+from gpustack.proof.workload import PodResult
 from tests.worlds.proof_inputs import NOW, UUIDS, asked, place, pod, sample, series
 
 NUMBERS = st.integers(0, 3)

@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from gpustack.proof.grafana import Grafana, Refusal, question
+from gpustack.proof.grafana import Grafana, Refusal, build_question
 from gpustack.proof.http import NoAnswer, Web
-from gpustack.proof.prometheus import Prometheus
-from gpustack.proof.series import Scrape
+from gpustack.proof.prometheus import Prometheus, Scrape
 
 LABELS = {"__name__": "DCGM_FI_DEV_GPU_TEMP", "UUID": "GPU-1", "job": "a", "instance": "b"}
 
@@ -74,7 +73,7 @@ def test_the_password_is_in_no_text() -> None:
 
 
 def test_a_panel_s_question() -> None:
-    asked = question("m", 1000.0)
+    asked = build_question("m", 1000.0)
     assert (asked["from"], asked["to"]) == ("700000", "1000000")
     assert asked["queries"][0]["datasource"] == {"type": "prometheus", "uid": "prometheus"}
 

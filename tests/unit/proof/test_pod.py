@@ -11,8 +11,8 @@ from kubernetes.client import ApiClient, Configuration, CoreV1Api
 from kubernetes.client.exceptions import ApiException
 
 from gpustack.errors import RolloutError
-from gpustack.proof.manifest import NAMESPACE, OURS, RUN, namespace, pod
 from gpustack.proof.pod import ApiRefused, Pods
+from gpustack.proof.workload import NAMESPACE, OURS, RUN, namespace_manifest, pod_manifest
 
 
 class Body:
@@ -97,7 +97,7 @@ def test_made_used_and_removed(api: Api, pods: Pods) -> None:
     assert api.space is not None
     assert api.space["metadata"]["labels"].items() >= OURS.items()
     for run in ("a", "a", "b"):
-        pods.create(pod(f"proof-{len(api.pods)}", "gpu1", run, 60))
+        pods.create(pod_manifest(f"proof-{len(api.pods)}", "gpu1", run, 60))
     assert len(pods.all("a")) == 2
     assert pods.log("proof-0", "kernel") == "Test PASSED\n\ufffd"
     assert pods.log("none", "kernel") is None
@@ -110,9 +110,9 @@ def test_made_used_and_removed(api: Api, pods: Pods) -> None:
 
 
 def test_what_an_earlier_proof_left_goes_first(api: Api, pods: Pods) -> None:
-    api.space, api.pods = namespace(), {"old": {"metadata": {"name": "old", "labels": {RUN: "x"}}}}
+    api.space, api.pods = namespace_manifest(), {"old": {"metadata": {"name": "old", "labels": {RUN: "x"}}}}
     assert pods.open() == 1
-    assert (api.space, api.pods) == (namespace(), {})
+    assert (api.space, api.pods) == (namespace_manifest(), {})
 
 
 @pytest.mark.parametrize("labels", [None, {}, {"app.kubernetes.io/managed-by": "Helm"}])
@@ -127,13 +127,13 @@ def test_a_namespace_of_somebody_else_is_left_alone(api: Api, pods: Pods, labels
 
 
 def test_one_that_ends_is_waited_for(api: Api, pods: Pods) -> None:
-    api.space = {**namespace(), "status": {"phase": "Terminating"}}
+    api.space = {**namespace_manifest(), "status": {"phase": "Terminating"}}
     assert pods.open() == 0
-    assert api.space == namespace()
+    assert api.space == namespace_manifest()
 
 
 def test_one_that_does_not_end_is_reported(api: Api, pods: Pods) -> None:
-    api.space, api.ends = {**namespace(), "status": {"phase": "Terminating"}}, 10**6
+    api.space, api.ends = {**namespace_manifest(), "status": {"phase": "Terminating"}}, 10**6
     with pytest.raises(RolloutError) as raised:
         pods.open()
     assert raised.value.reference == "proof-namespace-stuck"
@@ -142,11 +142,11 @@ def test_one_that_does_not_end_is_reported(api: Api, pods: Pods) -> None:
 def test_the_service_account_of_a_new_namespace_is_waited_for(api: Api, pods: Pods) -> None:
     pods.open()
     api.accounts = 5
-    pods.create(pod("proof-0", "gpu1", "a", 60))
+    pods.create(pod_manifest("proof-0", "gpu1", "a", 60))
     assert list(api.pods) == ["proof-0"]
     api.accounts = 10**6
     with pytest.raises(ApiRefused, match="service account"):
-        pods.create(pod("proof-1", "gpu1", "a", 60))
+        pods.create(pod_manifest("proof-1", "gpu1", "a", 60))
 
 
 def test_errors_are_in_the_api_s_words(api: Api, pods: Pods) -> None:
@@ -195,7 +195,7 @@ def real() -> Iterator[Pods]:
 
 
 def test_the_real_client_takes_what_we_give_it(real: Pods) -> None:
-    made = pod("proof-0", "gpu1", "a", 60)
+    made = pod_manifest("proof-0", "gpu1", "a", 60)
     assert real.open() == 0
     real.create(made)
     assert real.all("a") == []
@@ -221,14 +221,14 @@ def test_the_real_client_takes_what_we_give_it(real: Pods) -> None:
 
 def test_pods_that_do_not_go_are_reported(api: Api, pods: Pods, monkeypatch: pytest.MonkeyPatch) -> None:
     pods.open()
-    pods.create(pod("proof-0", "gpu1", "a", 60))
+    pods.create(pod_manifest("proof-0", "gpu1", "a", 60))
     monkeypatch.setattr(Api, "delete_collection_namespaced_pod", lambda *_, **__: None)
     monkeypatch.setattr(Api, "delete_namespace", lambda *_, **__: None)
     assert not pods.remove()
 
 
 def test_the_pod_as_it_is_made() -> None:
-    made = pod("proof-0", "gpu1", "a", 180)
+    made = pod_manifest("proof-0", "gpu1", "a", 180)
     spec = made["spec"]
     assert spec["activeDeadlineSeconds"] == 240
     assert "nodeName" not in spec, "the scheduler counts GPUs"

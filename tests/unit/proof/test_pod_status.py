@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from gpustack.proof.manifest import ASKED, HELD, KERNEL, NODE
-from gpustack.proof.pod_status import PodResult, VisibleGpu, bus, judge_pod
+from gpustack.proof.workload import ASKED, HELD, KERNEL, NODE, PodResult, VisibleGpu, judge_pod, normalize_bus
 
 PASSED = "[Vector addition of 50000 elements]\nCopy output data from the CUDA device to the host memory\nTest PASSED\n"
 LINE = "GPU-5cb66dbb-38fa-edb4-6a36-7c2f0e2c2a9d, 00000000:65:00.0, NVIDIA H100 80GB HBM3\n"
@@ -107,4 +106,4 @@ def test_what_it_printed_counts(logs: dict[str, str], ran: bool | None, why: str
     [("00000000:65:00.0", "0000:65:00.0"), ("0000:CA:00.0", "0000:ca:00.0"), ("", ""), ("[N/A]", "")],
 )
 def test_a_pci_address_has_one_form(text: str, same: str) -> None:
-    assert bus(text) == same
+    assert normalize_bus(text) == same

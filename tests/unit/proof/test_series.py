@@ -2,7 +2,15 @@
 
 import pytest
 
-from gpustack.proof.series import METRICS, Scrape, Series, chosen, samples, scrapes, seconds
+from gpustack.proof.prometheus import (
+    METRICS,
+    Scrape,
+    Series,
+    choose_metric,
+    parse_duration,
+    parse_samples,
+    parse_scrapes,
+)
 from tests.worlds.proof_inputs import NOW, sample
 
 LABELS = {
@@ -26,15 +34,15 @@ def one(values: list[list[object]], **labels: str) -> list[dict[str, object]]:
 
 
 def test_the_newest_value_counts() -> None:
-    (found,) = samples(one([[1.0, "40"], [16.0, "41"], [31.0, "NaN"]]), ["gpu1"], {})
+    (found,) = parse_samples(one([[1.0, "40"], [16.0, "41"], [31.0, "NaN"]]), ["gpu1"], {})
     assert (found.uuid, found.node, found.bus, found.index) == ("GPU-1", "gpu1", "0000:65:00.0", "0")
     assert (found.at, found.value) == (16.0, 41.0)
     assert (found.owner, found.target) == ("default/train-0", "nvidia-dcgm-exporter 10.244.1.7:9400")
 
 
 def test_what_has_no_value_or_no_uuid_is_no_gpu() -> None:
-    assert list(samples(one([]), [], {})) == []
-    assert list(samples(one([[1.0, "40"]], UUID=""), [], {})) == []
+    assert list(parse_samples(one([]), [], {})) == []
+    assert list(parse_samples(one([[1.0, "40"]], UUID=""), [], {})) == []
 
 
 @pytest.mark.parametrize(
@@ -48,15 +56,15 @@ def test_what_has_no_value_or_no_uuid_is_no_gpu() -> None:
     ],
 )
 def test_the_exporter_s_own_pod_tells_the_node_best(labels: dict[str, str], pods: dict[str, str], node: str) -> None:
-    (found,) = samples(one([[1.0, "40"]], **labels), ["gpu1", "gpu2"], pods)
+    (found,) = parse_samples(one([[1.0, "40"]], **labels), ["gpu1", "gpu2"], pods)
     assert found.node == node
 
 
 def test_the_first_metric_that_most_gpus_have() -> None:
     temp, util, power = METRICS
-    assert chosen({}) == ""
-    assert chosen({util: [sample(0), sample(1)], temp: [sample(0)]}) == util
-    assert chosen({power: [sample(0)], temp: [sample(1)]}) == temp
+    assert choose_metric({}) == ""
+    assert choose_metric({util: [sample(0), sample(1)], temp: [sample(0)]}) == util
+    assert choose_metric({power: [sample(0)], temp: [sample(1)]}) == temp
 
 
 @pytest.mark.parametrize(
@@ -64,13 +72,15 @@ def test_the_first_metric_that_most_gpus_have() -> None:
     [("15s", 15), ("1m", 60), ("1m30s", 90), ("500ms", 0.5), ("1h", 3600), ("", 30), ("soon", 30), ("15 s", 30)],
 )
 def test_durations_as_prometheus_writes_them(text: str, expected: float) -> None:
-    assert seconds(text) == expected
+    assert parse_duration(text) == expected
 
 
 def test_intervals_are_those_of_the_targets() -> None:
     labels = {"job": "a", "instance": "b"}
-    found = scrapes([{"labels": labels, "scrapeInterval": "1m", "lastError": "refused"}, {"labels": {"job": "etcd"}}])
+    found = parse_scrapes(
+        [{"labels": labels, "scrapeInterval": "1m", "lastError": "refused"}, {"labels": {"job": "etcd"}}]
+    )
     assert found == {"a b": Scrape(60, "refused"), "etcd ": Scrape(30)}
     mine = Series("m", NOW, (sample(0, target="a b"),), found)
-    assert (mine.interval, mine.every(mine.samples[0])) == (60, 60)
+    assert (mine.interval, mine.interval_of(mine.samples[0])) == (60, 60)
     assert Series("m", NOW).interval == 30

@@ -9,7 +9,7 @@ from gpustack.ask.probe import CLUSTER
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.check import names
 from gpustack.doctor.finding import Finding
-from gpustack.remedy.commands import commands, here
+from gpustack.remedy.commands import add_inventory, commands
 from gpustack.remedy.offer import offer
 from tests.worlds import cluster, gpus
 from tests.worlds.cases import recorded
@@ -71,7 +71,7 @@ def test_what_was_found_stands_for_its_word() -> None:
 
 def test_namespaces_are_called_as_the_spec_calls_them() -> None:
     inventory = gpus.world(spec={"gpu": {"namespace": "gpus"}}).inventory
-    assert here("kubectl -n gpu-operator get pods -l a=gpu-operator", inventory) == (
+    assert add_inventory("kubectl -n gpu-operator get pods -l a=gpu-operator", inventory) == (
         "kubectl -n gpus get pods -l a=gpu-operator"
     )
 
@@ -113,9 +113,12 @@ def test_a_remark_stays_behind_the_inventory() -> None:
     """Else a command is typed without it, and goes to another cluster."""
     inventory = gpus.world().inventory
     assert (
-        here("gpustack reset    # only an empty one", inventory) == "gpustack reset -i hosts.yml    # only an empty one"
+        add_inventory("gpustack reset    # only an empty one", inventory)
+        == "gpustack reset -i hosts.yml    # only an empty one"
     )
-    assert here("gpustack install --only a    # b", inventory) == "gpustack install --only a -i hosts.yml    # b"
+    assert (
+        add_inventory("gpustack install --only a    # b", inventory) == "gpustack install --only a -i hosts.yml    # b"
+    )
 
 
 def test_why_install_leaves_it_to_a_person_is_reported() -> None:

@@ -13,7 +13,7 @@ from gpustack.ask.transport.refusal import HostRefused
 from gpustack.config.host import Host
 from gpustack.errors import RolloutError
 from gpustack.remedy.copies import Copies
-from gpustack.remedy.undo import last, put_back
+from gpustack.remedy.undo import find_last, put_back
 
 HOSTS = (Host("h1", "10.0.0.1"), Host("h2", "10.0.0.2"))
 # Units and kernel parameters as files of the invented host; each call is noted.
@@ -143,7 +143,7 @@ def test_everything_is_as_it_was(machine: Machine, copies: Copies) -> None:
         "etc/new/deep/file",
     }  # fmt: skip
     assert (kept.units, kept.keys) == (("kubelet inactive -> active",), ("net.ipv4.ip_forward 0 -> 1",))
-    found = last(copies, ["h1"])
+    found = find_last(copies, ["h1"])
     assert (found.fault, found.hosts) == ("some-fault", ("h1",))
     did = put_back(copies, found.id, found.hosts)
     assert machine.inventory() == before
@@ -189,7 +189,7 @@ def test_a_later_change_is_not_undone(machine: Machine, copies: Copies) -> None:
     copies.finish("1", ["h1"])
     file.write_text("3\n")
     with pytest.raises(RolloutError) as raised:
-        last(copies, ["h1"])
+        find_last(copies, ["h1"])
     assert (raised.value.reference, raised.value.why) == ("undo-changed-since", "h1: /etc/sysctl.d/a.conf")
     assert file.read_text() == "3\n"
 
@@ -200,14 +200,14 @@ def test_a_mode_that_was_changed_since_counts(machine: Machine, copies: Copies) 
     copies.finish("1", ["h1"])
     file.chmod(0o666)
     with pytest.raises(RolloutError, match="changed since"):
-        last(copies, ["h1"])
+        find_last(copies, ["h1"])
 
 
 def test_what_was_broken_off_is_undone_too(machine: Machine, copies: Copies) -> None:
     file = machine.write("etc/sysctl.d/a.conf", "1\n")
     begin(copies)
     file.write_text("half")
-    found = last(copies, ["h1"])
+    found = find_last(copies, ["h1"])
     assert found.kept[0].unfinished
     put_back(copies, found.id, found.hosts)
     assert file.read_text() == "1\n"
@@ -220,7 +220,7 @@ def test_the_last_fix_comes_first_and_five_are_kept(machine: Machine, copies: Co
         copies.finish(str(number), ["h1"])
     assert sorted(path.name for path in (machine.folder / "fixes").iterdir()) == ["2", "3", "4", "5", "6"]
     for number in (6, 5):
-        found = last(copies, ["h1"])
+        found = find_last(copies, ["h1"])
         assert found.fault == f"fault-{number}"
         put_back(copies, found.id, found.hosts)
         assert (machine.root / "etc/x").read_text() == str(number - 1)
@@ -228,7 +228,7 @@ def test_the_last_fix_comes_first_and_five_are_kept(machine: Machine, copies: Co
 
 def test_nothing_to_take_back(copies: Copies) -> None:
     with pytest.raises(RolloutError) as raised:
-        last(copies, ["h1"])
+        find_last(copies, ["h1"])
     assert raised.value.reference == "undo-nothing"
 
 
@@ -237,7 +237,7 @@ def test_a_fix_of_two_hosts_is_not_half_undone(machine: Machine, tmp_path: Path)
     two.begin("1", "some-fault", ["h1", "h2"], [], ())
     two.finish("1", ["h1", "h2"])
     with pytest.raises(RolloutError, match="more hosts"):
-        last(talking({"h1": machine}), ["h1"])
+        find_last(talking({"h1": machine}), ["h1"])
 
 
 def test_where_one_host_keeps_no_copies_none_does(machine: Machine) -> None:
@@ -253,7 +253,7 @@ def test_objects_are_put_back_and_what_was_made_goes(machine: Machine, copies: C
     begin(copies, kinds=("configmaps", "unknown.example.org"))
     objects.write_text(listed(("same", "1"), ("changed", "2"), ("made", "2")))
     copies.finish("1", ["h1"])
-    found = last(copies, ["h1"])
+    found = find_last(copies, ["h1"])
     assert [str(one) for one in found.objects] == [f"ConfigMap n/{name}" for name in ("changed", "gone", "made")]
     put_back(copies, found.id, found.hosts)
     calls = [line for line in machine.calls if not line.startswith("systemctl")]
@@ -269,5 +269,5 @@ def test_an_object_that_was_changed_since_is_left(machine: Machine, copies: Copi
     copies.finish("1", ["h1"])
     objects.write_text(listed(("a", "3")))
     with pytest.raises(RolloutError) as raised:
-        last(copies, ["h1"])
+        find_last(copies, ["h1"])
     assert raised.value.why == "ConfigMap n/a"

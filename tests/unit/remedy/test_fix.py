@@ -22,7 +22,7 @@ IP, SWAP_ON, CONTAINERD = "host-ip-forward-off", "host-swap-on", "containerd-not
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PAUSE", "TURN", "FADE"):
+    for name in ("PAUSE", "RESOLVE_LIMIT", "SYMPTOM_LIMIT"):
         monkeypatch.setattr(module, name, 0.0)
 
 
@@ -84,7 +84,7 @@ def test_what_does_not_turn_is_undone_and_nothing_follows() -> None:
 
 
 def test_a_play_that_fails_and_mends_nothing_is_undone_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TURN", 1e9)
+    monkeypatch.setattr(module, "RESOLVE_LIMIT", 1e9)
     world = World(FORWARD, failing=[IP])
     done = world.fix()
     assert world.acts[-1] == "undo"
@@ -163,7 +163,7 @@ def test_an_id_is_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_shows_only_when_more_is_answered_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Prometheus could not be asked while the fault was there, and a target is down for a moment still."""
-    monkeypatch.setattr(module, "FADE", 1e9)
+    monkeypatch.setattr(module, "SYMPTOM_LIMIT", 1e9)
     world, down = World(FORWARD), Judgement("st-target-down", CLUSTER, "failed")
     real, looks = doctor.diagnose, iter([True, True])
 

@@ -110,9 +110,9 @@ def test_a_host_of_which_too_little_is_known_is_not_changed() -> None:
 
 
 def test_every_remedy_has_words_for_people() -> None:
-    from gpustack.remedy.descriptions import by_hand, interrupts
+    from gpustack.remedy.descriptions import describe_interruption, manual_commands
 
     for fault in graph().faults.values():
         if fault.remedy and not fault.remedy.step:
-            assert list(by_hand(fault.remedy, {"nodes": []})), fault.id
-            assert isinstance(interrupts(fault.remedy), str)
+            assert list(manual_commands(fault.remedy, {"nodes": []})), fault.id
+            assert isinstance(describe_interruption(fault.remedy), str)

@@ -6,7 +6,6 @@ from importlib import import_module
 from xml.etree.ElementTree import fromstring
 
 import pytest
-from pydantic import TypeAdapter
 
 from gpustack.ask.probe import Answer
 from gpustack.events import count
@@ -14,27 +13,23 @@ from gpustack.proof.delivery import Delivery
 from gpustack.report import json, junit
 from gpustack.report.doctor import json as doctor_json
 from gpustack.report.doctor import junit as doctor_junit
-from gpustack.report.doctor.shape import DoctorShape
+from gpustack.report.doctor.shape import DoctorDocument
 from gpustack.report.fix import json as fix_json
-from gpustack.report.fix.json import FixedShape, UndoneShape
+from gpustack.report.fix.json import FixDocument, UndoDocument
 from gpustack.report.format import duration, places
 from gpustack.report.proof import delivery
 from gpustack.report.render import RENDERERS, show, show_converged
-from gpustack.report.schema import LookShape, OutcomeShape
+from gpustack.report.schema import OutcomeDocument, PlanDocument
+from tests.schemas import has_shape
 from tests.worlds import diagnoses, fixes, plans, proofs
 from tests.worlds.plans import SWAP, answers_of, made
 
 
-def has_shape(shape: type, text: str) -> bool:
-    """Raises ValidationError for another one."""
-    return isinstance(TypeAdapter(shape).validate_json(text, extra="forbid"), shape)
-
-
 def test_json_has_the_published_shape() -> None:
     for found in (plans.bare(), plans.converged(), plans.wide()):
-        assert has_shape(LookShape, json.plan(found, verbose=True))
+        has_shape(PlanDocument, json.plan(found, verbose=True))
     for done in (plans.installed(), plans.failed()):
-        assert has_shape(OutcomeShape, json.outcome(done))
+        has_shape(OutcomeDocument, json.outcome(done))
 
 
 def test_a_test_alert_has_the_published_shape() -> None:
@@ -43,21 +38,21 @@ def test_a_test_alert_has_the_published_shape() -> None:
         Delivery("unknown", "lost", stopped="interrupted"),
     ):
         text = delivery.text(done, proofs.INVENTORY)
-        assert has_shape(delivery.DeliveryShape, text)
+        has_shape(delivery.AlertTestDocument, text)
 
 
 def test_a_diagnosis_has_the_published_shape() -> None:
     for found in (diagnoses.healthy, diagnoses.ufw, diagnoses.unexplained, diagnoses.together):
         for verbose in (False, True):
             text = doctor_json.text(found(), verbose=verbose)
-            assert has_shape(DoctorShape, text)
+            has_shape(DoctorDocument, text)
 
 
 def test_a_fix_and_an_undo_have_the_published_shape() -> None:
     for done in (fixes.good(), fixes.mixed()):
-        assert has_shape(FixedShape, fix_json.text(done, ""))
+        has_shape(FixDocument, fix_json.text(done, ""))
     text = fix_json.undone(fixes.undone(), fixes.INVENTORY, "runs/1")
-    assert has_shape(UndoneShape, text)
+    has_shape(UndoDocument, text)
 
 
 def test_a_diagnosis_for_ci_has_a_case_for_all_that_was_judged() -> None:

@@ -43,7 +43,7 @@ def test_a_host_name_that_is_a_template_runs_nothing(tmp_path: Path) -> None:
 
 
 def ask_machine(folder: Path, machine: str | None) -> subprocess.CompletedProcess[str]:
-    """Plays the first task of every play on this machine; `machine` is the machine-id as h1 had it when it was asked."""
+    """Plays the first task of every play on this machine; `machine` is the id that h1 had when it was asked."""
     found = snapshot(
         {("system.identity", "h1"): written("system.identity", f"{machine}\n\n" if machine is not None else "?")}, {}
     )

@@ -110,7 +110,7 @@ def test_the_differences_of_a_loop_are_those_of_its_rounds() -> None:
 
 
 def played(folder: Path, module: str, tasks: str, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What the tasks of a real play on this machine, as h1, resulted in. `module` is the shell script of the module `told`."""
+    """What the tasks of a real play on this machine, as h1, resulted in. `module` is the script of `told`."""
     for name in ("library", "private"):
         (folder / name).mkdir()
     (folder / "library" / "told").write_text(f"#!/bin/sh\n# WANT_JSON\n{module}\n")

@@ -87,7 +87,7 @@ def test_a_change_is_written_in_place_longer_and_shorter(root: Path, tmp_path: P
     path.hardlink_to(state(root))
     hardware.change(root, [0, 1], ["load=training"])
     assert [gpu.live["util"] for gpu in parse(path.read_text()).gpus] == ["98", "98"]
-    hardware.change(root, [0, 1], ["heal"])
+    hardware.change(root, [0, 1], ["recover"])
     assert path.read_text() == state(root).read_text()
     assert "\n\n" not in path.read_text()
 
@@ -102,7 +102,7 @@ def test_whoever_reads_while_it_is_written_finds_whole_lines(root: Path, monkeyp
 
     monkeypatch.setattr(os, "pwrite", slow)
     hardware.change(root, [0, 1], ["load=training"])
-    hardware.change(root, [0, 1], ["heal"])
+    hardware.change(root, [0, 1], ["recover"])
     assert [[len(gpu.live) for gpu in moment.gpus] for moment in states] == [[10, 10], [0, 0]]
     assert [moment.others for moment in states] == [(), ()]
 
@@ -125,7 +125,7 @@ def test_of_a_wrong_change_nothing_is_done(root: Path) -> None:
 
 def test_a_broken_state_is_reported(root: Path) -> None:
     state(root).write_text("gpu what\n")
-    for use in (lambda: hardware.read(root), lambda: hardware.change(root, [0], ["heal"])):
+    for use in (lambda: hardware.read(root), lambda: hardware.change(root, [0], ["recover"])):
         with pytest.raises(LabError) as caught:
             use()
         assert caught.value.reference == "lab-gpu-state-broken"

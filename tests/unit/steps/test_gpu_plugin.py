@@ -66,7 +66,7 @@ def test_the_namespace() -> None:
     )
     plain = {"metadata": {"name": "gpu-operator", "labels": {}}, "status": {"phase": "Active"}}
     assert failures(judgements(STEP, world({}, cluster("kube.namespaces", plain)), CLUSTER))["namespace"] == (
-        "not said",
+        "unset",
         "install",
     )
 

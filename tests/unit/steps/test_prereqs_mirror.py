@@ -12,8 +12,8 @@ from tests.worlds.judge import failures
     ("case", "found"),
     [
         ("prepared-debian-12", "lab"),
-        ("older-release", "not said"),
-        ("no-list", "not said"),
+        ("older-release", "not stated"),
+        ("no-list", "not stated"),
         ("production", None),
         ("no-answer", None),
     ],
