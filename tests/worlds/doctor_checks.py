@@ -31,10 +31,10 @@ def summary(found: Judgement) -> tuple[str, str]:
 
 def in_cluster(id: str, where: str = CLUSTER, **cases: str) -> Judgement:
     """On the cluster with GPUs, where everything is well but for these."""
-    return evaluate(id, world(where, **cases), where)
+    return evaluate(id, snapshot(where, **cases), where)
 
 
-def world(where: str = CLUSTER, **cases: str) -> Snapshot:
+def snapshot(where: str = CLUSTER, **cases: str) -> Snapshot:
     """The cluster with GPUs but for probes (`scrape__jobs` is scrape.jobs) and their cases. A probe of hosts is that of
     the host judged, of k1 where the cluster is."""
     changed = {(probe, host): recorded(probe, f"prepared-{system}") for probe in OF_HOSTS for host, system in SYSTEMS}
@@ -45,4 +45,4 @@ def world(where: str = CLUSTER, **cases: str) -> Snapshot:
         place = CLUSTER if of_cluster else "k1" if where == CLUSTER else where
         nodes = probe == "gpu.nodes"
         changed[probe, place] = gpus.here(probe, case)[probe, place] if nodes else recorded(probe, case)
-    return gpus.world(changed)
+    return gpus.snapshot(changed)

@@ -26,7 +26,7 @@ TABLE = GUARD[GUARD.index("== nft\n") :].rstrip("\n")
 NOTHING = "== unit nftables\nExecStartPost=\n== unit guard\n"
 
 
-def world(
+def snapshot(
     live: Answer | str,
     stored: Answer | str = KEPT,
     *,
@@ -98,4 +98,4 @@ def recorded(name: str) -> Snapshot:
     """The control plane of the recordings was Debian 12, the worker Debian 13."""
     where = "host2" if "debian-13" in name else "host1"
     live, stored = (cases.recorded(probe, name, where=where) for probe in ("firewall.live", "firewall.stored"))
-    return world(live, stored, where=where)
+    return snapshot(live, stored, where=where)

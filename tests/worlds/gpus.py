@@ -116,7 +116,7 @@ def on(host: Host, **settings: str | int | None) -> Host:
     return replace(host, spec=HostSpec.model_validate(settings))
 
 
-def world(
+def snapshot(
     changed: Answers | None = None, spec: Mapping[str, Any] | None = None, hosts: Sequence[Host] = (K1, K2)
 ) -> Snapshot:
     """As it is healthy for the spec, but for what is changed."""
@@ -129,4 +129,4 @@ def world(
 
 def judged(step: Step, changed: Answers | None = None, **more: Any) -> dict[str, Judgement]:
     """The judgements of the cluster, by check. `more` are spec and hosts."""
-    return judgements(step, world(changed, **more), CLUSTER)
+    return judgements(step, snapshot(changed, **more), CLUSTER)

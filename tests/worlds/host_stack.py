@@ -57,7 +57,7 @@ def applied(one: dict[str, Any]) -> dict[str, Any]:
     return {"metadata": {**one["metadata"], "managedFields": [{"manager": MANAGER, "fieldsV1": owned(one)}]}}
 
 
-def world(spec: Mapping[str, Any] = {}, changed: Answers = {}, k1: HostSpec | None = None) -> Snapshot:  # noqa: B006
+def snapshot(spec: Mapping[str, Any] = {}, changed: Answers = {}, k1: HostSpec | None = None) -> Snapshot:  # noqa: B006
     """As the step leaves it, and what a test changes."""
     hosts = (K1 if k1 is None else replace(K1, spec=k1), K2)
     whole = {**SPEC, "gpu": {**HOST, **spec}}

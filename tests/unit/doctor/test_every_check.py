@@ -15,7 +15,7 @@ from gpustack.doctor.checks import BY_ID
 from gpustack.doctor.diagnose import find_locations
 from gpustack.doctor.graph import graph
 from tests.worlds.doctor_checks import evaluate
-from tests.worlds.passing_steps import places
+from tests.worlds.passing_steps import passing_steps
 
 TELLERS = BY_ID
 every_check = pytest.mark.parametrize("id", list(TELLERS))
@@ -23,7 +23,7 @@ every_check = pytest.mark.parametrize("id", list(TELLERS))
 
 @cache
 def worlds() -> list[Snapshot]:
-    return list({id(place.snapshot): place.snapshot for place in places()}.values())
+    return list({id(place.snapshot): place.snapshot for place in passing_steps()}.values())
 
 
 def evaluations(id: str) -> list[tuple[Snapshot, Judgement]]:

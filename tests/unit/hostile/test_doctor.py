@@ -14,7 +14,7 @@ from gpustack.doctor.diagnose import by_checks, diagnose
 from gpustack.doctor.graph import graph
 from tests.unit.hostile.answers import ALL, GARBAGE, spoiled
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
-from tests.worlds.passing_steps import places
+from tests.worlds.passing_steps import passing_steps
 
 pytestmark = pytest.mark.timeout(LIMIT)
 Asked = tuple[str, str]
@@ -24,7 +24,7 @@ ANYTHING_ELSE = {"kube.readyz"}
 
 @cache
 def worlds() -> list[Snapshot]:
-    return list({id(place.snapshot): place.snapshot for place in places()}.values())
+    return list({id(place.snapshot): place.snapshot for place in passing_steps()}.values())
 
 
 def evaluations(snapshot: Snapshot) -> dict[tuple[str, str], Judgement]:

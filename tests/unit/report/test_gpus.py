@@ -12,13 +12,13 @@ from gpustack.rollout.gpus import removal
 from gpustack.rollout.plan import Plan, plan
 from gpustack.steps import STEPS
 from tests.worlds.cases import recorded, written
-from tests.worlds.gpus import world
+from tests.worlds.gpus import snapshot
 
 STRANDED = ("gpu.stranded-pods", CLUSTER)
 
 
 def planned(changed: Mapping[tuple[str, str], Any]) -> Plan:
-    return plan(world(changed), [step for step in STEPS if step.id == "gpu-operator"])
+    return plan(snapshot(changed), [step for step in STEPS if step.id == "gpu-operator"])
 
 
 def printed(found: Plan) -> str:

@@ -22,7 +22,7 @@ OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1",
 SNAPSHOTS = {
     "hosts": lambda: hosts.snapshot({("kernel.sysctls", "h1"): OFF}),
     "cluster": cluster.snapshot,
-    "gpus": gpus.world,
+    "gpus": gpus.snapshot,
 }
 
 

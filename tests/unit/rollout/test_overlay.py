@@ -130,7 +130,7 @@ def test_libyaml_and_pyyaml_write_the_same(monkeypatch: pytest.MonkeyPatch) -> N
         "x" * 5000,
     ]  # fmt: skip
     hosts = overlay(snapshot({}, {}))["all"]["hosts"]
-    hosts["h1"] |= of_cluster(gpus.world()) | {"odd": odd, "by name": {text: text for text in odd if text}}
+    hosts["h1"] |= of_cluster(gpus.snapshot()) | {"odd": odd, "by name": {text: text for text in odd if text}}
     found = document(hosts)
     assert len(found) > 200_000, "dashboards and rules are in it"
     monkeypatch.delattr(yaml, "CSafeDumper")

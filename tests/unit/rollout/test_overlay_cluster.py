@@ -14,7 +14,7 @@ from tests.worlds.hosts import snapshot as of_hosts
 
 
 def test_every_release_and_all_objects_of_a_known_cluster() -> None:
-    found = of_cluster(gpus.world())
+    found = of_cluster(gpus.snapshot())
     assert set(found["gpustack_releases"]) == set(RELEASES)
     assert set(found["gpustack_objects"]) == set(OBJECTS)
     for release in found["gpustack_releases"].values():

@@ -12,7 +12,7 @@ from gpustack.steps.gpu.metrics_objects import wanted
 from gpustack.steps.gpu.operator_values import counters
 from tests.worlds.cases import recorded, written
 from tests.worlds.cluster import K1
-from tests.worlds.gpus import devices, edited, here, judged, listed, world
+from tests.worlds.gpus import devices, edited, here, judged, listed, snapshot
 from tests.worlds.judge import failures, unknown
 from tests.worlds.snapshot import Answers
 
@@ -26,7 +26,7 @@ def case(probe: str, name: str) -> Answers:
 
 
 def objects(spec: dict[str, Any] | None = None) -> dict[str, Any]:
-    return wanted(View(world(spec=spec), CLUSTER))
+    return wanted(View(snapshot(spec=spec), CLUSTER))
 
 
 def test_all_holds_with_every_gpu_in_prometheus() -> None:
@@ -198,5 +198,5 @@ def test_the_table_has_no_label_of_ours() -> None:
 
 
 def test_it_is_for_clusters_with_monitoring() -> None:
-    assert STEP.applies(world().inventory, K1)
-    assert not STEP.applies(world(spec={"monitoring": {"enabled": False}}).inventory, K1)
+    assert STEP.applies(snapshot().inventory, K1)
+    assert not STEP.applies(snapshot(spec={"monitoring": {"enabled": False}}).inventory, K1)

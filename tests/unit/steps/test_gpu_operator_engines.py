@@ -9,7 +9,7 @@ from gpustack.steps.gpu.metrics import STEP as METRICS
 from gpustack.steps.gpu.operator import STEP
 from gpustack.steps.gpu.operator_values import PROFILING, counters, own_and_more
 from tests.worlds.cases import recorded, written
-from tests.worlds.gpus import devices, judged, world
+from tests.worlds.gpus import devices, judged, snapshot
 from tests.worlds.judge import failures, unknown
 from tests.worlds.snapshot import Answers
 
@@ -67,7 +67,7 @@ def test_one_that_is_kept_has_the_profiling_alone() -> None:
     assert failures(
         judged(METRICS, {("dcgm.counters", CLUSTER): recorded("dcgm.counters", "none")}, spec=KEEP)
     ).keys() == {"csv"}
-    kept, ours = own_and_more(View(world(spec=KEEP), CLUSTER)), counters(())
+    kept, ours = own_and_more(View(snapshot(spec=KEEP), CLUSTER)), counters(())
     lines = ours.splitlines()
     assert PROFILING in ours
     assert kept.splitlines() == [line for line in lines if not line.startswith(PROFILING)]

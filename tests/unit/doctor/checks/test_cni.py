@@ -136,7 +136,7 @@ DROP = packets.OPEN.replace("-P FORWARD ACCEPT", "-P FORWARD DROP")
     ],
 )  # fmt: skip
 def test_forwarding(rules: str, case: str, bridge: str, outcome: str) -> None:
-    before = packets.world(packets.live(rules))
+    before = packets.snapshot(packets.live(rules))
     more = {("cni.forwarding", "host1"): recorded("cni.forwarding", case)}
     more |= {("network.bridge", "host1"): recorded("network.bridge", bridge)}
     found = evaluate("forward-policy-drop", replace(before, answers={**before.answers, **more}), "host1")

@@ -22,10 +22,10 @@ def test_the_manager_that_blocks_is_named_and_no_other(manager: str, release: st
 
 def test_a_rule_that_rejects_is_quoted() -> None:
     rules = packets.OPEN + "-A INPUT -i host0 -p tcp --dport 22 -j ACCEPT\n-A INPUT -j REJECT\n"
-    found = evaluate("host-cloud-image-reject-rules", packets.world(packets.live(rules)), "host1")
+    found = evaluate("host-cloud-image-reject-rules", packets.snapshot(packets.live(rules)), "host1")
     assert found.outcome == "failed"
     assert "-A INPUT -j REJECT" in summary(found)[1]
-    dropped = packets.world(packets.live(rules.replace("REJECT", "DROP")))
+    dropped = packets.snapshot(packets.live(rules.replace("REJECT", "DROP")))
     assert summary(evaluate("host-cloud-image-reject-rules", dropped, "host1")) == ("ok", "no rule rejects it")
 
 
@@ -39,6 +39,6 @@ def test_a_rule_beside_the_chains_of_ufw_is_not_ufws() -> None:
         (denied, {"host-ufw-blocks-pods"}),
         (beside + denied, {"host-cloud-image-reject-rules", "host-ufw-blocks-pods"}),
     ):
-        here = packets.world(packets.live(chains + rules).replace("== ufw\n", "== ufw\nyes\n"))
+        here = packets.snapshot(packets.live(chains + rules).replace("== ufw\n", "== ufw\nyes\n"))
         both = ("host-cloud-image-reject-rules", "host-ufw-blocks-pods")
         assert {id for id in both if evaluate(id, here, "host1").outcome == "failed"} == faults

@@ -52,7 +52,7 @@ def test_grafana(id: str, cases: dict[str, str], outcome: str, found: str) -> No
 def test_the_address_of_the_data_source(address: str, outcome: str) -> None:
     edit = ("http://monitoring-prometheus.monitoring:9090/", address)
     sources = recorded("grafana.data-sources", "control-plane", edit)
-    found = evaluate(SOURCE, gpus.world({("grafana.data-sources", CLUSTER): sources}), CLUSTER)
+    found = evaluate(SOURCE, gpus.snapshot({("grafana.data-sources", CLUSTER): sources}), CLUSTER)
     assert found.outcome == outcome, summary(found)
 
 
@@ -60,7 +60,7 @@ def test_the_address_of_the_data_source(address: str, outcome: str) -> None:
 def test_a_dashboard_in_a_namespace_of_its_owner_is_no_fault(id: str) -> None:
     case = "no-json" if id == LOADED else "wrong-names"
     answer = recorded("grafana.dashboards", case, ('"namespace": "monitoring"', '"namespace": "team"'))
-    found = evaluate(id, gpus.world({("grafana.dashboards", CLUSTER): answer}), CLUSTER)
+    found = evaluate(id, gpus.snapshot({("grafana.dashboards", CLUSTER): answer}), CLUSTER)
     assert found.outcome == "ok", summary(found)
 
 
@@ -72,6 +72,6 @@ def test_a_dashboard_of_ours_without_its_label() -> None:
             for one in entry["metadata"]["managedFields"]:
                 one["fieldsV1"]["f:metadata"]["f:labels"].pop("f:grafana_dashboard")
     changed = {("applied.config-maps", CLUSTER): written("applied.config-maps", json.dumps(body))}
-    found = evaluate(LOADED, gpus.world(changed), CLUSTER)
+    found = evaluate(LOADED, gpus.snapshot(changed), CLUSTER)
     assert summary(found) == ("failed", "without its label: monitoring/gpustack-dashboard-gpu-health")
     assert summary(in_cluster(LOADED)) == ("ok", "taken")

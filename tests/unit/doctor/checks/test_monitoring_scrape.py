@@ -42,19 +42,19 @@ def test_targets_of_the_control_plane_that_listen_on_loopback() -> None:
     assert summary(in_cluster(LOOPBACK, scrape__jobs="control-plane-down")) == ("ok", "nothing")
     only = written("kubeadm.listeners", "LISTEN 0 4096 127.0.0.1:10259 0.0.0.0:*\n")
     down = {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "control-plane-down"), ("kubeadm.listeners", "k1"): only}
-    assert summary(evaluate(LOOPBACK, gpus.world(down), CLUSTER)) == ("failed", "kube-scheduler")
+    assert summary(evaluate(LOOPBACK, gpus.snapshot(down), CLUSTER)) == ("failed", "kube-scheduler")
 
 
 def test_targets_of_others_are_theirs() -> None:
     down = recorded("scrape.jobs", "exporter-down", ('"namespace":"gpu-operator"', '"namespace":"shop"'))
-    world = gpus.world({("scrape.jobs", CLUSTER): down})
+    world = gpus.snapshot({("scrape.jobs", CLUSTER): down})
     assert summary(evaluate("st-target-down", world, CLUSTER)) == ("ok", "up")
 
 
 @pytest.mark.parametrize(("age", "outcome"), [(60, "unknown"), (95, "failed")])
 def test_targets_are_unknown_until_they_were_scraped_after_the_api_started(age: int, outcome: str) -> None:
     down = api_server(age) | {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down")}
-    assert summary(evaluate("st-target-down", gpus.world(down), CLUSTER))[0] == outcome
+    assert summary(evaluate("st-target-down", gpus.snapshot(down), CLUSTER))[0] == outcome
 
 
 @pytest.mark.parametrize(
@@ -62,14 +62,14 @@ def test_targets_are_unknown_until_they_were_scraped_after_the_api_started(age: 
 )
 def test_an_exporter_that_was_started_just_now_has_yet_to_be_asked(since: str, outcome: str) -> None:
     answers = exporter(since) | {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down")}
-    assert summary(evaluate("st-target-down", gpus.world(answers), CLUSTER))[0] == outcome
+    assert summary(evaluate("st-target-down", gpus.snapshot(answers), CLUSTER))[0] == outcome
 
 
 def test_another_target_that_is_down_is_confirmed_all_the_same() -> None:
     dns = '"job":"coredns","namespace":"kube-system","service":"monitoring-coredns"},"value":[1795321824.553,'
     down = recorded("scrape.jobs", "exporter-down", (f'{dns}"1"', f'{dns}"0"'))
     answers = exporter("2026-11-21T04:59:58Z") | {("scrape.jobs", CLUSTER): down}
-    found = summary(evaluate("st-target-down", gpus.world(answers), CLUSTER))
+    found = summary(evaluate("st-target-down", gpus.snapshot(answers), CLUSTER))
     assert found == ("failed", "down: coredns, nvidia-dcgm-exporter")
 
 
@@ -90,7 +90,7 @@ def test_a_kubelet_that_was_started_just_now_has_yet_to_be_asked_and_so_has_the_
         ("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down", *changes),
         ("units.services", "k2"): units,
     }
-    assert summary(evaluate("st-target-down", gpus.world(answers), CLUSTER))[0] == outcome
+    assert summary(evaluate("st-target-down", gpus.snapshot(answers), CLUSTER))[0] == outcome
 
 
 def test_what_another_program_answers_on_the_port_is_no_matter_of_the_network() -> None:

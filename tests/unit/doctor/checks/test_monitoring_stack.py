@@ -15,9 +15,9 @@ def test_a_port_that_a_program_of_the_host_has() -> None:
     found = in_cluster(PORT, "k1", network__programs="node-exporter")
     assert summary(found) == ("failed", "prometheus-node-exporter.service")
     free = recorded("network.listeners", "monitored-debian-12", (":9100 ", ":9200 "))
-    world = gpus.world({("network.listeners", "k1"): free})
+    world = gpus.snapshot({("network.listeners", "k1"): free})
     assert summary(evaluate(PORT, world, "k1")) == ("ok", "nobody has it")
-    off = gpus.world(spec={"monitoring": {"enabled": False}})
+    off = gpus.snapshot(spec={"monitoring": {"enabled": False}})
     assert summary(evaluate(PORT, off, "k1")) == ("ok", "nobody here wants it")
     assert in_cluster(PORT, "k1", network__programs="odd").outcome == "unknown"
 

@@ -36,7 +36,7 @@ def test_one_link_is_wrong(case: str, guilty: str, found: str) -> None:
 @pytest.mark.parametrize("id", CHAIN)
 def test_without_an_exporter_nothing_is_missing(id: str) -> None:
     services = gpus.edited("proof.services", lambda items: items.clear())
-    assert summary(evaluate(id, gpus.world(services), CLUSTER)) == ("ok", "there is no exporter")
+    assert summary(evaluate(id, gpus.snapshot(services), CLUSTER)) == ("ok", "there is no exporter")
 
 
 @pytest.mark.parametrize("id", CHAIN)
