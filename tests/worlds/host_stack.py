@@ -13,7 +13,7 @@ from gpustack.probes.kubernetes.applied import MANAGER
 from gpustack.steps.gpu.plugin import PROBES
 from gpustack.steps.gpu.plugin_objects import objects
 from gpustack.steps.gpu.runtime import PACKAGES
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1, K2, SPEC
 from tests.worlds.managed_fields import owned
 from tests.worlds.snapshot import Answers, build
@@ -90,7 +90,4 @@ def with_toolkit(*edits: tuple[str, str]) -> Answers:
         assert old in lines
         lines = lines.replace(old, new)
     driver = recorded("gpu.packages", "prepared-debian-12")
-    return {
-        ("gpu.packages", "h1"): written("gpu.packages", driver.out + lines),
-        ("containerd.runtime", "h1"): recorded("containerd.runtime", "with-nvidia"),
-    }
+    return answers_at("h1", written("gpu.packages", driver.out + lines), recorded("containerd.runtime", "with-nvidia"))

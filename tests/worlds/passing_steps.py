@@ -11,21 +11,20 @@ from gpustack.rollout.plan import StepState
 from gpustack.steps import STEPS
 from gpustack.steps.step import Step
 from tests.worlds import cluster, gpus, host_stack, hosts
-from tests.worlds.cases import recorded
+from tests.worlds.cases import answers_at, recorded
 from tests.worlds.cluster import ABSENT, ACTIVE, K1, K2
 from tests.worlds.judge import state
 
 BY_ID = {step.id: step for step in STEPS}
 # Where the recorded hosts leave a check nothing to judge: our table, a clock that is kept, a node without the taint.
-UNFILTERED = {
-    ("firewall.live", "h1"): recorded("firewall.live", "guarded-debian-12"),
-    ("firewall.stored", "h1"): recorded("firewall.stored", "guarded-debian-12"),
-    ("units.clock", "h1"): recorded("units.clock", "synchronised"),
-    ("units.services", "h1"): recorded(
-        "units.services", "prepared-debian-12", (f"chrony.service\n{ABSENT}", f"chrony.service\n{ACTIVE}")
-    ),
-}
-UNTAINTED = {("kube.nodes", CLUSTER): recorded("kube.nodes", "control-plane", ("io/control-plane", "io/else"))}
+UNFILTERED = answers_at(
+    "h1",
+    recorded("firewall.live", "guarded-debian-12"),
+    recorded("firewall.stored", "guarded-debian-12"),
+    recorded("units.clock", "synchronised"),
+    recorded("units.services", "prepared-debian-12", (f"chrony.service\n{ABSENT}", f"chrony.service\n{ACTIVE}")),
+)
+UNTAINTED = answers_at(CLUSTER, recorded("kube.nodes", "control-plane", ("io/control-plane", "io/else")))
 PERSISTENT = {"monitoring": {"persistence": {"enabled": True}}}
 
 

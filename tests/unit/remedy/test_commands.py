@@ -12,7 +12,7 @@ from gpustack.doctor.finding import Finding
 from gpustack.remedy.commands import add_inventory, commands
 from gpustack.remedy.offer import offer
 from tests.worlds import cluster, gpus
-from tests.worlds.cases import recorded
+from tests.worlds.cases import answers_at, recorded
 
 TOOLKIT, UNREACHED, FORWARD = "op-nvidia-runtime-handler-missing", "host-ssh-unreachable", "host-ip-forward-off"
 OF_OPERATOR, DISABLED = "op-crd-stale", "containerd-cri-disabled"
@@ -49,7 +49,7 @@ def test_of_several_hosts_each_command_is_one_of_its_own() -> None:
 
 
 def test_a_node_that_is_not_known_is_not_guessed() -> None:
-    dead = gpus.snapshot({("kube.nodes", CLUSTER): recorded("kube.nodes", "refused")})
+    dead = gpus.snapshot(answers_at(CLUSTER, recorded("kube.nodes", "refused")))
     assert "spec.nodeName=NODE" in of(TOOLKIT, "k2", snapshot=dead)
 
 
@@ -94,7 +94,7 @@ def test_it_is_not_where_this_cluster_has_no_such_step() -> None:
 
 def containerd(case: str) -> Snapshot:
     configuration = "containerd.configuration"
-    return gpus.snapshot({(configuration, "k2"): recorded(configuration, case)})
+    return gpus.snapshot(answers_at("k2", recorded(configuration, case)))
 
 
 def test_install_is_offered_where_it_would_do_something() -> None:

@@ -17,7 +17,7 @@ from gpustack.steps.gpu import runtime as gpu_runtime
 from gpustack.steps.kubernetes import step as kubernetes
 from gpustack.steps.prereqs import step as prereqs
 from gpustack.steps.step import Step
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.hosts import judged, snapshot
 from tests.worlds.judge import failures
 
@@ -141,7 +141,7 @@ RING = "/etc/apt/keyrings/gpustack-kubernetes.gpg"
 
 
 def with_end(end: str) -> dict[tuple[str, str], Any]:
-    return {(SOURCES, "h1"): recorded(SOURCES, "prepared-debian-12", (PREPARED, f"1795283488:{end}"))}
+    return answers_at("h1", recorded(SOURCES, "prepared-debian-12", (PREPARED, f"1795283488:{end}")))
 
 
 def test_a_key_that_has_ended_is_fetched_again() -> None:
@@ -177,11 +177,11 @@ def test_a_key_that_ends_soon_is_renewed_once_it_is_known_to_be_prolonged(
 def test_half_a_source_is_refused_before_anything_is_changed() -> None:
     words = "E: Malformed entry 1 in list file /etc/apt/sources.list.d/half.list (Suite)"
     edit = ("== refused\n", f"== refused\n{words}\nE: The list of sources could not be read.\n")
-    asked = {(SOURCES, "h1"): recorded(SOURCES, "prepared-debian-12", edit)}
+    asked = answers_at("h1", recorded(SOURCES, "prepared-debian-12", edit))
     found = judged(prereqs.STEP, asked)["package-sources"].result
     assert found
     assert (found.cure, found.hint) == ("operator", "gpustack explain apt-sources-refused")
     assert words in found.found
     ours = "E: Conflicting values set for option Signed-By regarding source x: /k.gpg != " + RING
-    asked = {(SOURCES, "h1"): recorded(SOURCES, "prepared-debian-12", ("== refused\n", f"== refused\n{ours}\n"))}
+    asked = answers_at("h1", recorded(SOURCES, "prepared-debian-12", ("== refused\n", f"== refused\n{ours}\n")))
     assert "package-sources" not in failures(judged(prereqs.STEP, asked))

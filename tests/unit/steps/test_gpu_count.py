@@ -10,7 +10,7 @@ from gpustack.rollout.overlay import gpu_driver, gpu_number
 from gpustack.steps import STEPS
 from gpustack.steps.gpu.count import gpu_count, gpus, set_aside
 from gpustack.steps.gpu.hosts import expected, whole
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1, K2
 from tests.worlds.gpus import devices, on, snapshot
 from tests.worlds.judge import state
@@ -21,11 +21,11 @@ MACHINES = "two-of-four-for-virtual-machines"
 
 
 def bus(*lines: str) -> Answers:
-    return {("gpu.devices", "k1"): written("gpu.devices", "".join(f"{line}\n" for line in lines))}
+    return answers_at("k1", written("gpu.devices", "".join(f"{line}\n" for line in lines)))
 
 
 def case(name: str) -> Answers:
-    return {("gpu.devices", "k1"): recorded("gpu.devices", name)}
+    return answers_at("k1", recorded("gpu.devices", name))
 
 
 def counted(found: Answers, number: int | None = None) -> int:

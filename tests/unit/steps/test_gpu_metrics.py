@@ -10,7 +10,7 @@ from gpustack.ask.view import View
 from gpustack.steps.gpu.metrics import STEP
 from gpustack.steps.gpu.metrics_objects import wanted
 from gpustack.steps.gpu.operator_values import counters
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1
 from tests.worlds.gpus import devices, edited, here, judged, listed, snapshot
 from tests.worlds.judge import failures, unknown
@@ -22,7 +22,7 @@ NAME = "gpustack-dcgm-counters"
 
 
 def case(probe: str, name: str) -> Answers:
-    return {(probe, CLUSTER): recorded(probe, name)}
+    return answers_at(CLUSTER, recorded(probe, name))
 
 
 def objects(spec: dict[str, Any] | None = None) -> dict[str, Any]:

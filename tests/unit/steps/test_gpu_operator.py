@@ -10,7 +10,7 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.view import View
 from gpustack.steps.gpu.operator import OPERANDS, STEP, operands
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1, K2
 from tests.worlds.gpus import devices, edited, here, judged, namespace, on, released, snapshot, with_gpus
 from tests.worlds.judge import failures, judge, unknown
@@ -29,7 +29,7 @@ LOST: dict[str, set[str]] = {
 
 
 def case(probe: str, name: str) -> dict[tuple[str, str], Answer]:
-    return {(probe, CLUSTER): recorded(probe, name)}
+    return answers_at(CLUSTER, recorded(probe, name))
 
 
 def lost(probe: str, where: str = CLUSTER) -> Answers:

@@ -11,12 +11,12 @@ from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
 from gpustack.rollout.overlay import of_cluster
 from gpustack.steps.gpu.operator_values import counters, own_counters, patience, release, seconds
-from tests.worlds.cases import recorded
+from tests.worlds.cases import answers_at, recorded
 from tests.worlds.cluster import K1, K2
 from tests.worlds.gpus import BARE, devices, edited, on, snapshot
 from tests.worlds.snapshot import Answers
 
-DEBIAN: Answers = {("system.os", "k1"): recorded("system.os", "prepared-debian-12")}
+DEBIAN: Answers = answers_at("k1", recorded("system.os", "prepared-debian-12"))
 CONTAINER = {"enabled": True, "version": "595.91.07", "kernelModuleType": "open"}
 OFF = {"enabled": False}
 

@@ -11,13 +11,13 @@ from gpustack.steps.gpu import plugin as gpu_plugin
 from gpustack.steps.gpu.operator import host_stack
 from gpustack.steps.gpu.plugin import PROBES, STEP
 from gpustack.steps.gpu.plugin_objects import all_objects
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.host_stack import PRESENT, listed, node, snapshot, workload
 from tests.worlds.judge import failures, judgements
 
 
 def cluster(probe: str, *items: Any) -> dict[tuple[str, str], Answer]:
-    return {(probe, CLUSTER): written(probe, listed(list(items)))}
+    return answers_at(CLUSTER, written(probe, listed(list(items))))
 
 
 def test_as_the_step_leaves_it() -> None:
@@ -77,7 +77,7 @@ def test_fewer_gpus_than_the_inventory_says() -> None:
 
 
 def test_a_host_engine_that_is_there_already() -> None:
-    engine = {("gpu.host-engines", "k1"): recorded("gpu.host-engines", "dcgm-4")}
+    engine = answers_at("k1", recorded("gpu.host-engines", "dcgm-4"))
     found = failures(judgements(STEP, snapshot({}, engine), CLUSTER))
     assert found["host-engine"] == ("k1: nvidia-dcgm.service (127.0.0.1:5555), DCGM 4.6.0", "operator")
     assert failures(judgements(STEP, snapshot({"metrics": {"host_engine": "keep"}}, engine), CLUSTER)) == {}

@@ -8,7 +8,7 @@ from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
 from tests.worlds import firewall as packets
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.doctor_checks import evaluate, summary
 
 MEMBER, BARE = recorded("leftovers.kubernetes", "worker-of-ours"), recorded("leftovers.kubernetes", "fresh-debian-12")
@@ -137,8 +137,8 @@ DROP = packets.OPEN.replace("-P FORWARD ACCEPT", "-P FORWARD DROP")
 )  # fmt: skip
 def test_forwarding(rules: str, case: str, bridge: str, outcome: str) -> None:
     before = packets.snapshot(packets.live(rules))
-    more = {("cni.forwarding", "host1"): recorded("cni.forwarding", case)}
-    more |= {("network.bridge", "host1"): recorded("network.bridge", bridge)}
+    more = answers_at("host1", recorded("cni.forwarding", case))
+    more |= answers_at("host1", recorded("network.bridge", bridge))
     found = evaluate("forward-policy-drop", replace(before, answers={**before.answers, **more}), "host1")
     assert found.outcome == outcome, summary(found)
 

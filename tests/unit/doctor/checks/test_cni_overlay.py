@@ -11,7 +11,7 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
 from tests.worlds import cluster
 from tests.worlds import firewall as packets
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.doctor_checks import evaluate, summary
 from tests.worlds.pod_paths import PEER, ways
 
@@ -39,17 +39,15 @@ def announced(addresses: Mapping[str, str] = ADDRESSES, macs: Mapping[str, str] 
         }
         for name in addresses
     ]
-    return {("flannel.annotations", CLUSTER): written("flannel.annotations", json.dumps({"items": items}))}
+    return answers_at(CLUSTER, written("flannel.annotations", json.dumps({"items": items})))
 
 
 def rules(host: str, text: str = packets.OPEN) -> Placed:
-    return {
-        ("firewall.live", host): written("firewall.live", packets.live(text).replace(packets.PLANE, ADDRESSES[host]))
-    }
+    return answers_at(host, written("firewall.live", packets.live(text).replace(packets.PLANE, ADDRESSES[host])))
 
 
 def link(host: str, mac: str = "", flags: str = "0x1003") -> Placed:
-    return {("flannel.links", host): written("flannel.links", f"flannel.1 {mac or MACS[host]} {flags}\n")}
+    return answers_at(host, written("flannel.links", f"flannel.1 {mac or MACS[host]} {flags}\n"))
 
 
 def world(answer: Answer, *changed: Placed, where: str = "k1") -> Snapshot:
@@ -85,7 +83,7 @@ def test_what_is_stopped_on_the_way_is_confirmed_where_nothing_else_explains_it(
         (SHUT, link("k2", OTHER), "Flannel's link of k2 has another MAC"),
         (SHUT, link("k1", OTHER), "Flannel's link of k1 has another MAC"),
         (SHUT, link("k2", flags="0x1002"), "Flannel's link of k2 is down"),
-        (SHUT, {("flannel.links", "k2"): written("flannel.links", "")}, "Flannel's link of k2 is down"),
+        (SHUT, answers_at("k2", written("flannel.links", "")), "Flannel's link of k2 is down"),
         (SHUT, announced(addresses={**ADDRESSES, "k2": "10.0.2.15"}), "10.244.1.0/24 is known as another"),
         (
             SHUT,
@@ -114,7 +112,7 @@ def test_another_mac() -> None:
     assert here("vxlan-mac-changed", SHUT, link("k2", OTHER)).outcome == "ok"
     forgotten = ways(LOST, LOST, peers=(PEER.replace(MACS["k2"], "-").replace(ADDRESSES["k2"], "-"),))
     assert here("vxlan-mac-changed", forgotten).outcome == "failed"
-    none = {("flannel.links", "k1"): written("flannel.links", "")}
+    none = answers_at("k1", written("flannel.links", ""))
     assert summary(here("vxlan-mac-changed", SHUT, none)) == ("ok", "no vxlan of Flannel's on this host")
     lost = {("flannel.annotations", CLUSTER): Answer("flannel.annotations", CLUSTER, -1, "", lost="no API")}
     assert here("vxlan-mac-changed", SHUT, lost).outcome == "unknown"

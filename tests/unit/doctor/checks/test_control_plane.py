@@ -7,7 +7,7 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.doctor_checks import evaluate, summary
 
 
@@ -19,9 +19,7 @@ def test_certificates_that_ended() -> None:
     assert here("controlplane-certs-expired", {})[0] == "ok"
     assert here("controlplane-certs-expired", {}, "k2") == ("ok", "none here")
     known = recorded("kubeadm.certificates", "control-plane")
-    ended = {
-        ("kubeadm.certificates", "k1"): written("kubeadm.certificates", known.out.replace(" 2027 GMT", " 2025 GMT"))
-    }
+    ended = answers_at("k1", written("kubeadm.certificates", known.out.replace(" 2027 GMT", " 2025 GMT")))
     assert here("controlplane-certs-expired", ended)[0] == "failed"
     assert here("host-time-skew -> controlplane-certs-expired", ended)[0] == "ok"
     assert here("host-time-skew -> controlplane-certs-expired", {})[0] == "failed"
@@ -42,10 +40,7 @@ def test_an_address_that_is_gone() -> None:
         "kubeadm.manifest-addresses", "control-plane", ("advertise-address=10.77.2.11", "advertise-address=1.2.3.4")
     )
     assert here("node-ip-changed", mine | {("kubeadm.manifest-addresses", "k1"): natted})[0] == "ok"
-    assert (
-        here("node-ip-changed", {("kubeadm.manifest-addresses", "k1"): written("kubeadm.manifest-addresses", "x\n")})[0]
-        == "unknown"
-    )
+    assert here("node-ip-changed", answers_at("k1", written("kubeadm.manifest-addresses", "x\n")))[0] == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -60,7 +55,7 @@ def test_an_address_that_is_gone() -> None:
     ],
 )
 def test_what_goes_past_the_proxy(out: str, outcome: str) -> None:
-    answers = {("kubeadm.api-proxy", "k1"): written("kubeadm.api-proxy", out)}
+    answers = answers_at("k1", written("kubeadm.api-proxy", out))
     assert here("no-proxy-missing-cluster-cidrs", answers)[0] == outcome
 
 
@@ -81,10 +76,7 @@ RUN = "etcd runs\nkube-controller-manager runs\nkube-scheduler runs\n"
     ],
 )
 def test_settings_that_are_refused(out: str, outcome: str) -> None:
-    assert (
-        here("control-plane-settings-refused", {("kubeadm.last-log", "k1"): written("kubeadm.last-log", out)})[0]
-        == outcome
-    )
+    assert here("control-plane-settings-refused", answers_at("k1", written("kubeadm.last-log", out)))[0] == outcome
 
 
 def pods(
@@ -99,7 +91,7 @@ def pods(
             *([("kube-apiserver", 0, api, True)] if api is not None else []),
         ]
     ]
-    return {("kubeadm.static-pods", "k1"): written("kubeadm.static-pods", f"{now}\n{''.join(found)}")}
+    return answers_at("k1", written("kubeadm.static-pods", f"{now}\n{''.join(found)}"))
 
 
 @pytest.mark.parametrize(
@@ -130,10 +122,10 @@ def test_what_came_back_with_the_api_server_does_not_go_round(api: int | None, o
 
 def test_etcd() -> None:
     assert here("etcd-nospace", {}, CLUSTER) == ("ok", "none")
-    full = {("etcd.health", "k1"): written("etcd.health", '{"health":"false","reason":"ALARM NOSPACE"}\n')}
+    full = answers_at("k1", written("etcd.health", '{"health":"false","reason":"ALARM NOSPACE"}\n'))
     assert here("etcd-nospace", full, CLUSTER) == ("failed", "ALARM NOSPACE")
-    assert here("etcd-nospace", {("etcd.health", "k1"): written("etcd.health", "")}, CLUSTER)[0] == "ok"
-    assert here("etcd-nospace", {("etcd.health", "k1"): written("etcd.health", "{}\n")}, CLUSTER)[0] == "unknown"
+    assert here("etcd-nospace", answers_at("k1", written("etcd.health", "")), CLUSTER)[0] == "ok"
+    assert here("etcd-nospace", answers_at("k1", written("etcd.health", "{}\n")), CLUSTER)[0] == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -148,7 +140,7 @@ def test_etcd() -> None:
     ],
 )
 def test_writes_that_are_slow(out: str, slow: str, guard: str) -> None:
-    answers = {("etcd.slow-requests", "k1"): written("etcd.slow-requests", f"{out}\n")}
+    answers = answers_at("k1", written("etcd.slow-requests", f"{out}\n"))
     assert here("etcd-slow-disk", answers)[0] == slow
     assert here("etcd-slow-disk guard", answers)[0] == guard
 
@@ -159,7 +151,7 @@ def test_writes_that_are_slow(out: str, slow: str, guard: str) -> None:
 )
 def test_an_api_that_takes_no_writes(renewed: str | None, outcome: str) -> None:
     items = [{"metadata": {"name": "kube-scheduler"}, "spec": {"renewTime": renewed}}] if renewed else []
-    answers = {("kube.leases", CLUSTER): written("kube.leases", json.dumps({"items": items}))}
+    answers = answers_at(CLUSTER, written("kube.leases", json.dumps({"items": items})))
     assert here("st-apiserver-readonly", answers, CLUSTER)[0] == outcome
 
 
@@ -193,7 +185,7 @@ def test_an_etcd_of_somebody_elses_is_not_looked_for_here() -> None:
 
 def test_without_the_kubelet_nobody_starts_a_static_pod_again() -> None:
     id = "st-kubelet-down -> st-apiserver-down"
-    files = {("kubeadm.files", "k1"): recorded("kubeadm.files", "control-plane")}
+    files = answers_at("k1", recorded("kubeadm.files", "control-plane"))
     pods = recorded("kubeadm.static-pods", "control-plane")
     ended = written("kubeadm.static-pods", pods.out.replace("CONTAINER_RUNNING", "CONTAINER_EXITED"))
     assert here(id, files | {("kubeadm.static-pods", "k1"): pods}) == ("ok", "runs")

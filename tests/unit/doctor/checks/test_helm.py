@@ -12,7 +12,7 @@ from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.probes.helm import CHARTS
 from tests.worlds import cluster
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1, K2
 from tests.worlds.doctor_checks import evaluate, summary
 
@@ -24,7 +24,7 @@ def here(id: str, *answers: Answer, where: str = CLUSTER) -> Judgement:
     placed = {("helm.processes", "k1"): NONE}
     on_host = {"helm.processes": "k1", "helm.charts": "k1"}
     placed |= {(answer.probe, on_host.get(answer.probe, CLUSTER)): answer for answer in answers}
-    placed |= {("gpu.deployments", CLUSTER): written("gpu.deployments", '{"items":[]}')}
+    placed |= answers_at(CLUSTER, written("gpu.deployments", '{"items":[]}'))
     return evaluate(id, cluster.snapshot(placed, {"monitoring": {"enabled": True}}, (K1, K2)), where)
 
 

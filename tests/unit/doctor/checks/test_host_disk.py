@@ -6,7 +6,7 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.doctor_checks import evaluate, summary
 
 WELL = recorded("storage.disk", "control-plane").out
@@ -22,7 +22,7 @@ def here(id: str, answers: Mapping[tuple[str, str], Answer]) -> tuple[str, str]:
 
 def disk(room: str, mounts: str = "/var rw\n", errors: str = "") -> dict[tuple[str, str], Answer]:
     out = f"== room\n/var/lib/kubelet {room}\n== mounts\n{mounts}== errors\n{errors}"
-    return {("storage.disk", "k1"): written("storage.disk", out)}
+    return answers_at("k1", written("storage.disk", out))
 
 
 @pytest.mark.parametrize(
@@ -60,6 +60,6 @@ def test_a_disk_that_fails() -> None:
     ],
 )
 def test_evictions(case: str, evicted: str, prometheus: str) -> None:
-    answers = {("kube.evicted-pods", CLUSTER): recorded("kube.evicted-pods", case)}
+    answers = answers_at(CLUSTER, recorded("kube.evicted-pods", case))
     assert here("st-evictions", answers)[0] == evicted
     assert here("st-evictions -> st-no-metrics", answers)[0] == prometheus

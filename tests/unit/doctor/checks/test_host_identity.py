@@ -6,7 +6,7 @@ import pytest
 
 from gpustack.ask.probe import Answer
 from tests.worlds import hosts
-from tests.worlds.cases import written
+from tests.worlds.cases import answers_at, written
 from tests.worlds.doctor_checks import evaluate, summary
 
 NOW = 1795237201
@@ -30,7 +30,7 @@ def test_a_clock_is_compared_with_the_others(first: int, second: int, outcome: s
 
 
 def test_a_clock_that_is_unknown() -> None:
-    assert here("host-time-skew", {("system.time", "h1"): written("system.time", "late\n")})[0] == "unknown"
+    assert here("host-time-skew", answers_at("h1", written("system.time", "late\n")))[0] == "unknown"
 
 
 def test_two_hosts_of_one_image() -> None:
@@ -49,7 +49,4 @@ def test_two_hosts_of_one_image() -> None:
     [("GPU-Node1", "ok"), ("GPU_Node1", "failed"), ("a.b", "ok"), ("-a", "failed"), ("", "unknown")],
 )
 def test_a_name_that_a_node_cannot_have(name: str, outcome: str) -> None:
-    assert (
-        here("host-hostname-invalid", {("system.hostname", "h1"): written("system.hostname", f"{name}\n")})[0]
-        == outcome
-    )
+    assert here("host-hostname-invalid", answers_at("h1", written("system.hostname", f"{name}\n")))[0] == outcome

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worlds import hosts
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.doctor_checks import evaluate, on_host, summary
 
 CLEAN = "== locks\n== updates\n0\n== unfinished\n"
@@ -50,7 +50,7 @@ SPEC = {"source": {"mirror": "http://10.77.2.1:8480", "fingerprint": KEY}}
     ],
 )
 def test_sources_that_apt_does_not_trust(edit: tuple[str, str], text: str) -> None:
-    answers = {("packages.sources", "h1"): recorded("packages.sources", "debian-12", edit)}
+    answers = answers_at("h1", recorded("packages.sources", "debian-12", edit))
     found = summary(evaluate("host-apt-repo-key", hosts.snapshot(answers, SPEC)))
     assert found[0] == ("failed" if text else "ok")
     assert text in found[1]

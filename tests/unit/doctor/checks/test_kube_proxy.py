@@ -7,7 +7,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
 from tests.worlds import pod_paths as pod_ways
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1, K2
 from tests.worlds.doctor_checks import evaluate, summary
 from tests.worlds.firewall import OPEN, live
@@ -15,13 +15,13 @@ from tests.worlds.start_times import api_server
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], **spec: object) -> tuple[str, str]:
-    member = {("leftovers.kubernetes", "k1"): recorded("leftovers.kubernetes", "worker-of-ours")}
+    member = answers_at("k1", recorded("leftovers.kubernetes", "worker-of-ours"))
     return summary(evaluate(id, cluster.snapshot(member | dict(answers), spec, (K1, K2)), "k1"))
 
 
 def rules(health: int, nft: str, table: str = "no") -> dict[tuple[str, str], Answer]:
     out = f"== health\n{health}\n== legacy\n0 0 0\n== nft\n{nft}\n== table\n{table}\n"
-    return {("kube-proxy.host", "k1"): written("kube-proxy.host", out)}
+    return answers_at("k1", written("kube-proxy.host", out))
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def test_rules_and_who_writes_them(health: int, nft: str, found: tuple[str, str]
     ],
 )
 def test_one_that_its_daemon_set_keeps_away_comes_by_no_restart(case: str, person: str) -> None:
-    there = {("kube-proxy.daemon-set", CLUSTER): recorded("kube-proxy.daemon-set", case)}
-    member = {("leftovers.kubernetes", "k1"): recorded("leftovers.kubernetes", "worker-of-ours")}
+    there = answers_at(CLUSTER, recorded("kube-proxy.daemon-set", case))
+    member = answers_at("k1", recorded("leftovers.kubernetes", "worker-of-ours"))
     answers = member | rules(7, "2 15 105") | there
     found = evaluate("kube-proxy-down", cluster.snapshot(answers), "k1").result
     assert found
@@ -60,7 +60,7 @@ def test_one_that_its_daemon_set_keeps_away_comes_by_no_restart(case: str, perso
 def test_a_kube_proxy_that_nobody_could_start() -> None:
     silent = {("kubelet.health", "k1"): Answer("kubelet.health", "k1", 7, "")}
     assert here("kube-proxy-down", rules(7, "2 15 105") | silent)[0] == "unknown"
-    bare = {("leftovers.kubernetes", "k1"): recorded("leftovers.kubernetes", "fresh-debian-12")}
+    bare = answers_at("k1", recorded("leftovers.kubernetes", "fresh-debian-12"))
     assert here("kube-proxy-down", rules(7, "0 0 0") | bare) == ("ok", "the host belongs to no cluster yet")
 
 
@@ -123,18 +123,15 @@ def test_an_api_server_that_takes_connections_and_says_nothing_is_reached() -> N
 def test_a_rule_of_the_host_that_stops_it_is_quoted() -> None:
     drop = f"{OPEN}-A OUTPUT -d 10.78.0.11/32 -p tcp -m tcp --dport 6443 -j DROP\n"
     route = "192.0.2.1 via 10.78.0.1 dev host0 src 10.78.0.11 uid 0 \\    cache\n"
-    filtered = {
-        ("firewall.live", "k1"): written("firewall.live", live(drop)),
-        ("network.address", "k1"): written("network.address", route),
-    }
+    filtered = answers_at("k1", written("firewall.live", live(drop)), written("network.address", route))
     outcome, found = here("join-endpoint-unreachable", ways(LATE, LATE) | filtered)
     assert outcome == "failed"
     assert "6443 -j DROP" in found
-    lost = {("firewall.live", "k1"): written("firewall.live", "", 1)}
+    lost = answers_at("k1", written("firewall.live", "", 1))
     assert here("join-endpoint-unreachable", ways(LATE, LATE) | lost) == ("failed", LATE.partition(" 0.000000 ")[2])
 
 
 def test_where_the_api_server_runs() -> None:
     assert here("st-service-ip-broken -> mon-admission-webhook-down", {})[0] == "failed"
-    worker = {("kubeadm.files", "k1"): recorded("kubeadm.files", "worker")}
+    worker = answers_at("k1", recorded("kubeadm.files", "worker"))
     assert here("st-service-ip-broken -> mon-admission-webhook-down", worker)[0] == "ok"

@@ -7,13 +7,13 @@ import pytest
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import ABSENT, K1, units
 from tests.worlds.doctor_checks import evaluate, summary
 
 
 def here(id: str, where: str, answers: Mapping[tuple[str, str], Answer]) -> Judgement:
-    member = {("leftovers.kubernetes", "k1"): recorded("leftovers.kubernetes", "worker-of-ours")}
+    member = answers_at("k1", recorded("leftovers.kubernetes", "worker-of-ours"))
     return evaluate(id, cluster.snapshot(member | dict(answers)), where)
 
 
@@ -49,7 +49,7 @@ def test_a_node_that_is_not_ready_says_why() -> None:
     outcome, found = summary(here("st-node-notready", "k1", {("kube.nodes", CLUSTER): sick}))
     assert outcome == "failed"
     assert found
-    stranger = {("system.identity", "k1"): written("system.identity", "0123456789abcdef0123456789abcdef\n\n")}
+    stranger = answers_at("k1", written("system.identity", "0123456789abcdef0123456789abcdef\n\n"))
     assert summary(here("st-node-notready", "k1", stranger)) == ("ok", "the host is no node")
 
 

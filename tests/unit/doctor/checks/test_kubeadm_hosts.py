@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.doctor_checks import evaluate, summary
 
 QUIET = written("network.listeners", "")
@@ -21,9 +21,7 @@ def files(host: str, *paths: str) -> dict[tuple[str, str], Answer]:
 
 
 def started(host: str, configured: str) -> dict[tuple[str, str], Answer]:
-    return {
-        ("kubelet.start", host): recorded("kubelet.start", "control-plane", ("config\nyes", f"config\n{configured}"))
-    }
+    return answers_at(host, recorded("kubelet.start", "control-plane", ("config\nyes", f"config\n{configured}")))
 
 
 def test_an_attempt_that_was_broken_off() -> None:
@@ -32,11 +30,9 @@ def test_an_attempt_that_was_broken_off() -> None:
     assert here("kubeadm-stale-state", half)[0] == "failed"
     ours = files("k1", "admin.conf", "gpustack-kubeadm.yaml.unfinished")
     assert here("kubeadm-stale-state", ours) == ("failed", "an initialisation that was broken off")
-    alive = ours | {
-        ("network.listeners", "k1"): written(
-            "network.listeners", 'tcp LISTEN 0 1 *:6443 *:* users:(("x",pid=1,fd=3))\n'
-        )
-    }
+    alive = ours | answers_at(
+        "k1", written("network.listeners", 'tcp LISTEN 0 1 *:6443 *:* users:(("x",pid=1,fd=3))\n')
+    )
     assert here("kubeadm-stale-state", alive)[0] == "ok"
     assert here("kubeadm-stale-state", files("k1") | started("k1", "no"))[0] == "ok"
     worker = files("k2", "bootstrap-kubelet.conf", "pki/ca.crt") | started("k2", "yes")
@@ -48,11 +44,11 @@ def test_a_worker_of_another_cluster() -> None:
     mine = started("k2", "yes") | {("kubeadm.authorities", "k2"): known}
     assert here("kubeadm-stale-state", mine, "k2")[0] == "ok"
     own = known.out.split()[1]
-    foreign = {("kubeadm.authorities", "k2"): written("kubeadm.authorities", known.out.replace(own, OTHER))}
+    foreign = answers_at("k2", written("kubeadm.authorities", known.out.replace(own, OTHER)))
     assert here("kubeadm-stale-state", mine | foreign, "k2") == ("failed", "the CA of another cluster")
-    order = {("kubeadm.authorities", "k2"): written("kubeadm.authorities", f"{known.out}join {OTHER}\n")}
+    order = answers_at("k2", written("kubeadm.authorities", f"{known.out}join {OTHER}\n"))
     assert here("join-ca-hash-mismatch", order, "k2")[0] == "failed"
-    right = {("kubeadm.authorities", "k2"): written("kubeadm.authorities", f"{known.out}join {own}\n")}
+    right = answers_at("k2", written("kubeadm.authorities", f"{known.out}join {own}\n"))
     assert here("join-ca-hash-mismatch", right, "k2")[0] == "ok"
     assert here("join-ca-hash-mismatch", mine, "k2") == ("ok", "no order")
 
@@ -66,9 +62,9 @@ def test_the_kubeconfig_of_root() -> None:
         (f"root {OTHER}", "failed"),
         (f"root {OTHER}\nroot {own}", "ok"),
     ):
-        answers = {("kubeadm.authorities", "k1"): written("kubeadm.authorities", f"own {own}\n{root}\n")}
+        answers = answers_at("k1", written("kubeadm.authorities", f"own {own}\n{root}\n"))
         assert here("kubeconfig-missing-or-stale", answers)[0] == outcome
-    odd = {("kubeadm.authorities", "k1"): written("kubeadm.authorities", "own\n")}
+    odd = answers_at("k1", written("kubeadm.authorities", "own\n"))
     assert here("kubeconfig-missing-or-stale", odd)[0] == "unknown"
 
 

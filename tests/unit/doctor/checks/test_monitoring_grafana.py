@@ -6,7 +6,7 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from tests.worlds import cluster, gpus
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.doctor_checks import evaluate, in_cluster, summary
 
 SOURCE = "mon-grafana-datasource-wrong"
@@ -71,7 +71,7 @@ def test_a_dashboard_of_ours_without_its_label() -> None:
         if entry["metadata"]["name"] == "gpustack-dashboard-gpu-health":
             for one in entry["metadata"]["managedFields"]:
                 one["fieldsV1"]["f:metadata"]["f:labels"].pop("f:grafana_dashboard")
-    changed = {("applied.config-maps", CLUSTER): written("applied.config-maps", json.dumps(body))}
+    changed = answers_at(CLUSTER, written("applied.config-maps", json.dumps(body)))
     found = evaluate(LOADED, gpus.snapshot(changed), CLUSTER)
     assert summary(found) == ("failed", "without its label: monitoring/gpustack-dashboard-gpu-health")
     assert summary(in_cluster(LOADED)) == ("ok", "taken")

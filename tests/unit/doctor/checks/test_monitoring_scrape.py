@@ -4,7 +4,7 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from tests.worlds import gpus
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.doctor_checks import evaluate, in_cluster, summary
 from tests.worlds.start_times import api_server, exporter
 
@@ -53,7 +53,7 @@ def test_targets_of_others_are_theirs() -> None:
 
 @pytest.mark.parametrize(("age", "outcome"), [(60, "unknown"), (95, "failed")])
 def test_targets_are_unknown_until_they_were_scraped_after_the_api_started(age: int, outcome: str) -> None:
-    down = api_server(age) | {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down")}
+    down = api_server(age) | answers_at(CLUSTER, recorded("scrape.jobs", "exporter-down"))
     assert summary(evaluate("st-target-down", gpus.snapshot(down), CLUSTER))[0] == outcome
 
 
@@ -61,7 +61,7 @@ def test_targets_are_unknown_until_they_were_scraped_after_the_api_started(age: 
     ("since", "outcome"), [("2026-11-21T04:59:58Z", "unknown"), ("2026-11-21T04:58:58Z", "failed")]
 )
 def test_an_exporter_that_was_started_just_now_has_yet_to_be_asked(since: str, outcome: str) -> None:
-    answers = exporter(since) | {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down")}
+    answers = exporter(since) | answers_at(CLUSTER, recorded("scrape.jobs", "exporter-down"))
     assert summary(evaluate("st-target-down", gpus.snapshot(answers), CLUSTER))[0] == outcome
 
 
