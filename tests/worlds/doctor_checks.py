@@ -1,4 +1,4 @@
-"""How a check is asked on recorded answers, and what it said."""
+"""Checks of the doctor, evaluated on recorded answers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,8 +7,9 @@ from gpustack.ask.judge import Judgement, judge
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.checks import BY_ID
-from tests.worlds import gpus, hosts
+from tests.worlds import cluster, gpus, hosts
 from tests.worlds.cases import probes, recorded
+from tests.worlds.snapshot import Answers
 
 SYSTEMS = tuple(gpus.SYSTEMS.items())
 # What the recorded cluster leaves out of its hosts.
@@ -25,12 +26,17 @@ def on_host(id: str, answers: Mapping[str, Answer], **world: Any) -> Judgement:
     return evaluate(id, hosts.snapshot(changed, **world))
 
 
+def on_cluster(id: str, answers: Answers, where: str = "k1", spec: Mapping[str, Any] | None = None) -> tuple[str, str]:
+    """The outcome and its text on the cluster without GPUs, where everything is well but for these."""
+    return summary(evaluate(id, cluster.snapshot(answers, spec), where))
+
+
 def summary(found: Judgement) -> tuple[str, str]:
     return found.outcome, found.result.found if found.result else found.why
 
 
-def in_cluster(id: str, where: str = CLUSTER, **cases: str) -> Judgement:
-    """On the cluster with GPUs, where everything is well but for these."""
+def on_gpu_cluster(id: str, where: str = CLUSTER, **cases: str) -> Judgement:
+    """Where everything is well but for these."""
     return evaluate(id, snapshot(where, **cases), where)
 
 

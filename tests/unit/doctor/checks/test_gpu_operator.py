@@ -9,7 +9,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER
 from gpustack.config.spec import Spec
 from gpustack.doctor.diagnose import diagnose
-from tests.worlds.doctor_checks import evaluate, in_cluster, snapshot, summary
+from tests.worlds.doctor_checks import evaluate, on_gpu_cluster, snapshot, summary
 
 HANDLER = "op-nvidia-runtime-handler-missing"
 WITHOUT = {"containerd__runtime": "prepared-debian-12"}
@@ -60,7 +60,7 @@ WITHOUT = {"containerd__runtime": "prepared-debian-12"}
     ],
 )  # fmt: skip
 def test_on_a_node(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(in_cluster(id, "k1", **cases))
+    result = summary(on_gpu_cluster(id, "k1", **cases))
     assert result[0] == outcome, result
     assert found in result[1], result
 
@@ -84,7 +84,7 @@ def test_on_a_node(id: str, cases: dict[str, str], outcome: str, found: str) -> 
     ],
 )
 def test_in_the_cluster(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(in_cluster(id, CLUSTER, **cases))
+    result = summary(on_gpu_cluster(id, CLUSTER, **cases))
     assert result[0] == outcome, result
     assert found in result[1], result
 
@@ -116,7 +116,7 @@ def test_the_roots_are_these_and_nothing_is_left_over(where: str, cases: dict[st
 
 
 def test_what_a_container_failed_for_before_it_ran_is_over() -> None:
-    found = summary(in_cluster("op-cdi-unresolvable", "k2", gpu__pods="after-reboot"))
+    found = summary(on_gpu_cluster("op-cdi-unresolvable", "k2", gpu__pods="after-reboot"))
     assert found == ("ok", "no pod is refused")
 
 

@@ -8,15 +8,14 @@ from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
 from tests.worlds import pod_paths as pod_ways
 from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.cluster import K1, K2
-from tests.worlds.doctor_checks import evaluate, summary
+from tests.worlds.doctor_checks import evaluate, on_cluster
 from tests.worlds.firewall import OPEN, live
 from tests.worlds.start_times import api_server
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], **spec: object) -> tuple[str, str]:
     member = answers_at("k1", recorded("leftovers.kubernetes", "worker-of-ours"))
-    return summary(evaluate(id, cluster.snapshot(member | dict(answers), spec, (K1, K2)), "k1"))
+    return on_cluster(id, member | dict(answers), spec=spec)
 
 
 def rules(health: int, nft: str, table: str = "no") -> dict[tuple[str, str], Answer]:

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.worlds import cluster
 from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.doctor_checks import evaluate, summary
+from tests.worlds.doctor_checks import on_cluster
 
 SILENT = {("kubelet.health", "k1"): Answer("kubelet.health", "k1", 7, "")}
 STRANGER = answers_at("k1", written("system.identity", "0123456789abcdef0123456789abcdef\n\n"))
@@ -15,7 +14,7 @@ STRANGER = answers_at("k1", written("system.identity", "0123456789abcdef01234567
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "k1") -> tuple[str, str]:
     member = answers_at("k1", recorded("leftovers.kubernetes", "worker-of-ours"))
-    return summary(evaluate(id, cluster.snapshot(member | dict(answers)), where))
+    return on_cluster(id, member | dict(answers), where)
 
 
 def start(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:

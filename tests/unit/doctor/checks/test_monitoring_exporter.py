@@ -4,7 +4,7 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from tests.worlds import gpus
-from tests.worlds.doctor_checks import evaluate, in_cluster, summary
+from tests.worlds.doctor_checks import evaluate, on_gpu_cluster, summary
 from tests.worlds.start_times import exporter
 
 LOG = "mon-dcgm-remote-engine-unreachable"
@@ -37,7 +37,7 @@ LOG = "mon-dcgm-remote-engine-unreachable"
     ],
 )
 def test_the_exporter(id: str, where: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(in_cluster(id, where, **cases))
+    result = summary(on_gpu_cluster(id, where, **cases))
     assert result[0] == outcome, result
     assert found in result[1]
 

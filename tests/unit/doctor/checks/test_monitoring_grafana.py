@@ -7,7 +7,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER
 from tests.worlds import cluster, gpus
 from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.doctor_checks import evaluate, in_cluster, summary
+from tests.worlds.doctor_checks import evaluate, on_gpu_cluster, summary
 
 SOURCE = "mon-grafana-datasource-wrong"
 LOADED = "mon-grafana-dashboard-not-loaded"
@@ -33,7 +33,7 @@ LOADED = "mon-grafana-dashboard-not-loaded"
     ],
 )  # fmt: skip
 def test_grafana(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(in_cluster(id, CLUSTER, **cases))
+    result = summary(on_gpu_cluster(id, CLUSTER, **cases))
     assert result[0] == outcome, result
     assert found in result[1]
 
@@ -74,4 +74,4 @@ def test_a_dashboard_of_ours_without_its_label() -> None:
     changed = answers_at(CLUSTER, written("applied.config-maps", json.dumps(body)))
     found = evaluate(LOADED, gpus.snapshot(changed), CLUSTER)
     assert summary(found) == ("failed", "without its label: monitoring/gpustack-dashboard-gpu-health")
-    assert summary(in_cluster(LOADED)) == ("ok", "taken")
+    assert summary(on_gpu_cluster(LOADED)) == ("ok", "taken")

@@ -5,7 +5,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER
 from tests.worlds import gpus
 from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.doctor_checks import evaluate, in_cluster, summary
+from tests.worlds.doctor_checks import evaluate, on_gpu_cluster, summary
 from tests.worlds.start_times import api_server, exporter
 
 LOOPBACK = "mon-control-plane-targets-loopback"
@@ -32,14 +32,14 @@ LOOPBACK = "mon-control-plane-targets-loopback"
     ],
 )
 def test_targets(id: str, where: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(in_cluster(id, where, **cases))
+    result = summary(on_gpu_cluster(id, where, **cases))
     assert result[0] == outcome, result
     assert found in result[1]
 
 
 def test_targets_of_the_control_plane_that_listen_on_loopback() -> None:
-    assert summary(in_cluster(LOOPBACK)) == ("ok", "nothing")
-    assert summary(in_cluster(LOOPBACK, scrape__jobs="control-plane-down")) == ("ok", "nothing")
+    assert summary(on_gpu_cluster(LOOPBACK)) == ("ok", "nothing")
+    assert summary(on_gpu_cluster(LOOPBACK, scrape__jobs="control-plane-down")) == ("ok", "nothing")
     only = written("kubeadm.listeners", "LISTEN 0 4096 127.0.0.1:10259 0.0.0.0:*\n")
     down = {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "control-plane-down"), ("kubeadm.listeners", "k1"): only}
     assert summary(evaluate(LOOPBACK, gpus.snapshot(down), CLUSTER)) == ("failed", "kube-scheduler")
@@ -95,6 +95,8 @@ def test_a_kubelet_that_was_started_just_now_has_yet_to_be_asked_and_so_has_the_
 
 def test_what_another_program_answers_on_the_port_is_no_matter_of_the_network() -> None:
     found = summary(
-        in_cluster("mon-target-down-network", "k2", scrape__down_targets="one-node", network__programs="node-exporter")
+        on_gpu_cluster(
+            "mon-target-down-network", "k2", scrape__down_targets="one-node", network__programs="node-exporter"
+        )
     )
     assert found == ("ok", "prometheus-node-exporter.service has the port")

@@ -5,21 +5,21 @@ import pytest
 from gpustack.ask.probe import CLUSTER
 from tests.worlds import gpus
 from tests.worlds.cases import recorded
-from tests.worlds.doctor_checks import evaluate, in_cluster, summary
+from tests.worlds.doctor_checks import evaluate, on_gpu_cluster, summary
 
 PORT = "mon-node-exporter-port-host-process"
 
 
 def test_a_port_that_a_program_of_the_host_has() -> None:
-    assert summary(in_cluster(PORT, "k1")) == ("ok", "a pod has it")
-    found = in_cluster(PORT, "k1", network__programs="node-exporter")
+    assert summary(on_gpu_cluster(PORT, "k1")) == ("ok", "a pod has it")
+    found = on_gpu_cluster(PORT, "k1", network__programs="node-exporter")
     assert summary(found) == ("failed", "prometheus-node-exporter.service")
     free = recorded("network.listeners", "monitored-debian-12", (":9100 ", ":9200 "))
     world = gpus.snapshot({("network.listeners", "k1"): free})
     assert summary(evaluate(PORT, world, "k1")) == ("ok", "nobody has it")
     off = gpus.snapshot(spec={"monitoring": {"enabled": False}})
     assert summary(evaluate(PORT, off, "k1")) == ("ok", "nobody here wants it")
-    assert in_cluster(PORT, "k1", network__programs="odd").outcome == "unknown"
+    assert on_gpu_cluster(PORT, "k1", network__programs="odd").outcome == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,6 @@ def test_a_port_that_a_program_of_the_host_has() -> None:
     ],
 )  # fmt: skip
 def test_parts_of_the_monitoring(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = summary(in_cluster(id, CLUSTER, **cases))
+    result = summary(on_gpu_cluster(id, CLUSTER, **cases))
     assert result[0] == outcome, result
     assert found in result[1]

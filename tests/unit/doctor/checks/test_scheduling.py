@@ -5,16 +5,15 @@ from collections.abc import Mapping
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.worlds import cluster
 from tests.worlds.cases import answers_at, recorded, written
-from tests.worlds.doctor_checks import evaluate, summary
+from tests.worlds.doctor_checks import on_cluster
 
 NO_GPU = written("gpu.nodes", '{"items":[]}')
 A_GPU = written("gpu.devices", "0000:17:00.0 0x2330\n")
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = CLUSTER) -> tuple[str, str]:
-    return summary(evaluate(id, cluster.snapshot({("gpu.nodes", CLUSTER): NO_GPU} | dict(answers)), where))
+    return on_cluster(id, {("gpu.nodes", CLUSTER): NO_GPU} | dict(answers), where)
 
 
 @pytest.mark.parametrize(
