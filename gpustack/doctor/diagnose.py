@@ -77,10 +77,10 @@ def by_steps(known: Graph, compared: Plan) -> Iterator[Judgement]:
 def of_step(id: str, state: StepState, found: Judgement) -> Judgement:
     name = f"{state.step}/{found.id}"
     if found.outcome == "ok":
-        return Judgement(id, state.where, "ok", ok(name, "holds"), "", found.evidence)
+        return Judgement(id, state.where, "ok", ok(name, "passed"), "", found.evidence)
     if found.result and found.result.fault == id:
         return Judgement(id, state.where, "failed", found.result, "", found.evidence)
-    why = found.why or f"{name} found something else first: {found.result}"
+    why = found.why or f"{name} failed otherwise: {found.result}"
     return Judgement(id, state.where, "unknown", None, why, found.evidence)
 
 

@@ -68,7 +68,7 @@ def wanted(here: View) -> dict[str, Any]:
 
 def rules(here: View) -> Result | None:
     """Our PrometheusRules exist and match this release."""
-    return differing("rules", objects(here), here[RULES])
+    return differing("PrometheusRules", objects(here), here[RULES])
 
 
 def loaded(here: View) -> Result | None:
@@ -78,7 +78,9 @@ def loaded(here: View) -> Result | None:
         wanted[group["name"]] += len(group["rules"])
     found = here[LOADED]
     missing = [name for name, count in wanted.items() if found.get(name) != count]
-    return Result("groups of rules in Prometheus", "all", f"no {as_text(missing)}", passing=True) if missing else None
+    return (
+        Result("rule groups in Prometheus", "all loaded", f"no {as_text(missing)}", passing=True) if missing else None
+    )
 
 
 STEP = Step(

@@ -37,12 +37,14 @@ def differing(what: str, wanted: Sequence[Object], found: Mapping[str, Applied] 
         if is_now is None:
             wrong.setdefault("missing", []).append(metadata["name"])
         elif is_now.digest != metadata["annotations"][DIGEST]:
-            wrong.setdefault("of another content", []).append(metadata["name"])
+            wrong.setdefault("with different content", []).append(metadata["name"])
         elif not kept(one, is_now):
-            wrong.setdefault(f"changed by {as_text(is_now.others or 'somebody')}", []).append(metadata["name"])
+            wrong.setdefault(f"changed by {as_text(is_now.others or 'an unknown client')}", []).append(metadata["name"])
     if not wrong:
         return None
-    return Result(what, "as we bring them", "; ".join(f"{as_text(names)} {how}" for how, names in wrong.items()))
+    return Result(
+        what, "as installed by gpustack", "; ".join(f"{as_text(names)} {how}" for how, names in wrong.items())
+    )
 
 
 def kept(wanted: Object, found: Applied) -> bool:

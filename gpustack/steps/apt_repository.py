@@ -30,8 +30,8 @@ def repository_mismatch(here: View, name: str, probe: Probe[Repositories] = REPO
         unfit = [(source, why) for source in others if (why := unfitness(here, source, wanted))]
         if unfit:
             return foreign_mismatch(here, wanted, unfit)
-        one = f"one: /etc/apt/{others[0].file} has the same key"
-        return Result(f"apt repository {name}", one, "two, with that of gpustack") if found else None
+        one = f"one source, /etc/apt/{others[0].file} with the same key"
+        return Result(f"apt repository {name}", one, "two, one of them by gpustack") if found else None
     if found == wanted:
         return ended_mismatch(here, name, wanted)
     differing = "nothing" if found is None else differences(wanted, found)
@@ -96,13 +96,13 @@ def unfitness(here: View, source: Source, wanted: Repository) -> str:
         return source.uri
     if not ring or ring.fingerprints != wanted.fingerprints:
         return f"key {as_text(ring.fingerprints) if ring and ring.fingerprints else as_text(source.key)}"
-    return f"its key ended on {ring.ends:%Y-%m-%d}" if ring.ends and ring.ends <= here.taken else ""
+    return f"its key expired on {ring.ends:%Y-%m-%d}" if ring.ends and ring.ends <= here.taken else ""
 
 
 def foreign_mismatch(here: View, wanted: Repository, unfit: list[tuple[Source, str]]) -> Result:
     found = as_text([f"/etc/apt/{source.file} ({why})" for source, why in unfit])
     hints = "; ".join(dict.fromkeys(way_out(here, source) for source, _ in unfit))
-    expected = f"none, or with the key {wanted.fingerprints[0]} and no other"
+    expected = f"none, or with only the key {wanted.fingerprints[0]}"
     return Result(f"other sources of {wanted.uri}", expected, found, "operator", hint=hints)
 
 
@@ -123,10 +123,10 @@ def ended_mismatch(here: View, name: str, wanted: Repository) -> Result | None:
         return None
     what = f"key of apt repository {name}"
     if ring.ends <= here.taken:
-        return Result(what, "valid", f"{wanted.fingerprints[0]}, ended on {ring.ends:%Y-%m-%d}")
+        return Result(what, "valid", f"{wanted.fingerprints[0]}, expired on {ring.ends:%Y-%m-%d}")
     prolonged = end_of(here.spec, name)
     if prolonged and ring.ends.date() < prolonged:
-        return Result(what, f"valid until {prolonged}", f"until {ring.ends:%Y-%m-%d}")
+        return Result(what, f"valid until {prolonged}", f"valid until {ring.ends:%Y-%m-%d}")
     return None
 
 

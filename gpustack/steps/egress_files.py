@@ -15,13 +15,13 @@ def files_mismatch(here: View, step: str) -> Result | None:
         file, there = wanted.get(path), found.get(path)
         if file is None or there is None:
             if file or there:
-                wrong.append(f"no {path}" if file else f"{path}, which is left over")
+                wrong.append(f"no {path}" if file else f"{path} left over")
         elif there.content != "same":
-            wrong.append(f"{path} says something else")
+            wrong.append(f"{path} with different content")
         elif there.mode != file.mode:
-            wrong.append(f"{path} has mode {there.mode}, not {file.mode}")
-    expected = "as proxy and source of the spec say"
-    return Result("proxy and logins", expected, "; ".join(wrong)) if wrong else None
+            wrong.append(f"{path} with mode {there.mode} instead of {file.mode}")
+    expected = "those of the spec"
+    return Result("files with the proxy and the logins", expected, "; ".join(wrong)) if wrong else None
 
 
 def daemon_mismatch(here: View, unit: str) -> Result | None:
@@ -29,4 +29,4 @@ def daemon_mismatch(here: View, unit: str) -> Result | None:
     found = here[DAEMONS].get(unit, "same")
     if here.spec.proxy is None or found == "same":
         return None
-    return Result(f"proxy of the running {unit}", "that of the spec", "another" if found == "other" else "none")
+    return Result(f"proxy of the running {unit}", "that of the spec", "a different one" if found == "other" else "none")

@@ -47,7 +47,7 @@ def format_network(network: str, backend: str, port: int) -> str:
 def rolled_out(here: View) -> Result | None:
     """Every pod of the DaemonSet runs its current template."""
     found = here[FLANNEL_DAEMON_SET]
-    is_now = "up to date" if found and found.current else "some of an older template" if found else "none"
+    is_now = "up to date" if found and found.current else "some with an older template" if found else "none"
     return expect("Flannel's pods", "up to date", is_now)
 
 
@@ -69,7 +69,7 @@ def node(here: View) -> Result | None:
     found = own(here)
     if found and found.ready and not found.pod_cidr:
         return Result(
-            "node", "a part of the pod network", "none: no podCIDR", cure="operator", hint="kubectl describe node"
+            "podCIDR of the node", "a subnet of the pod network", "none", cure="operator", hint="kubectl describe node"
         )
     is_now = "Ready" if found and found.ready else found.reason if found else "no such node"
     return expect("node", "Ready", is_now, passing=True)

@@ -27,12 +27,12 @@ def removable(here: View) -> Node | None:
         return None
     local = {str(address) for found in here[ADDRESSES].values() for address in found}
     if node.name != here[HOSTNAME] and node.address not in local:
-        why = f"the node {node.name} ({node.address}) has its machine-id, but not its name and none of its addresses"
+        why = f"the node {node.name} ({node.address}) has its machine-id, but neither its name nor one of its addresses"
         raise FactUnavailable(why)
     claims = here.once(hosts_by_claim)
     owners = {name for text in (node.name, node.address, node.machine_id) for name in claims.get(text, ())}
     if others := owners - {here.where}:
-        raise FactUnavailable(f"the node {node.name} with its machine-id is {as_text(sorted(others))}'s, too")
+        raise FactUnavailable(f"the node {node.name} with its machine-id also matches {as_text(sorted(others))}")
     return node
 
 

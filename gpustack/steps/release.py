@@ -57,16 +57,18 @@ def compared(here: View, wanted: Release) -> Result | None:
         return Result(what, f"{wanted.chart} {version}", "nothing")
     if not found.ours:
         hint = "give monitoring.release or gpu.release of the spec another name, or remove that one with helm uninstall"
-        return Result(what, "ours", f"somebody else's, {found.status}", cure="operator", hint=hint)
+        return Result(what, "gpustack's", f"not gpustack's, {found.status}", cure="operator", hint=hint)
     if found.chart != version:
         hint = "gpustack explain upgrade-needed"
         return Result(what, f"{wanted.chart} {version}", f"{wanted.chart} {found.chart}", cure="upgrade", hint=hint)
     if found.status != "deployed":
         return Result(what, "deployed", found.status)
     if found.by_hand:
-        return Result(what, "as gpustack left it", f"revision {found.revision}, made by another Helm")
+        return Result(
+            what, "the last revision of gpustack", f"revision {found.revision}, created by another Helm client"
+        )
     if found.digest != wanted.digest(here):
-        return Result(what, "with the values of the spec", "with other values")
+        return Result(what, "the values of the spec", "different values")
     return None
 
 

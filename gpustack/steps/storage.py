@@ -45,7 +45,7 @@ def provisioner(here: View) -> Result | None:
         return None
     found = here[PROVISIONER].get(NAME)
     if found is None or not found.wanted:
-        return Result(NAME, "running", "scaled to nothing" if found else "nothing")
+        return Result(NAME, "running", "scaled to 0" if found else "nothing")
     return None if found.runs else Result(NAME, "running", add_reason("not running", found.refused), passing=True)
 
 

@@ -19,8 +19,8 @@ TAINT = "node-role.kubernetes.io/control-plane:NoSchedule"
 def schedulable(here: View) -> Result | None:
     """The only node does not have the taint of the control plane."""
     tainted = {node.name for node in here[NODES] if TAINT in node.taints}
-    found = ", ".join(sorted(tainted)) or "nothing"
-    return expect(f"nodes with {TAINT}", "nothing", found, fault="control-plane-taint-single-node")
+    found = ", ".join(sorted(tainted)) or "none"
+    return expect(f"nodes with {TAINT}", "none", found, fault="control-plane-taint-single-node")
 
 
 def alone(inventory: Inventory, host: Host) -> bool:

@@ -34,13 +34,13 @@ def joined(here: View) -> Result | None:
     files, wanted = here[FILES], f"https://{endpoint_of(here.snapshot.inventory)}"
     foreign = next((server for server in files.servers.values() if server != wanted), "")
     if not files.lacks(ADMIN) or not files.lacks(CA_KEY):
-        foreign = "a control plane on this very host"
+        foreign = "a control plane on this host"
     if foreign:
         hint = f"{reset_of(here, foreign=True)}    # takes the host out of the cluster it is in"
         return Result("cluster of this host", wanted, foreign, cure="operator", hint=hint)
     if not files.lacks(KUBELET_CONF):
         return None
-    return Result("worker", "joined", "nothing" if files.lacks(BOOTSTRAP) else "a join that was broken off")
+    return Result("worker", "joined", "nothing" if files.lacks(BOOTSTRAP) else "an interrupted join")
 
 
 def kubelet(here: View) -> Result | None:
@@ -58,9 +58,9 @@ def node(here: View) -> Result | None:
         return expect("node", "Ready", "Ready" if found.ready else found.reason, passing=True)
     lost = not here[FILES].lacks(KUBELET_CONF) and here[HEALTH] == "ok"
     if not lost:
-        return Result("node", "Ready", "no node is this host")
+        return Result("node", "Ready", "no node with this host's machine-id")
     hint = "systemctl restart kubelet    # on that host: registers it again"
-    return Result("node", "Ready", "no node is this host", cure="operator", hint=hint)
+    return Result("node", "Ready", "no node with this host's machine-id", cure="operator", hint=hint)
 
 
 def version(here: View) -> Result | None:

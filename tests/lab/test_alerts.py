@@ -150,7 +150,7 @@ def test_another_address_is_found_and_applied(
     for address, code in ((f"http://{one.record.gateway}:{PORT + 1}{SECRET}", 1), (hook.url, 0)):
         secret.write_text(f"{address}\n")
         plan = gpustack("plan", "-v", "-i", inventory, "--only", "monitoring", code=1)
-        assert "secret of the receiver" in plan.stdout
+        assert "Secret of the receiver" in plan.stdout
         done = gpustack("install", "-i", inventory, "--only", "monitoring", "--yes", "-v")
         assert SECRET not in plan.stdout + plan.stderr + done.stdout + done.stderr
         # The kubelet brings a changed Secret into pods in its own time, at most two minutes.

@@ -103,7 +103,7 @@ def test_time_slicing_comes_and_goes(made: lab.Lab, gpustack: Run) -> None:
 def test_the_operator_is_not_put_beside_it(made: lab.Lab, gpustack: Run) -> None:
     write_spec(made, gpu={"stack": "operator"})
     done = gpustack("plan", "-i", made.inventory, code=None)
-    assert "no DaemonSets of ours" in done.stdout
+    assert "DaemonSets of gpu.stack host" in done.stdout
     assert "kubectl -n gpu-operator delete daemonset" in done.stdout
     write_spec(made, gpu={"stack": "host"})
 

@@ -103,7 +103,7 @@ def test_a_login_that_changed_is_drift(
     try:
         output = gpustack("plan", "-i", inventory, code=1).stdout
         text = " ".join(output.split())
-        assert "/etc/gpustack-cluster/proxy.env says something else" in text
+        assert "/etc/gpustack-cluster/proxy.env with different content" in text
         assert "renewed-word" not in text
         started = witness.host(installed, "host1").check_output("systemctl show -p MainPID --value containerd")
         way_out.expect(USER, "renewed-word")

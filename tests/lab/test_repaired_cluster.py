@@ -41,7 +41,7 @@ def test_an_initialisation_that_was_broken_off_is_taken_up_again(two: lab.Lab, g
     host = witness.host(two, "host1")
     made = host.file("/etc/kubernetes/pki/ca.crt").content
     assert host.file("/etc/kubernetes/gpustack-kubeadm.yaml.unfinished").exists
-    assert "broken off" in gpustack("plan", "-i", two.inventory, code=1).stdout
+    assert "interrupted" in gpustack("plan", "-i", two.inventory, code=1).stdout
     install(two, gpustack)
     assert host.file("/etc/kubernetes/pki/ca.crt").content == made
     assert host.file("/etc/kubernetes/gpustack-kubeadm.yaml").mode == 0o600

@@ -129,7 +129,7 @@ def edited(edit: Edit) -> Callable[[Answer], Answer]:
           "gpu.cluster-policies": not_ready}, "gpu-operator/policy", "states not ready"),
         ({"gpu.cluster-policies": not_ready}, "gpu-operator/policy", "[state-container-toolkit]"),
         ({"monitoring.deployments": without_pods("monitoring-operator", 0)},
-         "monitoring/workloads", "scaled to nothing"),
+         "monitoring/workloads", "scaled to 0"),
         ({"monitoring.deployments": without_pods("monitoring-grafana", 1),
           "monitoring.pods": crashing("monitoring-grafana")}, "monitoring/workloads", "monitoring-grafana 0 of 1"),
         ({"monitoring.deployments": refused("monitoring-kube-state-metrics")},
@@ -137,7 +137,7 @@ def edited(edit: Edit) -> Callable[[Answer], Answer]:
         ({"gpu.deployments": refused("gpu-operator-node-feature-discovery-master")},
          "gpu-operator/operands", f"not running: {WEBHOOK}"),
         ({"gpu.nodes": left_alone}, "gpu-operator/operands",
-         "host2: the operator leaves it alone, by label nvidia.com/gpu.deploy.operands=false"),
+         "host2: excluded from the operator by label nvidia.com/gpu.deploy.operands=false"),
         ({"kubeadm.certificates": in_two_days}, "control-plane/certificates", "kube-apiserver"),
         ({"kube.namespaces": baseline}, "gpu-operator/namespace", "baseline"),
     ],
@@ -193,5 +193,5 @@ def test_a_cordoned_node_is_noted_with_the_gpus_that_it_keeps() -> None:
     assert [(one.id, one.where) for one in found.verdict.notes] == [("node-cordoned", "host2")]
     with (console := Terminal(width=140)).capture() as shown:
         diagnosis(console, found)
-    assert "found host2 is cordoned; 2 GPUs there take no new pod" in shown.get()
+    assert "found host2 is cordoned; 2 of its GPUs accept no new pods" in shown.get()
     assert "the cluster $ kubectl get --raw /api/v1/nodes\n" in shown.get()

@@ -48,7 +48,7 @@ UFW = Evidence(
     RULES,
     "iptables -S",
 )
-STOPPED = f"tcp 6443 is stopped by the policy DROP of chain ip filter FORWARD \x1b[31m{PASSWORD}"
+STOPPED = f"tcp 6443 is blocked by the policy DROP of chain ip filter FORWARD \x1b[31m{PASSWORD}"
 DIFFERS = Result("containerd.io", "2.3.7", "2.3.6", "upgrade")
 
 

@@ -24,26 +24,26 @@ def local(here: View) -> set[str]:
 
 @check("controlplane-certs-expired", CERTIFICATES)
 def certificates(here: View) -> Result:
-    """By the clock of the machine that asks."""
+    """By the clock of the machine that runs gpustack."""
     known = here[CERTIFICATES]
     ended = [f"{one.subject} on {one.expires:%Y-%m-%d}" for one in known if one.expires < here.taken]
     first = f"Not After : {min(one.expires for one in known):%b %e %H:%M:%S %Y}" if known else ""
-    now = f"until {min(one.expires for one in known):%Y-%m-%d}" if known else "none here"
-    return Result("certificates", "valid", f"ended: {as_text(ended)}" if ended else now, ok=not ended, quote=first)
+    now = f"valid until {min(one.expires for one in known):%Y-%m-%d}" if known else "none on this host"
+    return Result("certificates", "valid", f"expired: {as_text(ended)}" if ended else now, ok=not ended, quote=first)
 
 
 @check("control-plane-settings-refused", LAST_WORDS, MADE_FOR)
 def settings_refused(here: View) -> Result:
-    """One that does not run and says nothing of its settings may have been stopped by anything. Of an etcd that is not
-    there the API server says what it would of one that is down: its manifest and etcd's tell."""
+    """A component that is not running and logs nothing about its settings may have been stopped. The API server logs
+    the same for an absent etcd as for a stopped one: the manifests of both decide."""
     found, what = here[LAST_WORDS], "settings of the control plane"
     if refused := [f"{name}: {words}" for name, words in found.items() if words]:
         return Result(what, "accepted", as_text(refused))
     made = here[MADE_FOR]
     if made.asks and made.serves and not any(serves(made, place) for place in made.asks):
-        return Result("etcd of the API server", as_text(made.serves), as_text(made.asks))
+        return Result("etcd address of the API server", as_text(made.serves), as_text(made.asks))
     if found:
-        raise FactUnavailable(f"without a word of why, these do not run: {as_text(list(found))}")
+        raise FactUnavailable(f"not running, without a logged reason: {as_text(list(found))}")
     return ok(what, "accepted")
 
 
@@ -55,12 +55,12 @@ def serves(made: MadeFor, place: str) -> bool:
 
 @check("node-ip-changed", MADE_FOR, ADDRESSES)
 def address_lost(here: View) -> Result:
-    """etcd cannot listen on an address that no link has. The API's may stand on a router before the host."""
+    """etcd cannot listen on an address that the host does not have. The address of the API may belong to a router."""
     found = here[MADE_FOR]
     lost = [address for address in found.etcd if address not in local(here) and address != ANY]
     if not lost:
-        return ok("addresses of the control plane", as_text(found.etcd) if found.etcd else "no etcd here")
-    return Result("addresses of the control plane", "on a link of the host", f"{as_text(lost)} on none")
+        return ok("addresses of the control plane", as_text(found.etcd) if found.etcd else "no etcd on this host")
+    return Result("addresses of the control plane", "assigned to this host", f"{as_text(lost)} not assigned")
 
 
 @check("node-ip-changed -> st-service-ip-broken", MADE_FOR, ADDRESSES)
@@ -69,18 +69,18 @@ def address_of_api_lost(here: View) -> Result:
     lost = bool(api) and api not in local(here)
     return Result(
         "address of the API",
-        "the one that is gone",
-        f"{api} on {'no' if lost else 'a'} link" if api else "none here",
+        "not assigned to this host",
+        f"{api} {'not ' if lost else ''}assigned" if api else "none on this host",
         ok=not lost,
     )
 
 
 @check("no-proxy-missing-cluster-cidrs", API_PROXY)
 def calls_through_proxy(here: View) -> Result:
-    """As the running API server has it."""
-    found, what = here[API_PROXY], "past the proxy of the API server"
+    """According to the running API server."""
+    found, what = here[API_PROXY], "no_proxy of the API server"
     if found is None or not found.set:
-        return ok(what, "no API server here" if found is None else "it has no proxy")
+        return ok(what, "no API server on this host" if found is None else "no proxy")
     spec = here.spec.kubernetes
     lacking = [str(net) for net in (spec.pod_cidr, spec.service_cidr) if not covered(net, found.past)]
     if not {".svc", "svc"} & set(found.past):
@@ -88,7 +88,7 @@ def calls_through_proxy(here: View) -> Result:
     return Result(
         what,
         "pods, services and .svc",
-        f"not {as_text(lacking)}" if lacking else as_text(found.past),
+        f"no {as_text(lacking)}" if lacking else as_text(found.past),
         ok=not lacking,
     )
 
@@ -108,28 +108,27 @@ def covered(net: IPv4Network, past: tuple[str, ...]) -> bool:
 
 @check("st-kubelet-down -> st-apiserver-down", STARTED, FILES)
 def api_not_started(here: View) -> Result:
-    """What runs goes on without the kubelet."""
+    """A running API server does not need the kubelet."""
     what, api = "API server of the host", here[STARTED].get("kube-apiserver")
     if not here[FILES].api_server:
-        return ok(what, "there is none")
+        return ok(what, "none")
     runs = api is not None and api.running
-    return Result(what, "started again when it ends", "runs" if runs else "ended", ok=bool(runs))
+    return Result(what, "running", "running" if runs else "stopped", ok=bool(runs))
 
 
 @check("st-controlplane-flapping", STARTED, HEALTH)
 def flapping(here: View) -> Result:
-    """Started twice again at least, a short while ago, and what was before did not last either. Without the kubelet
-    nobody starts anything."""
+    """At least two restarts, the last one recent, after a short run. Without the kubelet nothing is restarted."""
     if here[HEALTH] == "silent":
-        return ok("static pods", "not started again: the kubelet is down")
+        return ok("static pods", "not restarted: the kubelet is down")
     found = {
-        name: f"start {one.attempt + 1} {one.age} s ago, the one before lasted {one.lived} s"
+        name: f"restart {one.attempt}, {one.age} s ago, after a run of {one.lived} s"
         for name, one in here[STARTED].items()
         if one.attempt > 1 and one.lived is not None and max(one.age, one.lived) < RECENT
         if not settled(name, one, here[STARTED].get("kube-apiserver"))
     }
     now = as_text([f"{name}: {words}" for name, words in found.items()])
-    return Result("static pods", "stay", now if found else "stay", ok=not found)
+    return Result("static pods", "stable", now if found else "stable", ok=not found)
 
 
 def settled(name: str, one: Started, api: Started | None) -> bool:

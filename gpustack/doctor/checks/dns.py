@@ -20,7 +20,7 @@ def unanswered(found: Ways) -> str:
 
 @check("st-dns-broken", POD_PATHS, FLANNEL_DAEMON_SET, DEPLOYMENTS)
 def dns_broken(here: View) -> Result:
-    """Where no host has a pod to ask from, what the API says of CoreDNS counts."""
+    """If no host has a pod to test from, the state of the CoreDNS Deployment decides."""
     there = [here.on(host.name) for host in here.hosts]
     sure = [
         view
@@ -29,11 +29,13 @@ def dns_broken(here: View) -> Result:
     ]
     for view in sure:
         if failure := unanswered(view.snapshot.fact(POD_PATHS, view.where)):
-            return Result(WHAT, "answers", f"from pods on {view.where}, {unanswered(view[POD_PATHS]) or failure}")
+            return Result(
+                WHAT, "reachable from pods", f"not from pods on {view.where}: {unanswered(view[POD_PATHS]) or failure}"
+            )
     if asked := [view.where for view in there if view.reached and view[POD_PATHS].pods]:
-        return ok(WHAT, f"answers pods on {as_text(asked) if len(asked) <= MOST else f'{len(asked)} hosts'}")
+        return ok(WHAT, f"reachable from pods on {as_text(asked) if len(asked) <= MOST else f'{len(asked)} hosts'}")
     if here[FLANNEL_DAEMON_SET] is None:
-        return ok(WHAT, "there is no pod network yet")
+        return ok(WHAT, "no pod network yet")
     found = here[DEPLOYMENTS].get("coredns")
     available = found is not None and found.available
     return Result("CoreDNS", "available", "available" if available else "not available", ok=bool(available))
@@ -41,16 +43,16 @@ def dns_broken(here: View) -> Result:
 
 @check("coredns-scaled-to-nothing", DEPLOYMENTS)
 def scaled_to_nothing(here: View) -> Result:
-    """One that is not there is the matter of the step flannel."""
+    """A missing Deployment is checked by the step flannel."""
     found = here[DEPLOYMENTS].get("coredns")
     if found is None or found.wanted:
-        return ok("CoreDNS", f"{found.wanted} pods wanted" if found else "no such Deployment")
-    return Result("CoreDNS", "some pods wanted", "0")
+        return ok("CoreDNS", f"{found.wanted} replicas" if found else "no such Deployment")
+    return Result("replicas of CoreDNS", "1 or more", "0")
 
 
 @check("dns-nameserver-limit", NAMESERVERS)
 def nameserver_limit(here: View) -> Result:
-    """Of the file that the kubelet reads: three are taken, by resolv.conf(5)."""
+    """Of the file that the kubelet reads: resolv.conf(5) allows three."""
     found = here[NAMESERVERS]
     more = len(found.servers) > MOST
     return Result(f"name servers in {found.file}", f"at most {MOST}", as_text(found.servers), ok=not more)

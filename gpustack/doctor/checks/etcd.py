@@ -18,44 +18,46 @@ STALE = 60
 
 @check("etcd-nospace", HEALTH)
 def no_space(here: View) -> Result:
-    """etcd's own alarm."""
+    """By the alarm of etcd."""
     found = here[HEALTH]
     if found is None:
-        return ok("alarms of etcd", "no etcd here")
+        return ok("alarms of etcd", "no etcd on this host")
     return Result("alarms of etcd", "none", found.why or "none", ok="NOSPACE" not in found.why)
 
 
 @check("etcd-slow-disk", SLOW)
 def slow_disk(here: View) -> Result:
-    """Writes that took longer than a second, and many of them."""
+    """Many writes took longer than a second."""
     times = here[SLOW].times
-    return Result("writes slower than a second, in five minutes", f"fewer than {MANY}", str(times), ok=times < MANY)
+    return Result("writes slower than 1 s in 5 min", f"fewer than {MANY}", str(times), ok=times < MANY)
 
 
 @check("etcd-slow-disk guard", SLOW, DISK)
 def slow_for_no_other_reason(here: View) -> Result:
-    """No image is being fetched, memory is not short, the disk has room."""
+    """No image is being pulled, memory is available, and the disk is not full."""
     found, rooms = here[SLOW], here[DISK].rooms
     full = [path for path, room in rooms.items() if room.space < FULL[0]]
     why = (
-        f"{found.pulls} images were fetched"
+        f"{found.pulls} image pulls"
         if found.pulls
-        else f"{found.memory} % of memory"
+        else f"{found.memory} % of memory available"
         if found.memory < 5
         else ""
     )
-    why = why or ("the disk is full" if full else "")
+    why = why or ("full disk" if full else "")
     return Result("other reasons for slow writes", "none", why or "none", ok=bool(why))
 
 
 @check("st-apiserver-readonly", RENEWED, NOW)
 def read_only(here: View) -> Result:
-    """Whoever is alive in the control plane writes its lease every few seconds: the API answers, and none is young."""
+    """The control plane renews its leases every few seconds: the API responds, but no lease is recent."""
     latest = here[RENEWED]
     if latest is None:
         raise FactUnavailable("the control plane has no leases")
     age = here[NOW] - latest.timestamp()
-    return Result("youngest lease of the control plane", f"{STALE} s old at most", f"{age:.0f} s old", ok=age <= STALE)
+    return Result(
+        "last lease renewal of the control plane", f"at most {STALE} s ago", f"{age:.0f} s ago", ok=age <= STALE
+    )
 
 
 CHECKS = (no_space, slow_disk, slow_for_no_other_reason, read_only)

@@ -46,30 +46,35 @@ def words(found: Mapping[str, Release]) -> str:
 @check("st-helm-failed", RELEASES)
 def helm_failed(here: View) -> Result:
     found = undeployed(here)
-    return Result("releases of ours", "deployed", words(found or ours(here)), ok=not found)
+    return Result("Helm releases", "deployed", words(found or ours(here)), ok=not found)
 
 
 @check("helm-release-pending", RELEASES, RUNNING_HELMS)
 def release_pending(here: View) -> Result:
-    """Ours are known by a label, and only a Helm of the control plane changes them."""
-    what = "releases of ours"
+    """gpustack's releases have a label, and only a Helm process on the control plane changes them."""
+    what = "Helm releases"
     found = {key: one for key, one in undeployed(here).items() if one.status.startswith("pending-") and one.ours}
     if not found:
-        return ok(what, f"none that is pending: {words(ours(here))}")
+        return ok(what, f"none pending: {words(ours(here))}")
     if here[RUNNING_HELMS]:
-        return ok(what, f"{words(found)}, and a Helm runs")
+        return ok(what, f"{words(found)}, with a Helm process running")
     called = names(NAMESPACE=[one.namespace for one in found.values()], RELEASE=[one.name for one in found.values()])
-    return Result(what, "changed by a Helm that runs, or deployed", f"{words(found)}, and no Helm runs", names=called)
+    return Result(
+        what,
+        "deployed, or being changed by a running Helm",
+        f"{words(found)}, with no Helm process running",
+        names=called,
+    )
 
 
 @check("helm-wait-timeout", RELEASES, MONITORING_DEPLOYMENTS, MONITORING_DAEMON_SETS, GPU_DEPLOYMENTS)
 def wait_timeout(here: View) -> Result:
-    """Helm gave up, and something of the release does not run. One that is pending did not: its Helm was killed."""
+    """Helm timed out, and a workload of the release is not running. Helm was killed if the release is pending."""
     found = {chart: one for chart, one in undeployed(here).items() if one.status == "failed"}
     down = sorted({name for chart in found for name in not_running(here, chart)})
     if not down:
-        return ok("releases of ours", f"{words(found or ours(here))}, and what is there of it runs")
-    return Result("what a release brings", "running", f"{words(found)}; not running: {as_text(down)}")
+        return ok("Helm releases", f"{words(found or ours(here))}, with all workloads running")
+    return Result("workloads of the releases", "running", f"{words(found)}; not running: {as_text(down)}")
 
 
 def not_running(here: View, chart: str) -> list[str]:
@@ -92,62 +97,62 @@ def hooks(here: View) -> list[HookJob]:
 
 @check("helm-hook-job-failed", MONITORING_JOBS, GPU_JOBS, RUNNING_HELMS)
 def hook_failed(here: View) -> Result:
-    """One that runs while Helm does is on its way."""
+    """A job that runs while Helm does is still in progress."""
     found = [job.name for job in hooks(here) if job.failed or not here[RUNNING_HELMS]]
     what = "jobs of Helm hooks"
     if not found:
-        return ok(what, "none is left undone")
+        return ok(what, "none unfinished")
     of_gpus = any(job.name in found for job in here[GPU_JOBS])
     of_monitoring = any(job.name in found for job in here[MONITORING_JOBS])
     spaces = [here.spec.gpu.namespace] * of_gpus + [here.spec.monitoring.namespace] * of_monitoring
-    return Result(what, "done", as_text(found), names=names(NAMESPACE=spaces, JOB=found))
+    return Result(what, "completed", as_text(found), names=names(NAMESPACE=spaces, JOB=found))
 
 
 @check("helm-hook-job-failed guard", MONITORING_JOBS, GPU_JOBS)
 def failed_by_itself(here: View) -> Result:
     """A pod that waits for a node or an image has not failed."""
     found = [f"{job.name}: {job.failed} pods failed" for job in hooks(here) if job.failed]
-    return Result("pods of the job", "none failed", as_text(found), ok=not found)
+    return Result("failed pods of the job", "none", as_text(found), ok=not found)
 
 
 @check("helm-repo-unreachable", RELEASES, CHARTS, GPU_DEVICES, IDENTITY)
 def repo_unreachable(here: View) -> Result:
-    """Only where a chart is still needed and was not fetched before: a cluster that has all needs no way there."""
+    """Only if a chart is still needed and not downloaded yet."""
     what, urls, there = "charts", charts_of(here.spec), ours(here)
     wanted = [MONITORING] if here.spec.monitoring.enabled else []
     if here.spec.gpu.stack == "operator" and (GPU in there or expected(here)):
         wanted.append(GPU)
     missing = [chart for chart in wanted if chart not in there or there[chart].status != "deployed"]
     if not missing:
-        return ok(what, "none is to be fetched any more")
+        return ok(what, "none left to download")
     away = {url: one for chart in missing if not (one := here[CHARTS][url := urls[chart]]).there}
     found = [f"{url}: {one.why}" for url, one in away.items() if not one.slow]
     if away and not found:
         raise FactUnavailable(f"slow: {as_text([f'{url}: {one.why}' for url, one in away.items()])}")
-    return Result(what, "there to be fetched", as_text(found) if found else "there", ok=not found)
+    return Result(what, "available", as_text(found) if found else "available", ok=not found)
 
 
 @check("helm-crd-missing", RELEASES, DEFINITIONS)
 def crd_missing(here: View) -> Result:
-    """Of a release that is in the cluster."""
-    what, there = "definitions that our charts need", ours(here)
+    """Of a release in the cluster."""
+    what, there = "CRDs of the charts", ours(here)
     needed = [f"{kind}.{GROUP}" for kind in KINDS] if MONITORING in there else []
     needed += [POLICIES] if GPU in there else []
     known = here[DEFINITIONS]
     if missing := [name for name in needed if name not in known]:
-        return Result(what, "known to the API", f"no {as_text(missing)}")
-    return ok(what, f"all {len(needed)} there" if needed else "no release of ours is in the cluster")
+        return Result(what, "all present", f"no {as_text(missing)}")
+    return ok(what, f"all {len(needed)} present" if needed else "no release in the cluster")
 
 
 @check("helm-uninstall-stuck-namespace", ENDING)
 def stuck_namespace(here: View) -> Result:
-    """One of ours, for longer than its content may take, with the reason that its controller gives."""
+    """A namespace of gpustack that has been terminating for too long, with the reason that its controller reports."""
     mine = {here.spec.monitoring.namespace, here.spec.gpu.namespace, "kube-flannel", "local-path-storage"}
     old = {name: one for name, one in here[ENDING].items() if name in mine and here.taken - one.since > GRACE}
     found = {name: f"{name}: {'; '.join(one.kept)}" for name, one in old.items() if one.kept}
     if not found:
-        return ok("namespaces of ours", "none waits to be gone")
-    return Result("namespaces of ours", "there, or gone", as_text(list(found.values())), names=names(NAME=found))
+        return ok("namespaces", "none stuck in Terminating")
+    return Result("namespaces", "active or deleted", as_text(list(found.values())), names=names(NAME=found))
 
 
 @check("st-helm-failed -> st-no-gpu-labels", RELEASES)
@@ -163,7 +168,7 @@ def operator_never_stood(here: View) -> Result:
 def of_monitoring(here: View) -> Result:
     found = undeployed(here)
     return Result(
-        "releases of monitoring and exporter", "deployed", words(found) if found else "deployed", ok=not found
+        "releases of the monitoring and the exporter", "deployed", words(found) if found else "deployed", ok=not found
     )
 
 

@@ -16,17 +16,17 @@ from gpustack.probes.kubernetes.nodes import NODES, READYZ
 
 @check("kube-proxy-down", PROXY, LEFTOVERS, HEALTH, READYZ, PROXY_SET, NODES)
 def kube_proxy_down(here: View) -> Result:
-    """It does not answer, or its rules are gone. Where nobody could have started it, it is not its own fault."""
+    """kube-proxy does not listen, or its rules are missing. Unknown if nothing could have started it."""
     found, what = here[PROXY], "kube-proxy"
     if not here[LEFTOVERS].servers:
-        return ok(what, "the host belongs to no cluster yet")
+        return ok(what, "the host is not in a cluster yet")
     if lost := find_missing_rules(found, here.spec.kube_proxy.mode):
         return Result("rules of kube-proxy", "in the kernel", lost)
     if not found.listening and (here[HEALTH] != "ok" or not here[READYZ].ready):
         raise FactUnavailable("the kubelet or the API, which start it, are down")
     if found.listening:
-        return ok(what, "answers")
-    return Result(what, "answers", "nothing listens on port 10256", person=explain_absence(here))
+        return ok(what, "listening on port 10256")
+    return Result(what, "listening on port 10256", "not listening", person=explain_absence(here))
 
 
 def explain_absence(here: View) -> str:
@@ -39,7 +39,7 @@ def explain_absence(here: View) -> str:
     if not found.kept or found.wanted >= len(here[NODES]):
         return ""
     change = "kubectl -n kube-system edit daemonset kube-proxy"
-    return f"its DaemonSet has an affinity or a selector that keeps it from nodes; {change}"
+    return f"an affinity or a selector excludes nodes from its DaemonSet; {change}"
 
 
 def find_missing_rules(found: Proxy, mode: str) -> str:
@@ -54,22 +54,26 @@ def find_missing_rules(found: Proxy, mode: str) -> str:
 
 @check("st-service-ip-broken", API_PATHS, STARTED)
 def service_address(here: View) -> Result:
-    """The service address of the API. Unknown without the API itself; after a restart of the API, kube-proxy needs a
-    moment."""
+    """The Service address of the API. Unknown without the API itself; after its restart, kube-proxy needs a moment."""
     api, service = here[API_PATHS]["api"], here[API_PATHS]["service"]
     if not api.connected and api.ended:
         raise FactUnavailable(f"the API server itself is not reached: {api.why}")
     works = service.connected or service.ended == 0
     if not works:
         api_known(here)
-    return Result(f"connection to {service.place}", "made", "made" if works else service.why or "none", ok=bool(works))
+    return Result(
+        f"connection to {service.place}",
+        "established",
+        "established" if works else service.why or "none",
+        ok=bool(works),
+    )
 
 
 @check("st-service-ip-broken -> mon-admission-webhook-down", FILES)
 def on_control_plane(here: View) -> Result:
-    """The API server that calls the webhook runs here."""
+    """The API server that calls the webhook is running on this host."""
     here_too = here[FILES].api_server
-    return Result("API server", "on this node", "on this node" if here_too else "on another one", ok=not here_too)
+    return Result("API server", "on this node", "on this node" if here_too else "on another node", ok=not here_too)
 
 
 CHECKS = (kube_proxy_down, service_address, on_control_plane)

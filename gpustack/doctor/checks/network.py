@@ -10,16 +10,16 @@ from gpustack.probes.network.pod_network import POD_PATHS
 
 @check("st-api-from-pods-timeout", POD_PATHS, STARTED)
 def api_from_pods(here: View) -> Result:
-    """The address is translated before any rule of the host sees it: only trying it tells. What a network policy
-    denies one pod it need not deny another, so one pod that gets through is enough. A service of nobody refuses."""
-    what, found = "the API's service, from pods", here[POD_PATHS]
+    """The address is translated before the host's rules apply, so it has to be tested. A network policy may deny one
+    pod and not another, so one successful pod is enough. A Service without endpoints refuses."""
+    what, found = "Service of the API from pods", here[POD_PATHS]
     if not found.pods:
-        return ok(what, "no pod with a network of its own runs here")
+        return ok(what, "no pod with its own network on this host")
     asked = list(found.of("service"))
     results = ", ".join(dict.fromkeys(f"{way.target}: {way.result}" for way in asked))
     if all(way.result == "refused" for way in asked):
         api_known(here)
-    return Result(what, "answers", results, ok=any(way.result == "ok" for way in asked))
+    return Result(what, "reachable", results, ok=any(way.result == "ok" for way in asked))
 
 
 CHECKS = (api_from_pods,)

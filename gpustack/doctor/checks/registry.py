@@ -42,34 +42,32 @@ def here_only(here: View, found: list[Pull]) -> list[Pull]:
 def words(found: list[Pull]) -> str:
     pod, one = found[0]
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    return f"{pod.namespace}/{pod.name} waits for {one.image}: {one.message or one.reason}"[:400] + more
+    return f"{pod.namespace}/{pod.name} cannot pull {one.image}: {one.message or one.reason}"[:400] + more
 
 
 @check("st-image-pull-fails", STARTING_PODS, NODES, IDENTITY)
 def pull_fails(here: View) -> Result:
-    """Of what gpustack brings; and of everybody where the registry limits this address."""
+    """Of gpustack's images, or of any image if the registry limits this address."""
     found = [pull for pull in here_only(here, pulls(here)) if ours(here, pull) or limited(pull)]
-    return Result("images", "pulled", words(found) if found else "none is waited for", ok=not found)
+    return Result("images", "pulled", words(found) if found else "none waiting", ok=not found)
 
 
 @check("image-pull-rate-limited", STARTING_PODS, NODES, IDENTITY)
 def rate_limited(here: View) -> Result:
-    """Its words alone decide."""
+    """By the error of the registry."""
     found = [pull for pull in here_only(here, pulls(here)) if limited(pull)]
-    return Result(
-        "pulls", "not limited", words(found) if found else "no registry says that it limits them", ok=not found
-    )
+    return Result("image pulls", "not rate-limited", words(found) if found else "not rate-limited", ok=not found)
 
 
 @check("image-registry-down-or-not-found", STARTING_PODS)
 def registry_fails(here: View) -> Result:
-    """An image of the GPU operator that is gone is a fault of its own; a proxy that refuses is no registry."""
+    """A removed image of the GPU operator is another fault; a proxy that refuses is not a registry."""
     what, found = "registry", [pull for pull in pulls(here) if ours(here, pull) and not limited(pull)]
     gone = [pull for pull in found if ABSENT.search(pull[1].message) and pull[0].namespace != here.spec.gpu.namespace]
     failing = [pull for pull in found if fails(pull[1].message)]
     if gone or failing:
-        return Result(what, "has the image", words(gone or failing))
-    return ok(what, "no image of ours is refused as absent, nor by a registry that fails")
+        return Result(what, "available, with the image", words(gone or failing))
+    return ok(what, "no failed pull of an image of gpustack")
 
 
 def fails(message: str) -> bool:
@@ -78,7 +76,7 @@ def fails(message: str) -> bool:
 
 def waits_for(here: View, part: str) -> Result:
     found = [pull for pull in here_only(here, pulls(here)) if part in pull[1].image]
-    return Result(f"image of {part}", "there", words(found) if found else "not waited for on this node", ok=not found)
+    return Result(f"image of {part}", "present", words(found) if found else "not waiting on this node", ok=not found)
 
 
 @check("st-image-pull-fails -> st-dns-broken", STARTING_PODS, NODES, IDENTITY)

@@ -55,7 +55,7 @@ def shown(found: list[UnscheduledPod]) -> str:
 @check("st-pods-pending", WAITING, NODES)
 def pods_pending(here: View) -> Result:
     found = platform(here)
-    return Result("pods of the platform without a node", "none", shown(found), ok=not found)
+    return Result("unscheduled pods of the platform", "none", shown(found), ok=not found)
 
 
 def short(here: View) -> list[tuple[UnscheduledPod, str]]:
@@ -66,69 +66,69 @@ def short(here: View) -> list[tuple[UnscheduledPod, str]]:
 @check("insufficient-resources", WAITING, NODES)
 def insufficient(here: View) -> Result:
     found = [one for one, _ in short(here)]
-    return Result("pods of the platform that find too little", "none", shown(found), ok=not found)
+    return Result("platform pods without enough resources", "none", shown(found), ok=not found)
 
 
 @check("insufficient-resources guard", WAITING, NODES, GPU_NODES)
 def in_use(here: View) -> Result:
-    """Of GPUs there are some; of everything else there always is."""
+    """GPUs exist; other resources always do."""
     lacking = {what for _, what in short(here)}
     total = sum(node.allocatable for node in here[GPU_NODES])
     if lacking - {GPU}:
-        return Result("what is short", "CPU, memory or pods", as_text(lacking))
+        return Result("insufficient resource", "CPU, memory or pods", as_text(lacking))
     return Result(
-        "GPUs on offer",
-        "some, all in use",
-        f"{total}, short is {as_text(lacking)}",
+        "allocatable GPUs",
+        "1 or more, all in use",
+        f"{total}, insufficient: {as_text(lacking)}",
         ok=not (lacking and total > 0),
     )
 
 
 @check("st-gpu-pods-pending", WAITING, GPU_NODES, GPU_DEVICES, IDENTITY)
 def gpu_pods_pending(here: View) -> Result:
-    """Only while no node offers a GPU. Where all are in use, pods just wait; where no host has one, the scheduler's
-    own message says so."""
+    """Only while no node has allocatable GPUs. If all are in use, pods just wait; if no host has one, the scheduler's
+    message shows it."""
     found = [one for one in here[WAITING] if one.gpu and f"Insufficient {GPU}" in one.why]
     total = sum(node.allocatable for node in here[GPU_NODES])
     if total:
-        return ok("GPU pods without a node", f"{total} GPUs are on offer")
+        return ok("unscheduled GPU pods", f"{total} GPUs are allocatable")
     if found and not silent(here) and not expected(here):
-        return ok("GPU pods without a node", "no host has a GPU")
-    return Result("GPU pods without a node", "none", shown(found), ok=not found)
+        return ok("unscheduled GPU pods", "no host has a GPU")
+    return Result("unscheduled GPU pods", "none", shown(found), ok=not found)
 
 
 @check("node-lifecycle-taints", NODES, IDENTITY)
 def lifecycle_taints(here: View) -> Result:
-    """A cordoned node has a taint too, which is what somebody wanted."""
+    """The taint of a cordoned node does not count: it is intended."""
     node = own(here)
     taints = lifecycle(node) if node else []
-    return Result("taints of the node's condition", "none", as_text(taints) if taints else "none", ok=not taints)
+    return Result("condition taints of the node", "none", as_text(taints) if taints else "none", ok=not taints)
 
 
 @check("node-cordoned", NODES, IDENTITY, WAITING, GPU_NODES)
 def cordoned(here: View) -> Result:
-    """With what it keeps: GPUs, and pods of anybody for which the scheduler passed over a cordoned node."""
+    """With its GPUs, and the pods for which the scheduler skipped a cordoned node."""
     node = own(here)
     if not node or not any(one.startswith(CORDON) for one in node.taints):
-        return ok("node", "takes pods" if node else "there is none")
+        return ok("node", "schedulable" if node else "none")
     offers = sum(one.allocatable for one in here[GPU_NODES] if one.name == node.name)
     waits = [f"{one.namespace}/{one.name}" for one in here[WAITING] if CORDONED in one.why]
-    keeps = [f"{node.name} is cordoned", f"{offers} GPUs there take no new pod" if offers else ""]
+    keeps = [f"{node.name} is cordoned", f"{offers} of its GPUs accept no new pods" if offers else ""]
     keeps.append(f"{as_text(waits[:5])} {'wait' if len(waits) > 1 else 'waits'} for a node" if waits else "")
-    return Result("node", "takes pods", "; ".join(filter(None, keeps)))
+    return Result("node", "schedulable", "; ".join(filter(None, keeps)))
 
 
 @check("st-pods-pending -> op-nodes-not-labelled", WAITING, NODES)
 def labeller_waits(here: View) -> Result:
     found = [one for one in platform(here) if re.search(r"node-feature-discovery|gpu-feature-discovery", one.name)]
-    return Result("pods that label nodes", "wait", shown(found), ok=not found)
+    return Result("pods that label nodes", "unscheduled", shown(found), ok=not found)
 
 
 @check("st-pods-pending -> st-no-metrics", WAITING, NODES)
 def prometheus_waits(here: View) -> Result:
     space = here.spec.monitoring.namespace
     found = [one for one in platform(here) if one.namespace == space and one.name.startswith("prometheus-")]
-    return Result("Prometheus", "waits", shown(found), ok=not found)
+    return Result("Prometheus", "unscheduled", shown(found), ok=not found)
 
 
 CHECKS = (

@@ -82,7 +82,9 @@ if [ -e /var/lib/kubelet/config.yaml ]; then echo yes; else echo no; fi"""),
 SHOWN = Probe(
     "kubelet.certificate",
     Lines(r"""show_end() {
-  openssl storeutl -noout -text -certs "$1" | sed -n '/^ *Not After *: /{s//notAfter=/p;q}'
+  end=$(openssl storeutl -noout -text -certs "$1" | sed -n '/^ *Not After *: /{s//notAfter=/p;q}')
+  [ -n "$end" ] || { echo 'there is no certificate that can be read' >&2; exit 1; }
+  echo "$end"
 }
 file=/etc/kubernetes/kubelet.conf
 [ -r "$file" ] || exit 0

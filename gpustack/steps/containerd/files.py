@@ -18,7 +18,11 @@ def readable(here: View) -> Result | None:
     """The files are valid TOML: with an invalid one, containerd does not start again."""
     broken = [f"{name}: {why}" for name, why in here[CONFIGURATION].broken.items()]
     hint = "correct the file; containerd config dump shows whether it can be read"
-    return Result("files of containerd", "TOML", as_text(broken), "operator", hint=hint) if broken else None
+    return (
+        Result("configuration files of containerd", "valid TOML", as_text(broken), "operator", hint=hint)
+        if broken
+        else None
+    )
 
 
 def configuration(here: View) -> Result | None:
@@ -26,17 +30,17 @@ def configuration(here: View) -> Result | None:
     found = here[CONFIGURATION]
     wrong = []
     if found.drop_in != drop_in(restrict_oom_score_adj=here.spec.containerd.restrict_oom_score_adj):
-        wrong.append(f"{DROP_IN} is not as we write it" if found.drop_in else f"no {DROP_IN}")
+        wrong.append(f"{DROP_IN} has different content" if found.drop_in else f"no {DROP_IN}")
     if not IMPORTS & set(found.imports):
         wrong.append("config.toml does not import conf.d")
     if disabled := set(CRI) & set(found.disabled.get("config.toml", ())):
         wrong.append(f"config.toml disables {as_text(disabled)}")
     if not wrong:
         return None
-    shared = "; containerd is started anew for it, and the containers of Docker go on running"
+    shared = "; containerd is restarted for it, and the containers of Docker keep running"
     return Result(
         "configuration of containerd",
-        "ours, imported",
+        "gpustack's, imported",
         as_text(wrong) + (shared if here[PACKAGES][DOCKER_CE] else ""),
     )
 
@@ -72,12 +76,12 @@ def mirrors(here: View) -> Result | None:
     foreign = [name for name in REGISTRIES if name in found and not found[name].ours]
     if address and foreign:
         hint = "move /etc/containerd/certs.d/REGISTRY/hosts.toml away"
-        return Result("hosts.toml", f"of {address}", f"another for {as_text(foreign)}", "operator", hint=hint)
+        return Result("hosts.toml", f"for {address}", f"different for {as_text(foreign)}", "operator", hint=hint)
     login = "same, mode 0600" if isinstance(here.spec.source, Mirror) and here.spec.source.user else ""
     wanted = dict.fromkeys(REGISTRIES, (address, (address,), login)) if address else {}
     ours = {name: (mirror.server, mirror.hosts, mirror.login) for name, mirror in found.items() if mirror.ours}
     wrong = sorted(name for name in {*wanted, *ours} if wanted.get(name) != ours.get(name))
-    return Result("mirror of registries", address or "none", f"otherwise for {as_text(wrong)}") if wrong else None
+    return Result("registry mirror", address or "none", f"different for {as_text(wrong)}") if wrong else None
 
 
 def egress(here: View) -> Result | None:

@@ -9,7 +9,7 @@ from gpustack.probes.host.units import UNITS
 from gpustack.probes.kubelet.kubelet import CGROUPS
 from gpustack.steps.egress_files import daemon_mismatch
 
-SILENT = "none that answers"
+SILENT = "unknown: containerd does not respond"
 
 
 def running(here: View) -> Result | None:
@@ -21,7 +21,7 @@ def running(here: View) -> Result | None:
 
 def cri(here: View) -> Result | None:
     """The running daemon responds to CRI v1."""
-    return None if here[RUNTIME] else Result("CRI v1 of the running daemon", "answers", "does not answer")
+    return None if here[RUNTIME] else Result("CRI v1 of the running daemon", "responding", "not responding")
 
 
 def cgroups(here: View) -> Result | None:
@@ -32,7 +32,7 @@ def cgroups(here: View) -> Result | None:
         return Result(what, "systemd", SILENT)
     driver = "systemd" if found.systemd_cgroup else "cgroupfs: runc's SystemdCgroup is false"
     if driver == "systemd" and here[CGROUPS] == "cgroupfs":
-        taken = "cgroupfs, as containerd answered when the kubelet started"
+        taken = "cgroupfs, as reported by containerd when the kubelet started"
         return Result("cgroup driver of the running kubelet", "systemd", taken, fault="containerd-cgroup-driver")
     if driver == "systemd":
         return None
@@ -47,7 +47,7 @@ def settings(here: View) -> Result | None:
     """The running daemon finds the CNI plugins, and lowers oom_score_adj unless the spec forbids it."""
     found, restricted = here[RUNTIME], here.spec.containerd.restrict_oom_score_adj
     if found is None:
-        return Result("settings of the running daemon", "ours", SILENT)
+        return Result("settings of the running daemon", "gpustack's", SILENT)
     if found.bin_dirs != ("/opt/cni/bin",):
         return Result("CNI plugins in the running daemon", "/opt/cni/bin", as_text(found.bin_dirs))
     return expect("restrict_oom_score_adj in the running daemon", restricted, found.restrict_oom_score_adj)
@@ -58,7 +58,7 @@ def up_to_date(here: View) -> Result | None:
     unit, newest = here[UNITS].get("containerd"), here[CONFIGURATION].newest
     if unit is None or not unit.active or unit.since is None or unit.since >= newest:
         return None
-    return Result("containerd", "started after its files were written", f"they are {newest - unit.since} s newer")
+    return Result("start of containerd", "after its files were written", f"{newest - unit.since} s before")
 
 
 def proxy(here: View) -> Result | None:

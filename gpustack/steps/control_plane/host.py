@@ -35,7 +35,7 @@ def initialised(here: View) -> Result | None:
     """kubeadm has created a complete control plane on this host."""
     files = here[FILES]
     if not files.lacks(UNFINISHED):
-        return Result("control plane", "initialised", "an initialisation that was broken off")
+        return Result("control plane", "initialised", "an interrupted initialisation")
     lacking = files.lacks(*CONTROL_PLANE, KUBELET_CONF)
     if not lacking:
         return None
@@ -43,7 +43,7 @@ def initialised(here: View) -> Result | None:
         return Result("control plane", "initialised", "nothing")
     if set(lacking) <= set(MANIFESTS):
         return stopped(lacking)
-    found = f"parts of another cluster or of a broken one, without {', '.join(lacking)}"
+    found = f"parts of another or an incomplete cluster, without {', '.join(lacking)}"
     hint = f"{reset_of(here)}    # removes what is left of the cluster that was on it"
     return Result("control plane", "initialised", found, cure="operator", hint=hint)
 
@@ -72,13 +72,13 @@ def certificates(here: View) -> Result | None:
     soon, known = here.taken + timedelta(days=30), here[CERTIFICATES]
     if not known and not here[FILES].lacks(ADMIN):
         hint = f"kubeadm init phase certs apiserver --config {CONFIG}"
-        return Result("certificates", "those of a control plane", "none", cure="operator", hint=hint)
+        return Result("certificates of the control plane", "present", "none", cure="operator", hint=hint)
     ending = {found.subject: found.expires for found in known if found.expires < soon}
     if not ending:
         return None
     dates = ", ".join(f"{subject} until {until:%Y-%m-%d}" for subject, until in sorted(ending.items()))
     hint = "kubeadm certs renew all    # then restart the four static pods"
-    return Result("certificates", "valid for 30 days", dates, cure="operator", hint=hint)
+    return Result("certificates of the control plane", "valid for at least 30 days", dates, cure="operator", hint=hint)
 
 
 def credentials(here: View) -> Result | None:
@@ -86,7 +86,7 @@ def credentials(here: View) -> Result | None:
     modes = here[FILES].modes
     if modes.get(ADMIN, "600") != "600":
         return Result(ADMIN, "mode 600", f"mode {modes[ADMIN]}")
-    return None if ROOTS in modes else Result(ROOTS, "a kubeconfig made from admin.conf", "nothing")
+    return None if ROOTS in modes else Result(ROOTS, "a copy of admin.conf", "nothing")
 
 
 CHECKS: tuple[Check, ...] = (initialised, kubelet, certificates, credentials)

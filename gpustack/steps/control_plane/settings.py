@@ -50,7 +50,7 @@ def certificate_names(here: View) -> Result | None:
     if not missing:
         return None
     wanted = f"valid for {as_text(missing)}"
-    return Result("certificate of the API", wanted, "not valid for it", cure(here), hint=NAMES)
+    return Result("certificate of the API", wanted, "not valid for these names", cure(here), hint=NAMES)
 
 
 def metrics(here: View) -> Result | None:
@@ -62,11 +62,11 @@ def metrics(here: View) -> Result | None:
     wrong = {name: on for name, on in listening.items() if not on or on - right}
     if not wrong:
         return None
-    wanted, found = f"on {bind}", ", ".join(f"{name} {' '.join(sorted(on)) or 'nowhere'}" for name, on in wrong.items())
+    wanted, found = str(bind), ", ".join(f"{name} {' '.join(sorted(on)) or 'none'}" for name, on in wrong.items())
     if any(wrong.values()):
-        return Result("metrics listen", wanted, found, cure(here), hint=BINDS)
+        return Result("listen addresses of the metrics", wanted, found, cure(here), hint=BINDS)
     # What listens nowhere does not run: just after the cluster is made kube-proxy has not come yet.
-    return Result("metrics listen", wanted, found, passing=True)
+    return Result("listen addresses of the metrics", wanted, found, passing=True)
 
 
 def kubelet_settings(here: View) -> Result | None:

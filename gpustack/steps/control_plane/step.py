@@ -61,7 +61,7 @@ def dns(here: View) -> Result | None:
 
 def join_token(here: View) -> Result | None:
     """No token of an interrupted join is left in the cluster."""
-    return expect("token to join with", "none", "one that a broken-off join left" if here[JOIN_TOKEN] else "none")
+    return expect("join token", "none", "one left by an interrupted join" if here[JOIN_TOKEN] else "none")
 
 
 def control_planes(inventory: Inventory, host: Host) -> bool:

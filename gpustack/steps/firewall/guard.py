@@ -29,8 +29,8 @@ def metrics_ports_blocked(here: View) -> Result | None:
     found = find_admitted(here) if here.spec.firewall.manage else []
     if not found:
         return None
-    admitted = f"{found[0]} is let in" + (f" (and {len(found) - 1} more)" if len(found) > 1 else "")
-    return Result("metrics of the control plane", "open to nodes and pods alone", admitted)
+    admitted = f"{found[0]} is allowed" + (f" (and {len(found) - 1} more)" if len(found) > 1 else "")
+    return Result("metrics of the control plane", "open only to nodes and pods", admitted)
 
 
 def guard_is_kept(here: View) -> Result | None:
@@ -41,9 +41,13 @@ def guard_is_kept(here: View) -> Result | None:
     wants = wanted_guard(here)
     # What looks like too much may be the address of a node that could not say it.
     more = (live | stored) - wants if len(peers(here)) == len(here.hosts) or not wants else frozenset()
-    parts = {"missing in the kernel": wants - live, "missing at boot": wants - stored, "too much": more}
+    parts = {"missing in the kernel": wants - live, "missing at boot": wants - stored, "unexpected": more}
     differences = "; ".join(f"{len(those)} {word}: {some(sorted(those))}" for word, those in parts.items() if those)
-    return Result("our table for the metrics", "what this cluster needs", differences) if differences else None
+    return (
+        Result("gpustack's nftables table for the metrics", "the rules of this cluster", differences)
+        if differences
+        else None
+    )
 
 
 def choose_guard_state(here: View) -> str:

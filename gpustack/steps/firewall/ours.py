@@ -20,7 +20,7 @@ def ours_are_loaded(here: View) -> Result | None:
         # Where a table has no chain that denies, there is none that could ask ours.
         denied = {WAYS[base.hook] for base in denying(here)}
         found |= frozenset(one for one in wants if one.split()[0] not in denied)
-    return compared(here, "our rules in the kernel", who, found, more)
+    return compared(here, "gpustack's rules in the kernel", who, found, more)
 
 
 def ours_are_stored(here: View) -> Result | None:
@@ -30,7 +30,7 @@ def ours_are_stored(here: View) -> Result | None:
         return None
     # ufw keeps each rule once: one of the operator's that is the same as ours counts.
     found, ours = stored.of(who) | (stored.ufw_all if who == "ufw" else frozenset()), stored.of(who)
-    return compared(here, f"our rules stored for {who}", who, found, ours - wanted(here, who))
+    return compared(here, f"gpustack's rules stored for {who}", who, found, ours - wanted(here, who))
 
 
 def judged(here: View, who: str) -> bool:
@@ -45,9 +45,9 @@ def compared(here: View, what: str, who: str, found: frozenset[str], more: froze
     if len(peers(here)) < len(here.hosts):
         # What looks like too much may be the address of a node that could not say it.
         more = frozenset()
-    parts = {"missing": sorted(wanted(here, who) - found), "too much": sorted(more)}
+    parts = {"missing": sorted(wanted(here, who) - found), "unexpected": sorted(more)}
     differences = "; ".join(f"{len(those)} {word}: {some(those)}" for word, those in parts.items() if those)
-    return Result(what, "what this cluster needs", differences) if differences else None
+    return Result(what, "the rules of this cluster", differences) if differences else None
 
 
 def some(those: list[str]) -> str:

@@ -69,8 +69,8 @@ def all_pass(here: View, what: str, found: Sequence[tuple[Packet, Stop]]) -> Res
     shown = [(packet, reason) for packet, reason in found if not by_you or cure(here, reason) == "operator"]
     packet, reason = shown[0]
     hint = HINT if by_you else ""
-    first = f"{packet} is stopped by {reason}{more(found)}"
-    return Result(what, "let through", first, "operator" if by_you else "install", hint=hint)
+    first = f"{packet} is blocked by {reason}{more(found)}"
+    return Result(what, "allowed", first, "operator" if by_you else "install", hint=hint)
 
 
 def ssh_is_let_in(here: View) -> Result | None:
@@ -82,8 +82,8 @@ def ssh_is_let_in(here: View) -> Result | None:
     if not shut:
         return None
     packet, reason = shut[0]
-    hint = f"let in {packet}, now and at boot"
-    return Result("SSH", "let in", f"{packet} is stopped by {reason}", "operator", hint=hint)
+    hint = f"allow {packet}, now and at boot"
+    return Result("SSH", "allowed", f"{packet} is blocked by {reason}", "operator", hint=hint)
 
 
 STEP = Step(

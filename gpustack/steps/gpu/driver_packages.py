@@ -29,7 +29,7 @@ def other_drivers(here: View) -> Result | None:
     if names:
         ways.append(f"apt-get remove {' '.join(names)}")
     if here[GPU_DRIVER].uninstaller:
-        names, ways = [*names, "that of the .run installer"], [*ways, "/usr/bin/nvidia-uninstall"]
+        names, ways = [*names, "the driver of the .run installer"], [*ways, "/usr/bin/nvidia-uninstall"]
     if not names:
         return None
     hint = f"{'; '.join(ways)}; then reboot    # or keep it: gpu.driver.mode: none in the spec"
@@ -60,7 +60,7 @@ def pinned(here: View) -> Result | None:
     if any(name in here[GPU_PACKAGES] for name in names):
         return None
     found = [name for name in here[GPU_PACKAGES] if name.startswith("nvidia-driver-pinning-")]
-    return Result("pin of the driver", names[0], as_text(found))
+    return Result("version pin of the driver", names[0], as_text(found))
 
 
 def installed(here: View) -> Result | None:
@@ -99,7 +99,7 @@ def unattended_upgrades(here: View) -> Result | None:
     missing = [word for word in LEFT_ALONE if word not in here[GPU_GUARD]]
     if not missing:
         return None
-    return Result("left alone by unattended upgrades", as_text(LEFT_ALONE), f"not {as_text(missing)}")
+    return Result("excluded from unattended upgrades", as_text(LEFT_ALONE), f"not {as_text(missing)}")
 
 
 def next_kernel(here: View) -> Result | None:
@@ -115,7 +115,11 @@ def next_kernel(here: View) -> Result | None:
         lacking.append(f"the module for {coming.release}")
     known = [name for name in followers(here) if name not in here[GPU_KERNELS].unknown]
     lacking += [name for name in known if name not in here[GPU_PACKAGES]]
-    return Result("for the next kernel", "headers and a module", f"missing: {as_text(lacking)}") if lacking else None
+    return (
+        Result("packages for the next kernel", "headers and a module", f"missing: {as_text(lacking)}")
+        if lacking
+        else None
+    )
 
 
 def followers(here: View) -> list[str]:

@@ -10,12 +10,12 @@ from gpustack.steps.gpu.mode import driven, mode, wanted
 # nvidia-smi(1), RETURN VALUE; 18 is NVML's own number.
 ENDED = {
     4: "no permission",
-    8: "a GPU has no power cable",
+    8: "the power cables of a GPU are not attached",
     9: "the module is not loaded",
-    10: "the kernel has trouble with an interrupt of the GPU",
-    12: "libnvidia-ml cannot be found",
+    10: "the kernel detected an interrupt issue with a GPU",
+    12: "libnvidia-ml not found",
     14: "the infoROM of a GPU is damaged",
-    15: "a GPU has fallen off the bus, or cannot be reached any more",
+    15: "a GPU has fallen off the bus or has become inaccessible",
     18: "driver/library version mismatch",
 }
 
@@ -54,7 +54,7 @@ def secure_boot(here: View) -> Result | None:
     ways = enrol if on_host else "set gpu.driver.mode: host in the spec and enrol DKMS's key"
     hint = f"{ways}    # or turn Secure Boot off in the firmware: gpustack explain gpu-driver/secure-boot"
     actual = "on, and DKMS's key is not enrolled" if on_host else "on, and a driver container's module is not signed"
-    what, wanted = "Secure Boot", "off, or the module signed"
+    what, wanted = "Secure Boot", "off, or a signed module"
     return Result(what, wanted, actual, "operator", fault="gpu-secure-boot-unsigned-module", hint=hint)
 
 
@@ -76,7 +76,7 @@ def loaded(here: View) -> Result | None:
     if not driven(here, "host", "none") or here[GPU_DRIVER].module:
         return None
     running = here[GPU_KERNELS].running
-    found = "not loaded" if running.module else f"not loaded, and none is there for the kernel {running.release}"
+    found = "not loaded" if running.module else f"not loaded, and not built for the kernel {running.release}"
     if mode(here) == "host":
         return Result("module nvidia", "loaded", found)
     hint = "modprobe nvidia    # or let gpustack install one: gpu.driver.mode: host in the spec"
@@ -92,7 +92,7 @@ def matching(here: View) -> Result | None:
     if not found.module or not found.library or found.module == found.library:
         return None
     actual = f"module {found.module}, libraries {found.library}: driver/library version mismatch"
-    what, wanted = "driver", "module and libraries of one version"
+    what, wanted = "driver", "module and libraries of the same version"
     return Result(what, wanted, actual, "operator", fault="gpu-driver-library-mismatch", hint=rebooted(here))
 
 
@@ -114,22 +114,22 @@ def answers(here: View) -> Result | None:
     if found.state == "ended" and found.rc == 0 and found.gpus and not found.message:
         return None
     if found.state == "hangs":
-        actual = "does not answer: the driver is stuck"
+        actual = "no response: the driver is stuck"
     elif found.rc:
         message = f": {found.message}" if found.message else ""
         actual = f"{ENDED.get(found.rc, 'an error')} (exit status {found.rc}){message}"
     else:
         actual = found.message or "no GPU"
     cure: Cure = "install" if ours and found.rc == 9 else "operator"
-    return Result("nvidia-smi", "answers", actual, cure, hint="" if cure == "install" else rebooted(here))
+    return Result("nvidia-smi", "working", actual, cure, hint="" if cure == "install" else rebooted(here))
 
 
 def absent(here: View) -> Result:
     """The packages bring nvidia-smi; where they are there without it, installing them again does not."""
     if any(name not in here[GPU_PACKAGES] for name in wanted(here)):
-        return Result("nvidia-smi", "answers", "not there")
-    hint = "apt-cache search nvidia-smi    # none of the packages that are installed has brought it"
-    return Result("nvidia-smi", "answers", "not there", "operator", hint=hint)
+        return Result("nvidia-smi", "working", "not installed")
+    hint = "apt-cache search nvidia-smi    # none of the installed packages contains it"
+    return Result("nvidia-smi", "working", "not installed", "operator", hint=hint)
 
 
 def rebooted(here: View) -> str:

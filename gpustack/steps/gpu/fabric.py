@@ -23,7 +23,7 @@ def fabric(here: View) -> Result | None:
         return None
     by_hand = "install nvidia-fabricmanager and nvlsm, start the former"
     hint = by_hand if here[OS].id == "debian" else f"set gpu.driver.mode: container in the spec, or {by_hand}"
-    what, found = "Fabric Manager with nvlsm", f"does not run, for GPUs of NVLink 5 (10de:{as_text(joined)})"
+    what, found = "Fabric Manager with nvlsm", f"not running, needed by GPUs of NVLink 5 (10de:{as_text(joined)})"
     return Result(what, "active", found, "operator", hint=f"{hint}    # gpustack explain gpu-driver/fabric")
 
 

@@ -26,7 +26,7 @@ def generation(here: View) -> Result | None:
     version = driver_version_of(here.spec)
     branch, hint = branch_of(here), "gpu.driver.kernel_module: open in the spec"
     if kind == "proprietary" and branch >= OPEN_ONLY:
-        return Result("kernel module", f"open, as all of branch {OPEN_ONLY} and newer", kind, "operator", hint=hint)
+        return Result("kernel module", f"open, the only one from branch {OPEN_ONLY} on", kind, "operator", hint=hint)
     lasts = kind == "proprietary" and branch <= LAST
     old = [] if lasts else [one for one in found if one.number < TURING]
     new = [one for one in found if one.number >= BLACKWELL and kind == "proprietary"]
@@ -39,4 +39,4 @@ def generation(here: View) -> Result | None:
         hint += f"; gpustack_gpus: {rest} in the inventory, where these are for a display alone"
     names = as_text([f"{one.bus} 10de:{one.device}" for one in old or new])
     actual = f"{names}: {'older than Turing' if old else 'Blackwell'}"
-    return Result("GPUs", f"driven by {version} with its {kind} module", actual, "operator", hint=hint)
+    return Result("GPUs", f"supported by the {kind} module of {version}", actual, "operator", hint=hint)

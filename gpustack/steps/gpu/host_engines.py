@@ -22,7 +22,7 @@ def foreign_engines(here: View) -> Result | None:
     units = sorted({engine.unit for one in found.values() for engine in one.running})
     stops = [stopping(unit) for unit in units]
     hint = f"{'; '.join(stops)}    # on that host; or keep it: gpu.metrics.host_engine: keep in the spec"
-    return on_hosts("DCGM host engines beside the exporter's", "none", wrong, "operator", hint)
+    return on_hosts("DCGM host engines other than the exporter's", "none", wrong, "operator", hint)
 
 
 def described(found: HostEngines) -> str:

@@ -85,9 +85,13 @@ def namespace_mismatch(here: View) -> Result | None:
         return None
     phase, level = found
     if phase == "Terminating":
-        hint = f"kubectl get namespace {name} -o yaml    # status.conditions says what does not go"
+        hint = f"kubectl get namespace {name} -o yaml    # status.conditions names what remains"
         return Result(f"namespace {name}", "Active", phase, cure="operator", hint=hint)
-    return None if level == "privileged" else Result(f"namespace {name}", "privileged pods", level or "unset")
+    return (
+        None
+        if level == "privileged"
+        else Result(f"namespace {name}", "Pod Security level privileged", level or "unset")
+    )
 
 
 def unlabelled(here: View) -> dict[str, str]:
@@ -101,7 +105,7 @@ def gpu_count_mismatch(here: View) -> Result | None:
     found = {host: (len(gpus(here.on(host))), number) for host, number in expected(here).items()}
     wrong = {host: f"{there} of {wanted}" for host, (there, wanted) in found.items() if there < wanted}
     hint = "lspci -nnk -d 10de:    # on that host; gpustack_gpus in the inventory is what it has for Kubernetes"
-    return on_hosts("GPUs of the bus", "as many as gpustack_gpus", wrong, "operator", hint)
+    return on_hosts("GPUs on the bus", "at least gpustack_gpus", wrong, "operator", hint)
 
 
 def unwell(there: View) -> str:
@@ -154,11 +158,11 @@ def allocatable_mismatch(
         elif offers < count or (offers > count and not least):
             wrong[host] = f"{offers} of {count}"
             if driver := unwell(here.on(host)):
-                hindered[host] = f"{wrong[host]}, nvidia-smi there: {driver}"
+                hindered[host] = f"{wrong[host]}, nvidia-smi: {driver}"
     if ill and not wrong:
         hint = f"journalctl -k | grep NVRM    # on that host; then gpustack explain {step}/allocatable"
         return on_hosts("nvidia.com/gpu", "all healthy", ill, "operator", hint)
     if wrong and wrong.keys() == hindered.keys():
         hint = "gpustack explain gpu-driver/answers    # the device plugin starts with all GPUs of a host or none"
-        return on_hosts("nvidia.com/gpu", "all that the hosts have", hindered | ill, "operator", hint)
-    return on_hosts("nvidia.com/gpu", "all that the hosts have", wrong | ill, passing=True)
+        return on_hosts("nvidia.com/gpu", "all GPUs of the hosts", hindered | ill, "operator", hint)
+    return on_hosts("nvidia.com/gpu", "all GPUs of the hosts", wrong | ill, passing=True)

@@ -37,7 +37,7 @@ def csv(here: View) -> Result | None:
     wanted, found = own_and_more(here), here[COUNTERS_FACT].get(COUNTERS)
     if found == wanted:
         return None
-    return Result(f"ConfigMap {COUNTERS}", "our counters", "other ones" if found else "nothing")
+    return Result(f"ConfigMap {COUNTERS}", "gpustack's counters", "different ones" if found else "nothing")
 
 
 def wanted_monitor(here: View) -> Monitor:
@@ -58,7 +58,9 @@ def monitor(here: View) -> Result | None:
         names = as_text([f"{one.namespace}/{one.name}" for one in others])
         hint = f"kubectl -n {others[0].namespace} delete servicemonitor {others[0].name}    # if it is not needed"
         return Result("ServiceMonitors of the exporter", "one", f"also {names}", cure="operator", hint=hint)
-    return Result("ServiceMonitors of the exporter", "one", "two, every GPU counts twice") if len(found) > 1 else None
+    return (
+        Result("ServiceMonitors of the exporter", "one", "two, so every GPU counts twice") if len(found) > 1 else None
+    )
 
 
 def series(here: View) -> Result | None:
@@ -80,7 +82,7 @@ def series(here: View) -> Result | None:
             wrong[host] = f"{len(uuids)} of {count}"
         elif len(jobs) > 1:
             wrong[host] = f"each from {len(jobs)} jobs: {as_text(jobs)}"
-    return on_hosts("GPUs in Prometheus", "all, once", wrong, passing=True)
+    return on_hosts("GPUs in Prometheus", "all, each once", wrong, passing=True)
 
 
 STEP = Step(

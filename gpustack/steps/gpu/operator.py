@@ -83,7 +83,7 @@ def host_stack(here: View) -> Result | None:
         f"kubectl -n {space} delete daemonset,service,configmap -l app.kubernetes.io/managed-by=gpustack; on each host "
         f"with GPUs rm {DROP_IN} and systemctl restart containerd    # or keep it: gpu.stack: host in the spec"
     )
-    return Result("gpu.stack operator", "no DaemonSets of ours", as_text(there), cure="operator", hint=hint)
+    return Result("DaemonSets of gpu.stack host", "none", as_text(there), cure="operator", hint=hint)
 
 
 def gpus_on_bus(here: View) -> Result | None:
@@ -105,7 +105,9 @@ def virtual_machines(here: View) -> Result | None:
         if (bound := passed_on(there)) and mode(there) == "container":
             wrong[host] = f"{bound} of {len(there[GPU_DEVICES])} GPUs, and a driver container"
     hint = "set gpu.driver.mode: host in the spec    # or gpustack_gpus: 0 for the host"
-    return on_hosts("GPUs bound for virtual machines", "none beside a driver container", wrong, "operator", hint)
+    return on_hosts(
+        "GPUs bound for virtual machines", "none on a host with a driver container", wrong, "operator", hint
+    )
 
 
 def left_alone(here: View) -> Result | None:
@@ -120,7 +122,7 @@ def left_alone(here: View) -> Result | None:
     names = [node.name for node in found if node.labels.get(OPERANDS_LABEL) != "false"]
     wrong = {hosts[node.machine_id]: f"no label {OPERANDS_LABEL}=false" for node in found if node.name in names}
     hint = f"kubectl label node {' '.join(names)} {OPERANDS_LABEL}=false"
-    return on_hosts("nodes without a GPU for Kubernetes", "left alone by the operator", wrong, "operator", hint)
+    return on_hosts("nodes without a GPU for Kubernetes", "excluded from the operator", wrong, "operator", hint)
 
 
 def host_engine(here: View) -> Result | None:
@@ -142,7 +144,9 @@ def policy_of_others(here: View) -> Result | None:
     if not expected(here) or not others:
         return None
     hint = "set gpu.driver and gpu.stack aside (gpu.stack: host), or remove that operator before"
-    return Result("ClusterPolicy", "ours or none", f"{as_text(others)} of somebody else", cure="operator", hint=hint)
+    return Result(
+        "ClusterPolicy", "gpustack's or none", f"{as_text(others)} of another release", cure="operator", hint=hint
+    )
 
 
 def chart(here: View) -> Result | None:
@@ -156,7 +160,7 @@ def policy(here: View) -> Result | None:
         return None
     found = next((one for one in here[CLUSTER_POLICIES] or () if one.name == POLICY), None)
     if found is None:
-        return Result("ClusterPolicy", "ready", "nothing")
+        return Result("ClusterPolicy", "ready", "none")
     if (found.state, found.reason) == ("ready", "Reconciled"):
         return None
     actual = f"{found.state or 'no state'}, {found.reason or 'no reason'}: {found.message}".rstrip(": ")
@@ -181,7 +185,7 @@ def operands(here: View) -> Result | None:
         hint = (
             f"kubectl label node {' '.join(opted_out.values())} {OPERANDS_LABEL}-    # or gpustack_gpus: 0 for the host"
         )
-        wrong = dict.fromkeys(opted_out, f"the operator leaves it alone, by label {OPERANDS_LABEL}=false")
+        wrong = dict.fromkeys(opted_out, f"excluded from the operator by label {OPERANDS_LABEL}=false")
         return on_hosts("operands", "running on every GPU node", wrong, "operator", hint)
     deployments, names = ["gpu-operator"], list(OPERANDS)
     if here.snapshot.inventory.values.get(here.spec.gpu.release, {}).get("nfd", {}).get("enabled", True):
@@ -190,7 +194,7 @@ def operands(here: View) -> Result | None:
     for name in deployments:
         running = here[GPU_DEPLOYMENTS].get(name)
         if running is None or not running.runs or not running.ready:
-            actual = "nothing" if running is None else "not running" if running.wanted else "scaled to nothing"
+            actual = "nothing" if running is None else "not running" if running.wanted else "scaled to 0"
             why = running.refused if running else ""
             return Result(name, "running", add_reason(actual, why), passing=actual == "not running")
     found = here[GPU_DAEMON_SETS]

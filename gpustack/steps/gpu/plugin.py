@@ -110,7 +110,7 @@ def operators_stack(here: View) -> Result | None:
         f"helm uninstall {spec.release} -n {spec.namespace}, by /usr/local/lib/gpustack/helm; pods that use GPUs end "
         "before    # or keep it: gpu.stack: operator in the spec"
     )
-    return Result("gpu.stack host", "no operator", as_text(there), cure="operator", hint=hint)
+    return Result("GPU operator beside gpu.stack host", "none", as_text(there), cure="operator", hint=hint)
 
 
 def namespace(here: View) -> Result | None:
@@ -153,7 +153,9 @@ def stale_daemon_sets(here: View) -> Result | None:
     """No DaemonSet of ours is left from another sharing mode."""
     names = {*plugins(here), EXPORTER}
     left = [name for name in here[GPU_DAEMON_SETS] if name.startswith(OURS) and name not in names]
-    return Result("DaemonSets of ours", as_text(names), f"also {as_text(left)}") if expected(here) and left else None
+    return (
+        Result("DaemonSets of gpustack", as_text(names), f"also {as_text(left)}") if expected(here) and left else None
+    )
 
 
 def labels(here: View) -> Result | None:
@@ -163,8 +165,8 @@ def labels(here: View) -> Result | None:
         way, found = key(*sharing(here, here.on(host).host)), node.labels.get(PLUGIN_LABEL, WHOLE)
         if found != way:
             wrong.setdefault(host, f"{PLUGIN_LABEL}={found} instead of {way}")
-    wrong |= {line.split()[0]: "labelled, and without GPUs" for line in deserted(here)}
-    return on_hosts("labels of nodes", f"{PRESENT}=true where GPUs are", wrong)
+    wrong |= {line.split()[0]: "labelled, but without GPUs" for line in deserted(here)}
+    return on_hosts("labels of nodes", f"{PRESENT}=true on nodes with GPUs", wrong)
 
 
 def daemon_sets(here: View) -> Result | None:

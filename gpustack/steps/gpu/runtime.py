@@ -106,8 +106,8 @@ def configuration(here: View) -> Result | None:
     found = here[RUNTIME_FILES]
     if found.drop_in == drop_in():
         return None
-    actual = f"no TOML: {found.broken}" if found.broken else "otherwise" if found.drop_in else "nothing"
-    return Result(DROP_IN, "as we write it", actual)
+    actual = f"invalid TOML: {found.broken}" if found.broken else "different" if found.drop_in else "nothing"
+    return Result(DROP_IN, "gpustack's content", actual)
 
 
 def running(here: View) -> Result | None:
@@ -124,7 +124,7 @@ def devices(here: View) -> Result | None:
     if not wanted:
         return None
     found = len(here[RUNTIME_FILES].devices)
-    return Result("GPUs in CDI's file", str(wanted), str(found)) if found != wanted else None
+    return Result("GPUs in the CDI specification", str(wanted), str(found)) if found != wanted else None
 
 
 STEP = Step(

@@ -76,7 +76,7 @@ def mislabelled(here: View) -> dict[str, str]:
 
 def labels(here: View) -> Result | None:
     """Each node has the labels for the sharing mode of its host, and no others."""
-    return on_hosts("labels of GPU nodes", "those of the way of sharing", mislabelled(here))
+    return on_hosts("labels of GPU nodes", "those of the sharing mode", mislabelled(here))
 
 
 def layout(here: View) -> Result | None:

@@ -17,8 +17,8 @@ def origin(here: View) -> Result | None:
     foreign = foreign_packages(here)
     if not foreign:
         return None
-    hint = f"apt-get remove {' '.join(foreign)}    # install brings those of Kubernetes in their place"
-    found = as_text([f"{name} {version}, as of the Google Cloud CLI" for name, version in foreign.items()])
+    hint = f"apt-get remove {' '.join(foreign)}    # install replaces them with those of Kubernetes"
+    found = as_text([f"{name} {version} of the Google Cloud CLI" for name, version in foreign.items()])
     return Result("packages", "those of Kubernetes", found, "operator", hint=hint)
 
 

@@ -77,7 +77,7 @@ def definitions(here: View) -> Result | None:
 
     A patch version of the operator does not change them, so only the minor version is compared.
     """
-    what, found = "definitions of the Prometheus operator", here[DEFINITIONS]
+    what, found = "CRDs of the Prometheus operator", here[DEFINITIONS]
     wanted = minor(here.versions.components["prometheus-operator"])
     if missing := [kind for kind in KINDS if f"{kind}.{GROUP}" not in found]:
         return Result(what, "all ten", f"no {as_text(missing)}")
@@ -96,8 +96,8 @@ def receiver_secret(here: View) -> Result | None:
     found, wanted = here[SECRET], here.spec.alerts.receiver
     if wanted.type == "none" or not wanted.secret_file or found == "same":
         return None
-    is_now = "another" if found == "other" else "none"
-    return Result("secret of the receiver", "that of alerts.receiver.secret_file", is_now)
+    is_now = "different" if found == "other" else "none"
+    return Result("Secret of the receiver", "that of alerts.receiver.secret_file", is_now)
 
 
 def receiver(here: View) -> Result | None:
@@ -122,13 +122,13 @@ def workloads(here: View) -> Result | None:
     wanted = [f"{name}-{part}" for part in ("operator", "grafana", "kube-state-metrics", "prometheus-node-exporter")]
     missing = [part for part in wanted if part not in found]
     if missing:
-        return Result("monitoring", "all of it there", f"no {as_text(missing)}")
+        return Result("workloads of the monitoring", "all present", f"no {as_text(missing)}")
     # A DaemonSet that nobody has looked at yet wants no pod either: that one is on its way.
     if idle := [part for part in wanted if part in here[MONITORING_DEPLOYMENTS] and not found[part].wanted]:
-        return Result("monitoring", "all of it running", f"{as_text(idle)} scaled to nothing")
+        return Result("workloads of the monitoring", "all running", f"{as_text(idle)} scaled to 0")
     late = {part: found[part] for part in wanted if not found[part].runs}
     down = [add_reason(f"{part} {one.ready} of {one.wanted}", one.refused) for part, one in late.items()]
-    return Result("monitoring", "all of it running", as_text(down), passing=True) if down else None
+    return Result("workloads of the monitoring", "all running", as_text(down), passing=True) if down else None
 
 
 def prometheus(here: View) -> Result | None:
@@ -145,7 +145,11 @@ def selectors(here: View) -> Result | None:
         for name in (one.narrow if one else ())
         if name not in in_values and not in_values.get(f"{name}NilUsesHelmValues")
     ]
-    return Result("what Prometheus takes", "everybody's", f"not all, by {as_text(narrow)}") if narrow else None
+    return (
+        Result("monitors and rules for Prometheus", "all selected", f"restricted by {as_text(narrow)}")
+        if narrow
+        else None
+    )
 
 
 def alertmanager(here: View) -> Result | None:
@@ -156,10 +160,10 @@ def alertmanager(here: View) -> Result | None:
 def reconciled(what: str, found: Mapping[str, Custom] | None, name: str) -> Result | None:
     one = (found or {}).get(name)
     if one is None:
-        return Result(what, "there", f"no {name}")
+        return Result(what, "present", f"no {name}")
     if one.available and one.reconciled:
         return None
-    return Result(what, "available and reconciled", one.why or "not yet", passing=True)
+    return Result(what, "available and reconciled", one.why or "not reconciled yet", passing=True)
 
 
 def targets(here: View) -> Result | None:

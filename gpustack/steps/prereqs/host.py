@@ -95,7 +95,7 @@ def sudo(here: View) -> Result | None:
         return None
     other = "ansible_become_exe: sudo.ws    # in the inventory; without one: export ANSIBLE_BECOME_EXE=sudo.ws"
     hint = other if found.other else "allow sudo without a password, or install sudo beside sudo-rs"
-    return Result("sudo", "one that Ansible can give a password", "sudo-rs", "operator", hint=hint)
+    return Result("sudo", "one with a password prompt that Ansible supports", "sudo-rs", "operator", hint=hint)
 
 
 def ansible_line() -> str:

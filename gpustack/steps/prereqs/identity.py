@@ -38,7 +38,7 @@ def machine_id(here: View) -> Result | None:
     """No other host has the same machine-id, as hosts cloned from one disk do."""
     hint = "rm -f /etc/machine-id /var/lib/dbus/machine-id; systemd-machine-id-setup; reboot"
     if not here[IDENTITY].machine_id:
-        return Result("machine-id", "one of its own", "nothing", "operator", hint=hint)
+        return Result("machine-id", "unique", "none", "operator", hint=hint)
     return unlike_others(here, "machine-id", IDENTITY, own_id, hint)
 
 
@@ -66,7 +66,7 @@ def unlike_others(
     twins = [name for name in here.once(hosts_by, probe, key).get(mine, ()) if name != here.where] if mine else []
     if not twins:
         return None
-    return Result(what, "one of its own", f"{mine}, as {as_text(twins)}", "operator", hint=hint)
+    return Result(what, "unique", f"{mine}, as on {as_text(twins)}", "operator", hint=hint)
 
 
 def hosts_by(here: View, probe: Probe[Fact], key: Callable[[Fact], str | None]) -> dict[str | None, list[str]]:

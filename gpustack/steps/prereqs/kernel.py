@@ -35,7 +35,7 @@ def sysctls_at_boot(here: View) -> Result | None:
     """Our file sets them at boot."""
     at_boot = here[SYSCTL].at_boot
     ours = [key for key in SYSCTLS if any(one.file == SYSCTL_FILE and one.value == "1" for one in at_boot[key])]
-    return expect(f"turned on by {SYSCTL_FILE}", as_text(SYSCTLS), as_text(ours))
+    return expect(f"sysctls enabled by {SYSCTL_FILE}", as_text(SYSCTLS), as_text(ours))
 
 
 def sysctls_overridden(here: View) -> Result | None:

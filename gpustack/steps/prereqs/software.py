@@ -17,7 +17,7 @@ def package_sources(here: View) -> Result | None:
     if not refused or "gpustack-" in " ".join(refused):
         return None
     hint = "gpustack explain apt-sources-refused"
-    return Result("package sources", "all read by apt", as_text(refused), "operator", hint=hint)
+    return Result("package sources", "all valid", as_text(refused), "operator", hint=hint)
 
 
 def packages(here: View) -> Result | None:
@@ -31,7 +31,7 @@ def apparmor(here: View) -> Result | None:
     """The AppArmor parser is installed if AppArmor is enabled in the kernel: containerd loads its profile with it."""
     if not here[MODULES].apparmor or here[PACKAGES]["apparmor"]:
         return None
-    found = "missing, and AppArmor is on in the kernel"
+    found = "missing, but AppArmor is enabled in the kernel"
     return Result("package apparmor", "installed", found, fault="host-apparmor-parser-missing")
 
 
@@ -58,7 +58,7 @@ def clock_synchronised(here: View) -> Result | None:
 def temporary_files(here: View) -> Result | None:
     """No temporary file of an interrupted installation is left, and no file of ours in the directories of earlier
     releases."""
-    return expect("files left over", (), here[TEMPORARIES])
+    return expect("leftover files", (), here[TEMPORARIES])
 
 
 def egress(here: View) -> Result | None:

@@ -235,7 +235,7 @@ def test_a_gpu_that_is_lost_as_the_plugin_starts_is_reported_at_once(two: lab.La
         until("the node offers none", lambda: kubectl(two, *words) == "0", limit=120)
         output = gpustack("install", "-i", two.inventory, "--yes", code=5, limit=200, COLUMNS="4000").stdout
         assert "a GPU has fallen off the bus" in output
-        assert re.search("host2: (0 of 2, nvidia-smi there: a GPU has fallen|2 of 2 unhealthy)", output)
+        assert re.search("host2: (0 of 2, nvidia-smi: a GPU has fallen|2 of 2 unhealthy)", output)
     kubectl(two, *plugins)
     until("both are back", lambda: kubectl(two, *words) == "2", limit=200)
     until("all is right", lambda: broken(two, gpustack) == set(), limit=200)

@@ -15,7 +15,7 @@ def test_rules_that_are_missing() -> None:
 
 def test_an_address_of_runbooks_is_another_content() -> None:
     found = failures(judged(STEP, spec={"alerts": {"runbooks": "https://wiki.example/gpus"}}))
-    assert found == {"rules": ("gpustack-gpu-alerts of another content", "install")}
+    assert found == {"rules": ("gpustack-gpu-alerts with different content", "install")}
 
 
 def test_rules_that_somebody_edited() -> None:
@@ -24,7 +24,7 @@ def test_rules_that_somebody_edited() -> None:
     assert rules in out
     edited = out.replace(rules, rules.replace(',"f:rules":{}', ""))
     assert failures(judged(STEP, {RULES: written(RULES[0], edited)})) == {
-        "rules": ("gpustack-gpu-alerts changed by somebody", "install")
+        "rules": ("gpustack-gpu-alerts changed by an unknown client", "install")
     }
 
 

@@ -97,7 +97,7 @@ def test_another_key_is_for_the_operator_and_the_file_goes_as_a_whole(name: str)
         ("docker.list|https://download.docker.com/linux/debian|bookworm|/k.gpg|yes|stable",
          keys("/k.gpg", DOCKER[1], "F" * 40), "key 9DC858229FC7DD38854AE2D88D81803C0EBFCD88, FFFF"),
         ("docker.list|https://download.docker.com/linux/debian|bookworm|/k.gpg|yes|stable",
-         keys("/k.gpg", DOCKER[1], end="1763000001"), "its key ended on 2025-11-13"),
+         keys("/k.gpg", DOCKER[1], end="1763000001"), "its key expired on 2025-11-13"),
         ("docker.list|https://download.docker.com/linux/debian|bookworm|/gone.gpg|yes|stable", "", "key /gone.gpg"),
     ],
 )  # fmt: skip
@@ -126,8 +126,8 @@ def test_no_gpg_is_no_key() -> None:
 def test_ours_goes_where_somebody_brought_the_same() -> None:
     """The package cuda-keyring came after us: two files of one key break apt, as their keyrings have two names."""
     found = repository("containerd", answers("containerd", ours=True))
-    assert (found.cure, found.found) == ("install", "two, with that of gpustack")
-    assert "/etc/apt/sources.list.d/docker.sources has the same key" in found.expected
+    assert (found.cure, found.found) == ("install", "two, one of them by gpustack")
+    assert "/etc/apt/sources.list.d/docker.sources with the same key" in found.expected
 
 
 def test_a_source_that_is_off_or_of_another_place_is_nothing_to_us() -> None:
@@ -147,13 +147,13 @@ def with_end(end: str) -> dict[tuple[str, str], Any]:
 def test_a_key_that_has_ended_is_fetched_again() -> None:
     """Recorded on 2026-11-21; 1795000000 is 2026-11-18."""
     found = failures(judged(kubernetes.STEP, with_end("1795000000")))["repository"]
-    assert found == ("B02F2293F7B78A3111583174AF233E29F632E03B, ended on 2026-11-18", "install")
+    assert found == ("B02F2293F7B78A3111583174AF233E29F632E03B, expired on 2026-11-18", "install")
     assert failures(judged(kubernetes.STEP, with_end("1796000000"))) == {}
 
 
 @pytest.mark.parametrize(
     ("end", "prolonged", "found"),
-    [("1798502400", "2028-12-29", ("until 2026-12-29", "install")), ("1798502400", "2026-12-29", None)],
+    [("1798502400", "2028-12-29", ("valid until 2026-12-29", "install")), ("1798502400", "2026-12-29", None)],
     ids=["known to be prolonged", "not known"],
 )
 def test_a_key_that_ends_soon_is_renewed_once_it_is_known_to_be_prolonged(

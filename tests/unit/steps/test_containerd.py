@@ -53,7 +53,7 @@ def test_with_docker_ce_only_cri_is_enabled_and_what_restarts_is_named() -> None
     answers = {**with_docker_ce(), (CONFIGURATION, "h1"): recorded(CONFIGURATION, "vendor")}
     found = failures(judged(STEP, answers))["configuration"]
     wrong = "config.toml disables cri, config.toml does not import conf.d, no conf.d/gpustack.toml"
-    restarts = "containerd is started anew for it, and the containers of Docker go on running"
+    restarts = "containerd is restarted for it, and the containers of Docker keep running"
     assert found == (f"{wrong}; {restarts}", "install")
 
 
@@ -70,14 +70,14 @@ def test_the_shipped_configuration_disables_cri() -> None:
     found = failures(judged(STEP, answers))
     missing = "config.toml disables cri, config.toml does not import conf.d, no conf.d/gpustack.toml"
     assert found["configuration"] == (missing, "install")
-    assert found["cri"] == ("does not answer", "install")
+    assert found["cri"] == ("not responding", "install")
 
 
 def test_a_daemon_that_does_not_answer_has_no_wrong_cgroup_driver() -> None:
     found = judged(STEP, answers_at("h1", recorded(RUNTIME, "cri-disabled")))
     mismatches = {check: one.result for check, one in found.items() if one.result}
     assert set(mismatches) == {"cri", "cgroups", "settings"}
-    assert (mismatches["cgroups"].found, mismatches["cgroups"].fault) == ("none that answers", "")
+    assert (mismatches["cgroups"].found, mismatches["cgroups"].fault) == ("unknown: containerd does not respond", "")
 
 
 def test_without_crictl_the_daemon_is_not_judged() -> None:
@@ -168,7 +168,7 @@ def test_a_daemon_older_than_its_files() -> None:
 
 def test_without_a_mirror_nothing_of_ours_stands_in_the_way() -> None:
     found = failures(judged(STEP, spec={"source": "official"}))
-    assert found["mirrors"] == ("otherwise for docker.io, ghcr.io, nvcr.io, quay.io, registry.k8s.io", "install")
+    assert found["mirrors"] == ("different for docker.io, ghcr.io, nvcr.io, quay.io, registry.k8s.io", "install")
     assert found["repository"][1] == "install"
     foreign = recorded("containerd.mirrors", "broken")
     assert "mirrors" not in failures(judged(STEP, {("containerd.mirrors", "h1"): foreign}, {"source": "official"}))
@@ -182,7 +182,7 @@ def test_a_mirror_has_no_public_fallback() -> None:
 
 def test_a_foreign_mirror_is_left_to_the_operator() -> None:
     answers = answers_at("h1", recorded("containerd.mirrors", "drifted-debian-12"))
-    assert failures(judged(STEP, answers)) == {"mirrors": ("another for quay.io", "operator")}
+    assert failures(judged(STEP, answers)) == {"mirrors": ("different for quay.io", "operator")}
 
 
 @pytest.mark.parametrize("restricted", [True, False])
@@ -262,7 +262,7 @@ def test_the_second_run_changes_nothing(text: str) -> None:
 
 def test_a_login_of_the_mirror_is_compared_on_the_host() -> None:
     source = {"mirror": "http://10.77.1.1:8480", "fingerprint": "A" * 40, "user": "me", "password_file": "/p"}
-    assert failures(judged(STEP, spec={"source": source}))["mirrors"][0].startswith("otherwise for docker.io")
+    assert failures(judged(STEP, spec={"source": source}))["mirrors"][0].startswith("different for docker.io")
     answer = recorded("containerd.mirrors", "prepared-debian-12")
     text = re.sub(
         r'(?m)^(\[host\.".*")\]\n(.*)$', r'\1]\n\2\n\1.header]\n  Authorization = "same, mode 0600"', answer.out
@@ -271,7 +271,7 @@ def test_a_login_of_the_mirror_is_compared_on_the_host() -> None:
     assert "mirrors" not in found
     other = text.replace("same, mode 0600", "other, mode 0600", 1)
     found = failures(judged(STEP, answers_at("h1", written("containerd.mirrors", other)), {"source": source}))
-    assert found["mirrors"] == ("otherwise for docker.io", "install")
+    assert found["mirrors"] == ("different for docker.io", "install")
 
 
 PROXY = {"proxy": {"http": "http://p:3128"}}
@@ -286,4 +286,4 @@ def test_a_proxy_reaches_the_files_and_the_running_daemon() -> None:
 def test_a_proxy_that_the_spec_no_longer_has() -> None:
     file = "/etc/systemd/system/containerd.service.d/gpustack-proxy.conf"
     answers = answers_at("h1", written("egress.files", f"{file} other 644 root\n"))
-    assert failures(judged(STEP, answers)) == {"egress": (f"{file}, which is left over", "install")}
+    assert failures(judged(STEP, answers)) == {"egress": (f"{file} left over", "install")}

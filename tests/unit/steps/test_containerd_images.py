@@ -26,7 +26,7 @@ def test_a_host_of_an_earlier_release_gets_the_list_and_who_compares_with_it() -
 
 def test_a_list_that_the_mirror_has_no_more() -> None:
     answers = answers_at("h1", recorded(SERVED, "prepared-debian-12", ("5f0c", "0f0c")))
-    assert failures(judged(STEP, answers)) == {"image-list": ("another", "install")}
+    assert failures(judged(STEP, answers)) == {"image-list": ("different", "install")}
 
 
 @pytest.mark.parametrize("served", ["no-answer", "older-release", "no-list"])
@@ -37,7 +37,7 @@ def test_without_word_of_the_mirror_the_list_that_is_there_counts(served: str) -
 
 def test_from_the_publishers_the_list_is_that_of_the_version_set() -> None:
     official = {"source": "official"}
-    assert images_broken("prepared-debian-12", official)["image-list"] == ("another", "install")
+    assert images_broken("prepared-debian-12", official)["image-list"] == ("different", "install")
     pins = text_digest(image_list(Spec.model_validate(official)))
     listed = written(IMAGES, f"list {pins}\nverifier {verifier_digest()} 755 root\n")
     assert not {"image-list", "image-verifier"} & failures(judged(STEP, {(IMAGES, "h1"): listed}, official)).keys()
@@ -51,19 +51,19 @@ def test_from_the_publishers_the_list_is_that_of_the_version_set() -> None:
 def test_another_program_in_the_place_of_ours(verifier: str) -> None:
     answer = recorded(IMAGES, "prepared-debian-12", (f"{verifier_digest()} 755 root", verifier))
     mode = verifier.split(" ", 1)[1]
-    assert failures(judged(STEP, {(IMAGES, "h1"): answer})) == {"image-verifier": (f"another, {mode}", "install")}
+    assert failures(judged(STEP, {(IMAGES, "h1"): answer})) == {"image-verifier": (f"different, {mode}", "install")}
 
 
 def test_images_that_are_there_with_another_digest() -> None:
-    found = "with another: ghcr.io/flannel-io/flannel:v0.28.9, registry.k8s.io/kube-proxy:v1.36.4"
+    found = "with a different digest: ghcr.io/flannel-io/flannel:v0.28.9, registry.k8s.io/kube-proxy:v1.36.4"
     assert images_broken("other-digest") == {"images-as-listed": (found, "install")}
 
 
 def test_images_by_their_tag_where_the_spec_says_so() -> None:
     off = {"containerd": SPEC["containerd"] | {"verify_images": False}}
     assert images_broken("other-digest", off) == {
-        "image-list": ("there", "install"),
-        "image-verifier": ("there", "install"),
+        "image-list": ("present", "install"),
+        "image-verifier": ("present", "install"),
     }
     assert images_broken("before", off) == {}
 
@@ -78,7 +78,7 @@ def test_what_cannot_be_read_is_unknown() -> None:
     ("case", "found"),
     [
         ("tuned", "max_concurrent_downloads = 10, registry.mirrors, configs or auths"),
-        ("containerd-2.0", "use_local_image_pull = (unknown to it)"),
+        ("containerd-2.0", "use_local_image_pull = (unknown option)"),
         ("containerd-2.0", "bin_dir = /srv/verifiers"),
     ],
 )

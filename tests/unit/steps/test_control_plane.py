@@ -23,7 +23,7 @@ def test_nothing_there_is_initialised_by_install() -> None:
 
 def test_a_broken_off_initialisation_is_taken_up_again() -> None:
     found = failures(judged(STEP, answers_at("k1", recorded(FILES, "broken-off-init"))))
-    assert found["initialised"] == ("an initialisation that was broken off", "install")
+    assert found["initialised"] == ("an interrupted initialisation", "install")
 
 
 def test_while_broken_off_nothing_asks_for_a_person() -> None:
@@ -146,13 +146,13 @@ def test_what_was_settled_at_birth_is_compared_and_left_to_a_person(check: str, 
 def test_a_token_that_a_broken_off_join_left_is_removed() -> None:
     answers = answers_at(CLUSTER, recorded("kubeadm.join-token", "token"))
     (found,) = failures(judged(STEP, answers)).items()
-    assert found == ("join-token", ("one that a broken-off join left", "install"))
+    assert found == ("join-token", ("one left by an interrupted join", "install"))
 
 
 def test_a_component_that_listens_nowhere_may_not_run_yet() -> None:
     """An installation that was broken off just after kubeadm init: kube-proxy's pod is not there yet."""
     answers = answers_at("k1", recorded(LISTENING, "control-plane", ("LISTEN 0      4096   *:10259 *:*\n", "")))
-    assert failures(judged(STEP, answers)) == {"metrics": ("kube-scheduler nowhere", "install")}
+    assert failures(judged(STEP, answers)) == {"metrics": ("kube-scheduler none", "install")}
     mismatch = judged(STEP, answers)["metrics"].result
     assert mismatch
     assert mismatch.passing
@@ -161,7 +161,7 @@ def test_a_component_that_listens_nowhere_may_not_run_yet() -> None:
 def test_a_component_that_listens_elsewhere_is_for_a_person_whoever_else_is_missing() -> None:
     answers = answers_at("k1", recorded(LISTENING, "debian-13", ("127.0.0.1:10259", "127.0.0.1:10299")))
     (found,) = failures(judged(STEP, answers)).values()
-    assert "kube-scheduler nowhere" in found[0]
+    assert "kube-scheduler none" in found[0]
     assert found[1] == "operator"
 
 

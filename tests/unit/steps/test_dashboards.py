@@ -32,7 +32,7 @@ def test_missing_or_older_ones_are_for_install() -> None:
     }
     folder = {"dashboards": {"folder": "Racks"}}
     ((found, cure),) = failures(judged(STEP, spec=folder)).values()
-    assert (found.endswith("of another content"), cure) == (True, "install")
+    assert (found.endswith("with different content"), cure) == (True, "install")
 
 
 def test_one_that_somebody_edited_or_relabelled() -> None:
@@ -42,7 +42,7 @@ def test_one_that_somebody_edited_or_relabelled() -> None:
         judged(STEP, edited((took, f'"f:data":{{}}}}}},{{"manager":"kubectl-edit","fieldsV1":{{{took}')))
     ) == {"config-maps": (f"{name} changed by kubectl-edit", "install")}
     assert failures(judged(STEP, edited(('"f:data":{"f:gpu-health.json":{}}', '"f:data":{}')))) == {
-        "config-maps": (f"{name} changed by somebody", "install")
+        "config-maps": (f"{name} changed by an unknown client", "install")
     }
 
 

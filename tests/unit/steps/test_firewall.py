@@ -70,7 +70,7 @@ def test_an_address_that_is_no_node_is_too_much(who: str) -> None:
     assert outcomes(found).keys() == ({"ours-are-stored"} if who == "ufw" else {"ours-are-stored", "ours-are-loaded"})
     result = judged(found)["ours-are-stored"].result
     assert result
-    assert f"too much: in tcp {WORKER}/32" in result.found
+    assert f"unexpected: in tcp {WORKER}/32" in result.found
 
 
 def test_a_node_that_is_not_reached_keeps_its_rules() -> None:

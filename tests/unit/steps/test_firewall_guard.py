@@ -38,12 +38,12 @@ def bare(rules: str = OPEN, *, more: str = "", **settings: object) -> Snapshot:
 
 def test_a_host_without_a_firewall() -> None:
     assert outcomes(bare()) == {OUT: "install"}
-    assert found(bare()) == "tcp 2381 from 192.0.2.77 is let in (and 3 more)"
+    assert found(bare()) == "tcp 2381 from 192.0.2.77 is allowed (and 3 more)"
     assert choose_guard_state(here(bare())) == "present"
 
 
 def test_a_worker_has_the_metrics_of_kube_proxy_alone() -> None:
-    assert found(bare(where="host2")).startswith("tcp 10249 from 192.0.2.77 is let in")
+    assert found(bare(where="host2")).startswith("tcp 10249 from 192.0.2.77 is allowed")
 
 
 @pytest.mark.parametrize("who", ["firewalld", "ufw", "nftables", "iptables"])
@@ -83,7 +83,7 @@ def test_each_interface_is_asked_but_those_of_pods() -> None:
 def test_ipv6_is_asked_where_it_is_outside() -> None:
     """Go's 0.0.0.0 listens on :: too."""
     rules, shut = DROPPED + CLUSTER, "-P INPUT DROP\n-A INPUT -p tcp -s 2001:db8:1::/48 -j ACCEPT"
-    assert found(bare(rules, more=IPV6)) == "tcp 2381 from 2001:db8::77 is let in (and 3 more)"
+    assert found(bare(rules, more=IPV6)) == "tcp 2381 from 2001:db8::77 is allowed (and 3 more)"
     assert OUT not in outcomes(bare(rules, more=IPV6 + shut))
     assert OUT not in outcomes(bare(rules, more=IPV6.replace("host0\n", "")))
     assert OUT not in outcomes(snapshot(live(rules, more=IPV6)))
@@ -139,8 +139,8 @@ def test_a_table_that_is_needless_now_stays_and_is_kept() -> None:
 def test_a_node_that_joined_is_missed_and_let_in_by_install() -> None:
     late = snapshot(live(guard=TABLE.replace(WORKER, "10.77.1.99")), KEPT.replace(WORKER, "10.77.1.99"))
     assert outcomes(late) == {"flows-pass": "install", "guard-is-kept": "install"}
-    assert "tcp 10249 from 10.77.1.12 is stopped by chain inet gpustack_metrics input" in found(late, "flows-pass")
-    assert "4 too much: in tcp 10.77.1.99/32 10249" in found(late, "guard-is-kept")
+    assert "tcp 10249 from 10.77.1.12 is blocked by chain inet gpustack_metrics input" in found(late, "flows-pass")
+    assert "4 unexpected: in tcp 10.77.1.99/32 10249" in found(late, "guard-is-kept")
 
 
 def test_a_node_that_left_is_too_much_and_one_that_is_away_is_not() -> None:

@@ -12,7 +12,7 @@ def test_an_output_policy_that_nobody_known_loads_is_for_the_operator() -> None:
     assert outcomes(found) == {"flows-pass": "operator"}
     result = judged(found)["flows-pass"].result
     assert result
-    assert "tcp 2379 to 127.0.0.1 is stopped by the policy DROP of chain ip filter OUTPUT" in result.found
+    assert "tcp 2379 to 127.0.0.1 is blocked by the policy DROP of chain ip filter OUTPUT" in result.found
     assert result.hint == HINT
 
 

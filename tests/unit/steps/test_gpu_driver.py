@@ -42,8 +42,8 @@ def test_a_fresh_host() -> None:
         "installed": ("missing: nvidia-driver-cuda, nvidia-kernel-open-dkms", "install"),
         "unattended-upgrades": ("not firmware-nvidia, libcuda, libnvidia-, nvidia-", "install"),
         "next-kernel": ("missing: linux-headers-6.1.0-31-amd64, linux-headers-amd64", "install"),
-        "loaded": ("not loaded, and none is there for the kernel 6.1.0-28-amd64", "install"),
-        "answers": ("not there", "install"),
+        "loaded": ("not loaded, and not built for the kernel 6.1.0-28-amd64", "install"),
+        "answers": ("not installed", "install"),
     }
 
 
@@ -94,7 +94,7 @@ def test_nouveau_is_blacklisted_first_and_needs_a_reboot_then() -> None:
 
 def test_the_run_installer_s_driver_is_left_alone() -> None:
     found = failures(judged(STEP, cases(driver="run-installer"), state="fresh"))
-    assert found["other-drivers"] == ("that of the .run installer", "operator")
+    assert found["other-drivers"] == ("the driver of the .run installer", "operator")
     assert "nvidia-uninstall" in hint("other-drivers", cases(driver="run-installer"))
     assert failures(judged(STEP, cases(driver="run-installer"), NONE)) == {}
 
@@ -158,9 +158,9 @@ def test_nvidia_smi_that_no_package_has_brought_is_not_installed_for_ever() -> N
     whole = recorded(PACKAGES, "ubuntu-nvidia").out
     on_ubuntu = {("system.os", "h1"): UBUNTU, **cases(smi="fresh-debian-12")}
     half = written(PACKAGES, whole.replace("libnvidia-compute ", "libnvidia-gl "))
-    assert failures(judged(STEP, on_ubuntu | {(PACKAGES, "h1"): half}))["answers"] == ("not there", "install")
+    assert failures(judged(STEP, on_ubuntu | {(PACKAGES, "h1"): half}))["answers"] == ("not installed", "install")
     assert failures(judged(STEP, on_ubuntu | answers_at("h1", written(PACKAGES, whole))))["answers"] == (
-        "not there",
+        "not installed",
         "operator",
     )
 
@@ -264,7 +264,7 @@ def test_persistence() -> None:
 @pytest.mark.parametrize(
     ("case", "words"),
     [
-        ("hangs", "does not answer: the driver is stuck"),
+        ("hangs", "no response: the driver is stuck"),
         ("fallen-off", "a GPU has fallen off the bus"),
         ("mismatch", "driver/library version mismatch (exit status 18)"),
         ("one-lost", "Unable to determine the device handle for GPU1"),

@@ -17,7 +17,7 @@ def test_a_gpu_that_was_lost_as_the_plugin_started_is_for_a_person() -> None:
         "k1", written("gpu.smi", "Unable to determine the device handle for GPU1: 0000:1F:00.0: GPU is lost\nrc 15\n")
     )
     found, cure = failures(judged(STEP, {**here(NODES, "lost-at-start"), **smi}))["allocatable"]
-    assert "0 of 2, nvidia-smi there: a GPU has fallen off the bus" in found
+    assert "0 of 2, nvidia-smi: a GPU has fallen off the bus" in found
     assert cure == "operator"
     mismatch = judged(STEP, {**here(NODES, "lost-at-start"), **smi})["allocatable"].result
     assert mismatch

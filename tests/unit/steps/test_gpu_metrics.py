@@ -49,11 +49,11 @@ def test_a_host_without_gpus_among_others() -> None:
 def test_the_counters() -> None:
     assert failures(judged(STEP, case(COUNTERS, "none"))) == {"csv": ("nothing", "install")}
     assert failures(judged(STEP, case(COUNTERS, "other-key"))) == {"csv": ("nothing", "install")}
-    assert failures(judged(STEP, case(COUNTERS, "two-hosts"))) == {"csv": ("other ones", "install")}
+    assert failures(judged(STEP, case(COUNTERS, "two-hosts"))) == {"csv": ("different ones", "install")}
     asked = {"gpu": {"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}}}
     before = listed(COUNTERS, [{"metadata": {"name": NAME}, "data": {"dcgm-metrics.csv": counters(())}}])
     assert failures(judged(STEP, spec=asked)) == {}
-    assert failures(judged(STEP, before, spec=asked)) == {"csv": ("other ones", "install")}
+    assert failures(judged(STEP, before, spec=asked)) == {"csv": ("different ones", "install")}
 
 
 @pytest.mark.parametrize("spec", [{}, OURS])
@@ -66,7 +66,7 @@ def test_whose_monitor_it_is_to_be() -> None:
     assert failures(judged(STEP, case(MONITORS, "ours"), spec=OURS)) == {}
     assert failures(judged(STEP, case(MONITORS, "ours"))) == {"monitor": ("gpustack-dcgm", "install")}
     assert failures(judged(STEP, spec=OURS)) == {"monitor": ("nvidia-dcgm-exporter", "install")}
-    both = ("two, every GPU counts twice", "install")
+    both = ("two, so every GPU counts twice", "install")
     assert failures(judged(STEP, case(MONITORS, "both"))) == {"monitor": both}
     assert failures(judged(STEP, case(MONITORS, "both"), spec=OURS)) == {"monitor": both}
 

@@ -109,7 +109,7 @@ def test_a_namespace_that_lets_no_privileged_pod_in() -> None:
 
 def test_the_operator_of_somebody_else_is_left_alone() -> None:
     found = failures(judged(STEP, case(POLICIES, "of-others")))
-    assert found["policy-of-others"] == ("cluster-policy, second of somebody else", "operator")
+    assert found["policy-of-others"] == ("cluster-policy, second of another release", "operator")
     assert "gpu.stack: host" in hint("policy-of-others", case(POLICIES, "of-others"))
 
 
@@ -131,8 +131,8 @@ def test_a_second_policy_of_ours_is_nobody_else_s() -> None:
 @pytest.mark.parametrize(
     ("labels", "found"),
     [
-        ({"digest": "0" * 40}, ("with other values", "install")),
-        ({"digest": ""}, ("somebody else's, deployed", "operator")),
+        ({"digest": "0" * 40}, ("different values", "install")),
+        ({"digest": ""}, ("not gpustack's, deployed", "operator")),
         ({"gpustack-chart": "v26.3.0"}, ("gpu-operator v26.3.0", "upgrade")),
         ({"status": "failed"}, ("failed", "install")),
         ({"status": "pending-upgrade"}, ("pending-upgrade", "install")),
@@ -156,8 +156,8 @@ def test_no_release() -> None:
         ("not-ready", "notReady, OperandNotReady: ClusterPolicy is not ready, states not ready"),
         ("no-gpu-nodes", "ready, NoGPUNodes: No GPU node found"),
         ("no-nfd-labels", "ready, NFDLabelsMissing: No NFD labels found"),
-        ("none", "nothing"),
-        ("no-such-kind", "nothing"),
+        ("none", "none"),
+        ("no-such-kind", "none"),
     ],
 )
 def test_a_policy_is_ready_only_where_it_was_reconciled(name: str, found: str) -> None:
@@ -204,11 +204,11 @@ def test_operands_on_the_way_or_missing() -> None:
     [
         ("none", "nothing", False),
         ("not-running", "not running", True),
-        ("scaled-to-nothing", "scaled to nothing", False),
+        ("scaled-to-nothing", "scaled to 0", False),
     ],
 )
 def test_the_operator_itself_runs(name: str, found: str, *, passing: bool) -> None:
-    """One that somebody scaled to nothing runs as wanted, by its Deployment; Helm brings it back."""
+    """One that somebody scaled to 0 runs as wanted, by its Deployment; Helm brings it back."""
     mismatch = judged(STEP, case("gpu.deployments", name))["operands"].result
     assert mismatch
     assert (mismatch.found, mismatch.cure, mismatch.passing) == (found, "install", passing)

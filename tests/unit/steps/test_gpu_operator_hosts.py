@@ -55,7 +55,7 @@ def test_a_node_that_a_label_keeps_the_operands_from_is_for_a_person() -> None:
         items[0]["metadata"]["labels"]["nvidia.com/gpu.deploy.operands"] = "false"
 
     found = edited(NODES, opt_out)
-    text = "k1: the operator leaves it alone, by label nvidia.com/gpu.deploy.operands=false"
+    text = "k1: excluded from the operator by label nvidia.com/gpu.deploy.operands=false"
     assert failures(judged(STEP, found)) == {"operands": (text, "operator")}
     mismatch = judged(STEP, found)["operands"].result
     assert mismatch

@@ -137,7 +137,7 @@ def test_objects_that_somebody_changed() -> None:
 def test_a_node_that_lost_its_gpus_loses_the_label() -> None:
     nodes = cluster("gpu.nodes", node("k1", 2, labels=PRESENT), node("k2", labels=PRESENT))
     assert failures(judgements(STEP, snapshot({}, nodes), CLUSTER)) == {
-        "labels": ("k2: labelled, and without GPUs", "install")
+        "labels": ("k2: labelled, but without GPUs", "install")
     }
     assert "k2 nvidia.com/gpu.present -" in gpu_plugin.wanted(View(snapshot({}, nodes), CLUSTER))["labels"]
 

@@ -76,7 +76,7 @@ def test_packages() -> None:
 
 def test_our_file_and_what_runs() -> None:
     answers = changed("gpu.runtime-files", (PROGRAM, "/usr/local/bin/another"))
-    assert failures(judged(STEP, answers, HOST)) == {"configuration": ("otherwise", "install")}
+    assert failures(judged(STEP, answers, HOST)) == {"configuration": ("different", "install")}
     older = {**with_toolkit(), ("containerd.runtime", "h1"): recorded("containerd.runtime", "prepared-debian-12")}
     assert failures(judged(STEP, older, HOST)) == {"running": ("nothing", "install")}
 

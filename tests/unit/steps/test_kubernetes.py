@@ -72,7 +72,7 @@ def test_googles_kubectl_is_not_that_of_kubernetes(state: str) -> None:
     found = judged(STEP, {(PACKAGES, "h1"): answer}, state=state)
     wrong = found["origin"].result
     assert wrong
-    assert (wrong.found, wrong.cure) == ("kubectl 528.0.0, as of the Google Cloud CLI", "operator")
+    assert (wrong.found, wrong.cure) == ("kubectl 528.0.0 of the Google Cloud CLI", "operator")
     assert wrong.hint.startswith("apt-get remove kubectl ")
     assert found["versions"].result is None
     assert found["held"].result is None
@@ -89,4 +89,4 @@ def test_the_kubelet_takes_the_proxy() -> None:
     answers = answers_at("h1", recorded("egress.daemons", "proxied"))
     found = failures(judged(STEP, answers, {"proxy": {"http": "http://p:3128"}}))
     assert found["egress"][0].startswith("no /etc/systemd/system/kubelet.service.d/")
-    assert found["proxy"] == ("another", "install")
+    assert found["proxy"] == ("a different one", "install")

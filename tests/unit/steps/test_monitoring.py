@@ -72,7 +72,7 @@ def test_definitions_of_another_minor_or_missing() -> None:
     assert failures(judged(STEP, unversioned)) == {"definitions": ("no version", "install")}
 
 
-BY_HAND = "revision 1, made by another Helm"
+BY_HAND = "revision 1, created by another Helm client"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ BY_HAND = "revision 1, made by another Helm"
         (('"namespace":"monitoring"', '"namespace":"default"'), "nothing", "install"),
         (('"gpustack-chart":"88.5.3"', '"gpustack-chart":"87.0.0"'), "kube-prometheus-stack 87.0.0", "upgrade"),
         (('"status":"deployed"', '"status":"failed"'), "failed", "install"),
-        (('"gpustack-digest":"', '"gpustack-digest":"0'), "with other values", "install"),
+        (('"gpustack-digest":"', '"gpustack-digest":"0'), "different values", "install"),
         (('"name":"monitoring","owner"', '"gpustack-revision":"9","name":"monitoring","owner"'), BY_HAND, "install"),
     ],
 )
@@ -92,7 +92,7 @@ def test_a_release_that_is_another_one(edit: tuple[str, str], found: str, cure: 
 
 def test_a_release_of_somebody_else_is_for_a_person() -> None:
     answers = released(('"gpustack-digest"', '"digest"'))
-    assert failures(judged(STEP, answers))["chart"] == ("somebody else's, deployed", "operator")
+    assert failures(judged(STEP, answers))["chart"] == ("not gpustack's, deployed", "operator")
     mismatch = judged(STEP, answers)["chart"].result
     assert mismatch
     assert "monitoring.release" in mismatch.hint
@@ -109,7 +109,7 @@ def test_a_release_of_somebody_else_is_for_a_person() -> None:
     ],
 )
 def test_a_change_of_the_spec_changes_the_release(spec: dict[str, Any]) -> None:
-    assert failures(judged(STEP, spec=spec))["chart"] == ("with other values", "install")
+    assert failures(judged(STEP, spec=spec))["chart"] == ("different values", "install")
 
 
 def test_workloads_that_are_missing_or_not_ready() -> None:
@@ -119,7 +119,7 @@ def test_workloads_that_are_missing_or_not_ready() -> None:
     mismatch = judged(STEP, idle)["workloads"].result
     assert mismatch
     assert (mismatch.found, mismatch.passing) == (
-        "monitoring-grafana, monitoring-kube-state-metrics, monitoring-operator scaled to nothing",
+        "monitoring-grafana, monitoring-kube-state-metrics, monitoring-operator scaled to 0",
         False,
     )
     down = case("monitoring.daemon-sets", "one-of-two")
@@ -135,7 +135,7 @@ def test_workloads_that_are_missing_or_not_ready() -> None:
     [
         ("monitoring.prometheuses", "none", "prometheus", "no monitoring-prometheus"),
         ("monitoring.prometheuses", "unknown-kind", "prometheus", "no monitoring-prometheus"),
-        ("monitoring.prometheuses", "just-made", "prometheus", "not yet"),
+        ("monitoring.prometheuses", "just-made", "prometheus", "not reconciled yet"),
         (
             "monitoring.alertmanagers",
             "not-reconciled",
@@ -171,7 +171,7 @@ def test_with_the_control_plane_out_of_reach_its_targets_are_not_wanted() -> Non
     assert "targets" not in failures(judged(STEP, answers, spec))
 
 
-@pytest.mark.parametrize(("case", "found"), [("none", "none"), ("other", "another"), ("control-plane", "none")])
+@pytest.mark.parametrize(("case", "found"), [("none", "none"), ("other", "different"), ("control-plane", "none")])
 def test_a_secret_that_is_not_that_of_the_file(case: str, found: str) -> None:
     """Said by nobody where there is no admin.conf yet: then it is not there."""
     receiver = {"alerts": {"receiver": {"type": "webhook", "secret_file": "/x"}}}
@@ -204,5 +204,5 @@ def test_one_data_source_has_the_uid_that_is_asked() -> None:
 
 def test_a_prometheus_that_leaves_out_what_others_bring() -> None:
     narrow = case("monitoring.prometheuses", "narrow")
-    found = "not all, by ruleNamespaceSelector, serviceMonitorSelector"
+    found = "restricted by ruleNamespaceSelector, serviceMonitorSelector"
     assert failures(judged(STEP, narrow)) == {"selectors": (found, "install")}

@@ -148,16 +148,16 @@ def test_two_hosts_of_one_name() -> None:
     answers = {
         ("system.hostname", host): written("system.hostname", name) for host, name in (("h1", "gpu\n"), ("h2", "GPU\n"))
     }
-    assert failures(judged(STEP, answers)) == {"node-name": ("gpu, as h2", "operator")}
-    assert failures(judged(STEP, answers, on="h2")) == {"node-name": ("gpu, as h1", "operator")}
+    assert failures(judged(STEP, answers)) == {"node-name": ("gpu, as on h2", "operator")}
+    assert failures(judged(STEP, answers, on="h2")) == {"node-name": ("gpu, as on h1", "operator")}
 
 
 def test_copies_of_one_disk() -> None:
     machine, uuid = "ab" * 16, "DEF01234-0000-0000-0000-0123456789AB"
     answers = {("system.identity", host): written("system.identity", f"{machine}\n{uuid}\n") for host in ("h1", "h2")}
     assert failures(judged(STEP, answers)) == {
-        "machine-id": (f"{machine}, as h2", "operator"),
-        "product-uuid": (f"{uuid.lower()}, as h2", "operator"),
+        "machine-id": (f"{machine}, as on h2", "operator"),
+        "product-uuid": (f"{uuid.lower()}, as on h2", "operator"),
     }
 
 
@@ -183,7 +183,7 @@ def test_an_unreached_host_is_compared_when_it_joins() -> None:
 
 def test_no_machine_id() -> None:
     answers = {("system.identity", host): recorded("system.identity", "no-machine-id") for host in ("h1", "h2")}
-    assert failures(judged(STEP, answers)) == {"machine-id": ("nothing", "operator")}
+    assert failures(judged(STEP, answers)) == {"machine-id": ("none", "operator")}
 
 
 def test_the_nodes_address_is_on_the_host() -> None:
@@ -260,7 +260,7 @@ def test_files_of_the_proxy_that_are_not_as_they_should_be() -> None:
     assert "egress" not in failures(judged(STEP, answers, {"proxy": proxy}))
     drifted = answers_at("h1", recorded("egress.files", "drifted"))
     assert failures(judged(STEP, drifted, {"proxy": proxy}))["egress"] == (
-        f"/etc/apt/auth.conf.d/gpustack-proxy.conf has mode 0644, not 0600; {PROXY} says something else",
+        f"/etc/apt/auth.conf.d/gpustack-proxy.conf with mode 0644 instead of 0600; {PROXY} with different content",
         "install",
     )
 

@@ -11,7 +11,7 @@ from tests.worlds.judge import failures
 def test_apparmor_is_needed_where_the_kernel_has_it() -> None:
     answers = answers_at("h1", recorded("kernel.modules", "prepared-debian-12", ("== apparmor\n", "== apparmor\nY\n")))
     found, cure = failures(judged(STEP, answers))["apparmor"]
-    assert (found, cure) == ("missing, and AppArmor is on in the kernel", "install")
+    assert (found, cure) == ("missing, but AppArmor is enabled in the kernel", "install")
 
 
 def test_live_values_count_and_later_files_too() -> None:

@@ -59,7 +59,7 @@ def test_our_provisioner_that_does_not_run() -> None:
     found = {PROVISIONER: recorded("storage.provisioner", "local-path", ('"replicas":1', '"replicas":0'))}
     mismatch = judged(STEP, found, spec())["provisioner"].result
     assert mismatch
-    assert (mismatch.found, mismatch.passing) == ("scaled to nothing", False)
+    assert (mismatch.found, mismatch.passing) == ("scaled to 0", False)
 
 
 def test_a_provisioner_of_somebody_else_is_not_looked_at() -> None:

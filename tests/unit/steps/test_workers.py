@@ -23,13 +23,13 @@ def test_a_fresh_host_joins() -> None:
     }
     found = failures(judged(STEP, answers))
     assert found["joined"] == ("nothing", "install")
-    assert found["node"] == ("no node is this host", "install")
+    assert found["node"] == ("no node with this host's machine-id", "install")
     assert {cure for _, cure in found.values()} == {"install"}
 
 
 def test_a_broken_off_join_is_done_again() -> None:
     found = failures(judged(STEP, LOST | answers_at("k2", recorded(FILES, "broken-off-join"))))
-    assert found["joined"] == ("a join that was broken off", "install")
+    assert found["joined"] == ("an interrupted join", "install")
     assert found["leftovers"] == ("/etc/kubernetes/bootstrap-kubelet.conf", "install")
 
 

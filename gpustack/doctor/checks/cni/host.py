@@ -23,11 +23,11 @@ def list_pod_packets(here: View) -> list[Packet]:
 
 @check("forward-policy-drop", BRIDGE, FIREWALL, ADDRESS, FORWARDING)
 def forward_drop(here: View) -> Result:
-    """By a rule that is neither ufw's nor firewalld's and does not reject: those are other faults. Or by the policy,
-    which is not asked where Flannel's rules at the end of the chain accept."""
-    what = "what pods send through this host"
+    """By a rule of neither ufw nor firewalld that drops (ufw, firewalld and rejecting rules are other faults), or by
+    the policy where Flannel's rules at the end of the chain do not accept."""
+    what = "pod traffic through this host"
     if not here[BRIDGE]:
-        return ok(what, "no pod needs it: there is no bridge with an address")
+        return ok(what, "none: no bridge with an address")
     if found := next(chain(find_rule_drops(here), find_policy_drops(here)), ""):
         return Result(what, "forwarded", found)
     return ok(what, "forwarded")
@@ -37,7 +37,7 @@ def find_rule_drops(here: View) -> Iterator[str]:
     found = here[FIREWALL]
     for packet, stop in stopped(found, iter(list_pod_packets(here))):
         if found.owner(stop.base) in ("iptables", "nftables") and not (stop.path and "REJECT" in stop.path[-1].text):
-            yield f"{packet} is stopped by {stop}"
+            yield f"{packet} is blocked by {stop}"
 
 
 def find_policy_drops(here: View) -> Iterator[str]:
@@ -48,13 +48,13 @@ def find_policy_drops(here: View) -> Iterator[str]:
     for base in (base for base in rules.bases if base.iptables and base.hook == "forward"):
         for packet in list_pod_packets(here):
             if not walk(rules.chains, base.chain, packet, {})[0]:
-                yield f"{packet} is dropped by the policy of FORWARD: no rule of Flannel accepts it"
+                yield f"{packet} is dropped by the policy of FORWARD, without a rule of Flannel that accepts it"
 
 
 @check("cidr-overlaps-host-network", ROUTES, ADDRESS, NAMESERVERS)
 def ranges_overlap(here: View) -> Result:
-    """Routes that lie within, and name servers. A wider route does no harm: that of the cluster is more precise."""
-    what, spec = "ranges of pods and services", here.spec.kubernetes
+    """Routes inside the networks, and name servers. A wider route does no harm: the cluster's is more specific."""
+    what, spec = "pod and service networks", here.spec.kubernetes
     # By the node of the other end: Flannel's own, where it needs no overlay.
     routes = here[ROUTES]
     nodes = set(peers(here).values()) if any(route.via for route in routes) else set()
@@ -62,9 +62,9 @@ def ranges_overlap(here: View) -> Result:
     ranges = {"pods": spec.pod_cidr, "services": spec.service_cidr}
     for server in here[NAMESERVERS].servers:
         found += [
-            f"name server {server} is in that of {whose}" for whose, net in ranges.items() if is_inside(server, net)
+            f"name server {server} in the network of {whose}" for whose, net in ranges.items() if is_inside(server, net)
         ]
-    return Result(what, "used by nothing else", as_text(found), ok=not found)
+    return Result(what, "not used otherwise", as_text(found), ok=not found)
 
 
 def is_inside(server: str, net: IPv4Network) -> bool:

@@ -26,56 +26,56 @@ def find_own_announcement(here: View) -> Announced | None:
 
 @check("vxlan-mac-changed", NODES, IDENTITY, ANNOUNCED, LINKS, POD_PATHS)
 def mac_changed(here: View) -> Result:
-    """Another MAC than it announces; or the one it had again, and what it knew of its peers gone with the other."""
-    what, announced, links = "MAC of Flannel's link", find_own_announcement(here), here[LINKS]
+    """The MAC address differs from the announced one, or was restored without the neighbour entries of its peers."""
+    what, announced, links = "MAC address of Flannel's link", find_own_announcement(here), here[LINKS]
     if not announced or not announced.mac or not links:
-        return ok(what, "no vxlan of Flannel's on this host")
+        return ok(what, "no vxlan link of Flannel on this host")
     if links[0].mac != announced.mac:
-        return Result(what, f"{announced.mac}, which it announces", links[0].mac)
+        return Result(what, f"{announced.mac}, as announced", links[0].mac)
     others = [peer for peer in here[POD_PATHS].peers if peer.link == links[0].name]
     if others and not any(peer.mac for peer in others):
-        return Result(what, "and those of its peers known", f"{links[0].mac}, and no peer's is known any more")
+        return Result(what, "neighbour entries for its peers", f"{links[0].mac}, without any entry for a peer")
     return ok(what, f"{links[0].mac}, as announced")
 
 
 @check("flannel-wrong-interface", NODES, IDENTITY, ANNOUNCED, POD_PATHS)
 def wrong_interface(here: View) -> Result:
-    """A network of its own for pods is no fault: then every node has its own address in it, and is reached there."""
+    """A separate network for pods is not a fault: every node has a unique, reachable address in it."""
     what, node, announced = "address that Flannel announces", own(here), find_own_announcement(here)
     if node is None or announced is None:
-        return ok(what, "none: Flannel has not registered here")
+        return ok(what, "none: Flannel is not registered on this node")
     if announced.address == node.address:
-        return ok(what, f"{node.address}, the node's")
+        return ok(what, f"{node.address}, as of the node")
     same = [name for name, one in here[ANNOUNCED].items() if one.address == announced.address]
     if len(same) > 1:
         return Result(
             what,
-            f"one of its own, such as {node.address}",
-            f"{announced.address}, that of {as_text(same)}",
+            f"a unique one, such as {node.address}",
+            f"{announced.address}, as on {as_text(same)}",
         )
     found = find_deliveries(here)
     if set(found.values()) == {"nothing"}:
         return Result(
-            what, f"one that is reached, such as {node.address}", f"{announced.address}: {format_deliveries(found)}"
+            what, f"a reachable one, such as {node.address}", f"{announced.address}: {format_deliveries(found)}"
         )
-    return ok(what, f"{announced.address}, on a network of its own")
+    return ok(what, f"{announced.address}, on a separate network")
 
 
 @check("vxlan-port-blocked", FIREWALL, ADDRESS, POD_PATHS, ANNOUNCED, LINKS, NODES, IDENTITY)
 def vxlan_blocked(here: View) -> Result:
-    """By a rule of this host; or on the way, where nothing of either end explains that nothing arrives."""
+    """By a rule of this host, or between the hosts if neither end explains the loss."""
     if here.spec.flannel.backend != "vxlan":
         return ok("backend of Flannel", here.spec.flannel.backend)
     what = f"udp {here.spec.flannel.port} between nodes"
     if found := find_vxlan_stops(here):
         packet, stop = found[0]
-        return Result(what, "let through", f"{packet} is stopped by {stop}")
+        return Result(what, "allowed", f"{packet} is blocked by {stop}")
     lost = find_deliveries(here)
     if not lost or set(lost.values()) != {"nothing"}:
-        return ok(what, f"let through here; {format_deliveries(lost)}")
+        return ok(what, f"allowed on this host; {format_deliveries(lost)}")
     if why := next(explain_silence(here), ""):
         return ok(what, why)
-    return Result(what, "let through on the way", f"{format_deliveries(lost)}, and both ends are as they should be")
+    return Result(what, "allowed between the hosts", f"{format_deliveries(lost)}, with both ends configured correctly")
 
 
 def addresses(here: View) -> Mapping[str, str]:
@@ -92,11 +92,13 @@ def explain_silence(here: View) -> Iterator[str]:
     """What else explains that nothing arrives, in words."""
     ways, announced = here[POD_PATHS], here[ANNOUNCED]
     if passed(ways.host, "overlay", "bridge"):
-        yield "the other ends of the overlay answer this host"
+        yield "the overlay addresses of other nodes respond to this host"
     ends = {(one.address, one.mac) for one in announced.values()}
     if len({address for address, _ in ends}) < len(announced) or len({mac for _, mac in ends}) < len(announced):
         yield "two nodes announce the same address or MAC"
-    yield from (f"{peer.subnet} is known as another" for peer in ways.peers if (peer.node, peer.mac) not in ends)
+    yield from (
+        f"the neighbour entry for {peer.subnet} differs" for peer in ways.peers if (peer.node, peer.mac) not in ends
+    )
     others = addresses(here)
     for address in (own_address(here), *(peer.node for peer in ways.peers)):
         there = here.on(others[address]) if address in others else None
@@ -110,22 +112,22 @@ def find_end_faults(there: View, announced: Mapping[str, Announced]) -> Iterator
     if not links or not links[0].up:
         yield f"Flannel's link of {there.where} is down"
     elif links[0].mac not in {one.mac for one in announced.values()}:
-        yield f"Flannel's link of {there.where} has another MAC"
+        yield f"Flannel's link of {there.where} has a different MAC address"
     if find_vxlan_stops(there):
-        yield f"{there.where} stops it"
+        yield f"{there.where} blocks it"
 
 
 @check("vxlan-checksum-offload", CHECKSUMS, ADDRESS)
 def checksum_offload(here: View) -> Result:
-    """On the receiving host, whose kernel logs it, while a sender still leaves them to kernel and card."""
+    """On the receiving host, whose kernel logs it, while a sender still offloads the checksums."""
     what, found = "outer checksums of vxlan", here[CHECKSUMS]
     if not found.wrong:
-        return ok(what, "none was wrong here, as far as the kernel's log goes")
+        return ok(what, "correct, according to the kernel log")
     others = {address: here.on(name) for address, name in addresses(here).items()}
     mended = {at for at, view in others.items() if view.available(CHECKSUMS) and view[CHECKSUMS].offload is False}
     if senders := [f"{count} from {address}" for address, count in found.wrong.items() if address not in mended]:
-        return Result(what, "right", f"wrong: {as_text(senders)}")
-    return ok(what, "some were wrong, and their senders compute them in the kernel now")
+        return Result(what, "correct", f"incorrect: {as_text(senders)}")
+    return ok(what, "some were incorrect, but their senders no longer offload them")
 
 
 CHECKS = (mac_changed, wrong_interface, vxlan_blocked, checksum_offload)

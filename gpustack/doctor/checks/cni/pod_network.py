@@ -16,7 +16,11 @@ from gpustack.probes.network.pod_network import POD_PATHS, Peer, Way, Ways
 from gpustack.steps.own_node import own
 
 Delivery = Literal["all", "small", "nothing"]
-WORDS: Mapping[Delivery, str] = {"all": "arrives", "small": "only small packets arrive", "nothing": "nothing arrives"}
+WORDS: Mapping[Delivery, str] = {
+    "all": "delivered to {}",
+    "small": "dropped to {} (small packets are delivered)",
+    "nothing": "dropped to {}",
+}
 WHAT = "packets to other nodes"
 
 
@@ -53,32 +57,31 @@ def require_deliveries(here: View) -> Mapping[str, Delivery]:
     """Raises FactUnavailable where there are other nodes and none of them could be asked."""
     found = find_deliveries(here)
     if here[POD_PATHS].peers and not found:
-        raise FactUnavailable("none of the other nodes that were asked is there")
+        raise FactUnavailable("none of the other nodes responds")
     return found
 
 
 def format_deliveries(found: Mapping[str, Delivery]) -> str:
-    return (
-        as_text([f"to {subnet} {WORDS[one]}" for subnet, one in found.items()]) if found else "there is no other node"
-    )
+    return as_text([WORDS[one].format(subnet) for subnet, one in found.items()]) if found else "no other node"
 
 
 @check("st-pod-net-broken", POD_PATHS)
 def pod_net_broken(here: View) -> Result:
-    """From pods of this host, or from the host where it has none."""
+    """From pods of this host, or from the host itself if it has none."""
     found = require_deliveries(here)
-    return Result(WHAT, "arrive", format_deliveries(found), ok=not (set(found.values()) - {"all"}))
+    return Result(WHAT, "delivered", format_deliveries(found), ok=not (set(found.values()) - {"all"}))
 
 
 @check("mtu-too-large", POD_PATHS)
 def mtu_too_large(here: View) -> Result:
-    """Links with smaller numbers alone are no fault: the kernel splits what it wraps. Here where it is so to every node
-    that is reached: with one that gets large packets too, it is the other's fault."""
+    """A smaller MTU of a link alone is not a fault, because the kernel fragments. This host is at fault if it applies
+    to every reachable node; if one node receives large packets, the fault is on the others."""
     found = require_deliveries(here)
+    what = "packets of the pod network's MTU to other nodes"
     sizes = set(found.values()) - {"nothing"}
     if sizes == {"small"}:
-        return Result("large packets to other nodes", "arrive", format_deliveries(found), quote="-large timeout")
-    return ok("large packets to other nodes", format_deliveries(found))
+        return Result(what, "delivered", format_deliveries(found), quote="-large timeout")
+    return ok(what, format_deliveries(found))
 
 
 def dns_servers(here: View, *, own: bool) -> Result:
@@ -89,7 +92,7 @@ def dns_servers(here: View, *, own: bool) -> Result:
     mine = Peer(ways.own, "", "", "", "")
     servers = [way.target for way in ways.host if way.kind == "dns"][1:]
     if not servers:
-        raise FactUnavailable("kube-proxy knows no pod of CoreDNS")
+        raise FactUnavailable("kube-proxy has no endpoint of CoreDNS")
     found = [one for one in servers if mine.holds(one) is own]
     return Result("CoreDNS", "on this node" if own else "on another node", as_text(servers), ok=not found)
 
@@ -106,20 +109,20 @@ def dns_on_another_node(here: View) -> Result:
 
 @check("st-pod-net-broken -> st-api-from-pods-timeout", FLANNELD)
 def sends_unmasked(here: View) -> Result:
-    """With the node's own address, what pods send to the API does not go through the overlay, nor does its answer."""
+    """With the node's address, pod traffic to the API and the responses do not use the overlay."""
     found = here[FLANNELD]
     if here.host.control_plane:
-        return ok("host", "a control plane: the API is on it")
-    return Result("what pods send has", "the node's address", as_text(found.masquerades), ok=bool(found.masquerades))
+        return ok("host", "a control plane, with its own API server")
+    return Result("source address of pod traffic", "the node's", as_text(found.masquerades), ok=bool(found.masquerades))
 
 
 @check("st-pod-net-broken -> mon-admission-webhook-down", MONITORING_PODS, NODES, IDENTITY)
 def operator_elsewhere(here: View) -> Result:
-    """The API server calls the operator of Prometheus from its own host."""
+    """The API server calls the Prometheus operator from its own host."""
     nodes = (own(here.on(host.name)) for host in here.snapshot.inventory.control_planes)
     planes = {node.name for node in nodes if node}
     found = here[MONITORING_PODS].get(OPERATOR, ())
-    return Result("operator of Prometheus", "on a worker", as_text(found), ok=not (set(found) - planes))
+    return Result("Prometheus operator", "on a worker", as_text(found), ok=not (set(found) - planes))
 
 
 CHECKS = (pod_net_broken, mtu_too_large, dns_on_this_node, dns_on_another_node, sends_unmasked, operator_elsewhere)

@@ -29,18 +29,18 @@ def without_sandbox(here: View, node: Node | None) -> list[Pending]:
 
 @check("st-sandbox-fails", NODES, IDENTITY, STARTING_PODS, SANDBOX_FAILURES)
 def sandbox_fails(here: View) -> Result:
-    """Of pods that still wait: events stay for an hour after all is well again."""
+    """Only pods that still wait count: events remain for an hour after recovery."""
     what, node = "sandboxes of pods", own(here)
     if node is None:
-        return ok(what, "the host is no node")
+        return ok(what, "the host is not a node")
     failed = here[SANDBOX_FAILURES]
     here_too = without_sandbox(here, node)
     found = [pod for pod in here_too if pod.namespace in namespaces(here) or not is_foreign_runtime(failed[pod.uid])]
     if not found:
-        return ok(what, "no pod of the node waits for one")
+        return ok(what, "no pod of this node without one")
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     first = found[0]
-    return Result(what, "made", f"{first.namespace}/{first.name}{more}: {failed[first.uid][:300]}")
+    return Result(what, "created", f"{first.namespace}/{first.name}{more}: {failed[first.uid][:300]}")
 
 
 @check("st-sandbox-fails -> st-no-metrics", NODES, IDENTITY, MONITORING_PODS)
@@ -51,10 +51,10 @@ def prometheus_is_here(here: View) -> Result:
 
 @check("containerd-cgroup-driver -> kube-proxy-down", NODES, IDENTITY, STARTING_PODS, SANDBOX_FAILURES)
 def proxy_waits(here: View) -> Result:
-    """It came after the runtime could not make sandboxes any more. One that ran before goes on."""
+    """kube-proxy started after the runtime had stopped creating sandboxes. An earlier one keeps running."""
     waiting = without_sandbox(here, own(here))
     found = any(pod.namespace == "kube-system" and pod.name.startswith("kube-proxy-") for pod in waiting)
-    return Result("sandbox of kube-proxy", "waited for", "waited for" if found else "made", ok=not found)
+    return Result("sandbox of kube-proxy", "missing", "missing" if found else "created", ok=not found)
 
 
 CHECKS = (sandbox_fails, prometheus_is_here, proxy_waits)

@@ -8,7 +8,7 @@ from gpustack.probes.containerd.daemon import CONFIGURATION, FOLDER, RUNTIME
 from gpustack.probes.host.units import UNITS
 
 CRI = {"cri", "io.containerd.grpc.v1.cri"}
-MOVING = "containerd is just being started or stopped"
+MOVING = "containerd is starting or stopping"
 
 
 def disabling(here: View) -> list[str]:
@@ -17,20 +17,20 @@ def disabling(here: View) -> list[str]:
 
 @check("containerd-cri-disabled", RUNTIME, UNITS, CONFIGURATION)
 def cri_disabled(here: View) -> Result:
-    """The daemon runs and does not serve CRI: turned off, or it failed to load. One that is down is another fault."""
+    """containerd is running without CRI: disabled, or failed to load. A stopped containerd is another fault."""
     if here[RUNTIME]:
-        return ok("CRI v1", "answers")
+        return ok("CRI v1", "responding")
     unit = here[UNITS].get("containerd")
     if unit is None or not unit.active:
         return ok("containerd.service", "not installed" if unit is None else "not active")
     files = disabling(here)
-    why = f"turned off by disabled_plugins in {as_text(files)}" if files else "it failed to load"
-    return Result("CRI v1 of the running containerd", "answers", f"does not answer: {why}")
+    why = f"disabled by disabled_plugins in {as_text(files)}" if files else "failed to load"
+    return Result("CRI v1 of the running containerd", "responding", f"not responding: {why}")
 
 
 @check("containerd-not-running", UNITS, CONFIGURATION)
 def not_running(here: View) -> Result:
-    """Not applicable where it is not installed. A file that it cannot read is why."""
+    """Not applicable if containerd is not installed. A file that it cannot read is reported as the reason."""
     unit = here[UNITS].get("containerd")
     if unit is None:
         return ok("containerd.service", "not installed")
@@ -39,9 +39,9 @@ def not_running(here: View) -> Result:
     if unit.active:
         return ok("containerd.service", "active")
     broken = here[CONFIGURATION].broken if here.available(CONFIGURATION) else {}
-    why = f"; no TOML: {as_text([f'{name}: {wrong}' for name, wrong in broken.items()])}" if broken else ""
+    why = f"; invalid TOML: {as_text([f'{name}: {wrong}' for name, wrong in broken.items()])}" if broken else ""
     files = as_text([f"{FOLDER}{name}" for name in broken])
-    person = f"it starts again when it can read {files}: correct that, or move it aside" if broken else ""
+    person = f"containerd cannot read {files}: correct the file or move it away" if broken else ""
     return Result("containerd.service", "active", f"not active, {unit.file}{why}", person=person)
 
 
@@ -50,7 +50,7 @@ def runtime_down(here: View) -> Result:
     found = here[RUNTIME] is not None
     if not found and (unit := here[UNITS].get("containerd")) and unit.moving:
         raise FactUnavailable(MOVING)
-    return Result("CRI v1", "answers", "answers" if found else "does not answer", ok=bool(found))
+    return Result("CRI v1", "responding", "responding" if found else "not responding", ok=bool(found))
 
 
 CHECKS = (cri_disabled, not_running, runtime_down)

@@ -48,64 +48,64 @@ def passed_over(here: View) -> Iterator[str]:
 
 @check("containerd-config-key-wrong-schema", RUNTIME, CONFIGURED, CONFIGURATION, PACKAGES, UNITS)
 def key_of_another_schema(here: View) -> Result:
-    """The running daemon decides: a table too many beside the right one does no harm."""
+    """The running containerd decides: an additional table beside the correct one does no harm."""
     if why := unread(here):
         return ok("settings of containerd", why)
     found = list(passed_over(here))
     return Result(
-        "settings of containerd", "in force", f"ignored: {as_text(found)}" if found else "in force", ok=not found
+        "settings of containerd", "effective", f"ignored: {as_text(found)}" if found else "effective", ok=not found
     )
 
 
 @check("containerd-dropin-replaces-cri-table", RUNTIME, CONFIGURED, CONFIGURATION, PACKAGES, UNITS)
 def table_replaced(here: View) -> Result:
-    """Of 1.x alone, with CRI in several files, and something of it lost."""
+    """Only of containerd 1.x with CRI settings in several files, one of which is ineffective."""
     what, why = "CRI settings of containerd", unread(here)
     if why or major(here) > 1:
-        return ok(what, why or "version 2 merges key by key")
+        return ok(what, why or "merged per key since version 2")
     files = [name for name, one in here[CONFIGURED].items() if one.cri]
     if len(files) < 2:
-        return ok(what, f"in {as_text(files)} alone")
+        return ok(what, f"only in {as_text(files)}")
     running = here[RUNTIME]
     meant = any(one.systemd for one in here[CONFIGURED].values())
     lost = running is None or (meant and not running.systemd_cgroup)
-    now = "CRI does not answer" if running is None else "systemd cgroups are off" if lost else "in force"
-    return Result(what, "all in force", f"{now}, with CRI in {as_text(files)}" if lost else now, ok=not lost)
+    now = "CRI not responding" if running is None else "systemd cgroups disabled" if lost else "effective"
+    return Result(what, "all effective", f"{now}, with CRI settings in {as_text(files)}" if lost else now, ok=not lost)
 
 
 @check("containerd-registry-config-invalid", RUNTIME, CONFIGURED, MIRRORS, UNITS)
 def registry_settings(here: View) -> Result:
-    """Both ways to name mirrors, while CRI did not load; or a hosts.toml that is none."""
-    what, files = "registries of containerd", here[CONFIGURED]
+    """Both config_path and mirrors while CRI did not load, or an invalid hosts.toml."""
+    what, files = "registry configuration of containerd", here[CONFIGURED]
     if bad := [name for name, one in here[MIRRORS].items() if one.server.startswith("(")]:
-        return Result(what, "readable", f"no TOML: certs.d/{as_text(bad)}/hosts.toml")
+        return Result(what, "valid", f"invalid TOML: certs.d/{as_text(bad)}/hosts.toml")
     both = [name for name, one in files.items() if one.mirrors or one.paths]
     if not any(one.mirrors for one in files.values()) or not any(one.paths for one in files.values()):
-        return ok(what, "named in one way")
+        return ok(what, "either config_path or mirrors")
     unit = here[UNITS].get("containerd")
     if here[RUNTIME] or unit is None or not unit.active:
-        return ok(what, "CRI answers" if here[RUNTIME] else "containerd does not run")
-    return Result(what, "named in one way", f"config_path and the table of mirrors in {as_text(both)}, and CRI is gone")
+        return ok(what, "accepted by CRI" if here[RUNTIME] else "unused: containerd is not running")
+    return Result(what, "either config_path or mirrors", f"both, in {as_text(both)}, and CRI not responding")
 
 
 @check("multiple-cri-sockets", RUNTIMES, LEFTOVERS)
 def other_runtimes(here: View) -> Result:
-    """Those that somebody listens on now. What else lies around of them is another matter."""
+    """Only sockets with a listener. Other remains of a runtime are not a fault of this kind."""
     found, left = here[RUNTIMES], here[LEFTOVERS].distributions
-    beside = f"{as_text(found)}{' (cri-dockerd)' if 'cri-dockerd' in left else ''}" if found else "containerd's alone"
-    return Result("sockets of runtimes", "containerd's alone", beside, ok=not found)
+    beside = f"{as_text(found)}{' (cri-dockerd)' if 'cri-dockerd' in left else ''}" if found else "only containerd's"
+    return Result("CRI sockets", "only containerd's", beside, ok=not found)
 
 
 @check("containerd-needrestart-or-upgrade-restart", PACKAGES, UPGRADES)
 def upgraded_below_pods(here: View) -> Result:
-    """Not held, and apt did upgrade it. Without an upgrade it is drift, and without either all is well."""
+    """Not held, and upgraded by apt. Without an upgrade it is only a difference that the plan reports."""
     what, found = "upgrades by apt", here[PACKAGES][PACKAGE]
     if found is None or found.held:
         return ok(what, f"{PACKAGE} is {'held' if found else 'not installed'}")
     done = [one for one in here[UPGRADES] if PACKAGE in one.packages]
     if not done:
-        return ok(what, f"none of {PACKAGE}, which is not held")
-    return Result(what, f"{PACKAGE} held back", f"upgraded on {done[-1].when}, and not held")
+        return ok(what, f"none of {PACKAGE}, although not held")
+    return Result(what, f"{PACKAGE} held", f"not held, upgraded on {done[-1].when}")
 
 
 CHECKS = (key_of_another_schema, table_replaced, registry_settings, other_runtimes, upgraded_below_pods)

@@ -52,10 +52,10 @@ def find_hindrance(here: View) -> str:
     """Why no module could be loaded, deeper than that it is not; empty for none."""
     found, running = here[GPU_DRIVER], here[GPU_KERNELS].running
     if found.nouveau_loaded:
-        return "nouveau has the GPU"
+        return "nouveau is loaded"
     if found.secure_boot and not found.key_enrolled:
-        return "Secure Boot refuses it"
-    return "" if running.module or running.headers else f"the kernel {running.release} has no headers"
+        return "Secure Boot rejects it"
+    return "" if running.module or running.headers else f"no headers for the kernel {running.release}"
 
 
 @check("gpu-nouveau-loaded", GPU_DEVICES, GPU_DRIVER)
@@ -71,65 +71,70 @@ def nouveau(here: View) -> Result:
     "gpu-kernel-headers-missing", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS, GPU_PACKAGES, LOGS, GPU_PODS, NODES, IDENTITY
 )
 def headers(here: View) -> Result:
-    """Where a module is to be built for the running kernel, here or in a container, and there is none."""
+    """Checked where a module has to be built for the running kernel, on the host or in a container, and is missing."""
     if not gpus(here) or here[GPU_DRIVER].module:
         return ok(MODULE, "loaded" if gpus(here) else NO_GPU)
     running = here[GPU_KERNELS].running
     what = f"headers of the kernel {running.release}"
     if module_packages(here) and not running.headers and not running.module:
-        return Result(what, "there", "nothing, and no module was built for it")
+        return Result(what, "present", "missing, with no module built for it")
     words = find_log_lines(here, "no-headers")
     if words and any(not pod.ready for pod in own_pods(here, DRIVER_PODS)):
-        return Result(what, "there", words[0].line)
-    return ok(what, "there" if running.headers else "nobody needs them")
+        return Result(what, "present", words[0].line)
+    return ok(what, "present" if running.headers else "not needed")
 
 
 @check("gpu-driver-not-loaded", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS, GPU_PACKAGES)
 def not_loaded(here: View) -> Result:
-    """Where a driver is installed on the host, and nothing deeper is known."""
+    """A driver is installed on the host, and no underlying cause is known."""
     if not gpus(here):
         return ok(MODULE, NO_GPU)
     found = here[GPU_DRIVER]
     if found.module or not (found.library or module_packages(here)):
-        return ok(MODULE, found.module or "no driver is installed on the host")
+        return ok(MODULE, found.module or "no driver on the host")
     if why := find_hindrance(here):
         return ok(MODULE, why)
     running = here[GPU_KERNELS].running
-    there = f"not loaded, {running.module} is there" if running.module else f"none for the kernel {running.release}"
+    there = (
+        f"not loaded, although built ({running.module})"
+        if running.module
+        else f"not built for the kernel {running.release}"
+    )
     return Result(MODULE, "loaded", there)
 
 
 @check("gpu-driver-not-loaded guard", GPU_DEVICES, GPU_DRIVER, GPU_KERNELS)
 def nothing_deeper(here: View) -> Result:
     if not gpus(here):
-        return ok("deeper reason", NO_GPU)
+        return ok("underlying cause", NO_GPU)
     why = find_hindrance(here)
-    return Result("deeper reason", "one", why or "none", ok=bool(why))
+    return Result("underlying cause", "one", why or "none", ok=bool(why))
 
 
 @check("gpu-host-driver-conflict", GPU_DEVICES, GPU_DRIVER, SETTINGS, GPU_NODES, IDENTITY)
 def conflict(here: View) -> Result:
-    """The operator leaves a node alone whose driver it found before; there is none."""
+    """The operator skips nodes on which it detected a driver before it installed its own; this node is not one of
+    them."""
     what = "drivers of the host"
     if not gpus(here):
         return ok(what, NO_GPU)
     if not any(one.driver for one in here[SETTINGS] or ()):
-        return ok(what, "the operator brings none")
+        return ok(what, "none by the operator")
     node, library = gpu_node(here), here[GPU_DRIVER].library
     if not library or (node and node.labels.get("nvidia.com/gpu.deploy.driver") == PREINSTALLED):
-        return ok(what, "the operator leaves the host's alone" if library else "the operator's alone")
-    return Result(what, "one", f"{library} of the host, and the operator's")
+        return ok(what, "only the host's" if library else "only the operator's")
+    return Result(what, "one", f"{library} on the host, and the operator's")
 
 
 @check("gpu-leftover-driver-packages", GPU_DEVICES, GPU_PACKAGES, GPU_DRIVER)
 def leftovers(here: View) -> Result:
-    """Packages of two branches, or of one beside what the .run installer put there."""
-    what = "drivers that are installed"
+    """Packages of two branches, or packages beside a driver of the .run installer."""
+    what = "installed driver versions"
     if not gpus(here):
         return ok(what, NO_GPU)
     there = {name: one.version for name, one in here[GPU_PACKAGES].items() if BRANCHED.fullmatch(name)}
     branches = {match[1] for version in there.values() if (match := VERSION.match(version))}
-    words = sorted(branches) + ["that of the .run installer"] * here[GPU_DRIVER].uninstaller
+    words = sorted(branches) + ["the .run installer's"] * here[GPU_DRIVER].uninstaller
     if len(words) < 2:
         return ok(what, as_text(words))
     odd = next((f"{name} {version}" for name, version in there.items() if version.startswith(words[0])), "")
@@ -140,7 +145,7 @@ def leftovers(here: View) -> Result:
 
 @check("gpu-inforom-corrupt", GPU_DEVICES, GPU_SMI)
 def inforom(here: View) -> Result:
-    """nvidia-smi says so with its exit status, though it shows the GPU."""
+    """By the exit status of nvidia-smi, which still lists the GPU."""
     if not gpus(here):
         return ok("nvidia-smi", NO_GPU)
     found = here[GPU_SMI]
@@ -151,11 +156,12 @@ def inforom(here: View) -> Result:
 
 @check("gpu-adapter-init-failed", GPU_DEVICES, GPU_DRIVER, GPU_SMI, KERNEL_WORDS)
 def adapter(here: View) -> Result:
-    """The module is loaded, and the driver shows no GPU, or fewer and the kernel says that one did not start."""
+    """The module is loaded, but the driver lists no GPU, or fewer while the kernel log shows that one failed to
+    initialise."""
     devices, shown = gpu_count(here), here[GPU_SMI]
-    what = "GPUs that the driver started"
+    what = "GPUs initialised by the driver"
     if not devices or not here[GPU_DRIVER].module or shown.state != "ended":
-        return ok(what, NO_GPU if not devices else "the driver does not answer")
+        return ok(what, NO_GPU if not devices else "the driver does not respond")
     words = here[KERNEL_WORDS].adapter
     none = shown.message.startswith("No devices were found")
     if none or (words and len(shown.gpus) < devices):
@@ -165,19 +171,19 @@ def adapter(here: View) -> Result:
 
 @check("st-driver-not-ready", GPU_DEVICES, GPU_DRIVER, GPU_SMI, GPU_PACKAGES, GPU_PODS, NODES, IDENTITY)
 def not_ready(here: View) -> Result:
-    """Where somebody brings a driver. A GPU that is lost is another state."""
+    """Checked where a driver is installed or being installed. A lost GPU is another state."""
     if not gpus(here):
         return ok("driver", NO_GPU)
     found, shown, pods = here[GPU_DRIVER], here[GPU_SMI], own_pods(here, DRIVER_PODS)
     if not (found.module or found.library or module_packages(here) or pods):
-        return ok("driver", "nobody brings one yet")
+        return ok("driver", "not installed yet")
     if not found.module:
-        return Result("driver", "answers", f"{MODULE} is not loaded")
+        return Result("driver", "working", f"{MODULE} not loaded")
     if found.library and found.library != found.module:
-        return Result("driver", "answers", f"module {found.module}, libraries {found.library}")
+        return Result("driver", "working", f"module {found.module}, libraries {found.library}")
     if shown.state == "hangs" or (shown.rc > 0 and shown.rc != LOST) or (shown.rc == 0 and not shown.gpus):
-        return Result("nvidia-smi", "answers", shown.message or f"{shown.state}, {shown.rc}")
-    return ok("driver", "answers")
+        return Result("nvidia-smi", "working", shown.message or f"{shown.state}, {shown.rc}")
+    return ok("driver", "working")
 
 
 LOST = 15

@@ -31,9 +31,9 @@ def list_failed_pulls(pods: Iterable[PodState]) -> list[tuple[PodState, str]]:
 def driver_image(here: View) -> Result:
     found = [(pod, words) for pod, words in list_failed_pulls(own_pods(here, DRIVER_PODS)) if GONE.search(words)]
     if not found:
-        return ok("image of the driver", "none is missing here")
+        return ok("image of the driver", "not missing on this host")
     pod, words = found[0]
-    return Result("image of the driver", "there", words[:300], person=explain_driver_pod(here, pod))
+    return Result("image of the driver", "present", words[:300], person=explain_driver_pod(here, pod))
 
 
 def explain_driver_pod(here: View, pod: PodState) -> str:
@@ -42,17 +42,17 @@ def explain_driver_pod(here: View, pod: PodState) -> str:
     if not all(here.available(probe) for probe in (OS, GPU_PACKAGES, GPU_DRIVER)) or mode(here) == "container":
         return ""
     if not pod.name.startswith(DRIVER_PODS):
-        return f"{pod} is not of ours: kubectl get nvidiadrivers shows what has the operator bring it"
-    on = f"driver.enabled of ClusterPolicy {POLICY} is on, which the spec does not ask for"
-    return f"{on}: gpustack install --only gpu-operator --force turns it off, and gpu-driver brings the host's"
+        return f"{pod} is not gpustack's: kubectl get nvidiadrivers shows what requests it"
+    on = f"driver.enabled of ClusterPolicy {POLICY} is true, unlike in the spec"
+    return f"{on}: gpustack install --only gpu-operator --force disables it, and gpu-driver installs the host's"
 
 
 @check("op-driver-no-internet", LOGS, GPU_PODS, NODES, IDENTITY)
 def no_mirror(here: View) -> Result:
     words = find_log_lines(here, "no-mirror")
     waits = any(not pod.ready for pod in own_pods(here, DRIVER_PODS))
-    found = words[0].line if words and waits else "the driver's pod runs" if words else "says nothing of it"
-    return Result("log of the driver's pod", "no trouble with packages", found, ok=not (words and waits))
+    found = words[0].line if words and waits else "the driver's pod is running" if words else "no such message"
+    return Result("log of the driver's pod", "no error with packages", found, ok=not (words and waits))
 
 
 CHECKS = (driver_image, no_mirror)

@@ -38,10 +38,10 @@ def list_node_pods(here: View, word: str) -> list[PodState]:
 
 @check("op-nodes-not-labelled", GPU_DEVICES, SETTINGS, GPU_NODES, IDENTITY, GPU_PODS, GPU_DAEMON_SETS, NODES)
 def not_labelled(here: View) -> Result:
-    """By the label of Node Feature Discovery, on which the operator goes."""
+    """By the label of Node Feature Discovery that the operator uses."""
     node = gpu_node(here)
     if not gpus(here) or not here[SETTINGS] or node is None:
-        return ok("label of the node", "nothing to label" if here[SETTINGS] else "no operator")
+        return ok("label of the node", "not needed" if here[SETTINGS] else "no operator")
     found = [name for name in node.labels if "10de" in name and name.endswith(".present")]
     what = f"NFD's label of {node.name}"
     if found:
@@ -59,23 +59,23 @@ def explain_absence(here: View) -> str:
         return ""
     away = next((name for name, one in sets.items() if one.wanted < len(here[NODES])), "")
     change = f"kubectl -n {here.spec.gpu.namespace} edit daemonset {away}"
-    return f"its DaemonSet is kept from the node, by affinity, selector or taint; {change}" if away else ""
+    return f"an affinity, selector or taint excludes the node from its DaemonSet; {change}" if away else ""
 
 
 @check("op-nodes-not-labelled guard", GPU_PODS, NODES, IDENTITY)
 def labeller(here: View) -> Result:
     workers = [pod for pod in list_node_pods(here, "worker") if pod.app == NFD]
     runs = any(pod.ready for pod in workers)
-    found = "runs" if runs else "does not run" if workers else "not there"
-    return Result("Node Feature Discovery on the node", "not running for a reason of its own", found, ok=bool(runs))
+    found = "running" if runs else "not running" if workers else "missing"
+    return Result("Node Feature Discovery on the node", "not running", found, ok=bool(runs))
 
 
 @check("op-gpu-node-tainted", GPU_DEVICES, SETTINGS, NODES, IDENTITY)
 def tainted(here: View) -> Result:
-    """Kubernetes' own taints are tolerated by every DaemonSet."""
+    """Every DaemonSet tolerates the taints of Kubernetes itself."""
     policies, node = here[SETTINGS], own(here)
     if not gpus(here) or not policies or node is None:
-        return ok("taints of the node", "nothing to keep away" if policies else "no operator")
+        return ok("taints of the node", "none to tolerate" if policies else "no operator")
     tolerated = {key for one in policies for key in one.tolerated}
     found = [
         taint
@@ -93,38 +93,40 @@ def tainted(here: View) -> Result:
 
 @check("op-validator-waits-driver", PLUGIN_FILES, GPU_PODS, NODES, IDENTITY)
 def waits(here: View) -> Result:
-    """The first mark that is missing, while the operator's validator waits for it."""
+    """The first missing file that the operator's validator waits for."""
     files = here[PLUGIN_FILES]
     waiting = [pod for pod in own_pods(here, "nvidia-operator-validator") if not pod.ready]
     if files is None or not waiting:
-        return ok("validator", NO_GPU if files is None else "does not wait")
+        return ok("validator", NO_GPU if files is None else "not waiting")
     first = next((mark for mark in MARKS if mark not in files.marks), "")
-    return Result("marks in /run/nvidia/validations", as_text(MARKS), f"no {first}" if first else "all", ok=not first)
+    return Result(
+        "files in /run/nvidia/validations", as_text(MARKS), f"no {first}" if first else "all present", ok=not first
+    )
 
 
 @check("op-device-plugin-no-nvml", LOGS, GPU_DRIVER, PLUGIN_FILES)
 def no_nvml(here: View) -> Result:
-    """The driver works, and the plugin does not see it. Without a driver it cannot."""
+    """The driver works, but the device plugin does not find it."""
     words = find_log_lines(here, "no-nvml")
     files, driver = here[PLUGIN_FILES], here[GPU_DRIVER]
     there = (files is not None and "driver-ready" in files.marks) or bool(driver.module and driver.library)
-    found = words[0].line if words and there else "the driver does not work" if words else "says nothing of it"
-    return Result("log of the device plugin", "the driver", found, ok=not (words and there))
+    found = words[0].line if words and there else "the driver is not working" if words else "no such message"
+    return Result("log of the device plugin", "no error of NVML", found, ok=not (words and there))
 
 
 @check("op-kubelet-restart-lost-devices", PLUGIN_FILES, GPU_PODS, GPU_NODES, NODES, IDENTITY)
 def lost_devices(here: View) -> Result:
-    """The plugin's pod runs, and its socket is older than the kubelet's or gone: the kubelet was started since. A pod
-    that was made anew just now has not made its own yet."""
+    """The device plugin is running, but its socket is missing or older than the kubelet's start. A pod that has just
+    started may not have created its socket yet."""
     files, node = here[PLUGIN_FILES], gpu_node(here)
     running = [pod for pod in list_node_pods(here, "device-plugin") if pod.ready and "mps" not in pod.name]
     if files is None or node is None or not running:
-        return ok("device plugin", "no pod of it runs here")
+        return ok("device plugin", "no running pod on this node")
     stale = not files.plugin or files.plugin < files.kubelet
     lost = stale and node.allocatable == 0 and not any(node.slices.values())
     if lost and all(new(here, pod) for pod in running):
-        raise FactUnavailable("the device plugin was started just now")
-    found = "not since the kubelet was started" if stale else "registered"
+        raise FactUnavailable("the device plugin has just started")
+    found = "not registered since the kubelet started" if stale else "registered"
     return Result(
         f"device plugin {running[0].name}",
         "registered with the kubelet",
@@ -135,7 +137,7 @@ def lost_devices(here: View) -> Result:
 
 @check("op-kubelet-restart-lost-devices guard", WATCHERS)
 def watchers_left(here: View) -> Result:
-    """Without one, the plugin cannot notice the kubelet, and that is another fault."""
+    """Without an inotify instance the device plugin cannot detect a restart of the kubelet, which is another fault."""
     found = here[WATCHERS]
     if found is None:
         return ok("inotify instances", NO_GPU)
@@ -144,25 +146,25 @@ def watchers_left(here: View) -> Result:
 
 @check("op-mig-mixed-nvml-regression", GPU_NODES, IDENTITY)
 def mixed(here: View) -> Result:
-    """By the node's labels and what it offers: slices and whole GPUs, with a driver of that span."""
+    """By the labels and resources of the node: MIG instances and whole GPUs, with an affected driver version."""
     node = gpu_node(here)
     version = node.labels.get("nvidia.com/cuda.driver-version.full", "") if node else ""
     parts = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
     if node is None or not MIXED[0] <= parts <= MIXED[1]:
-        return ok("driver", version or "the node does not say")
+        return ok("driver", version or "no version label on the node")
     whole = node.labels.get("nvidia.com/mig.strategy") == "mixed" and any(node.slices.values())
-    return Result("driver of a node with slices and whole GPUs", "570.172.08 or later", version, ok=not whole)
+    return Result("driver of a node with MIG instances and whole GPUs", "570.172.08 or later", version, ok=not whole)
 
 
 @check("op-cdi-unresolvable", GPU_DEVICES, PENDING_PODS, GPU_PODS, NODES, IDENTITY)
 def cdi(here: View) -> Result:
-    """By containerd's words for pods of this node. Devices of other vendors are others'."""
+    """By the errors of containerd for pods of this node. Devices of other vendors do not count."""
     node = own(here)
     if not gpus(here) or node is None:
         return ok("CDI devices", NO_GPU)
     pods = (*on_own_node(here, PENDING_PODS), *on_own_node(here, GPU_PODS))
     found = [f"{pod}: {one.words}" for pod in pods for one in pod.containers if CDI.search(one.words)]
-    return Result("CDI devices that pods name", "known", found[0] if found else "no pod is refused", ok=not found)
+    return Result("CDI devices of pods", "resolvable", found[0] if found else "no error", ok=not found)
 
 
 @check("st-driver-not-ready -> op-cdi-unresolvable", PLUGIN_FILES)
@@ -171,7 +173,10 @@ def toolkit_first(here: View) -> Result:
     marks = files.marks if files else ()
     first = "toolkit-ready" in marks and "driver-ready" not in marks
     return Result(
-        "toolkit", "after the driver", "before the driver" if first else "after the driver, or not yet", ok=not first
+        "toolkit",
+        "ready after the driver",
+        "ready before the driver" if first else "not ready before the driver",
+        ok=not first,
     )
 
 
@@ -190,8 +195,8 @@ def operands_init(here: View) -> Result:
     found = [pod.name for pod in pods if any(one.init and not one.ready for one in pod.containers)]
     return Result(
         "pods of the GPU stack",
-        "past their init containers",
-        as_text(found) if found else "past them",
+        "initialised",
+        as_text(found) if found else "initialised",
         ok=not found,
     )
 
@@ -200,29 +205,29 @@ def operands_init(here: View) -> Result:
 def no_labels(here: View) -> Result:
     node = gpu_node(here)
     if not gpus(here) or not here[GPU_DAEMON_SETS] or node is None:
-        return ok(f"label {PRESENT}", "nothing to label")
+        return ok(f"label {PRESENT}", "not needed")
     found = node.labels.get(PRESENT, "")
     return Result(f"label {PRESENT} of {node.name}", "true", as_text(found), ok=found == "true")
 
 
 @check("st-gpu-operands-init -> st-no-gpu-labels", GPU_NODES, IDENTITY)
 def discovered(here: View) -> Result:
-    """The operator's own label is there, and those of GPU feature discovery are not."""
+    """The operator's label is present, but the labels of GPU feature discovery are not."""
     node = gpu_node(here)
     labels = node.labels if node else {}
     lacks = labels.get(PRESENT) == "true" and "nvidia.com/gpu.product" not in labels
     return Result(
-        "labels of GPU feature discovery", "there", "missing alone" if lacks else "not missing alone", ok=not lacks
+        "labels of GPU feature discovery", "present", "missing" if lacks else "not missing alone", ok=not lacks
     )
 
 
 @check("st-device-plugin-down", PLUGIN_FILES, GPU_PODS, NODES, IDENTITY)
 def plugin_down(here: View) -> Result:
-    """Where a pod of it is to run."""
+    """Checked where the device plugin has a pod."""
     files = here[PLUGIN_FILES]
     pods = [pod for pod in list_node_pods(here, "device-plugin") if "mps" not in pod.name]
     if files is None or not pods:
-        return ok("device plugin", NO_GPU if files is None else "no pod of it here")
+        return ok("device plugin", NO_GPU if files is None else "no pod on this node")
     fine = files.plugin > 0 and files.plugin >= files.kubelet
     return Result(
         "device plugin", "registered with the kubelet", "registered" if fine else "not registered", ok=bool(fine)
@@ -233,12 +238,12 @@ def plugin_down(here: View) -> Result:
 def nothing_allocatable(here: View) -> Result:
     node = gpu_node(here)
     if not gpus(here) or not here[GPU_DAEMON_SETS] or node is None:
-        return ok("nvidia.com/gpu", "nobody offers any yet")
+        return ok("nvidia.com/gpu", "none yet")
     count, what = node.allocatable + sum(node.slices.values()), f"nvidia.com/gpu of {node.name}"
     if not count and here.spec.gpu.stack == "operator" and node.labels.get(OPERANDS_LABEL) == "false":
-        why = f"0, and the operator leaves the node alone, by its label {OPERANDS_LABEL}=false"
-        return Result(what, "some", why)
-    return Result(what, "some", str(count), ok=bool(count))
+        why = f"0: excluded from the operator by label {OPERANDS_LABEL}=false"
+        return Result(what, "1 or more", why)
+    return Result(what, "1 or more", str(count), ok=bool(count))
 
 
 CHECKS = (

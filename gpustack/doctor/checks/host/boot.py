@@ -12,34 +12,37 @@ from gpustack.probes.packages.software import PACKAGES
 
 @check("host-modules-not-persisted", BOOT, MODULES, PACKAGES)
 def modules_not_persisted(here: View) -> Result:
-    """Named in any file that a boot reads, whoever wrote it. Not applicable before the runtime is installed."""
+    """In any file that is read at boot, regardless of its author. Not applicable before the container runtime is
+    installed."""
     if not here[PACKAGES]["containerd.io"]:
-        return ok("modules at boot", "no runtime is installed yet")
+        return ok("modules loaded at boot", "no container runtime yet")
     lacking = KERNEL_MODULES - here[BOOT].named - here[BOOT].builtin
     if not lacking:
-        return ok("modules at boot", as_text(KERNEL_MODULES))
+        return ok("modules loaded at boot", as_text(KERNEL_MODULES))
     now = as_text(lacking & here[MODULES].working)
-    return Result("modules at boot", as_text(KERNEL_MODULES), f"{as_text(lacking)} in no file (working now: {now})")
+    return Result(
+        "modules loaded at boot", as_text(KERNEL_MODULES), f"{as_text(lacking)} not in any file (working now: {now})"
+    )
 
 
 @check("host-reboot-pending-kernel", BOOT)
 def reboot_pending(here: View) -> Result:
-    """A folder without modules, or none beside those of other kernels. A host without any has its kernel from
-    elsewhere."""
+    """The modules of the running kernel are missing beside those of other kernels. A host without any gets its kernel
+    from elsewhere."""
     found, what = here[BOOT], f"modules of the running kernel {here[BOOT].release}"
     if found.folder == "whole" or (found.folder == "none" and not found.others):
-        return ok(what, "there" if found.folder == "whole" else "of no kernel here")
-    others = f"; there are those of {as_text(found.others)}" if found.others else ""
-    return Result(what, "there", f"gone{others}")
+        return ok(what, "present" if found.folder == "whole" else "no kernel on this host")
+    others = f"; present for {as_text(found.others)}" if found.others else ""
+    return Result(what, "present", f"missing{others}")
 
 
 @check("host-inotify-exhausted", INOTIFY)
 def inotify_exhausted(here: View) -> Result:
-    """By asking for one more."""
+    """By requesting an instance."""
     found = here[INOTIFY]
-    how = f"{found.used} seen here, the limit is {found.limit}"
+    how = f"{found.used} in use, limit {found.limit}"
     return Result(
-        "one more inotify instance",
+        "new inotify instance",
         "granted",
         f"{'refused' if found.refused else 'granted'}: {how}",
         ok=not found.refused,
@@ -48,12 +51,12 @@ def inotify_exhausted(here: View) -> Result:
 
 @check("host-apparmor-runc-signal", DENIALS, UNITS)
 def apparmor_denies_signals(here: View) -> Result:
-    """Between the profiles of runc and of containerd, since containerd was started."""
+    """Between the profiles of runc and containerd, since containerd started."""
     unit = here[UNITS].get("containerd")
     since = unit.since if unit and unit.since else 0
     found = [one for one in here[DENIALS] if one.at >= since and is_runtime(one.profile) and is_runtime(one.peer)]
     shown = f"{found[-1].profile} and {found[-1].peer}" if found else "none denied"
-    return Result("signals to containers", "let through", f"denied between {shown}" if found else shown, ok=not found)
+    return Result("signals to containers", "allowed", f"denied between {shown}" if found else shown, ok=not found)
 
 
 def is_runtime(profile: str) -> bool:

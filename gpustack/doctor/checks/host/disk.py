@@ -19,7 +19,7 @@ RECENT = timedelta(minutes=15)
 
 @check("host-disk-pressure", DISK, NODES, IDENTITY, PRESSURES)
 def disk_pressure(here: View) -> Result:
-    """What is left, else the node's own word."""
+    """By the free space, or by the condition of the node."""
     rooms, what = here[DISK].rooms, "free space and inodes"
     least = as_text([f"{path} {room.space} % and {room.inodes} %" for path, room in rooms.items()])
     if any(room.space < FULL[0] or room.inodes < FULL[1] for room in rooms.values()):
@@ -34,14 +34,14 @@ def disk_pressure(here: View) -> Result:
 
 @check("host-root-readonly-or-io-errors", DISK)
 def disk_fails(here: View) -> Result:
-    """Paths that Kubernetes writes to, and the devices below them; another disk that fails is not this fault."""
+    """Paths that Kubernetes writes to and the devices below them. Another disk does not count."""
     found = here[DISK]
     wrong = [*(f"{path} is read-only" for path in found.readonly), *found.errors]
     if not wrong:
         return ok("disk of the node", "no errors")
     line = f"{found.readonly[0]} ro" if found.readonly else ""
     return Result(
-        "disk of the node", "written without errors", as_text(wrong), quote=line, names=names(MOUNT=found.readonly)
+        "disk of the node", "writable without errors", as_text(wrong), quote=line, names=names(MOUNT=found.readonly)
     )
 
 
@@ -52,10 +52,10 @@ def recent_evictions(here: View) -> list[Evicted]:
 
 @check("st-evictions", EVICTED, NODES, IDENTITY)
 def evictions(here: View) -> Result:
-    """For the node's own need, in the last quarter of an hour. A pod that broke a limit of its own is no sign."""
+    """By the node in the last 15 minutes. A pod that exceeded its own limit does not count."""
     found = recent_evictions(here)
     names = as_text([f"{one.namespace}/{one.name}" for one in found[:5]])
-    return Result("evicted lately", "nothing", f"{names}: {found[0].why}" if found else "nothing", ok=not found)
+    return Result("recent evictions", "none", f"{names}: {found[0].why}" if found else "none", ok=not found)
 
 
 @check("st-evictions -> st-no-metrics", EVICTED, NODES, IDENTITY)

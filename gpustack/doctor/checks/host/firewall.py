@@ -33,34 +33,32 @@ def judge_stopped(what: str, found: Stopped, else_found: str) -> Result:
     if not found:
         return ok(what, else_found)
     packet, stop = found[0]
-    return Result(what, "let through", f"{packet} is stopped by {stop}{more(found)}")
+    return Result(what, "allowed", f"{packet} is blocked by {stop}{more(found)}")
 
 
 @check("host-ufw-blocks-pods", FIREWALL, ADDRESS)
 def ufw_blocks_pods(here: View) -> Result:
-    """The rules that the kernel has, not those that ufw lists."""
+    """By the rules in the kernel, not those that ufw lists."""
     if not here[FIREWALL].ufw:
         return ok("ufw", "off")
-    return judge_stopped("traffic of pods", select_by_owner(here, "ufw", pods_shut_out(here)), "ufw lets it through")
+    return judge_stopped("traffic of pods", select_by_owner(here, "ufw", pods_shut_out(here)), "allowed by ufw")
 
 
 @check("host-firewalld-active", FIREWALL, ADDRESS)
 def firewalld_blocks(here: View) -> Result:
-    """It blocks pods, or what nodes send."""
+    """firewalld blocks traffic of pods or of nodes."""
     if not here[FIREWALL].firewalld:
         return ok("firewalld", "off")
     found = [*pods_shut_out(here), *shut_out(here)]
-    return judge_stopped(
-        "traffic of the cluster", select_by_owner(here, "firewalld", found), "firewalld lets it through"
-    )
+    return judge_stopped("traffic of the cluster", select_by_owner(here, "firewalld", found), "allowed by firewalld")
 
 
 @check("host-cloud-image-reject-rules", FIREWALL, ADDRESS)
 def reject_rules(here: View) -> Result:
-    """A rule that rejects, in chains that no manager looks after."""
+    """A rejecting rule in a chain that no firewall manager owns."""
     found = select_by_owner(here, "iptables", [*pods_shut_out(here), *shut_out(here)])
     rejected = [(packet, stop) for packet, stop in found if stop.path and "REJECT" in stop.path[-1].text]
-    return judge_stopped("traffic of the cluster", rejected, "no rule rejects it")
+    return judge_stopped("traffic of the cluster", rejected, "not rejected by a rule")
 
 
 CHECKS = (ufw_blocks_pods, firewalld_blocks, reject_rules)

@@ -25,23 +25,23 @@ def is_near(one: float, other: float, took: float) -> bool:
 
 @check("host-time-skew", NOW)
 def time_skew(here: View) -> Result:
-    """Against the clock of the machine that asks; where most hosts differ from that alike, it is the one that errs."""
+    """Against the clock of the machine that runs gpustack; if most hosts differ from it alike, that clock is wrong."""
     mine, took = offset(here), here.snapshot.took
     if is_near(mine, 0, took):
         return ok("clock", f"{mine:+.0f} s")
     views = [view for host in here.hosts if (view := View(here.snapshot, host.name)).available(NOW)]
     same_offset = sum(is_near(offset(view), mine, took) for view in views) - 1
     if same_offset and 2 * same_offset >= len(views) - 1:
-        return ok("clock", f"as on {same_offset} other hosts; the machine that asks has another one")
-    return Result("clock", "as everybody has it", f"{mine:+.0f} s")
+        return ok("clock", f"as on {same_offset} other hosts, unlike the machine that runs gpustack")
+    return Result("clock", "as on the other hosts", f"{mine:+.0f} s")
 
 
 @check("host-time-skew -> controlplane-certs-expired", CERTIFICATES)
 def certificates_by_true_time(here: View) -> Result:
-    """By the clock of the machine that asks."""
+    """By the clock of the machine that runs gpustack."""
     ended = {one.subject for one in here[CERTIFICATES] if one.expires < here.taken}
     return Result(
-        "certificates", "valid by the true time", f"ended: {as_text(ended)}" if ended else "valid", ok=bool(ended)
+        "certificates", "valid at the correct time", f"expired: {as_text(ended)}" if ended else "valid", ok=bool(ended)
     )
 
 
@@ -59,14 +59,14 @@ def is_alone(here: View, probe: Probe[str], name: str) -> bool:
 
 @check("host-duplicate-identity", HOSTNAME, IDENTITY)
 def duplicate_identity(here: View) -> Result:
-    """Names and machine-ids. The firmware's UUID decides nothing: hosts in containers share it."""
+    """Host names and machine-ids. The firmware's UUID does not count: hosts in containers share it."""
     name, id = here[HOSTNAME], here[IDENTITY].machine_id
     named = here.once(hosts_by, HOSTNAME, same)[name]
     made = here.once(hosts_by, IDENTITY, machine)[id] if id else []
     twins = [f"host name {name} of {format_hosts(named)}"] if len(named) > 1 else []
     if len(made) > 1:
         twins.append(f"machine-id {id} of {format_hosts(made)}")
-    return Result("identity", "its own", as_text(twins) if twins else f"{name} alone", ok=not twins)
+    return Result("identity", "unique", as_text(twins) if twins else f"unique ({name})", ok=not twins)
 
 
 def format_hosts(hosts: list[str]) -> str:
@@ -77,15 +77,15 @@ def format_hosts(hosts: list[str]) -> str:
 def duplicate_address(here: View) -> Result:
     address = here[ADDRESS]
     once = is_alone(here, ADDRESS, address)
-    found = f"{address} alone" if once else f"{address}, as another host"
-    return Result("address", "that of another host", found, ok=bool(once))
+    found = f"{address}, unique" if once else f"{address}, as on another host"
+    return Result("address", "as on another host", found, ok=bool(once))
 
 
 @check("host-hostname-invalid", HOSTNAME)
 def hostname_invalid(here: View) -> Result:
-    """Capitals are no fault: kubeadm and the kubelet write them small."""
+    """Capitals are allowed: kubeadm and the kubelet convert them."""
     name = here[HOSTNAME]
-    return Result("host name", "a name of DNS, at most 63 characters", name, ok=bool(NODE_NAME.fullmatch(name)))
+    return Result("host name", "a DNS name of at most 63 characters", name, ok=bool(NODE_NAME.fullmatch(name)))
 
 
 CHECKS = (time_skew, certificates_by_true_time, duplicate_identity, duplicate_address, hostname_invalid)

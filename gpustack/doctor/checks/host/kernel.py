@@ -24,15 +24,15 @@ def ip_forward_off(here: View) -> Result:
 
 @check("bridge-nf-call-off", SYSCTL)
 def bridge_nf_call_off(here: View) -> Result:
-    """Keys that are not there at all belong to a module that is not loaded, which is another fault."""
+    """A missing key belongs to a module that is not loaded, which is another fault."""
     live = here[SYSCTL].live
     off = [f"{key} = 0{set_by(here, key)}" for key in BRIDGE if live[key] == "0"]
-    return Result("bridged packets pass iptables", "1", as_text(off) if off else as_text(live[BRIDGE[0]]), ok=not off)
+    return Result("iptables for bridged packets", "1", as_text(off) if off else as_text(live[BRIDGE[0]]), ok=not off)
 
 
 @check("flannel-br-netfilter-missing", MODULES)
 def br_netfilter_missing(here: View) -> Result:
-    """By its effect: a kernel that has it built in loads no module."""
+    """By its effect: a kernel with it built in loads no module."""
     found = "br_netfilter" in here[MODULES].working
     return Result("br_netfilter", "working", "working" if found else "not working", ok=bool(found))
 

@@ -13,35 +13,35 @@ def reach(here: View) -> Reach:
     """Raises FactUnavailable for a host that nobody tried to reach."""
     found = here.snapshot.reach.get(here.where)
     if found is None:
-        raise FactUnavailable(f"{here.where} was not asked")
+        raise FactUnavailable(f"{here.where} was not contacted")
     return found
 
 
 @check("host-ssh-unreachable")
 def ssh_unreachable(here: View) -> Result:
-    """A login that works is refused further on: then it is another fault."""
+    """A refusal after a successful login is another fault."""
     found = reach(here)
     if found.reached or found.reference in SUDO:
-        return ok("login", "works")
-    return Result("login", "works", f"{found.why} ({found.reference})")
+        return ok("SSH login", "working")
+    return Result("SSH login", "working", f"{found.why} ({found.reference})")
 
 
 @check("host-sudo-password")
 def sudo_password(here: View) -> Result:
-    """Also where there is no sudo and the login is not root."""
+    """Also if sudo is not installed and the login is not root."""
     found = reach(here)
     if found.reference in SUDO:
-        return Result("becoming root", "works", f"{found.why} ({found.reference})")
+        return Result("sudo", "working", f"{found.why} ({found.reference})")
     if not found.reached:
         raise FactUnavailable(here.snapshot.missing(here.where))
-    return ok("becoming root", "works")
+    return ok("sudo", "working")
 
 
 @check("st-host-unmanaged")
 def unmanaged(here: View) -> Result:
-    """Nothing of it was answered."""
+    """The host did not respond to any probe."""
     found = reach(here)
-    return Result("host", "reached", found.why or "reached", ok=bool(found.reached))
+    return Result("host", "reachable", found.why or "reachable", ok=bool(found.reached))
 
 
 CHECKS = (ssh_unreachable, sudo_password, unmanaged)

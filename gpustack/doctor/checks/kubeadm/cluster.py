@@ -13,25 +13,25 @@ from gpustack.steps.own_node import own
 
 @check("st-apiserver-down", READYZ)
 def apiserver_down(here: View) -> Result:
-    """Nobody answers, or what answers is not ready."""
+    """The API server does not respond, or is not ready."""
     found = here[READYZ]
     return Result("readyz of the API server", "ok", found.why or "ok", ok=bool(found.ready))
 
 
 @check("st-kubelet-down", HEALTH, UNITS, LEFTOVERS)
 def kubelet_down(here: View) -> Result:
-    """Not applicable where it is not installed, or has no cluster to belong to yet: then it cannot run."""
+    """Not applicable if the kubelet is not installed, or the host is not in a cluster yet."""
     if here[UNITS].get("kubelet") is None:
         return ok("kubelet.service", "not installed")
     if not here[LEFTOVERS].servers:
-        return ok("kubelet.service", "the host belongs to no cluster yet")
+        return ok("kubelet.service", "the host is not in a cluster yet")
     found = here[HEALTH]
     return Result("health of the kubelet", "ok", found, ok=found == "ok")
 
 
 @check("node-not-in-inventory", NODES, IDENTITY)
 def unknown_nodes(here: View) -> Result:
-    """An address of no reached host may be that of an unreached one: then the result is unknown."""
+    """Unknown if the node may belong to a host that was not reached."""
     views = [here.on(host.name) for host in here.hosts]
     known = {view[IDENTITY].machine_id for view in views if view.available(IDENTITY)}
     if any(node.machine_id not in known for node in here[NODES]):
@@ -44,10 +44,10 @@ def unknown_nodes(here: View) -> Result:
 
 @check("st-node-notready", NODES, IDENTITY)
 def node_notready(here: View) -> Result:
-    """A host that is no node yet is another fault."""
+    """A host that is not a node yet is another fault."""
     node = own(here)
     if node is None:
-        return ok("node", "the host is no node")
+        return ok("node", "the host is not a node")
     return Result(f"node {node.name}", "ready", node.reason or "ready", ok=bool(node.ready))
 
 

@@ -19,7 +19,7 @@ from gpustack.probes.monitoring.scrape import BLANKS, TWICE
 from gpustack.steps.gpu.operator_values import COUNTERS_KEY
 
 EXPORTER = APP["app"]
-QUIET = "says nothing of it"
+QUIET = "no such message"
 
 
 def find_log_lines(here: View, what: str) -> list[LogLine]:
@@ -34,7 +34,7 @@ def find_log_lines_anywhere(here: View, what: str) -> list[LogLine]:
 
 
 def judge_log(what: str, found: list[LogLine]) -> Result:
-    return Result(what, "nothing of the kind", f"{found[0].pod}: {found[0].line}" if found else QUIET, ok=not found)
+    return Result(what, "no such message", f"{found[0].pod}: {found[0].line}" if found else QUIET, ok=not found)
 
 
 @check("mon-dcgm-profiling-unsupported", LOGS)
@@ -55,12 +55,12 @@ def engine_version(here: View) -> Result:
 @check("mon-dcgm-remote-engine-unreachable", SETTINGS, GPU_DAEMON_SETS, LOGS)
 def engine_away(here: View) -> Result:
     """Only where the exporter is configured to use another pod's."""
-    what = "DCGM of a pod of its own"
+    what = "separate DCGM pod"
     if not any(one.dcgm for one in here[SETTINGS] or ()):
-        return ok(what, "the exporter has its own")
+        return ok(what, "not used: the exporter runs DCGM itself")
     pods = here[GPU_DAEMON_SETS].get("nvidia-dcgm")
     if pods is None or pods.ready < pods.wanted or not pods.wanted:
-        return Result(what, "runs", "nothing" if pods is None else f"{pods.ready} of {pods.wanted} run")
+        return Result(what, "running", "none" if pods is None else f"{pods.ready} of {pods.wanted} running")
     return judge_log("log of the exporter", find_log_lines_anywhere(here, "engine-away"))
 
 
@@ -69,31 +69,35 @@ def services_are_reached(here: View) -> Result:
     """kube-state-metrics is ready only while it reaches the API by the address of its Service."""
     found = here[MONITORING_DEPLOYMENTS].get(f"{here.spec.monitoring.release}-kube-state-metrics")
     fine = found is not None and found.ready > 0
-    return Result("a pod that needs a Service", "not ready", "ready" if fine else "not ready", ok=not fine)
+    return Result("another pod that uses Services", "not ready", "ready" if fine else "not ready", ok=not fine)
 
 
 @check("mon-dcgm-blank-values", BLANKS)
 def blanks(here: View) -> Result:
     found = here[BLANKS]
-    return Result("placeholders among the values", "none", as_text(sorted(found)[:5]), ok=not found)
+    return Result("placeholder values", "none", as_text(sorted(found)[:5]), ok=not found)
 
 
 @check("mon-duplicate-metrics", TWICE)
 def duplicates(here: View) -> Result:
-    """A GPU in parts (MIG) has several series of one source; that is none."""
+    """A GPU with MIG instances has several series from one source, which is correct."""
     found = [f"{one.namespace}/{one.service or one.job} (job {one.job})" for one in here[TWICE]]
-    return Result("sources of a GPU's metrics", "one", as_text(found) if found else "one for each GPU", ok=not found)
+    return Result(
+        "sources of the metrics of a GPU", "one", as_text(found) if found else "one for each GPU", ok=not found
+    )
 
 
 @check("mon-pod-attribution-missing", EXPORTERS)
 def attribution(here: View) -> Result:
     found = [
-        f"{one.name} {'has not the folder of the kubelet' if one.asks_kubelet else 'does not ask the kubelet'}"
+        f"{one.name} {'without the directory of the kubelet' if one.asks_kubelet else 'without the pod mapping'}"
         for one in here[EXPORTERS]
         if not (one.asks_kubelet and one.mounts_kubelet)
     ]
-    fine = "asks the kubelet" if here[EXPORTERS] else "there is none"
-    return Result("GPU exporter", "asks the kubelet for pods", as_text(found) if found else fine, ok=not found)
+    fine = "with the pod mapping of the kubelet" if here[EXPORTERS] else "none"
+    return Result(
+        "GPU exporter", "with the pod mapping of the kubelet", as_text(found) if found else fine, ok=not found
+    )
 
 
 @check("mon-dcgm-csv-config-bad", SETTINGS, EXPORTERS, GPU_CONFIG_MAPS, COUNTERS, LOGS)
@@ -107,7 +111,7 @@ def counters(here: View) -> Result:
         if COUNTERS_KEY not in maps[name]:
             return Result(f"keys of ConfigMap {name}", COUNTERS_KEY, as_text(maps[name]))
         if name in texts and (line := odd_line(texts[name])):
-            return Result(f"ConfigMap {name}", "lines FIELD, TYPE, HELP of fields that exist", line)
+            return Result(f"ConfigMap {name}", "lines FIELD, TYPE, HELP with known fields", line)
     return judge_log("log of the exporter", find_log_lines_anywhere(here, "counters"))
 
 
@@ -130,15 +134,16 @@ def own_pods(here: View, app: str) -> list[PodState]:
 @check("mon-dcgm-exporter-oom", GPU_PODS, NODES, IDENTITY)
 def exporter_oom(here: View) -> Result:
     found = out_of_memory(here, own_pods(here, EXPORTER), "exporter")
-    return Result("GPU exporter", "within its memory", found or "not killed for its memory", ok=not found)
+    return Result("GPU exporter", "within its memory limit", found or "not OOM-killed", ok=not found)
 
 
 @check("st-dcgm-down", GPU_PODS, NODES, IDENTITY)
 def dcgm_down(here: View) -> Result:
-    """A node without a pod of it is another fault. One that was started just now, for the first time, is none yet."""
+    """A node without a pod of the exporter is another fault. A pod that has just started for the first time does not
+    count."""
     pods = own_pods(here, EXPORTER)
     down = [pod.name for pod in pods if not pod.ready and not starting(here, pod)]
-    fine = "ready" if pods else "no pod of it here"
+    fine = "ready" if pods else "no pod on this node"
     return Result("GPU exporter", "ready", f"not ready: {as_text(down)}" if down else fine, ok=not down)
 
 

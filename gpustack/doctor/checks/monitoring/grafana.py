@@ -23,27 +23,27 @@ NEVER_YET = "DCGM_FI_DEV_XID_ERRORS"
 
 @check("mon-grafana-password-unknown", RESPONSE)
 def password(here: View) -> Result:
-    """Grafana is asked with its Secret's own words."""
+    """By a login with the password in its Secret."""
     found = here[RESPONSE]
     if found is None:
-        return ok("login that Grafana's Secret has", "no Grafana")
+        return ok("login from Grafana's Secret", "no Grafana")
     if not found.login:
-        raise FactUnavailable("Grafana does not answer")
-    return Result("login that Grafana's Secret has", "accepted", f"HTTP {found.login}", ok=found.login != 401)
+        raise FactUnavailable("Grafana does not respond")
+    return Result("login from Grafana's Secret", "accepted", f"HTTP {found.login}", ok=found.login != 401)
 
 
 @check("mon-grafana-datasource-wrong", DATA_SOURCES, SERVICES)
 def data_source(here: View) -> Result:
-    """One data source has the uid that dashboards ask, its address is a Service's, and one alone is the default."""
+    """One data source has the uid that the dashboards use, points to a Service, and is the only default."""
     found = here[DATA_SOURCES]
     what = f"data sources with uid {DATA_SOURCE}"
     if not here.spec.monitoring.enabled or (not found and not grafana(here)):
-        return ok(what, "no Grafana of ours")
+        return ok(what, "no Grafana by gpustack")
     ours = [one for one in found if one.uid == DATA_SOURCE]
     if len(ours) != 1:
         return Result(what, "one", str(len(ours)))
     if is_dangling(here, ours[0].url):
-        return Result(f"address of the data source {DATA_SOURCE}", "a Service's", ours[0].url)
+        return Result(f"address of the data source {DATA_SOURCE}", "that of a Service", ours[0].url)
     defaults = [one.uid for one in found if one.default]
     if len(defaults) > 1:
         return Result("default data sources", "one", as_text(defaults))
@@ -69,14 +69,14 @@ def is_dangling(here: View, url: str) -> bool:
 
 @check("mon-grafana-dashboard-not-loaded", CONFIG_MAPS, DASHBOARDS)
 def not_loaded(here: View) -> Result:
-    """Ours are there without the label, or one of all is no JSON. One that is not there is not as this release has it,
-    which the step dashboards says."""
+    """gpustack's dashboards exist without the label, or a dashboard is invalid JSON. A missing one is checked by the
+    step dashboards."""
     there = here[CONFIG_MAPS] or {}
     names = {f"{here.spec.monitoring.namespace}/gpustack-dashboard-{name}" for name in texts()}
     bare = sorted(name for name in names & set(there) if LABEL not in there[name].fields)
     cut = [f"{one.namespace}/{one.name}" for one in of_monitoring(here) if not one.valid]
-    words = [f"without its label: {as_text(bare)}"] * bool(bare) + [f"no JSON: {as_text(cut)}"] * bool(cut)
-    return Result("dashboards", "taken by Grafana", "; ".join(words) or "taken", ok=not words)
+    words = [f"without its label: {as_text(bare)}"] * bool(bare) + [f"invalid JSON: {as_text(cut)}"] * bool(cut)
+    return Result("dashboards", "loaded by Grafana", "; ".join(words) or "loaded", ok=not words)
 
 
 def of_monitoring(here: View) -> list[Dashboard]:
@@ -93,13 +93,13 @@ def asked_for(here: View) -> dict[str, str]:
 
 @check("mon-dashboard-metric-name-wrong", DASHBOARDS, DCGM_NAMES, COUNTERS)
 def metric_name(here: View) -> Result:
-    """A name that is no field of DCGM's, or that is not in the exporter's list. A name of the list that is missing now
-    may come from another GPU or at another time."""
+    """A name that is not a field of DCGM, or not in the exporter's list. A listed metric that is missing now may come
+    from another GPU or at another time."""
     given, missing = here[COUNTERS].get(OURS, ""), asked_for(here)
     wrong = [
         f"{metric} in {name}" for metric, name in missing.items() if is_invented(metric) or is_left_out(metric, given)
     ]
-    return Result("metrics that panels ask for", "exist", as_text(wrong) if wrong else "exist", ok=not wrong)
+    return Result("metrics of the panels", "known", as_text(wrong) if wrong else "known", ok=not wrong)
 
 
 def is_left_out(metric: str, given: str) -> bool:
@@ -113,21 +113,21 @@ def is_invented(metric: str) -> bool:
 
 @check("mon-dcgm-metrics-vanished-after-upgrade", DASHBOARDS, DCGM_NAMES)
 def vanished(here: View) -> Result:
-    """A dashboard asks for it as it is; ours take a missing one as zero."""
+    """A dashboard uses it without a default; gpustack's take a missing one as zero."""
     name = asked_for(here).get(NEVER_YET)
     if name is None:
-        return ok(f"panels that need {NEVER_YET}", "none, or it is there")
-    return Result(f"{NEVER_YET}, for the dashboard {name}", "there", "left out while no GPU has an error")
+        return ok(f"panels with {NEVER_YET}", "none, or with data")
+    return Result(f"{NEVER_YET}, for the dashboard {name}", "present", "not exported before the first error of a GPU")
 
 
 @check("mon-dashboard-label-renamed", DASHBOARDS, HOST_LABELS)
 def label(here: View) -> Result:
-    """How series name the host, beside how dashboards do."""
+    """The label of the host in the series and in the dashboards."""
     series = here[HOST_LABELS]
     there = set(series)
     wrong = {one.name: one.labels for one in of_monitoring(here) if one.labels and not there & set(one.labels)}
     if not there or not wrong:
-        return ok("label of the host", f"series have {as_text(there)}")
+        return ok("label of the host", f"{as_text(there)} in the series")
     name, labels = next(iter(wrong.items()))
     return Result(f"label of the host in {name}", as_text(there), as_text(labels))
 

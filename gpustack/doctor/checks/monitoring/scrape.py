@@ -28,7 +28,7 @@ LOOPBACK = {"kube-etcd": 2381, "kube-proxy": 10249, "kube-controller-manager": 1
 KUBERNETES = ("default", "kube-system")
 SCRAPED = 90
 """Seconds in which every target is asked anew: three times the default interval."""
-ASKED_NOT = "Prometheus may not have asked"
+ASKED_NOT = "Prometheus may not have scraped it since"
 
 
 def ours(here: View, job: ScrapeJob) -> bool:
@@ -38,7 +38,7 @@ def ours(here: View, job: ScrapeJob) -> bool:
 
 @check("mon-control-plane-targets-loopback", JOBS, LISTENING)
 def loopback(here: View) -> Result:
-    """They are scraped, do not answer, and listen on 127.0.0.1 only."""
+    """Targets that are down and listen on 127.0.0.1 only."""
     listening = here[LISTENING]
     down = [one.job for one in here[JOBS] if one.job in LOOPBACK and not one.up]
     found = [job for job in down if listening.get(LOOPBACK[job]) == ("127.0.0.1",)]
@@ -47,42 +47,40 @@ def loopback(here: View) -> Result:
 
 @check("mon-target-down-network", DOWN, NODES, IDENTITY, LISTENERS, PROGRAMS)
 def network(here: View) -> Result:
-    """node-exporter listens on the host, and Prometheus does not get through to it. Another program on its port is
-    another fault."""
+    """node-exporter listens on the host, but Prometheus cannot reach it. Another program on its port is another
+    fault."""
     node, port = own(here), here.spec.monitoring.node_exporter_port
     if node is None:
-        return ok("target of the node", "the host is no node")
+        return ok("target of the node", "the host is not a node")
     what, listens = f"target {node.address}:{port}", is_taken(here[LISTENERS], port)
     if f"{node.address}:{port}" not in {instance for _, instance in here[DOWN]}:
-        return ok(what, "answers")
+        return ok(what, "responding")
     if not listens:
         return ok(what, "not running")
     if here.available(PROGRAMS) and (others := units_on_port(here, port)):
-        return ok(what, f"{as_text(others)} has the port")
-    return Result(what, "reached", "it listens here, and Prometheus does not reach it")
+        return ok(what, f"port used by {as_text(others)}")
+    return Result(what, "reachable", "listening, but not reachable for Prometheus")
 
 
 @check("mon-clock-skew-empty-graphs", CLOCKS)
 def clocks(here: View) -> Result:
     found = [f"{instance} {seconds:.0f} s" for instance, seconds in here[CLOCKS].items()]
-    return Result(
-        "clocks of nodes beside that of Prometheus", "equal", as_text(found) if found else "equal", ok=not found
-    )
+    return Result("clocks of nodes and of Prometheus", "in sync", as_text(found) if found else "in sync", ok=not found)
 
 
 @check("mon-kubelet-target-unauthorized", KUBELETS)
 def kubelet_refuses(here: View) -> Result:
-    """By Prometheus' own words."""
+    """By the error that Prometheus reports."""
     found = [f"{one.node}: {one.error}" for one in here[KUBELETS] if REFUSED.search(one.error)]
-    fine = f"none of {len(here[KUBELETS])} refuses"
-    return Result("kubelets", "let Prometheus in", as_text(found[:3]) if found else fine, ok=not found)
+    fine = f"scraping allowed by {len(here[KUBELETS])}"
+    return Result("kubelets", "scraping allowed", as_text(found[:3]) if found else fine, ok=not found)
 
 
 def scraped(here: View) -> str:
     """Why no metrics of GPUs are to be had; empty where they are."""
     if not here.spec.monitoring.enabled:
-        return "the monitoring is somebody else's"
-    return "" if exporters(here) else "there is no exporter"
+        return "the monitoring is not installed by gpustack"
+    return "" if exporters(here) else "no exporter"
 
 
 @check("st-target-missing", JOBS, SERVICES)
@@ -90,19 +88,19 @@ def target_missing(here: View) -> Result:
     if why := scraped(here):
         return ok("targets of the GPU exporter", why)
     found = [one.job for one in here[JOBS] if DCGM in f"{one.job} {one.service}"]
-    return Result("targets of the GPU exporter", "there", as_text(found), ok=bool(found))
+    return Result("targets of the GPU exporter", "present", as_text(found), ok=bool(found))
 
 
 @check("st-target-down", JOBS, STARTED, GPU_PODS, UNITS)
 def target_down(here: View) -> Result:
-    """Many targets ask the API who it is that scrapes them: while it was started anew, they sent Prometheus away. Nor
-    is a target down that is only just coming up."""
+    """Many targets authenticate Prometheus through the API, so they fail while it restarts. A target that is starting
+    does not count."""
     found = sorted({one.job for one in here[JOBS] if not one.up and ours(here, one)})
     if found:
         api_known(here, SCRAPED, ASKED_NOT)
     started = [coming_up(here, job) for job in found]
     if found and all(started):
-        raise FactUnavailable(f"{started[0]} was started just now, and {ASKED_NOT} since")
+        raise FactUnavailable(f"{started[0]} has just started, and {ASKED_NOT}")
     return Result("targets", "up", f"down: {as_text(found)}" if found else "up", ok=not found)
 
 
@@ -126,27 +124,29 @@ def no_metrics(here: View) -> Result:
     if why := scraped(here):
         return ok("GPUs in Prometheus", why)
     count = len({one.uuid for one in here[SERIES]})
-    return Result("GPUs in Prometheus", "some", str(count), ok=bool(count))
+    return Result("GPUs in Prometheus", "1 or more", str(count), ok=bool(count))
 
 
 @check("st-dashboard-nodata", RESPONSE, SERVICES)
 def dashboard_nodata(here: View) -> Result:
-    """A question for GPUs by way of Grafana's data source, as a panel asks it."""
+    """A query for GPUs through Grafana's data source, as a panel sends it."""
     if why := scraped(here):
-        return ok("GPUs by way of Grafana", why)
+        return ok("series of GPUs in Grafana", why)
     found = here[RESPONSE]
     if found is None or found.login != 200:
-        return ok("GPUs by way of Grafana", "nobody is let in" if found else "no Grafana")
-    return Result("GPUs by way of Grafana", "some", "some" if found.samples else "none", ok=bool(found.samples))
+        return ok("series of GPUs in Grafana", "login refused" if found else "no Grafana")
+    return Result(
+        "series of GPUs in Grafana", "present", "present" if found.samples else "none", ok=bool(found.samples)
+    )
 
 
 @check("st-dashboard-wrong", TWICE, BLANKS)
 def dashboard_wrong(here: View) -> Result:
     twice, blanks = here[TWICE], here[BLANKS]
-    words = ["GPUs that count twice"] * bool(twice) + ["placeholders for no value"] * bool(blanks)
+    words = ["duplicates"] * bool(twice) + ["placeholders"] * bool(blanks)
     if words:
-        return Result("values of GPUs", "each once, and real", as_text(words))
-    return ok("values of GPUs", "each once, and real")
+        return Result("values of GPUs", "unique and valid", as_text(words))
+    return ok("values of GPUs", "unique and valid")
 
 
 CHECKS = (

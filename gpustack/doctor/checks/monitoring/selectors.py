@@ -15,19 +15,19 @@ WHAT = "monitor of the GPU exporter"
 
 @check("mon-selector-nil-uses-helm-values", SELECTORS, SERVICE_MONITORS, PROMETHEUSES)
 def selector(here: View) -> Result:
-    """Every monitor of the exporter is left out by every Prometheus: by its labels, or by its namespace."""
+    """No Prometheus selects a ServiceMonitor of the exporter, because of its labels or its namespace."""
     watching, monitors = here[SELECTORS], here[SERVICE_MONITORS]
     if watching is None or monitors is None:
-        return ok(WHAT, "the API does not know the kind")
+        return ok(WHAT, "no ServiceMonitors in the API")
     ours = [monitor for monitor in monitors if monitor.wanted and monitor.wanted.items() <= APP.items()]
     if not watching or not ours:
-        return ok(WHAT, "no Prometheus" if not watching else "there is none")
+        return ok(WHAT, "no Prometheus" if not watching else "none")
     if taken := [one.name for one in ours if any(takes(prometheus, one) for prometheus in watching)]:
-        return ok(WHAT, f"{as_text(taken)} is taken")
+        return ok(WHAT, f"{as_text(taken)} selected")
     here[PROMETHEUSES]  # the step monitoring says of the same that a selector leaves something out
-    wanted = as_text([f"{prometheus.name} wants {selector_text(prometheus)}" for prometheus in watching])
+    wanted = as_text([f"{prometheus.name} selects {selector_text(prometheus)}" for prometheus in watching])
     there = as_text([f"{one.name} in {one.namespace}" for one in ours])
-    return Result(WHAT, "taken by Prometheus", f"{wanted}; {there} is not among them")
+    return Result(WHAT, "selected by Prometheus", f"{wanted}, but not {there}")
 
 
 def takes(prometheus: Watching, monitor: ServiceMonitor) -> bool:

@@ -20,7 +20,7 @@ OUT_OF_MEMORY = "OOMKilled"
 RECENT = 3600
 """Seconds for which a run that ended counts: a container that has run since then is well."""
 LOCAL_PATH = "rancher.io/local-path"
-DOWN = "does not run"
+DOWN = "not running"
 # Of the condition Reconciled: prometheus-operator pkg/operator, CheckStorageClass.
 NO_CLASS = re.compile(r'storage class "([^"]+)" does not exist')
 
@@ -46,32 +46,36 @@ def units_on_port(here: View, port: int) -> list[str]:
 
 @check("mon-node-exporter-port-host-process", LISTENERS, PROGRAMS)
 def port_of_a_host(here: View) -> Result:
-    """Whoever has the port, and runs in no pod."""
+    """A program outside of pods uses the port."""
     port = here.spec.monitoring.node_exporter_port
     what = f"port {port}"
     if not here.spec.monitoring.enabled:
-        return ok(what, "nobody here wants it")
+        return ok(what, "not needed: no monitoring")
     if not is_taken(here[LISTENERS], port):
-        return ok(what, "nobody has it")
+        return ok(what, "free")
     found = units_on_port(here, port)
     if not found:
-        return ok(what, "a pod has it")
-    return Result(what, "node-exporter's", as_text(found), names=names(UNIT=[unit for unit in found if unit != "-"]))
+        return ok(what, "used by a pod")
+    return Result(
+        what, "free for node-exporter", as_text(found), names=names(UNIT=[unit for unit in found if unit != "-"])
+    )
 
 
 @check("mon-node-exporter-port-other-pod", PENDING_PODS)
 def port_of_a_pod(here: View) -> Result:
-    """Our node exporter waits for a port that another pod of the node has. A user's own may find ours there."""
+    """gpustack's node-exporter waits for a port that another pod of the node uses."""
     ours = [pod for pod in here[PENDING_PODS] if pod.namespace in namespaces(here)]
     waiting = [pod for pod in ours if "node-exporter" in f"{pod.app} {pod.name}"]
     found = [f"{pod}: {pod.unscheduled}" for pod in waiting if "free ports" in pod.unscheduled]
-    return Result("node exporters", "scheduled", as_text(found[:3]) if found else "none waits for a port", ok=not found)
+    return Result(
+        "node exporters", "scheduled", as_text(found[:3]) if found else "none waiting for a port", ok=not found
+    )
 
 
 @check("mon-prometheus-pvc-pending", CLAIMS, CLASSES, PROVISIONER, PROMETHEUSES)
 def claim_pending(here: View) -> Result:
-    """A claim that waits for its first consumer alone is none. For a class that there is not, the operator makes no
-    claim at all."""
+    """A claim that waits only for its first consumer does not count. If the class does not exist, the operator creates
+    no claim."""
     classes = {one.name: one for one in here[CLASSES]}
     default = next((one.name for one in classes.values() if one.default), None)
     provisioner = here[PROVISIONER].get("local-path-provisioner")
@@ -83,12 +87,12 @@ def claim_pending(here: View) -> Result:
         if name not in classes:
             found.append(f"{claim.name}: no {f'class {name}' if name else 'default class'}")
         elif classes[name].provisioner == LOCAL_PATH and (provisioner is None or not provisioner.ready):
-            found.append(f"{claim.name}: the provisioner of {name} does not run")
+            found.append(f"{claim.name}: provisioner of {name} not running")
     if not found:
         made = (here[PROMETHEUSES] or {}).items()
         found = [f"{name}: no class {refused[1]}" for name, one in made if (refused := NO_CLASS.search(one.why))]
     return Result(
-        "volumes of the monitoring", "served", as_text(found) if found else "none waits in vain", ok=not found
+        "volumes of the monitoring", "bound", as_text(found) if found else "none without a provisioner", ok=not found
     )
 
 
@@ -96,7 +100,7 @@ def claim_pending(here: View) -> Result:
 def prometheus_oom(here: View) -> Result:
     pods = [pod for pod in here[MONITORING_PODS] if pod.name.startswith("prometheus-")]
     found = out_of_memory(here, pods, "prometheus")
-    return Result("Prometheus", "within its memory", found or "not killed for its memory", ok=not found)
+    return Result("Prometheus", "within its memory limit", found or "not OOM-killed", ok=not found)
 
 
 def hooks(here: View) -> list[Webhook]:
@@ -121,41 +125,39 @@ def find_deserted(here: View) -> list[str]:
 
 @check("mon-admission-webhook-down", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
 def webhook_down(here: View) -> Result:
-    """Only one without whose answer objects are refused."""
+    """Only webhooks with failurePolicy Fail."""
     found = find_deserted(here) + [f"{one.name}: no certificate" for one in hooks(here) if not one.signed]
     services = {f"{one.namespace}/{one.name}" for one in here[SERVICES]} | {service_of_ours(here)}
     left = [one.name.partition("/")[0] for one in hooks(here) if one.service not in services]
     what = "webhooks of the monitoring"
     if not found:
-        return ok(what, "answers" if hooks(here) else "there is none")
+        return ok(what, "responding" if hooks(here) else "none")
     if left:
-        person = f"no release of ours has {as_text(left)}: delete it where nobody needs it"
-        return Result(what, "answer", as_text(found), names=names(NAME=left), person=person)
+        person = f"{as_text(left)} is not gpustack's: delete it if it is not needed"
+        return Result(what, "responding", as_text(found), names=names(NAME=left), person=person)
     if not any(one.endswith(DOWN) for one in found):
-        return Result(what, "answer", as_text(found))
+        return Result(what, "responding", as_text(found))
     space, _, operator = service_of_ours(here).partition("/")
     start = f"kubectl -n {space} scale deployment {operator} --replicas 1"
-    person = f"the operator has to run first, as Helm's upgrade asks the webhook too: {start}"
-    return Result(what, "answer", as_text(found), person=person)
+    person = f"start the operator first, because helm upgrade needs the webhook: {start}"
+    return Result(what, "responding", as_text(found), person=person)
 
 
 @check("mon-admission-webhook-down guard", VALIDATING, MUTATING, SERVICES, MONITORING_DEPLOYMENTS)
 def webhook_deserted(here: View) -> Result:
     found = find_deserted(here)
-    fine = "the Service is there, and its operator runs"
-    return Result(
-        "what is behind the webhook", "an operator that runs", as_text(found) if found else fine, ok=not found
-    )
+    fine = "a Service with a running operator"
+    return Result("backend of the webhook", "a running operator", as_text(found) if found else fine, ok=not found)
 
 
 @check("mon-two-operators-fight", OPERATORS)
 def two_operators(here: View) -> Result:
-    """Of those that run, more than one looks after the objects of all namespaces."""
+    """More than one running operator watches all namespaces."""
     running = [one for one in here[OPERATORS] if one.running]
     at_large = [f"{one.namespace}/{one.name}" for one in running if not one.narrowed]
     if len(at_large) < 2:
         return ok("Prometheus operators", as_text([f"{one.namespace}/{one.name}" for one in running]))
-    return Result("Prometheus operators for everything", "one", as_text(at_large))
+    return Result("Prometheus operators for all namespaces", "one", as_text(at_large))
 
 
 CHECKS = (port_of_a_host, port_of_a_pod, claim_pending, prometheus_oom, webhook_down, webhook_deserted, two_operators)

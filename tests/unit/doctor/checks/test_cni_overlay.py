@@ -72,19 +72,19 @@ def test_two_nodes_that_reach_each_other() -> None:
 def test_what_is_stopped_on_the_way_is_confirmed_where_nothing_else_explains_it() -> None:
     outcome, found = summary(here("vxlan-port-blocked", SHUT))
     assert (outcome, found) == (
-        "failed", "to 10.244.1.0/24 nothing arrives, and both ends are as they should be",
+        "failed", "dropped to 10.244.1.0/24, with both ends configured correctly",
     )  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("answer", "changed", "why"),
     [
-        (SHUT, rules("k2", NO_VXLAN), "k2 stops it"),
-        (SHUT, link("k2", OTHER), "Flannel's link of k2 has another MAC"),
-        (SHUT, link("k1", OTHER), "Flannel's link of k1 has another MAC"),
+        (SHUT, rules("k2", NO_VXLAN), "k2 blocks it"),
+        (SHUT, link("k2", OTHER), "Flannel's link of k2 has a different MAC address"),
+        (SHUT, link("k1", OTHER), "Flannel's link of k1 has a different MAC address"),
         (SHUT, link("k2", flags="0x1002"), "Flannel's link of k2 is down"),
         (SHUT, answers_at("k2", written("flannel.links", "")), "Flannel's link of k2 is down"),
-        (SHUT, announced(addresses={**ADDRESSES, "k2": "10.0.2.15"}), "10.244.1.0/24 is known as another"),
+        (SHUT, announced(addresses={**ADDRESSES, "k2": "10.0.2.15"}), "the neighbour entry for 10.244.1.0/24 differs"),
         (
             SHUT,
             announced(addresses=dict.fromkeys(ADDRESSES, "10.0.2.15")),
@@ -92,7 +92,7 @@ def test_what_is_stopped_on_the_way_is_confirmed_where_nothing_else_explains_it(
         ),
         (SHUT, announced(macs=dict.fromkeys(MACS, OTHER)), "two nodes announce the same address or MAC"),
         # The host itself gets there: then it is what forwards for pods.
-        (ways({}, LOST), {}, "the other ends of the overlay answer this host"),
+        (ways({}, LOST), {}, "the overlay addresses of other nodes respond to this host"),
     ],
 )
 def test_what_else_explains_it(answer: Answer, changed: Placed, why: str) -> None:
@@ -102,7 +102,7 @@ def test_what_else_explains_it(answer: Answer, changed: Placed, why: str) -> Non
 def test_a_rule_of_this_host_is_named() -> None:
     found = here("vxlan-port-blocked", SHUT, rules("k1", NO_VXLAN))
     assert found.outcome == "failed"
-    assert "is stopped by chain ip filter INPUT" in summary(found)[1]
+    assert "is blocked by chain ip filter INPUT" in summary(found)[1]
     # As soon as the rule is there, whether somebody has noticed or not.
     assert here("vxlan-port-blocked", ways({}, {}), rules("k1", NO_VXLAN)).outcome == "failed"
 
@@ -113,7 +113,7 @@ def test_another_mac() -> None:
     forgotten = ways(LOST, LOST, peers=(PEER.replace(MACS["k2"], "-").replace(ADDRESSES["k2"], "-"),))
     assert here("vxlan-mac-changed", forgotten).outcome == "failed"
     none = answers_at("k1", written("flannel.links", ""))
-    assert summary(here("vxlan-mac-changed", SHUT, none)) == ("ok", "no vxlan of Flannel's on this host")
+    assert summary(here("vxlan-mac-changed", SHUT, none)) == ("ok", "no vxlan link of Flannel on this host")
     lost = {("flannel.annotations", CLUSTER): Answer("flannel.annotations", CLUSTER, -1, "", lost="no API")}
     assert here("vxlan-mac-changed", SHUT, lost).outcome == "unknown"
 
@@ -141,7 +141,7 @@ def test_checksums() -> None:
     def found(own: Answer, other: Answer) -> Judgement:
         return here("vxlan-checksum-offload", SHUT, {("checksums.vxlan", "k1"): own, ("checksums.vxlan", "k2"): other})
 
-    assert summary(found(wrong, right)) == ("failed", "wrong: 12 from 10.78.0.12")
+    assert summary(found(wrong, right)) == ("failed", "incorrect: 12 from 10.78.0.12")
     assert found(wrong, fixed).outcome == "ok"
     assert found(right, right).outcome == "ok"
 

@@ -11,13 +11,13 @@ SILENT = written("containerd.runtime", "", 1)
 
 
 def test_cri_that_is_turned_off() -> None:
-    assert summary(on_host("containerd-cri-disabled", {})) == ("ok", "answers")
+    assert summary(on_host("containerd-cri-disabled", {})) == ("ok", "responding")
     vendor = {"containerd.runtime": SILENT, "containerd.configuration": recorded("containerd.configuration", "vendor")}
     assert summary(on_host("containerd-cri-disabled", vendor)) == (
-        "failed", "does not answer: turned off by disabled_plugins in config.toml",
+        "failed", "not responding: disabled by disabled_plugins in config.toml",
     )  # fmt: skip
     failed = on_host("containerd-cri-disabled", {"containerd.runtime": SILENT})
-    assert summary(failed) == ("failed", "does not answer: it failed to load")
+    assert summary(failed) == ("failed", "not responding: failed to load")
     assert on_host("st-runtime-down", {"containerd.runtime": SILENT}).outcome == "failed"
 
 
@@ -53,6 +53,6 @@ def test_a_file_that_containerd_cannot_read_is_why_it_does_not_run() -> None:
     stopped = recorded("units.services", "prepared-debian-12", ("ActiveState=active", "ActiveState=failed"))
     broken = recorded("containerd.configuration", "broken")
     found = on_host("containerd-not-running", {"units.services": stopped, "containerd.configuration": broken})
-    assert summary(found)[1].startswith("not active, enabled; no TOML: config.toml: Invalid value")
+    assert summary(found)[1].startswith("not active, enabled; invalid TOML: config.toml: Invalid value")
     assert found.result
     assert "/etc/containerd/config.toml" in found.result.person

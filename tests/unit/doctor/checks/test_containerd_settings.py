@@ -87,8 +87,8 @@ BOTH += f'[plugins."{V2}".registry.mirrors."docker.io"]\nendpoint = ["https://a"
 def test_registries_that_are_named_twice() -> None:
     gone = files(BOTH) | {"containerd.runtime": SILENT}
     assert on_host("containerd-registry-config-invalid", gone).outcome == "failed"
-    assert summary(on_host("containerd-registry-config-invalid", files(BOTH))) == ("ok", "CRI answers")
-    assert summary(on_host("containerd-registry-config-invalid", files(""))) == ("ok", "named in one way")
+    assert summary(on_host("containerd-registry-config-invalid", files(BOTH))) == ("ok", "accepted by CRI")
+    assert summary(on_host("containerd-registry-config-invalid", files(""))) == ("ok", "either config_path or mirrors")
     odd = {"containerd.mirrors": written("containerd.mirrors", "== quay.io\nx = [\n")}
     assert summary(on_host("containerd-registry-config-invalid", files("") | odd))[0] == "failed"
 

@@ -11,7 +11,7 @@ from tests.worlds.doctor_checks import on_cluster
 
 def test_certificates_that_ended() -> None:
     assert on_cluster("controlplane-certs-expired", {})[0] == "ok"
-    assert on_cluster("controlplane-certs-expired", {}, "k2") == ("ok", "none here")
+    assert on_cluster("controlplane-certs-expired", {}, "k2") == ("ok", "none on this host")
     known = recorded("kubeadm.certificates", "control-plane")
     ended = answers_at("k1", written("kubeadm.certificates", known.out.replace(" 2027 GMT", " 2025 GMT")))
     assert on_cluster("controlplane-certs-expired", ended)[0] == "failed"
@@ -28,7 +28,7 @@ def test_an_address_that_is_gone() -> None:
     assert on_cluster("node-ip-changed -> st-service-ip-broken", mine)[0] == "ok"
     moved = recorded("kubeadm.manifest-addresses", "control-plane", ("10.77.2.11", "10.77.2.99"))
     lost = mine | {("kubeadm.manifest-addresses", "k1"): moved}
-    assert on_cluster("node-ip-changed", lost) == ("failed", "10.77.2.99 on none")
+    assert on_cluster("node-ip-changed", lost) == ("failed", "10.77.2.99 not assigned")
     assert on_cluster("node-ip-changed -> st-service-ip-broken", lost)[0] == "failed"
     natted = recorded(
         "kubeadm.manifest-addresses", "control-plane", ("advertise-address=10.77.2.11", "advertise-address=1.2.3.4")
@@ -184,7 +184,7 @@ def test_without_the_kubelet_nobody_starts_a_static_pod_again() -> None:
     files = answers_at("k1", recorded("kubeadm.files", "control-plane"))
     pods = recorded("kubeadm.static-pods", "control-plane")
     ended = written("kubeadm.static-pods", pods.out.replace("CONTAINER_RUNNING", "CONTAINER_EXITED"))
-    assert on_cluster(id, files | {("kubeadm.static-pods", "k1"): pods}) == ("ok", "runs")
-    assert on_cluster(id, files | {("kubeadm.static-pods", "k1"): ended}) == ("failed", "ended")
+    assert on_cluster(id, files | {("kubeadm.static-pods", "k1"): pods}) == ("ok", "running")
+    assert on_cluster(id, files | {("kubeadm.static-pods", "k1"): ended}) == ("failed", "stopped")
     worker = {("kubeadm.files", "k1"): recorded("kubeadm.files", "worker"), ("kubeadm.static-pods", "k1"): pods}
-    assert on_cluster(id, worker) == ("ok", "there is none")
+    assert on_cluster(id, worker) == ("ok", "none")

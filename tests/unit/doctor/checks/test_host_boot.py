@@ -23,7 +23,7 @@ def test_modules_that_no_boot_loads(out: str, outcome: str) -> None:
 
 def test_a_host_without_a_runtime_needs_no_modules() -> None:
     answers = {"kernel.boot": written("kernel.boot", HERE.replace("br_netfilter\n", ""))}
-    assert summary(on_host("host-modules-not-persisted", answers, state="fresh"))[1] == "no runtime is installed yet"
+    assert summary(on_host("host-modules-not-persisted", answers, state="fresh"))[1] == "no container runtime yet"
 
 
 @pytest.mark.parametrize(

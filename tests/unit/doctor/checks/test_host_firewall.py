@@ -26,7 +26,7 @@ def test_a_rule_that_rejects_is_quoted() -> None:
     assert found.outcome == "failed"
     assert "-A INPUT -j REJECT" in summary(found)[1]
     dropped = packets.snapshot(packets.live(rules.replace("REJECT", "DROP")))
-    assert summary(evaluate("host-cloud-image-reject-rules", dropped, "host1")) == ("ok", "no rule rejects it")
+    assert summary(evaluate("host-cloud-image-reject-rules", dropped, "host1")) == ("ok", "not rejected by a rule")
 
 
 def test_a_rule_beside_the_chains_of_ufw_is_not_ufws() -> None:

@@ -41,11 +41,11 @@ SPEC = {"source": {"mirror": "http://10.77.2.1:8480", "fingerprint": KEY}}
     ("edit", "text"),
     [
         (("", ""), ""),
-        ((f"key 229 {OURS}\n", f"key 0 {OURS}\nkey 1 /x\n"), f"{OURS} holds no key"),
+        ((f"key 229 {OURS}\n", f"key 0 {OURS}\nkey 1 /x\n"), f"{OURS} has no key"),
         ((f"key 229 {OURS}\n", f"key - {OURS}\nkey 1 /x\n"), f"{OURS} is missing"),
         (("1795283488:2110643488", "1795283488:1795283489"), ""),
-        (("== keys", "sources.list|http://example.org/debian|bookworm||yes\n== keys"), "named with different keys"),
-        (("== keys", "sources.list|https://apt.kubernetes.io|kubernetes-xenial||yes\n== keys"), "is gone"),
+        (("== keys", "sources.list|http://example.org/debian|bookworm||yes\n== keys"), "has different keys"),
+        (("== keys", "sources.list|https://apt.kubernetes.io|kubernetes-xenial||yes\n== keys"), "no longer exists"),
         (("== keys", "sources.list|https://apt.kubernetes.io|kubernetes-xenial||no\n== keys"), ""),
     ],
 )
@@ -60,7 +60,7 @@ def test_a_key_that_ended_and_one_that_is_another() -> None:
     ended = recorded("packages.sources", "debian-12", ("1795283488:2110643488", "1763000000:1763000001"))
     found = summary(evaluate("host-apt-repo-key", hosts.snapshot({("packages.sources", "h1"): ended}, SPEC)))
     assert found[0] == "failed"
-    assert f"{OURS} ended on 2025-11-13" in found[1]
+    assert f"{OURS} expired on 2025-11-13" in found[1]
     other = recorded("packages.sources", "debian-12", (KEY, KEY[::-1]))
     found = summary(evaluate("host-apt-repo-key", hosts.snapshot({("packages.sources", "h1"): other}, SPEC)))
     assert f"{OURS} is not the key {KEY}" in found[1]

@@ -29,4 +29,4 @@ def test_a_host_that_cannot_be_asked(reference: str, ssh: str, sudo: str) -> Non
 
 def test_a_host_that_nobody_asked_is_unknown() -> None:
     here = replace(hosts.snapshot(), reach={})
-    assert summary(evaluate("host-ssh-unreachable", here)) == ("unknown", "h1 was not asked")
+    assert summary(evaluate("host-ssh-unreachable", here)) == ("unknown", "h1 was not contacted")

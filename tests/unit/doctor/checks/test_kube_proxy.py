@@ -26,11 +26,11 @@ def rules(health: int, nft: str, table: str = "no") -> dict[tuple[str, str], Ans
 @pytest.mark.parametrize(
     ("health", "nft", "found"),
     [
-        (0, "2 15 105", ("ok", "answers")),
+        (0, "2 15 105", ("ok", "listening on port 10256")),
         (0, "2 0 90", ("failed", "no rule in KUBE-SERVICES")),
         (0, "1 15 104", ("failed", "1 of 2 jumps into KUBE-SERVICES")),
-        (7, "2 15 105", ("failed", "nothing listens on port 10256")),
-        (28, "2 15 105", ("ok", "answers")),
+        (7, "2 15 105", ("failed", "not listening")),
+        (28, "2 15 105", ("ok", "listening on port 10256")),
     ],
 )
 def test_rules_and_who_writes_them(health: int, nft: str, found: tuple[str, str]) -> None:
@@ -42,8 +42,8 @@ def test_rules_and_who_writes_them(health: int, nft: str, found: tuple[str, str]
     [
         ("two-hosts", ""),
         ("none", "the cluster has no DaemonSet kube-proxy"),
-        ("kept-away", "keeps it from nodes"),
-        ("selected", "keeps it from nodes"),
+        ("kept-away", "excludes nodes"),
+        ("selected", "excludes nodes"),
     ],
 )
 def test_one_that_its_daemon_set_keeps_away_comes_by_no_restart(case: str, person: str) -> None:
@@ -60,7 +60,7 @@ def test_a_kube_proxy_that_nobody_could_start() -> None:
     silent = {("kubelet.health", "k1"): Answer("kubelet.health", "k1", 7, "")}
     assert here("kube-proxy-down", rules(7, "2 15 105") | silent)[0] == "unknown"
     bare = answers_at("k1", recorded("leftovers.kubernetes", "fresh-debian-12"))
-    assert here("kube-proxy-down", rules(7, "0 0 0") | bare) == ("ok", "the host belongs to no cluster yet")
+    assert here("kube-proxy-down", rules(7, "0 0 0") | bare) == ("ok", "the host is not in a cluster yet")
 
 
 def test_the_mode_with_a_table_of_its_own() -> None:
@@ -115,7 +115,7 @@ def test_an_api_server_that_takes_connections_and_says_nothing_is_reached() -> N
     """curl had no TLS of it, and a plain connection was made."""
     made = {("pod-network.paths", "k1"): pod_ways.ways({}, {})}
     silent = {("pod-network.paths", "k1"): pod_ways.ways({"api": "timeout"}, {})}
-    assert here("join-endpoint-unreachable", ways(LATE, LATE) | made) == ("ok", "made, and nothing is answered")
+    assert here("join-endpoint-unreachable", ways(LATE, LATE) | made) == ("ok", "established, but without a response")
     assert here("join-endpoint-unreachable", ways(LATE, LATE) | silent)[0] == "failed"
 
 

@@ -41,7 +41,7 @@ def test_a_kubelet_that_is_not_installed_is_not_down() -> None:
 def test_a_kubelet_without_a_cluster_cannot_run_yet() -> None:
     bare = recorded("leftovers.kubernetes", "fresh-debian-12")
     answers = {("kubelet.health", "k1"): Answer("kubelet.health", "k1", 7, ""), ("leftovers.kubernetes", "k1"): bare}
-    assert summary(here("st-kubelet-down", "k1", answers)) == ("ok", "the host belongs to no cluster yet")
+    assert summary(here("st-kubelet-down", "k1", answers)) == ("ok", "the host is not in a cluster yet")
 
 
 def test_a_node_that_is_not_ready_says_why() -> None:
@@ -50,7 +50,7 @@ def test_a_node_that_is_not_ready_says_why() -> None:
     assert outcome == "failed"
     assert found
     stranger = answers_at("k1", written("system.identity", "0123456789abcdef0123456789abcdef\n\n"))
-    assert summary(here("st-node-notready", "k1", stranger)) == ("ok", "the host is no node")
+    assert summary(here("st-node-notready", "k1", stranger)) == ("ok", "the host is not a node")
 
 
 def test_a_node_that_no_host_is() -> None:

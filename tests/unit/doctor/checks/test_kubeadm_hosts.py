@@ -22,14 +22,14 @@ def test_an_attempt_that_was_broken_off() -> None:
     half = files("k1", "admin.conf", "pki/ca.key", "manifests/etcd.yaml") | started("k1", "no")
     assert on_cluster("kubeadm-stale-state", half)[0] == "failed"
     ours = files("k1", "admin.conf", "gpustack-kubeadm.yaml.unfinished")
-    assert on_cluster("kubeadm-stale-state", ours) == ("failed", "an initialisation that was broken off")
+    assert on_cluster("kubeadm-stale-state", ours) == ("failed", "an interrupted initialisation")
     alive = ours | answers_at(
         "k1", written("network.listeners", 'tcp LISTEN 0 1 *:6443 *:* users:(("x",pid=1,fd=3))\n')
     )
     assert on_cluster("kubeadm-stale-state", alive)[0] == "ok"
     assert on_cluster("kubeadm-stale-state", files("k1") | started("k1", "no"))[0] == "ok"
     worker = files("k2", "bootstrap-kubelet.conf", "pki/ca.crt") | started("k2", "yes")
-    assert on_cluster("kubeadm-stale-state", worker, "k2") == ("failed", "a join that was broken off")
+    assert on_cluster("kubeadm-stale-state", worker, "k2") == ("failed", "an interrupted join")
 
 
 def test_a_worker_of_another_cluster() -> None:
@@ -43,7 +43,7 @@ def test_a_worker_of_another_cluster() -> None:
     assert on_cluster("join-ca-hash-mismatch", order, "k2")[0] == "failed"
     right = answers_at("k2", written("kubeadm.authorities", f"{known.out}join {own}\n"))
     assert on_cluster("join-ca-hash-mismatch", right, "k2")[0] == "ok"
-    assert on_cluster("join-ca-hash-mismatch", mine, "k2") == ("ok", "no order")
+    assert on_cluster("join-ca-hash-mismatch", mine, "k2") == ("ok", "no join")
 
 
 def test_the_kubeconfig_of_root() -> None:
@@ -64,7 +64,7 @@ def test_the_kubeconfig_of_root() -> None:
 def test_an_address_of_two_nodes() -> None:
     assert on_cluster("kubelet-wrong-node-ip", {}) == ("ok", "10.78.0.11")
     same = recorded("kube.nodes", "control-plane", ("10.78.0.12", "10.78.0.11"))
-    assert on_cluster("kubelet-wrong-node-ip", {("kube.nodes", CLUSTER): same}) == ("failed", "10.78.0.11, as k2")
+    assert on_cluster("kubelet-wrong-node-ip", {("kube.nodes", CLUSTER): same}) == ("failed", "10.78.0.11, as on k2")
 
 
 def versions(kubelet: str, kubeadm: str) -> dict[tuple[str, str], Answer]:

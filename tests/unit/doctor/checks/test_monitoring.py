@@ -40,5 +40,5 @@ def test_what_the_selector_wants_is_reported() -> None:
         recorded("monitoring.prometheuses", "control-plane"),
     )
     found = evaluate("mon-selector-nil-uses-helm-values", hosts.snapshot(answers), CLUSTER)
-    wants = "monitoring-prometheus wants monitors with release=monitoring"
-    assert summary(found)[1] == f"{wants}; gpustack-dcgm in gpu-operator is not among them"
+    wants = "monitoring-prometheus selects monitors with release=monitoring"
+    assert summary(found)[1] == f"{wants}, but not gpustack-dcgm in gpu-operator"

@@ -21,15 +21,16 @@ LOADED = "mon-grafana-dashboard-not-loaded"
         ("mon-grafana-password-unknown", {"grafana__response": "odd"}, "unknown", ""),
         (SOURCE, {"grafana__data_sources": "two"}, "failed", "2"),
         (SOURCE, {"grafana__data_sources": "none"}, "failed", "0"),
-        (LOADED, {"grafana__dashboards": "no-json"}, "failed", "no JSON: monitoring/gpustack-dashboard-gpu-health"),
+        (LOADED, {"grafana__dashboards": "no-json"}, "failed",
+         "invalid JSON: monitoring/gpustack-dashboard-gpu-health"),
         ("mon-dashboard-metric-name-wrong", {"grafana__dashboards": "wrong-names"}, "failed",
          "DCGM_FI_DEV_TENSOR_ACTIVE in mine"),
-        ("mon-dashboard-metric-name-wrong", {"grafana__dashboards": "vanished"}, "ok", "exist"),
+        ("mon-dashboard-metric-name-wrong", {"grafana__dashboards": "vanished"}, "ok", "known"),
         ("mon-dashboard-metric-name-wrong",
-         {"grafana__dashboards": "wrong-names", "scrape__dcgm_names": "none"}, "ok", "exist"),
-        ("mon-dcgm-metrics-vanished-after-upgrade", {"grafana__dashboards": "vanished"}, "failed", "left out"),
+         {"grafana__dashboards": "wrong-names", "scrape__dcgm_names": "none"}, "ok", "known"),
+        ("mon-dcgm-metrics-vanished-after-upgrade", {"grafana__dashboards": "vanished"}, "failed", "not exported"),
         ("mon-dashboard-label-renamed", {"grafana__dashboards": "wrong-names"}, "failed", "Hostname"),
-        ("mon-dashboard-label-renamed", {"grafana__dashboards": "vanished"}, "ok", "series have hostname"),
+        ("mon-dashboard-label-renamed", {"grafana__dashboards": "vanished"}, "ok", "hostname in the series"),
     ],
 )  # fmt: skip
 def test_grafana(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
@@ -74,4 +75,4 @@ def test_a_dashboard_of_ours_without_its_label() -> None:
     changed = answers_at(CLUSTER, written("applied.config-maps", json.dumps(body)))
     found = evaluate(LOADED, gpus.snapshot(changed), CLUSTER)
     assert summary(found) == ("failed", "without its label: monitoring/gpustack-dashboard-gpu-health")
-    assert summary(on_gpu_cluster(LOADED)) == ("ok", "taken")
+    assert summary(on_gpu_cluster(LOADED)) == ("ok", "loaded")

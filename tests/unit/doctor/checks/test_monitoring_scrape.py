@@ -15,19 +15,25 @@ LOOPBACK = "mon-control-plane-targets-loopback"
     ("id", "where", "cases", "outcome", "found"),
     [
         ("mon-kubelet-target-unauthorized", CLUSTER, {"scrape__kubelets": "unauthorized"}, "failed", "k2: server"),
-        ("mon-kubelet-target-unauthorized", CLUSTER, {"scrape__kubelets": "away"}, "ok", "none of 1 refuses"),
+        ("mon-kubelet-target-unauthorized", CLUSTER, {"scrape__kubelets": "away"}, "ok", "scraping allowed by 1"),
         ("mon-kubelet-target-unauthorized", CLUSTER, {"scrape__kubelets": "error"}, "unknown", ""),
         ("mon-clock-skew-empty-graphs", CLUSTER, {"scrape__clocks": "skewed"}, "failed", "420 s"),
         ("mon-clock-skew-empty-graphs", CLUSTER, {"scrape__clocks": "error"}, "unknown", ""),
-        ("mon-target-down-network", "k2", {"scrape__down_targets": "one-node"}, "failed", "does not reach it"),
-        ("mon-target-down-network", "k1", {"scrape__down_targets": "one-node"}, "ok", "answers"),
+        (
+            "mon-target-down-network",
+            "k2",
+            {"scrape__down_targets": "one-node"},
+            "failed",
+            "not reachable for Prometheus",
+        ),
+        ("mon-target-down-network", "k1", {"scrape__down_targets": "one-node"}, "ok", "responding"),
         ("st-target-missing", CLUSTER, {"scrape__jobs": "no-exporter"}, "failed", "nothing"),
         ("st-target-down", CLUSTER, {"scrape__jobs": "exporter-down"}, "failed", "down: nvidia-dcgm-exporter"),
         ("st-target-down", CLUSTER, {"scrape__jobs": "error"}, "unknown", ""),
         ("st-no-metrics", CLUSTER, {"dcgm__series": "none"}, "failed", "0"),
         ("st-dashboard-nodata", CLUSTER, {"grafana__response": "failing"}, "failed", "none"),
-        ("st-dashboard-nodata", CLUSTER, {"grafana__response": "refused"}, "ok", "nobody is let in"),
-        ("st-dashboard-wrong", CLUSTER, {"scrape__duplicates": "two-jobs"}, "failed", "count twice"),
+        ("st-dashboard-nodata", CLUSTER, {"grafana__response": "refused"}, "ok", "login refused"),
+        ("st-dashboard-wrong", CLUSTER, {"scrape__duplicates": "two-jobs"}, "failed", "duplicates"),
         ("st-dashboard-wrong", CLUSTER, {"scrape__blanks": "some"}, "failed", "placeholders"),
     ],
 )
@@ -99,4 +105,4 @@ def test_what_another_program_answers_on_the_port_is_no_matter_of_the_network() 
             "mon-target-down-network", "k2", scrape__down_targets="one-node", network__programs="node-exporter"
         )
     )
-    assert found == ("ok", "prometheus-node-exporter.service has the port")
+    assert found == ("ok", "port used by prometheus-node-exporter.service")

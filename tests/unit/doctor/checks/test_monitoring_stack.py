@@ -11,14 +11,14 @@ PORT = "mon-node-exporter-port-host-process"
 
 
 def test_a_port_that_a_program_of_the_host_has() -> None:
-    assert summary(on_gpu_cluster(PORT, "k1")) == ("ok", "a pod has it")
+    assert summary(on_gpu_cluster(PORT, "k1")) == ("ok", "used by a pod")
     found = on_gpu_cluster(PORT, "k1", network__programs="node-exporter")
     assert summary(found) == ("failed", "prometheus-node-exporter.service")
     free = recorded("network.listeners", "monitored-debian-12", (":9100 ", ":9200 "))
     world = gpus.snapshot({("network.listeners", "k1"): free})
-    assert summary(evaluate(PORT, world, "k1")) == ("ok", "nobody has it")
+    assert summary(evaluate(PORT, world, "k1")) == ("ok", "free")
     off = gpus.snapshot(spec={"monitoring": {"enabled": False}})
-    assert summary(evaluate(PORT, off, "k1")) == ("ok", "nobody here wants it")
+    assert summary(evaluate(PORT, off, "k1")) == ("ok", "not needed: no monitoring")
     assert on_gpu_cluster(PORT, "k1", network__programs="odd").outcome == "unknown"
 
 
@@ -26,23 +26,23 @@ def test_a_port_that_a_program_of_the_host_has() -> None:
     ("id", "cases", "outcome", "found"),
     [
         ("mon-node-exporter-port-other-pod", {"pods__pending": "free-ports"}, "failed", "didn't have free ports"),
-        ("mon-node-exporter-port-other-pod", {"pods__pending": "of-users"}, "ok", "none waits for a port"),
+        ("mon-node-exporter-port-other-pod", {"pods__pending": "of-users"}, "ok", "none waiting for a port"),
         ("mon-node-exporter-port-other-pod", {"pods__pending": "no-list"}, "unknown", ""),
         ("mon-prometheus-pvc-pending", {"monitoring__claims": "no-class", "storage__classes": "none"},
          "failed", "prometheus-db: no default class"),
-        ("mon-prometheus-pvc-pending", {"monitoring__claims": "first-consumer"}, "ok", "none waits in vain"),
+        ("mon-prometheus-pvc-pending", {"monitoring__claims": "first-consumer"}, "ok", "none without a provisioner"),
         ("mon-prometheus-pvc-pending", {"monitoring__claims": "first-consumer", "storage__provisioner": "none"},
-         "failed", "the provisioner of local-path does not run"),
+         "failed", "provisioner of local-path not running"),
         ("mon-prometheus-pvc-pending", {"monitoring__prometheuses": "no-such-class"},
          "failed", "monitoring-prometheus: no class fast-ssd"),
         ("mon-prometheus-oom", {"monitoring__pods": "out-of-memory"}, "failed", "OOMKilled"),
-        ("mon-prometheus-oom", {"monitoring__pods": "ended-long-ago"}, "ok", "not killed for its memory"),
+        ("mon-prometheus-oom", {"monitoring__pods": "ended-long-ago"}, "ok", "not OOM-killed"),
         ("mon-prometheus-oom", {"monitoring__pods": "no-list"}, "unknown", ""),
         ("mon-admission-webhook-down", {"admission__validating": "left-over"}, "failed",
          "no Service monitoring/old-operator"),
         ("mon-admission-webhook-down guard", {"admission__validating": "left-over"}, "failed", "no Service"),
-        ("mon-admission-webhook-down", {"admission__mutating": "left-over"}, "ok", "there is none"),
-        ("mon-admission-webhook-down", {"admission__validating": "of-others"}, "ok", "answers"),
+        ("mon-admission-webhook-down", {"admission__mutating": "left-over"}, "ok", "none"),
+        ("mon-admission-webhook-down", {"admission__validating": "of-others"}, "ok", "responding"),
         ("mon-two-operators-fight", {"monitoring__operators": "two"}, "failed",
          "default/old-operator, monitoring/monitoring-operator"),
         ("mon-two-operators-fight", {"monitoring__operators": "narrowed"}, "ok", "default/old-operator"),

@@ -16,10 +16,10 @@ CHAIN = ("mon-servicemonitor-disabled", "mon-servicemonitor-label-mismatch", "mo
         ("two-hosts", "", ""),
         ("none", "mon-servicemonitor-disabled", "nothing"),
         ("wrong-label", "mon-servicemonitor-label-mismatch",
-         ("nvidia-dcgm-exporter wants app.kubernetes.io/name=dcgm-exporter in gpu-operator; "
-         "gpu-operator/nvidia-dcgm-exporter is not that")),
+         ("nvidia-dcgm-exporter selects app.kubernetes.io/name=dcgm-exporter in gpu-operator, but not "
+         "gpu-operator/nvidia-dcgm-exporter")),
         ("elsewhere", "mon-servicemonitor-label-mismatch",
-         "dcgm wants app=nvidia-dcgm-exporter in monitoring; gpu-operator/nvidia-dcgm-exporter is not that"),
+         "dcgm selects app=nvidia-dcgm-exporter in monitoring, but not gpu-operator/nvidia-dcgm-exporter"),
         ("wrong-port", "mon-servicemonitor-port-name", "metrics"),
         ("no-such-kind", "", ""),
     ],
@@ -36,7 +36,7 @@ def test_one_link_is_wrong(case: str, guilty: str, found: str) -> None:
 @pytest.mark.parametrize("id", CHAIN)
 def test_without_an_exporter_nothing_is_missing(id: str) -> None:
     services = gpus.edited("proof.services", lambda items: items.clear())
-    assert summary(evaluate(id, gpus.snapshot(services), CLUSTER)) == ("ok", "there is no exporter")
+    assert summary(evaluate(id, gpus.snapshot(services), CLUSTER)) == ("ok", "no exporter")
 
 
 @pytest.mark.parametrize("id", CHAIN)
@@ -47,8 +47,8 @@ def test_an_answer_that_is_missing_tells_nothing(id: str) -> None:
 @pytest.mark.parametrize(
     ("case", "outcome", "found"),
     [
-        ("two-hosts", "ok", "all it needs"),
-        ("slices-only", "ok", "all it needs"),
+        ("two-hosts", "ok", "all required"),
+        ("slices-only", "ok", "all required"),
         ("none", "ok", "no Prometheus"),
         ("not-bound", "failed",
          ("not endpoints in gpu-operator, endpoints in monitoring, pods in gpu-operator, pods in monitoring, "
@@ -65,7 +65,7 @@ def test_rights_without_an_answer_are_unknown(case: str) -> None:
 
 
 def test_objects_that_the_operator_left_out() -> None:
-    assert summary(on_gpu_cluster(REJECTED)) == ("ok", "nothing")
+    assert summary(on_gpu_cluster(REJECTED)) == ("ok", "none")
     outcome, found = summary(on_gpu_cluster(REJECTED, scrape__rejected_objects="one", scrape__rejection_events="ours"))
     assert outcome == "failed"
     assert found.startswith('ServiceMonitor monitoring/shop: "monitoring/shop" was rejected')
@@ -74,12 +74,12 @@ def test_objects_that_the_operator_left_out() -> None:
 @pytest.mark.parametrize(
     ("count", "events", "outcome", "words"),
     [
-        ("one", "of-a-user", "ok", "nothing of ours; shop/shop"),
+        ("one", "of-a-user", "ok", "none of gpustack; shop/shop"),
         ("two", "both", "failed", "ServiceMonitor monitoring/own: "),
-        ("one", "both", "unknown", "ServiceMonitor of ours were left out, and may be still"),
-        ("one", "none", "unknown", "1 ServiceMonitor are left out, and no event says which"),
-        ("two", "of-a-user", "unknown", "1 ServiceMonitor are left out, and no event says which"),
-        ("two-hosts", "ours", "ok", "nothing"),
+        ("one", "both", "unknown", "ServiceMonitor of gpustack were rejected, maybe still"),
+        ("one", "none", "unknown", "1 ServiceMonitor were rejected, without an event that names them"),
+        ("two", "of-a-user", "unknown", "1 ServiceMonitor were rejected, without an event that names them"),
+        ("two-hosts", "ours", "ok", "none"),
     ],
 )
 def test_a_users_own_object_that_the_operator_left_out_is_no_fault(

@@ -31,7 +31,7 @@ def test_one_pod_that_gets_through_is_enough() -> None:
 
 def test_without_a_pod_pods_are_unknown_and_without_an_answer_all_is() -> None:
     none = here("st-api-from-pods-timeout", ways=ways({"service": "timeout"}))
-    assert summary(none) == ("ok", "no pod with a network of its own runs here")
+    assert summary(none) == ("ok", "no pod with its own network on this host")
     for id in ("st-api-from-pods-timeout", "st-pod-net-broken", "mtu-too-large"):
         assert here(id, ways=recorded(WAYS, "no-perl")).outcome == "unknown"
 
@@ -65,7 +65,7 @@ def test_a_node_without_known_pods_is_judged_by_its_ends_if_it_answers_echoes() 
 
 def test_a_single_node_has_nobody_to_lose_packets_to() -> None:
     alone = ways({}, {}, peers=(), asked=(*API, *DNS))
-    assert summary(here("st-pod-net-broken", ways=alone)) == ("ok", "there is no other node")
+    assert summary(here("st-pod-net-broken", ways=alone)) == ("ok", "no other node")
     assert here("mtu-too-large", ways=alone).outcome == "ok"
 
 
@@ -108,8 +108,8 @@ def test_dns_from_pods() -> None:
         return evaluate("st-dns-broken", cluster.snapshot({**placed, **extra}), CLUSTER)
 
     well, ill, nobody = ways({}, {}), ways({}, {"dns 10.96.0.10": "timeout"}), ways({})
-    assert summary(dns(well, well)) == ("ok", "answers pods on k1, k2")
-    assert summary(dns(well, ill)) == ("failed", "from pods on k2, 10.96.0.10: timeout")
+    assert summary(dns(well, well)) == ("ok", "reachable from pods on k1, k2")
+    assert summary(dns(well, ill)) == ("failed", "not from pods on k2: 10.96.0.10: timeout")
     assert summary(dns(nobody, nobody)) == ("ok", "available")
     available = '"type":"Available","status":"True"'
     gone = recorded("kube.deployments", "control-plane", (available, available.replace("True", "False")))

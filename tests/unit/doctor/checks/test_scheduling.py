@@ -95,4 +95,4 @@ def test_a_cordoned_node_with_who_waits_for_it() -> None:
     assert here("node-cordoned", nodes, "k1") == ("failed", "k1 is cordoned")
     kept = here("node-cordoned", nodes | waits, "k1")
     assert kept == ("failed", "k1 is cordoned; kube-system/coredns-1 waits for a node")
-    assert here("node-cordoned", nodes | waits, "k2") == ("ok", "takes pods")
+    assert here("node-cordoned", nodes | waits, "k2") == ("ok", "schedulable")
