@@ -48,9 +48,9 @@ def test_an_entry_is_whole(entry: Break) -> None:
     assert entry.found
     assert entry.cure in ("install", "upgrade", "operator")
     if entry.cure == "install":
-        assert entry.proof or entry.heal, "a witness other than our own probes"
+        assert entry.proof or entry.recover, "a witness other than our own probes"
     elif entry.script:
-        assert entry.heal
+        assert entry.recover
 
 
 def test_every_task_that_can_change_something_has_a_value_that_is_flipped() -> None:

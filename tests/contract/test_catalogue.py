@@ -19,8 +19,8 @@ from gpustack.report.explain.pages import checks, contents, error_pages, explain
 from gpustack.steps import STEPS
 
 UNIT = Path(__file__).parents[1] / "unit" / "doctor"
-UNTOLD: dict[str, dict[str, str]] = {
-    path.stem: yaml.safe_load(path.read_text()) or {} for path in sorted((UNIT / "untold").glob("*.yaml"))
+WITHOUT_CHECK: dict[str, dict[str, str]] = {
+    path.stem: yaml.safe_load(path.read_text()) or {} for path in sorted((UNIT / "without_check").glob("*.yaml"))
 }
 FAULTS, STATES = graph().faults, graph().states
 ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -111,11 +111,11 @@ def wanted() -> Iterator[str]:
     yield from sorted(guards() | conditions())
 
 
-def test_what_is_not_told_yet_stands_in_the_table_with_its_reason() -> None:
+def test_what_has_no_check_is_in_the_table_with_its_reason() -> None:
     """An entry that gets its check leaves the table; one without either is forgotten."""
-    listed = {id for table in UNTOLD.values() for id in table}
+    listed = {id for table in WITHOUT_CHECK.values() for id in table}
     assert sorted(set(wanted()) - set(BY_ID)) == sorted(listed)
-    assert all(why.strip() for table in UNTOLD.values() for why in table.values())
+    assert all(why.strip() for table in WITHOUT_CHECK.values() for why in table.values())
 
 
 def test_checks_have_probes_that_their_registration_names() -> None:

@@ -89,7 +89,7 @@ def test_the_schema_of_a_simulated_chart_is_of_keys_that_the_real_one_knows(fold
     chart = yaml.safe_load((folder / "Chart.yaml").read_text())
     known = keys_of(f"{chart['name']}-{chart['version']}")
     schema = json.loads((folder / "values.schema.json").read_text())
-    assert [".".join(path) for path in said(schema) if not knows(known, path)] == []
+    assert [".".join(path) for path in schema_paths(schema) if not knows(known, path)] == []
 
 
 @pytest.mark.parametrize("folder", STAND_INS, ids=named)
@@ -97,7 +97,7 @@ def test_the_schema_of_a_simulated_chart_refuses_other_keys(folder: Path) -> Non
     schema = json.loads((folder / "values.schema.json").read_text())
     assert [path for path, part in parts(schema) if part.get("properties") and part["additionalProperties"]] == []
     values = yaml.safe_load((folder / "values.yaml").read_text())
-    assert unsaid(schema, values) == []
+    assert undocumented(schema, values) == []
 
 
 def parts(schema: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
@@ -106,7 +106,7 @@ def parts(schema: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[
         yield from parts(below, (*path, name))
 
 
-def said(schema: dict[str, Any]) -> list[tuple[str, ...]]:
+def schema_paths(schema: dict[str, Any]) -> list[tuple[str, ...]]:
     # `global` below a subchart is Helm's, which hands it on.
     return [path for path, _ in parts(schema) if path and path[-1:] != ("global",)]
 
@@ -121,7 +121,7 @@ def knows(key: Key, path: tuple[str, ...]) -> bool:
     return True
 
 
-def unsaid(schema: dict[str, Any], values: dict[str, Any], path: str = "") -> list[str]:
+def undocumented(schema: dict[str, Any], values: dict[str, Any], path: str = "") -> list[str]:
     """Keys of values.yaml that its schema has no word about."""
     known: dict[str, Any] = schema.get("properties", {})
     found: list[str] = []
@@ -129,5 +129,5 @@ def unsaid(schema: dict[str, Any], values: dict[str, Any], path: str = "") -> li
         if name not in known:
             found.append(f"{path}{name}")
         elif isinstance(value, dict):
-            found += unsaid(known[name], value, f"{path}{name}.")
+            found += undocumented(known[name], value, f"{path}{name}.")
     return found

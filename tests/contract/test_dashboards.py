@@ -192,10 +192,10 @@ def test_the_fleet_is_shown_as_there() -> None:
         "count(gpustack:gpu:info) or vector(0)",
     ],
 )
-def test_a_sum_that_counts_twice_is_seen(expr: str) -> None:
+def test_a_sum_that_counts_twice_is_found(expr: str) -> None:
     assert list(added_up(promql_parser.parse(expr)))
 
 
-def test_places_that_overlap_are_seen() -> None:
+def test_places_that_overlap_are_found() -> None:
     assert overlap({"x": 0, "y": 0, "w": 12, "h": 8}, {"x": 11, "y": 7, "w": 4, "h": 4})
     assert not overlap({"x": 0, "y": 0, "w": 12, "h": 8}, {"x": 12, "y": 0, "w": 12, "h": 8})

@@ -70,7 +70,7 @@ def test_every_reference_has_a_page() -> None:
     assert sorted({(path, reference) for path, reference in found if reference not in error_pages()}) == []
 
 
-def test_every_page_is_of_something_that_is_said() -> None:
+def test_every_page_is_of_a_reference_in_use() -> None:
     names = {text for _, text in references()}
     texts = {node.value for tree in sources().values() for node in ast.walk(tree) if isinstance(node, ast.Constant)}
     advised = {name for path in ROLES for name in ADVICE.findall(path.read_text())}

@@ -94,7 +94,7 @@ def test_changes_nothing(probe: Probe[Any]) -> None:
         "x=$(mktemp)",
     ],
 )
-def test_a_change_is_seen(script: str) -> None:
+def test_a_change_is_found(script: str) -> None:
     assert changes(script) == [script]
 
 

@@ -73,7 +73,7 @@ def test_the_end_of_the_alert_and_a_receiver_that_is_down(tmp_path: Path) -> Non
         assert (outcome, why.startswith("webhook: it was not reached, or refused")) == ("failed", True)
 
 
-def test_an_alert_that_is_kept_back_or_told_to_nobody(tmp_path: Path) -> None:
+def test_an_alert_that_is_inhibited_or_sent_to_nobody(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("http://127.0.0.1:1/hook")
     with running(tmp_path, configuration({}, secret)) as there:

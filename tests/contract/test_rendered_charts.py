@@ -20,7 +20,7 @@ from gpustack.steps.gpu import operator as gpu_operator
 from gpustack.steps.monitoring import step as monitoring
 from gpustack.steps.releases import RELEASES
 from tests.helm import rendered
-from tests.worlds.gpus import BARE, world
+from tests.worlds.gpus import BARE, snapshot
 
 ROOT = Path(__file__).parents[2]
 SIMULATED = ROOT / "gpustack" / "simulated" / "charts"
@@ -54,7 +54,7 @@ def facts(name: str) -> Objects:
 @cache
 def simulated(name: str, folder: Path) -> Objects:
     step, changed = RENDERED[name]
-    release = RELEASES[step].release(View(world(changed), CLUSTER))
+    release = RELEASES[step].release(View(snapshot(changed), CLUSTER))
     values = folder / f"{name}.yaml"
     values.write_text(yaml.safe_dump(dict(release.values)))
     words = ("--namespace", release.namespace, "--values", values)
@@ -169,7 +169,7 @@ def test_services_that_probes_go_through_are_there_with_these_ports() -> None:
 
 def test_what_step_monitoring_waits_for_is_what_the_chart_makes() -> None:
     real = facts("kube-prometheus-stack")
-    view = View(world(), CLUSTER)
+    view = View(snapshot(), CLUSTER)
     assert view.spec.monitoring.release == "monitoring"
     for kind, name in (
         ("Deployment", "operator"), ("Deployment", "grafana"), ("Deployment", "kube-state-metrics"),

@@ -132,7 +132,7 @@ def test_alerts_can_be_disabled_and_hastened() -> None:
     assert "for" not in alerts(objects(RELEASE))["Watchdog"]
 
 
-def test_alertmanager_gets_what_it_is_told() -> None:
+def test_alertmanager_gets_its_configuration() -> None:
     secret = objects(RELEASE, "alertmanager.config.route.receiver=me")["Secret", "alertmanager-monitoring-alertmanager"]
     config = yaml.safe_load(base64.b64decode(secret["data"]["alertmanager.yaml"]))
     assert (config["route"]["receiver"], config["receivers"]) == ("me", [{"name": "null"}])

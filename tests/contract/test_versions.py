@@ -55,7 +55,7 @@ def unproven(name: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", KNOWN_SETS)
-def test_every_fact_says_where_it_was_seen_and_when_or_that_it_is_unproven(name: str) -> None:
+def test_every_fact_has_its_source_and_date_or_is_unproven(name: str) -> None:
     assert [where for where, entry in entries(name) if "seen" not in entry] == []
     for where, entry in entries(name):
         value = entry["seen"]

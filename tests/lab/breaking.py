@@ -146,7 +146,7 @@ def check_repair(world: World, batch: Sequence[Break]) -> None:
         assert done.returncode == 0
     else:
         assert (played, done.returncode) == (sorted(beside), 5)
-    world.everywhere([(one.host, one.heal) for one in batch])
+    world.everywhere([(one.host, one.recover) for one in batch])
     if beside:
         world.gpustack("install", "-i", world.inventory, "--yes", limit=900)
     if batch[0].cure != "install":

@@ -133,7 +133,7 @@ BANNED = {
     BAN_BY_IPTABLES: "iptables -S f2b-sshd && iptables -S INPUT 1",
 }
 
-# What takes ours out of the kernel or the store, or puts something before it; each is mended by one play.
+# What takes ours out of the kernel or the store, or puts something before it; each is fixed by one play.
 DRIFTS = {
     "ufw": (
         "ufw --force delete allow 30000:32767/udp; ufw --force delete allow out to 10.244.0.0/16",

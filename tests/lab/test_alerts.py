@@ -122,7 +122,7 @@ def test_a_broken_gpu_reaches_a_human_and_so_does_its_end(inventory: Path, one: 
     witness.until("its end arrives", lambda: hook.alerts(**XID)[-1]["status"] == "resolved", limit=180)
 
 
-def test_only_what_is_wrong_is_told(inventory: Path, hook: Webhook) -> None:
+def test_only_what_is_wrong_is_reported(inventory: Path, hook: Webhook) -> None:
     """Watchdog goes to nobody."""
     assert hook.alerts(alertname="Watchdog") == []
     assert hook.strays == []
@@ -143,7 +143,7 @@ def test_a_webhook_that_refuses_or_is_down(inventory: Path, hook: Webhook, gpust
     hook.status = 200
 
 
-def test_another_address_is_seen_and_brought(
+def test_another_address_is_found_and_applied(
     inventory: Path, hook: Webhook, secret: Path, one: lab.Lab, gpustack: Run
 ) -> None:
     """An address at which nobody listens, and back; the plan sees each, and shows none."""

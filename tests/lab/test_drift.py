@@ -39,5 +39,5 @@ def right(world: World) -> World:
 
 
 @pytest.mark.parametrize("batch", BATCHES, ids=name)
-def test_a_break_is_named_and_mended_by_its_step_alone(right: World, batch: list[Break]) -> None:
+def test_a_break_is_named_and_fixed_by_its_step_alone(right: World, batch: list[Break]) -> None:
     check_repair(right, batch)

@@ -74,7 +74,7 @@ def started(two: lab.Lab) -> dict[str, str]:
     return {name: witness.host(two, name).check_output(show) for name in HOSTS}
 
 
-def test_what_differs_is_told_apart(two: lab.Lab, gpustack: Run) -> None:
+def test_kinds_of_drift_are_distinguished(two: lab.Lab, gpustack: Run) -> None:
     for name in HOSTS:
         assert witness.host(two, name).run(f"set -e\n{DRIFT}").rc == 0
     done = gpustack("plan", "-i", two.inventory, "--only", STEPS, "-o", "json", code=1)
@@ -92,7 +92,7 @@ def test_what_differs_is_told_apart(two: lab.Lab, gpustack: Run) -> None:
     assert {found["outcome"] for state in states for found in state["checks"]} == {"ok", "failed"}
 
 
-def test_install_mends_all_of_it(two: lab.Lab, gpustack: Run) -> None:
+def test_install_fixes_all_of_it(two: lab.Lab, gpustack: Run) -> None:
     install(two, gpustack)
     assert gpustack("plan", "-i", two.inventory, "--only", STEPS).returncode == 0
 

@@ -118,7 +118,7 @@ def test_cluster_traffic(who: str, bare: lab.Lab, gpustack: Run, capsys: pytest.
     assert packets.reached(at) == packets.shut(at), "what the operator's rules let pass, as before"
 
 
-def test_without_a_firewall_strangers_are_kept_from_the_metrics(
+def test_without_a_firewall_other_hosts_are_kept_from_the_metrics(
     bare: lab.Lab, gpustack: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And nothing else is changed."""

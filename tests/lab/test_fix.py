@@ -1,4 +1,4 @@
-"""Faults made on purpose are mended by `doctor --fix`, nothing else on the hosts is another afterwards, and `--undo`
+"""Faults made on purpose are resolved by `doctor --fix`, nothing else on the hosts is another afterwards, and `--undo`
 brings the fault back as it was. The tests share one lab, which each leaves healthy.
 """
 
@@ -59,7 +59,7 @@ def two(make_lab: Callable[..., lab.Lab], gpustack: Run) -> lab.Lab:
 
 
 @pytest.fixture
-def healed(two: lab.Lab, gpustack: Run) -> Iterator[lab.Lab]:
+def recovered(two: lab.Lab, gpustack: Run) -> Iterator[lab.Lab]:
     yield two
     inject.recover(two)
     healthy(two, gpustack)
@@ -85,51 +85,51 @@ def selector(made: lab.Lab) -> str:
 
 
 @pytest.mark.parametrize(("fault", "agreed", "named"), SAFE, ids=[fault for fault, _, _ in SAFE])
-def test_it_is_mended_nothing_else_is_changed_and_it_comes_back(
-    healed: lab.Lab, gpustack: Run, fault: str, agreed: tuple[str, ...], named: dict[str, str]
+def test_fix_resolves_it_changes_nothing_else_and_undo_rolls_back(
+    recovered: lab.Lab, gpustack: Run, fault: str, agreed: tuple[str, ...], named: dict[str, str]
 ) -> None:
     id = fault.partition("/")[0]
-    inject.give(healed, fault)
-    broken, chosen = outlines(healed), selector(healed)
-    witness.until("doctor names it", lambda: id in roots(doctor(healed, gpustack, code=None)), limit=300)
+    inject.give(recovered, fault)
+    broken, chosen = outlines(recovered), selector(recovered)
+    witness.until("doctor names it", lambda: id in roots(doctor(recovered, gpustack, code=None)), limit=300)
 
-    refused = doctor(healed, gpustack, "--fix", id, code=5)
+    refused = doctor(recovered, gpustack, "--fix", id, code=5)
     assert "fix-declined" in refused
-    assert differing(broken, outlines(healed), {}) == []
+    assert differing(broken, outlines(recovered), {}) == []
 
-    value = doctor(healed, gpustack, "--fix", id, *agreed, code=None)
+    value = doctor(recovered, gpustack, "--fix", id, *agreed, code=None)
     assert [(one["id"], one["ending"]) for one in value["attempts"]] == [(id, "fixed")], value
     assert value["exit"]["code"] == 0, (value["roots"], value["unexplained"])
-    healthy(healed, gpustack)
-    assert differing(broken, outlines(healed), named) == []
+    healthy(recovered, gpustack)
+    assert differing(broken, outlines(recovered), named) == []
 
-    undone = doctor(healed, gpustack, "--undo", "--yes")
+    undone = doctor(recovered, gpustack, "--undo", "--yes")
     assert undone["fault"] == id
-    assert differing(broken, outlines(healed), {r"ip6?tables ": "who made its chains anew"}) == []
-    assert json.loads(selector(healed) or "{}") == json.loads(chosen or "{}")
-    witness.until("doctor names it again", lambda: id in roots(doctor(healed, gpustack, code=None)), limit=300)
+    assert differing(broken, outlines(recovered), {r"ip6?tables ": "who made its chains anew"}) == []
+    assert json.loads(selector(recovered) or "{}") == json.loads(chosen or "{}")
+    witness.until("doctor names it again", lambda: id in roots(doctor(recovered, gpustack, code=None)), limit=300)
 
 
-def test_an_undo_refuses_where_somebody_worked_on(healed: lab.Lab, gpustack: Run) -> None:
-    inject.give(healed, "containerd-cri-disabled")
-    doctor(healed, gpustack, "--fix", "--yes", code=None)
-    host = healed.hosts[-1].name
-    root(healed, host, f"echo '# mine' >>{CRI}")
-    refused = doctor(healed, gpustack, "--undo", "--yes", code=5)
+def test_an_undo_refuses_where_somebody_worked_on(recovered: lab.Lab, gpustack: Run) -> None:
+    inject.give(recovered, "containerd-cri-disabled")
+    doctor(recovered, gpustack, "--fix", "--yes", code=None)
+    host = recovered.hosts[-1].name
+    root(recovered, host, f"echo '# mine' >>{CRI}")
+    refused = doctor(recovered, gpustack, "--undo", "--yes", code=5)
     assert "undo-changed-since" in refused
-    assert "# mine" in root(healed, host, f"cat {CRI}")
+    assert "# mine" in root(recovered, host, f"cat {CRI}")
 
 
-def test_two_at_once_are_mended_one_after_the_other(healed: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
+def test_two_at_once_are_fixed_one_after_the_other(recovered: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
     # In this order: on a host that is cut off, what has to show in the cluster would not show.
     for fault in ("mon-selector-nil-uses-helm-values", "host-ip-forward-off"):
-        inject.give(healed, fault)
-    value = doctor(healed, gpustack, "--fix", "--yes", code=None)
+        inject.give(recovered, fault)
+    value = doctor(recovered, gpustack, "--fix", "--yes", code=None)
     assert {one["id"] for one in value["attempts"] if one["ending"] == "fixed"} == {
         "host-ip-forward-off",
         "mon-selector-nil-uses-helm-values",
     }
-    healthy(healed, gpustack)
+    healthy(recovered, gpustack)
 
 
 def roots(value: Any) -> list[str]:

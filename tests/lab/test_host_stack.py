@@ -78,7 +78,7 @@ def test_the_second_installation_does_nothing(made: lab.Lab, gpustack: Run) -> N
     assert "nothing to do" in gpustack("install", "-i", made.inventory, "--yes").stdout.lower()
 
 
-def test_what_drifted_is_mended(made: lab.Lab, gpustack: Run) -> None:
+def test_drift_is_fixed(made: lab.Lab, gpustack: Run) -> None:
     host = witness.host(made, "host1")
     host.check_output("rm /etc/containerd/conf.d/gpustack-nvidia.toml && systemctl restart containerd")
     host.check_output(f"{KUBE} -n gpu-operator delete daemonset gpustack-dcgm-exporter")

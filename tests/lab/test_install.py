@@ -104,7 +104,7 @@ def test_traffic(installed: lab.Lab, kubeconfig: Path) -> None:
             assert '"gitVersion": "v1.36.4"' in witness.netns(value, "curl -sk --max-time 5 https://10.96.0.1/version")
 
 
-def test_strangers_do_not_get_at_the_metrics(installed: lab.Lab) -> None:
+def test_other_hosts_do_not_get_at_the_metrics(installed: lab.Lab) -> None:
     """These hosts have no firewall, and this machine, which is no node, is on their network."""
     one, two = installed.hosts
     words = [port.replace("/", f"/{one.address}/") for port in (*packets.METRICS, "tcp/6443")]
@@ -158,7 +158,7 @@ def test_forced_changes_nothing(installed: lab.Lab, gpustack: Run) -> None:
     assert state_of(installed) == before
 
 
-def test_drift_is_named_and_mended_by_its_step_alone(installed: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
+def test_drift_is_named_and_fixed_by_its_step_alone(installed: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
     """A handful of all the breaks that tests/lab/test_drift.py makes."""
     some = (
         "prereqs/sysctls",

@@ -1,5 +1,5 @@
 """The official road: no mirror in the inventory, official names with TLS. A cluster comes about, and what goes wrong on
-the way is told per host with what to do, and mended by the next install.
+the way is told per host with what to do, and repaired by the next install.
 
 The lab plays the internet (`--fake-internet`). host1 and host2 become a cluster; each of the others gets a fault of its
 own, all in one run.
@@ -197,7 +197,7 @@ def spoilt(many: lab.Lab, gpustack: Run, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.mark.parametrize("host", FAULTS, ids=lambda host: FAULTS[host][0].replace(" ", "-"))
-def test_what_is_wrong_on_the_way_is_told(spoilt: Spoilt, host: str) -> None:
+def test_what_is_wrong_on_the_way_is_reported(spoilt: Spoilt, host: str) -> None:
     (played,) = spoilt[1]["played"]
     (value,) = [failure["message"] for failure in played["failures"] if failure["host"] == host]
     assert [words for words in FAULTS[host][1] if words not in value] == [], value
@@ -209,7 +209,7 @@ def test_a_slow_server_is_waited_for(spoilt: Spoilt, many: lab.Lab) -> None:
     assert witness.host(many, SLOW).package("containerd.io").is_installed
 
 
-def test_an_expired_key_is_told(spoilt: Spoilt, many: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
+def test_an_expired_key_is_reported(spoilt: Spoilt, many: lab.Lab, gpustack: Run, tmp_path: Path) -> None:
     old = another_key(tmp_path, "seconds=1")
     time.sleep(2)
     assert many.record.source
@@ -244,7 +244,7 @@ def fingerprint_of(home: Path) -> str:
     return next(line.split(":")[9] for line in listed.stdout.splitlines() if line.startswith("fpr"))
 
 
-def test_the_next_install_mends_all(spoilt: Spoilt, many: lab.Lab, gpustack: Run) -> None:
+def test_the_next_install_fixes_all(spoilt: Spoilt, many: lab.Lab, gpustack: Run) -> None:
     witness.host(many, "host8").check_output("cp -a /root/hosts /root/resolv.conf /etc")
     witness.host(many, "host9").check_output(f"mv /root/gpustack-lab.crt {CA} && update-ca-certificates")
     gpustack("install", "-i", spoilt[0], "--only", "containerd", "--yes", limit=900)

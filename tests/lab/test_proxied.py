@@ -114,7 +114,7 @@ def test_a_login_that_changed_is_drift(
         secret.write_text(f"{PASSWORD}\n")
 
 
-def test_a_wrong_login_is_told(installed: lab.Lab, way_out: Proxy, inventory: Path, gpustack: Run) -> None:
+def test_a_wrong_login_is_reported(installed: lab.Lab, way_out: Proxy, inventory: Path, gpustack: Run) -> None:
     """The spec's login, which the test before this one left behind, is not what the host has."""
     gpustack("install", "-i", inventory, "--yes")
     host = witness.host(installed, "host1")

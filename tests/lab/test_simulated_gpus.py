@@ -83,7 +83,7 @@ def test_the_driver_shows_what_the_hardware_is(driven: lab.Lab) -> None:
         assert output(driven, host, "ls /dev/nvidia[0-9]* | wc -l") == str(len(gpus))
 
 
-def test_a_change_is_seen_at_once(driven: lab.Lab) -> None:
+def test_a_change_is_found_at_once(driven: lab.Lab) -> None:
     driven.set_gpu("host1:1", "load=training", "temp=92")
     query = "nvidia-smi --query-gpu=temperature.gpu,utilization.gpu --format=csv,noheader,nounits"
     assert output(driven, "host1", query).splitlines() == ["34, 0", "92, 98"]

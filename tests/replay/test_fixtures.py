@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpustack.probes.host.system import OS
-from tests.snapshots.fixture import alike, longer, pieces, shorter
+from tests.snapshots.fixture import longer, pieces, same_fact, shorter
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -27,7 +27,7 @@ def test_what_was_made_short_says_the_same(was: str, now: str) -> None:
     assert pieces(longer(short, known)["out"]) == pieces(now)
 
 
-def test_one_line_of_many_is_told_alone() -> None:
+def test_one_line_of_many_is_stored_alone() -> None:
     was = "\n".join(map(str, range(100)))
     short = shorter(answer(was.replace("50", "fifty")), answer(was))
     assert short["lines"] == [[50, 51, ["fifty"]]]
@@ -37,7 +37,7 @@ def test_one_line_of_many_is_told_alone() -> None:
 def test_an_answer_that_says_the_same_is_left_out() -> None:
     out = "x86_64\nID=debian\nVERSION_ID=13\nVERSION_CODENAME=trixie\n\n"
     known = {"probe": OS.id, "where": "h", "rc": 0, "out": out}
-    assert alike(OS, {**known, "out": out.replace("ID=", "LOGO=swirl\nID=", 1)}, known)
-    assert not alike(OS, {**known, "out": out.replace("13", "12")}, known)
-    assert not alike(OS, {**known, "rc": 1}, known)
-    assert not alike(None, {**known, "err": "of a probe that there is not any more"}, known)
+    assert same_fact(OS, {**known, "out": out.replace("ID=", "LOGO=swirl\nID=", 1)}, known)
+    assert not same_fact(OS, {**known, "out": out.replace("13", "12")}, known)
+    assert not same_fact(OS, {**known, "rc": 1}, known)
+    assert not same_fact(None, {**known, "err": "of a probe that there is not any more"}, known)

@@ -144,7 +144,7 @@ def edited(edit: Edit) -> Callable[[Answer], Answer]:
     ids=["toolkit", "operands", "policy", "operator-of-prometheus", "grafana", "webhook", "webhook-of-gpus",
          "opted-out", "certificates", "pod-security"],
 )  # fmt: skip
-def test_what_differs_is_said(edits: dict[str, Any], check: str, words: str) -> None:
+def test_what_differs_is_reported(edits: dict[str, Any], check: str, words: str) -> None:
     found = diagnose(changed(edits))
     values = {f"{one.step}/{one.check}": one.result.found for one in found.drift}
     assert words in values.get(check, ""), (values, [one.id for one in found.roots])

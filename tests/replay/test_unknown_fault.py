@@ -67,7 +67,7 @@ def without(fault: str) -> tuple[Graph, list[Check]]:
     return joined(files), [check for check in CHECKS if stays(check.id)]
 
 
-def said(snapshot: Snapshot) -> tuple[set[tuple[str, str]], Collection[str]]:
+def diagnose_snapshot(snapshot: Snapshot) -> tuple[set[tuple[str, str]], Collection[str]]:
     """States that are unexplained, and where; roots."""
     found = diagnose.diagnose(snapshot).verdict
     return {one.place for open_one in found.unexplained for one in open_one.judged}, {one.id for one in found.roots}
@@ -79,13 +79,13 @@ def test_nothing_innocent_swallows_it(name: str, tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(diagnose, "graph", lambda: known)
     monkeypatch.setattr(diagnose, "CHECKS", checks)
     (tmp_path / "recording").write_text(whole(FOLDER / f"{name}.jsonl"))
-    alone, roots = said(read(tmp_path / "recording"))
+    alone, roots = diagnose_snapshot(read(tmp_path / "recording"))
     assert alone
     assert not set(INNOCENT) & set(roots)
     changed = read(tmp_path / "recording")
     answers = dict(changed.answers)
     for probe, change in INNOCENT.values():
         answers[probe, "host2"] = change(answers[probe, "host2"])
-    both, roots = said(replace(changed, answers=answers))
+    both, roots = diagnose_snapshot(replace(changed, answers=answers))
     assert set(INNOCENT) <= set(roots)
     assert alone <= both

@@ -47,12 +47,12 @@ def shrunk(base: Path, recording: Path) -> str:
     different = [
         shorter(answer, known.get(key))
         for key, answer in now.items()
-        if key not in known or not alike(asked.get(key[0]), answer, known[key])
+        if key not in known or not same_fact(asked.get(key[0]), answer, known[key])
     ]
     return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in (first, *different))
 
 
-def alike(probe: Probe[Any] | None, answer: dict[str, Any], known: dict[str, Any]) -> bool:
+def same_fact(probe: Probe[Any] | None, answer: dict[str, Any], known: dict[str, Any]) -> bool:
     if answer == known or probe is None:
         return answer == known
     try:

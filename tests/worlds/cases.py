@@ -39,3 +39,7 @@ def recorded(probe: str, case: str, *edits: tuple[str, str], where: str = "") ->
 
 def written(probe: str, out: str, rc: int = 0) -> Answer:
     return Answer(probe, "", rc, out)
+
+
+def answers_at(where: str, *answers: Answer) -> dict[tuple[str, str], Answer]:
+    return {(answer.probe, where): answer for answer in answers}

@@ -16,7 +16,7 @@ from gpustack.rollout.overlay import of_cluster
 from gpustack.rollout.plan import StepState, plan
 from gpustack.steps.alerts import groups
 from gpustack.steps.step import Step
-from tests.worlds.cases import CASES, probes, recorded, written
+from tests.worlds.cases import CASES, answers_at, probes, recorded, written
 from tests.worlds.judge import judgements
 from tests.worlds.managed_fields import owned
 from tests.worlds.snapshot import Answers, build
@@ -96,7 +96,7 @@ def stamped(answers: Answers) -> dict[tuple[str, str], Answer]:
     rules = [(group["name"], len(group["rules"])) for group in chain.from_iterable(groups("").values())]
     result = [{"metric": {"rule_group": f"x;{name}"}, "value": [0, str(count)]} for name, count in rules]
     loaded = {"status": "success", "data": {"resultType": "vector", "result": result}}
-    return found | {("alerting.rule-groups", CLUSTER): written("alerting.rule-groups", json.dumps(loaded))}
+    return found | answers_at(CLUSTER, written("alerting.rule-groups", json.dumps(loaded)))
 
 
 def snapshot(

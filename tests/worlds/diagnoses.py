@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpustack.ask.judge import Judgement, Result, ok
+from gpustack.ask.judge import Result
 from gpustack.ask.probe import Answer
 from gpustack.ask.snapshot import Reach, keyed
 from gpustack.ask.view import Evidence
@@ -16,6 +16,7 @@ from gpustack.doctor.graph import graph
 from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.verdict import verdict
 from tests.worlds.cases import recorded
+from tests.worlds.graphs import judged
 from tests.worlds.plans import PASSWORD, TAKEN
 from tests.worlds.snapshot import build
 
@@ -51,24 +52,8 @@ STOPPED = f"tcp 6443 is blocked by the policy DROP of chain ip filter FORWARD \x
 DIFFERS = Result("containerd.io", "2.3.7", "2.3.6", "upgrade")
 
 
-def judged(values: Mapping[str, str]) -> dict[tuple[str, str], Judgement]:
-    """`id@where + …` to a word: `!found` is confirmed, `?why` unknown, anything else refutes."""
-    found = {}
-    for names, word in values.items():
-        for name in names.split(" + "):
-            id, _, where = name.partition("@")
-            kept = (UFW,) if id == "host-ufw-blocks-pods" and where == "gpu1" else ()
-            one = Judgement(id, where, "ok", ok(id, word), "", kept)
-            if word.startswith("!"):
-                one = Judgement(id, where, "failed", Result("it", "as it should be", word[1:]), "", kept)
-            elif word.startswith("?"):
-                one = Judgement(id, where, "unknown", None, word[1:])
-            found[one.place] = one
-    return found
-
-
 def diagnosed(values: Mapping[str, str], drift: tuple[Drift, ...] = (), unreached: str = "") -> Diagnosis:
-    known = judged(values)
+    known = judged(values, {("host-ufw-blocks-pods", "gpu1"): (UFW,)})
     joins: dict[str, Blocks] = {"plane-to-hosts": [(("cp1",), HOSTS)], "every-host": [(HOSTS, HOSTS)]}
     reach = [Reach(unreached, "host-ssh-unreachable", "timeout")] if unreached else []
     reached = [name for name in HOSTS if name != unreached]

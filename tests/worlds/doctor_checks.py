@@ -1,4 +1,4 @@
-"""How a check is asked on recorded answers, and what it said."""
+"""Checks of the doctor, evaluated on recorded answers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,8 +7,9 @@ from gpustack.ask.judge import Judgement, judge
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.checks import BY_ID
-from tests.worlds import gpus, hosts
+from tests.worlds import cluster, gpus, hosts
 from tests.worlds.cases import probes, recorded
+from tests.worlds.snapshot import Answers
 
 SYSTEMS = tuple(gpus.SYSTEMS.items())
 # What the recorded cluster leaves out of its hosts.
@@ -16,25 +17,30 @@ OF_HOSTS = ("gpu.smi", "gpu.kernels", "containerd.configuration")
 RUNTIME = {"containerd.runtime": "with-nvidia", "gpu.runtime-files": "of-the-operator"}
 
 
-def asked(id: str, snapshot: Snapshot, where: str = "h1") -> Judgement:
+def evaluate(id: str, snapshot: Snapshot, where: str = "h1") -> Judgement:
     return judge(id, BY_ID[id], snapshot, where)
 
 
 def on_host(id: str, answers: Mapping[str, Answer], **world: Any) -> Judgement:
     changed = {(probe, "h1"): answer for probe, answer in answers.items()}
-    return asked(id, hosts.snapshot(changed, **world))
+    return evaluate(id, hosts.snapshot(changed, **world))
 
 
-def told(found: Judgement) -> tuple[str, str]:
+def on_cluster(id: str, answers: Answers, where: str = "k1", spec: Mapping[str, Any] | None = None) -> tuple[str, str]:
+    """The outcome and its text on the cluster without GPUs, where everything is well but for these."""
+    return summary(evaluate(id, cluster.snapshot(answers, spec), where))
+
+
+def summary(found: Judgement) -> tuple[str, str]:
     return found.outcome, found.result.found if found.result else found.why
 
 
-def in_cluster(id: str, where: str = CLUSTER, **cases: str) -> Judgement:
-    """On the cluster with GPUs, where everything is well but for these."""
-    return asked(id, world(where, **cases), where)
+def on_gpu_cluster(id: str, where: str = CLUSTER, **cases: str) -> Judgement:
+    """Where everything is well but for these."""
+    return evaluate(id, snapshot(where, **cases), where)
 
 
-def world(where: str = CLUSTER, **cases: str) -> Snapshot:
+def snapshot(where: str = CLUSTER, **cases: str) -> Snapshot:
     """The cluster with GPUs but for probes (`scrape__jobs` is scrape.jobs) and their cases. A probe of hosts is that of
     the host judged, of k1 where the cluster is."""
     changed = {(probe, host): recorded(probe, f"prepared-{system}") for probe in OF_HOSTS for host, system in SYSTEMS}
@@ -45,4 +51,4 @@ def world(where: str = CLUSTER, **cases: str) -> Snapshot:
         place = CLUSTER if of_cluster else "k1" if where == CLUSTER else where
         nodes = probe == "gpu.nodes"
         changed[probe, place] = gpus.here(probe, case)[probe, place] if nodes else recorded(probe, case)
-    return gpus.world(changed)
+    return gpus.snapshot(changed)

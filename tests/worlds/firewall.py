@@ -26,7 +26,7 @@ TABLE = GUARD[GUARD.index("== nft\n") :].rstrip("\n")
 NOTHING = "== unit nftables\nExecStartPost=\n== unit guard\n"
 
 
-def world(
+def snapshot(
     live: Answer | str,
     stored: Answer | str = KEPT,
     *,
@@ -81,7 +81,7 @@ def live(rules: str = OPEN, *, units: tuple[str, ...] = (), ssh: str = "", more:
     return "".join(f"{part}\n" for part in texts if part)
 
 
-def told(snapshot: Snapshot) -> dict[str, Judgement]:
+def judged(snapshot: Snapshot) -> dict[str, Judgement]:
     return {name: judge(check, here(snapshot)) for name, check in CHECKS.items()}
 
 
@@ -89,7 +89,7 @@ def outcomes(snapshot: Snapshot) -> dict[str, str]:
     """The checks that do not hold, each with its cure, or `unknown`."""
     return {
         name: judgement.result.cure if judgement.result else judgement.outcome
-        for name, judgement in told(snapshot).items()
+        for name, judgement in judged(snapshot).items()
         if judgement.outcome != "ok"
     }
 
@@ -98,4 +98,4 @@ def recorded(name: str) -> Snapshot:
     """The control plane of the recordings was Debian 12, the worker Debian 13."""
     where = "host2" if "debian-13" in name else "host1"
     live, stored = (cases.recorded(probe, name, where=where) for probe in ("firewall.live", "firewall.stored"))
-    return world(live, stored, where=where)
+    return snapshot(live, stored, where=where)

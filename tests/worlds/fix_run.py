@@ -26,11 +26,11 @@ SWAP: Answers = {("kernel.swap", "h1"): SWAPPING}
 
 
 class World:
-    """`said` notes in order what happens. `stubborn` faults stay whatever is played; `failing` plays fail."""
+    """`log` notes in order what happens. `stubborn` faults stay whatever is played; `failing` plays fail."""
 
     def __init__(self, faults: Answers, stubborn: Sequence[str] = (), failing: Sequence[str] = ()) -> None:
         self.faults, self.stubborn, self.failing = dict(faults), stubborn, failing
-        self.said: list[str] = []
+        self.log: list[str] = []
         self.agrees: list[list[str]] = []
         self.yes = True
         self.stop = ""
@@ -39,13 +39,13 @@ class World:
         return hosts.snapshot(self.faults)
 
     def gather(self, probes: Sequence[Probe[Any]]) -> Snapshot:
-        self.said.append("ask")
+        self.log.append("ask")
         ids = {probe.id for probe in probes}
         whole = self.all()
         return replace(whole, answers={key: one for key, one in whole.answers.items() if key[0] in ids})
 
     def play(self, offer: Offer, snapshot: Snapshot) -> Played:
-        self.said.append(f"play {offer.play} on {' '.join(offer.hosts)}")
+        self.log.append(f"play {offer.play} on {' '.join(offer.hosts)}")
         failed = offer.hosts if offer.id in self.failing else ()
         if offer.id not in self.stubborn and not failed:
             rests_on = {evidence.answer.probe for one in offer.finding.judged for evidence in one.evidence}
@@ -54,22 +54,22 @@ class World:
         return Played(offer.play, offer.hosts, offer.hosts, failed, failures, 0.1, "ansible-playbook x.yml")
 
     def begin(self, id: str, fault: str, names: Sequence[str], keys: Iterable[str], kinds: Sequence[str]) -> None:
-        self.said.append(f"copy {fault} on {' '.join(names)}{' and objects' if kinds else ''}")
+        self.log.append(f"copy {fault} on {' '.join(names)}{' and objects' if kinds else ''}")
 
     def finish(self, id: str, names: Sequence[str]) -> tuple[Kept, ...]:
-        self.said.append("keep")
+        self.log.append("keep")
         return tuple(Kept(name, id, files=("etc/x",)) for name in names)
 
     def undo(self, id: str, names: Sequence[str]) -> Sequence[str]:
-        self.said.append("undo")
+        self.log.append("undo")
         return [f"{name}: restored /etc/x" for name in names]
 
     def show(self, offer: Offer, snapshot: Snapshot) -> None:
-        self.said.append(f"show {offer.id}")
+        self.log.append(f"show {offer.id}")
 
     def agree(self, some: Sequence[Offer]) -> bool:
         self.agrees.append([one.id for one in some])
-        self.said.append("yes?")
+        self.log.append("yes?")
         return self.yes
 
     def fix(self, *wanted: str) -> Fixed:
@@ -82,7 +82,7 @@ class World:
 
     @property
     def acts(self) -> list[str]:
-        return [text for text in self.said if text != "ask"]
+        return [text for text in self.log if text != "ask"]
 
 
 def endings(done: Fixed) -> dict[str, str]:

@@ -16,7 +16,7 @@ from gpustack.config.host import Host, HostSpec
 from gpustack.steps.gpu.operator_values import own_and_more, release
 from gpustack.steps.step import Step
 from tests.worlds import cluster
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1, K2
 from tests.worlds.hosts import UBUNTU
 from tests.worlds.judge import judgements
@@ -52,7 +52,7 @@ def here(probe: str, case: str = "two-hosts") -> dict[tuple[str, str], Answer]:
     """A case of the recorded cluster, of k1 and k2."""
     named = {"gpu.pods": NAMES, "scrape.kubelets": NAMES}
     edits = {"gpu.nodes": (*NAMES, *MACHINES), "dcgm.series": NAMES, **named}.get(probe, ())
-    return {(probe, CLUSTER): recorded(probe, case, *edits)}
+    return answers_at(CLUSTER, recorded(probe, case, *edits))
 
 
 def edited(probe: str, change: Callable[[list[Any]], object], case: str = "two-hosts") -> Answers:
@@ -65,7 +65,7 @@ def edited(probe: str, change: Callable[[list[Any]], object], case: str = "two-h
 
 def devices(host: str, *buses: str) -> Answers:
     """What the PCI bus of a host has."""
-    return {("gpu.devices", host): written("gpu.devices", "".join(f"{bus} 0x2330\n" for bus in buses))}
+    return answers_at(host, written("gpu.devices", "".join(f"{bus} 0x2330\n" for bus in buses)))
 
 
 def with_gpus(answers: Answers, spec: Mapping[str, Any] | None = None) -> dict[tuple[str, str], Answer]:
@@ -88,7 +88,7 @@ def with_gpus(answers: Answers, spec: Mapping[str, Any] | None = None) -> dict[t
 
 
 def listed(probe: str, items: list[Any]) -> dict[tuple[str, str], Answer]:
-    return {(probe, CLUSTER): written(probe, json.dumps({"items": items}))}
+    return answers_at(CLUSTER, written(probe, json.dumps({"items": items})))
 
 
 def others(probe: str, answers: Answers) -> list[Any]:
@@ -116,7 +116,7 @@ def on(host: Host, **settings: str | int | None) -> Host:
     return replace(host, spec=HostSpec.model_validate(settings))
 
 
-def world(
+def snapshot(
     changed: Answers | None = None, spec: Mapping[str, Any] | None = None, hosts: Sequence[Host] = (K1, K2)
 ) -> Snapshot:
     """As it is healthy for the spec, but for what is changed."""
@@ -129,4 +129,4 @@ def world(
 
 def judged(step: Step, changed: Answers | None = None, **more: Any) -> dict[str, Judgement]:
     """The judgements of the cluster, by check. `more` are spec and hosts."""
-    return judgements(step, world(changed, **more), CLUSTER)
+    return judgements(step, snapshot(changed, **more), CLUSTER)

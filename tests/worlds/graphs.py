@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from gpustack.ask.judge import Judgement, Outcome, Result
+from gpustack.ask.judge import Judgement, Result, ok
 from gpustack.ask.probe import CLUSTER
+from gpustack.ask.view import Evidence
 from gpustack.doctor.entry import Edge, Fault, Fix, Group, Layer, Question, Role, Scope, State
 from gpustack.doctor.finding import Verdict
 from gpustack.doctor.graph import Graph, joined
@@ -11,7 +12,6 @@ from gpustack.doctor.placed_graph import PlacedGraph
 from gpustack.doctor.verdict import verdict
 
 HOSTS = ("one", "two", "three")
-WORDS: dict[str, Outcome] = {"yes": "failed", "no": "ok", "?": "unknown"}
 
 
 def fault(id: str, role: Role = "fault", scope: Scope = "host") -> Fault:
@@ -43,21 +43,27 @@ def graph(edges: Sequence[str], groups: Sequence[Sequence[str]] = (), alone: Seq
     return joined([Layer("host", faults, states, tuple(made), tuple(Group(tuple(one), "one act") for one in groups))])
 
 
-def judged(values: Mapping[str, str]) -> dict[tuple[str, str], Judgement]:
-    """`a@one b@two` (or `a`, of the cluster) to `yes`, `no` or `?`."""
-    found = {}
+def judged(
+    values: Mapping[str, str], evidence: Mapping[tuple[str, str], tuple[Evidence, ...]] | None = None
+) -> dict[tuple[str, str], Judgement]:
+    """`a@one + b@two` (or `a`, of the cluster) to a word: `!found` confirms, `?why` is unknown, all else refutes."""
+    judgements = []
     for names, word in values.items():
         for name in names.split(" + "):
-            id, _, where = name.partition("@")
-            outcome = WORDS[word]
-            result = None if outcome == "unknown" else Result(id, "no", word, ok=outcome != "failed")
-            why = f"{where} was not reached" if outcome == "unknown" else ""
-            one = Judgement(id, where or CLUSTER, outcome, result, why)
-            found[one.place] = one
-    return found
+            id, _, host = name.partition("@")
+            where = host or CLUSTER
+            kept = (evidence or {}).get((id, where), ())
+            if word.startswith("!"):
+                failed = Result("it", "as it should be", word[1:])
+                judgements.append(Judgement(id, where, "failed", failed, "", kept))
+            elif word.startswith("?"):
+                judgements.append(Judgement(id, where, "unknown", None, word[1:]))
+            else:
+                judgements.append(Judgement(id, where, "ok", ok(id, word), "", kept))
+    return {one.place: one for one in judgements}
 
 
-def told(known: Graph, values: Mapping[str, str]) -> Verdict:
+def verdict_of(known: Graph, values: Mapping[str, str]) -> Verdict:
     return verdict(PlacedGraph(known, HOSTS, judged(values), {"all": [(HOSTS, HOSTS)]}))
 
 

@@ -29,7 +29,7 @@ def healthy() -> Snapshot:
     spec = {name: hosts.SPEC[name] for name in ("source", "containerd", "time_sync")}
     # Our table would name every node on every node.
     spec |= {"firewall": {"manage": False}}
-    world = gpus.world(spec=spec)
+    world = gpus.snapshot(spec=spec)
     answers = dict(world.answers)
     for probe in questions():
         for where in SYSTEMS if probe.location == "host" else (CLUSTER,):

@@ -13,7 +13,7 @@ from gpustack.probes.kubernetes.applied import MANAGER
 from gpustack.steps.gpu.plugin import PROBES
 from gpustack.steps.gpu.plugin_objects import objects
 from gpustack.steps.gpu.runtime import PACKAGES
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1, K2, SPEC
 from tests.worlds.managed_fields import owned
 from tests.worlds.snapshot import Answers, build
@@ -57,7 +57,7 @@ def applied(one: dict[str, Any]) -> dict[str, Any]:
     return {"metadata": {**one["metadata"], "managedFields": [{"manager": MANAGER, "fieldsV1": owned(one)}]}}
 
 
-def world(spec: Mapping[str, Any] = {}, changed: Answers = {}, k1: HostSpec | None = None) -> Snapshot:  # noqa: B006
+def snapshot(spec: Mapping[str, Any] = {}, changed: Answers = {}, k1: HostSpec | None = None) -> Snapshot:  # noqa: B006
     """As the step leaves it, and what a test changes."""
     hosts = (K1 if k1 is None else replace(K1, spec=k1), K2)
     whole = {**SPEC, "gpu": {**HOST, **spec}}
@@ -90,7 +90,4 @@ def with_toolkit(*edits: tuple[str, str]) -> Answers:
         assert old in lines
         lines = lines.replace(old, new)
     driver = recorded("gpu.packages", "prepared-debian-12")
-    return {
-        ("gpu.packages", "h1"): written("gpu.packages", driver.out + lines),
-        ("containerd.runtime", "h1"): recorded("containerd.runtime", "with-nvidia"),
-    }
+    return answers_at("h1", written("gpu.packages", driver.out + lines), recorded("containerd.runtime", "with-nvidia"))

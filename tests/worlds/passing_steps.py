@@ -1,4 +1,4 @@
-"""Worlds of recorded answers in which every check holds: what is spoiled there must be noticed."""
+"""Each step with a snapshot in which all its checks hold: what is spoiled there must be noticed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,26 +11,25 @@ from gpustack.rollout.plan import StepState
 from gpustack.steps import STEPS
 from gpustack.steps.step import Step
 from tests.worlds import cluster, gpus, host_stack, hosts
-from tests.worlds.cases import recorded
+from tests.worlds.cases import answers_at, recorded
 from tests.worlds.cluster import ABSENT, ACTIVE, K1, K2
 from tests.worlds.judge import state
 
 BY_ID = {step.id: step for step in STEPS}
 # Where the recorded hosts leave a check nothing to judge: our table, a clock that is kept, a node without the taint.
-UNFILTERED = {
-    ("firewall.live", "h1"): recorded("firewall.live", "guarded-debian-12"),
-    ("firewall.stored", "h1"): recorded("firewall.stored", "guarded-debian-12"),
-    ("units.clock", "h1"): recorded("units.clock", "synchronised"),
-    ("units.services", "h1"): recorded(
-        "units.services", "prepared-debian-12", (f"chrony.service\n{ABSENT}", f"chrony.service\n{ACTIVE}")
-    ),
-}
-UNTAINTED = {("kube.nodes", CLUSTER): recorded("kube.nodes", "control-plane", ("io/control-plane", "io/else"))}
+UNFILTERED = answers_at(
+    "h1",
+    recorded("firewall.live", "guarded-debian-12"),
+    recorded("firewall.stored", "guarded-debian-12"),
+    recorded("units.clock", "synchronised"),
+    recorded("units.services", "prepared-debian-12", (f"chrony.service\n{ABSENT}", f"chrony.service\n{ACTIVE}")),
+)
+UNTAINTED = answers_at(CLUSTER, recorded("kube.nodes", "control-plane", ("io/control-plane", "io/else")))
 PERSISTENT = {"monitoring": {"persistence": {"enabled": True}}}
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class PassingStep:
     """A step where all its checks hold."""
 
     step: Step
@@ -43,20 +42,21 @@ class Place:
         return state(self.step, View(changed, self.where))
 
 
-def places() -> tuple[Place, ...]:
+def passing_steps() -> tuple[PassingStep, ...]:
     members = (replace(hosts.H1, spec=HostSpec(), become_password="x"), hosts.H2)
     prepared = hosts.snapshot(UNFILTERED, {"time_sync": "managed"}, hosts=members)
-    with_gpus = gpus.world()
+    with_gpus = gpus.snapshot()
     alone = cluster.snapshot(UNTAINTED, {}, (K1,))
     persistent = cluster.snapshot({}, PERSISTENT, (K1, K2))
-    where = dict.fromkeys(("prereqs", "firewall", "containerd", "kubernetes", "gpu-driver"), prepared)
-    where |= {"taint": alone, "storage": persistent}
+    snapshots = dict.fromkeys(("prereqs", "firewall", "containerd", "kubernetes", "gpu-driver"), prepared)
+    snapshots |= {"taint": alone, "storage": persistent}
     without_operator = {"time_sync": "managed", "gpu": host_stack.HOST}
     toolkit = UNFILTERED | dict(host_stack.with_toolkit())
-    where["gpu-runtime"] = hosts.snapshot(toolkit, without_operator, hosts=members)
-    where["gpu-plugin"] = host_stack.world()
-    spot = {"workers": "k2"}
-    return tuple(
-        Place(step, spot.get(step.id, CLUSTER if step.scope == "cluster" else "h1"), where.get(step.id, with_gpus))
-        for step in STEPS
-    )
+    snapshots["gpu-runtime"] = hosts.snapshot(toolkit, without_operator, hosts=members)
+    snapshots["gpu-plugin"] = host_stack.snapshot()
+    locations = {"workers": "k2"}
+    found = []
+    for step in STEPS:
+        where = locations.get(step.id, CLUSTER if step.scope == "cluster" else "h1")
+        found.append(PassingStep(step, where, snapshots.get(step.id, with_gpus)))
+    return tuple(found)

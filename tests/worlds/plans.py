@@ -76,23 +76,23 @@ def made(
     return plan(snapshot, steps)
 
 
-def said(host: str, **other: str) -> list[Answer]:
+def answers_of(host: str, **other: str) -> list[Answer]:
     """The good answers of a host, but for those named by the probe's last word."""
     known = {probe.id.partition(".")[2]: (probe, out) for probe, out in GOOD.items()}
     return [Answer(probe.id, host, 0, other.get(word, out), took=0.01) for word, (probe, out) in known.items()]
 
 
 def converged() -> Plan:
-    return made(["kube1", "kube2"], [*said("kube1"), *said("kube2"), PODS_GOOD])
+    return made(["kube1", "kube2"], [*answers_of("kube1"), *answers_of("kube2"), PODS_GOOD])
 
 
 def bare() -> Plan:
     """Something of everything: differs, by hand, upgrade, cannot tell, later, not reached."""
     answers = [
-        *said("kube1", swap=WILD, runtime=""),
-        *said("kube2", swap=WILD, cpus="1", runtime="1.7.29"),
+        *answers_of("kube1", swap=WILD, runtime=""),
+        *answers_of("kube2", swap=WILD, cpus="1", runtime="1.7.29"),
         Answer(PODS.id, CLUSTER, 1, "", err="The connection to the server 10.0.0.1:6443 was refused"),
-        *said("kube4"),
+        *answers_of("kube4"),
     ]
     late = Answer(CLOCK.id, "kube4", 124, "", err="\n".join(f"\x1b[31mline {n}\x1b[0m" for n in range(20)))
     return made(["kube1", "kube2", "kube3", "kube4"], [*answers, late], [STRANGER])
@@ -100,7 +100,7 @@ def bare() -> Plan:
 
 def wide() -> Plan:
     names = [f"node{number:02d}" for number in range(1, 31)]
-    answers = [found for name in names for found in said(name, swap="/swapfile")]
+    answers = [found for name in names for found in answers_of(name, swap="/swapfile")]
     return made(names, [*answers, PODS_GOOD])
 
 
@@ -124,7 +124,7 @@ def failed() -> Outcome:
         played("ground", ("kube1", "kube2"), ("kube1",)),
         played("runtime", ("kube1", "kube2"), ("kube1",), [wrong]),
     )
-    answers = [*said("kube1"), *said("kube2", runtime=""), PODS_GOOD]
+    answers = [*answers_of("kube1"), *answers_of("kube2", runtime=""), PODS_GOOD]
     left = (("kube2", "runtime"), ("kube3", "reach"))
     after = made(["kube1", "kube2", "kube3"], answers, [STRANGER])
     return Outcome(bare(), done, Verification(after, 0.7, 9), left, 63.0)

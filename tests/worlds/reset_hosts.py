@@ -64,7 +64,7 @@ def nodes(*found: dict[str, Any]) -> Answer:
     return Answer("kube.nodes", CLUSTER, 0, json.dumps({"items": list(found)}))
 
 
-def taken(
+def snapshot(
     answers: Mapping[str, Mapping[str, str]] | None = None, *more: Answer, unreached: tuple[str, ...] = ()
 ) -> Snapshot:
     """Bare hosts but for what the answers say, by host and probe. The API refuses unless `more` has its nodes."""

@@ -4,7 +4,7 @@ from gpustack.ask.probe import Answer
 from gpustack.rollout.plan import Played, TaskFailure
 from gpustack.rollout.removal import Removal, removal
 from gpustack.rollout.reset import ResetOutcome
-from tests.worlds.reset_hosts import PLANE, WORKER, node, nodes, taken
+from tests.worlds.reset_hosts import PLANE, WORKER, node, nodes, snapshot
 
 MINE = [f"shop/web-{n}" for n in range(10)]
 PODS = "== pods\n" + "\n".join([*MINE, "kube-system/kube-proxy-x"]) + "\n"
@@ -21,21 +21,21 @@ COMMAND = "ansible-playbook -i hosts.yml -i overlay.yml --limit k1,k2 playbooks/
 
 def shown() -> Removal:
     """A worker alone, of a cluster that stays; a question without an answer."""
-    snapshot = taken({"k1": PLANE, "k2": BUSY}, nodes(node("k1"), node("k2")), LATE, unreached=("k3",))
-    return removal(snapshot, ["k2", "k3"])
+    found = snapshot({"k1": PLANE, "k2": BUSY}, nodes(node("k1"), node("k2")), LATE, unreached=("k3",))
+    return removal(found, ["k2", "k3"])
 
 
 def nothing() -> Removal:
-    return removal(taken(unreached=("k3",)), ())
+    return removal(snapshot(unreached=("k3",)), ())
 
 
 def good() -> ResetOutcome:
     played = Played("reset", ("k1", "k2"), ("k1", "k2"), (), (), 41.0, COMMAND, 23)
-    return ResetOutcome(removal(taken({"k1": PLANE, "k2": BUSY}), ()), played, removal(taken(), ()), 44.0)
+    return ResetOutcome(removal(snapshot({"k1": PLANE, "k2": BUSY}), ()), played, removal(snapshot(), ()), 44.0)
 
 
 def left() -> ResetOutcome:
     failure = TaskFailure("k2", "Ensure no pod is in the network", "roles/flannel/tasks/reset.yml:1", "busy")
     played = Played("reset", ("k1", "k2"), ("k1", "k2"), ("k2",), (failure,), 41.0, COMMAND, 20)
-    after = taken({"k2": {"owned.flannel": "link cni0\n"}})
-    return ResetOutcome(removal(taken({"k1": PLANE, "k2": BUSY}), ()), played, removal(after, ()), 44.0)
+    after = snapshot({"k2": {"owned.flannel": "link cni0\n"}})
+    return ResetOutcome(removal(snapshot({"k1": PLANE, "k2": BUSY}), ()), played, removal(after, ()), 44.0)

@@ -36,6 +36,6 @@ def complaints(spec: Any = None, **other: Any) -> list[Complaint]:
     return judged(spec, **other)[2]
 
 
-def told(spec: Any = None, **other: Any) -> list[tuple[str, str]]:
+def complaint_ids(spec: Any = None, **other: Any) -> list[tuple[str, str]]:
     """(key, reference) of every complaint."""
     return [(found.key, found.reference) for found in complaints(spec, **other)]

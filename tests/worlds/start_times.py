@@ -2,7 +2,7 @@
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.probes.control_plane.control_plane import STARTED
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 
 Answers = dict[tuple[str, str], Answer]
 
@@ -12,10 +12,10 @@ def api_server(age: int) -> Answers:
     pods = recorded(STARTED.id, "control-plane")
     now, rest = pods.out.split("\n", 1)
     since = STARTED.fact(pods)["kube-apiserver"].age
-    return {(STARTED.id, "k1"): written(STARTED.id, f"{int(now) - since + age}\n{rest}")}
+    return answers_at("k1", written(STARTED.id, f"{int(now) - since + age}\n{rest}"))
 
 
 def exporter(since: str) -> Answers:
     """The pod of k2, that is not ready yet."""
     moved = ('"nodeName":"host2"', '"nodeName":"k2"')
-    return {("gpu.pods", CLUSTER): recorded("gpu.pods", "starting", moved, ("2026-11-22T21:02:18Z", since))}
+    return answers_at(CLUSTER, recorded("gpu.pods", "starting", moved, ("2026-11-22T21:02:18Z", since)))

@@ -2,10 +2,10 @@
 
 A break is made by a shell script on a lab host (`break`), by other settings of the inventory (`spec`, `vars`) or by an
 inventory of fewer hosts (`hosts`). `found` is part of what the check then says, or one of several between ` | `;
-`along` are the checks that cannot but differ too, `maybe` those that may by then, `unknown` those that then cannot be
-told (patterns), `veiled` those that perhaps cannot. `cure` is what the check must say: `install` mends it, with the
-playbook of this step on this host alone, and `proof` is a script that succeeds then; else install refuses, `hint` is
-part of what the check advises, and `heal` puts the host right. With cure install `heal` takes away what is left of the
+`along` are the checks that cannot but differ too, `maybe` those that may by then, `unknown` those that are then unknown
+(patterns), `veiled` those that perhaps cannot. `cure` is what the check must say: `install` fixes it, with the playbook
+of this step on this host alone, and `proof` is a script that succeeds then; else install refuses, `hint` is part of
+what the check advises, and `recover` puts the host right. With cure install `recover` takes away what is left of the
 break and is not ours. `beside` are plays (STEP@HOST) that install does besides.
 
 What cannot be broken on a lab host has a `reason` and names the `unit` test that breaks it by a constructed answer.
@@ -50,7 +50,7 @@ class Break:
     hint: str = ""
     beside: tuple[str, ...] = ()
     proof: str = ""
-    heal: str = ""
+    recover: str = ""
     alone: bool = False
     reason: str = ""
     unit: str = ""

@@ -69,7 +69,7 @@ def test_each_gpu_is_scraped_once(two: lab.Lab) -> None:
 
 
 @pytest.mark.parametrize("case", ["swapped", "silent"])
-def test_a_broken_link_is_told_and_no_other(two: lab.Lab, gpustack: Run, case: str) -> None:
+def test_a_broken_link_is_reported_and_no_other(two: lab.Lab, gpustack: Run, case: str) -> None:
     one, other = two.gpus("host1")
     values = {
         "swapped": {"host1_0": f"exporter-uuid={other.uuid}", "host1_1": f"exporter-uuid={one.uuid}"},
@@ -136,7 +136,7 @@ def test_a_data_source_that_points_elsewhere(two: lab.Lab, gpustack: Run) -> Non
     assert all((links["kernel"], links["series"]) == ("ok", "ok") for links in found.values())
 
 
-def test_healed_all_is_proven_again(two: lab.Lab, gpustack: Run) -> None:
+def test_after_recovery_all_is_proven_again(two: lab.Lab, gpustack: Run) -> None:
     until("series are back", lambda: len(labels(two, "DCGM_FI_DEV_GPU_TEMP", "UUID")) == len(EVERY), limit=120)
     whole = dict.fromkeys(EVERY, WHOLE)
     until("all are proven", lambda: proof(two, gpustack, code=None) == whole, limit=200)

@@ -40,7 +40,7 @@ def broken(two: lab.Lab, gpustack: Run) -> set[str]:
     }
 
 
-def mended(two: lab.Lab, gpustack: Run) -> None:
+def repair(two: lab.Lab, gpustack: Run) -> None:
     gpustack("install", "-i", two.inventory, "--yes", limit=900)
     assert broken(two, gpustack) == set()
 
@@ -67,7 +67,7 @@ def test_a_monitor_without_the_label_of_the_release_is_scraped(two: lab.Lab, gpu
     kubectl(two, "-n", "monitoring", "patch", "prometheus", "monitoring-prometheus", "--type=merge", "-p", narrow)
     until("the naive way loses it", lambda: there not in pools(two), limit=120)
     assert "monitoring/selectors" in broken(two, gpustack)
-    mended(two, gpustack)
+    repair(two, gpustack)
     until("it is scraped again", lambda: there in pools(two), limit=120)
     kubectl(two, "-n", "default", "delete", "servicemonitor", "theirs")
 
@@ -80,7 +80,7 @@ def test_definitions_come_before_their_operator_also_when_helm_does_not_bring_th
     assert name not in kubectl(two, "get", "customresourcedefinitions", "-o", "name")
     found = broken(two, gpustack)
     assert {"monitoring/definitions", "monitoring/chart"} <= found, found
-    mended(two, gpustack)
+    repair(two, gpustack)
     assert name in kubectl(two, "get", "customresourcedefinitions", "-o", "name")
 
 
@@ -100,7 +100,7 @@ def test_ready_without_a_gpu_is_not_ready(two: lab.Lab, gpustack: Run) -> None:
     state = ("get", "clusterpolicy", "cluster-policy", "-o", "jsonpath={.status.state}")
     until("the policy is ready all the same", lambda: kubectl(two, *state) == "ready", limit=60)
     assert {"gpu-operator/policy", "gpu-operator/labels", "gpu-operator/operands"} <= broken(two, gpustack)
-    mended(two, gpustack)
+    repair(two, gpustack)
     assert kubectl(two, *space, *plugin) == "2"
 
 
@@ -113,7 +113,7 @@ def test_helm_is_content_with_no_plugin_at_all(two: lab.Lab, gpustack: Run) -> N
     assert kubectl(two, *plugin) == ""
     assert {"gpu-operator/operands", "gpu-operator/chart"} <= broken(two, gpustack)
     kubectl(two, "label", "node", "host1", "host2", "nvidia.com/gpu.deploy.operands-")
-    mended(two, gpustack)
+    repair(two, gpustack)
 
 
 def test_a_monitor_of_the_operator_s_name_does_not_last_and_ours_does(
@@ -121,7 +121,7 @@ def test_a_monitor_of_the_operator_s_name_does_not_last_and_ours_does(
 ) -> None:
     space = ("-n", "gpu-operator", "get", "servicemonitors", "-o", "name")
     spec({"gpu": {"metrics": {"service_monitor": "ours"}}})
-    mended(two, gpustack)
+    repair(two, gpustack)
     assert "gpustack-dcgm" in kubectl(two, *space)
     apply(two, monitor("nvidia-dcgm-exporter", "gpu-operator", "nvidia-dcgm-exporter", "gpu-metrics", "gpu-operator"))
     kubectl(two, "-n", "gpu-operator", "rollout", "restart", "deployment/gpu-operator")
@@ -133,7 +133,7 @@ def test_a_monitor_of_the_operator_s_name_does_not_last_and_ours_does(
     assert "gpustack-dcgm" in kubectl(two, *space)
     until("every GPU once", lambda: len(query(two, f"count by (UUID) ({SERIES}) == 1")) == 4, limit=120)
     spec({})
-    mended(two, gpustack)
+    repair(two, gpustack)
     assert "gpustack-dcgm" not in kubectl(two, *space)
 
 
@@ -143,7 +143,7 @@ def test_a_second_monitor_doubles_every_gpu(two: lab.Lab, gpustack: Run) -> None
     apply(two, second)
     until("each counts twice", lambda: len(query(two, f"count by (UUID) ({SERIES}) > 1")) == 4, limit=120)
     assert "gpu-metrics/monitor" in broken(two, gpustack)
-    mended(two, gpustack)
+    repair(two, gpustack)
     until("and once again", lambda: query(two, f"count by (UUID) ({SERIES}) > 1") == [], limit=400)
 
 
@@ -157,7 +157,7 @@ def test_a_rule_that_cannot_be_read_is_left_out_in_silence(two: lab.Lab, gpustac
     # Prometheus scrapes what it says of itself as it does others.
     both = {"alerts/rules", "alerts/loaded"}
     until("both are seen", lambda: both <= broken(two, gpustack), limit=90)
-    mended(two, gpustack)
+    repair(two, gpustack)
     assert name in kubectl(two, "get", "--raw", rules)
 
 
@@ -196,7 +196,9 @@ def refused(two: lab.Lab) -> list[str]:
     return [one["metadata"]["name"] for one in pods if one["status"].get("reason") == "UnexpectedAdmissionError"]
 
 
-def test_pods_that_were_refused_while_the_plugin_restarted_are_told_and_cleared(two: lab.Lab, gpustack: Run) -> None:
+def test_pods_that_were_refused_while_the_plugin_restarted_are_reported_and_cleared(
+    two: lab.Lab, gpustack: Run
+) -> None:
     """They stay for ever, and the Deployment is Available all the same."""
     trainers(two)
     available = ("wait", "--for=condition=Available", "--timeout=100s", "deployment/trainer")
@@ -224,7 +226,7 @@ def test_pods_that_were_refused_while_the_plugin_restarted_are_told_and_cleared(
     kubectl(two, "delete", "deployment", "trainer")
 
 
-def test_a_gpu_that_is_lost_as_the_plugin_starts_is_told_at_once(two: lab.Lab, gpustack: Run) -> None:
+def test_a_gpu_that_is_lost_as_the_plugin_starts_is_reported_at_once(two: lab.Lab, gpustack: Run) -> None:
     """The whole plugin ends: the node's other GPU goes as well, and waiting would not bring it back."""
     words = ("get", "node", "host2", "-o", r"jsonpath={.status.allocatable.nvidia\.com/gpu}")
     plugins = ("-n", "gpu-operator", "delete", "pod", "-l", "app=nvidia-device-plugin-daemonset")

@@ -75,7 +75,7 @@ def test_reads_that_were_broken_off_yield_nothing() -> None:
         ("404", "", '{"kind": "Status", "message": "services \\"a\\" not found"}', 'services "a" not found'),
     ],
 )
-def test_what_was_refused_is_said_in_one_line(status: str, text: str, body: str, why: str) -> None:
+def test_what_was_refused_is_reported_in_one_line(status: str, text: str, body: str, why: str) -> None:
     assert describe_refusal(status, text, body) == why
 
 
@@ -88,7 +88,7 @@ def asked(tmp_path: Path, conf: str) -> dict[str, Answer]:
     return {answer.probe: answer for answer in parse(lines, MARK, "h1", KNOWN)}
 
 
-def test_an_api_that_is_down_is_told_by_the_real_curl(tmp_path: Path) -> None:
+def test_an_api_that_is_down_is_reported_by_the_real_curl(tmp_path: Path) -> None:
     pem = base64.b64encode(b"not read before the connection").decode()
     answers = asked(tmp_path, f"    server: http://127.0.0.1:1\n    client-key-data: {pem}\n")
     assert set(answers) == {"kube.readyz", "kube.nodes"}

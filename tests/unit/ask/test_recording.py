@@ -68,7 +68,7 @@ def test_only_the_owner_reads_it_and_nothing_of_the_login_is_in_it(tmp_path: Pat
     assert "hunter2" not in text
 
 
-def test_secrets_are_taken_out_unless_told_otherwise() -> None:
+def test_secrets_are_taken_out_by_default() -> None:
     leaky = Answer("x.y", "h1", 0, "it was hunter2! and abcdef.0123456789abcdef", err="password: 12x")
     given = replace(snapshot(), answers=keyed([leaky]))
     assert [json.loads(line) for line in lines(given)][1] == {
@@ -101,7 +101,7 @@ def test_texts_of_the_spec_are_redacted() -> None:
     assert "figleaf" not in next(lines(given))
 
 
-def test_answers_come_host_by_host_without_reading_ahead() -> None:
+def test_answers_are_read_host_by_host_and_no_further() -> None:
     header, *rest = lines(snapshot())
     taken = []
 

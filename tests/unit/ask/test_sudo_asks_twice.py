@@ -33,7 +33,7 @@ def run(world: Path, sudo: str) -> subprocess.CompletedProcess[str]:
     ("sudo", "why"),
     [(TAKES, "asks for more than a password"), (REFUSES, "3 incorrect"), (ENDS, "sudo: no password was provided")],
 )
-def test_nothing_is_run_and_it_is_said(sudo: str, why: str, tmp_path: Path) -> None:
+def test_nothing_is_run_and_it_is_reported(sudo: str, why: str, tmp_path: Path) -> None:
     done = run(tmp_path, sudo)
     assert not (tmp_path / "run").exists()
     assert "abc" not in done.stdout.split()

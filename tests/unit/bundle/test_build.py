@@ -78,7 +78,7 @@ def test_the_same_program_compiled_anew_makes_nothing_else(bundle: Path, monkeyp
     assert made_by(bundle) == sorted(part.name for part in parts(load(), ("1.36.4",)))
 
 
-def test_a_harmed_bundle_is_mended(bundle: Path) -> None:
+def test_a_harmed_bundle_is_repaired(bundle: Path) -> None:
     (bundle / "bin" / "mirror").write_text("other")
     (bundle / "images" / "index.json").unlink()
     (bundle / "files" / "more").write_text("")
@@ -129,7 +129,7 @@ def test_the_secret_key_is_private_and_not_in_the_bundle(built: Path) -> None:
     assert not any(b"PRIVATE KEY" in path.read_bytes() for path in built.rglob("*") if path.is_file())
 
 
-def test_what_differs_from_the_vendors_is_said(built: Path) -> None:
+def test_what_differs_from_the_vendors_is_reported(built: Path) -> None:
     differs = {image.reference: image.differs for image in verify(built).images}
     assert "tencent-vpc" in differs["ghcr.io/flannel-io/flannel:v0.28.9"]
     assert "kubeadm's Corefile" in differs["registry.k8s.io/coredns/coredns:v1.14.2"]

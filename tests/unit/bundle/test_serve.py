@@ -27,7 +27,7 @@ def gone(pid: int, within: float = 2.0) -> bool:
     return False
 
 
-def test_it_says_where_and_ends_when_told(built: Path, tmp_path: Path) -> None:
+def test_it_prints_its_address_and_ends_on_a_signal(built: Path, tmp_path: Path) -> None:
     serving = serve(built, "127.0.0.1:0", log=tmp_path / "log")
     try:
         assert serving.address == "http://127.0.0.1:65000"

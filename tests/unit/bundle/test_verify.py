@@ -111,7 +111,7 @@ def test_a_bundle_signed_anew_by_somebody_else_is_caught(bundle: Path, tmp_path:
     assert refused(bundle, other.fingerprint).why.splitlines() == [f"changed  {manifest.KEY}"]
 
 
-def test_without_a_key_of_ones_own_the_fingerprint_must_be_said(
+def test_without_a_key_of_ones_own_the_fingerprint_is_required(
     bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     signed_by = fingerprint(bundle)

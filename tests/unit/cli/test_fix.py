@@ -36,7 +36,7 @@ class World:
     """Hosts whose faults a play takes away; what was locked, played and copied is kept in order."""
 
     def __init__(self, faults: dict[tuple[str, str], Answer]) -> None:
-        self.faults, self.said, self.stubborn = dict(faults), list[str](), False
+        self.faults, self.log, self.stubborn = dict(faults), list[str](), False
 
     def gather(self, inventory: Any, probes: Sequence[Probe[Any]], **_: Any) -> Snapshot:
         whole, ids = hosts.snapshot(self.faults), {probe.id for probe in probes}
@@ -45,8 +45,8 @@ class World:
         )
 
     def play(self, name: str, names: Sequence[str], *_: Any, **__: Any) -> Played:
-        assert self.said.count("held") > self.said.count("released"), "the lock is held while it plays"
-        self.said.append(f"play {name}")
+        assert self.log.count("held") > self.log.count("released"), "the lock is held while it plays"
+        self.log.append(f"play {name}")
         self.faults = self.faults if self.stubborn else {}
         return Played(name, tuple(names), tuple(names), (), (), 1.0, f"ansible-playbook {name}.yml")
 
@@ -55,12 +55,12 @@ class World:
 
     @contextmanager
     def lock(self, host: Host, doing: str) -> Iterator[SimpleNamespace]:
-        self.said += [f"{host.name} {doing}", "held"]
+        self.log += [f"{host.name} {doing}", "held"]
         yield SimpleNamespace(lost="")
-        self.said.append("released")
+        self.log.append("released")
 
     def begin(self, _: Any, id: str, fault: str, *__: Any) -> None:
-        self.said.append(f"copy {fault}")
+        self.log.append(f"copy {fault}")
 
     def finish(self, _: Any, id: str, names: Sequence[str]) -> tuple[Kept, ...]:
         return tuple(Kept(name, id, files=("etc/x",)) for name in names)
@@ -69,7 +69,7 @@ class World:
         return Kept(name, "20261122T063000.0Z", (f"fault {IP}", "hosts h1"), ("etc/x",)) if name == "h1" else None
 
     def undo(self, _: Any, name: str, id: str) -> list[str]:
-        self.said.append("undo")
+        self.log.append("undo")
         return ["restored /etc/x"]
 
 
@@ -89,7 +89,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Worl
                 keeping.Copies, name, lambda *words, name=name, **more: getattr(found, name)(*words, **more)
             )
         monkeypatch.setattr(keeping.Copies, "objects", lambda *_: [])
-        monkeypatch.setattr(keeping.Copies, "forget", lambda *_: found.said.append("forget"))
+        monkeypatch.setattr(keeping.Copies, "forget", lambda *_: found.log.append("forget"))
         for name in ("PAUSE", "RESOLVE_LIMIT", "SYMPTOM_LIMIT"):
             monkeypatch.setattr(module, name, 0.0)
         return found
@@ -123,13 +123,13 @@ def error(*words: str) -> GpustackError:
 def test_words_that_do_not_go_together(world: Callable[..., World], words: tuple[str, ...], reference: str) -> None:
     made = world(FORWARD)
     refused = error(*words)
-    assert (refused.reference, refused.code, made.said) == (reference, 2, [])
+    assert (refused.reference, refused.code, made.log) == (reference, 2, [])
 
 
 def test_what_is_no_root_here_is_refused(world: Callable[..., World]) -> None:
     made = world(FORWARD)
     refused = error("--fix", "host-swap-on", "--yes")
-    assert (refused.reference, refused.code, made.said) == ("fix-not-a-root", 5, [])
+    assert (refused.reference, refused.code, made.log) == ("fix-not-a-root", 5, [])
     assert "h1: " in refused.why
 
 
@@ -140,16 +140,16 @@ def test_without_a_terminal_it_is_shown_and_nothing_is_changed(world: Callable[.
     assert (result.exception.reference, result.exception.code) == ("fix-declined", 5)
     assert "FIX  host-ip-forward-off  on h1" in result.stdout
     assert "+net.ipv4.ip_forward = 1" in result.stdout
-    assert made.said == ["h1 doctor", "held", "released"]
+    assert made.log == ["h1 doctor", "held", "released"]
 
 
 def test_yes_is_not_for_what_has_to_be_asked(world: Callable[..., World]) -> None:
     made = world({("units.services", "h1"): STOPPED})
     refused = error("--fix", "--yes")
     assert (refused.reference, refused.hint) == ("fix-declined", f"gpustack doctor --fix --yes-to {CONTAINERD}")
-    assert "play remedy/unit" not in made.said
+    assert "play remedy/unit" not in made.log
     assert run("--fix", "--yes-to", CONTAINERD).exit_code != 5
-    assert "play remedy/unit" in made.said
+    assert "play remedy/unit" in made.log
 
 
 @pytest.mark.parametrize(("text", "plays"), [("y\n", 1), ("n\n", 0), ("", 0)])
@@ -164,13 +164,13 @@ def test_on_a_terminal_a_yes_is_asked_for(
     made = world(FORWARD)
     with pytest.raises((SystemExit, GpustackError)):
         app(["doctor", "-q", "--fix"])
-    assert made.said.count("play remedy/sysctl") == plays
+    assert made.log.count("play remedy/sysctl") == plays
 
 
 def test_it_is_done_under_the_lock_and_written_down(world: Callable[..., World], tmp_path: Path) -> None:
     made = world(FORWARD)
     result = run("--fix", "--yes")
-    assert made.said == ["h1 doctor", "held", f"copy {IP}", "play remedy/sysctl", "released"]
+    assert made.log == ["h1 doctor", "held", f"copy {IP}", "play remedy/sysctl", "released"]
     assert "host-ip-forward-off on h1: fixed" in result.stdout
     assert "to undo: gpustack doctor --undo -i hosts.yml" in result.stdout
     (folder,) = (tmp_path / "runs-0").iterdir()
@@ -181,7 +181,7 @@ def test_what_does_not_turn_is_6_and_undone(world: Callable[..., World]) -> None
     made = world(FORWARD)
     made.stubborn = True
     result = run("--fix", "--yes")
-    assert (result.exit_code, made.said[-3:]) == (6, ["undo", "forget", "released"])
+    assert (result.exit_code, made.log[-3:]) == (6, ["undo", "forget", "released"])
     assert "changes rolled back" in result.stdout
 
 
@@ -206,6 +206,6 @@ def test_the_last_fix_is_taken_back(world: Callable[..., World]) -> None:
     assert result.exit_code == 0, result.exception
     has_shape(UndoDocument, result.stdout)
     assert json.loads(result.stdout)["did"] == ["h1: restored /etc/x"]
-    assert made.said == ["h1 doctor", "held", "undo", "forget", "released"]
+    assert made.log == ["h1 doctor", "held", "undo", "forget", "released"]
     refused = error("--undo")
-    assert (refused.reference, made.said.count("undo")) == ("undo-declined", 1)
+    assert (refused.reference, made.log.count("undo")) == ("undo-declined", 1)

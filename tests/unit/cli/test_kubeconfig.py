@@ -79,7 +79,7 @@ def test_the_certificate_is_for_who_asks_and_no_admin_conf_is_read_out(hosts: Ho
     assert "cat /etc/kubernetes" not in script
 
 
-def test_it_is_for_a_day_unless_said_otherwise(hosts: Hosts) -> None:
+def test_it_is_for_a_day_by_default(hosts: Hosts) -> None:
     """A certificate cannot be called back."""
     runner.invoke(app, ["kubeconfig"])
     assert "VALIDITY=24h; export VALIDITY" in hosts.scripts[0].splitlines()

@@ -18,7 +18,7 @@ from gpustack.errors import VerifyError
 from gpustack.events import silent
 from gpustack.rollout.preview import preview
 from gpustack.steps import STEPS
-from tests.worlds.reset_hosts import INVENTORY, taken
+from tests.worlds.reset_hosts import INVENTORY, snapshot
 
 PLANE, *OTHERS = INVENTORY.hosts
 OF_THE_PLANE = replace(INVENTORY, hosts=(replace(PLANE, become_password="of the plane only"), *OTHERS))
@@ -41,7 +41,7 @@ def given(monkeypatch: pytest.MonkeyPatch) -> list[tuple[bool, Any]]:
 def played(inventory: Inventory, folder: Path) -> None:
     held: Any = SimpleNamespace(lost="")
     run = Run(inventory, folder, silent, folder, threading.Event(), held)
-    before = replace(taken(), inventory=inventory)
+    before = replace(snapshot(), inventory=inventory)
     run.play("prereqs", ["k2"], before)
     run.preview("prereqs", ["k2"], before, {})
     state: Any = SimpleNamespace(step="prereqs", where="k2")

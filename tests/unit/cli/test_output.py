@@ -31,10 +31,10 @@ def test_an_output_that_takes_nothing(words: str, where: str, why: str, tmp_path
 
 
 @pytest.mark.parametrize("where", ["2>&-", "2>/dev/full"])
-def test_errors_that_nobody_can_be_told_change_no_status(where: str, tmp_path: Path) -> None:
+def test_errors_that_cannot_be_printed_change_no_status(where: str, tmp_path: Path) -> None:
     done = ran(f"explain no-such-page {where}", tmp_path)
     assert (done.returncode, done.stderr) == (2, "")
 
 
-def test_of_a_reader_that_has_gone_nothing_is_said(tmp_path: Path) -> None:
+def test_of_a_reader_that_has_gone_nothing_is_reported(tmp_path: Path) -> None:
     assert ran("version | true", tmp_path).stderr == ""

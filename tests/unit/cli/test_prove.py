@@ -126,7 +126,7 @@ def test_an_sshd_that_forwards_nothing(site: Site) -> None:
 
 
 @pytest.mark.parametrize(("done", "code"), [(proofs.good(), 0), (proofs.mixed(), 1), (proofs.interrupted(), 130)])
-def test_what_was_proven_is_told_and_returned(
+def test_what_was_proven_is_printed_and_returned(
     site: Site, monkeypatch: pytest.MonkeyPatch, done: Proof, code: int
 ) -> None:
     given: list[Prover] = []

@@ -19,7 +19,7 @@ from gpustack.config.host import Host
 from gpustack.errors import GpustackError, LockedError, UnreachableError
 from gpustack.rollout import evidence, lock, playbook
 from gpustack.rollout.plan import Played
-from tests.worlds.reset_hosts import INVENTORY, PLANE, WORKER, node, nodes, taken
+from tests.worlds.reset_hosts import INVENTORY, PLANE, WORKER, node, nodes, snapshot
 
 CLUSTER = {"k1": PLANE, "k2": WORKER}
 
@@ -49,7 +49,7 @@ class World:
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., World]:
     def made(before: Snapshot, after: Snapshot | None = None) -> World:
-        found = World(before, after or taken())
+        found = World(before, after or snapshot())
         monkeypatch.setattr(session, "open_inventory", lambda *_, **__: INVENTORY)
         monkeypatch.setattr(gathering, "gather", found.gather)
         monkeypatch.setattr(playbook, "play", found.play)
@@ -72,7 +72,7 @@ def error(*words: str) -> GpustackError:
 
 
 def test_without_a_terminal_nothing_is_removed_but_all_is_shown(world: Callable[..., World]) -> None:
-    made = world(taken(CLUSTER))
+    made = world(snapshot(CLUSTER))
     result = run("-q")
     assert isinstance(result.exception, GpustackError)
     assert (result.exception.reference, result.exception.code) == ("reset-declined", 5)
@@ -84,7 +84,7 @@ def test_without_a_terminal_nothing_is_removed_but_all_is_shown(world: Callable[
 
 
 def test_the_hint_is_for_the_hosts_that_were_named(world: Callable[..., World]) -> None:
-    world(taken(CLUSTER))
+    world(snapshot(CLUSTER))
     hint = error("-q", "--limit", "k2", "--packages", "-K").hint
     assert hint == "gpustack reset --yes -i hosts.yml --limit k2 --packages -K"
 
@@ -98,7 +98,7 @@ def test_on_a_terminal_only_a_yes_removes(
         readline = staticmethod(lambda: text)
 
     monkeypatch.setattr(sys, "stdin", Terminal())
-    made = world(taken(CLUSTER))
+    made = world(snapshot(CLUSTER))
     with pytest.raises((SystemExit, GpustackError)):
         app(["reset", "-q"])
     assert len(made.played) == plays
@@ -107,7 +107,7 @@ def test_on_a_terminal_only_a_yes_removes(
 def test_what_is_there_is_removed_under_the_lock_and_asked_for_again(
     world: Callable[..., World], tmp_path: Path
 ) -> None:
-    made = world(taken(CLUSTER))
+    made = world(snapshot(CLUSTER))
     result = run("--yes", "-q")
     assert result.exit_code == 0, result.exception
     assert "nothing of gpustack is left" in result.stdout
@@ -119,14 +119,14 @@ def test_what_is_there_is_removed_under_the_lock_and_asked_for_again(
 
 
 def test_nothing_to_do_takes_no_lock(world: Callable[..., World]) -> None:
-    made = world(taken())
+    made = world(snapshot())
     result = run("-q")
     assert (result.exit_code, made.locked) == (0, [])
     assert "nothing of gpustack is on them" in result.stdout
 
 
 def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
-    world(taken(CLUSTER), taken({"k2": {"owned.flannel": "link cni0\n"}}))
+    world(snapshot(CLUSTER), snapshot({"k2": {"owned.flannel": "link cni0\n"}}))
     result = run("--yes", "-q", "-o", "json")
     document = json.loads(result.stdout)
     assert (document["schema"], document["exit"]["code"], result.exit_code) == ("gpustack/reset/v1", 6, 6)
@@ -137,7 +137,7 @@ def test_a_program_gets_one_document(world: Callable[..., World]) -> None:
 
 
 def test_nothing_to_do_as_a_document(world: Callable[..., World]) -> None:
-    world(taken(unreached=("k3",)))
+    world(snapshot(unreached=("k3",)))
     result = run("-q", "-o", "json")
     document = json.loads(result.stdout)
     assert (document["exit"]["code"], result.exit_code, document["unreached"], document["played"]) == (
@@ -159,7 +159,7 @@ def test_nothing_to_do_as_a_document(world: Callable[..., World]) -> None:
 def test_refused_even_with_yes(
     world: Callable[..., World], hosts: dict[str, Any], words: list[str], reference: str
 ) -> None:
-    made = world(taken(hosts))
+    made = world(snapshot(hosts))
     assert error("--yes", "-q", *words).reference == reference
     assert (made.played, made.locked) == ([], [])
 
@@ -186,38 +186,40 @@ def machine_of(id: str) -> dict[str, str]:
 def test_a_host_that_changed_while_the_yes_was_waited_for_is_not_touched(
     world: Callable[..., World], hosts: dict[str, Any], words: list[str], why: str
 ) -> None:
-    made = world(taken(CLUSTER))
-    made.under_lock = taken(hosts)
+    made = world(snapshot(CLUSTER))
+    made.under_lock = snapshot(hosts)
     refused = error("--yes", "-q", *words)
     assert (refused.reference, made.played) == ("reset-changed-since", [])
     assert why in refused.why
 
 
 def test_a_host_that_was_lost_meanwhile_ends_it_too(world: Callable[..., World]) -> None:
-    made = world(taken(CLUSTER))
-    made.under_lock = taken(CLUSTER, unreached=("k2",))
+    made = world(snapshot(CLUSTER))
+    made.under_lock = snapshot(CLUSTER, unreached=("k2",))
     refused = error("--yes", "-q")
     assert (refused.reference, refused.why) == ("reset-changed-since", "k2: it does not answer any more")
     assert made.played == []
 
 
 def test_a_worker_that_joined_meanwhile_is_not_left_without_its_control_plane(world: Callable[..., World]) -> None:
-    made = world(taken({"k1": PLANE}))
-    made.under_lock = taken(CLUSTER)
+    made = world(snapshot({"k1": PLANE}))
+    made.under_lock = snapshot(CLUSTER)
     assert error("--yes", "-q", "--limit", "k1").reference == "reset-orphans"
     assert made.played == []
 
 
 def test_pods_that_came_and_went_are_no_change(world: Callable[..., World]) -> None:
-    made = world(taken(CLUSTER))
+    made = world(snapshot(CLUSTER))
     more = WORKER | {"owned.membership": WORKER["owned.membership"] + "default/job-2\n"}
-    made.under_lock = taken(CLUSTER | {"k2": more})
+    made.under_lock = snapshot(CLUSTER | {"k2": more})
     assert run("--yes", "-q").exit_code == 0
     assert made.played == [["k1", "k2"]]
 
 
 def test_another_cluster_s_host_needs_its_own_word(world: Callable[..., World]) -> None:
-    made = world(taken({"k1": PLANE, "k2": WORKER | {"leftovers.kubernetes": "https://old:6443\n"}}, nodes(node("k1"))))
+    made = world(
+        snapshot({"k1": PLANE, "k2": WORKER | {"leftovers.kubernetes": "https://old:6443\n"}}, nodes(node("k1")))
+    )
     refused = error("--yes", "-q", "--limit", "k2")
     assert refused.why == "k2: it is a node (k2) of another cluster, at old:6443"
     assert refused.hint == "gpustack reset -i hosts.yml --limit k2 --foreign"
@@ -226,19 +228,19 @@ def test_another_cluster_s_host_needs_its_own_word(world: Callable[..., World]) 
 
 
 def test_without_its_control_plane_a_worker_holds_the_lock(world: Callable[..., World]) -> None:
-    made = world(taken(CLUSTER, unreached=("k1",)), taken(unreached=("k1",)))
+    made = world(snapshot(CLUSTER, unreached=("k1",)), snapshot(unreached=("k1",)))
     result = run("--yes", "-q", "--limit", "k2")
     assert made.locked[0] == "k2 reset"
     assert result.exit_code == 8, "its node cannot be asked about"
 
 
 def test_who_cannot_be_asked_ends_it(world: Callable[..., World]) -> None:
-    world(taken(CLUSTER, unreached=("k2",)))
+    world(snapshot(CLUSTER, unreached=("k2",)))
     assert isinstance(error("--yes", "-q", "--limit", "k2"), UnreachableError)
 
 
 def test_another_operator_ends_it(world: Callable[..., World], monkeypatch: pytest.MonkeyPatch) -> None:
-    made = world(taken(CLUSTER))
+    made = world(snapshot(CLUSTER))
 
     def locked(*_: Any) -> None:
         raise LockedError("locked", "ann is at it")

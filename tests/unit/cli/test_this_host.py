@@ -59,7 +59,7 @@ def refusal(*words: str) -> GpustackError:
 
 
 @pytest.mark.parametrize("words", [*CHANGING, *AGREED], ids=" ".join)
-def test_where_nobody_can_type_it_has_to_be_said(words: Sequence[str]) -> None:
+def test_without_a_terminal_it_has_to_be_given(words: Sequence[str]) -> None:
     error = refusal(*words)
     assert (error.reference, error.code) == ("this-host", 2)
     assert NAME in error.why

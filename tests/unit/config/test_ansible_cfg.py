@@ -81,7 +81,7 @@ def test_behind_sudo_it_may_be_of_who_called_it(here: Path, tmp_path: Path, monk
     assert in_force(home, here) != here / "ansible.cfg"
 
 
-def test_ansible_is_told_which_one_counts(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ansible_gets_the_one_that_counts(here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Left alone it looks for one itself."""
     home = {"HOME": str(tmp_path)}
     (here / "ansible.cfg").write_text("")

@@ -23,7 +23,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chart_keys, "keys_of", lambda chart: parsed(TEXT))
 
 
-def told(values: dict[str, Any]) -> list[tuple[str, str, str]]:
+def complaint_ids(values: dict[str, Any]) -> list[tuple[str, str, str]]:
     """(key, reference, nearest) of every complaint."""
     return [(wrong.key, wrong.reference, wrong.nearest) for wrong in judged("values/tiny.yaml", "tiny-1.0.0", values)]
 
@@ -33,7 +33,7 @@ def test_known_keys_and_all_below_free_ones() -> None:
         "driver": {"enabled": False, "version": 1, "env": [{"any": {"thing": 1}}], "resources": {"limits": {"x": 1}}},
         "grafana": {"grafana.ini": {"server": {"root_url": "x"}}, "service": {"nodePort": {"odd": 1}}},
     }
-    assert told(values) == []
+    assert complaint_ids(values) == []
 
 
 def test_all_mistakes_at_once() -> None:
@@ -42,7 +42,7 @@ def test_all_mistakes_at_once() -> None:
         "operator": [],
         "zebra": {"enabled": True},
     }
-    assert told(values) == [
+    assert complaint_ids(values) == [
         ("driver.enabeld", "values-key-unknown", "driver.enabled"),
         ("driver.env", "values-shape", ""),
         ("driver.resources", "values-shape", ""),
@@ -53,27 +53,27 @@ def test_all_mistakes_at_once() -> None:
 
 
 def test_a_key_at_the_wrong_place_is_sent_to_its_own() -> None:
-    assert told({"serviceMonitor": {"enabled": True}}) == [
+    assert complaint_ids({"serviceMonitor": {"enabled": True}}) == [
         ("serviceMonitor", "values-key-unknown", "operator.serviceMonitor")
     ]
 
 
 def test_a_key_with_several_places_is_sent_to_none() -> None:
-    assert told({"enabled": True}) == [("enabled", "values-key-unknown", "")]
+    assert complaint_ids({"enabled": True}) == [("enabled", "values-key-unknown", "")]
 
 
 def test_a_dot_in_a_key_is_written_as_helm_wants_it() -> None:
-    assert told({"grafana": {"grafana.imi": {}}}) == [
+    assert complaint_ids({"grafana": {"grafana.imi": {}}}) == [
         ("grafana.grafana\\.imi", "values-key-unknown", "grafana.grafana\\.ini")
     ]
 
 
 def test_null_deletes_a_known_key_and_no_other() -> None:
-    assert told({"driver": {"env": None, "resources": None, "enabled": None}, "operator": None}) == []
-    assert told({"drivers": None}) == [("drivers", "values-key-unknown", "driver")]
+    assert complaint_ids({"driver": {"env": None, "resources": None, "enabled": None}, "operator": None}) == []
+    assert complaint_ids({"drivers": None}) == [("drivers", "values-key-unknown", "driver")]
 
 
-def test_what_is_told_names_file_key_and_remedy() -> None:
+def test_a_complaint_names_file_key_and_remedy() -> None:
     (wrong,) = judged("values/tiny.yaml", "tiny-1.0.0", {"driver": {"verson": "1"}})
     assert str(wrong) == (
         "values/tiny.yaml: driver.verson: found an unknown key, allowed: keys of the chart tiny-1.0.0; Helm would "

@@ -12,7 +12,7 @@ from gpustack.config.egress import APT, APT_LOGIN, ENVIRONMENT, MIRROR_LOGIN, UN
 from gpustack.config.inventory import Inventory
 from gpustack.config.resolved import exported, resolved
 from gpustack.config.spec import Spec
-from tests.worlds.specs import complaints, judged, told
+from tests.worlds.specs import complaint_ids, complaints, judged
 
 PASSWORD = 's3cret/with:odd#chars%$"x'
 MIRROR = {"mirror": "https://10.0.0.5:8480", "fingerprint": "A" * 40}
@@ -63,7 +63,7 @@ def test_files_with_a_login_are_for_root_alone(file: str) -> None:
     assert {one.mode for one in found.values() if one.password_file} == {"0600"}
 
 
-def test_what_roles_are_told_and_probes_read_has_no_secret(file: str) -> None:
+def test_what_roles_get_and_probes_read_has_no_secret(file: str) -> None:
     login = {"user": "kube", "password_file": file}
     whole = inventory(proxy={"http": "http://p:3128", **login}, source={**MIRROR, **login})
     texts = [
@@ -138,7 +138,7 @@ def test_a_login_for_a_mirror_without_tls_is_refused(file: str, given: dict[str,
     assert (complaint.file, complaint.key) == ("nowhere/site/group_vars/all/gpustack.yml", "gpustack.source.mirror")
     assert "http://10.0.0.5:8480" in complaint.found
     assert "https://" in complaint.allowed
-    assert told({"source": plain}) == []
+    assert complaint_ids({"source": plain}) == []
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
@@ -151,6 +151,6 @@ def test_a_login_in_the_address_of_a_mirror_is_refused(scheme: str) -> None:
 
 @pytest.mark.parametrize("path", ["relative/file", "/nowhere/password", "/etc"])
 def test_password_files_that_are_none(path: str) -> None:
-    assert told({"proxy": {"http": "http://p:1", "user": "me", "password_file": path}}) == [
+    assert complaint_ids({"proxy": {"http": "http://p:1", "user": "me", "password_file": path}}) == [
         ("gpustack.proxy.password_file", "config-secret-file")
     ]

@@ -6,7 +6,7 @@ import pytest
 
 from gpustack.config.ansible.cfg import AnsibleCfg
 from gpustack.config.ansible.connection import connection
-from tests.worlds.specs import GROUPS, complaints, judged, told
+from tests.worlds.specs import GROUPS, complaint_ids, complaints, judged
 
 
 def test_hosts_in_the_order_of_the_inventory_control_planes_first() -> None:
@@ -32,11 +32,14 @@ def test_an_empty_group(groups: Any, key: str, near: str) -> None:
 
 
 def test_an_empty_inventory_has_two_empty_groups() -> None:
-    assert told(groups={}) == [("kube_control_plane", "inventory-group-empty"), ("kube_node", "inventory-group-empty")]
+    assert complaint_ids(groups={}) == [
+        ("kube_control_plane", "inventory-group-empty"),
+        ("kube_node", "inventory-group-empty"),
+    ]
 
 
 def test_several_control_planes() -> None:
-    assert told(groups={**GROUPS, "kube_control_plane": ("h1", "h2")}) == [
+    assert complaint_ids(groups={**GROUPS, "kube_control_plane": ("h1", "h2")}) == [
         ("kube_control_plane", "control-plane-several")
     ]
 
@@ -72,7 +75,7 @@ def test_host_settings() -> None:
     assert found.allowed == "an IPv4 address"
 
 
-def test_the_same_mistake_of_many_hosts_is_told_once() -> None:
+def test_the_same_mistake_of_many_hosts_is_reported_once() -> None:
     many = tuple(f"n{number}" for number in range(9))
     (found,) = complaints(groups={**GROUPS, "kube_node": many}, every={"ansible_become_method": "doas"})
     assert found.file == "nowhere/site/hosts.yml, hosts h1, n0, n1 and 7 more"
@@ -91,7 +94,7 @@ def test_jinja_in_what_we_read(given: Any) -> None:
     assert (found.key, found.reference) == (next(iter(given)), "config-jinja")
 
 
-def test_jinja_in_the_spec_is_told_once_and_where() -> None:
+def test_jinja_in_the_spec_is_reported_once_with_its_file() -> None:
     spec = {"kubernetes": {"endpoint": "{{ vip }}:6443", "cert_sans": ["a.b", "{{ name }}"]}}
     found = [(one.file, one.key) for one in complaints(spec) if one.reference == "config-jinja"]
     file = "nowhere/site/group_vars/all/gpustack.yml"
@@ -139,11 +142,11 @@ def test_what_cannot_be_honoured_is_refused(given: Any, key: str) -> None:
 
 @pytest.mark.parametrize("port", ["ssh", 0, 65536, "-1", True])
 def test_a_port_that_is_none(port: Any) -> None:
-    assert told(h1={"ansible_port": port}) == [("ansible_port", "config-invalid")]
+    assert complaint_ids(h1={"ansible_port": port}) == [("ansible_port", "config-invalid")]
 
 
 def test_broken_quotes_in_ssh_arguments() -> None:
-    assert told(h1={"ansible_ssh_common_args": "-o 'x"}) == [("ansible_ssh_common_args", "config-invalid")]
+    assert complaint_ids(h1={"ansible_ssh_common_args": "-o 'x"}) == [("ansible_ssh_common_args", "config-invalid")]
 
 
 def test_what_is_honoured() -> None:

@@ -72,7 +72,7 @@ def test_every_file_that_is_not_yaml_is_named_with_its_line(site: Site) -> None:
     assert "given twice" in error.why
 
 
-def test_what_is_yaml_and_no_inventory_is_told_in_ansibles_words(site: Site) -> None:
+def test_what_is_yaml_and_no_inventory_is_reported_in_ansibles_words(site: Site) -> None:
     error = refused(site("kube_node:\n  hosts: [h1]\n"))
     assert error.reference == "inventory-unreadable"
     assert "requires a dictionary" in error.why

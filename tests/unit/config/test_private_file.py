@@ -14,7 +14,7 @@ from gpustack.cli.app import app
 from gpustack.config.secrets.private_file import private_file
 from gpustack.errors import UsageError
 from gpustack.rollout import overlay
-from tests.worlds.reset_hosts import taken
+from tests.worlds.reset_hosts import snapshot
 
 
 def mode(path: Path) -> int:
@@ -52,13 +52,13 @@ def test_what_is_no_plain_file_is_left_as_it_is(tmp_path: Path) -> None:
 def test_recording_and_overlay(tmp_path: Path) -> None:
     for path in (tmp_path / "snapshot.jsonl", tmp_path / "overlay.yml"):
         path.touch(mode=0o644)
-    recording.write(taken(), tmp_path / "snapshot.jsonl")
-    overlay.write(taken(), tmp_path)
+    recording.write(snapshot(), tmp_path / "snapshot.jsonl")
+    overlay.write(snapshot(), tmp_path)
     assert [mode(path) for path in tmp_path.iterdir()] == [0o600, 0o600]
 
 
 def test_a_snapshot_that_cannot_be_written_says_why(tmp_path: Path) -> None:
-    recording.write(taken(), tmp_path / "taken")
+    recording.write(snapshot(), tmp_path / "taken")
     (tmp_path / "link").symlink_to("precious")
     os.mkfifo(tmp_path / "pipe")
     for out in (tmp_path / "link", tmp_path / "pipe", tmp_path / "none" / "file", tmp_path):

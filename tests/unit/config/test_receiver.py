@@ -57,7 +57,7 @@ def test_mail_without_a_login_needs_no_secret() -> None:
     assert wrong(**MAIL) == {}
 
 
-def test_all_that_is_missing_is_told_at_once() -> None:
+def test_all_that_is_missing_is_reported_at_once() -> None:
     assert set(wrong(type="slack")) == {"secret_file", "channel"}
     assert set(wrong(type="email")) == {"to", "sender", "smarthost"}
     assert set(wrong(type="webhook")) == set(wrong(type="pagerduty")) == {"secret_file"}
@@ -80,7 +80,7 @@ def test_user_and_password_of_mail_go_together(file: Path) -> None:
     assert wrong(**MAIL, secret_file=str(file)) == {"user": "secret_file without user"}
 
 
-def test_a_wrong_type_or_value_is_told_once(file: Path) -> None:
+def test_a_wrong_type_or_value_is_reported_once(file: Path) -> None:
     assert set(wrong(type="sms", secret_file=str(file))) == {"type"}
     assert set(wrong(**MAIL | {"smarthost": "no port"})) == {"smarthost"}
 

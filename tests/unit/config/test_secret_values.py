@@ -79,7 +79,7 @@ def places(text: str) -> list[str]:
     return [".".join(path) for path in secret_paths(yaml.safe_load(text))]
 
 
-def test_every_secret_in_clear_is_named_and_none_is_said() -> None:
+def test_every_secret_in_clear_is_named_and_none_is_printed() -> None:
     assert places(CLEAR) == [
         "grafana.adminPassword",
         "grafana.grafana.ini.auth.generic_oauth.client_secret",

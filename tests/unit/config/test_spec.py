@@ -7,13 +7,13 @@ import pytest
 
 from gpustack.config.resolved import apt_of, fingerprint_of
 from gpustack.config.spec import Spec, schema
-from tests.worlds.specs import SPEC_FILE, complaints, judged, told
+from tests.worlds.specs import SPEC_FILE, complaint_ids, complaints, judged
 
 MIRROR = {"mirror": "http://a", "fingerprint": "A" * 40}
 FINGERPRINT = "0123 4567 89ab cdef 0123 4567 89ab cdef 0123 4567"
 
 
-def test_nothing_said_means_defaults() -> None:
+def test_an_empty_spec_means_defaults() -> None:
     for nothing in (
         None,
         {},
@@ -126,7 +126,7 @@ def test_unknown_keys_get_the_nearest_spelling(spec: Any, key: str, nearest: str
         ([1], "", "[1]", "a mapping of settings"),
     ],
 )  # fmt: skip
-def test_wrong_values_are_told_in_the_operators_words(spec: Any, key: str, found: str, allowed: str) -> None:
+def test_wrong_values_are_reported_in_the_operators_words(spec: Any, key: str, found: str, allowed: str) -> None:
     complaint = complaints(spec)[0]
     assert complaint.key == ".".join(part for part in ("gpustack", key) if part)
     assert found in complaint.found
@@ -179,7 +179,7 @@ def test_all_mistakes_at_once_contradictions_included() -> None:
         "flannel": {"port": "x"},
         "swap": "perhaps",
     }
-    assert sorted(told(spec, h1={"gpustack_node_ip": "here"}, h2={"ansible_port": "ssh"})) == [
+    assert sorted(complaint_ids(spec, h1={"gpustack_node_ip": "here"}, h2={"ansible_port": "ssh"})) == [
         ("ansible_port", "config-invalid"),
         ("gpustack.flannel.port", "config-invalid"),
         ("gpustack.kubernetes.odd", "config-unknown-key"),
@@ -192,7 +192,7 @@ def test_all_mistakes_at_once_contradictions_included() -> None:
 
 
 def test_a_wrong_network_is_not_also_compared() -> None:
-    assert told({"kubernetes": {"pod_cidr": "x", "service_cidr": "10.244.0.0/16"}}) == [
+    assert complaint_ids({"kubernetes": {"pod_cidr": "x", "service_cidr": "10.244.0.0/16"}}) == [
         ("gpustack.kubernetes.pod_cidr", "config-invalid")
     ]
 

@@ -91,7 +91,7 @@ def test_what_is_no_mapping_is_refused(site: Path, text: str, reference: str) ->
     assert read(site, text) == ({}, [("", reference)])
 
 
-def test_all_that_is_wrong_is_told_at_once(site: Path) -> None:
+def test_all_that_is_wrong_is_reported_at_once(site: Path) -> None:
     text = "grafna: {}\nkubeProxy: []\nprometheus: {prometheusSpec: {retention: '{{ days }}d'}}\n"
     assert read(site, text)[1] == [
         ("prometheus.prometheusSpec.retention", "config-jinja"),
@@ -132,7 +132,7 @@ def test_keys_and_dates_are_texts_as_to_helm(site: Path) -> None:
     assert loaded(file) == {"2": "a", "true": "b", "null": "c", "since": "2026-11-22"}
 
 
-def test_files_of_no_release_are_told(site: Path) -> None:
+def test_files_of_no_release_are_reported(site: Path) -> None:
     for name in ("monitoring.yaml", "monitoring.yml", "gpu-operater.yaml", "README.md", ".swp"):
         (site / "values" / name).touch()
     found = find_unknown_files(site, ["monitoring", "gpu-operator"])

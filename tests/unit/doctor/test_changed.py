@@ -21,7 +21,7 @@ def broken(*answers: Answer) -> Diagnosis:
     return diagnose(hosts.snapshot({(one.probe, "h1"): one for one in answers}))
 
 
-def told(found: Diagnosis) -> list[tuple[str, int, str]]:
+def changes(found: Diagnosis) -> list[tuple[str, int, str]]:
     (root,) = found.roots
     return [(one.where, one.ago, one.what) for one in changed(root, found.snapshot)]
 
@@ -37,7 +37,7 @@ def started(at: int) -> Answer:
 def test_what_is_near_the_fault_is_shown_with_its_time_and_nothing_else() -> None:
     found = broken(SILENT, UPGRADED, WRITTEN, started(1795239800))
     assert found.roots[0].id == "containerd-cri-disabled"
-    assert told(found) == [
+    assert changes(found) == [
         DROP_IN,
         ("h1", 200, "containerd started"),
         ("h1", 1240, "apt: upgrade containerd.io, runc"),
@@ -48,18 +48,18 @@ def test_what_is_near_the_fault_is_shown_with_its_time_and_nothing_else() -> Non
     ("at", "what"),
     [(1795239990, "/etc/containerd/conf.d/00-docker.toml written"), (1795000000, DROP_IN[2])],
 )
-def test_whether_the_daemon_runs_with_the_file_is_told_by_both_times(at: int, what: str) -> None:
-    lines = told(broken(SILENT, WRITTEN, started(at)))
+def test_both_times_show_whether_the_daemon_runs_with_the_file(at: int, what: str) -> None:
+    lines = changes(broken(SILENT, WRITTEN, started(at)))
     assert ("h1", 120, what) in lines
     assert any("containerd started" in line for _, _, line in lines) is (at > 1795239000)
 
 
 def test_what_is_not_near_the_cause_is_no_change() -> None:
     """Neither a boot nor what others wrote and installed."""
-    assert told(broken(OFF, UPGRADED, WRITTEN)) == []
+    assert changes(broken(OFF, UPGRADED, WRITTEN)) == []
 
 
 def test_what_is_unknown_is_no_change() -> None:
     garbage = [recorded(probe, "garbage") for probe in ("recent.files", "recent.packages")]
-    assert told(broken(OFF, *garbage)) == []
-    assert told(broken(OFF)) == []
+    assert changes(broken(OFF, *garbage)) == []
+    assert changes(broken(OFF)) == []

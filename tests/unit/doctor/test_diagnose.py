@@ -77,7 +77,7 @@ def test_without_any_answer_nothing_is_well() -> None:
     assert (found.roots, found.healthy, doctor_code(found)) == ((), False, 8)
 
 
-def test_what_differs_and_is_no_fault_is_told_by_itself() -> None:
+def test_what_differs_and_is_no_fault_is_reported_by_itself() -> None:
     older = recorded(
         "packages.installed",
         "prepared-debian-12",

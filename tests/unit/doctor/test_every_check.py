@@ -14,8 +14,8 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.checks import BY_ID
 from gpustack.doctor.diagnose import find_locations
 from gpustack.doctor.graph import graph
-from tests.worlds.doctor_checks import asked
-from tests.worlds.passing_steps import places
+from tests.worlds.doctor_checks import evaluate
+from tests.worlds.passing_steps import passing_steps
 
 TELLERS = BY_ID
 every_check = pytest.mark.parametrize("id", list(TELLERS))
@@ -23,12 +23,12 @@ every_check = pytest.mark.parametrize("id", list(TELLERS))
 
 @cache
 def worlds() -> list[Snapshot]:
-    return list({id(place.snapshot): place.snapshot for place in places()}.values())
+    return list({id(place.snapshot): place.snapshot for place in passing_steps()}.values())
 
 
-def told(id: str) -> list[tuple[Snapshot, Judgement]]:
+def evaluations(id: str) -> list[tuple[Snapshot, Judgement]]:
     return [
-        (snapshot, asked(id, snapshot, where))
+        (snapshot, evaluate(id, snapshot, where))
         for snapshot in worlds()
         for where in find_locations(graph(), id, snapshot)
     ]
@@ -38,29 +38,29 @@ def told(id: str) -> list[tuple[Snapshot, Judgement]]:
 def test_no_fault_is_confirmed_where_all_steps_hold(id: str) -> None:
     """What is noted is none: some of these inventories have one host of two."""
     if id in graph().faults and graph().faults[id].role != "info":
-        assert [one for _, one in told(id) if one.outcome == "failed"] == []
+        assert [one for _, one in evaluations(id) if one.outcome == "failed"] == []
 
 
 @every_check
 def test_it_reads_what_its_registration_names(id: str) -> None:
-    read = {evidence.answer.probe for _, one in told(id) for evidence in one.evidence}
+    read = {evidence.answer.probe for _, one in evaluations(id) for evidence in one.evidence}
     assert read <= {probe.id for probe in TELLERS[id].probes}
 
 
 @every_check
 def test_it_cannot_tell_without_an_answer_that_it_read(id: str) -> None:
-    for snapshot, one in told(id):
+    for snapshot, one in evaluations(id):
         if one.outcome == "unknown":
             continue
         for evidence in (evidence for evidence in one.evidence if one.where in (evidence.where, CLUSTER)):
             lost = {key: answer for key, answer in snapshot.answers.items() if answer is not evidence.answer}
             less = replace(snapshot, answers=lost)
-            assert asked(id, less, one.where).outcome == "unknown", evidence.answer.probe
+            assert evaluate(id, less, one.where).outcome == "unknown", evidence.answer.probe
 
 
 @every_check
 def test_it_says_in_words_what_it_found(id: str) -> None:
-    for _, one in told(id):
+    for _, one in evaluations(id):
         if one.result:
             assert one.result.what
             assert one.result.found

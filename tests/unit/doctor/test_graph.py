@@ -61,7 +61,7 @@ def test_a_file_of_another_form_is_refused(values: dict[str, Any], why: str) -> 
         layer("host", values)
 
 
-def test_conditions_and_pairs_without_their_edge_are_told() -> None:
+def test_conditions_and_pairs_without_their_edge_are_reported() -> None:
     values = {"graph": ["a -> b"], "graph_conditions": {"a -> b": "it is so"}, "graph_pairs": {"a -> c": "every-host"}}
     assert layer("host", values).odd == ("a -> b", "a -> c")
 

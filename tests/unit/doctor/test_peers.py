@@ -15,7 +15,7 @@ def asked(*all_of_them: Judgement) -> tuple[Peers, ...]:
     return peers(root, {one.place: one for one in all_of_them})
 
 
-def test_hosts_that_are_well_are_told_by_what_was_found_there() -> None:
+def test_healthy_hosts_are_reported_with_what_was_found_there() -> None:
     found = asked(
         judged("a", "failed", "0"),
         judged("b", "ok", "no kernel", "kernel"),

@@ -22,7 +22,7 @@ def test_a_fault_spreads() -> None:
     assert changes(diagnosed(OFF), both) == (Change("changed", line),)
 
 
-def test_what_could_not_be_told_is_no_recovery() -> None:
+def test_what_is_unknown_is_no_recovery() -> None:
     found = changes(diagnosed(OFF), diagnosed({"host-ip-forward-off@gpu1": "?cut"}))
     assert [(one.turn, one.line.kind) for one in found] == [("resolved", "root"), ("new", "unknown")]
 

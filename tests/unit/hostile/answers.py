@@ -43,20 +43,20 @@ MARKERS = (
 ODD: tuple[Any, ...] = (None, True, -1, 10**30, 1.5, "", "\x1b[31m", "\ud800", [], {}, [[[]]], {"name": {"name": 1}})
 
 
-def spot(random: Random, text: str) -> int:
+def position(random: Random, text: str) -> int:
     return random.randint(0, len(text))
 
 
 def cut(random: Random, text: str) -> str:
-    return text[: spot(random, text)]
+    return text[: position(random, text)]
 
 
 def beheaded(random: Random, text: str) -> str:
-    return text[spot(random, text) :]
+    return text[position(random, text) :]
 
 
 def inserted(random: Random, text: str, what: str) -> str:
-    at = spot(random, text)
+    at = position(random, text)
     return text[:at] + what + text[at:]
 
 
@@ -71,8 +71,8 @@ def marker(random: Random, text: str) -> str:
 def broken_off(random: Random, text: str) -> str:
     """Cut within a line. Where a line ends, what is left is the answer of another host: that nothing got lost on the
     way is then told by the exit status alone."""
-    spots = [at for at in range(1, len(text)) if text[at - 1] != "\n"]
-    return text[: random.choice(spots)] if spots else "?"
+    positions = [at for at in range(1, len(text)) if text[at - 1] != "\n"]
+    return text[: random.choice(positions)] if positions else "?"
 
 
 def noise(random: Random, text: str) -> str:
@@ -138,7 +138,7 @@ def word_gone(random: Random, text: str) -> str:
 
 
 def char(random: Random, text: str) -> str:
-    at = spot(random, text)
+    at = position(random, text)
     return (
         text[:at]
         + chr(random.choice((0, 9, 13, 34, 39, 92, 61, 58, 0xFFFD, 0x1F600, random.randrange(0xD800))))

@@ -14,7 +14,7 @@ from gpustack.doctor.diagnose import by_checks, diagnose
 from gpustack.doctor.graph import graph
 from tests.unit.hostile.answers import ALL, GARBAGE, spoiled
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
-from tests.worlds.passing_steps import places
+from tests.worlds.passing_steps import passing_steps
 
 pytestmark = pytest.mark.timeout(LIMIT)
 Asked = tuple[str, str]
@@ -24,10 +24,10 @@ ANYTHING_ELSE = {"kube.readyz"}
 
 @cache
 def worlds() -> list[Snapshot]:
-    return list({id(place.snapshot): place.snapshot for place in places()}.values())
+    return list({id(place.snapshot): place.snapshot for place in passing_steps()}.values())
 
 
-def told(snapshot: Snapshot) -> dict[tuple[str, str], Judgement]:
+def evaluations(snapshot: Snapshot) -> dict[tuple[str, str], Judgement]:
     return {one.place: one for one in by_checks(graph(), CHECKS, snapshot)}
 
 
@@ -53,7 +53,7 @@ def one_spoiled(random: Random, *, garbage: bool) -> tuple[Snapshot, Snapshot, A
 def test_garbage_neither_confirms_nor_refutes(seed: int) -> None:
     before, after, key = one_spoiled(Random(seed), garbage=True)
     probe = next(probe for probe in (probe for check in CHECKS for probe in check.probes) if probe.id == key[0])
-    for one in told(after).values():
+    for one in evaluations(after).values():
         if key not in read(one) or one.outcome == "unknown":
             continue
         if one.outcome == "ok" or key[0] not in ANYTHING_ELSE:
@@ -62,7 +62,7 @@ def test_garbage_neither_confirms_nor_refutes(seed: int) -> None:
 
 @settings(STEP_CASES)
 @given(seed=SEED)
-def test_whatever_is_said_there_is_a_diagnosis(seed: int) -> None:
+def test_whatever_the_answer_there_is_a_diagnosis(seed: int) -> None:
     _, after, _ = one_spoiled(Random(seed), garbage=False)
     for one in diagnose(after).judged.values():
         assert bool(one.why) == (one.outcome == "unknown")

@@ -16,7 +16,7 @@ from gpustack.rollout.plan import plan
 from gpustack.steps import STEPS
 from tests.unit.hostile.answers import ALL, binary, hostile, shape, spoiled
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
-from tests.worlds.passing_steps import places
+from tests.worlds.passing_steps import passing_steps
 
 pytestmark = pytest.mark.timeout(LIMIT)
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.timeout(LIMIT)
 @cache
 def recording() -> tuple[str, ...]:
     """Of the hosts of the step prereqs, two of them."""
-    return tuple(lines(places()[0].snapshot))
+    return tuple(lines(passing_steps()[0].snapshot))
 
 
 def damaged(random: Random) -> str:

@@ -53,7 +53,7 @@ LIES = {
 """Well-formed in the end; what they say is for the parser to judge."""
 
 
-def said(answer: Answer) -> str:
+def output(answer: Answer) -> str:
     return answer.out
 
 
@@ -61,7 +61,7 @@ def between(script: str) -> tuple[dict[str, Answer], float]:
     """What a hostile probe and its two neighbours are heard to say, as the product asks."""
     marker, started = secrets.token_hex(16), time.monotonic()
     texts = {"t.before": "echo before; echo e1 >&2", "t.hostile": script, "t.after": "echo after; echo e2 >&2; exit 7"}
-    probes = {id: Probe(id, Lines(text), said, limit=1) for id, text in texts.items()}
+    probes = {id: Probe(id, Lines(text), output, limit=1) for id, text in texts.items()}
     lines = run(HERE, render(list(probes.values()), marker, {}), limit=30, last=build_last_line(marker))
     found = {answer.probe: answer for answer in parse(lines, marker, "here", probes)}
     return found, time.monotonic() - started
@@ -78,7 +78,7 @@ def test_garbage_is_no_fact_and_harms_no_neighbour(name: str) -> None:
     found, took = between(GARBAGE[name])
     neighbours(found)
     with pytest.raises(FactUnavailable):
-        Probe("t.hostile", Lines(""), said, limit=1).fact(found["t.hostile"])
+        Probe("t.hostile", Lines(""), output, limit=1).fact(found["t.hostile"])
     assert took < 15
 
 
@@ -105,7 +105,7 @@ def test_one_that_kills_the_shell_that_asks_loses_what_comes_after_it() -> None:
     assert found["t.before"].out == "before\n"
     for late in ("t.hostile", "t.after"):
         with pytest.raises(FactUnavailable):
-            Probe(late, Lines(""), said).fact(found.get(late, Answer(late, "here", -1, "", lost="never came")))
+            Probe(late, Lines(""), output).fact(found.get(late, Answer(late, "here", -1, "", lost="never came")))
     assert took < 15
 
 

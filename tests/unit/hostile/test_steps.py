@@ -12,7 +12,7 @@ from gpustack.ask.probe import CLUSTER, Answer, FactUnavailable
 from gpustack.steps import PROBES, STEPS
 from tests.unit.hostile.answers import ALL, GARBAGE, spoiled
 from tests.unit.hostile.profile import LIMIT, SEED, STEP_CASES
-from tests.worlds.passing_steps import Place, places
+from tests.worlds.passing_steps import PassingStep, passing_steps
 
 pytestmark = pytest.mark.timeout(LIMIT)
 Asked = tuple[str, str]
@@ -21,7 +21,7 @@ OF_EACH_HOST = {"gpu.devices": "gpu-driver", "network.listeners": "prereqs", "sy
 
 
 @cache
-def read(place: Place) -> list[Asked]:
+def read(place: PassingStep) -> list[Asked]:
     """What the checks of a step read of their own place, in a world where all of them hold. A host that cannot tell
     who it is, or which GPUs it has, is judged for that itself."""
     found = place.judged({})
@@ -41,13 +41,13 @@ def test_what_is_asked_of_each_host_is_judged_there() -> None:
         assert (probe, place.where) in read(place)
 
 
-def one_spoiled(place: Place, random: Random, *, garbage: bool) -> tuple[Asked, Answer]:
+def one_spoiled(place: PassingStep, random: Random, *, garbage: bool) -> tuple[Asked, Answer]:
     asked = random.choice(read(place))
     before = place.snapshot.answers[asked]
     return asked, replace(before, out=spoiled(random, before.out, GARBAGE if garbage else ALL, 1 if garbage else 3))
 
 
-PLACES = places()
+PLACES = passing_steps()
 # No check reads the first: rollout/gpus.py tells it. The second is read where containerd.io is missing.
 REPORTED = {"gpu.stranded-pods", "containerd.candidates"}
 steps = pytest.mark.parametrize("place", PLACES, ids=lambda place: place.step.id)
@@ -61,7 +61,7 @@ def test_no_step_and_no_probe_is_forgotten() -> None:
 @steps
 @settings(STEP_CASES)
 @given(seed=SEED)
-def test_garbage_is_never_ok(place: Place, seed: int) -> None:
+def test_garbage_is_never_ok(place: PassingStep, seed: int) -> None:
     asked, answer = one_spoiled(place, Random(seed), garbage=True)
     if place.judged({asked: answer}).outcome == "ok":
         probe = next(probe for probe in place.step.probes if probe.id == answer.probe)
@@ -71,7 +71,7 @@ def test_garbage_is_never_ok(place: Place, seed: int) -> None:
 @steps
 @settings(STEP_CASES)
 @given(seed=SEED)
-def test_whatever_is_said_each_check_judges(place: Place, seed: int) -> None:
+def test_whatever_the_answer_each_check_judges(place: PassingStep, seed: int) -> None:
     """Well-formed lies too: every check has an outcome, and one that cannot be told says why."""
     asked, answer = one_spoiled(place, Random(seed), garbage=False)
     found = place.judged({asked: answer})
@@ -81,7 +81,7 @@ def test_whatever_is_said_each_check_judges(place: Place, seed: int) -> None:
 
 
 @steps
-def test_no_answer_is_never_ok(place: Place) -> None:
+def test_no_answer_is_never_ok(place: PassingStep) -> None:
     """Lost, cut, too late, killed: each answer alone makes a check unknown, and the step with it."""
     for asked in read(place):
         before = place.snapshot.answers[asked]

@@ -32,7 +32,7 @@ from tests.worlds import plans
 from tests.worlds.plans import RUNTIME, SWAP
 
 WORST = "".join(f"<{escape}>" for escape in ESCAPES) + "\ud800\U000e0041\ufeff\u200b\ue000\x1b]0;never ends\nnext line"
-SAID = st.lists(st.sampled_from(ESCAPES) | st.text(max_size=5), min_size=1, max_size=8).map("".join)
+TEXTS = st.lists(st.sampled_from(ESCAPES) | st.text(max_size=5), min_size=1, max_size=8).map("".join)
 
 
 class Screen(io.StringIO):
@@ -48,7 +48,11 @@ def odd(shown: str) -> set[str]:
 def spoken(text: str) -> Plan:
     """A plan in which everything that can come from elsewhere says it: host names, answers, reasons, hints."""
     name = f"kube1{text}"
-    answers = [Answer(SWAP.id, name, 1, text, text), Answer(RUNTIME.id, name, 0, f"{text}\n"), *plans.said("kube2")]
+    answers = [
+        Answer(SWAP.id, name, 1, text, text),
+        Answer(RUNTIME.id, name, 0, f"{text}\n"),
+        *plans.answers_of("kube2"),
+    ]
     found = plans.made([name, "kube2", "kube3"], answers)
     reach = dict(found.snapshot.reach) | {"kube3": Reach("kube3", "host-ssh-unreachable", text, text)}
     return replace(found, snapshot=replace(found.snapshot, reach=MappingProxyType(reach)))
@@ -94,7 +98,7 @@ def reported(text: str, stream: io.StringIO) -> str:
 
 
 @renderers
-def test_the_worst_that_could_be_said_is_shown_harmlessly(name: str) -> None:
+def test_the_worst_text_is_shown_harmlessly(name: str) -> None:
     shown = RENDERERS[name](WORST)
     assert odd(shown) == set()
     assert "next line" in shown, "a string that never ends hides nothing"
@@ -104,7 +108,7 @@ def test_the_worst_that_could_be_said_is_shown_harmlessly(name: str) -> None:
 
 @renderers
 @settings(STEP_CASES)
-@given(text=SAID)
+@given(text=TEXTS)
 @example(text="\ud800")
 @example(text="\x1b")
 def test_only_printable_text_comes_out(name: str, text: str) -> None:
@@ -124,7 +128,7 @@ def test_no_line_of_a_host_passes_for_one_of_ours(name: str) -> None:
 
 
 @settings(STEP_CASES)
-@given(text=SAID)
+@given(text=TEXTS)
 def test_plain_twice_is_plain_once(text: str) -> None:
     once = plain(text)
     assert odd(once) == set()

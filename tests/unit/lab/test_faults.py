@@ -127,7 +127,7 @@ def test_the_first_way_is_that_of_the_bare_name() -> None:
     assert find("host-ip-forward-off").name == FAULT
 
 
-def test_where_it_is_said(made: Fake) -> None:
+def test_where_it_is_named(made: Fake) -> None:
     inject.give(made, FAULT, "host1", wait=False)
     assert words(made) == [("host1", "sysctl -qw net.ipv4.ip_forward=0")]
 
@@ -138,7 +138,7 @@ def test_twice_is_refused(made: Fake) -> None:
         inject.give(made, FAULT)
 
 
-def test_healed_from_the_last_on_or_by_name(made: Fake) -> None:
+def test_recovered_from_the_last_on_or_by_name(made: Fake) -> None:
     inject.give(made, FAULT, wait=False)
     inject.give(made, SECOND, wait=False)
     assert [one.injector for one in inject.recover(made, "host-ip-forward-off")] == [FAULT]
@@ -151,7 +151,7 @@ def test_healed_from_the_last_on_or_by_name(made: Fake) -> None:
     )
 
 
-def test_one_of_two_is_healed_without_waiting_for_the_other(made: Fake) -> None:
+def test_one_of_two_is_recovered_without_waiting_for_the_other(made: Fake) -> None:
     inject.give(made, FAULT, wait=False)
     inject.give(made, SECOND, wait=False)
     made.ran.clear()
@@ -167,7 +167,7 @@ def test_what_failed_half_way_is_remembered(made: Fake) -> None:
     assert [one.injector for one in broken.read(made.record)] == [FAULT]
 
 
-def test_what_cannot_be_healed_stays_on_the_list(made: Fake) -> None:
+def test_what_cannot_be_recovered_stays_on_the_list(made: Fake) -> None:
     inject.give(made, FAULT, wait=False)
     inject.give(made, SECOND, wait=False)
     made.fails.append("ip_forward=1")
@@ -176,7 +176,7 @@ def test_what_cannot_be_healed_stays_on_the_list(made: Fake) -> None:
     assert [one.injector for one in broken.read(made.record)] == [FAULT]
 
 
-def test_unknown_names_are_refused_with_those_that_are_alike(made: Fake) -> None:
+def test_unknown_names_are_refused_with_similar_ones(made: Fake) -> None:
     with pytest.raises(LabError) as error:
         inject.give(made, "host-ip-forward-of")
     assert "host-ip-forward-off" in error.value.why

@@ -49,7 +49,7 @@ def test_links_of_hosts_have_names_that_nspawn_need_not_cut(tmp_path: Path) -> N
         ("no good", ["debian-11"], 1000, 3),
     ],
 )
-def test_everything_wrong_is_said_at_once(name: str, releases: list[str], addresses: int, complaints: int) -> None:
+def test_all_errors_are_reported_at_once(name: str, releases: list[str], addresses: int, complaints: int) -> None:
     with pytest.raises(LabError) as caught:
         judge(name, releases, addresses)
     assert caught.value.reference == "lab-bad-request"

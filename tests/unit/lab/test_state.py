@@ -26,7 +26,7 @@ def test_a_record_comes_back_as_it_was(tmp_path: Path, addresses: int, source: S
     assert state.records() == [written]
 
 
-def test_a_record_is_never_seen_half_written(tmp_path: Path, machine: Path) -> None:
+def test_a_record_is_never_read_half_written(tmp_path: Path, machine: Path) -> None:
     state.write(record(tmp_path))
     (machine / "two.new").write_text("{")  # a process that was killed while it wrote
     assert json.loads((machine / "two.json").read_text())["name"] == "two"

@@ -133,7 +133,7 @@ def test_a_source_whose_signature_does_not_count_names_no_key(root: Path, name: 
         ),
     ],
 )
-def test_what_apt_cannot_read_is_said_in_its_words(root: Path, name: str, text: str, words: str) -> None:
+def test_what_apt_cannot_read_is_reported_in_its_words(root: Path, name: str, text: str, words: str) -> None:
     write(root, name, text)
     refused = asked(root).refused
     assert words in refused[0]

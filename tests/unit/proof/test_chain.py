@@ -42,9 +42,9 @@ def swapped(one: int, other: int) -> Asked:
     return asked(samples)
 
 
-def lost(*, seen_lately: bool) -> Asked:
+def lost(*, recent: bool) -> Asked:
     """The second GPU of gpu1 fell off the bus: one less allocatable, its series has ended."""
-    old = [replace(ALL[1], at=NOW - 90, owner="")] if seen_lately else []
+    old = [replace(ALL[1], at=NOW - 90, owner="")] if recent else []
     places = (place("gpu1", allocatable=1), place("gpu2"))
     samples = [ALL[0], *old, *ALL[2:]]
     return asked(samples, [PODS[0], *PODS[2:]], places=places)
@@ -65,8 +65,8 @@ def test_all_is_well() -> None:
         (asked([*ALL[:3], replace(ALL[3], at=NOW - 2 * EVERY - 10)]), but(3, "gpu2 01 ofo")),
         (asked([*ALL[:3], replace(ALL[3], at=NOW - 2 * EVERY)]), GOOD),
         (asked(ALL[:3]), but(3, "gpu2 01 ofu")),
-        (lost(seen_lately=False), but(1, "gpu1 -- fuu")),
-        (lost(seen_lately=True), but(1, "gpu1 01 ffo")),
+        (lost(recent=False), but(1, "gpu1 -- fuu")),
+        (lost(recent=True), but(1, "gpu1 01 ffo")),
         (asked(refusal="no such host"), [one[:-1] + "f" for one in GOOD]),
         (asked(shown="Grafana did not answer"), [one[:-1] + "u" for one in GOOD]),
         (asked(series="Prometheus did not answer", shown="not asked"), [one[:-2] + "uu" for one in GOOD]),
@@ -90,7 +90,7 @@ def test_exactly_the_links_that_do_not_hold(found: Asked, expected: list[str]) -
     assert judged(found) == expected
 
 
-def test_another_value_in_the_panel_is_seen() -> None:
+def test_another_value_in_the_panel_is_found() -> None:
     right = shown(ALL)
     wrong = Shown({**right.panel, UUIDS[2]: (NOW - 5, 99.0)}, right.truth)
     rows = judge(asked(shown=wrong))
@@ -98,7 +98,7 @@ def test_another_value_in_the_panel_is_seen() -> None:
     assert rows[2].panel.why == "the dashboard shows 99, and Prometheus has 42 at that time"
 
 
-def test_why_a_scrape_failed_is_said() -> None:
+def test_why_a_scrape_failed_is_reported() -> None:
     old = [*ALL[:2], *(replace(one, at=NOW - 60) for one in ALL[2:])]
     scrapes = {target("gpu1"): Scrape(EVERY), target("gpu2"): Scrape(EVERY, "connection refused")}
     found = asked(series=replace(series(old), scrapes=scrapes))

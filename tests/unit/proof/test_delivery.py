@@ -14,7 +14,7 @@ from gpustack.proof.http import NoAnswer
 
 BEGAN = datetime(2026, 11, 22, 1, 0, 0, tzinfo=UTC)
 ZERO = Counts("1", {"webhook": 5, "slack": 0}, {"webhook": 2}, {("webhook", "other"): 1, ("webhook", "clientError"): 0})
-SEEN = RoutedAlert(("gpustack",), "", BEGAN)
+ROUTED = RoutedAlert(("gpustack",), "", BEGAN)
 
 
 @dataclass
@@ -29,7 +29,7 @@ class There:
     at: int = -1
 
     def integrations(self) -> Any:
-        return said(self.known)
+        return answered(self.known)
 
     def post(self, alert: Mapping[str, Any]) -> None:
         if why := self.deaf(alert):
@@ -39,17 +39,17 @@ class There:
     def find_alert(self, labels: Mapping[str, str]) -> Any:
         assert labels == self.posted[0]["labels"]
         self.at += 1
-        return said(self.look[0])
+        return answered(self.look[0])
 
     def counts(self) -> Any:
-        return said(self.first if self.at < 0 else self.look[1])
+        return answered(self.first if self.at < 0 else self.look[1])
 
     @property
     def look(self) -> tuple[Any, Any]:
         return self.looks[min(self.at, len(self.looks) - 1)]
 
 
-def said(answer: Any) -> Any:
+def answered(answer: Any) -> Any:
     if isinstance(answer, str):
         raise NoAnswer(answer)
     return answer
@@ -76,7 +76,7 @@ def more(sent: int = 0, refused: int = 0, **given_up: int) -> Counts:
 
 
 def test_delivered_at_the_second_look() -> None:
-    there, events = There([(None, ZERO), (SEEN, ZERO), (SEEN, more(sent=1))]), list[Event]()
+    there, events = There([(None, ZERO), (ROUTED, ZERO), (ROUTED, more(sent=1))]), list[Event]()
     done = tried(there, events=events)
     assert done == Delivery("delivered", "", ("gpustack",), ("webhook",), 2.0)
     assert [event.kind for event in events] == ["step", "waiting", "waiting", "done"]
@@ -87,7 +87,7 @@ def test_delivered_at_the_second_look() -> None:
 
 
 def test_no_two_tests_are_one_alert() -> None:
-    one, other = There([(SEEN, more(sent=1))]), There([(SEEN, more(sent=1))])
+    one, other = There([(ROUTED, more(sent=1))]), There([(ROUTED, more(sent=1))])
     tried(one)
     tried(other)
     assert one.posted[0]["labels"] != other.posted[0]["labels"]
@@ -96,23 +96,28 @@ def test_no_two_tests_are_one_alert() -> None:
 @pytest.mark.parametrize(
     ("looks", "outcome", "why", "seconds"),
     [
-        ([(SEEN, more(sent=1, refused=1)), (SEEN, more(sent=2, refused=1))], "delivered", "", 1),
-        ([(SEEN, more(sent=1, refused=1, clientError=1))], "failed", "webhook: it refused the alert (HTTP 4xx)", 0),
-        ([(SEEN, more(sent=7, refused=7)), (SEEN, more(sent=7, refused=7, serverError=1))], "failed", "HTTP 5xx", 1),
-        ([(SEEN, more(sent=1, refused=1, strange=1))], "failed", "webhook: strange", 0),
-        ([(SEEN, more(sent=9, refused=9))], "failed", "webhook: 9 attempts failed, and Alertmanager goes on", 60),
-        ([(SEEN, more())], "unknown", "no notification within 60 s", 60),
-        ([(None, more(sent=1))], "unknown", "did not show the alert within 60 s", 60),
-        ([(replace(SEEN, muted="silenced by x"), ZERO)], "failed", "keeps it back: silenced by x", 0),
+        ([(ROUTED, more(sent=1, refused=1)), (ROUTED, more(sent=2, refused=1))], "delivered", "", 1),
+        ([(ROUTED, more(sent=1, refused=1, clientError=1))], "failed", "webhook: it refused the alert (HTTP 4xx)", 0),
         (
-            [(replace(SEEN, receivers=("null",)), more(sent=1))],
+            [(ROUTED, more(sent=7, refused=7)), (ROUTED, more(sent=7, refused=7, serverError=1))],
+            "failed",
+            "HTTP 5xx",
+            1,
+        ),
+        ([(ROUTED, more(sent=1, refused=1, strange=1))], "failed", "webhook: strange", 0),
+        ([(ROUTED, more(sent=9, refused=9))], "failed", "webhook: 9 attempts failed, and Alertmanager goes on", 60),
+        ([(ROUTED, more())], "unknown", "no notification within 60 s", 60),
+        ([(None, more(sent=1))], "unknown", "did not show the alert within 60 s", 60),
+        ([(replace(ROUTED, muted="silenced by x"), ZERO)], "failed", "keeps it back: silenced by x", 0),
+        (
+            [(replace(ROUTED, receivers=("null",)), more(sent=1))],
             "failed",
             "gives it to null, which has no integration",
             0,
         ),
         ([("it hung up", ZERO)], "unknown", "it hung up", 60),
-        ([(SEEN, "it hung up"), (SEEN, more(sent=1))], "delivered", "", 1),
-        ([(SEEN, replace(more(sent=1), process="2"))], "unknown", "restarted, or there are several", 60),
+        ([(ROUTED, "it hung up"), (ROUTED, more(sent=1))], "delivered", "", 1),
+        ([(ROUTED, replace(more(sent=1), process="2"))], "unknown", "restarted, or there are several", 60),
     ],
 )
 def test_outcomes(looks: list[Any], outcome: str, why: str, seconds: float) -> None:
@@ -127,30 +132,30 @@ def test_outcomes(looks: list[Any], outcome: str, why: str, seconds: float) -> N
 def test_every_way_of_a_receiver_has_to_arrive() -> None:
     known = {"gpustack": ("webhook", "slack")}
     one, both = more(sent=1), replace(more(sent=1), sent={"webhook": 6, "slack": 1})
-    assert tried(There([(SEEN, one)], known)).outcome == "unknown"
-    assert tried(There([(SEEN, one), (SEEN, both)], known)).integrations == ("webhook", "slack")
+    assert tried(There([(ROUTED, one)], known)).outcome == "unknown"
+    assert tried(There([(ROUTED, one), (ROUTED, both)], known)).integrations == ("webhook", "slack")
 
 
 @pytest.mark.parametrize("before", [{"known": "refused"}, {"first": "refused"}])
-def test_nothing_is_sent_where_nothing_can_be_told(before: dict[str, str]) -> None:
-    there = There([(SEEN, ZERO)], **before)  # type: ignore[arg-type]
+def test_nothing_is_sent_where_nothing_can_be_known(before: dict[str, str]) -> None:
+    there = There([(ROUTED, ZERO)], **before)  # type: ignore[arg-type]
     done = tried(there)
     assert (done.outcome, done.why, there.posted) == ("unknown", "refused; no alert was sent", [])
 
 
 def test_an_alert_that_is_not_taken() -> None:
-    done = tried(There([(SEEN, ZERO)], deaf=lambda _: "HTTP 400"))
+    done = tried(There([(ROUTED, ZERO)], deaf=lambda _: "HTTP 400"))
     assert (done.outcome, done.why) == ("unknown", "HTTP 400")
     assert done.left == "HTTP 400; it ends by itself within minutes"
 
 
 def test_an_alert_that_cannot_be_ended_says_so() -> None:
-    done = tried(There([(SEEN, more(sent=1))], deaf=lambda alert: "gone" if "endsAt" in alert else ""))
+    done = tried(There([(ROUTED, more(sent=1))], deaf=lambda alert: "gone" if "endsAt" in alert else ""))
     assert (done.outcome, done.left) == ("delivered", "gone; it ends by itself within minutes")
 
 
 def test_an_interrupted_test_ends_its_alert() -> None:
-    there = There([(SEEN, ZERO)])
+    there = There([(ROUTED, ZERO)])
     asked = iter(["", "", "interrupted"])
     done = tried(there, cancelled=lambda: next(asked))
     assert (done.outcome, done.stopped) == ("unknown", "interrupted")
@@ -158,7 +163,7 @@ def test_an_interrupted_test_ends_its_alert() -> None:
 
 
 def test_a_second_ctrl_c_ends_the_alert_too() -> None:
-    there = There([(SEEN, ZERO)])
+    there = There([(ROUTED, ZERO)])
 
     def pressed() -> str:
         raise KeyboardInterrupt

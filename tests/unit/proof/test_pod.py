@@ -132,7 +132,7 @@ def test_one_that_ends_is_waited_for(api: Api, pods: Pods) -> None:
     assert api.space == namespace_manifest()
 
 
-def test_one_that_does_not_end_is_told(api: Api, pods: Pods) -> None:
+def test_one_that_does_not_end_is_reported(api: Api, pods: Pods) -> None:
     api.space, api.ends = {**namespace_manifest(), "status": {"phase": "Terminating"}}, 10**6
     with pytest.raises(RolloutError) as raised:
         pods.open()
@@ -161,12 +161,12 @@ def test_errors_are_in_the_api_s_words(api: Api, pods: Pods) -> None:
 class Recorder(BaseHTTPRequestHandler):
     """An API that answers everything, and nothing: what the real client lets through arrives here."""
 
-    heard: ClassVar[list[tuple[str, Any]]] = []
+    requests: ClassVar[list[tuple[str, Any]]] = []
 
     def answer(self) -> None:
         size = int(self.headers.get("Content-Length") or 0)
         body = json.loads(self.rfile.read(size)) if size else None
-        self.heard.append((f"{self.command} {self.path}", body))
+        self.requests.append((f"{self.command} {self.path}", body))
         missing = self.command == "GET" and self.path.endswith(f"/{NAMESPACE}")
         text = b'{"items": []}' if not missing else b'{"message": "not found"}'
         self.send_response(404 if missing else 200)
@@ -185,7 +185,7 @@ def real() -> Iterator[Pods]:
     """With the real client, which checks types of arguments and of whole manifests."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), Recorder)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    Recorder.heard.clear()
+    Recorder.requests.clear()
     configuration = Configuration(host=f"http://127.0.0.1:{server.server_port}")
     configuration.proxy = None
     with ApiClient(configuration) as client:
@@ -203,7 +203,7 @@ def test_the_real_client_takes_what_we_give_it(real: Pods) -> None:
     assert real.warning("proof-0") == ""
     assert real.clear()
     assert real.remove()
-    asked = [line.partition("?")[0] for line, _ in Recorder.heard]
+    asked = [line.partition("?")[0] for line, _ in Recorder.requests]
     pods = f"/api/v1/namespaces/{NAMESPACE}/pods"
     assert asked == [
         f"GET /api/v1/namespaces/{NAMESPACE}",
@@ -216,10 +216,10 @@ def test_the_real_client_takes_what_we_give_it(real: Pods) -> None:
         f"GET {pods}",
         f"GET /api/v1/namespaces/{NAMESPACE}",
     ]
-    assert Recorder.heard[2][1] == made
+    assert Recorder.requests[2][1] == made
 
 
-def test_pods_that_do_not_go_are_told(api: Api, pods: Pods, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pods_that_do_not_go_are_reported(api: Api, pods: Pods, monkeypatch: pytest.MonkeyPatch) -> None:
     pods.open()
     pods.create(pod_manifest("proof-0", "gpu1", "a", 60))
     monkeypatch.setattr(Api, "delete_collection_namespaced_pod", lambda *_, **__: None)

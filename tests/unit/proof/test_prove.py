@@ -44,7 +44,7 @@ class Nodes:
         self.clock = clock
         self.pods: dict[str, dict[str, Any]] = {}
         self.after = 2.0
-        self.told: dict[str, Mapping[str, Any]] = {}
+        self.statuses: dict[str, Mapping[str, Any]] = {}
         self.left, self.removals, self.most = 0, 0, 0
         self.refuse: Callable[[str], None] = lambda what: None
 
@@ -64,7 +64,7 @@ class Nodes:
         self.refuse("all")
         assert all(one["metadata"]["labels"][RUN] == run for one in self.pods.values())
         ready = HOLDS if self.clock.at >= self.after else {"phase": "Pending"}
-        return [{**one, "status": self.told.get(name, ready)} for name, one in self.pods.items()]
+        return [{**one, "status": self.statuses.get(name, ready)} for name, one in self.pods.items()]
 
     def log(self, pod: str, container: str) -> str | None:
         uuid, _, bus = self.pods[pod]["gpu"]
@@ -193,14 +193,16 @@ def test_pods_that_stay_pending_are_not_known_and_taken_away(world: World) -> No
 
 def test_a_pod_without_a_place_is_believed_after_twenty_seconds(world: World) -> None:
     why = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "Insufficient"}
-    world.nodes.told = {f"proof-r-{at}": {"phase": "Pending", "conditions": [why]} for at in range(4)}
+    world.nodes.statuses = {f"proof-r-{at}": {"phase": "Pending", "conditions": [why]} for at in range(4)}
     done = world.prove(run="r")
     assert {row.kernel.why for row in done.rows} == {"Unschedulable: Insufficient"}
     assert 20 <= done.parts[0][1] < 22
 
 
 def test_a_pod_that_was_refused_breaks_its_link_alone(world: World) -> None:
-    world.nodes.told = {"proof-r-1": {"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": "unhealthy"}}
+    world.nodes.statuses = {
+        "proof-r-1": {"phase": "Failed", "reason": "UnexpectedAdmissionError", "message": "unhealthy"}
+    }
     assert marks(world.prove(run="r").rows) == [GOOD[0], "gpu1 01 foo", *GOOD[2:]]
 
 
@@ -243,7 +245,7 @@ def test_a_namespace_that_is_not_ours_ends_it_before_anything_is_made(world: Wor
     assert (world.nodes.most, world.nodes.removals) == (0, 0)
 
 
-def test_what_cannot_be_taken_away_is_said(world: World) -> None:
+def test_what_cannot_be_removed_is_reported(world: World) -> None:
     world.nodes.refuse = refusing("remove", ApiRefused("the API was not reached"))
     left = world.prove().left
     assert left.startswith(
@@ -251,7 +253,7 @@ def test_what_cannot_be_taken_away_is_said(world: World) -> None:
     )
 
 
-def test_what_an_earlier_proof_left_is_told(world: World) -> None:
+def test_what_an_earlier_proof_left_is_reported(world: World) -> None:
     world.nodes.left = 3
     assert world.prove().swept == 3
 

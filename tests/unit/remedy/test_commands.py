@@ -12,7 +12,7 @@ from gpustack.doctor.finding import Finding
 from gpustack.remedy.commands import add_inventory, commands
 from gpustack.remedy.offer import offer
 from tests.worlds import cluster, gpus
-from tests.worlds.cases import recorded
+from tests.worlds.cases import answers_at, recorded
 
 TOOLKIT, UNREACHED, FORWARD = "op-nvidia-runtime-handler-missing", "host-ssh-unreachable", "host-ip-forward-off"
 OF_OPERATOR, DISABLED = "op-crd-stale", "containerd-cri-disabled"
@@ -24,7 +24,7 @@ def found(id: str, *locations: str) -> Finding:
 
 
 def of(id: str, *locations: str, snapshot: Snapshot | None = None) -> str:
-    return "\n".join(commands(found(id, *locations), snapshot or gpus.world()).repairs)
+    return "\n".join(commands(found(id, *locations), snapshot or gpus.snapshot()).repairs)
 
 
 def test_one_host_is_named_as_one_logs_in_and_its_node_as_kubernetes_knows_it() -> None:
@@ -35,11 +35,11 @@ def test_one_host_is_named_as_one_logs_in_and_its_node_as_kubernetes_knows_it() 
 def test_user_and_port_of_the_inventory_stand_in_commands() -> None:
     """ssh-keygen -R with the address alone forgets the key of another host, on port 22."""
     host = replace(cluster.K2, user="o$ps", port=2222)
-    text = of(UNREACHED, "k2", snapshot=gpus.world(hosts=(cluster.K1, host)))
+    text = of(UNREACHED, "k2", snapshot=gpus.snapshot(hosts=(cluster.K1, host)))
     assert "ssh -v 'ssh://o$ps@10.78.0.12:2222' true" in text
     assert "ssh-keygen -R '[10.78.0.12]:2222' " in text
     six = replace(host, address="fd00::1")
-    text = of(UNREACHED, "k2", snapshot=gpus.world(hosts=(cluster.K1, six)))
+    text = of(UNREACHED, "k2", snapshot=gpus.snapshot(hosts=(cluster.K1, six)))
     assert "ssh -v 'ssh://o$ps@[fd00::1]:2222' true" in text
 
 
@@ -49,7 +49,7 @@ def test_of_several_hosts_each_command_is_one_of_its_own() -> None:
 
 
 def test_a_node_that_is_not_known_is_not_guessed() -> None:
-    dead = gpus.world({("kube.nodes", CLUSTER): recorded("kube.nodes", "refused")})
+    dead = gpus.snapshot(answers_at(CLUSTER, recorded("kube.nodes", "refused")))
     assert "spec.nodeName=NODE" in of(TOOLKIT, "k2", snapshot=dead)
 
 
@@ -61,7 +61,7 @@ def tainted(**keys: str) -> Finding:
 
 def test_what_was_found_stands_for_its_word() -> None:
     """As it was found, for a shell; where it differs between hosts, the word stays."""
-    world = gpus.world()
+    world = gpus.snapshot()
     assert "kubectl taint node k2 team-" in commands(tainted(k2="team"), world).repairs
     assert "kubectl taint node NODE team-" in commands(tainted(k1="team", k2="team"), world).repairs
     assert "kubectl taint node NODE KEY-" in commands(tainted(k1="team", k2="other"), world).repairs
@@ -70,7 +70,7 @@ def test_what_was_found_stands_for_its_word() -> None:
 
 
 def test_namespaces_are_called_as_the_spec_calls_them() -> None:
-    inventory = gpus.world(spec={"gpu": {"namespace": "gpus"}}).inventory
+    inventory = gpus.snapshot(spec={"gpu": {"namespace": "gpus"}}).inventory
     assert add_inventory("kubectl -n gpu-operator get pods -l a=gpu-operator", inventory) == (
         "kubectl -n gpus get pods -l a=gpu-operator"
     )
@@ -81,37 +81,37 @@ def test_the_command_that_has_it_done_is_there_where_a_machine_may() -> None:
         (probe, "k2"): recorded(probe, "prepared-debian-12")
         for probe in ("system.os", "system.hostname", "network.address")
     }
-    snapshot = gpus.world(who)
+    snapshot = gpus.snapshot(who)
     assert any("doctor --fix" in line for line in commands(found(FORWARD, "k2"), snapshot).all)
     assert not any("doctor --fix" in line for line in commands(found(UNREACHED, "k2"), snapshot).all)
 
 
 def test_it_is_not_where_this_cluster_has_no_such_step() -> None:
     """A device plugin of the host's own stack is none of the operator's."""
-    snapshot = gpus.world(spec={"gpu": {"stack": "host"}})
+    snapshot = gpus.snapshot(spec={"gpu": {"stack": "host"}})
     assert not any("doctor --fix" in line for line in commands(found(OF_OPERATOR, CLUSTER), snapshot).all)
 
 
 def containerd(case: str) -> Snapshot:
     configuration = "containerd.configuration"
-    return gpus.world({(configuration, "k2"): recorded(configuration, case)})
+    return gpus.snapshot(answers_at("k2", recorded(configuration, case)))
 
 
-def test_install_is_told_as_it_would_do_something() -> None:
+def test_install_is_offered_where_it_would_do_something() -> None:
     """With --force where its checks see no difference; not at all where it would refuse, as with somebody's file."""
     assert "gpustack install --only monitoring --force" in of("mon-crd-stale", CLUSTER)
     assert "--force" not in of(DISABLED, "k2", snapshot=containerd("prepared-debian-12"))
     assert not any("install" in line for line in commands(found(DISABLED, "k2"), containerd("nvidia-toolkit")).repairs)
 
 
-def test_a_step_that_this_cluster_has_not_is_not_told() -> None:
-    snapshot = gpus.world(spec={"gpu": {"stack": "host"}})
+def test_a_step_that_this_cluster_has_not_is_not_offered() -> None:
+    snapshot = gpus.snapshot(spec={"gpu": {"stack": "host"}})
     assert not any("gpu-operator" in line for line in commands(found(OF_OPERATOR, CLUSTER), snapshot).repairs)
 
 
 def test_a_remark_stays_behind_the_inventory() -> None:
     """Else a command is typed without it, and goes to another cluster."""
-    inventory = gpus.world().inventory
+    inventory = gpus.snapshot().inventory
     assert (
         add_inventory("gpustack reset    # only an empty one", inventory)
         == "gpustack reset -i hosts.yml    # only an empty one"
@@ -121,16 +121,16 @@ def test_a_remark_stays_behind_the_inventory() -> None:
     )
 
 
-def test_why_install_leaves_it_to_a_person_is_said() -> None:
+def test_why_install_leaves_it_to_a_person_is_reported() -> None:
     (why,) = commands(found(DISABLED, "k2"), containerd("nvidia-toolkit")).manual
     assert "conf.d/site.toml" in why
     assert commands(found(DISABLED, "k2"), containerd("prepared-debian-12")).manual == ()
 
 
-def test_what_the_remedy_does_not_mend_as_it_was_found_is_for_a_person() -> None:
+def test_what_the_remedy_does_not_fix_as_it_was_found_is_for_a_person() -> None:
     result = Result("monitor", "ours", "theirs", person="it is not ours to change")
     other = Finding("mon-crd-stale", (Judgement("mon-crd-stale", CLUSTER, "failed", result),), "certain")
-    snapshot = gpus.world()
+    snapshot = gpus.snapshot()
     assert commands(other, snapshot).manual == ("it is not ours to change",)
     assert not any("install" in line or "--fix" in line for line in commands(other, snapshot).all)
     assert offer(snapshot, other).why_not == "manual: it is not ours to change"

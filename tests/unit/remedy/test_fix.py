@@ -29,7 +29,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_order_is_ask_show_yes_copy_play_ask_keep_diagnose() -> None:
     world = World(FORWARD)
     done = world.fix()
-    assert world.said == [
+    assert world.log == [
         "ask", f"show {IP}", "yes?", "ask", f"copy {IP} on h1", "play remedy/sysctl on h1", "ask", "keep", "ask",
     ]  # fmt: skip
     assert endings(done) == {IP: "fixed"}
@@ -48,7 +48,7 @@ def test_what_is_safe_is_asked_about_once_and_done_one_after_the_other() -> None
     assert set(endings(done).values()) == {"fixed"}
 
 
-def test_a_fault_of_a_step_is_mended_by_that_step_alone() -> None:
+def test_a_fault_of_a_step_is_fixed_by_that_step_alone() -> None:
     world = World(FORWARD | SWAP)
     world.fix(SWAP_ON)
     assert [text for text in world.acts if text.startswith("play")] == ["play prereqs on h1"]
@@ -100,7 +100,7 @@ def test_what_is_gone_by_itself_is_left_alone() -> None:
     assert endings(done) == {IP: "recovered"}
 
 
-def test_what_cannot_be_told_any_more_has_not_turned() -> None:
+def test_what_has_become_unknown_is_not_resolved() -> None:
     world = World(FORWARD)
 
     def play(offer: Offer, snapshot: Snapshot) -> Played:
@@ -169,7 +169,7 @@ def test_what_shows_only_when_more_is_answered_is_waited_for(monkeypatch: pytest
 
     def diagnose(snapshot: Snapshot) -> Diagnosis:
         found = real(snapshot)
-        if not any(text == "keep" for text in world.said) or not next(looks, False):
+        if not any(text == "keep" for text in world.log) or not next(looks, False):
             return found
         shows = (Unexplained(down.id, (down,), (), (), (), ""),)
         return replace(found, verdict=replace(found.verdict, unexplained=shows))

@@ -21,16 +21,16 @@ from gpustack.report.codes import (
 from gpustack.report.schema import ExitCode
 from gpustack.rollout.plan import Outcome, Plan, Verification
 from tests.worlds import diagnoses, plans, proofs
-from tests.worlds.plans import CLOCK, PODS, STRANGER, made, said
+from tests.worlds.plans import CLOCK, PODS, STRANGER, answers_of, made
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "exit-codes.md"
 NAMES = ["kube1", "kube2"]
 PODS_GOOD = Answer(PODS.id, CLUSTER, 0, "2 running")
 
 
-def untold() -> Plan:
+def unknown_plan() -> Plan:
     lost = Answer(CLOCK.id, "kube2", -1, "", lost="broken off")
-    return made(NAMES, [*said("kube1"), *said("kube2"), lost, PODS_GOOD])
+    return made(NAMES, [*answers_of("kube1"), *answers_of("kube2"), lost, PODS_GOOD])
 
 
 def done(after: Plan, **other: object) -> Outcome:
@@ -60,19 +60,19 @@ def test_the_foremost_counts(codes: tuple[int, ...], first: int) -> None:
 def test_of_a_look() -> None:
     assert exit_code(plans.converged()) == 0
     assert exit_code(plans.bare()) == 1
-    assert exit_code(untold()) == 8
-    good = [*said("kube1"), PODS_GOOD]
+    assert exit_code(unknown_plan()) == 8
+    good = [*answers_of("kube1"), PODS_GOOD]
     assert exit_code(made(["kube1", "kube3"], good, [STRANGER])) == 8
 
 
 def test_of_an_install() -> None:
-    drifted = made(NAMES, [*said("kube1", swap="on"), *said("kube2"), PODS_GOOD])
-    by_hand = made(NAMES, [*said("kube1", cpus="1"), *said("kube2"), PODS_GOOD])
+    drifted = made(NAMES, [*answers_of("kube1", swap="on"), *answers_of("kube2"), PODS_GOOD])
+    by_hand = made(NAMES, [*answers_of("kube1", cpus="1"), *answers_of("kube2"), PODS_GOOD])
     assert outcome_code(done(plans.converged())) == 0
     assert outcome_code(done(drifted)) == 6
     assert outcome_code(done(drifted, played=())) == 1
     assert outcome_code(done(by_hand)) == 5
-    assert outcome_code(done(untold())) == 8
+    assert outcome_code(done(unknown_plan())) == 8
     assert outcome_code(done(drifted, played=plans.failed().played)) == 5
     assert outcome_code(done(plans.converged(), stopped="interrupted")) == 130
 

@@ -30,7 +30,7 @@ class Page(HTMLParser):
         self.opened: list[str] = []
         self.tags: list[str] = []
         self.attributes: list[tuple[str, str]] = []
-        self.said: list[tuple[str, str]] = []
+        self.texts: list[tuple[str, str]] = []
         self.feed(page)
         self.close()
         assert self.opened == []
@@ -49,14 +49,14 @@ class Page(HTMLParser):
         assert self.opened.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        self.said.append((self.opened[-1] if self.opened else "", data))
+        self.texts.append((self.opened[-1] if self.opened else "", data))
 
     def of(self, name: str) -> list[str]:
         return [value for attribute, value in self.attributes if attribute == name]
 
     @property
     def text(self) -> str:
-        return " ".join(" ".join(data for tag, data in self.said if tag != "style").split())
+        return " ".join(" ".join(data for tag, data in self.texts if tag != "style").split())
 
 
 def page(name: str) -> Page:
@@ -89,7 +89,7 @@ def test_it_loads_nothing_and_runs_nothing(name: str) -> None:
     assert {"script", "link", "img", "iframe", "object", "base", "form"} & set(found.tags) == set()
     assert [value for value in found.of("href") if not value.startswith("#")] == []
     assert [one for one, _ in found.attributes if one.startswith("on") or one in ("src", "srcset", "style")] == []
-    style = "".join(data for tag, data in found.said if tag == "style")
+    style = "".join(data for tag, data in found.texts if tag == "style")
     assert "{" in style
     assert not {"url(", "@import", "//"} & {word for word in ("url(", "@import", "//") if word in style}
     assert "default-src 'none'" in " ".join(found.of("content"))
@@ -169,9 +169,9 @@ CALM = Page(text(hostile("calm")))
     | st.sampled_from(["</pre>", "-->", "]]>", "<svg onload=x>", "{{ 7*7 }}", '" onclick="x', "&lt;"])
 )
 @settings(max_examples=150, deadline=None)
-def test_no_word_of_a_host_changes_the_page(said: str) -> None:
+def test_no_word_of_a_host_changes_the_page(word: str) -> None:
     """Whatever is said, the tags and addresses are those of plain words."""
-    found = Page(text(hostile(f"a{said}")))
+    found = Page(text(hostile(f"a{word}")))
     assert found.tags == CALM.tags
     assert found.attributes == CALM.attributes
 
@@ -184,6 +184,6 @@ def test_a_hundred_megabytes_are_cut() -> None:
 
 
 def test_a_secret_at_the_cut_is_not_half_shown() -> None:
-    for ahead in (395, 1_995, 7_995, 31_995):
-        shown = text(hostile("x" * ahead + PASSWORD + "y" * 90_000))
+    for length in (395, 1_995, 7_995, 31_995):
+        shown = text(hostile("x" * length + PASSWORD + "y" * 90_000))
         assert (PASSWORD[:5] in shown) is False

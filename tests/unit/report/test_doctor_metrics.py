@@ -31,7 +31,7 @@ def test_healthy() -> None:
     }
 
 
-def test_roots_and_what_could_not_be_told() -> None:
+def test_roots_and_what_is_unknown() -> None:
     found = series(diagnoses.ufw())
     ufw = 'gpustack_finding{fault="host-ufw-blocks-pods",host="gpu1",layer="host",certainty="certain"}'
     assert (
@@ -43,7 +43,7 @@ def test_roots_and_what_could_not_be_told() -> None:
     assert found["gpustack_doctor_healthy"] == 0
 
 
-def test_what_cannot_be_told_is_not_healthy() -> None:
+def test_what_is_unknown_is_not_healthy() -> None:
     values = series(diagnoses.diagnosed({"host-ip-forward-off@cp1": "?cut"}))
     assert (values["gpustack_doctor_findings"], values["gpustack_doctor_healthy"]) == (0, 0)
 

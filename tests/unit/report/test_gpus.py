@@ -12,13 +12,13 @@ from gpustack.rollout.gpus import removal
 from gpustack.rollout.plan import Plan, plan
 from gpustack.steps import STEPS
 from tests.worlds.cases import recorded, written
-from tests.worlds.gpus import world
+from tests.worlds.gpus import snapshot
 
 STRANDED = ("gpu.stranded-pods", CLUSTER)
 
 
 def planned(changed: Mapping[tuple[str, str], Any]) -> Plan:
-    return plan(world(changed), [step for step in STEPS if step.id == "gpu-operator"])
+    return plan(snapshot(changed), [step for step in STEPS if step.id == "gpu-operator"])
 
 
 def printed(found: Plan) -> str:
@@ -33,7 +33,7 @@ def test_none_are_not_spoken_of() -> None:
     assert "UnexpectedAdmissionError" not in printed(found)
 
 
-def test_what_is_not_counted_is_said_with_the_reason() -> None:
+def test_what_is_not_counted_is_reported_with_the_reason() -> None:
     found = planned(
         {
             ("gpu.devices", "k1"): recorded("gpu.devices", "two-of-four-for-virtual-machines"),
@@ -46,7 +46,7 @@ def test_what_is_not_counted_is_said_with_the_reason() -> None:
     assert "k1 0000:5d:00.0: bound to vfio-pci" in json.plan(found)
 
 
-def test_those_that_got_no_gpu_are_told_with_the_command_and_no_others() -> None:
+def test_those_that_got_no_gpu_are_reported_with_the_command_and_no_others() -> None:
     found = planned({STRANDED: recorded(STRANDED[0], "others")})
     assert found.converged
     assert "1 pod that got no GPU (UnexpectedAdmissionError), Failed until deleted:" in printed(found)
@@ -59,5 +59,5 @@ def test_one_command_for_each_namespace() -> None:
     assert removal(pods) == ["kubectl -n a delete pod x", "kubectl -n b delete pod one two"]
 
 
-def test_what_cannot_be_told_is_no_pod() -> None:
+def test_what_is_unknown_is_no_pod() -> None:
     assert "4 GPUs on 2 hosts" in printed(planned({STRANDED: written(STRANDED[0], "", 1)}))

@@ -22,7 +22,7 @@ from gpustack.report.render import RENDERERS, show, show_converged
 from gpustack.report.schema import OutcomeDocument, PlanDocument
 from tests.schemas import has_shape
 from tests.worlds import diagnoses, fixes, plans, proofs
-from tests.worlds.plans import SWAP, made, said
+from tests.worlds.plans import SWAP, answers_of, made
 
 
 def test_json_has_the_published_shape() -> None:
@@ -81,7 +81,7 @@ def test_evidence_of_what_holds_comes_with_verbose_only() -> None:
 
 
 def test_long_answers_are_cut_and_say_so() -> None:
-    document = stdlib.loads(json.plan(made(["kube1"], said("kube1", swap="x" * 5000))))
+    document = stdlib.loads(json.plan(made(["kube1"], answers_of("kube1", swap="x" * 5000))))
     (value,) = document["states"][0]["checks"][0]["evidence"]
     assert (len(value["out"]), value["cut"]) == (4000, True)
 
@@ -138,7 +138,7 @@ def test_junit_counts_what_it_holds() -> None:
 
 def test_junit_survives_what_xml_cannot_hold() -> None:
     wild = Answer(SWAP.id, "kube1", 0, "\x00\x0b\ufffe<&\ud800 ]]>")
-    found = made(["kube1"], [*said("kube1"), wild])
+    found = made(["kube1"], [*answers_of("kube1"), wild])
     assert "<&" in "".join(fromstring(junit.plan(found)).itertext())
 
 

@@ -9,7 +9,7 @@ from gpustack.report.proof.text import after_proof
 from gpustack.rollout.next import after_install, after_look
 from gpustack.rollout.plan import Verification
 from tests.worlds import plans, proofs
-from tests.worlds.plans import CLOCK, PODS_GOOD, STRANGER, made, said
+from tests.worlds.plans import CLOCK, PODS_GOOD, STRANGER, answers_of, made
 
 NAMES = ["kube1", "kube2"]
 INSTALL = "gpustack install -i site/hosts.yml"
@@ -26,23 +26,23 @@ def test_what_differs_is_installed() -> None:
 
 
 def test_one_host_that_needs_a_person_holds_up_no_other() -> None:
-    found = made(NAMES, [*said("kube1", swap="on"), *said("kube2", cpus="1"), PODS_GOOD])
+    found = made(NAMES, [*answers_of("kube1", swap="on"), *answers_of("kube2", cpus="1"), PODS_GOOD])
     assert after_look(found) == INSTALL
 
 
 def test_a_control_plane_that_needs_a_person_comes_first() -> None:
-    found = made(NAMES, [*said("kube1", cpus="1"), *said("kube2", swap="on"), PODS_GOOD])
+    found = made(NAMES, [*answers_of("kube1", cpus="1"), *answers_of("kube2", swap="on"), PODS_GOOD])
     assert after_look(found) == MANUAL
 
 
 def test_only_a_person_can_help() -> None:
-    assert after_look(made(NAMES, [*said("kube1"), *said("kube2", cpus="1"), PODS_GOOD])) == MANUAL
-    upgrade = made(NAMES, [*said("kube1"), *said("kube2", runtime="2.2.0"), PODS_GOOD])
+    assert after_look(made(NAMES, [*answers_of("kube1"), *answers_of("kube2", cpus="1"), PODS_GOOD])) == MANUAL
+    upgrade = made(NAMES, [*answers_of("kube1"), *answers_of("kube2", runtime="2.2.0"), PODS_GOOD])
     assert after_look(upgrade) == "gpustack explain upgrade-needed"
 
 
 def test_a_host_that_was_not_reached() -> None:
-    good = [*said("kube1"), *said("kube2"), PODS_GOOD]
+    good = [*answers_of("kube1"), *answers_of("kube2"), PODS_GOOD]
     assert after_look(made([*NAMES, "kube3"], good, [STRANGER])) == "ssh-keyscan 10.0.0.3"
     asked = Reach("kube3", "host-sudo-password", "sudo asks", "let this login use sudo (visudo), or log in as root")
     assert after_look(made([*NAMES, "kube3"], good, [asked])) == "gpustack explain host-sudo-password"
@@ -50,9 +50,9 @@ def test_a_host_that_was_not_reached() -> None:
     assert after_look(made([*NAMES, "kube3"], good, [silent])) == "gpustack explain host-ssh-login"
 
 
-def test_what_cannot_be_told_is_looked_at() -> None:
+def test_what_is_unknown_is_looked_at() -> None:
     lost = Answer(CLOCK.id, "kube2", -1, "", lost="broken off")
-    assert after_look(made(NAMES, [*said("kube1"), *said("kube2"), lost, PODS_GOOD])) == LOOK
+    assert after_look(made(NAMES, [*answers_of("kube1"), *answers_of("kube2"), lost, PODS_GOOD])) == LOOK
 
 
 def test_after_an_install() -> None:
@@ -64,7 +64,7 @@ def test_after_an_install() -> None:
 def test_gpus_want_to_be_proven() -> None:
     for out, wanted in (("", "kubeconfig --out kubeconfig"), ("0000:65:00.0 0x2330\n", "prove")):
         devices = Answer(GPU_DEVICES.id, "kube2", 0, out)
-        plan = made(NAMES, [*said("kube1"), *said("kube2"), PODS_GOOD, devices])
+        plan = made(NAMES, [*answers_of("kube1"), *answers_of("kube2"), PODS_GOOD, devices])
         done = replace(plans.installed(), verification=Verification(plan, 0.7, 9))
         assert after_install(done) == f"gpustack {wanted} -i site/hosts.yml"
 

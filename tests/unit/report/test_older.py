@@ -4,13 +4,15 @@ from gpustack.report import human
 from gpustack.report.doctor import format as doctor_words
 from gpustack.report.format import OLDER
 from tests.worlds import diagnoses
-from tests.worlds.plans import CLOCK, PODS_GOOD, made, said
+from tests.worlds.plans import CLOCK, PODS_GOOD, answers_of, made
 from tests.worlds.screen import printed
 
 
 def test_a_plan_counts_what_was_not_asked() -> None:
     answers = [
-        one for one in (*said("kube1"), *said("kube2"), PODS_GOOD) if (one.probe, one.where) != (CLOCK.id, "kube2")
+        one
+        for one in (*answers_of("kube1"), *answers_of("kube2"), PODS_GOOD)
+        if (one.probe, one.where) != (CLOCK.id, "kube2")
     ]
     text = printed(lambda out: human.plan(out, made(["kube1", "kube2"], answers)))
     assert f"1 check unknown: {OLDER}" in text

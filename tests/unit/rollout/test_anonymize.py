@@ -22,7 +22,7 @@ OFF = recorded("kernel.sysctls", "prepared-debian-12", ("net.ipv4.ip_forward 1",
 SNAPSHOTS = {
     "hosts": lambda: hosts.snapshot({("kernel.sysctls", "h1"): OFF}),
     "cluster": cluster.snapshot,
-    "gpus": gpus.world,
+    "gpus": gpus.snapshot,
 }
 
 
@@ -170,7 +170,7 @@ def test_pseudonyms_differ_from_file_to_file() -> None:
     assert len({out("10.9.8.7")[0] for _ in range(4)}) > 1
 
 
-def test_a_name_that_is_a_word_of_ours_stays_and_is_told() -> None:
+def test_a_name_that_is_a_word_of_ours_stays_and_is_reported() -> None:
     found = hosts.snapshot()
     renamed = tuple(
         replace(host, name="containerd" if host.name == "h2" else host.name) for host in found.inventory.hosts

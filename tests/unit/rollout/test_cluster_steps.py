@@ -86,7 +86,7 @@ def test_what_needs_it_is_not_played_also_not_at_second_hand_and_the_others_are(
 
 
 @pytest.mark.parametrize("found", ["unknown", "bad"])
-def test_what_cannot_be_told_or_is_for_a_person_blocks_as_well(found: str) -> None:
+def test_what_is_unknown_or_for_a_person_blocks_as_well(found: str) -> None:
     world = Cluster({("monitoring", CLUSTER): found})
     first = of_cluster("monitoring", cure="operator") if found == "bad" else MONITORING
     outcome = run(world, first, *ALL[1:])

@@ -87,7 +87,7 @@ def test_another_holder_is_named() -> None:
     assert caught.value.why == "ann@desk (pid 7)"
 
 
-def test_a_host_that_cannot_be_asked_is_said_to_be_that() -> None:
+def test_a_host_that_cannot_be_asked_is_named() -> None:
     with pytest.raises(UnreachableError) as caught, lock(HOST, "install", Plane(refuses)):
         pass
     assert caught.value.reference == "host-ssh-unreachable"

@@ -13,7 +13,7 @@ import yaml
 from gpustack.config.resources import playbooks
 from gpustack.rollout.overlay import document, machine_ids, of_cluster, overlay, write
 from tests.worlds import gpus
-from tests.worlds.cases import written
+from tests.worlds.cases import answers_at, written
 from tests.worlds.hosts import snapshot
 
 PLAY = """
@@ -27,7 +27,7 @@ PLAY = """
 def test_a_host_name_that_is_a_template_runs_nothing(tmp_path: Path) -> None:
     trap = tmp_path / "sprung"
     name = "{{lookup('pipe','touch${IFS}" + str(trap) + "')}}"
-    found = snapshot({("system.hostname", "h1"): written("system.hostname", f"{name}\n")}, {})
+    found = snapshot(answers_at("h1", written("system.hostname", f"{name}\n")), {})
     assert overlay(found)["all"]["hosts"]["h1"]["gpustack_host"]["name"] == name.lower()
     (tmp_path / "play.yml").write_text(PLAY)
     program = Path(sys.executable).with_name("ansible-playbook")
@@ -42,11 +42,9 @@ def test_a_host_name_that_is_a_template_runs_nothing(tmp_path: Path) -> None:
     assert not trap.exists()
 
 
-def ask_machine(folder: Path, text: str | None) -> subprocess.CompletedProcess[str]:
-    """Plays the first task of every play on this machine; `told` is the machine-id as h1 had it when it was asked."""
-    found = snapshot(
-        {("system.identity", "h1"): written("system.identity", f"{text}\n\n" if text is not None else "?")}, {}
-    )
+def ask_machine(folder: Path, machine: str | None) -> subprocess.CompletedProcess[str]:
+    """Plays the first task of every play on this machine; `machine` is the id that h1 had when it was asked."""
+    found = snapshot(answers_at("h1", written("system.identity", f"{machine}\n\n" if machine is not None else "?")), {})
     (folder / "play.yml").write_text(f"""
 - hosts: all
   gather_facts: false
@@ -91,9 +89,7 @@ def test_another_machine_is_not_changed(tmp_path: Path, text: str | None, shown:
 
 def test_the_machine_that_was_shown_wins_over_the_one_that_answers_now() -> None:
     """A host is asked again while a rollout goes on; who it was is part of what was agreed to."""
-    shown, now = (
-        snapshot({("system.identity", "h1"): written("system.identity", f"{id * 32}\n\n")}, {}) for id in "ab"
-    )
+    shown, now = (snapshot(answers_at("h1", written("system.identity", f"{id * 32}\n\n")), {}) for id in "ab")
     hosts = overlay(now, machine_ids(shown))["all"]["hosts"]
     assert hosts["h1"]["gpustack_machine_id"] == "a" * 32
 
@@ -130,7 +126,7 @@ def test_libyaml_and_pyyaml_write_the_same(monkeypatch: pytest.MonkeyPatch) -> N
         "x" * 5000,
     ]  # fmt: skip
     hosts = overlay(snapshot({}, {}))["all"]["hosts"]
-    hosts["h1"] |= of_cluster(gpus.world()) | {"odd": odd, "by name": {text: text for text in odd if text}}
+    hosts["h1"] |= of_cluster(gpus.snapshot()) | {"odd": odd, "by name": {text: text for text in odd if text}}
     found = document(hosts)
     assert len(found) > 200_000, "dashboards and rules are in it"
     monkeypatch.delattr(yaml, "CSafeDumper")

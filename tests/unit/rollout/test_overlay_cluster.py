@@ -13,8 +13,8 @@ from tests.worlds.cluster import K1, K2, snapshot
 from tests.worlds.hosts import snapshot as of_hosts
 
 
-def test_every_release_and_all_objects_of_a_cluster_that_can_be_told() -> None:
-    found = of_cluster(gpus.world())
+def test_every_release_and_all_objects_of_a_known_cluster() -> None:
+    found = of_cluster(gpus.snapshot())
     assert set(found["gpustack_releases"]) == set(RELEASES)
     assert set(found["gpustack_objects"]) == set(OBJECTS)
     for release in found["gpustack_releases"].values():
@@ -25,7 +25,7 @@ def test_every_release_and_all_objects_of_a_cluster_that_can_be_told() -> None:
     assert json.loads(json.dumps(found)) == found, "Ansible reads it as YAML"
 
 
-def test_what_cannot_be_told_is_left_out_and_takes_nothing_with_it() -> None:
+def test_what_is_unknown_is_left_out_and_takes_nothing_with_it() -> None:
     """Who brings the drivers hangs on what the hosts have; Prometheus does not."""
     silent = {("gpu.devices", host): written("gpu.devices", "", 127) for host in ("k1", "k2")}
     found = of_cluster(snapshot(silent, {}, (K1, K2)))

@@ -83,7 +83,7 @@ def test_without_room_nothing_is_begun(memory: Path, state: Path, monkeypatch: p
     assert [path.name for path in memory.iterdir()] == ["runs"]
 
 
-def test_a_folder_that_cannot_be_made_is_told(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_made_is_reported(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "mkdir", full)
     with pytest.raises(RolloutError) as caught:
         evidence.open_folder("install")
@@ -109,7 +109,9 @@ def test_the_record_is_redacted_lines_of_json(state: Path) -> None:
     assert (folder / "events.jsonl").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_disk_that_runs_full_ends_the_record_and_is_told_once(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_runs_full_ends_the_record_and_is_reported_once(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     events: list[Event] = []
     record = evidence.recorder(evidence.open_folder("install"), events.append)
     monkeypatch.setattr(os, "write", full)

@@ -78,7 +78,7 @@ def test_the_operators_own_settings_stay(cfg: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("hidden", "sum_", "texts"), [(["t"], 2, ["t"]), (["t", "u"], 2, ["one of: t, u"]), (["t"], 1, [])]
 )
-def test_a_change_that_nothing_is_told_about_counts(hidden: list[str], sum_: int, texts: list[str]) -> None:
+def test_a_change_without_details_counts(hidden: list[str], sum_: int, texts: list[str]) -> None:
     """Of a task with no_log the runner says neither its result nor whether it changed something."""
     events: list[Event] = []
     tally = Tally(events.append, "prereqs")
@@ -110,7 +110,7 @@ def test_the_differences_of_a_loop_are_those_of_its_rounds() -> None:
 
 
 def played(folder: Path, module: str, tasks: str, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What the tasks of a real play on this machine, as h1, resulted in. `module` is the shell script of `told`."""
+    """What the tasks of a real play on this machine, as h1, resulted in. `module` is the script of `told`."""
     for name in ("library", "private"):
         (folder / name).mkdir()
     (folder / "library" / "told").write_text(f"#!/bin/sh\n# WANT_JSON\n{module}\n")

@@ -12,9 +12,9 @@ from gpustack.rollout.overlay import overlay
 from gpustack.rollout.plan import Played, TaskFailure
 from gpustack.rollout.removal import removal
 from gpustack.rollout.reset import ResetOutcome, reset
-from tests.worlds.reset_hosts import PLANE, WORKER, machine, node, nodes, taken
+from tests.worlds.reset_hosts import PLANE, WORKER, machine, node, nodes, snapshot
 
-BEFORE = taken({"k1": PLANE, "k2": WORKER}, nodes(node("k1"), node("k2")))
+BEFORE = snapshot({"k1": PLANE, "k2": WORKER}, nodes(node("k1"), node("k2")))
 
 
 def run(
@@ -40,7 +40,7 @@ def run(
 
 
 def test_only_hosts_with_something_are_played_with_what_was_shown() -> None:
-    outcome, values = run(taken(), ["k2", "k3"])
+    outcome, values = run(snapshot(), ["k2", "k3"])
     assert values["hosts"] == ["k2"]
     assert values["more"]["k2"]["gpustack_reset"] == {
         "node": "k2", "drain": True, "packages": [], "holds": [], "pod_cidr": "10.244.0.0/16",
@@ -49,23 +49,23 @@ def test_only_hosts_with_something_are_played_with_what_was_shown() -> None:
 
 
 def test_what_is_found_again_is_left() -> None:
-    outcome, _ = run(taken({"k2": {"owned.flannel": "link cni0\n"}}))
+    outcome, _ = run(snapshot({"k2": {"owned.flannel": "link cni0\n"}}))
     assert [one.host for one in outcome.left] == ["k2"]
     assert reset_code(outcome) == 6
 
 
 def test_a_node_that_is_still_there_is_left() -> None:
-    outcome, _ = run(taken({"k1": PLANE}, nodes(node("k1"), node("k2"))), ["k2"])
+    outcome, _ = run(snapshot({"k1": PLANE}, nodes(node("k1"), node("k2"))), ["k2"])
     assert [one.node for one in outcome.left] == ["k2"]
 
 
 @pytest.mark.parametrize(
     ("after", "fails", "cancelled", "code"),
     [
-        (taken(), ["k1"], False, 5),
-        (taken({"k1": PLANE}), [], True, 130),
-        (taken(unreached=("k2",)), [], False, 8),
-        (taken({"k1": {"owned.packages": "broken"}}), [], False, 8),
+        (snapshot(), ["k1"], False, 5),
+        (snapshot({"k1": PLANE}), [], True, 130),
+        (snapshot(unreached=("k2",)), [], False, 8),
+        (snapshot({"k1": {"owned.packages": "broken"}}), [], False, 8),
     ],
     ids=["a task failed", "interrupted", "a host is gone", "no answer"],
 )
@@ -74,13 +74,13 @@ def test_exit_codes(after: Snapshot, fails: list[str], cancelled: bool, code: in
 
 
 def test_interrupted_before_the_play_plays_nothing() -> None:
-    outcome, values = run(taken({"k1": PLANE}), cancelled=True)
+    outcome, values = run(snapshot({"k1": PLANE}), cancelled=True)
     assert (values, outcome.played, outcome.stopped) == ({}, None, "interrupted")
 
 
-def test_a_host_that_cannot_be_told_well_is_in_the_overlay_too() -> None:
+def test_a_host_that_is_partly_unknown_is_in_the_overlay_too() -> None:
     """A reset needs no address and no release of a host."""
-    broken = taken({"k2": {"network.address": "", "system.os": ""}})
+    broken = snapshot({"k2": {"network.address": "", "system.os": ""}})
     hosts = overlay(broken, {"k2": {"gpustack_reset": {"node": ""}}})["all"]["hosts"]
     assert hosts["k2"] == {"gpustack_machine_id": machine("k2"), "gpustack_reset": {"node": ""}}
     assert "gpustack" in hosts["k1"]

@@ -39,7 +39,7 @@ def test_only_drifted_hosts_are_played() -> None:
     assert outcome.verification.plan.converged
 
 
-def test_what_somebody_else_did_before_we_had_the_lock_is_seen() -> None:
+def test_what_somebody_else_did_before_we_had_the_lock_counts() -> None:
     world = World({("a", "h1"): "good"})
     before = plan(world.gather([probe for one in (A, B) for probe in one.probes], ()), (A, B))
     world.facts["a", "h2"] = "good"
@@ -83,14 +83,14 @@ def test_a_dead_host_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("cure", ["upgrade", "operator"])
-def test_what_install_may_not_mend_is_not_played(cure: Cure) -> None:
+def test_what_install_may_not_fix_is_not_played(cure: Cure) -> None:
     world = World({("a", "h1"): "good", ("a", "h3"): "good"})
     outcome = run(world, step("a", cure=cure), B)
     assert world.plays == [("b", ("h1", "h3"))]
     assert outcome.left == (("h2", "a"),)
 
 
-def test_a_play_that_mends_nothing_is_found_by_asking_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_play_that_fixes_nothing_is_found_by_asking_again(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World({("a", "h1"): "good", ("a", "h3"): "good", ("b", "h1"): "good", ("b", "h3"): "good"})
     monkeypatch.setattr(world, "play", lambda s, h, _: Played(s.id, tuple(h), tuple(h), (), (), 0.0, ""))
     outcome = run(world, A, B)
@@ -153,7 +153,7 @@ def test_what_passes_by_itself_is_played_when_nothing_was_restarted() -> None:
 
 
 @pytest.mark.parametrize(("cure", "waited"), [("operator", 6), ("install", 60)])
-def test_what_only_a_person_mends_is_not_waited_for_to_the_end(
+def test_what_only_a_person_fixes_is_not_waited_for_to_the_end(
     monkeypatch: pytest.MonkeyPatch, cure: Cure, waited: int
 ) -> None:
     """What may come right by itself has a while before it is played."""

@@ -123,7 +123,7 @@ def test_of_a_wrong_change_nothing_is_done(root: Path) -> None:
     assert (root / hardware.DIRECTORY / "events").read_text() == ""
 
 
-def test_a_broken_state_is_told(root: Path) -> None:
+def test_a_broken_state_is_reported(root: Path) -> None:
     state(root).write_text("gpu what\n")
     for use in (lambda: hardware.read(root), lambda: hardware.change(root, [0], ["recover"])):
         with pytest.raises(LabError) as caught:

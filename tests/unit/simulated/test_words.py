@@ -61,7 +61,7 @@ def test_what_cannot_be_is_refused_with_what_can(word: str) -> None:
     assert "load=LOAD                idle, inference, training" in caught.value.why
 
 
-def test_everything_wrong_is_said_at_once() -> None:
+def test_all_errors_are_reported_at_once() -> None:
     with pytest.raises(LabError) as caught:
         apply(FRESH, ["a", "b=1"])
     assert [line[0] for line in caught.value.why.splitlines()[:2]] == ["a", "b"]

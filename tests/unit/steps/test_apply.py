@@ -62,7 +62,7 @@ def test_nothing_is_done_where_nothing_differs(world: Path) -> None:
     assert (run(world).stdout, len(asked(world))) == ("", 1)
 
 
-def test_what_the_api_refuses_is_told(world: Path) -> None:
+def test_what_the_api_refuses_is_reported(world: Path) -> None:
     (world / "refused").write_text("error: is being deleted\n")
     done = run(world)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "error: is being deleted\n")

@@ -71,7 +71,7 @@ def test_nothing_of_others_is_removed(world: Path) -> None:
         "dpkg: error: dpkg frontend lock was locked by another process with pid {pid}\nNote: removing",
     ],
 )
-def test_a_lock_is_told_with_its_holder(world: Path, text: str) -> None:
+def test_a_lock_is_reported_with_its_holder(world: Path, text: str) -> None:
     (world / "locked").write_text(text.format(pid=os.getpid()))
     done = run(world)
     assert done.returncode == 75
@@ -81,7 +81,7 @@ def test_a_lock_is_told_with_its_holder(world: Path, text: str) -> None:
     assert line.endswith("(gpustack explain apt-locked)")
 
 
-def test_a_holder_with_lines_in_its_arguments_is_told_in_one(world: Path) -> None:
+def test_a_holder_with_lines_in_its_arguments_is_reported_in_one(world: Path) -> None:
     with subprocess.Popen(["sh", "-c", "read x\n: end"], stdin=subprocess.PIPE) as holder:
         (world / "locked").write_text(f"E: Could not get lock /x. It is held by process {holder.pid} (sh)")
         done = run(world)

@@ -13,7 +13,7 @@ from gpustack.config.spec import Spec
 from gpustack.probes.gpu.packages import GPU_REPOSITORY
 from gpustack.steps.apt_repository import placed, repository_mismatch
 from gpustack.steps.prereqs.host import SYSTEMS
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.hosts import snapshot
 
 CUDA = "https://developer.download.nvidia.com/compute/cuda/repos"
@@ -31,10 +31,7 @@ MIRROR = {"source": {"mirror": "http://10.77.1.1:8480", "fingerprint": "B" * 40}
 
 def host(name: str, version: str, arch: str, spec: dict[str, Any]) -> View:
     release = f"{arch}\nID={name}\nVERSION_ID={version}\nVERSION_CODENAME=x\n"
-    answers = {
-        ("system.os", "h1"): written("system.os", release),
-        ("gpu.repository", "h1"): recorded("gpu.repository", "fresh-debian-12"),
-    }
+    answers = answers_at("h1", written("system.os", release), recorded("gpu.repository", "fresh-debian-12"))
     return View(snapshot(answers, {"source": "official", **spec}), "h1")
 
 

@@ -17,7 +17,7 @@ from gpustack.steps.gpu import runtime as gpu_runtime
 from gpustack.steps.kubernetes import step as kubernetes
 from gpustack.steps.prereqs import step as prereqs
 from gpustack.steps.step import Step
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.hosts import judged, snapshot
 from tests.worlds.judge import failures
 
@@ -50,9 +50,9 @@ def keys(path: str, *fingerprints: str, end: str = "") -> str:
 def answers(name: str, *lines: str, ours: bool = False, **ring: Any) -> dict[tuple[str, str], Any]:
     """Of a host without a file of ours, with `lines` as sources; by default the vendor's own, with its key."""
     _, (uri, fingerprint), file, rest = STEPS[name]
-    said_of = lines or (f"{file}|{uri}|{rest.format(key='/k.gpg')}",)
+    sources = lines or (f"{file}|{uri}|{rest.format(key='/k.gpg')}",)
     rings = ring.get("keyring", keys("/k.gpg", fingerprint))
-    found = written(SOURCES, "\n".join(["== sources", *said_of, "== keys", rings, "== refused"]) + "\n")
+    found = written(SOURCES, "\n".join(["== sources", *sources, "== keys", rings, "== refused"]) + "\n")
     probe = OURS.get(name, "packages.repositories")
     state = "prepared-debian-12" if ours else "fresh-debian-12"
     return {(SOURCES, "h1"): found, (probe, "h1"): recorded(probe, state)}
@@ -141,7 +141,7 @@ RING = "/etc/apt/keyrings/gpustack-kubernetes.gpg"
 
 
 def with_end(end: str) -> dict[tuple[str, str], Any]:
-    return {(SOURCES, "h1"): recorded(SOURCES, "prepared-debian-12", (PREPARED, f"1795283488:{end}"))}
+    return answers_at("h1", recorded(SOURCES, "prepared-debian-12", (PREPARED, f"1795283488:{end}")))
 
 
 def test_a_key_that_has_ended_is_fetched_again() -> None:
@@ -177,11 +177,11 @@ def test_a_key_that_ends_soon_is_renewed_once_it_is_known_to_be_prolonged(
 def test_half_a_source_is_refused_before_anything_is_changed() -> None:
     words = "E: Malformed entry 1 in list file /etc/apt/sources.list.d/half.list (Suite)"
     edit = ("== refused\n", f"== refused\n{words}\nE: The list of sources could not be read.\n")
-    asked = {(SOURCES, "h1"): recorded(SOURCES, "prepared-debian-12", edit)}
+    asked = answers_at("h1", recorded(SOURCES, "prepared-debian-12", edit))
     found = judged(prereqs.STEP, asked)["package-sources"].result
     assert found
     assert (found.cure, found.hint) == ("operator", "gpustack explain apt-sources-refused")
     assert words in found.found
     ours = "E: Conflicting values set for option Signed-By regarding source x: /k.gpg != " + RING
-    asked = {(SOURCES, "h1"): recorded(SOURCES, "prepared-debian-12", ("== refused\n", f"== refused\n{ours}\n"))}
+    asked = answers_at("h1", recorded(SOURCES, "prepared-debian-12", ("== refused\n", f"== refused\n{ours}\n")))
     assert "package-sources" not in failures(judged(prereqs.STEP, asked))

@@ -10,7 +10,7 @@ from jinja2 import Environment
 from gpustack.config.resources import playbooks
 from gpustack.steps.containerd.files import CRI, IMPORTS, drop_in
 from gpustack.steps.containerd.step import STEP
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.hosts import judged
 from tests.worlds.judge import failures
 
@@ -48,7 +48,7 @@ def test_docker_ce_shares_its_containerd() -> None:
     assert failures(judged(STEP, with_docker_ce())) == {}
 
 
-def test_with_docker_ce_only_cri_goes_from_what_is_disabled_and_it_is_said_what_restarts() -> None:
+def test_with_docker_ce_only_cri_is_enabled_and_what_restarts_is_named() -> None:
     """Docker's package disables CRI."""
     answers = {**with_docker_ce(), (CONFIGURATION, "h1"): recorded(CONFIGURATION, "vendor")}
     found = failures(judged(STEP, answers))["configuration"]
@@ -59,17 +59,14 @@ def test_with_docker_ce_only_cri_goes_from_what_is_disabled_and_it_is_said_what_
 
 def test_a_loose_package() -> None:
     edit = ("containerd.io hold", "containerd.io install")
-    assert failures(judged(STEP, {(PACKAGES, "h1"): recorded(PACKAGES, "prepared-debian-12", edit)})) == {
+    assert failures(judged(STEP, answers_at("h1", recorded(PACKAGES, "prepared-debian-12", edit)))) == {
         "held": ("not held: containerd.io", "install")
     }
 
 
 def test_the_shipped_configuration_disables_cri() -> None:
     """Mistake 5 of the usual install scripts: containerd.io comes with disabled_plugins = ["cri"]."""
-    answers = {
-        (CONFIGURATION, "h1"): recorded(CONFIGURATION, "vendor"),
-        (RUNTIME, "h1"): recorded(RUNTIME, "cri-disabled"),
-    }
+    answers = answers_at("h1", recorded(CONFIGURATION, "vendor"), recorded(RUNTIME, "cri-disabled"))
     found = failures(judged(STEP, answers))
     missing = "config.toml disables cri, config.toml does not import conf.d, no conf.d/gpustack.toml"
     assert found["configuration"] == (missing, "install")
@@ -77,25 +74,25 @@ def test_the_shipped_configuration_disables_cri() -> None:
 
 
 def test_a_daemon_that_does_not_answer_has_no_wrong_cgroup_driver() -> None:
-    found = judged(STEP, {(RUNTIME, "h1"): recorded(RUNTIME, "cri-disabled")})
+    found = judged(STEP, answers_at("h1", recorded(RUNTIME, "cri-disabled")))
     mismatches = {check: one.result for check, one in found.items() if one.result}
     assert set(mismatches) == {"cri", "cgroups", "settings"}
     assert (mismatches["cgroups"].found, mismatches["cgroups"].fault) == ("unknown: containerd does not respond", "")
 
 
-def test_without_crictl_nothing_is_said_about_the_daemon() -> None:
-    found = judged(STEP, {(RUNTIME, "h1"): recorded(RUNTIME, "no-crictl")})
+def test_without_crictl_the_daemon_is_not_judged() -> None:
+    found = judged(STEP, answers_at("h1", recorded(RUNTIME, "no-crictl")))
     assert {check for check, one in found.items() if one.outcome == "unknown"} == {"cri", "cgroups", "settings"}
     assert [one.result for one in found.values() if one.result] == []
 
 
 def test_a_file_that_is_no_toml() -> None:
-    found = failures(judged(STEP, {(CONFIGURATION, "h1"): recorded(CONFIGURATION, "broken")}))
+    found = failures(judged(STEP, answers_at("h1", recorded(CONFIGURATION, "broken"))))
     assert found["readable"] == ("config.toml: Invalid value (at line 1, column 11)", "operator")
 
 
 def test_another_file_disables_cri() -> None:
-    found = failures(judged(STEP, {(CONFIGURATION, "h1"): recorded(CONFIGURATION, "nvidia-toolkit")}))
+    found = failures(judged(STEP, answers_at("h1", recorded(CONFIGURATION, "nvidia-toolkit"))))
     assert found["cri-disabled-elsewhere"] == ("conf.d/site.toml", "operator")
 
 
@@ -103,7 +100,7 @@ def test_foreign_files_are_no_drift() -> None:
     """The NVIDIA toolkit keeps a file of its own in conf.d."""
     foreign = "\n== conf.d/99-nvidia.toml 1\nversion = 3\n"
     answer = recorded(CONFIGURATION, "prepared-debian-12")
-    assert failures(judged(STEP, {(CONFIGURATION, "h1"): written(CONFIGURATION, answer.out + foreign)})) == {}
+    assert failures(judged(STEP, answers_at("h1", written(CONFIGURATION, answer.out + foreign)))) == {}
 
 
 @pytest.mark.parametrize(
@@ -119,7 +116,7 @@ def test_foreign_files_are_no_drift() -> None:
 )
 def test_the_running_daemon_counts(edits: tuple[tuple[str, str], ...], found: dict[str, tuple[str, str]]) -> None:
     """All files are right in these cases."""
-    assert failures(judged(STEP, {(RUNTIME, "h1"): recorded(RUNTIME, "prepared-debian-12", *edits)})) == found
+    assert failures(judged(STEP, answers_at("h1", recorded(RUNTIME, "prepared-debian-12", *edits)))) == found
 
 
 def test_the_cgroup_driver_names_its_fault() -> None:
@@ -155,18 +152,18 @@ def test_the_file_that_has_the_last_word_on_cgroups_may_be_another_s(after: str,
 
 def test_a_kubelet_that_took_another_driver_names_the_same_fault() -> None:
     """It was started while containerd said so; containerd has been put right since."""
-    answers = {("kubelet.cgroups", "h1"): recorded("kubelet.cgroups", "cgroupfs")}
+    answers = answers_at("h1", recorded("kubelet.cgroups", "cgroupfs"))
     mismatch = judged(STEP, answers)["cgroups"].result
     assert mismatch
     assert (mismatch.what, mismatch.fault) == ("cgroup driver of the running kubelet", "containerd-cgroup-driver")
-    agrees = {("kubelet.cgroups", "h1"): recorded("kubelet.cgroups", "two-hosts")}
+    agrees = answers_at("h1", recorded("kubelet.cgroups", "two-hosts"))
     assert judged(STEP, agrees)["cgroups"].result is None
 
 
 def test_a_daemon_older_than_its_files() -> None:
     out = recorded(CONFIGURATION, "prepared-debian-12").out
     newer = re.sub(r"(?m)^(== config.toml) \d+$", r"\1 2000000000", out)
-    assert set(failures(judged(STEP, {(CONFIGURATION, "h1"): written(CONFIGURATION, newer)}))) == {"up-to-date"}
+    assert set(failures(judged(STEP, answers_at("h1", written(CONFIGURATION, newer))))) == {"up-to-date"}
 
 
 def test_without_a_mirror_nothing_of_ours_stands_in_the_way() -> None:
@@ -179,12 +176,12 @@ def test_without_a_mirror_nothing_of_ours_stands_in_the_way() -> None:
 
 def test_a_mirror_has_no_public_fallback() -> None:
     edit = ('server = "http://10.77.1.1:8480"', 'server = "https://registry-1.docker.io"')
-    answers = {("containerd.mirrors", "h1"): recorded("containerd.mirrors", "prepared-debian-12", edit)}
+    answers = answers_at("h1", recorded("containerd.mirrors", "prepared-debian-12", edit))
     assert set(failures(judged(STEP, answers))) == {"mirrors"}
 
 
 def test_a_foreign_mirror_is_left_to_the_operator() -> None:
-    answers = {("containerd.mirrors", "h1"): recorded("containerd.mirrors", "drifted-debian-12")}
+    answers = answers_at("h1", recorded("containerd.mirrors", "drifted-debian-12"))
     assert failures(judged(STEP, answers)) == {"mirrors": ("different for quay.io", "operator")}
 
 
@@ -270,14 +267,10 @@ def test_a_login_of_the_mirror_is_compared_on_the_host() -> None:
     text = re.sub(
         r'(?m)^(\[host\.".*")\]\n(.*)$', r'\1]\n\2\n\1.header]\n  Authorization = "same, mode 0600"', answer.out
     )
-    found = failures(
-        judged(STEP, {("containerd.mirrors", "h1"): written("containerd.mirrors", text)}, {"source": source})
-    )
+    found = failures(judged(STEP, answers_at("h1", written("containerd.mirrors", text)), {"source": source}))
     assert "mirrors" not in found
     other = text.replace("same, mode 0600", "other, mode 0600", 1)
-    found = failures(
-        judged(STEP, {("containerd.mirrors", "h1"): written("containerd.mirrors", other)}, {"source": source})
-    )
+    found = failures(judged(STEP, answers_at("h1", written("containerd.mirrors", other)), {"source": source}))
     assert found["mirrors"] == ("different for docker.io", "install")
 
 
@@ -292,5 +285,5 @@ def test_a_proxy_reaches_the_files_and_the_running_daemon() -> None:
 
 def test_a_proxy_that_the_spec_no_longer_has() -> None:
     file = "/etc/systemd/system/containerd.service.d/gpustack-proxy.conf"
-    answers = {("egress.files", "h1"): written("egress.files", f"{file} other 644 root\n")}
+    answers = answers_at("h1", written("egress.files", f"{file} other 644 root\n"))
     assert failures(judged(STEP, answers)) == {"egress": (f"{file} left over", "install")}

@@ -26,7 +26,7 @@ def tools(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def said(tools: Path, info: str) -> list[str]:
+def run_script(tools: Path, info: str) -> list[str]:
     (tools / "crictl.json").write_text(info)
     env = {"PATH": f"{tools}:{os.environ['PATH']}", "RESTRICT": "true"}
     done = subprocess.run(["sh", str(SCRIPT)], capture_output=True, text=True, env=env, timeout=20, check=True)
@@ -34,7 +34,7 @@ def said(tools: Path, info: str) -> list[str]:
 
 
 def test_a_daemon_with_our_settings_is_left_running(tools: Path) -> None:
-    assert said(tools, RIGHT) == []
+    assert run_script(tools, RIGHT) == []
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_daemon_with_other_settings_is_started_anew(tools: Path, old: str, new
     answer = recorded("containerd.runtime", "prepared-debian-12", (old, new))
     assert json.loads(answer.out)
     assert runtime(answer) != runtime(recorded("containerd.runtime", "prepared-debian-12"))
-    (line,) = said(tools, answer.out)
+    (line,) = run_script(tools, answer.out)
     assert line.startswith("restart: ")
 
 
@@ -60,11 +60,11 @@ def test_a_setting_of_another_runtime_is_not_that_of_pods(tools: Path) -> None:
     answer = json.loads(recorded("containerd.runtime", "prepared-debian-12").out)
     runtimes = answer["config"]["containerd"]["runtimes"]
     runtimes["nvidia"] = json.loads(json.dumps(runtimes["runc"]))
-    assert said(tools, json.dumps(answer)) == []
+    assert run_script(tools, json.dumps(answer)) == []
     runtimes["runc"]["options"]["SystemdCgroup"] = False
-    (line,) = said(tools, json.dumps(answer))
+    (line,) = run_script(tools, json.dumps(answer))
     assert "SystemdCgroup" in line
 
 
 def test_a_daemon_that_does_not_answer_is_started_anew(tools: Path) -> None:
-    assert {line.split(":")[0] for line in said(tools, "")} == {"restart"}
+    assert {line.split(":")[0] for line in run_script(tools, "")} == {"restart"}

@@ -7,7 +7,7 @@ import pytest
 from gpustack.config.images import image_list, text_digest, verifier_digest
 from gpustack.config.spec import Spec
 from gpustack.steps.containerd.step import STEP
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.hosts import SPEC, judged
 from tests.worlds.judge import failures
 
@@ -16,7 +16,7 @@ OTHER = "f" * 64
 
 
 def images_broken(images: str, spec: dict[str, Any] | None = None, served: str = "prepared-debian-12") -> Any:
-    answers = {(IMAGES, "h1"): recorded(IMAGES, images), (SERVED, "h1"): recorded(SERVED, served)}
+    answers = answers_at("h1", recorded(IMAGES, images), recorded(SERVED, served))
     return failures(judged(STEP, answers, spec))
 
 
@@ -25,7 +25,7 @@ def test_a_host_of_an_earlier_release_gets_the_list_and_who_compares_with_it() -
 
 
 def test_a_list_that_the_mirror_has_no_more() -> None:
-    answers = {(SERVED, "h1"): recorded(SERVED, "prepared-debian-12", ("5f0c", "0f0c"))}
+    answers = answers_at("h1", recorded(SERVED, "prepared-debian-12", ("5f0c", "0f0c")))
     assert failures(judged(STEP, answers)) == {"image-list": ("different", "install")}
 
 
@@ -69,7 +69,7 @@ def test_images_by_their_tag_where_the_spec_says_so() -> None:
 
 
 def test_what_cannot_be_read_is_unknown() -> None:
-    found = judged(STEP, {(IMAGES, "h1"): recorded(IMAGES, "unreadable")})
+    found = judged(STEP, answers_at("h1", recorded(IMAGES, "unreadable")))
     checks = ("image-list", "image-verifier", "pulls-verified", "images-as-listed")
     assert {found[check].outcome for check in checks} == {"unknown"}
 
@@ -83,9 +83,9 @@ def test_what_cannot_be_read_is_unknown() -> None:
     ],
 )
 def test_a_containerd_that_asks_no_verifier(case: str, found: str) -> None:
-    text, cure = failures(judged(STEP, {(IMAGES, "h1"): recorded(IMAGES, case)}))["pulls-verified"]
+    text, cure = failures(judged(STEP, answers_at("h1", recorded(IMAGES, case))))["pulls-verified"]
     assert found in text
     assert cure == "operator"
     assert "pulls-verified" not in failures(
-        judged(STEP, {(IMAGES, "h1"): recorded(IMAGES, case)}, {"containerd": {"verify_images": False}})
+        judged(STEP, answers_at("h1", recorded(IMAGES, case)), {"containerd": {"verify_images": False}})
     )

@@ -7,7 +7,7 @@ import pytest
 from gpustack.config.versions import version_set
 from gpustack.rollout.overlay import overlay
 from gpustack.steps.containerd.step import STEP
-from tests.worlds.cases import recorded
+from tests.worlds.cases import answers_at, recorded
 from tests.worlds.hosts import judged, snapshot
 
 PACKAGES, OFFERED = "packages.installed", "containerd.candidates"
@@ -16,13 +16,13 @@ NEWEST = "the newest 2.3 of its repository"
 
 def with_version(version: str) -> dict[tuple[str, str], Any]:
     edit = ("installed 2.3.7-1", f"installed {version}-1")
-    return {(PACKAGES, "h1"): recorded(PACKAGES, "prepared-debian-12", edit)}
+    return answers_at("h1", recorded(PACKAGES, "prepared-debian-12", edit))
 
 
 def asking(version: str) -> dict[str, Any]:
     """A spec with containerd.version, or without one."""
-    said_so = {"version": version} if version else {}
-    return {"containerd": {"restrict_oom_score_adj": True, **said_so}}
+    version_set = {"version": version} if version else {}
+    return {"containerd": {"restrict_oom_score_adj": True, **version_set}}
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_lines_by_kubernetes() -> None:
 def test_a_new_host_gets_what_the_acting_control_plane_has_or_is_offered(
     offered: str, plane: str, spec: str, expected: str, patch: str
 ) -> None:
-    answers = {**(with_version(plane) if plane else {(PACKAGES, "h1"): recorded(PACKAGES, "fresh-debian-12")}),
+    answers = {**(with_version(plane) if plane else answers_at("h1", recorded(PACKAGES, "fresh-debian-12"))),
                (OFFERED, "h1"): recorded(OFFERED, offered), (PACKAGES, "h2"): recorded(PACKAGES, "fresh-debian-13"),
                (OFFERED, "h2"): recorded(OFFERED, "fresh-debian-13")}  # fmt: skip
     found = judged(STEP, answers, asking(spec), on="h2")["version"].result
@@ -93,7 +93,7 @@ def test_a_new_host_gets_what_the_acting_control_plane_has_or_is_offered(
 
 
 def test_an_old_containerd_of_docker_ce_is_another_version() -> None:
-    answers = {(PACKAGES, "h1"): recorded(PACKAGES, "ubuntu-docker")}
+    answers = answers_at("h1", recorded(PACKAGES, "ubuntu-docker"))
     found = judged(STEP, answers, asking(""))
     assert found["other-runtimes"].result is None
     wrong = found["version"].result

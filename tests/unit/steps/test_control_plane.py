@@ -4,7 +4,7 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.steps.control_plane.step import STEP
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import ABSENT, K1, STOPPED, judged, units
 from tests.worlds.judge import failures
 
@@ -14,15 +14,15 @@ ADMIN = "600 /etc/kubernetes/admin.conf\n"
 
 
 def files(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
-    return {(FILES, "k1"): recorded(FILES, "control-plane", *edits)}
+    return answers_at("k1", recorded(FILES, "control-plane", *edits))
 
 
 def test_nothing_there_is_initialised_by_install() -> None:
-    assert failures(judged(STEP, {(FILES, "k1"): recorded(FILES, "fresh")}))["initialised"] == ("nothing", "install")
+    assert failures(judged(STEP, answers_at("k1", recorded(FILES, "fresh"))))["initialised"] == ("nothing", "install")
 
 
 def test_a_broken_off_initialisation_is_taken_up_again() -> None:
-    found = failures(judged(STEP, {(FILES, "k1"): recorded(FILES, "broken-off-init")}))
+    found = failures(judged(STEP, answers_at("k1", recorded(FILES, "broken-off-init"))))
     assert found["initialised"] == ("an interrupted initialisation", "install")
 
 
@@ -59,7 +59,7 @@ def test_a_component_that_was_stopped_is_no_cluster_to_reset(name: str, phase: s
 
 
 def test_a_worker_of_another_cluster_is_not_made_a_control_plane() -> None:
-    assert failures(judged(STEP, {(FILES, "k1"): recorded(FILES, "worker")}))["initialised"][1] == "operator"
+    assert failures(judged(STEP, answers_at("k1", recorded(FILES, "worker"))))["initialised"][1] == "operator"
 
 
 def test_a_stopped_kubelet_is_started_and_the_silent_api_is_no_separate_matter() -> None:
@@ -74,10 +74,7 @@ def test_no_kubelet_at_all() -> None:
 
 
 def test_an_api_that_does_not_answer_beside_a_kubelet_that_runs_is_for_a_person() -> None:
-    answers = {
-        ("kube.readyz", CLUSTER): recorded("kube.readyz", "refused"),
-        ("kube.nodes", CLUSTER): recorded("kube.nodes", "refused"),
-    }
+    answers = answers_at(CLUSTER, recorded("kube.readyz", "refused"), recorded("kube.nodes", "refused"))
     found = judged(STEP, answers)
     mismatch = found["api"].result
     assert mismatch
@@ -93,19 +90,19 @@ def test_another_version_is_for_upgrade() -> None:
 
 
 def test_the_host_is_the_node_with_its_machine_id_not_with_its_name() -> None:
-    answers = {("system.identity", "k1"): written("system.identity", "f" * 32 + "\n\n")}
+    answers = answers_at("k1", written("system.identity", "f" * 32 + "\n\n"))
     assert failures(judged(STEP, answers)) == {"node": ("none", "operator")}
 
 
 def test_dns_must_be_deployed() -> None:
-    answers = {("kube.deployments", CLUSTER): written("kube.deployments", '{"items":[]}')}
+    answers = answers_at(CLUSTER, written("kube.deployments", '{"items":[]}'))
     assert failures(judged(STEP, answers)) == {"dns": ("nothing", "operator")}
 
 
 def test_certificates_that_end_soon() -> None:
-    answers = {
-        (CERTIFICATES, "k1"): recorded(CERTIFICATES, "control-plane", ("Nov 21 04:38:10 2027", "Dec  3 04:38:10 2026"))
-    }
+    answers = answers_at(
+        "k1", recorded(CERTIFICATES, "control-plane", ("Nov 21 04:38:10 2027", "Dec  3 04:38:10 2026"))
+    )
     found, cure = failures(judged(STEP, answers))["certificates"]
     assert cure == "operator"
     assert "kube-apiserver until 2026-12-03" in found
@@ -147,14 +144,14 @@ def test_what_was_settled_at_birth_is_compared_and_left_to_a_person(check: str, 
 
 
 def test_a_token_that_a_broken_off_join_left_is_removed() -> None:
-    answers = {("kubeadm.join-token", CLUSTER): recorded("kubeadm.join-token", "token")}
+    answers = answers_at(CLUSTER, recorded("kubeadm.join-token", "token"))
     (found,) = failures(judged(STEP, answers)).items()
     assert found == ("join-token", ("one left by an interrupted join", "install"))
 
 
 def test_a_component_that_listens_nowhere_may_not_run_yet() -> None:
     """An installation that was broken off just after kubeadm init: kube-proxy's pod is not there yet."""
-    answers = {(LISTENING, "k1"): recorded(LISTENING, "control-plane", ("LISTEN 0      4096   *:10259 *:*\n", ""))}
+    answers = answers_at("k1", recorded(LISTENING, "control-plane", ("LISTEN 0      4096   *:10259 *:*\n", "")))
     assert failures(judged(STEP, answers)) == {"metrics": ("kube-scheduler none", "install")}
     mismatch = judged(STEP, answers)["metrics"].result
     assert mismatch
@@ -162,14 +159,14 @@ def test_a_component_that_listens_nowhere_may_not_run_yet() -> None:
 
 
 def test_a_component_that_listens_elsewhere_is_for_a_person_whoever_else_is_missing() -> None:
-    answers = {(LISTENING, "k1"): recorded(LISTENING, "debian-13", ("127.0.0.1:10259", "127.0.0.1:10299"))}
+    answers = answers_at("k1", recorded(LISTENING, "debian-13", ("127.0.0.1:10259", "127.0.0.1:10299")))
     (found,) = failures(judged(STEP, answers)).values()
     assert "kube-scheduler none" in found[0]
     assert found[1] == "operator"
 
 
 def test_metrics_on_the_loopback_only_when_asked_so() -> None:
-    loopback = {(LISTENING, "k1"): recorded(LISTENING, "debian-13")}
+    loopback = answers_at("k1", recorded(LISTENING, "debian-13"))
     assert set(failures(judged(STEP, loopback))) == {"metrics"}
     assert not failures(judged(STEP, loopback, {"kubernetes": {"version": "1.36.4", "metrics_bind": "127.0.0.1"}}))
 

@@ -10,7 +10,7 @@ from gpustack.ask.script import command
 from gpustack.config.resources import playbooks
 from gpustack.probes.kubernetes.cluster_leftovers import TEMPORARIES
 from gpustack.steps.prereqs.step import STEP
-from tests.worlds.cases import recorded
+from tests.worlds.cases import answers_at, recorded
 from tests.worlds.hosts import judged
 from tests.worlds.judge import failures
 
@@ -66,7 +66,7 @@ def test_the_probe_and_the_role_speak_of_the_same(root: Path) -> None:
 
 
 def test_the_check() -> None:
-    found = failures(judged(STEP, {("leftovers.temporary", "h1"): recorded("leftovers.temporary", "earlier")}))
+    found = failures(judged(STEP, answers_at("h1", recorded("leftovers.temporary", "earlier"))))
     assert found == {"temporary-files": ("/etc/gpustack/images, /var/lib/gpustack/charts", "install")}
 
 

@@ -14,18 +14,7 @@ from gpustack.config.spec import Spec
 from gpustack.steps.firewall import step
 from gpustack.steps.firewall.packets import manager
 from gpustack.steps.firewall.step import HINT
-from tests.worlds.firewall import (
-    HOSTS,
-    OPEN,
-    PLANE,
-    WORKER,
-    here,
-    live,
-    outcomes,
-    recorded,
-    told,
-    world,
-)
+from tests.worlds.firewall import HOSTS, OPEN, PLANE, WORKER, here, judged, live, outcomes, recorded, snapshot
 
 every_manager = pytest.mark.parametrize("who", ["firewalld", "ufw", "nftables", "iptables"])
 every_release = pytest.mark.parametrize("release", ["debian-12", "debian-13"])
@@ -48,13 +37,13 @@ def test_what_a_rule_of_ufw_denies_by_name_is_the_operators() -> None:
     denied = "-A ufw-user-input -s 10.244.0.0/16 -j DROP\n"
     rules = before.out.replace("-A INPUT ", f"{denied}-A INPUT ", 1)
     stored = recorded("ufw-debian-12-before").answers["firewall.stored", "host1"]
-    found = outcomes(world(replace(before, out=rules), stored))
+    found = outcomes(snapshot(replace(before, out=rules), stored))
     assert rules != before.out
     assert found["flows-pass"] == "operator"
 
 
 @every_release
-def test_without_a_firewall_strangers_are_kept_out_and_no_more(release: str) -> None:
+def test_without_a_firewall_other_hosts_are_kept_out_and_no_more(release: str) -> None:
     found, after = recorded(f"none-{release}"), recorded(f"guarded-{release}")
     assert manager(here(found)) == manager(here(after)) == "none"
     assert outcomes(found) == {"metrics-ports-blocked": "install"}
@@ -66,9 +55,9 @@ def test_each_manager_lost_its_rules(who: str) -> None:
     """Loaded and not stored: `ours-are-stored` alone. Stored and not loaded: all that the kernel shows."""
     before, after = recorded(f"{who}-debian-12-before"), recorded(f"{who}-debian-12-after")
     key = ("firewall.live", "host1"), ("firewall.stored", "host1")
-    not_stored = world(after.answers[key[0]], before.answers[key[1]])
+    not_stored = snapshot(after.answers[key[0]], before.answers[key[1]])
     assert outcomes(not_stored) == {"ours-are-stored": "install"}
-    not_loaded = world(before.answers[key[0]], after.answers[key[1]])
+    not_loaded = snapshot(before.answers[key[0]], after.answers[key[1]])
     assert {"flows-pass": "install", "ours-are-loaded": "install"}.items() <= outcomes(not_loaded).items()
     assert "ours-are-stored" not in outcomes(not_loaded)
 
@@ -79,7 +68,7 @@ def test_an_address_that_is_no_node_is_too_much(who: str) -> None:
     others = Inventory(None, HOSTS[:1], after.inventory.spec)
     found = Snapshot(after.taken, others, after.reach, after.answers)
     assert outcomes(found).keys() == ({"ours-are-stored"} if who == "ufw" else {"ours-are-stored", "ours-are-loaded"})
-    result = told(found)["ours-are-stored"].result
+    result = judged(found)["ours-are-stored"].result
     assert result
     assert f"unexpected: in tcp {WORKER}/32" in result.found
 
@@ -87,14 +76,14 @@ def test_an_address_that_is_no_node_is_too_much(who: str) -> None:
 def test_a_node_that_is_not_reached_keeps_its_rules() -> None:
     after = recorded("iptables-debian-12-after")
     live_, stored = (after.answers[probe, "host1"] for probe in ("firewall.live", "firewall.stored"))
-    assert outcomes(world(live_, stored, reached=False)) == {}
+    assert outcomes(snapshot(live_, stored, reached=False)) == {}
 
 
 def test_a_reject_in_forward_is_found() -> None:
-    found = world(
+    found = snapshot(
         live(OPEN + "-A FORWARD -j REJECT --reject-with icmp-host-prohibited", units=("netfilter-persistent",))
     )
-    result = told(found)["pods-are-forwarded"].result
+    result = judged(found)["pods-are-forwarded"].result
     assert result
     assert result.cure == "install"
     assert "-A FORWARD -j REJECT --reject-with icmp-host-prohibited" in result.found
@@ -106,21 +95,21 @@ def test_a_reject_before_our_jump_is_found() -> None:
     answer = after.answers["firewall.live", "host1"]
     late = answer.out.replace("-A FORWARD -j GPUSTACK-FWD", "-A FORWARD -j REJECT\n-A FORWARD -j GPUSTACK-FWD")
     assert late != answer.out
-    found = world(late, after.answers["firewall.stored", "host1"])
+    found = snapshot(late, after.answers["firewall.stored", "host1"])
     assert outcomes(found) == {"pods-are-forwarded": "install"}
 
 
 def test_a_drop_policy_of_forward_alone_is_docker_and_harmless() -> None:
-    assert outcomes(world(live(OPEN.replace("FORWARD ACCEPT", "FORWARD DROP")))) == {}
+    assert outcomes(snapshot(live(OPEN.replace("FORWARD ACCEPT", "FORWARD DROP")))) == {}
 
 
 DROPPED = OPEN.replace("INPUT ACCEPT", "INPUT DROP")
 
 
 def test_rules_that_nobody_known_loads_are_for_the_operator() -> None:
-    found = world(live(DROPPED))
+    found = snapshot(live(DROPPED))
     assert outcomes(found) == {"flows-pass": "operator"}
-    result = told(found)["flows-pass"].result
+    result = judged(found)["flows-pass"].result
     assert result
     assert "the policy DROP of chain ip filter INPUT" in result.found
     assert result.hint == HINT
@@ -132,24 +121,24 @@ def test_the_page_of_the_step_lists_every_port() -> None:
 
 
 def test_firewall_manage_false_changes_nothing_and_names_the_page() -> None:
-    found = world(live(DROPPED, units=("netfilter-persistent",)), spec={"manage": False})
+    found = snapshot(live(DROPPED, units=("netfilter-persistent",)), spec={"manage": False})
     assert outcomes(found) == {"flows-pass": "operator"}
-    result = told(found)["flows-pass"].result
+    result = judged(found)["flows-pass"].result
     assert result
     assert result.hint == HINT
 
 
 def test_firewall_manage_false_is_content_with_rules_of_another_hand() -> None:
     own = "-A INPUT -i lo -j ACCEPT\n-A INPUT -s 10.77.1.0/24 -j ACCEPT\n-A INPUT -s 10.244.0.0/16 -j ACCEPT"
-    found = world(live(DROPPED + own, units=("netfilter-persistent",)), spec={"manage": False})
+    found = snapshot(live(DROPPED + own, units=("netfilter-persistent",)), spec={"manage": False})
     assert outcomes(found) == {}
 
 
 def test_a_rule_of_the_operator_about_a_node_is_for_the_operator() -> None:
     line = f"-A INPUT -s {WORKER}/32 -j DROP"
-    found = world(live(OPEN + line, units=("netfilter-persistent",)))
+    found = snapshot(live(OPEN + line, units=("netfilter-persistent",)))
     assert outcomes(found) == {"flows-pass": "operator"}
-    result = told(found)["flows-pass"].result
+    result = judged(found)["flows-pass"].result
     assert result
     assert line in result.found
 
@@ -162,20 +151,20 @@ def table(policy: str) -> str:
 def test_a_second_filter_beside_the_manager_is_for_the_operator() -> None:
     after = recorded("ufw-debian-12-after")
     answer = after.answers["firewall.live", "host1"]
-    found = world(f"{answer.out}\n{table('drop')}", after.answers["firewall.stored", "host1"])
-    result = told(found)["flows-pass"].result
+    found = snapshot(f"{answer.out}\n{table('drop')}", after.answers["firewall.stored", "host1"])
+    result = judged(found)["flows-pass"].result
     assert result
     assert result.cure == "operator"
     assert "chain inet site in" in result.found
 
 
 def test_nftables_without_its_service_is_for_the_operator() -> None:
-    assert outcomes(world(live(more=table("drop")))) == {"flows-pass": "operator"}
-    assert outcomes(world(live(more=table("drop"), units=("nftables",))))["flows-pass"] == "install"
+    assert outcomes(snapshot(live(more=table("drop")))) == {"flows-pass": "operator"}
+    assert outcomes(snapshot(live(more=table("drop"), units=("nftables",))))["flows-pass"] == "install"
 
 
 def test_an_older_iptables_beside_the_newer_is_for_the_operator() -> None:
-    found = world(live(more=f"== iptables-legacy\n{DROPPED}", units=("netfilter-persistent",)))
+    found = snapshot(live(more=f"== iptables-legacy\n{DROPPED}", units=("netfilter-persistent",)))
     assert outcomes(found) == {"flows-pass": "operator"}
 
 
@@ -183,8 +172,8 @@ SSH = f"LISTEN 0.0.0.0:22 0.0.0.0:*\nESTAB {PLANE}:22 10.77.1.1:52344"
 
 
 @pytest.mark.parametrize(("ssh", "broken"), [(SSH, True), ("", False), ("LISTEN [::]:22 [::]:*", False)])
-def test_ssh_that_would_not_be_let_in_again_is_told(ssh: str, broken: bool) -> None:
-    found = told(world(live(DROPPED, ssh=ssh)))["ssh-is-let-in"]
+def test_ssh_that_would_not_be_let_in_again_is_reported(ssh: str, broken: bool) -> None:
+    found = judged(snapshot(live(DROPPED, ssh=ssh)))["ssh-is-let-in"]
     assert (found.outcome == "failed") is broken
     if found.result:
         assert found.result.cure == "operator"
@@ -193,16 +182,16 @@ def test_ssh_that_would_not_be_let_in_again_is_told(ssh: str, broken: bool) -> N
 
 def test_ssh_on_another_port_is_let_in() -> None:
     rules = DROPPED + "-A INPUT -p tcp -m tcp --dport 2222 -j ACCEPT"
-    found = told(world(live(rules, ssh=SSH.replace(":22 ", ":2222 "))))["ssh-is-let-in"]
+    found = judged(snapshot(live(rules, ssh=SSH.replace(":22 ", ":2222 "))))["ssh-is-let-in"]
     assert found.outcome == "ok"
 
 
 @pytest.mark.parametrize("spoil", [lambda text: "", lambda text: text.replace("-P INPUT ACCEPT", "iptables: denied")])
 def test_cannot_tell_is_unknown(spoil: Callable[[str], str]) -> None:
-    assert set(outcomes(world(spoil(live()))).values()) == {"unknown"}
+    assert set(outcomes(snapshot(spoil(live()))).values()) == {"unknown"}
 
 
 def test_a_node_that_cannot_tell_its_address_takes_no_other_with_it() -> None:
-    found = world(live())
+    found = snapshot(live())
     spoiled = {**found.answers, ("network.address", "host2"): Answer("network.address", "host2", 0, "\x1b[2J\n")}
     assert outcomes(replace(found, answers=spoiled)) == {}

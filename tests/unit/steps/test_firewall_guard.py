@@ -13,11 +13,11 @@ from tests.worlds.firewall import (
     TABLE,
     WORKER,
     here,
+    judged,
     live,
     outcomes,
     recorded,
-    told,
-    world,
+    snapshot,
 )
 
 DROPPED = "-P INPUT DROP\n-P FORWARD ACCEPT\n-P OUTPUT ACCEPT\n"
@@ -27,13 +27,13 @@ OUT = "metrics-ports-blocked"
 
 
 def found(snapshot: Snapshot, check: str = OUT) -> str:
-    result = told(snapshot)[check].result
+    result = judged(snapshot)[check].result
     return result.found if result else ""
 
 
 def bare(rules: str = OPEN, *, more: str = "", **settings: object) -> Snapshot:
     """Without our table."""
-    return world(live(rules, more=more, guard=""), NOTHING, **settings)  # type: ignore[arg-type]
+    return snapshot(live(rules, more=more, guard=""), NOTHING, **settings)  # type: ignore[arg-type]
 
 
 def test_a_host_without_a_firewall() -> None:
@@ -65,7 +65,7 @@ def test_a_firewall_that_stops_them_gets_nothing(who: str, release: str) -> None
 )
 def test_a_firewall_that_lets_them_in(rules: str) -> None:
     assert outcomes(bare(DROPPED + rules))[OUT] == "install"
-    assert OUT not in outcomes(world(live(DROPPED + rules)))
+    assert OUT not in outcomes(snapshot(live(DROPPED + rules)))
 
 
 def test_who_is_named_is_no_stranger() -> None:
@@ -77,7 +77,7 @@ def test_each_interface_is_asked_but_those_of_pods() -> None:
     rules = DROPPED + CLUSTER + "-A INPUT -i cni0 -j ACCEPT\n"
     for more, stopped in ((rules, True), (rules + "-A INPUT -i eth1 -j ACCEPT", False)):
         text = live(more, guard="").replace("== ssh", public + "== ssh")
-        assert (OUT not in outcomes(world(text, NOTHING))) is stopped
+        assert (OUT not in outcomes(snapshot(text, NOTHING))) is stopped
 
 
 def test_ipv6_is_asked_where_it_is_outside() -> None:
@@ -86,7 +86,7 @@ def test_ipv6_is_asked_where_it_is_outside() -> None:
     assert found(bare(rules, more=IPV6)) == "tcp 2381 from 2001:db8::77 is allowed (and 3 more)"
     assert OUT not in outcomes(bare(rules, more=IPV6 + shut))
     assert OUT not in outcomes(bare(rules, more=IPV6.replace("host0\n", "")))
-    assert OUT not in outcomes(world(live(rules, more=IPV6)))
+    assert OUT not in outcomes(snapshot(live(rules, more=IPV6)))
 
 
 def test_a_stranger_s_address_is_in_no_network_of_the_cluster() -> None:
@@ -98,7 +98,7 @@ def test_metrics_on_127_0_0_1_need_nothing() -> None:
     local = {"metrics_bind": "127.0.0.1"}
     assert outcomes(bare(kubernetes=local)) == {}
     assert choose_guard_state(here(bare(kubernetes=local))) == "absent"
-    left = world(live(), kubernetes=local)
+    left = snapshot(live(), kubernetes=local)
     assert outcomes(left) == {"guard-is-kept": "install"}
     assert choose_guard_state(here(left)) == "absent"
 
@@ -110,10 +110,10 @@ def test_firewall_manage_false_leaves_them_to_the_operator() -> None:
 
 
 def test_a_table_that_was_taken_away() -> None:
-    flushed = world(live(guard=""))
+    flushed = snapshot(live(guard=""))
     assert outcomes(flushed) == {OUT: "install", "guard-is-kept": "install"}
     assert found(flushed, "guard-is-kept").startswith("12 missing in the kernel: in tcp 10.244.0.0/16 10249")
-    assert found(world(live(), NOTHING), "guard-is-kept").startswith("12 missing at boot")
+    assert found(snapshot(live(), NOTHING), "guard-is-kept").startswith("12 missing at boot")
 
 
 def test_a_table_that_would_not_come_back() -> None:
@@ -121,30 +121,30 @@ def test_a_table_that_would_not_come_back() -> None:
     disabled = KEPT.replace("== unit guard\nenabled", "== unit guard\ndisabled")
     uncalled = NOTHING + KEPT[KEPT.index("enabled\n") :]
     for kept in (disabled, uncalled):
-        assert outcomes(world(live(), kept)) == {"guard-is-kept": "install"}
+        assert outcomes(snapshot(live(), kept)) == {"guard-is-kept": "install"}
 
 
 def test_a_table_without_its_drop() -> None:
     spoiled = TABLE.replace('{"drop": null}', '{"counter": {"packets": 0, "bytes": 0}}')
     assert spoiled != TABLE
-    assert outcomes(world(live(guard=spoiled))) == {OUT: "install"}
+    assert outcomes(snapshot(live(guard=spoiled))) == {OUT: "install"}
 
 
 def test_a_table_that_is_needless_now_stays_and_is_kept() -> None:
-    walled = world(live(DROPPED + CLUSTER))
+    walled = snapshot(live(DROPPED + CLUSTER))
     assert outcomes(walled).keys() <= {"flows-pass"}
     assert choose_guard_state(here(walled)) == "present"
 
 
 def test_a_node_that_joined_is_missed_and_let_in_by_install() -> None:
-    late = world(live(guard=TABLE.replace(WORKER, "10.77.1.99")), KEPT.replace(WORKER, "10.77.1.99"))
+    late = snapshot(live(guard=TABLE.replace(WORKER, "10.77.1.99")), KEPT.replace(WORKER, "10.77.1.99"))
     assert outcomes(late) == {"flows-pass": "install", "guard-is-kept": "install"}
     assert "tcp 10249 from 10.77.1.12 is blocked by chain inet gpustack_metrics input" in found(late, "flows-pass")
     assert "4 unexpected: in tcp 10.77.1.99/32 10249" in found(late, "guard-is-kept")
 
 
 def test_a_node_that_left_is_too_much_and_one_that_is_away_is_not() -> None:
-    whole = world(live())
+    whole = snapshot(live())
     fewer = Snapshot(whole.taken, Inventory(None, HOSTS[:1], whole.inventory.spec), whole.reach, whole.answers)
     assert outcomes(fewer) == {"guard-is-kept": "install"}
-    assert outcomes(world(live(), reached=False)) == {}
+    assert outcomes(snapshot(live(), reached=False)) == {}

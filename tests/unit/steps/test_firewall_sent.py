@@ -4,20 +4,20 @@ import json
 
 from gpustack.steps.firewall.packets import manager
 from gpustack.steps.firewall.step import HINT
-from tests.worlds.firewall import OPEN, here, live, outcomes, recorded, told, world
+from tests.worlds.firewall import OPEN, here, judged, live, outcomes, recorded, snapshot
 
 
 def test_an_output_policy_that_nobody_known_loads_is_for_the_operator() -> None:
-    found = world(live(OPEN.replace("OUTPUT ACCEPT", "OUTPUT DROP")))
+    found = snapshot(live(OPEN.replace("OUTPUT ACCEPT", "OUTPUT DROP")))
     assert outcomes(found) == {"flows-pass": "operator"}
-    result = told(found)["flows-pass"].result
+    result = judged(found)["flows-pass"].result
     assert result
     assert "tcp 2379 to 127.0.0.1 is blocked by the policy DROP of chain ip filter OUTPUT" in result.found
     assert result.hint == HINT
 
 
 def test_an_output_policy_of_a_known_one_is_opened() -> None:
-    found = world(live(OPEN.replace("OUTPUT ACCEPT", "OUTPUT DROP"), units=("netfilter-persistent",)))
+    found = snapshot(live(OPEN.replace("OUTPUT ACCEPT", "OUTPUT DROP"), units=("netfilter-persistent",)))
     assert manager(here(found)) == "iptables"
     assert outcomes(found).items() >= {"flows-pass": "install", "ours-are-stored": "install"}.items()
 
@@ -32,7 +32,7 @@ def test_a_table_that_denies_on_one_way_only_asks_ours_on_that_one() -> None:
         for entry in document["nftables"]
         if "output" not in (next(iter(entry.values())).get(key) for key in ("name", "chain"))
     ]
-    found = world(
+    found = snapshot(
         answer.out.split("== nft\n")[0] + "== nft\n" + json.dumps(document) + "\n",
         after.answers["firewall.stored", "host1"],
     )

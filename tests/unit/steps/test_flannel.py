@@ -5,7 +5,7 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.flannel import STEP
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import judged
 from tests.worlds.judge import failures
 
@@ -23,7 +23,7 @@ def test_before_flannel_is_there_all_is_for_install() -> None:
 
 
 def test_another_version_is_for_upgrade() -> None:
-    answers = {(DAEMON_SET, CLUSTER): recorded(DAEMON_SET, "control-plane", ("flannel:v0.28.9", "flannel:v0.27.0"))}
+    answers = answers_at(CLUSTER, recorded(DAEMON_SET, "control-plane", ("flannel:v0.28.9", "flannel:v0.27.0")))
     assert failures(judged(STEP, answers)) == {"version": ("0.27.0", "upgrade")}
 
 
@@ -40,7 +40,7 @@ def test_another_backend_is_for_install(spec: dict[str, object], found: str) -> 
 
 def test_without_a_port_it_is_that_of_linux() -> None:
     """Backend vxlan on Linux: Documentation/backends.md says 8472."""
-    answers = {(NET_CONF, CLUSTER): recorded(NET_CONF, "control-plane", ('\\"Port\\": 8472, ', ""))}
+    answers = answers_at(CLUSTER, recorded(NET_CONF, "control-plane", ('\\"Port\\": 8472, ', "")))
     assert failures(judged(STEP, answers)) == {}
 
 
@@ -61,36 +61,35 @@ def test_a_network_that_is_not_that_of_the_pods() -> None:
     ],
 )
 def test_pods_of_an_older_template(edit: tuple[str, str]) -> None:
-    answers = {(DAEMON_SET, CLUSTER): recorded(DAEMON_SET, "control-plane", edit)}
+    answers = answers_at(CLUSTER, recorded(DAEMON_SET, "control-plane", edit))
     assert failures(judged(STEP, answers)) == {"rolled-out": ("some with an older template", "install")}
 
 
 def test_a_daemon_that_does_not_answer() -> None:
-    answers = {(HOST, "k1"): recorded(HOST, "control-plane", ("READY=yes", "READY=no"))}
+    answers = answers_at("k1", recorded(HOST, "control-plane", ("READY=yes", "READY=no")))
     assert failures(judged(STEP, answers)) == {"running": ("not ready", "install")}
-    answers = {(HOST, "k1"): recorded(HOST, "control-plane", ("CONFLIST=yes", "CONFLIST=no"))}
+    answers = answers_at("k1", recorded(HOST, "control-plane", ("CONFLIST=yes", "CONFLIST=no")))
     assert failures(judged(STEP, answers)) == {"running": ("no CNI configuration", "install")}
 
 
 def test_dns_without_a_pod() -> None:
     """The API calls a Deployment of no replicas available."""
-    answers = {
-        ("kube.deployments", CLUSTER): recorded("kube.deployments", "control-plane", ('"replicas":2', '"replicas":0'))
-    }
+    answers = answers_at(CLUSTER, recorded("kube.deployments", "control-plane", ('"replicas":2', '"replicas":0')))
     assert failures(judged(STEP, answers)) == {"dns": ("scaled to 0", "operator")}
 
 
 def test_a_dead_worker_is_not_flannels_matter() -> None:
     """Else nobody could add a host while another one is down."""
-    answers = {
-        ("kube.nodes", CLUSTER): recorded("kube.nodes", "control-plane", ("10.244.1.0/24", "")),
-        (DAEMON_SET, CLUSTER): recorded(DAEMON_SET, "control-plane", ('"numberReady":2', '"numberReady":1')),
-    }
+    answers = answers_at(
+        CLUSTER,
+        recorded("kube.nodes", "control-plane", ("10.244.1.0/24", "")),
+        recorded(DAEMON_SET, "control-plane", ('"numberReady":2', '"numberReady":1')),
+    )
     assert failures(judged(STEP, answers)) == {}
 
 
 def test_a_node_that_is_not_ready_says_why() -> None:
-    answers = {("kube.nodes", CLUSTER): recorded("kube.nodes", "before-network")}
+    answers = answers_at(CLUSTER, recorded("kube.nodes", "before-network"))
     answers["system.identity", "k1"] = written("system.identity", "004cb8e4e83e464aa0dbda7ee7552aaa\n\n")
     mismatch = judged(STEP, answers)["node"].result
     assert mismatch
@@ -98,7 +97,7 @@ def test_a_node_that_is_not_ready_says_why() -> None:
 
 
 def test_a_node_without_a_part_of_the_network() -> None:
-    answers = {("kube.nodes", CLUSTER): recorded("kube.nodes", "control-plane", ("10.244.0.0/24", ""))}
+    answers = answers_at(CLUSTER, recorded("kube.nodes", "control-plane", ("10.244.0.0/24", "")))
     assert failures(judged(STEP, answers)) == {"node": ("none", "operator")}
 
 

@@ -10,9 +10,9 @@ from gpustack.rollout.overlay import gpu_driver, gpu_number
 from gpustack.steps import STEPS
 from gpustack.steps.gpu.count import gpu_count, gpus, set_aside
 from gpustack.steps.gpu.hosts import expected, whole
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1, K2
-from tests.worlds.gpus import devices, on, world
+from tests.worlds.gpus import devices, on, snapshot
 from tests.worlds.judge import state
 from tests.worlds.snapshot import Answers
 
@@ -21,16 +21,16 @@ MACHINES = "two-of-four-for-virtual-machines"
 
 
 def bus(*lines: str) -> Answers:
-    return {("gpu.devices", "k1"): written("gpu.devices", "".join(f"{line}\n" for line in lines))}
+    return answers_at("k1", written("gpu.devices", "".join(f"{line}\n" for line in lines)))
 
 
 def case(name: str) -> Answers:
-    return {("gpu.devices", "k1"): recorded("gpu.devices", name)}
+    return answers_at("k1", recorded("gpu.devices", name))
 
 
 def counted(found: Answers, number: int | None = None) -> int:
     hosts = (K1 if number is None else on(K1, gpustack_gpus=number), K2)
-    return gpu_count(View(world(found, hosts=hosts), "k1"))
+    return gpu_count(View(snapshot(found, hosts=hosts), "k1"))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_hosts_as_there_are(name: str, number: int) -> None:
 def test_what_is_handed_on_is_somebody_else_s(driver: str) -> None:
     found = bus(f"0000:17:00.0 {A100} {driver}", f"0000:65:00.0 {A100} nvidia")
     assert counted(found) == 1
-    assert set_aside(View(world(found), "k1")[GPU_DEVICES]) == {"0000:17:00.0": f"bound to {driver}"}
+    assert set_aside(View(snapshot(found), "k1")[GPU_DEVICES]) == {"0000:17:00.0": f"bound to {driver}"}
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_the_inventory_counts_more_than_the_bus() -> None:
 
 def test_none_for_kubernetes_is_no_driver_and_no_expectation() -> None:
     hosts = (on(K1, gpustack_gpus=0), K2)
-    taken = world(hosts=hosts)
+    taken = snapshot(hosts=hosts)
     here = View(taken, "k1")
     assert (gpus(here), gpu_count(here)) == ((), 0)
     assert set(expected(View(taken, CLUSTER))) == {"k2"}
@@ -87,14 +87,14 @@ def test_a_number_that_is_none(number: object) -> None:
         HostSpec.model_validate({"gpustack_gpus": number})
 
 
-def test_what_cannot_be_told_stays_so() -> None:
+def test_what_is_unknown_stays_so() -> None:
     with pytest.raises(FactUnavailable):
         counted(bus("?"))
 
 
 def test_every_step_expects_the_same() -> None:
     """The host that hands on two of four offers two, and nothing is missed: neither GPUs nor series of them."""
-    taken = world(case(MACHINES))
+    taken = snapshot(case(MACHINES))
     here = View(taken, CLUSTER)
     assert whole(here) == {"k1": 2, "k2": 2}
     found = [state(step, here) for step in STEPS if step.id in ("gpu-operator", "gpu-sharing", "gpu-metrics")]

@@ -7,7 +7,7 @@ from gpustack.config.resources import playbooks
 from gpustack.rollout.overlay import host_facts
 from gpustack.steps.gpu.driver import STEP
 from gpustack.steps.gpu.driver_packages import LEFT_ALONE
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.hosts import UBUNTU, judged, snapshot
 from tests.worlds.judge import failures
 from tests.worlds.snapshot import Answers
@@ -25,7 +25,7 @@ def cases(**found: str) -> dict[tuple[str, str], Any]:
 
 
 def edited(probe: str, *edits: tuple[str, str]) -> Answers:
-    return {(probe, "h1"): recorded(probe, "prepared-debian-12", *edits)}
+    return answers_at("h1", recorded(probe, "prepared-debian-12", *edits))
 
 
 def hint(check: str, answers: Answers, spec: dict[str, Any] | None = None) -> str:
@@ -51,7 +51,7 @@ def test_a_fresh_host() -> None:
 @pytest.mark.parametrize("spec", [{}, CONTAINER, NONE])
 def test_a_host_without_gpus_has_nothing_to_do(state: str, spec: dict[str, Any]) -> None:
     """Whatever else is wrong there: nothing more is asked, and nothing is read."""
-    answers = {("gpu.devices", "h1"): written("gpu.devices", "")}
+    answers = answers_at("h1", written("gpu.devices", ""))
     assert failures(judged(STEP, answers, spec, state=state)) == {}
     read = {evidence.answer.probe for one in judged(STEP, answers, spec).values() for evidence in one.evidence}
     assert read == {"gpu.devices"}
@@ -63,7 +63,7 @@ def test_no_driver_container_is_built_for_debian() -> None:
     assert set(failures(judged(STEP, ubuntu, CONTAINER, state="fresh"))) == {"nouveau"}
 
 
-def test_secure_boot_is_told_before_anything_is_installed() -> None:
+def test_secure_boot_is_reported_before_anything_is_installed() -> None:
     found = failures(judged(STEP, cases(driver="secure-boot"), state="fresh"))
     assert found["secure-boot"] == ("on, and DKMS's key is not enrolled", "operator")
     enrolled = written(DRIVER, "module -\nlibrary -\nsecure-boot\nkey-enrolled\npersistence none\n")
@@ -75,7 +75,7 @@ def test_secure_boot_is_told_before_anything_is_installed() -> None:
 def test_the_hint_names_the_key_that_is_there() -> None:
     assert "secure-boot" not in failures(judged(STEP, cases(driver="mok-of-ubuntu"), state="fresh"))
     key = "/var/lib/shim-signed/mok/MOK.der"
-    other = {(DRIVER, "h1"): written(DRIVER, f"module -\nlibrary -\nsecure-boot\nkey {key}\npersistence none\n")}
+    other = answers_at("h1", written(DRIVER, f"module -\nlibrary -\nsecure-boot\nkey {key}\npersistence none\n"))
     assert f"mokutil --import {key}" in hint("secure-boot", other)
     ubuntu = {("system.os", "h1"): UBUNTU, **other}
     assert "gpu.driver.mode: host" in hint("secure-boot", ubuntu, CONTAINER)
@@ -159,7 +159,7 @@ def test_nvidia_smi_that_no_package_has_brought_is_not_installed_for_ever() -> N
     on_ubuntu = {("system.os", "h1"): UBUNTU, **cases(smi="fresh-debian-12")}
     half = written(PACKAGES, whole.replace("libnvidia-compute ", "libnvidia-gl "))
     assert failures(judged(STEP, on_ubuntu | {(PACKAGES, "h1"): half}))["answers"] == ("not installed", "install")
-    assert failures(judged(STEP, on_ubuntu | {(PACKAGES, "h1"): written(PACKAGES, whole)}))["answers"] == (
+    assert failures(judged(STEP, on_ubuntu | answers_at("h1", written(PACKAGES, whole))))["answers"] == (
         "not installed",
         "operator",
     )
@@ -278,9 +278,10 @@ def test_nvidia_smi_in_words(case: str, words: str) -> None:
 
 def test_nvidia_smi_that_shows_nothing() -> None:
     assert (
-        failures(judged(STEP, {(SMI, "h1"): written(SMI, "No devices were found\nrc 6\n")}))["answers"][1] == "operator"
+        failures(judged(STEP, answers_at("h1", written(SMI, "No devices were found\nrc 6\n"))))["answers"][1]
+        == "operator"
     )
-    assert failures(judged(STEP, {(SMI, "h1"): written(SMI, "\nrc 0\n")}))["answers"] == ("no GPU", "operator")
+    assert failures(judged(STEP, answers_at("h1", written(SMI, "\nrc 0\n"))))["answers"] == ("no GPU", "operator")
 
 
 def test_what_may_hang_is_asked_last() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from gpustack.rollout.overlay import host_facts
 from gpustack.steps.gpu.driver import STEP
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.hosts import UBUNTU, judged, snapshot
 from tests.worlds.judge import failures
 
@@ -15,7 +15,7 @@ FABRIC = "nvidia-fabricmanager install installed 595.91.07-1\n"
 
 
 def switches(unit: str, count: int = 4) -> dict[tuple[str, str], Any]:
-    return {(FILES, "h1"): recorded(FILES, "prepared-debian-12", ("0\nnone", f"{count}\n{unit}"))}
+    return answers_at("h1", recorded(FILES, "prepared-debian-12", ("0\nnone", f"{count}\n{unit}")))
 
 
 def test_a_host_with_switches_gets_the_fabric_manager() -> None:
@@ -36,16 +36,16 @@ def test_up_to_branch_575_its_package_has_the_branch_in_its_name() -> None:
 @pytest.mark.parametrize("unit", ["inactive", "failed"])
 def test_it_runs(unit: str) -> None:
     there = recorded(PACKAGES, "prepared-debian-12").out + FABRIC.replace("install", "hold", 1)
-    packages = {(PACKAGES, "h1"): written(PACKAGES, there)}
+    packages = answers_at("h1", written(PACKAGES, there))
     assert failures(judged(STEP, switches(unit) | packages)) == {"fabric-manager": (unit, "install")}
     assert failures(judged(STEP, switches("active") | packages)) == {}
 
 
 def test_it_is_held_and_of_the_driver_s_version() -> None:
     there = recorded(PACKAGES, "prepared-debian-12").out
-    loose = {(PACKAGES, "h1"): written(PACKAGES, there + FABRIC)}
+    loose = answers_at("h1", written(PACKAGES, there + FABRIC))
     assert failures(judged(STEP, switches("active") | loose)) == {"held": ("not held: nvidia-fabricmanager", "install")}
-    other = {(PACKAGES, "h1"): written(PACKAGES, there + FABRIC.replace("595.91.07", "610.57.04"))}
+    other = answers_at("h1", written(PACKAGES, there + FABRIC.replace("595.91.07", "610.57.04")))
     assert failures(judged(STEP, switches("active") | other))["version"] == (
         "nvidia-fabricmanager 610.57.04",
         "upgrade",
@@ -54,7 +54,7 @@ def test_it_is_held_and_of_the_driver_s_version() -> None:
 
 @pytest.mark.parametrize("device", ["2901", "2941", "3182"])
 def test_gpus_of_nvlink_5_are_refused_without_a_fabric_manager(device: str) -> None:
-    bus = {(DEVICES, "h1"): written(DEVICES, f"0000:17:00.0 0x{device}\n0000:1f:00.0 0x{device}\n")}
+    bus = answers_at("h1", written(DEVICES, f"0000:17:00.0 0x{device}\n0000:1f:00.0 0x{device}\n"))
     ubuntu = {**bus, ("system.os", "h1"): UBUNTU}
     wrong = judged(STEP, ubuntu, {"gpu": {"driver": {"mode": "host"}}})["fabric"].result
     assert wrong

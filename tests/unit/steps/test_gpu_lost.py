@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from gpustack.ask.probe import CLUSTER
 from gpustack.steps.gpu.operator import STEP
-from tests.worlds.cases import written
+from tests.worlds.cases import answers_at, written
 from tests.worlds.gpus import edited, here, judged
 from tests.worlds.judge import failures
 
@@ -13,11 +13,9 @@ NODES = "gpu.nodes"
 
 def test_a_gpu_that_was_lost_as_the_plugin_started_is_for_a_person() -> None:
     """The plugin ends, all of the node's GPUs go, and only the driver says why: nothing is waited for."""
-    smi = {
-        ("gpu.smi", "k1"): written(
-            "gpu.smi", "Unable to determine the device handle for GPU1: 0000:1F:00.0: GPU is lost\nrc 15\n"
-        )
-    }
+    smi = answers_at(
+        "k1", written("gpu.smi", "Unable to determine the device handle for GPU1: 0000:1F:00.0: GPU is lost\nrc 15\n")
+    )
     found, cure = failures(judged(STEP, {**here(NODES, "lost-at-start"), **smi}))["allocatable"]
     assert "0 of 2, nvidia-smi: a GPU has fallen off the bus" in found
     assert cure == "operator"
@@ -27,7 +25,7 @@ def test_a_gpu_that_was_lost_as_the_plugin_started_is_for_a_person() -> None:
 
 
 def test_a_driver_that_shows_fewer_gpus_than_the_bus_has_is_named() -> None:
-    smi = {("gpu.smi", "k1"): written("gpu.smi", "00000000:17:00.0\nrc 0\n")}
+    smi = answers_at("k1", written("gpu.smi", "00000000:17:00.0\nrc 0\n"))
     found, cure = failures(judged(STEP, {**here(NODES, "lost-at-start"), **smi}))["allocatable"]
     assert ("shows 1 of 2 GPUs" in found, cure) == (True, "operator")
 

@@ -10,9 +10,9 @@ from gpustack.ask.view import View
 from gpustack.steps.gpu.metrics import STEP
 from gpustack.steps.gpu.metrics_objects import wanted
 from gpustack.steps.gpu.operator_values import counters
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1
-from tests.worlds.gpus import devices, edited, here, judged, listed, world
+from tests.worlds.gpus import devices, edited, here, judged, listed, snapshot
 from tests.worlds.judge import failures, unknown
 from tests.worlds.snapshot import Answers
 
@@ -22,11 +22,11 @@ NAME = "gpustack-dcgm-counters"
 
 
 def case(probe: str, name: str) -> Answers:
-    return {(probe, CLUSTER): recorded(probe, name)}
+    return answers_at(CLUSTER, recorded(probe, name))
 
 
 def objects(spec: dict[str, Any] | None = None) -> dict[str, Any]:
-    return wanted(View(world(spec=spec), CLUSTER))
+    return wanted(View(snapshot(spec=spec), CLUSTER))
 
 
 def test_all_holds_with_every_gpu_in_prometheus() -> None:
@@ -156,7 +156,7 @@ def test_a_host_that_is_no_node_is_the_matter_of_the_workers() -> None:
 @pytest.mark.parametrize(
     ("probe", "check"), [(COUNTERS, "csv"), (MONITORS, "monitor"), (SERIES, "series"), ("gpu.nodes", "series")]
 )
-def test_what_cannot_be_told(probe: str, check: str) -> None:
+def test_what_is_unknown(probe: str, check: str) -> None:
     assert unknown(judged(STEP, {(probe, CLUSTER): replace(written(probe, "", -1), lost="no answer")})) == {check}
 
 
@@ -165,7 +165,7 @@ def test_a_refusal_is_no_answer(probe: str, name: str) -> None:
     assert len(unknown(judged(STEP, case(probe, name)))) == 1
 
 
-def test_no_gpus_is_said_only_where_all_can_tell() -> None:
+def test_no_gpus_is_reported_only_where_all_hosts_are_known() -> None:
     alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): written("gpu.devices", "?\n")}
     assert unknown(judged(STEP, alone)) == {"csv", "monitor", "series"}
 
@@ -198,5 +198,5 @@ def test_the_table_has_no_label_of_ours() -> None:
 
 
 def test_it_is_for_clusters_with_monitoring() -> None:
-    assert STEP.applies(world().inventory, K1)
-    assert not STEP.applies(world(spec={"monitoring": {"enabled": False}}).inventory, K1)
+    assert STEP.applies(snapshot().inventory, K1)
+    assert not STEP.applies(snapshot(spec={"monitoring": {"enabled": False}}).inventory, K1)

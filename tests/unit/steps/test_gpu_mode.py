@@ -8,7 +8,7 @@ from gpustack.ask.probe import FactUnavailable
 from gpustack.ask.view import View
 from gpustack.rollout.overlay import host_facts
 from gpustack.steps.gpu.mode import mode
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.hosts import UBUNTU, snapshot
 from tests.worlds.snapshot import Answers
 
@@ -46,7 +46,7 @@ def test_an_owner_s_newer_driver_is_left_alone(version: str, by_default: str) ->
     answers: Answers = {("system.os", "h1"): UBUNTU, ("gpu.packages", "h1"): packages}
     assert mode(View(snapshot(answers, {}), "h1")) == by_default
     assert mode(View(snapshot(answers, {"gpu": {"driver": {"version": "595.91.07"}}}), "h1")) == "host"
-    newer = {("gpu.packages", "h1"): recorded("gpu.packages", "prepared-debian-12", ("595.91.07", version))}
+    newer = answers_at("h1", recorded("gpu.packages", "prepared-debian-12", ("595.91.07", version)))
     assert mode(View(snapshot(newer, {}), "h1")) == by_default
 
 
@@ -62,7 +62,7 @@ def test_a_newer_driver_of_the_run_installer_is_left_alone(version: str, by_defa
 def test_what_a_driver_container_has_loaded_is_nobody_else_s() -> None:
     loaded = written("gpu.driver", "module 595.91.07\nlibrary -\nnouveau-blacklisted\npersistence none\n")
     answers: Answers = {("system.os", "h1"): UBUNTU, ("gpu.driver", "h1"): loaded}
-    packages = {("gpu.packages", "h1"): recorded("gpu.packages", "fresh-debian-12")}
+    packages = answers_at("h1", recorded("gpu.packages", "fresh-debian-12"))
     assert mode(View(snapshot({**answers, **packages}, {}), "h1")) == "container"
 
 
@@ -70,7 +70,7 @@ def test_without_an_operator_drivers_are_on_hosts() -> None:
     assert modes({"gpu": {"stack": "host"}}) == "host"
 
 
-def test_it_cannot_be_told_without_the_facts() -> None:
+def test_it_is_unknown_without_the_facts() -> None:
     whole = snapshot({("system.os", "h1"): UBUNTU, ("gpu.packages", "h1"): written("gpu.packages", "", 1)}, {})
     with pytest.raises(FactUnavailable):
         mode(View(whole, "h1"))
@@ -82,7 +82,7 @@ def facts(answers: Answers) -> str:
     return str(found["gpu_driver"])
 
 
-def test_roles_are_told_nothing_where_there_is_no_gpu_or_no_answer() -> None:
+def test_roles_get_nothing_where_there_is_no_gpu_or_no_answer() -> None:
     assert facts({}) == "host"
-    assert facts({("gpu.devices", "h1"): written("gpu.devices", "")}) == ""
-    assert facts({("gpu.devices", "h1"): written("gpu.devices", "?\n")}) == ""
+    assert facts(answers_at("h1", written("gpu.devices", ""))) == ""
+    assert facts(answers_at("h1", written("gpu.devices", "?\n"))) == ""

@@ -10,9 +10,9 @@ from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.ask.snapshot import Reach
 from gpustack.ask.view import View
 from gpustack.steps.gpu.operator import OPERANDS, STEP, operands
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1, K2
-from tests.worlds.gpus import devices, edited, here, judged, namespace, on, released, with_gpus, world
+from tests.worlds.gpus import devices, edited, here, judged, namespace, on, released, snapshot, with_gpus
 from tests.worlds.judge import failures, judge, unknown
 from tests.worlds.snapshot import Answers
 
@@ -29,7 +29,7 @@ LOST: dict[str, set[str]] = {
 
 
 def case(probe: str, name: str) -> dict[tuple[str, str], Answer]:
-    return {(probe, CLUSTER): recorded(probe, name)}
+    return answers_at(CLUSTER, recorded(probe, name))
 
 
 def lost(probe: str, where: str = CLUSTER) -> Answers:
@@ -46,10 +46,10 @@ def test_a_driver_container_gets_the_time_that_its_chart_grants_it() -> None:
     """Its image is pulled and the module compiled within 60 s and 120 times 10 s (values.yaml, driver.startupProbe)."""
     ubuntu = written("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n')
     fresh = {(probe, "k2"): recorded(probe, "fresh-debian-12") for probe in ("gpu.packages", "gpu.driver")}
-    containers = View(world({("system.os", "k2"): ubuntu, **fresh}), CLUSTER)
+    containers = View(snapshot({("system.os", "k2"): ubuntu, **fresh}), CLUSTER)
     assert STEP.settle_time(containers) >= 1260
-    assert STEP.settle_time(View(world(), CLUSTER)) == STEP.settle
-    away = View(world({**lost("gpu.devices", "k1"), **lost("gpu.devices", "k2")}), CLUSTER)
+    assert STEP.settle_time(View(snapshot(), CLUSTER)) == STEP.settle
+    away = View(snapshot({**lost("gpu.devices", "k1"), **lost("gpu.devices", "k2")}), CLUSTER)
     assert STEP.settle_time(away) == STEP.settle
 
 
@@ -88,11 +88,11 @@ def test_a_host_without_gpus_among_others() -> None:
 
 
 @pytest.mark.parametrize(("probe", "checks"), LOST.items())
-def test_what_cannot_be_told(probe: str, checks: set[str]) -> None:
+def test_what_is_unknown(probe: str, checks: set[str]) -> None:
     assert unknown(judged(STEP, lost(probe))) == checks
 
 
-def test_who_brings_drivers_cannot_be_told() -> None:
+def test_who_brings_drivers_is_unknown() -> None:
     assert unknown(judged(STEP, lost("system.os", "k2"))) == {"chart"}
 
 
@@ -139,7 +139,7 @@ def test_a_second_policy_of_ours_is_nobody_else_s() -> None:
     ],
 )
 def test_the_release(labels: dict[str, str], found: tuple[str, str]) -> None:
-    whole = world()
+    whole = snapshot()
     wanted = next(one for one in View(whole, CLUSTER)[STEP.probes[0]] if one.name == "gpu-operator")
     assert failures(judged(STEP, released({}, **({"digest": wanted.digest} | labels)))) == {"chart": found}
 
@@ -166,7 +166,7 @@ def test_a_policy_is_ready_only_where_it_was_reconciled(name: str, found: str) -
     assert cure == "install"
 
 
-def test_a_policy_that_the_operator_has_not_seen() -> None:
+def test_a_policy_that_the_operator_has_not_read() -> None:
     assert failures(judged(STEP, case(POLICIES, "new")))["policy"] == ("no state, no reason", "install")
 
 
@@ -260,7 +260,7 @@ def test_a_host_that_cannot_tell_takes_no_other_with_it(probe: str) -> None:
     assert set(failures(judged(STEP, {**lost(probe, "k1"), **ill}))) == {"labels"}
 
 
-def test_no_gpus_is_said_only_where_all_can_tell() -> None:
+def test_no_gpus_is_reported_only_where_all_hosts_are_known() -> None:
     """A garbled answer of the only host with GPUs is not a cluster without any."""
     alone = {**devices("k1"), **lost("gpu.devices", "k2")}
     assert unknown(judged(STEP, alone)) == {check.__name__.replace("_", "-") for check in STEP.checks}
@@ -268,21 +268,21 @@ def test_no_gpus_is_said_only_where_all_can_tell() -> None:
 
 
 def test_a_host_that_was_not_reached_holds_nobody_up() -> None:
-    whole = world({**devices("k1")})
+    whole = snapshot({**devices("k1")})
     away = replace(whole, reach={**whole.reach, "k2": Reach("k2", "host-ssh-unreachable")})
     assert {judge(check, View(away, CLUSTER)).outcome for check in STEP.checks} == {"ok"}
 
 
 def test_it_is_for_clusters_with_the_operator() -> None:
-    inventory = world().inventory
+    inventory = snapshot().inventory
     assert STEP.applies(inventory, K1)
-    host = world(spec={"gpu": {"stack": "host"}}).inventory
+    host = snapshot(spec={"gpu": {"stack": "host"}}).inventory
     assert not STEP.applies(host, K1)
 
 
 def test_the_operands_are_those_of_a_cluster_that_was_recorded() -> None:
-    assert operands(View(world(), CLUSTER)) is None
-    assert set(OPERANDS) < set(View(world(), CLUSTER)[STEP.probes[4]])
+    assert operands(View(snapshot(), CLUSTER)) is None
+    assert set(OPERANDS) < set(View(snapshot(), CLUSTER)[STEP.probes[4]])
 
 
 def test_gpus_come_to_a_healthy_cluster_without_a_change_of_what_is_there() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpustack.steps.gpu.operator import STEP
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1, K2
 from tests.worlds.gpus import devices, edited, judged, on
 from tests.worlds.judge import failures, unknown
@@ -15,7 +15,7 @@ NODES = "gpu.nodes"
 
 def test_no_driver_container_beside_gpus_of_virtual_machines() -> None:
     """NVIDIA's driver manager would take them from the machines."""
-    machines = {("gpu.devices", "k1"): recorded("gpu.devices", "two-of-four-for-virtual-machines")}
+    machines = answers_at("k1", recorded("gpu.devices", "two-of-four-for-virtual-machines"))
     ubuntu = written("system.os", 'x86_64\nID=ubuntu\nVERSION_ID="24.04"\nVERSION_CODENAME=noble\n')
     bare = {(probe, "k1"): recorded(probe, "fresh-debian-12") for probe in ("gpu.packages", "gpu.driver")}
     fresh: Answers = {("system.os", "k1"): ubuntu, **bare}

@@ -11,18 +11,18 @@ from gpustack.ask.snapshot import Reach, Snapshot
 from gpustack.ask.view import View
 from gpustack.rollout.overlay import of_cluster
 from gpustack.steps.gpu.operator_values import counters, own_counters, patience, release, seconds
-from tests.worlds.cases import recorded
+from tests.worlds.cases import answers_at, recorded
 from tests.worlds.cluster import K1, K2
-from tests.worlds.gpus import BARE, devices, edited, on, world
+from tests.worlds.gpus import BARE, devices, edited, on, snapshot
 from tests.worlds.snapshot import Answers
 
-DEBIAN: Answers = {("system.os", "k1"): recorded("system.os", "prepared-debian-12")}
+DEBIAN: Answers = answers_at("k1", recorded("system.os", "prepared-debian-12"))
 CONTAINER = {"enabled": True, "version": "595.91.07", "kernelModuleType": "open"}
 OFF = {"enabled": False}
 
 
 def values(changed: Answers | None = None, **more: Any) -> dict[str, Any]:
-    return dict(release(View(world(changed, **more), CLUSTER)).values)
+    return dict(release(View(snapshot(changed, **more), CLUSTER)).values)
 
 
 def driver(whole: Snapshot) -> Any:
@@ -61,13 +61,13 @@ def test_a_host_that_is_away_keeps_its_driver_container() -> None:
 
     fleet = {**BARE, **DEBIAN}
     containers = {**fleet, **edited("gpu.daemon-sets", driven)}
-    assert driver(away(world(containers), "k2")) == CONTAINER
-    assert driver(away(world(fleet), "k2")) == OFF
-    assert driver(away(world(containers, spec={"gpu": {"driver": {"mode": "host"}}}), "k2")) == OFF
+    assert driver(away(snapshot(containers), "k2")) == CONTAINER
+    assert driver(away(snapshot(fleet), "k2")) == OFF
+    assert driver(away(snapshot(containers, spec={"gpu": {"driver": {"mode": "host"}}}), "k2")) == OFF
 
 
-def test_it_cannot_be_told_without_the_operands_then() -> None:
-    whole = away(world({**BARE, **DEBIAN}), "k2")
+def test_it_is_unknown_without_the_operands_then() -> None:
+    whole = away(snapshot({**BARE, **DEBIAN}), "k2")
     asked = {key: answer for key, answer in whole.answers.items() if key[0] != "gpu.daemon-sets"}
     with pytest.raises(FactUnavailable):
         driver(replace(whole, answers=asked))
@@ -75,8 +75,8 @@ def test_it_cannot_be_told_without_the_operands_then() -> None:
 
 
 def test_a_gpu_more_is_no_other_release() -> None:
-    more = View(world(devices("k2", "0000:17:00.0")), CLUSTER)
-    assert release(more).digest(more) == release(View(world(), CLUSTER)).digest(more)
+    more = View(snapshot(devices("k2", "0000:17:00.0")), CLUSTER)
+    assert release(more).digest(more) == release(View(snapshot(), CLUSTER)).digest(more)
 
 
 def test_without_sharing_there_is_no_configuration_of_the_plugin() -> None:
@@ -159,16 +159,16 @@ def test_what_our_table_only_speaks_of_is_not_there_yet() -> None:
 
 
 def test_the_operator_s_own_values_count_most() -> None:
-    whole = world()
+    whole = snapshot()
     theirs = {"gpu-operator": {"toolkit": {"enabled": False}, "driver": {"enabled": True}, "daemonsets": None}}
-    snapshot = replace(whole, inventory=replace(whole.inventory, values=theirs))
-    found = release(View(snapshot, CLUSTER)).values
+    taken = replace(whole, inventory=replace(whole.inventory, values=theirs))
+    found = release(View(taken, CLUSTER)).values
     assert (found["toolkit"], found["driver"], found["daemonsets"]) == ({"enabled": False}, {"enabled": True}, None)
     assert found["dcgmExporter"] == values()["dcgmExporter"]
 
 
 def test_what_the_role_reads() -> None:
-    found = of_cluster(world())["gpustack_releases"]["gpu-operator"]
+    found = of_cluster(snapshot())["gpustack_releases"]["gpu-operator"]
     assert (found["name"], found["namespace"], found["version"]) == ("gpu-operator", "gpu-operator", "v26.7.0")
     assert found["privileged"] is True
     assert len(found["digest"]) == 40

@@ -11,25 +11,25 @@ from gpustack.steps.gpu import plugin as gpu_plugin
 from gpustack.steps.gpu.operator import host_stack
 from gpustack.steps.gpu.plugin import PROBES, STEP
 from gpustack.steps.gpu.plugin_objects import all_objects
-from tests.worlds.cases import recorded, written
-from tests.worlds.host_stack import PRESENT, listed, node, workload, world
+from tests.worlds.cases import answers_at, recorded, written
+from tests.worlds.host_stack import PRESENT, listed, node, snapshot, workload
 from tests.worlds.judge import failures, judgements
 
 
 def cluster(probe: str, *items: Any) -> dict[tuple[str, str], Answer]:
-    return {(probe, CLUSTER): written(probe, listed(list(items)))}
+    return answers_at(CLUSTER, written(probe, listed(list(items))))
 
 
 def test_as_the_step_leaves_it() -> None:
-    assert failures(judgements(STEP, world(), CLUSTER)) == {}
+    assert failures(judgements(STEP, snapshot(), CLUSTER)) == {}
 
 
 def test_without_gpus_nothing_is_to_do() -> None:
     changed = {("gpu.devices", "k1"): written("gpu.devices", ""), **cluster("gpu.nodes", node("k1"), node("k2"))}
     empty = {key: value for probe in PROBES.values() for key, value in cluster(probe.id).items()}
-    snapshot = world({}, {**changed, **empty, **cluster("gpu.daemon-sets")})
-    assert failures(judgements(STEP, snapshot, CLUSTER)) == {}
-    assert gpu_plugin.wanted(View(snapshot, CLUSTER)) == {"objects": [], "labels": [], "daemon_sets": []}
+    taken = snapshot({}, {**changed, **empty, **cluster("gpu.daemon-sets")})
+    assert failures(judgements(STEP, taken, CLUSTER)) == {}
+    assert gpu_plugin.wanted(View(taken, CLUSTER)) == {"objects": [], "labels": [], "daemon_sets": []}
 
 
 def test_before_the_first_installation() -> None:
@@ -37,7 +37,7 @@ def test_before_the_first_installation() -> None:
     found = failures(
         judgements(
             STEP,
-            world({}, {**empty, **cluster("gpu.daemon-sets"), **cluster("gpu.nodes", node("k1"), node("k2"))}),
+            snapshot({}, {**empty, **cluster("gpu.daemon-sets"), **cluster("gpu.nodes", node("k1"), node("k2"))}),
             CLUSTER,
         )
     )
@@ -53,40 +53,40 @@ def test_the_operator_is_still_there() -> None:
     labels = {"name": "gpu-operator", "version": "1", "status": "deployed", "owner": "helm"}
     release = {"metadata": {"name": "x", "namespace": "gpu-operator", "labels": labels}}
     policy = {"metadata": {"name": "cluster-policy"}, "status": {}}
-    snapshot = world({}, {**cluster("helm.releases", release), **cluster("gpu.cluster-policies", policy)})
-    found = failures(judgements(STEP, snapshot, CLUSTER))["operators-stack"]
+    taken = snapshot({}, {**cluster("helm.releases", release), **cluster("gpu.cluster-policies", policy)})
+    found = failures(judgements(STEP, taken, CLUSTER))["operators-stack"]
     assert found == ("ClusterPolicy cluster-policy, release gpu-operator/gpu-operator", "operator")
 
 
 def test_the_namespace() -> None:
     going = {"metadata": {"name": "gpu-operator", "labels": {}}, "status": {"phase": "Terminating"}}
-    assert failures(judgements(STEP, world({}, cluster("kube.namespaces", going)), CLUSTER))["namespace"] == (
+    assert failures(judgements(STEP, snapshot({}, cluster("kube.namespaces", going)), CLUSTER))["namespace"] == (
         "Terminating",
         "operator",
     )
     plain = {"metadata": {"name": "gpu-operator", "labels": {}}, "status": {"phase": "Active"}}
-    assert failures(judgements(STEP, world({}, cluster("kube.namespaces", plain)), CLUSTER))["namespace"] == (
+    assert failures(judgements(STEP, snapshot({}, cluster("kube.namespaces", plain)), CLUSTER))["namespace"] == (
         "unset",
         "install",
     )
 
 
 def test_fewer_gpus_than_the_inventory_says() -> None:
-    found = failures(judgements(STEP, world({}, {}, HostSpec(gpustack_gpus=9)), CLUSTER))
+    found = failures(judgements(STEP, snapshot({}, {}, HostSpec(gpustack_gpus=9)), CLUSTER))
     assert found["gpus-on-bus"] == ("k1: 2 of 9", "operator")
 
 
 def test_a_host_engine_that_is_there_already() -> None:
-    engine = {("gpu.host-engines", "k1"): recorded("gpu.host-engines", "dcgm-4")}
-    found = failures(judgements(STEP, world({}, engine), CLUSTER))
+    engine = answers_at("k1", recorded("gpu.host-engines", "dcgm-4"))
+    found = failures(judgements(STEP, snapshot({}, engine), CLUSTER))
     assert found["host-engine"] == ("k1: nvidia-dcgm.service (127.0.0.1:5555), DCGM 4.6.0", "operator")
-    assert failures(judgements(STEP, world({"metrics": {"host_engine": "keep"}}, engine), CLUSTER)) == {}
+    assert failures(judgements(STEP, snapshot({"metrics": {"host_engine": "keep"}}, engine), CLUSTER)) == {}
 
 
 def test_neither_mps_nor_mig_without_the_operator() -> None:
-    mig = world({}, {}, HostSpec(gpustack_mig="all-1g.10gb"))
+    mig = snapshot({}, {}, HostSpec(gpustack_mig="all-1g.10gb"))
     assert failures(judgements(STEP, mig, CLUSTER))["ways"] == ("k1: gpustack_mig: all-1g.10gb", "operator")
-    assert failures(judgements(STEP, world({"sharing": {"mode": "mps", "replicas": 2}}), CLUSTER))["ways"] == (
+    assert failures(judgements(STEP, snapshot({"sharing": {"mode": "mps", "replicas": 2}}), CLUSTER))["ways"] == (
         "k1: mps",
         "operator",
     )
@@ -94,13 +94,13 @@ def test_neither_mps_nor_mig_without_the_operator() -> None:
 
 def test_time_slicing_has_a_plugin_of_its_own() -> None:
     shared = {"sharing": {"mode": "time-slicing", "replicas": 4}}
-    snapshot = world(shared)
-    assert failures(judgements(STEP, snapshot, CLUSTER)) == {
+    taken = snapshot(shared)
+    assert failures(judgements(STEP, taken, CLUSTER)) == {
         "daemon-sets": ("device plugin on 1 of 1", "install"),
         "labels": ("k1: nvidia.com/device-plugin.config=none instead of time-slicing-4", "install"),
         "allocatable": ("k1: 2 of 8", "install"),
     }
-    wanted = gpu_plugin.wanted(View(snapshot, CLUSTER))
+    wanted = gpu_plugin.wanted(View(taken, CLUSTER))
     assert wanted["labels"] == [
         "k1 nvidia.com/gpu.present true", "k1 nvidia.com/device-plugin.config time-slicing-4",
     ]  # fmt: skip
@@ -111,47 +111,47 @@ def test_time_slicing_has_a_plugin_of_its_own() -> None:
 
 def test_a_daemon_set_of_another_way_of_sharing() -> None:
     there = [workload(f"gpustack-{name}", 1, 1) for name in ("device-plugin", "dcgm-exporter", "device-plugin-mps-2")]
-    found = failures(judgements(STEP, world({}, cluster("gpu.daemon-sets", *there)), CLUSTER))
+    found = failures(judgements(STEP, snapshot({}, cluster("gpu.daemon-sets", *there)), CLUSTER))
     assert found == {"stale-daemon-sets": ("also gpustack-device-plugin-mps-2", "install")}
 
 
 def test_objects_that_somebody_changed() -> None:
     """By kubectl set image: the field is theirs then. A restart takes nothing from us."""
-    snapshot = world()
+    taken = snapshot()
     probe = PROBES["DaemonSet"].id
-    there = json.loads(snapshot.answers[probe, CLUSTER].out)["items"]
+    there = json.loads(taken.answers[probe, CLUSTER].out)["items"]
     restarted: dict[str, Any] = {
         "f:spec": {"f:template": {"f:metadata": {"f:annotations": {"f:kubectl.kubernetes.io/restartedAt": {}}}}}
     }
     for item in there:
         item["metadata"]["managedFields"].append({"manager": "kubectl-rollout", "fieldsV1": restarted})
-    assert failures(judgements(STEP, world({}, cluster(probe, *there)), CLUSTER)) == {}
+    assert failures(judgements(STEP, snapshot({}, cluster(probe, *there)), CLUSTER)) == {}
     for item in there:
         pod = item["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:template"]["f:spec"]
         for container in pod["f:containers"].values():
             del container["f:image"]
-    found = failures(judgements(STEP, world({}, cluster(probe, *there)), CLUSTER))["brought"]
+    found = failures(judgements(STEP, snapshot({}, cluster(probe, *there)), CLUSTER))["brought"]
     assert found == ("gpustack-dcgm-exporter, gpustack-device-plugin changed by kubectl-rollout", "install")
 
 
 def test_a_node_that_lost_its_gpus_loses_the_label() -> None:
     nodes = cluster("gpu.nodes", node("k1", 2, labels=PRESENT), node("k2", labels=PRESENT))
-    assert failures(judgements(STEP, world({}, nodes), CLUSTER)) == {
+    assert failures(judgements(STEP, snapshot({}, nodes), CLUSTER)) == {
         "labels": ("k2: labelled, but without GPUs", "install")
     }
-    assert "k2 nvidia.com/gpu.present -" in gpu_plugin.wanted(View(world({}, nodes), CLUSTER))["labels"]
+    assert "k2 nvidia.com/gpu.present -" in gpu_plugin.wanted(View(snapshot({}, nodes), CLUSTER))["labels"]
 
 
 def test_a_gpu_that_is_ill_is_for_a_person() -> None:
     nodes = cluster("gpu.nodes", node("k1", 2, 1, labels=PRESENT), node("k2"))
-    assert failures(judgements(STEP, world({}, nodes), CLUSTER)) == {
+    assert failures(judgements(STEP, snapshot({}, nodes), CLUSTER)) == {
         "allocatable": ("k1: 1 of 2 unhealthy", "operator")
     }
 
 
 def test_pods_that_are_not_ready() -> None:
     there = [workload("gpustack-device-plugin", 1, 0), workload("gpustack-dcgm-exporter", 1, 1)]
-    assert failures(judgements(STEP, world({}, cluster("gpu.daemon-sets", *there)), CLUSTER)) == {
+    assert failures(judgements(STEP, snapshot({}, cluster("gpu.daemon-sets", *there)), CLUSTER)) == {
         "daemon-sets": ("device plugin on 0 of 1", "install")
     }
 
@@ -163,13 +163,13 @@ def pods(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def test_a_change_of_what_a_pod_reads_at_its_start_makes_a_new_one() -> None:
-    before, after = pods(world()), pods(world({"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}}))
+    before, after = pods(snapshot()), pods(snapshot({"metrics": {"counters": ["DCGM_FI_DEV_FAN_SPEED"]}}))
     assert before["gpustack-dcgm-exporter"] != after["gpustack-dcgm-exporter"]
     assert before["gpustack-device-plugin"] == after["gpustack-device-plugin"]
 
 
 def test_no_pod_runs_where_there_is_no_gpu_and_none_may_ask_the_api() -> None:
-    for template in pods(world()).values():
+    for template in pods(snapshot()).values():
         pod = template["spec"]
         wanted = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
         (term,) = wanted["nodeSelectorTerms"]
@@ -179,8 +179,8 @@ def test_no_pod_runs_where_there_is_no_gpu_and_none_may_ask_the_api() -> None:
 
 
 def test_both_stacks_at_once_are_refused_by_the_operator_s_step_too() -> None:
-    found = host_stack(View(world({"stack": "operator"}), CLUSTER))
+    found = host_stack(View(snapshot({"stack": "operator"}), CLUSTER))
     assert found
     assert (found.found, found.cure) == ("gpustack-dcgm-exporter, gpustack-device-plugin", "operator")
-    none = world({"stack": "operator"}, cluster("gpu.daemon-sets", workload("nvidia-dcgm-exporter", 1, 1)))
+    none = snapshot({"stack": "operator"}, cluster("gpu.daemon-sets", workload("nvidia-dcgm-exporter", 1, 1)))
     assert host_stack(View(none, CLUSTER)) is None

@@ -15,7 +15,7 @@ from gpustack.steps.gpu import sharing as gpu_sharing
 from gpustack.steps.gpu.metrics import OURS
 from gpustack.steps.gpu.operator import OPERANDS
 from tests.worlds.cluster import K1, K2
-from tests.worlds.gpus import here, on, world
+from tests.worlds.gpus import here, on, snapshot
 
 ROLES = playbooks() / "roles"
 APPLY = (playbooks() / "files" / "apply.sh").read_text()
@@ -121,7 +121,7 @@ def test_an_api_that_is_silent_is_no_missing_label(cluster: Path) -> None:
 def test_the_lines_of_the_step_become_its_labels(cluster: Path) -> None:
     """What the step says is to be there is what its check then finds."""
     hosts = (on(K1, gpustack_sharing="time-slicing:4"), on(K2, gpustack_mig="all-1g.10gb"))
-    lines = gpu_sharing.wanted(View(world(here("gpu.nodes"), hosts=hosts), CLUSTER))["labels"]
+    lines = gpu_sharing.wanted(View(snapshot(here("gpu.nodes"), hosts=hosts), CLUSTER))["labels"]
     assert run(cluster, LABELS, "\n".join(lines) + "\n").returncode == 0
     found = {str(path.relative_to(cluster / "nodes")): path.read_text() for path in cluster.glob("nodes/*/*")}
     assert found == {f"k1/{LABEL}": "time-slicing-4", "k2/nvidia.com_mig.config": "all-1g.10gb"}
@@ -129,7 +129,7 @@ def test_the_lines_of_the_step_become_its_labels(cluster: Path) -> None:
 
 def stream(**metrics: str) -> str:
     spec = {"gpu": {"metrics": metrics}}
-    found = gpu_metrics_objects.wanted(View(world(spec=spec), CLUSTER))["objects"]
+    found = gpu_metrics_objects.wanted(View(snapshot(spec=spec), CLUSTER))["objects"]
     return "\n---\n".join(json.dumps(one) for one in found)
 
 
@@ -164,7 +164,7 @@ def test_ours_is_applied_and_the_operator_left_alone(cluster: Path) -> None:
     assert asked(cluster, "rollout", "delete") == []
 
 
-def test_a_refusal_is_told_and_ends_it(cluster: Path) -> None:
+def test_a_refusal_is_reported_and_ends_it(cluster: Path) -> None:
     (cluster / "refused").touch()
     done = run(cluster, MONITOR, stream(), MONITOR=OPERANDS[-1])
     assert done.returncode != 0

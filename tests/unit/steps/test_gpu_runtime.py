@@ -6,7 +6,7 @@ import yaml
 
 from gpustack.config.resources import playbooks
 from gpustack.steps.gpu.runtime import OPERATORS, PACKAGES, PROGRAM, STEP, drop_in
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.host_stack import with_toolkit
 from tests.worlds.hosts import judged
 from tests.worlds.judge import failures
@@ -35,7 +35,7 @@ def test_a_fresh_host() -> None:
 
 @pytest.mark.parametrize("state", ["fresh", "prepared"])
 def test_a_host_without_gpus_has_nothing_to_do(state: str) -> None:
-    answers = {("gpu.devices", "h1"): written("gpu.devices", "")}
+    answers = answers_at("h1", written("gpu.devices", ""))
     assert failures(judged(STEP, answers, HOST, state=state)) == {}
     read = {
         evidence.answer.probe for one in judged(STEP, answers, HOST, state=state).values() for evidence in one.evidence

@@ -11,7 +11,7 @@ from gpustack.config.host import Host
 from gpustack.steps.gpu.sharing import STEP, wanted
 from tests.worlds.cases import written
 from tests.worlds.cluster import K1, K2
-from tests.worlds.gpus import devices, edited, here, judged, on, world
+from tests.worlds.gpus import devices, edited, here, judged, on, snapshot
 from tests.worlds.judge import failures, unknown
 from tests.worlds.snapshot import Answers
 
@@ -36,7 +36,7 @@ def labelled(case: str = "two-hosts", **changes: str) -> Answers:
 
 
 def lines(changed: Answers | None = None, hosts: tuple[Host, ...] = (K1, K2), **more: Any) -> list[str]:
-    found: list[str] = wanted(View(world(changed, hosts=hosts, **more), CLUSTER))["labels"]
+    found: list[str] = wanted(View(snapshot(changed, hosts=hosts, **more), CLUSTER))["labels"]
     return found
 
 
@@ -136,12 +136,12 @@ def test_instances_that_are_called_gpus() -> None:
     assert failures(judged(STEP, edited(NODES, single, "mig"), hosts=PARTED)) == {}
 
 
-def test_two_labels_that_differ_are_both_told() -> None:
+def test_two_labels_that_differ_are_both_reported() -> None:
     found = failures(judged(STEP, labelled("mig", plugin="mps-2")))["labels"][0]
     assert found == f"k1: {PLUGIN}=mps-2 instead of none, {MIG}=all-1g.10gb instead of none"
 
 
-def test_what_cannot_be_told() -> None:
+def test_what_is_unknown() -> None:
     assert unknown(judged(STEP, LOST, hosts=PARTED)) == {"labels", "layout", "slices", "shares"}
     alone: Answers = {**devices("k1"), ("gpu.devices", "k2"): written("gpu.devices", "?\n")}
     assert unknown(judged(STEP, alone)) == {"labels", "layout", "slices", "shares"}
@@ -154,5 +154,5 @@ def test_a_host_that_is_no_node_yet_is_left_out() -> None:
 
 
 def test_it_is_for_clusters_with_the_operator() -> None:
-    assert STEP.applies(world().inventory, K1)
-    assert not STEP.applies(world(spec={"gpu": {"stack": "host"}}).inventory, K1)
+    assert STEP.applies(snapshot().inventory, K1)
+    assert not STEP.applies(snapshot(spec={"gpu": {"stack": "host"}}).inventory, K1)

@@ -1,13 +1,13 @@
 import pytest
 
 from gpustack.steps.helm import STEP
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import judged
 from tests.worlds.judge import failures
 
 PROGRAM = ("helm.program", "k1")
 UNMONITORED = {"monitoring": {"enabled": False}}
-GPUS = {("gpu.devices", "k2"): recorded("gpu.devices", "prepared-debian-13")}
+GPUS = answers_at("k2", recorded("gpu.devices", "prepared-debian-13"))
 
 
 @pytest.mark.parametrize(("out", "found"), [("\n", "nothing"), ("v4.2.4\n", "4.2.4")])

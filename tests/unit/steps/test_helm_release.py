@@ -180,7 +180,7 @@ def test_what_is_pending_by_others_is_left_alone(world: Path, line: str, runs: b
     assert asked(world, "delete") == asked(world, "helm upgrade") == []
 
 
-def test_why_helm_refuses_is_told_without_its_warnings(world: Path) -> None:
+def test_why_helm_refuses_is_reported_without_its_warnings(world: Path) -> None:
     (world / "refused").write_text("WARNING: old\nError: nothing works\n")
     done = run(world)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "Error: nothing works\n")
@@ -196,7 +196,7 @@ def test_a_chart_of_another_checksum_goes_no_further(world: Path) -> None:
     assert asked(world) == []
 
 
-def test_a_limit_that_strikes_is_said(world: Path) -> None:
+def test_a_limit_that_strikes_is_reported(world: Path) -> None:
     """timeout(1) ends a slow kubectl with 124, and without a word."""
     (world / "timeout").write_text('#!/bin/sh\ncase $* in *" apply "*) exit 124 ;; esac\nshift\nexec "$@"\n')
     (world / "timeout").chmod(0o755)

@@ -16,7 +16,7 @@ ROLES = playbooks() / "roles"
 PREREQS, CONTAINERD, KUBERNETES = (ROLES / name for name in ("prereqs", "containerd", "kubernetes"))
 
 
-def said(*lines: str) -> list[str]:
+def without_comments(*lines: str) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
@@ -30,8 +30,8 @@ def test_packages() -> None:
 
 def test_modules_and_sysctls() -> None:
     files = PREREQS / "files"
-    assert set(said(*(files / "modules.conf").read_text().splitlines())) == KERNEL_MODULES
-    assert said(*(files / "sysctl.conf").read_text().splitlines()) == [f"{key} = 1" for key in SYSCTLS]
+    assert set(without_comments(*(files / "modules.conf").read_text().splitlines())) == KERNEL_MODULES
+    assert without_comments(*(files / "sysctl.conf").read_text().splitlines()) == [f"{key} = 1" for key in SYSCTLS]
     assert f"dest: {SYSCTL_FILE}" in (PREREQS / "tasks" / "main.yml").read_text()
     effect = (files / "effect.sh").read_text()
     assert f"for key in {' '.join(SYSCTLS)}; do" in effect

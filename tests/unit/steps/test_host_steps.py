@@ -53,6 +53,6 @@ def test_is_unknown_without_any_fact_it_reads(step: Step, check: Check) -> None:
 
 
 @every_step
-def test_a_fresh_host_is_told_completely(step: Step) -> None:
+def test_a_fresh_host_is_judged_completely(step: Step) -> None:
     """Not installed is a fact: nothing is unknown on a host that has nothing yet."""
     assert failures(judged(step, state="fresh")) != {}

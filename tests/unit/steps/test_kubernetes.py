@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from gpustack.steps.kubernetes.step import STEP
-from tests.worlds.cases import recorded
+from tests.worlds.cases import answers_at, recorded
 from tests.worlds.hosts import judged
 from tests.worlds.judge import failures
 
@@ -28,9 +28,7 @@ def test_a_drifted_host() -> None:
 
 
 def test_a_keyring_with_one_key_too_many() -> None:
-    (found, cure) = failures(judged(STEP, {(REPOSITORIES, "h1"): recorded(REPOSITORIES, "drifted-debian-12")}))[
-        "repository"
-    ]
+    (found, cure) = failures(judged(STEP, answers_at("h1", recorded(REPOSITORIES, "drifted-debian-12"))))["repository"]
     assert found.startswith("fingerprints B02F2293F7B78A3111583174AF233E29F632E03B, ")
     assert cure == "install"
 
@@ -58,7 +56,7 @@ def test_the_way_to_another_version(installed: str, wanted: str, hint: str) -> N
         (f"{name} hold installed 1.36.4-1.1", f"{name} hold installed {installed}-1.1")
         for name in ("kubelet", "kubeadm")
     ]
-    answers = {(PACKAGES, "h1"): recorded(PACKAGES, "prepared-debian-12", *edits)}
+    answers = answers_at("h1", recorded(PACKAGES, "prepared-debian-12", *edits))
     mismatch = judged(STEP, answers, {"kubernetes": {"version": wanted}})["versions"].result
     assert mismatch
     assert (mismatch.cure, mismatch.hint) == ("upgrade", hint)
@@ -88,7 +86,7 @@ def test_settings_of_crictl_that_are_not_ours_are_no_drift() -> None:
 
 
 def test_the_kubelet_takes_the_proxy() -> None:
-    answers = {("egress.daemons", "h1"): recorded("egress.daemons", "proxied")}
+    answers = answers_at("h1", recorded("egress.daemons", "proxied"))
     found = failures(judged(STEP, answers, {"proxy": {"http": "http://p:3128"}}))
     assert found["egress"][0].startswith("no /etc/systemd/system/kubelet.service.d/")
     assert found["proxy"] == ("a different one", "install")

@@ -5,7 +5,7 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.steps.monitoring.step import STEP
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import SPEC, healthy, judged, states
 from tests.worlds.judge import failures
 
@@ -13,7 +13,7 @@ LISTENERS, RELEASES = "network.listeners", ("helm.releases", CLUSTER)
 
 
 def case(probe: str, name: str, *edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
-    return {(probe, CLUSTER): recorded(probe, name, *edits)}
+    return answers_at(CLUSTER, recorded(probe, name, *edits))
 
 
 def released(*edits: tuple[str, str]) -> dict[tuple[str, str], Answer]:
@@ -35,7 +35,7 @@ def test_before_the_chart_all_is_for_install() -> None:
         answers |= case(probe, "none")
     for probe in ("monitoring.prometheuses", "monitoring.alertmanagers"):
         answers |= case(probe, "unknown-kind")
-    answers |= {("monitoring.definitions", CLUSTER): written("monitoring.definitions", '{"items":[]}')}
+    answers |= answers_at(CLUSTER, written("monitoring.definitions", '{"items":[]}'))
     answers |= case("monitoring.targets", "not-yet")
     found = judged(STEP, answers)
     assert {one.result.cure for one in found.values() if one.result} == {"install"}
@@ -53,13 +53,13 @@ def test_a_port_that_others_have_is_for_a_person() -> None:
     """Without our release, a node_exporter is somebody else's."""
     found = failures(judged(STEP, NO_RELEASE))
     assert found["port"] == ("node_exporter on k1, node_exporter on k2", "operator")
-    taken = {(LISTENERS, "k2"): recorded(LISTENERS, "monitored-debian-13", ("node_exporter", "java"))}
+    taken = answers_at("k2", recorded(LISTENERS, "monitored-debian-13", ("node_exporter", "java")))
     assert failures(judged(STEP, taken)) == {"port": ("java on k2", "operator")}
     assert "port" not in failures(judged(STEP, taken, {"monitoring": {"node_exporter_port": 9101}}))
 
 
 def test_a_host_that_cannot_tell_its_ports_is_judged_for_that_itself() -> None:
-    assert failures(judged(STEP, {(LISTENERS, "k2"): written(LISTENERS, "", 127)})) == {}
+    assert failures(judged(STEP, answers_at("k2", written(LISTENERS, "", 127)))) == {}
 
 
 def test_definitions_of_another_minor_or_missing() -> None:
@@ -68,8 +68,8 @@ def test_definitions_of_another_minor_or_missing() -> None:
     assert failures(judged(STEP, other)) == {}
     gone = case("monitoring.definitions", "control-plane", ("probes.monitoring", "probes.else"))
     assert failures(judged(STEP, gone)) == {"definitions": ("no probes", "install")}
-    unsaid = case("monitoring.definitions", "control-plane", ("operator.prometheus.io/version", "else"))
-    assert failures(judged(STEP, unsaid)) == {"definitions": ("no version", "install")}
+    unversioned = case("monitoring.definitions", "control-plane", ("operator.prometheus.io/version", "else"))
+    assert failures(judged(STEP, unversioned)) == {"definitions": ("no version", "install")}
 
 
 BY_HAND = "revision 1, created by another Helm client"
@@ -108,7 +108,7 @@ def test_a_release_of_somebody_else_is_for_a_person() -> None:
         {"alerts": {"receiver": {"type": "webhook", "secret_file": "/x"}}},
     ],
 )
-def test_a_change_of_the_spec_is_seen_in_the_release(spec: dict[str, Any]) -> None:
+def test_a_change_of_the_spec_changes_the_release(spec: dict[str, Any]) -> None:
     assert failures(judged(STEP, spec=spec))["chart"] == ("different values", "install")
 
 
@@ -175,16 +175,16 @@ def test_with_the_control_plane_out_of_reach_its_targets_are_not_wanted() -> Non
 def test_a_secret_that_is_not_that_of_the_file(case: str, found: str) -> None:
     """Said by nobody where there is no admin.conf yet: then it is not there."""
     receiver = {"alerts": {"receiver": {"type": "webhook", "secret_file": "/x"}}}
-    answers = {("alerting.secret", "k1"): recorded("alerting.secret", case)}
+    answers = answers_at("k1", recorded("alerting.secret", case))
     assert failures(judged(STEP, answers, receiver))["receiver-secret"] == (found, "install")
     assert failures(judged(STEP, answers)) == {}
-    same = {("alerting.secret", "k1"): recorded("alerting.secret", "same")}
+    same = answers_at("k1", recorded("alerting.secret", "same"))
     assert "receiver-secret" not in failures(judged(STEP, same, receiver))
 
 
 def test_a_secret_that_cannot_be_compared_is_unknown() -> None:
     for case in ("odd", "refused"):
-        found = judged(STEP, {("alerting.secret", "k1"): recorded("alerting.secret", case)})
+        found = judged(STEP, answers_at("k1", recorded("alerting.secret", case)))
         assert found["receiver-secret"].outcome == "unknown"
 
 

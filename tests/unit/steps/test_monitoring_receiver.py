@@ -29,7 +29,7 @@ def test_all_but_watchdog_goes_to_the_receiver_and_a_test_at_once() -> None:
     assert [one["name"] for one in made["config"]["receivers"]] == ["null", "gpustack"]
 
 
-def test_a_secret_is_a_file_and_its_end_is_told() -> None:
+def test_a_secret_is_a_file_and_its_end_is_reported() -> None:
     assert of(type="webhook") == {"webhook_configs": [{"url_file": FILE, "send_resolved": True}]}
     slack = {"api_url_file": FILE, "channel": "#gpus", "send_resolved": True}
     assert of(type="slack", channel="#gpus") == {"slack_configs": [slack]}

@@ -10,7 +10,7 @@ from gpustack.ask.script import command
 from gpustack.config.host import Host
 from gpustack.probes.host.system import OS
 from gpustack.steps.prereqs.step import STEP
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.hosts import H1, H2, judged
 from tests.worlds.judge import failures
 
@@ -30,7 +30,7 @@ def test_a_fresh_host() -> None:
 )
 def test_system(case: str, found: str | None) -> None:
     expected = {"system": (found, "operator")} if found else {}
-    assert failures(judged(STEP, {("system.os", "h1"): recorded("system.os", case)})) == expected
+    assert failures(judged(STEP, answers_at("h1", recorded("system.os", case)))) == expected
 
 
 def test_architecture() -> None:
@@ -40,7 +40,7 @@ def test_architecture() -> None:
 
 @pytest.mark.parametrize("case", ["debian-12-armhf", "debian-13-riscv64"])
 def test_an_architecture_without_packages_is_refused(case: str) -> None:
-    found = judged(STEP, {("system.os", "h1"): recorded("system.os", case)})
+    found = judged(STEP, answers_at("h1", recorded("system.os", case)))
     wrong = found["architecture"].result
     assert wrong
     assert (wrong.found, wrong.cure) == (case.rpartition("-")[2], "operator")
@@ -59,14 +59,14 @@ def test_what_dpkg_installs_for_counts_and_not_the_kernel(tmp_path: Path, says: 
 
 
 def test_capacity_names_all_that_is_short() -> None:
-    answers = {("system.capacity", "h1"): recorded("system.capacity", "small")}
+    answers = answers_at("h1", recorded("system.capacity", "small"))
     assert failures(judged(STEP, answers)) == {"capacity": ("1 CPUs, 990 MiB of memory", "operator")}
     assert failures(judged(STEP, answers, {"minimum": {"cpus": 1, "memory_mib": 900, "disk_gib": 50}})) == {}
 
 
 def test_free_disk_is_judged_before_the_first_installation() -> None:
     """Afterwards images fill it, and the kubelet sees to that."""
-    answers = {("system.capacity", "h1"): recorded("system.capacity", "small")}
+    answers = answers_at("h1", recorded("system.capacity", "small"))
     spec = {"minimum": {"cpus": 1, "memory_mib": 900, "disk_gib": 50}}
     assert failures(judged(STEP, answers, spec, state="fresh"))["capacity"] == ("5 GiB free below /var", "operator")
 
@@ -76,7 +76,7 @@ def test_cgroup_v1_needs_the_operators_word() -> None:
     assert found
     assert (found.found, found.cure) == ("1", "operator")
     assert "kubelet.failCgroupV1" in found.hint
-    assert failures(judged(STEP, {("system.cgroup", "h1"): recorded("system.cgroup", "v2")}, {"kubelet": {}})) == {}
+    assert failures(judged(STEP, answers_at("h1", recorded("system.cgroup", "v2")), {"kubelet": {}})) == {}
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_cgroup_v1_needs_the_operators_word() -> None:
 def test_python(line: str, pythons: str, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ansible takes the newest one that it knows by name, else the one called python3."""
     monkeypatch.setattr("importlib.metadata.version", lambda name: {"ansible-core": line}[name])
-    mismatch = judged(STEP, {("system.python", "h1"): written("system.python", f"{pythons}\n")})["python"].result
+    mismatch = judged(STEP, answers_at("h1", written("system.python", f"{pythons}\n")))["python"].result
     assert (hint in mismatch.hint and mismatch.cure == "operator") if mismatch else not hint
 
 
@@ -114,19 +114,19 @@ def test_python(line: str, pythons: str, hint: str, monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_sudo_that_ansible_cannot_give_a_password(host: Host, case: str, hint: str) -> None:
-    answers = {("system.sudo", "h1"): recorded("system.sudo", case)}
+    answers = answers_at("h1", recorded("system.sudo", case))
     mismatch = judged(STEP, answers, hosts=(host, H2))["sudo"].result
     assert (hint in mismatch.hint and mismatch.cure == "operator") if mismatch else not hint
     assert mismatch is None or hint
 
 
-def test_a_sudo_that_cannot_be_told_is_unknown() -> None:
-    answers = {("system.sudo", "h1"): written("system.sudo", "doas 6.3\n")}
+def test_a_sudo_without_an_answer_is_unknown() -> None:
+    answers = answers_at("h1", written("system.sudo", "doas 6.3\n"))
     assert judged(STEP, answers, hosts=(replace(H1, become_password="x"), H2))["sudo"].outcome == "unknown"
 
 
 def test_the_operator_may_name_the_python() -> None:
-    answers = {("system.python", "h1"): recorded("system.python", "none")}
+    answers = answers_at("h1", recorded("system.python", "none"))
     assert failures(judged(STEP, answers)) == {"python": ("none", "operator")}
     assert failures(judged(STEP, answers, hosts=(replace(H1, python="/opt/python/bin/python3"), H2))) == {}
     assert failures(judged(STEP, answers, hosts=(replace(H1, connection="local"), H2))) == {}
@@ -134,14 +134,14 @@ def test_the_operator_may_name_the_python() -> None:
 
 @pytest.mark.parametrize("name", ["gpu_1", "-gpu", "gpu-", "a..b", "localhost", "n" * 64, "localhost.localdomain"])
 def test_names_that_no_node_can_have(name: str) -> None:
-    assert failures(judged(STEP, {("system.hostname", "h1"): written("system.hostname", f"{name}\n")})) == {
+    assert failures(judged(STEP, answers_at("h1", written("system.hostname", f"{name}\n")))) == {
         "node-name": (name, "operator")
     }
 
 
 @pytest.mark.parametrize("name", ["gpu1", "GPU-Node1.Example.com", "1", "n" * 63])
 def test_names_that_a_node_can_have(name: str) -> None:
-    assert failures(judged(STEP, {("system.hostname", "h1"): written("system.hostname", f"{name}\n")})) == {}
+    assert failures(judged(STEP, answers_at("h1", written("system.hostname", f"{name}\n")))) == {}
 
 
 def test_two_hosts_of_one_name() -> None:
@@ -194,7 +194,7 @@ def test_the_nodes_address_is_on_the_host() -> None:
     answers = {("network.addresses", host): elsewhere for host in ("h1", "h2")}
     assert failures(judged(STEP, answers))["node-address"] == ("10.9.0.4, 127.0.0.1", "operator")
     assert failures(judged(STEP, answers, on="h2"))["node-address"] == ("10.9.0.4, 127.0.0.1", "operator")
-    no_route = {("network.address", "h2"): recorded("network.address", "no-default-route")}
+    no_route = answers_at("h2", recorded("network.address", "no-default-route"))
     assert "Network is unreachable" in judged(STEP, no_route, on="h2")["node-address"].why
 
 
@@ -207,12 +207,12 @@ def test_ports() -> None:
 
 
 def test_ports_of_kubernetes_itself_are_its_own() -> None:
-    assert failures(judged(STEP, {("network.listeners", "h1"): recorded("network.listeners", "control-plane")})) == {}
+    assert failures(judged(STEP, answers_at("h1", recorded("network.listeners", "control-plane")))) == {}
 
 
 def test_the_vxlan_port() -> None:
     line = 'udp UNCONN 0 0 0.0.0.0:8472 0.0.0.0:* users:(("openvpn",pid=7,fd=3))\n'
-    answers = {("network.listeners", "h1"): written("network.listeners", line)}
+    answers = answers_at("h1", written("network.listeners", line))
     assert failures(judged(STEP, answers)) == {"ports": ("taken: 8472/udp by openvpn", "operator")}
     assert failures(judged(STEP, answers, {"flannel": {"port": 4789}})) == {}
 
@@ -229,12 +229,12 @@ def test_another_kubernetes() -> None:
 
 @pytest.mark.parametrize("server", ["10.77.1.11:6443", "127.0.0.1:6443"])
 def test_our_own_cluster_is_no_other(server: str) -> None:
-    answers = {("leftovers.kubernetes", "h1"): written("leftovers.kubernetes", f"https://{server}\n")}
+    answers = answers_at("h1", written("leftovers.kubernetes", f"https://{server}\n"))
     assert failures(judged(STEP, answers)) == {}
 
 
 def test_a_worker_of_another_cluster() -> None:
-    answers = {("leftovers.kubernetes", "h2"): written("leftovers.kubernetes", "https://127.0.0.1:6443\n")}
+    answers = answers_at("h2", written("leftovers.kubernetes", "https://127.0.0.1:6443\n"))
     found = judged(STEP, answers, on="h2")["other-clusters"].result
     assert found
     assert found.hint.startswith("gpustack reset --limit h2 --foreign")
@@ -250,18 +250,15 @@ def test_time_service() -> None:
 
 
 def test_chrony_is_a_time_service() -> None:
-    answers = {
-        ("units.services", "h1"): recorded("units.services", "ubuntu-chrony"),
-        ("units.clock", "h1"): recorded("units.clock", "synchronised"),
-    }
+    answers = answers_at("h1", recorded("units.services", "ubuntu-chrony"), recorded("units.clock", "synchronised"))
     assert failures(judged(STEP, answers, {"time_sync": "managed"})) == {}
 
 
 def test_files_of_the_proxy_that_are_not_as_they_should_be() -> None:
     proxy = {"http": "http://p:3128", "user": "me", "password_file": "/p"}
-    answers = {("egress.files", "h1"): recorded("egress.files", "proxied")}
+    answers = answers_at("h1", recorded("egress.files", "proxied"))
     assert "egress" not in failures(judged(STEP, answers, {"proxy": proxy}))
-    drifted = {("egress.files", "h1"): recorded("egress.files", "drifted")}
+    drifted = answers_at("h1", recorded("egress.files", "drifted"))
     assert failures(judged(STEP, drifted, {"proxy": proxy}))["egress"] == (
         f"/etc/apt/auth.conf.d/gpustack-proxy.conf with mode 0644 instead of 0600; {PROXY} with different content",
         "install",
@@ -271,5 +268,5 @@ def test_files_of_the_proxy_that_are_not_as_they_should_be() -> None:
 def test_a_host_that_cannot_tell_its_name_takes_no_other_with_it() -> None:
     garbage = {(probe, "h2"): written(probe, "\x1b[2J\n") for probe in ("system.hostname", "system.identity")}
     assert failures(judged(STEP, garbage)) == {}
-    untold = [check for check, found in judged(STEP, garbage, on="h2").items() if found.outcome == "unknown"]
-    assert untold == ["node-name", "machine-id", "product-uuid"]
+    unknown_checks = [check for check, found in judged(STEP, garbage, on="h2").items() if found.outcome == "unknown"]
+    assert unknown_checks == ["node-name", "machine-id", "product-uuid"]

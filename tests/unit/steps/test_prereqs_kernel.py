@@ -3,23 +3,19 @@
 import pytest
 
 from gpustack.steps.prereqs.step import STEP
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.hosts import judged
 from tests.worlds.judge import failures
 
 
 def test_apparmor_is_needed_where_the_kernel_has_it() -> None:
-    answers = {
-        ("kernel.modules", "h1"): recorded(
-            "kernel.modules", "prepared-debian-12", ("== apparmor\n", "== apparmor\nY\n")
-        )
-    }
+    answers = answers_at("h1", recorded("kernel.modules", "prepared-debian-12", ("== apparmor\n", "== apparmor\nY\n")))
     found, cure = failures(judged(STEP, answers))["apparmor"]
     assert (found, cure) == ("missing, but AppArmor is enabled in the kernel", "install")
 
 
 def test_live_values_count_and_later_files_too() -> None:
-    answers = {("kernel.sysctls", "h1"): recorded("kernel.sysctls", "drifted-debian-12")}
+    answers = answers_at("h1", recorded("kernel.sysctls", "drifted-debian-12"))
     found = failures(judged(STEP, answers))
     assert found["sysctls"] == ("net.bridge.bridge-nf-call-iptables = 0, net.ipv4.ip_forward = 0", "install")
     assert found["sysctls-overridden"] == ("net.ipv4.ip_forward = 0 in /etc/sysctl.d/99-hardening.conf", "operator")
@@ -32,7 +28,7 @@ def test_a_file_before_ours_overrides_nothing() -> None:
 
 
 def test_ufw_overrides() -> None:
-    answers = {("kernel.sysctls", "h1"): recorded("kernel.sysctls", "ufw")}
+    answers = answers_at("h1", recorded("kernel.sysctls", "ufw"))
     assert failures(judged(STEP, answers)) == {
         "sysctls-overridden": ("net.ipv4.ip_forward = 0 in /etc/ufw/sysctl.conf", "operator")
     }
@@ -63,6 +59,6 @@ def test_a_module_that_is_not_there() -> None:
     ],
 )
 def test_swap(case: str, found: dict[str, str]) -> None:
-    answers = {("kernel.swap", "h1"): recorded("kernel.swap", case)}
+    answers = answers_at("h1", recorded("kernel.swap", case))
     assert failures(judged(STEP, answers)) == {check: (text, "install") for check, text in found.items()}
     assert failures(judged(STEP, answers, {"swap": "keep"})) == {}

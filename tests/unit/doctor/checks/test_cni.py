@@ -8,8 +8,8 @@ from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
 from tests.worlds import firewall as packets
-from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.cases import answers_at, recorded, written
+from tests.worlds.doctor_checks import evaluate, summary
 
 MEMBER, BARE = recorded("leftovers.kubernetes", "worker-of-ours"), recorded("leftovers.kubernetes", "fresh-debian-12")
 RUNTIME = recorded("containerd.runtime", "prepared-debian-12")
@@ -24,7 +24,7 @@ def here(id: str, *answers: Answer, where: str = "k2") -> Judgement:
         at = CLUSTER if answer.probe.startswith(("kube.", "pods.")) or answer.probe in ONCE else where
         placed[answer.probe, at] = answer
     snapshot = cluster.snapshot({("leftovers.kubernetes", where): MEMBER, **placed})
-    return asked(id, snapshot, CLUSTER if id == "flannel-cidr-mismatch" else where)
+    return evaluate(id, snapshot, CLUSTER if id == "flannel-cidr-mismatch" else where)
 
 
 ONCE = ("flannel.net-conf", "flannel.daemon-set", "flannel.annotations")
@@ -42,7 +42,7 @@ def test_a_node_without_a_range() -> None:
         "ok", "failed",
     ]  # fmt: skip
     stranger = written("system.identity", "0123456789abcdef0123456789abcdef\n\n")
-    assert told(here("flannel-podcidr-unassigned", bare, stranger)) == ("ok", "the host is not a node")
+    assert summary(here("flannel-podcidr-unassigned", bare, stranger)) == ("ok", "the host is not a node")
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_flannels_file_and_pod(
 def test_flannel_that_is_not_installed_does_not_crash() -> None:
     fresh = recorded("flannel.host", "fresh")
     none = written("flannel.daemon-set", '{"items":[]}')
-    assert told(here("st-flannel-crash", fresh, none)) == ("ok", "Flannel is not installed")
-    assert told(here("st-flannel-crash", fresh, BARE)) == ("ok", "the host is not in a cluster yet")
+    assert summary(here("st-flannel-crash", fresh, none)) == ("ok", "Flannel is not installed")
+    assert summary(here("st-flannel-crash", fresh, BARE)) == ("ok", "the host is not in a cluster yet")
     lost = Answer("flannel.daemon-set", CLUSTER, -1, "", lost="no API")
     assert here("st-flannel-crash", fresh, lost).outcome == "unknown"
     never = [
@@ -89,7 +89,7 @@ def test_the_bridge(addresses: str, outcome: str) -> None:
 def test_programs_of_cni() -> None:
     whole, without = recorded("cni.programs", "worker"), recorded("cni.programs", "no-loopback")
     assert here("cni-plugin-binaries-missing", whole, RUNTIME).outcome == "ok"
-    outcome, found = told(here("cni-plugin-binaries-missing", without, RUNTIME))
+    outcome, found = summary(here("cni-plugin-binaries-missing", without, RUNTIME))
     assert (outcome, found) == ("failed", "no loopback in /opt/cni/bin, or not executable on this host")
     assert here("cni-plugin-binaries-missing", without, RUNTIME, BARE).outcome == "ok"
     flannel_later = written("cni.programs", whole.out.replace("flannel\n", ""))
@@ -101,7 +101,7 @@ def test_programs_of_cni() -> None:
 def test_programs_where_containerd_does_not_look() -> None:
     """Debian's own containerd looks in a folder that kubernetes-cni does not fill."""
     debian = recorded("containerd.runtime", "prepared-debian-12", ('"/opt/cni/bin"', '"/usr/lib/cni"'))
-    outcome, found = told(here("cni-plugin-binaries-missing", recorded("cni.programs", "worker"), debian))
+    outcome, found = summary(here("cni-plugin-binaries-missing", recorded("cni.programs", "worker"), debian))
     assert outcome == "failed"
     assert "in /usr/lib/cni" in found
 
@@ -136,11 +136,11 @@ DROP = packets.OPEN.replace("-P FORWARD ACCEPT", "-P FORWARD DROP")
     ],
 )  # fmt: skip
 def test_forwarding(rules: str, case: str, bridge: str, outcome: str) -> None:
-    before = packets.world(packets.live(rules))
-    more = {("cni.forwarding", "host1"): recorded("cni.forwarding", case)}
-    more |= {("network.bridge", "host1"): recorded("network.bridge", bridge)}
-    found = asked("forward-policy-drop", replace(before, answers={**before.answers, **more}), "host1")
-    assert found.outcome == outcome, told(found)
+    before = packets.snapshot(packets.live(rules))
+    more = answers_at("host1", recorded("cni.forwarding", case))
+    more |= answers_at("host1", recorded("network.bridge", bridge))
+    found = evaluate("forward-policy-drop", replace(before, answers={**before.answers, **more}), "host1")
+    assert found.outcome == outcome, summary(found)
 
 
 @pytest.mark.parametrize(
@@ -159,13 +159,13 @@ def test_ranges_that_somebody_else_uses(routes: str, servers: str, outcome: str)
     resolver = written("nameservers.pods", f"== /etc/resolv.conf\n{servers}\n")
     address = written("network.address", "192.0.2.1 via 10.77.2.1 dev host0 src 10.77.2.11 uid 0\\    cache\n")
     found = here("cidr-overlaps-host-network", written("network.routes", routes), resolver, address)
-    assert found.outcome == outcome, told(found)
+    assert found.outcome == outcome, summary(found)
 
 
 def test_pods_without_a_sandbox() -> None:
     """A pod that begun has one, whatever an older event says; and events of pods that are gone say nothing."""
     waiting, failed = recorded("pods.starting", "waiting"), recorded("pods.sandbox-failures", "no-subnet-file")
-    outcome, found = told(here("st-sandbox-fails", waiting, failed))
+    outcome, found = summary(here("st-sandbox-fails", waiting, failed))
     assert outcome == "failed"
     assert found.startswith("kube-system/coredns-1: Failed to create pod sandbox")
     assert here("st-sandbox-fails", waiting, failed, where="k1").outcome == "ok"

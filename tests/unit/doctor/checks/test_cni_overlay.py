@@ -11,8 +11,8 @@ from gpustack.ask.snapshot import Snapshot
 from gpustack.doctor.diagnose import diagnose
 from tests.worlds import cluster
 from tests.worlds import firewall as packets
-from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.cases import answers_at, recorded, written
+from tests.worlds.doctor_checks import evaluate, summary
 from tests.worlds.pod_paths import PEER, ways
 
 ADDRESSES = {"k1": "10.78.0.11", "k2": "10.78.0.12"}
@@ -39,17 +39,15 @@ def announced(addresses: Mapping[str, str] = ADDRESSES, macs: Mapping[str, str] 
         }
         for name in addresses
     ]
-    return {("flannel.annotations", CLUSTER): written("flannel.annotations", json.dumps({"items": items}))}
+    return answers_at(CLUSTER, written("flannel.annotations", json.dumps({"items": items})))
 
 
 def rules(host: str, text: str = packets.OPEN) -> Placed:
-    return {
-        ("firewall.live", host): written("firewall.live", packets.live(text).replace(packets.PLANE, ADDRESSES[host]))
-    }
+    return answers_at(host, written("firewall.live", packets.live(text).replace(packets.PLANE, ADDRESSES[host])))
 
 
 def link(host: str, mac: str = "", flags: str = "0x1003") -> Placed:
-    return {("flannel.links", host): written("flannel.links", f"flannel.1 {mac or MACS[host]} {flags}\n")}
+    return answers_at(host, written("flannel.links", f"flannel.1 {mac or MACS[host]} {flags}\n"))
 
 
 def world(answer: Answer, *changed: Placed, where: str = "k1") -> Snapshot:
@@ -63,7 +61,7 @@ def world(answer: Answer, *changed: Placed, where: str = "k1") -> Snapshot:
 
 
 def here(id: str, answer: Answer, *changed: Placed, where: str = "k1") -> Judgement:
-    return asked(id, world(answer, *changed, where=where), where)
+    return evaluate(id, world(answer, *changed, where=where), where)
 
 
 def test_two_nodes_that_reach_each_other() -> None:
@@ -71,8 +69,8 @@ def test_two_nodes_that_reach_each_other() -> None:
         assert here(id, ways({}, {})).outcome == "ok"
 
 
-def test_what_is_stopped_on_the_way_is_told_where_nothing_else_explains_it() -> None:
-    outcome, found = told(here("vxlan-port-blocked", SHUT))
+def test_what_is_stopped_on_the_way_is_confirmed_where_nothing_else_explains_it() -> None:
+    outcome, found = summary(here("vxlan-port-blocked", SHUT))
     assert (outcome, found) == (
         "failed", "dropped to 10.244.1.0/24, with both ends configured correctly",
     )  # fmt: skip
@@ -85,7 +83,7 @@ def test_what_is_stopped_on_the_way_is_told_where_nothing_else_explains_it() -> 
         (SHUT, link("k2", OTHER), "Flannel's link of k2 has a different MAC address"),
         (SHUT, link("k1", OTHER), "Flannel's link of k1 has a different MAC address"),
         (SHUT, link("k2", flags="0x1002"), "Flannel's link of k2 is down"),
-        (SHUT, {("flannel.links", "k2"): written("flannel.links", "")}, "Flannel's link of k2 is down"),
+        (SHUT, answers_at("k2", written("flannel.links", "")), "Flannel's link of k2 is down"),
         (SHUT, announced(addresses={**ADDRESSES, "k2": "10.0.2.15"}), "the neighbour entry for 10.244.1.0/24 differs"),
         (
             SHUT,
@@ -98,24 +96,24 @@ def test_what_is_stopped_on_the_way_is_told_where_nothing_else_explains_it() -> 
     ],
 )
 def test_what_else_explains_it(answer: Answer, changed: Placed, why: str) -> None:
-    assert told(here("vxlan-port-blocked", answer, changed)) == ("ok", why)
+    assert summary(here("vxlan-port-blocked", answer, changed)) == ("ok", why)
 
 
 def test_a_rule_of_this_host_is_named() -> None:
     found = here("vxlan-port-blocked", SHUT, rules("k1", NO_VXLAN))
     assert found.outcome == "failed"
-    assert "is blocked by chain ip filter INPUT" in told(found)[1]
+    assert "is blocked by chain ip filter INPUT" in summary(found)[1]
     # As soon as the rule is there, whether somebody has noticed or not.
     assert here("vxlan-port-blocked", ways({}, {}), rules("k1", NO_VXLAN)).outcome == "failed"
 
 
 def test_another_mac() -> None:
-    assert told(here("vxlan-mac-changed", SHUT, link("k1", OTHER))) == ("failed", OTHER)
+    assert summary(here("vxlan-mac-changed", SHUT, link("k1", OTHER))) == ("failed", OTHER)
     assert here("vxlan-mac-changed", SHUT, link("k2", OTHER)).outcome == "ok"
     forgotten = ways(LOST, LOST, peers=(PEER.replace(MACS["k2"], "-").replace(ADDRESSES["k2"], "-"),))
     assert here("vxlan-mac-changed", forgotten).outcome == "failed"
-    none = {("flannel.links", "k1"): written("flannel.links", "")}
-    assert told(here("vxlan-mac-changed", SHUT, none)) == ("ok", "no vxlan link of Flannel on this host")
+    none = answers_at("k1", written("flannel.links", ""))
+    assert summary(here("vxlan-mac-changed", SHUT, none)) == ("ok", "no vxlan link of Flannel on this host")
     lost = {("flannel.annotations", CLUSTER): Answer("flannel.annotations", CLUSTER, -1, "", lost="no API")}
     assert here("vxlan-mac-changed", SHUT, lost).outcome == "unknown"
 
@@ -138,13 +136,13 @@ def test_the_address_that_flannel_announces(addresses: dict[str, str], answer: A
 
 
 def test_checksums() -> None:
-    wrong, right, mended = (recorded("checksums.vxlan", case) for case in ("wrong", "worker", "mended"))
+    wrong, right, fixed = (recorded("checksums.vxlan", case) for case in ("wrong", "worker", "fixed"))
 
     def found(own: Answer, other: Answer) -> Judgement:
         return here("vxlan-checksum-offload", SHUT, {("checksums.vxlan", "k1"): own, ("checksums.vxlan", "k2"): other})
 
-    assert told(found(wrong, right)) == ("failed", "incorrect: 12 from 10.78.0.12")
-    assert found(wrong, mended).outcome == "ok"
+    assert summary(found(wrong, right)) == ("failed", "incorrect: 12 from 10.78.0.12")
+    assert found(wrong, fixed).outcome == "ok"
     assert found(right, right).outcome == "ok"
 
 

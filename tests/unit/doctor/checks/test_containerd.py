@@ -5,19 +5,19 @@ from dataclasses import replace
 import pytest
 
 from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import on_host, told
+from tests.worlds.doctor_checks import on_host, summary
 
 SILENT = written("containerd.runtime", "", 1)
 
 
 def test_cri_that_is_turned_off() -> None:
-    assert told(on_host("containerd-cri-disabled", {})) == ("ok", "responding")
+    assert summary(on_host("containerd-cri-disabled", {})) == ("ok", "responding")
     vendor = {"containerd.runtime": SILENT, "containerd.configuration": recorded("containerd.configuration", "vendor")}
-    assert told(on_host("containerd-cri-disabled", vendor)) == (
+    assert summary(on_host("containerd-cri-disabled", vendor)) == (
         "failed", "not responding: disabled by disabled_plugins in config.toml",
     )  # fmt: skip
     failed = on_host("containerd-cri-disabled", {"containerd.runtime": SILENT})
-    assert told(failed) == ("failed", "not responding: failed to load")
+    assert summary(failed) == ("failed", "not responding: failed to load")
     assert on_host("st-runtime-down", {"containerd.runtime": SILENT}).outcome == "failed"
 
 
@@ -27,9 +27,9 @@ def test_containerd_that_does_not_run_is_another_fault_and_not_applicable_withou
     down = replace(stopped, out=first.replace("ActiveState=active", "ActiveState=inactive") + "\n\n" + rest)
     answers = {"units.services": down, "containerd.runtime": SILENT}
     assert on_host("containerd-not-running", answers).outcome == "failed"
-    assert told(on_host("containerd-cri-disabled", answers)) == ("ok", "not active")
+    assert summary(on_host("containerd-cri-disabled", answers)) == ("ok", "not active")
     gone = replace(stopped, out=first.replace("LoadState=loaded", "LoadState=not-found") + "\n\n" + rest)
-    assert told(on_host("containerd-not-running", {"units.services": gone})) == ("ok", "not installed")
+    assert summary(on_host("containerd-not-running", {"units.services": gone})) == ("ok", "not installed")
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,6 @@ def test_a_file_that_containerd_cannot_read_is_why_it_does_not_run() -> None:
     stopped = recorded("units.services", "prepared-debian-12", ("ActiveState=active", "ActiveState=failed"))
     broken = recorded("containerd.configuration", "broken")
     found = on_host("containerd-not-running", {"units.services": stopped, "containerd.configuration": broken})
-    assert told(found)[1].startswith("not active, enabled; invalid TOML: config.toml: Invalid value")
+    assert summary(found)[1].startswith("not active, enabled; invalid TOML: config.toml: Invalid value")
     assert found.result
     assert "/etc/containerd/config.toml" in found.result.person

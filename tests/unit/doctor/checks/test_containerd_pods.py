@@ -4,7 +4,7 @@ import pytest
 
 from gpustack.ask.judge import Judgement
 from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import on_host, told
+from tests.worlds.doctor_checks import on_host, summary
 
 MISSING = "cni config load failed: no network config found in /etc/cni/net.d: cni plugin not initialized"
 
@@ -30,7 +30,7 @@ def test_a_network_that_was_not_noticed(why: str, newest: int | None, outcome: s
     )
 
 
-def test_a_network_that_cannot_be_told() -> None:
+def test_a_network_that_is_unknown() -> None:
     cut = recorded("containerd.network", "control-plane", ('"NetworkReady"', '"Other"'))
     assert on_host("containerd-cni-status-stale", {"containerd.network": cut}).outcome == "unknown"
 
@@ -62,6 +62,6 @@ def test_containers_that_do_not_end() -> None:
         return on_host("st-pods-stuck-terminating", {probe: written(probe, out)})
 
     line = "failed to kill container: unable to signal init: permission denied"
-    assert told(stuck(f"| {line}\n")) == ("failed", line)
+    assert summary(stuck(f"| {line}\n")) == ("failed", line)
     assert stuck("").outcome == "ok"
     assert stuck("x\n").outcome == "unknown"

@@ -6,7 +6,7 @@ import pytest
 
 from gpustack.ask.probe import Answer
 from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import on_host, told
+from tests.worlds.doctor_checks import on_host, summary
 
 CGROUPFS = recorded("containerd.runtime", "prepared-debian-12", ('"SystemdCgroup": true', '"SystemdCgroup": false'))
 SILENT = written("containerd.runtime", "", 1)
@@ -54,7 +54,7 @@ def test_another_runtime_of_the_right_table_is_not_runc() -> None:
 def test_a_table_too_many_does_no_harm() -> None:
     assert on_host("containerd-config-key-wrong-schema", files(table(3, V2), table(3, V3))).outcome == "ok"
     later = files(table(3, V2), time=1795239000) | {"containerd.runtime": CGROUPFS}
-    found = told(on_host("containerd-config-key-wrong-schema", later))
+    found = summary(on_host("containerd-config-key-wrong-schema", later))
     assert found == ("ok", "not restarted since they were written")
 
 
@@ -87,17 +87,17 @@ BOTH += f'[plugins."{V2}".registry.mirrors."docker.io"]\nendpoint = ["https://a"
 def test_registries_that_are_named_twice() -> None:
     gone = files(BOTH) | {"containerd.runtime": SILENT}
     assert on_host("containerd-registry-config-invalid", gone).outcome == "failed"
-    assert told(on_host("containerd-registry-config-invalid", files(BOTH))) == ("ok", "accepted by CRI")
-    assert told(on_host("containerd-registry-config-invalid", files(""))) == ("ok", "either config_path or mirrors")
+    assert summary(on_host("containerd-registry-config-invalid", files(BOTH))) == ("ok", "accepted by CRI")
+    assert summary(on_host("containerd-registry-config-invalid", files(""))) == ("ok", "either config_path or mirrors")
     odd = {"containerd.mirrors": written("containerd.mirrors", "== quay.io\nx = [\n")}
-    assert told(on_host("containerd-registry-config-invalid", files("") | odd))[0] == "failed"
+    assert summary(on_host("containerd-registry-config-invalid", files("") | odd))[0] == "failed"
 
 
 def test_runtimes_beside_it() -> None:
     none = {"containerd.neighbours": written("containerd.neighbours", "")}
     assert on_host("multiple-cri-sockets", none).outcome == "ok"
     crio = {"containerd.neighbours": written("containerd.neighbours", "/run/crio/crio.sock\n")}
-    assert told(on_host("multiple-cri-sockets", crio)) == ("failed", "/run/crio/crio.sock")
+    assert summary(on_host("multiple-cri-sockets", crio)) == ("failed", "/run/crio/crio.sock")
     odd = {"containerd.neighbours": written("containerd.neighbours", "awk: error\n")}
     assert on_host("multiple-cri-sockets", odd).outcome == "unknown"
 
@@ -117,7 +117,7 @@ def test_upgrades_below_running_pods(hold: str, history: str, outcome: str) -> N
     assert on_host("containerd-needrestart-or-upgrade-restart", answers).outcome == outcome
 
 
-def test_docker_and_other_runtimes_are_told_apart() -> None:
+def test_docker_and_other_runtimes_are_distinguished() -> None:
     """By the check of step containerd: only Docker is that fault."""
     from gpustack.steps import STEPS
     from tests.worlds.hosts import judged

@@ -1,30 +1,22 @@
 """Static pods of a control plane, and etcd below them."""
 
 import json
-from collections.abc import Mapping
 
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.worlds import cluster
-from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import asked, told
-
-
-def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "k1") -> tuple[str, str]:
-    return told(asked(id, cluster.snapshot(answers), where))
+from tests.worlds.cases import answers_at, recorded, written
+from tests.worlds.doctor_checks import on_cluster
 
 
 def test_certificates_that_ended() -> None:
-    assert here("controlplane-certs-expired", {})[0] == "ok"
-    assert here("controlplane-certs-expired", {}, "k2") == ("ok", "none on this host")
+    assert on_cluster("controlplane-certs-expired", {})[0] == "ok"
+    assert on_cluster("controlplane-certs-expired", {}, "k2") == ("ok", "none on this host")
     known = recorded("kubeadm.certificates", "control-plane")
-    ended = {
-        ("kubeadm.certificates", "k1"): written("kubeadm.certificates", known.out.replace(" 2027 GMT", " 2025 GMT"))
-    }
-    assert here("controlplane-certs-expired", ended)[0] == "failed"
-    assert here("host-time-skew -> controlplane-certs-expired", ended)[0] == "ok"
-    assert here("host-time-skew -> controlplane-certs-expired", {})[0] == "failed"
+    ended = answers_at("k1", written("kubeadm.certificates", known.out.replace(" 2027 GMT", " 2025 GMT")))
+    assert on_cluster("controlplane-certs-expired", ended)[0] == "failed"
+    assert on_cluster("host-time-skew -> controlplane-certs-expired", ended)[0] == "ok"
+    assert on_cluster("host-time-skew -> controlplane-certs-expired", {})[0] == "failed"
 
 
 LINKS = written("network.addresses", "1: lo inet 127.0.0.1/8\n2: host0 inet 10.77.2.11/24\n")
@@ -32,20 +24,17 @@ LINKS = written("network.addresses", "1: lo inet 127.0.0.1/8\n2: host0 inet 10.7
 
 def test_an_address_that_is_gone() -> None:
     mine = {("network.addresses", "k1"): LINKS}
-    assert here("node-ip-changed", mine)[0] == "ok"
-    assert here("node-ip-changed -> st-service-ip-broken", mine)[0] == "ok"
+    assert on_cluster("node-ip-changed", mine)[0] == "ok"
+    assert on_cluster("node-ip-changed -> st-service-ip-broken", mine)[0] == "ok"
     moved = recorded("kubeadm.manifest-addresses", "control-plane", ("10.77.2.11", "10.77.2.99"))
     lost = mine | {("kubeadm.manifest-addresses", "k1"): moved}
-    assert here("node-ip-changed", lost) == ("failed", "10.77.2.99 not assigned")
-    assert here("node-ip-changed -> st-service-ip-broken", lost)[0] == "failed"
+    assert on_cluster("node-ip-changed", lost) == ("failed", "10.77.2.99 not assigned")
+    assert on_cluster("node-ip-changed -> st-service-ip-broken", lost)[0] == "failed"
     natted = recorded(
         "kubeadm.manifest-addresses", "control-plane", ("advertise-address=10.77.2.11", "advertise-address=1.2.3.4")
     )
-    assert here("node-ip-changed", mine | {("kubeadm.manifest-addresses", "k1"): natted})[0] == "ok"
-    assert (
-        here("node-ip-changed", {("kubeadm.manifest-addresses", "k1"): written("kubeadm.manifest-addresses", "x\n")})[0]
-        == "unknown"
-    )
+    assert on_cluster("node-ip-changed", mine | {("kubeadm.manifest-addresses", "k1"): natted})[0] == "ok"
+    assert on_cluster("node-ip-changed", answers_at("k1", written("kubeadm.manifest-addresses", "x\n")))[0] == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -60,8 +49,8 @@ def test_an_address_that_is_gone() -> None:
     ],
 )
 def test_what_goes_past_the_proxy(out: str, outcome: str) -> None:
-    answers = {("kubeadm.api-proxy", "k1"): written("kubeadm.api-proxy", out)}
-    assert here("no-proxy-missing-cluster-cidrs", answers)[0] == outcome
+    answers = answers_at("k1", written("kubeadm.api-proxy", out))
+    assert on_cluster("no-proxy-missing-cluster-cidrs", answers)[0] == outcome
 
 
 RUN = "etcd runs\nkube-controller-manager runs\nkube-scheduler runs\n"
@@ -82,8 +71,7 @@ RUN = "etcd runs\nkube-controller-manager runs\nkube-scheduler runs\n"
 )
 def test_settings_that_are_refused(out: str, outcome: str) -> None:
     assert (
-        here("control-plane-settings-refused", {("kubeadm.last-log", "k1"): written("kubeadm.last-log", out)})[0]
-        == outcome
+        on_cluster("control-plane-settings-refused", answers_at("k1", written("kubeadm.last-log", out)))[0] == outcome
     )
 
 
@@ -99,7 +87,7 @@ def pods(
             *([("kube-apiserver", 0, api, True)] if api is not None else []),
         ]
     ]
-    return {("kubeadm.static-pods", "k1"): written("kubeadm.static-pods", f"{now}\n{''.join(found)}")}
+    return answers_at("k1", written("kubeadm.static-pods", f"{now}\n{''.join(found)}"))
 
 
 @pytest.mark.parametrize(
@@ -114,26 +102,26 @@ def pods(
 )
 def test_a_control_plane_that_goes_round(times: tuple[tuple[int, int], ...], outcome: str) -> None:
     """One restart is none of it, nor are those of long ago."""
-    assert here("st-controlplane-flapping", pods(*times), CLUSTER)[0] == outcome
+    assert on_cluster("st-controlplane-flapping", pods(*times), CLUSTER)[0] == outcome
 
 
 def test_what_outlived_the_start_before_has_settled() -> None:
-    assert here("st-controlplane-flapping", pods((3, 300), (4, 90), running=True), CLUSTER)[0] == "failed"
-    assert here("st-controlplane-flapping", pods((3, 270), (4, 181), running=True), CLUSTER)[0] == "ok"
+    assert on_cluster("st-controlplane-flapping", pods((3, 300), (4, 90), running=True), CLUSTER)[0] == "failed"
+    assert on_cluster("st-controlplane-flapping", pods((3, 270), (4, 181), running=True), CLUSTER)[0] == "ok"
 
 
 @pytest.mark.parametrize(("api", "outcome"), [(100, "ok"), (9000, "failed"), (None, "failed")])
 def test_what_came_back_with_the_api_server_does_not_go_round(api: int | None, outcome: str) -> None:
     found = pods((2, 300), (3, 90), name="kube-scheduler", running=True, api=api)
-    assert here("st-controlplane-flapping", found, CLUSTER)[0] == outcome
+    assert on_cluster("st-controlplane-flapping", found, CLUSTER)[0] == outcome
 
 
 def test_etcd() -> None:
-    assert here("etcd-nospace", {}, CLUSTER) == ("ok", "none")
-    full = {("etcd.health", "k1"): written("etcd.health", '{"health":"false","reason":"ALARM NOSPACE"}\n')}
-    assert here("etcd-nospace", full, CLUSTER) == ("failed", "ALARM NOSPACE")
-    assert here("etcd-nospace", {("etcd.health", "k1"): written("etcd.health", "")}, CLUSTER)[0] == "ok"
-    assert here("etcd-nospace", {("etcd.health", "k1"): written("etcd.health", "{}\n")}, CLUSTER)[0] == "unknown"
+    assert on_cluster("etcd-nospace", {}, CLUSTER) == ("ok", "none")
+    full = answers_at("k1", written("etcd.health", '{"health":"false","reason":"ALARM NOSPACE"}\n'))
+    assert on_cluster("etcd-nospace", full, CLUSTER) == ("failed", "ALARM NOSPACE")
+    assert on_cluster("etcd-nospace", answers_at("k1", written("etcd.health", "")), CLUSTER)[0] == "ok"
+    assert on_cluster("etcd-nospace", answers_at("k1", written("etcd.health", "{}\n")), CLUSTER)[0] == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -148,9 +136,9 @@ def test_etcd() -> None:
     ],
 )
 def test_writes_that_are_slow(out: str, slow: str, guard: str) -> None:
-    answers = {("etcd.slow-requests", "k1"): written("etcd.slow-requests", f"{out}\n")}
-    assert here("etcd-slow-disk", answers)[0] == slow
-    assert here("etcd-slow-disk guard", answers)[0] == guard
+    answers = answers_at("k1", written("etcd.slow-requests", f"{out}\n"))
+    assert on_cluster("etcd-slow-disk", answers)[0] == slow
+    assert on_cluster("etcd-slow-disk guard", answers)[0] == guard
 
 
 @pytest.mark.parametrize(
@@ -159,8 +147,8 @@ def test_writes_that_are_slow(out: str, slow: str, guard: str) -> None:
 )
 def test_an_api_that_takes_no_writes(renewed: str | None, outcome: str) -> None:
     items = [{"metadata": {"name": "kube-scheduler"}, "spec": {"renewTime": renewed}}] if renewed else []
-    answers = {("kube.leases", CLUSTER): written("kube.leases", json.dumps({"items": items}))}
-    assert here("st-apiserver-readonly", answers, CLUSTER)[0] == outcome
+    answers = answers_at(CLUSTER, written("kube.leases", json.dumps({"items": items})))
+    assert on_cluster("st-apiserver-readonly", answers, CLUSTER)[0] == outcome
 
 
 @pytest.mark.parametrize(
@@ -179,7 +167,7 @@ def test_an_api_server_that_asks_where_no_etcd_listens(servers: str, outcome: st
     )
     words = written("kubeadm.last-log", "etcd runs\nkube-apiserver runs\nend\n")
     answers = {("kubeadm.manifest-addresses", "k1"): made, ("kubeadm.last-log", "k1"): words}
-    assert here("control-plane-settings-refused", answers) == (outcome, found)
+    assert on_cluster("control-plane-settings-refused", answers) == (outcome, found)
 
 
 def test_an_etcd_of_somebody_elses_is_not_looked_for_here() -> None:
@@ -188,15 +176,15 @@ def test_an_etcd_of_somebody_elses_is_not_looked_for_here() -> None:
     )
     words = written("kubeadm.last-log", "kube-apiserver silent\nend\n")
     answers = {("kubeadm.manifest-addresses", "k1"): made, ("kubeadm.last-log", "k1"): words}
-    assert here("control-plane-settings-refused", answers)[0] == "unknown"
+    assert on_cluster("control-plane-settings-refused", answers)[0] == "unknown"
 
 
 def test_without_the_kubelet_nobody_starts_a_static_pod_again() -> None:
     id = "st-kubelet-down -> st-apiserver-down"
-    files = {("kubeadm.files", "k1"): recorded("kubeadm.files", "control-plane")}
+    files = answers_at("k1", recorded("kubeadm.files", "control-plane"))
     pods = recorded("kubeadm.static-pods", "control-plane")
     ended = written("kubeadm.static-pods", pods.out.replace("CONTAINER_RUNNING", "CONTAINER_EXITED"))
-    assert here(id, files | {("kubeadm.static-pods", "k1"): pods}) == ("ok", "running")
-    assert here(id, files | {("kubeadm.static-pods", "k1"): ended}) == ("failed", "stopped")
+    assert on_cluster(id, files | {("kubeadm.static-pods", "k1"): pods}) == ("ok", "running")
+    assert on_cluster(id, files | {("kubeadm.static-pods", "k1"): ended}) == ("failed", "stopped")
     worker = {("kubeadm.files", "k1"): recorded("kubeadm.files", "worker"), ("kubeadm.static-pods", "k1"): pods}
-    assert here(id, worker) == ("ok", "none")
+    assert on_cluster(id, worker) == ("ok", "none")

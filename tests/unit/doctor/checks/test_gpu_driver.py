@@ -4,7 +4,7 @@ import pytest
 
 from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.graph import graph
-from tests.worlds.doctor_checks import in_cluster, told, world
+from tests.worlds.doctor_checks import on_gpu_cluster, snapshot, summary
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ from tests.worlds.doctor_checks import in_cluster, told, world
     ],
 )  # fmt: skip
 def test_the_driver(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = told(in_cluster(id, "k1", **cases))
+    result = summary(on_gpu_cluster(id, "k1", **cases))
     assert result[0] == outcome, result
     assert found in result[1], result
 
@@ -61,7 +61,7 @@ def test_the_driver(id: str, cases: dict[str, str], outcome: str, found: str) ->
     ],
 )
 def test_one_reason_is_one_root(cases: dict[str, str], roots: set[str]) -> None:
-    found = diagnose(world("k1", **cases))
+    found = diagnose(snapshot("k1", **cases))
     ours = {one.id for one in found.roots if graph().faults[one.id].layer.startswith("gpu")}
     assert ours == roots
     assert [one.id for one in found.verdict.unexplained if graph()[one.id].layer.startswith("gpu")] == []

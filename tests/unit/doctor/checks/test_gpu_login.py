@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gpustack.ask.probe import CLUSTER
-from tests.worlds.doctor_checks import asked, world
+from tests.worlds.doctor_checks import evaluate, snapshot
 
 PULL = 'failed to pull and unpack image "nvcr.io/nim/a:1": failed to resolve reference "nvcr.io/nim/a:1": '
 TOKEN = "failed to authorize: failed to fetch anonymous token: "
@@ -18,13 +18,13 @@ HEAD = "unexpected status from HEAD request to https://nvcr.io/v2/nim/a/manifest
 
 
 def outcome(words: str) -> str:
-    snapshot = world(CLUSTER, gpu__pods="pull-fails")
-    pods = snapshot.answers["gpu.pods", CLUSTER]
+    taken = snapshot(CLUSTER, gpu__pods="pull-fails")
+    pods = taken.answers["gpu.pods", CLUSTER]
     found = json.loads(pods.out)
     (pod,) = [one for one in found["items"] if one["metadata"]["name"] == "nim-a"]
     pod["status"]["containerStatuses"][0]["state"]["waiting"]["message"] = PULL + words
-    changed = {**snapshot.answers, ("gpu.pods", CLUSTER): replace(pods, out=json.dumps(found))}
-    return asked("op-ngc-image-pull-auth", replace(snapshot, answers=changed), CLUSTER).outcome
+    changed = {**taken.answers, ("gpu.pods", CLUSTER): replace(pods, out=json.dumps(found))}
+    return evaluate("op-ngc-image-pull-auth", replace(taken, answers=changed), CLUSTER).outcome
 
 
 @pytest.mark.parametrize(

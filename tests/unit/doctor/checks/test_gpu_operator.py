@@ -9,7 +9,7 @@ import pytest
 from gpustack.ask.probe import CLUSTER
 from gpustack.config.spec import Spec
 from gpustack.doctor.diagnose import diagnose
-from tests.worlds.doctor_checks import asked, in_cluster, told, world
+from tests.worlds.doctor_checks import evaluate, on_gpu_cluster, snapshot, summary
 
 HANDLER = "op-nvidia-runtime-handler-missing"
 WITHOUT = {"containerd__runtime": "prepared-debian-12"}
@@ -60,7 +60,7 @@ WITHOUT = {"containerd__runtime": "prepared-debian-12"}
     ],
 )  # fmt: skip
 def test_on_a_node(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = told(in_cluster(id, "k1", **cases))
+    result = summary(on_gpu_cluster(id, "k1", **cases))
     assert result[0] == outcome, result
     assert found in result[1], result
 
@@ -89,7 +89,7 @@ def test_on_a_node(id: str, cases: dict[str, str], outcome: str, found: str) -> 
     ],
 )
 def test_in_the_cluster(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = told(in_cluster(id, CLUSTER, **cases))
+    result = summary(on_gpu_cluster(id, CLUSTER, **cases))
     assert result[0] == outcome, result
     assert found in result[1], result
 
@@ -114,14 +114,14 @@ def test_in_the_cluster(id: str, cases: dict[str, str], outcome: str, found: str
     ],
 )  # fmt: skip
 def test_the_roots_are_these_and_nothing_is_left_over(where: str, cases: dict[str, str], roots: set[str]) -> None:
-    found = diagnose(world(where, **cases))
+    found = diagnose(snapshot(where, **cases))
     assert {one.id for one in found.roots} == roots
     assert [one.id for one in found.verdict.unexplained] == []
     assert [f"{one.step}/{one.check}" for one in found.drift if one.step != "prereqs"] == []
 
 
 def test_what_a_container_failed_for_before_it_ran_is_over() -> None:
-    found = told(in_cluster("op-cdi-unresolvable", "k2", gpu__pods="after-reboot"))
+    found = summary(on_gpu_cluster("op-cdi-unresolvable", "k2", gpu__pods="after-reboot"))
     assert found == ("ok", "no error")
 
 
@@ -129,24 +129,24 @@ def test_what_a_container_failed_for_before_it_ran_is_over() -> None:
     ("since", "outcome"), [("2026-11-21T04:59:58Z", "unknown"), ("2026-11-21T04:58:00Z", "failed")]
 )
 def test_a_device_plugin_that_was_started_just_now_has_lost_nothing(since: str, outcome: str) -> None:
-    snapshot = world("k1", gpu__plugin_files="no-socket", gpu__nodes="nothing-allocatable")
-    pods = snapshot.answers["gpu.pods", CLUSTER]
+    taken = snapshot("k1", gpu__plugin_files="no-socket", gpu__nodes="nothing-allocatable")
+    pods = taken.answers["gpu.pods", CLUSTER]
     started = re.sub(r'(?<="running":\{"startedAt":")[^"]*', since, pods.out)
     assert started != pods.out
-    later = replace(snapshot, answers={**snapshot.answers, ("gpu.pods", CLUSTER): replace(pods, out=started)})
-    assert told(asked("op-kubelet-restart-lost-devices", later, "k1"))[0] == outcome
+    later = replace(taken, answers={**taken.answers, ("gpu.pods", CLUSTER): replace(pods, out=started)})
+    assert summary(evaluate("op-kubelet-restart-lost-devices", later, "k1"))[0] == outcome
 
 
 @pytest.mark.parametrize(("wanted", "person"), [(1, "excludes the node"), (2, "")])
 def test_a_labeller_that_its_daemon_set_keeps_away_comes_by_no_installing(wanted: int, person: str) -> None:
-    snapshot = world("k1", gpu__nodes="no-labels", gpu__pods="none")
-    sets = json.loads(snapshot.answers["gpu.daemon-sets", CLUSTER].out)
+    taken = snapshot("k1", gpu__nodes="no-labels", gpu__pods="none")
+    sets = json.loads(taken.answers["gpu.daemon-sets", CLUSTER].out)
     worker = next(one for one in sets["items"] if one["metadata"]["name"].endswith("discovery-worker"))
     worker["status"]["desiredNumberScheduled"] = wanted
-    answer = replace(snapshot.answers["gpu.daemon-sets", CLUSTER], out=json.dumps(sets))
-    found = asked(
+    answer = replace(taken.answers["gpu.daemon-sets", CLUSTER], out=json.dumps(sets))
+    found = evaluate(
         "op-nodes-not-labelled",
-        replace(snapshot, answers={**snapshot.answers, ("gpu.daemon-sets", CLUSTER): answer}),
+        replace(taken, answers={**taken.answers, ("gpu.daemon-sets", CLUSTER): answer}),
         "k1",
     )
     assert found.result
@@ -158,12 +158,12 @@ def test_a_labeller_that_its_daemon_set_keeps_away_comes_by_no_installing(wanted
     ("brings", "person"), [("nvidia-driver-daemonset", "driver.enabled"), ("nvidia-gpu-driver-site", "nvidiadrivers")]
 )
 def test_a_driver_that_nobody_here_asked_the_operator_for_is_for_a_person(brings: str, person: str) -> None:
-    snapshot = world("k1", gpu__pods="pull-fails")
-    pods = snapshot.answers["gpu.pods", CLUSTER]
+    taken = snapshot("k1", gpu__pods="pull-fails")
+    pods = taken.answers["gpu.pods", CLUSTER]
     answer = replace(pods, out=pods.out.replace("nvidia-driver-daemonset-a", f"{brings}-a"))
-    found = asked(
+    found = evaluate(
         "op-driver-image-not-published",
-        replace(snapshot, answers={**snapshot.answers, ("gpu.pods", CLUSTER): answer}),
+        replace(taken, answers={**taken.answers, ("gpu.pods", CLUSTER): answer}),
         "k1",
     )
     assert found.result
@@ -171,9 +171,9 @@ def test_a_driver_that_nobody_here_asked_the_operator_for_is_for_a_person(brings
 
 
 def test_a_driver_that_the_spec_has_the_operator_bring_is_not() -> None:
-    snapshot = world("k1", gpu__pods="pull-fails")
-    spec = snapshot.inventory.spec.model_dump(mode="json", by_alias=True)
+    taken = snapshot("k1", gpu__pods="pull-fails")
+    spec = taken.inventory.spec.model_dump(mode="json", by_alias=True)
     spec["gpu"]["driver"]["mode"] = "container"
-    wanted = replace(snapshot, inventory=replace(snapshot.inventory, spec=Spec.model_validate(spec)))
-    found = asked("op-driver-image-not-published", wanted, "k1")
+    wanted = replace(taken, inventory=replace(taken.inventory, spec=Spec.model_validate(spec)))
+    found = evaluate("op-driver-image-not-published", wanted, "k1")
     assert (found.outcome, found.result and found.result.person) == ("failed", "")

@@ -12,9 +12,9 @@ from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from gpustack.probes.helm import CHARTS
 from tests.worlds import cluster
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import K1, K2
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.doctor_checks import evaluate, summary
 
 NONE = written("helm.processes", "0\n", 1)
 MONITORING = "monitoring"
@@ -24,8 +24,8 @@ def here(id: str, *answers: Answer, where: str = CLUSTER) -> Judgement:
     placed = {("helm.processes", "k1"): NONE}
     on_host = {"helm.processes": "k1", "helm.charts": "k1"}
     placed |= {(answer.probe, on_host.get(answer.probe, CLUSTER)): answer for answer in answers}
-    placed |= {("gpu.deployments", CLUSTER): written("gpu.deployments", '{"items":[]}')}
-    return asked(id, cluster.snapshot(placed, {"monitoring": {"enabled": True}}, (K1, K2)), where)
+    placed |= answers_at(CLUSTER, written("gpu.deployments", '{"items":[]}'))
+    return evaluate(id, cluster.snapshot(placed, {"monitoring": {"enabled": True}}, (K1, K2)), where)
 
 
 def releases(status: str, *, ours: bool = True, name: str = MONITORING) -> Answer:
@@ -96,7 +96,7 @@ def test_jobs_of_hooks(case: str, helms: int, job: str, guard: str) -> None:
 def test_a_chart_that_is_not_reached_matters_only_where_it_is_needed() -> None:
     unreached, cached = recorded("helm.charts", "no-name"), recorded("helm.charts", "control-plane")
     none = written("helm.releases", '{"items":[]}')
-    outcome, found = told(here("helm-repo-unreachable", none, unreached))
+    outcome, found = summary(here("helm-repo-unreachable", none, unreached))
     assert outcome == "failed"
     assert found.endswith("Could not resolve host: github.com")
     assert here("helm-repo-unreachable", releases("failed"), recorded("helm.charts", "absent")).outcome == "failed"
@@ -131,7 +131,7 @@ def test_definitions() -> None:
 
 def test_a_namespace_that_waits() -> None:
     stuck = recorded("kube.ending-namespaces", "stuck")
-    outcome, found = told(here("helm-uninstall-stuck-namespace", stuck))
+    outcome, found = summary(here("helm-uninstall-stuck-namespace", stuck))
     assert outcome == "failed"
     assert found.startswith("monitoring: Some content in the namespace has finalizers remaining")
     now = replace(stuck, out=stuck.out.replace("T04:30:00Z", "T04:59:50Z"))

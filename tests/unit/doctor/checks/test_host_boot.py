@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import on_host, told
+from tests.worlds.doctor_checks import on_host, summary
 
 HERE = "== kernel\n6.1.0-40-amd64 whole\n== others\n== named\noverlay\nbr_netfilter\n== builtin\n"
 
@@ -23,7 +23,7 @@ def test_modules_that_no_boot_loads(out: str, outcome: str) -> None:
 
 def test_a_host_without_a_runtime_needs_no_modules() -> None:
     answers = {"kernel.boot": written("kernel.boot", HERE.replace("br_netfilter\n", ""))}
-    assert told(on_host("host-modules-not-persisted", answers, state="fresh"))[1] == "no container runtime yet"
+    assert summary(on_host("host-modules-not-persisted", answers, state="fresh"))[1] == "no container runtime yet"
 
 
 @pytest.mark.parametrize(

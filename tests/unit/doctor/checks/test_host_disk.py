@@ -1,13 +1,10 @@
 """The disk, and pods that were thrown out for its sake."""
 
-from collections.abc import Mapping
-
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.worlds import cluster
-from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.cases import answers_at, recorded, written
+from tests.worlds.doctor_checks import on_cluster
 
 WELL = recorded("storage.disk", "control-plane").out
 PRESSED = recorded(
@@ -16,13 +13,9 @@ PRESSED = recorded(
 )  # fmt: skip
 
 
-def here(id: str, answers: Mapping[tuple[str, str], Answer]) -> tuple[str, str]:
-    return told(asked(id, cluster.snapshot(answers), "k1"))
-
-
 def disk(room: str, mounts: str = "/var rw\n", errors: str = "") -> dict[tuple[str, str], Answer]:
     out = f"== room\n/var/lib/kubelet {room}\n== mounts\n{mounts}== errors\n{errors}"
-    return {("storage.disk", "k1"): written("storage.disk", out)}
+    return answers_at("k1", written("storage.disk", out))
 
 
 @pytest.mark.parametrize(
@@ -38,15 +31,15 @@ def disk(room: str, mounts: str = "/var rw\n", errors: str = "") -> dict[tuple[s
 )
 def test_what_is_left_of_a_disk(room: str, api: dict[tuple[str, str], Answer], outcome: str) -> None:
     """In between, the node's own word decides."""
-    assert here("host-disk-pressure", disk(room) | api)[0] == outcome
+    assert on_cluster("host-disk-pressure", disk(room) | api)[0] == outcome
 
 
 def test_a_disk_that_fails() -> None:
-    assert here("host-root-readonly-or-io-errors", {}) == ("ok", "no errors")
-    found = here("host-root-readonly-or-io-errors", disk("10 9 0 0", "/var rw\n/var/lib/kubelet ro\n"))
+    assert on_cluster("host-root-readonly-or-io-errors", {}) == ("ok", "no errors")
+    found = on_cluster("host-root-readonly-or-io-errors", disk("10 9 0 0", "/var rw\n/var/lib/kubelet ro\n"))
     assert found == ("failed", "/var/lib/kubelet is read-only")
     broken = disk("10 9 0 0", errors="| I/O error, dev sda, sector 81920 op 0x1:(WRITE)\n")
-    assert here("host-root-readonly-or-io-errors", broken)[0] == "failed"
+    assert on_cluster("host-root-readonly-or-io-errors", broken)[0] == "failed"
 
 
 @pytest.mark.parametrize(
@@ -60,6 +53,6 @@ def test_a_disk_that_fails() -> None:
     ],
 )
 def test_evictions(case: str, evicted: str, prometheus: str) -> None:
-    answers = {("kube.evicted-pods", CLUSTER): recorded("kube.evicted-pods", case)}
-    assert here("st-evictions", answers)[0] == evicted
-    assert here("st-evictions -> st-no-metrics", answers)[0] == prometheus
+    answers = answers_at(CLUSTER, recorded("kube.evicted-pods", case))
+    assert on_cluster("st-evictions", answers)[0] == evicted
+    assert on_cluster("st-evictions -> st-no-metrics", answers)[0] == prometheus

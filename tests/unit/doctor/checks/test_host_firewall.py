@@ -3,7 +3,7 @@
 import pytest
 
 from tests.worlds import firewall as packets
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.doctor_checks import evaluate, summary
 
 FIREWALLS = {"ufw": "host-ufw-blocks-pods", "firewalld": "host-firewalld-active"}
 
@@ -16,17 +16,17 @@ def test_the_manager_that_blocks_is_named_and_no_other(manager: str, release: st
     for one in when:
         here = packets.recorded(f"{manager}-{release}{one}")
         where = packets.here(here).where
-        found = {id for id in FIREWALLS.values() if asked(id, here, where).outcome == "failed"}
+        found = {id for id in FIREWALLS.values() if evaluate(id, here, where).outcome == "failed"}
         assert found == ({FIREWALLS[manager]} if manager in FIREWALLS and one == "-before" else set())
 
 
-def test_a_rule_that_rejects_is_told_by_its_text() -> None:
+def test_a_rule_that_rejects_is_quoted() -> None:
     rules = packets.OPEN + "-A INPUT -i host0 -p tcp --dport 22 -j ACCEPT\n-A INPUT -j REJECT\n"
-    found = asked("host-cloud-image-reject-rules", packets.world(packets.live(rules)), "host1")
+    found = evaluate("host-cloud-image-reject-rules", packets.snapshot(packets.live(rules)), "host1")
     assert found.outcome == "failed"
-    assert "-A INPUT -j REJECT" in told(found)[1]
-    dropped = packets.world(packets.live(rules.replace("REJECT", "DROP")))
-    assert told(asked("host-cloud-image-reject-rules", dropped, "host1")) == ("ok", "not rejected by a rule")
+    assert "-A INPUT -j REJECT" in summary(found)[1]
+    dropped = packets.snapshot(packets.live(rules.replace("REJECT", "DROP")))
+    assert summary(evaluate("host-cloud-image-reject-rules", dropped, "host1")) == ("ok", "not rejected by a rule")
 
 
 def test_a_rule_beside_the_chains_of_ufw_is_not_ufws() -> None:
@@ -39,6 +39,6 @@ def test_a_rule_beside_the_chains_of_ufw_is_not_ufws() -> None:
         (denied, {"host-ufw-blocks-pods"}),
         (beside + denied, {"host-cloud-image-reject-rules", "host-ufw-blocks-pods"}),
     ):
-        here = packets.world(packets.live(chains + rules).replace("== ufw\n", "== ufw\nyes\n"))
+        here = packets.snapshot(packets.live(chains + rules).replace("== ufw\n", "== ufw\nyes\n"))
         both = ("host-cloud-image-reject-rules", "host-ufw-blocks-pods")
-        assert {id for id in both if asked(id, here, "host1").outcome == "failed"} == faults
+        assert {id for id in both if evaluate(id, here, "host1").outcome == "failed"} == faults

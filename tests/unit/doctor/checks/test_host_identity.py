@@ -6,14 +6,14 @@ import pytest
 
 from gpustack.ask.probe import Answer
 from tests.worlds import hosts
-from tests.worlds.cases import written
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.cases import answers_at, written
+from tests.worlds.doctor_checks import evaluate, summary
 
 NOW = 1795237201
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "h1") -> tuple[str, str]:
-    return told(asked(id, hosts.snapshot(answers), where))
+    return summary(evaluate(id, hosts.snapshot(answers), where))
 
 
 def clocks(first: int, second: int) -> dict[tuple[str, str], Answer]:
@@ -29,8 +29,8 @@ def test_a_clock_is_compared_with_the_others(first: int, second: int, outcome: s
     assert here("host-time-skew", clocks(first, second))[0] == outcome
 
 
-def test_a_clock_that_cannot_be_told() -> None:
-    assert here("host-time-skew", {("system.time", "h1"): written("system.time", "late\n")})[0] == "unknown"
+def test_a_clock_that_is_unknown() -> None:
+    assert here("host-time-skew", answers_at("h1", written("system.time", "late\n")))[0] == "unknown"
 
 
 def test_two_hosts_of_one_image() -> None:
@@ -49,7 +49,4 @@ def test_two_hosts_of_one_image() -> None:
     [("GPU-Node1", "ok"), ("GPU_Node1", "failed"), ("a.b", "ok"), ("-a", "failed"), ("", "unknown")],
 )
 def test_a_name_that_a_node_cannot_have(name: str, outcome: str) -> None:
-    assert (
-        here("host-hostname-invalid", {("system.hostname", "h1"): written("system.hostname", f"{name}\n")})[0]
-        == outcome
-    )
+    assert here("host-hostname-invalid", answers_at("h1", written("system.hostname", f"{name}\n")))[0] == outcome

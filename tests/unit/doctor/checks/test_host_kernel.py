@@ -2,7 +2,7 @@
 
 from gpustack.ask.probe import Answer
 from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import on_host, told
+from tests.worlds.doctor_checks import on_host, summary
 
 Edit = tuple[str, str]
 ON, OFF = "net.ipv4.ip_forward 1", "net.ipv4.ip_forward 0"
@@ -12,9 +12,9 @@ def sysctls(*edits: Edit) -> dict[str, Answer]:
     return {"kernel.sysctls": recorded("kernel.sysctls", "prepared-debian-12", *edits)}
 
 
-def test_ip_forward_is_told_with_the_file_that_sets_it() -> None:
-    assert told(on_host("host-ip-forward-off", {}))[0] == "ok"
-    outcome, found = told(on_host("host-ip-forward-off", sysctls((ON, OFF))))
+def test_ip_forward_is_reported_with_the_file_that_sets_it() -> None:
+    assert summary(on_host("host-ip-forward-off", {}))[0] == "ok"
+    outcome, found = summary(on_host("host-ip-forward-off", sysctls((ON, OFF))))
     assert outcome == "failed"
     assert found.startswith("0 (/etc/sysctl.d/90-gpustack.conf sets ")
 
@@ -22,19 +22,19 @@ def test_ip_forward_is_told_with_the_file_that_sets_it() -> None:
 def test_an_answer_that_is_missing_neither_confirms_nor_refutes() -> None:
     assert on_host("host-ip-forward-off", {"kernel.sysctls": written("kernel.sysctls", "", 1)}).outcome == "unknown"
     gone = on_host("host-ip-forward-off", {"kernel.sysctls": Answer("kernel.sysctls", "h1", -1, "", lost="it hung")})
-    assert told(gone) == ("unknown", "it hung")
+    assert summary(gone) == ("unknown", "it hung")
 
 
 def test_bridged_packets() -> None:
     key = "net.bridge.bridge-nf-call-iptables"
-    assert told(on_host("bridge-nf-call-off", {}))[0] == "ok"
+    assert summary(on_host("bridge-nf-call-off", {}))[0] == "ok"
     assert on_host("bridge-nf-call-off", sysctls((f"{key} 1", f"{key} 0"))).outcome == "failed"
-    assert told(on_host("bridge-nf-call-off", {"kernel.sysctls": recorded("kernel.sysctls", "no-bridge")})) == (
+    assert summary(on_host("bridge-nf-call-off", {"kernel.sysctls": recorded("kernel.sysctls", "no-bridge")})) == (
         "ok", "nothing",
     )  # fmt: skip
 
 
-def test_br_netfilter_is_told_by_its_effect() -> None:
-    assert told(on_host("flannel-br-netfilter-missing", {})) == ("ok", "working")
+def test_br_netfilter_is_found_by_its_effect() -> None:
+    assert summary(on_host("flannel-br-netfilter-missing", {})) == ("ok", "working")
     without = recorded("kernel.modules", "prepared-debian-12", ("overlay\nbr_netfilter", "overlay"))
-    assert told(on_host("flannel-br-netfilter-missing", {"kernel.modules": without})) == ("failed", "not working")
+    assert summary(on_host("flannel-br-netfilter-missing", {"kernel.modules": without})) == ("failed", "not working")

@@ -1,17 +1,10 @@
 """The way out, who manages links, whose rules there are, and which name servers pods get."""
 
-from collections.abc import Mapping
-
 import pytest
 
-from gpustack.ask.probe import CLUSTER, Answer
-from tests.worlds import cluster
-from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import asked, told
-
-
-def here(id: str, answers: Mapping[tuple[str, str], Answer]) -> tuple[str, str]:
-    return told(asked(id, cluster.snapshot(answers), "k1"))
+from gpustack.ask.probe import CLUSTER
+from tests.worlds.cases import answers_at, recorded, written
+from tests.worlds.doctor_checks import on_cluster
 
 
 @pytest.mark.parametrize(
@@ -28,7 +21,7 @@ def here(id: str, answers: Mapping[tuple[str, str], Answer]) -> tuple[str, str]:
 )
 def test_the_way_out(out: str, outcome: str) -> None:
     """A source that refuses, or is slow, was reached."""
-    assert here("host-no-egress", {("reach.source", "k1"): written("reach.source", out)})[0] == outcome
+    assert on_cluster("host-no-egress", answers_at("k1", written("reach.source", out)))[0] == outcome
 
 
 @pytest.mark.parametrize(
@@ -43,9 +36,7 @@ def test_the_way_out(out: str, outcome: str) -> None:
 )
 def test_who_manages_the_links_of_pods(out: str, outcome: str) -> None:
     assert (
-        here("host-networkmanager-owns-cni", {("network.managed-links", "k1"): written("network.managed-links", out)})[
-            0
-        ]
+        on_cluster("host-networkmanager-owns-cni", answers_at("k1", written("network.managed-links", out)))[0]
         == outcome
     )
 
@@ -61,16 +52,14 @@ def test_who_manages_the_links_of_pods(out: str, outcome: str) -> None:
 )
 def test_rules_in_both_backends(legacy: str, nft: str, table: str, outcome: str) -> None:
     out = f"== health\n0\n== legacy\n{legacy}\n== nft\n{nft}\n== table\n{table}\n"
-    assert (
-        here("host-iptables-legacy-nft-mix", {("kube-proxy.host", "k1"): written("kube-proxy.host", out)})[0] == outcome
-    )
+    assert on_cluster("host-iptables-legacy-nft-mix", answers_at("k1", written("kube-proxy.host", out)))[0] == outcome
 
 
 def test_name_servers_of_pods() -> None:
-    assert here("host-resolv-stub-loop", {}) == ("ok", "10.255.255.53")
+    assert on_cluster("host-resolv-stub-loop", {}) == ("ok", "10.255.255.53")
     looped = recorded("resolver.pods", "control-plane", ("10.255.255.53", "127.0.0.53"))
     answers = {("resolver.pods", "k1"): looped}
-    assert here("host-resolv-stub-loop", answers) == ("failed", "127.0.0.53")
+    assert on_cluster("host-resolv-stub-loop", answers) == ("failed", "127.0.0.53")
     elsewhere = recorded("resolver.upstreams", "control-plane", ("forward . /etc/resolv.conf", "forward . 10.0.0.53"))
-    assert here("host-resolv-stub-loop", answers | {("resolver.upstreams", CLUSTER): elsewhere})[0] == "ok"
-    assert here("host-resolv-stub-loop", {("resolver.pods", "k1"): written("resolver.pods", "x\n")})[0] == "unknown"
+    assert on_cluster("host-resolv-stub-loop", answers | {("resolver.upstreams", CLUSTER): elsewhere})[0] == "ok"
+    assert on_cluster("host-resolv-stub-loop", answers_at("k1", written("resolver.pods", "x\n")))[0] == "unknown"

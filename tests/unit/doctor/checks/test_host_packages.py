@@ -3,8 +3,8 @@
 import pytest
 
 from tests.worlds import hosts
-from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import asked, on_host, told
+from tests.worlds.cases import answers_at, recorded, written
+from tests.worlds.doctor_checks import evaluate, on_host, summary
 
 CLEAN = "== locks\n== updates\n0\n== unfinished\n"
 HELD = CLEAN.replace("== updates", "/var/lib/dpkg/lock-frontend 812 40 unattended-upgr\n== updates")
@@ -27,8 +27,8 @@ def test_a_lock_and_work_that_was_broken_off(out: str, lock: str, interrupted: s
     assert on_host("host-dpkg-interrupted", answers).outcome == interrupted
 
 
-def test_who_holds_the_lock_is_said() -> None:
-    found = told(on_host("host-apt-lock", {"packages.dpkg": written("packages.dpkg", HELD)}))
+def test_who_holds_the_lock_is_named() -> None:
+    found = summary(on_host("host-apt-lock", {"packages.dpkg": written("packages.dpkg", HELD)}))
     assert found[1] == "held: /var/lib/dpkg/lock-frontend by unattended-upgr (812) for 40 s"
 
 
@@ -38,7 +38,7 @@ SPEC = {"source": {"mirror": "http://10.77.2.1:8480", "fingerprint": KEY}}
 
 
 @pytest.mark.parametrize(
-    ("edit", "said_so"),
+    ("edit", "text"),
     [
         (("", ""), ""),
         ((f"key 229 {OURS}\n", f"key 0 {OURS}\nkey 1 /x\n"), f"{OURS} has no key"),
@@ -49,18 +49,18 @@ SPEC = {"source": {"mirror": "http://10.77.2.1:8480", "fingerprint": KEY}}
         (("== keys", "sources.list|https://apt.kubernetes.io|kubernetes-xenial||no\n== keys"), ""),
     ],
 )
-def test_sources_that_apt_does_not_trust(edit: tuple[str, str], said_so: str) -> None:
-    answers = {("packages.sources", "h1"): recorded("packages.sources", "debian-12", edit)}
-    found = told(asked("host-apt-repo-key", hosts.snapshot(answers, SPEC)))
-    assert found[0] == ("failed" if said_so else "ok")
-    assert said_so in found[1]
+def test_sources_that_apt_does_not_trust(edit: tuple[str, str], text: str) -> None:
+    answers = answers_at("h1", recorded("packages.sources", "debian-12", edit))
+    found = summary(evaluate("host-apt-repo-key", hosts.snapshot(answers, SPEC)))
+    assert found[0] == ("failed" if text else "ok")
+    assert text in found[1]
 
 
 def test_a_key_that_ended_and_one_that_is_another() -> None:
     ended = recorded("packages.sources", "debian-12", ("1795283488:2110643488", "1763000000:1763000001"))
-    found = told(asked("host-apt-repo-key", hosts.snapshot({("packages.sources", "h1"): ended}, SPEC)))
+    found = summary(evaluate("host-apt-repo-key", hosts.snapshot({("packages.sources", "h1"): ended}, SPEC)))
     assert found[0] == "failed"
     assert f"{OURS} expired on 2025-11-13" in found[1]
     other = recorded("packages.sources", "debian-12", (KEY, KEY[::-1]))
-    found = told(asked("host-apt-repo-key", hosts.snapshot({("packages.sources", "h1"): other}, SPEC)))
+    found = summary(evaluate("host-apt-repo-key", hosts.snapshot({("packages.sources", "h1"): other}, SPEC)))
     assert f"{OURS} is not the key {KEY}" in found[1]

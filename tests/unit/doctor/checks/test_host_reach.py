@@ -6,7 +6,7 @@ import pytest
 
 from gpustack.ask.snapshot import Reach
 from tests.worlds import hosts
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.doctor_checks import evaluate, summary
 
 
 @pytest.mark.parametrize(
@@ -22,11 +22,11 @@ from tests.worlds.doctor_checks import asked, told
 def test_a_host_that_cannot_be_asked(reference: str, ssh: str, sudo: str) -> None:
     before = hosts.snapshot()
     here = replace(before, reach={**before.reach, "h1": Reach("h1", reference, "it said so")})
-    assert asked("host-ssh-unreachable", here).outcome == ssh
-    assert asked("host-sudo-password", here).outcome == sudo
-    assert asked("st-host-unmanaged", here).outcome == ("failed" if reference else "ok")
+    assert evaluate("host-ssh-unreachable", here).outcome == ssh
+    assert evaluate("host-sudo-password", here).outcome == sudo
+    assert evaluate("st-host-unmanaged", here).outcome == ("failed" if reference else "ok")
 
 
 def test_a_host_that_nobody_asked_is_unknown() -> None:
     here = replace(hosts.snapshot(), reach={})
-    assert told(asked("host-ssh-unreachable", here)) == ("unknown", "h1 was not contacted")
+    assert summary(evaluate("host-ssh-unreachable", here)) == ("unknown", "h1 was not contacted")

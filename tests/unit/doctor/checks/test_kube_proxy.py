@@ -7,21 +7,20 @@ import pytest
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
 from tests.worlds import pod_paths as pod_ways
-from tests.worlds.cases import recorded, written
-from tests.worlds.cluster import K1, K2
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.cases import answers_at, recorded, written
+from tests.worlds.doctor_checks import evaluate, on_cluster
 from tests.worlds.firewall import OPEN, live
 from tests.worlds.start_times import api_server
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], **spec: object) -> tuple[str, str]:
-    member = {("leftovers.kubernetes", "k1"): recorded("leftovers.kubernetes", "worker-of-ours")}
-    return told(asked(id, cluster.snapshot(member | dict(answers), spec, (K1, K2)), "k1"))
+    member = answers_at("k1", recorded("leftovers.kubernetes", "worker-of-ours"))
+    return on_cluster(id, member | dict(answers), spec=spec)
 
 
 def rules(health: int, nft: str, table: str = "no") -> dict[tuple[str, str], Answer]:
     out = f"== health\n{health}\n== legacy\n0 0 0\n== nft\n{nft}\n== table\n{table}\n"
-    return {("kube-proxy.host", "k1"): written("kube-proxy.host", out)}
+    return answers_at("k1", written("kube-proxy.host", out))
 
 
 @pytest.mark.parametrize(
@@ -48,10 +47,10 @@ def test_rules_and_who_writes_them(health: int, nft: str, found: tuple[str, str]
     ],
 )
 def test_one_that_its_daemon_set_keeps_away_comes_by_no_restart(case: str, person: str) -> None:
-    there = {("kube-proxy.daemon-set", CLUSTER): recorded("kube-proxy.daemon-set", case)}
-    member = {("leftovers.kubernetes", "k1"): recorded("leftovers.kubernetes", "worker-of-ours")}
+    there = answers_at(CLUSTER, recorded("kube-proxy.daemon-set", case))
+    member = answers_at("k1", recorded("leftovers.kubernetes", "worker-of-ours"))
     answers = member | rules(7, "2 15 105") | there
-    found = asked("kube-proxy-down", cluster.snapshot(answers), "k1").result
+    found = evaluate("kube-proxy-down", cluster.snapshot(answers), "k1").result
     assert found
     assert person in found.person
     assert bool(person) == bool(found.person)
@@ -60,7 +59,7 @@ def test_one_that_its_daemon_set_keeps_away_comes_by_no_restart(case: str, perso
 def test_a_kube_proxy_that_nobody_could_start() -> None:
     silent = {("kubelet.health", "k1"): Answer("kubelet.health", "k1", 7, "")}
     assert here("kube-proxy-down", rules(7, "2 15 105") | silent)[0] == "unknown"
-    bare = {("leftovers.kubernetes", "k1"): recorded("leftovers.kubernetes", "fresh-debian-12")}
+    bare = answers_at("k1", recorded("leftovers.kubernetes", "fresh-debian-12"))
     assert here("kube-proxy-down", rules(7, "0 0 0") | bare) == ("ok", "the host is not in a cluster yet")
 
 
@@ -103,13 +102,13 @@ def test_the_ways_to_the_api(
 
 @pytest.mark.parametrize(("age", "outcome"), [(40, "unknown"), (65, "failed")])
 def test_of_an_api_server_that_was_started_anew_kube_proxy_has_to_hear(age: int, outcome: str) -> None:
-    lately = api_server(age)
+    restarted = api_server(age)
     broken = ways("0 0.004000 ", REFUSED)
-    assert here("st-service-ip-broken", broken | lately)[0] == outcome
+    assert here("st-service-ip-broken", broken | restarted)[0] == outcome
     refused = {("pod-network.paths", "k1"): pod_ways.ways({}, {"service": "refused"})}
-    assert here("st-api-from-pods-timeout", refused | lately)[0] == outcome
+    assert here("st-api-from-pods-timeout", refused | restarted)[0] == outcome
     silent = {("pod-network.paths", "k1"): pod_ways.ways({}, {"service": "timeout"})}
-    assert here("st-api-from-pods-timeout", silent | lately)[0] == "failed"
+    assert here("st-api-from-pods-timeout", silent | restarted)[0] == "failed"
 
 
 def test_an_api_server_that_takes_connections_and_says_nothing_is_reached() -> None:
@@ -120,21 +119,18 @@ def test_an_api_server_that_takes_connections_and_says_nothing_is_reached() -> N
     assert here("join-endpoint-unreachable", ways(LATE, LATE) | silent)[0] == "failed"
 
 
-def test_a_rule_of_the_host_that_stops_it_is_said() -> None:
+def test_a_rule_of_the_host_that_stops_it_is_quoted() -> None:
     drop = f"{OPEN}-A OUTPUT -d 10.78.0.11/32 -p tcp -m tcp --dport 6443 -j DROP\n"
     route = "192.0.2.1 via 10.78.0.1 dev host0 src 10.78.0.11 uid 0 \\    cache\n"
-    filtered = {
-        ("firewall.live", "k1"): written("firewall.live", live(drop)),
-        ("network.address", "k1"): written("network.address", route),
-    }
+    filtered = answers_at("k1", written("firewall.live", live(drop)), written("network.address", route))
     outcome, found = here("join-endpoint-unreachable", ways(LATE, LATE) | filtered)
     assert outcome == "failed"
     assert "6443 -j DROP" in found
-    lost = {("firewall.live", "k1"): written("firewall.live", "", 1)}
+    lost = answers_at("k1", written("firewall.live", "", 1))
     assert here("join-endpoint-unreachable", ways(LATE, LATE) | lost) == ("failed", LATE.partition(" 0.000000 ")[2])
 
 
 def test_where_the_api_server_runs() -> None:
     assert here("st-service-ip-broken -> mon-admission-webhook-down", {})[0] == "failed"
-    worker = {("kubeadm.files", "k1"): recorded("kubeadm.files", "worker")}
+    worker = answers_at("k1", recorded("kubeadm.files", "worker"))
     assert here("st-service-ip-broken -> mon-admission-webhook-down", worker)[0] == "ok"

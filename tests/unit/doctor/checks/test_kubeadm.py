@@ -7,14 +7,14 @@ import pytest
 from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
-from tests.worlds.cases import recorded, written
+from tests.worlds.cases import answers_at, recorded, written
 from tests.worlds.cluster import ABSENT, K1, units
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.doctor_checks import evaluate, summary
 
 
 def here(id: str, where: str, answers: Mapping[tuple[str, str], Answer]) -> Judgement:
-    member = {("leftovers.kubernetes", "k1"): recorded("leftovers.kubernetes", "worker-of-ours")}
-    return asked(id, cluster.snapshot(member | dict(answers)), where)
+    member = answers_at("k1", recorded("leftovers.kubernetes", "worker-of-ours"))
+    return evaluate(id, cluster.snapshot(member | dict(answers)), where)
 
 
 @pytest.mark.parametrize(
@@ -26,37 +26,37 @@ def test_a_cluster_that_is_well(id: str, where: str) -> None:
 
 def test_an_api_server_that_refuses_is_down_and_one_that_nobody_can_ask_is_unknown() -> None:
     refused = Answer("kube.readyz", CLUSTER, 7, "", "curl: (7) Failed to connect to 10.78.0.11 port 6443")
-    assert told(here("st-apiserver-down", CLUSTER, {("kube.readyz", CLUSTER): refused}))[0] == "failed"
+    assert summary(here("st-apiserver-down", CLUSTER, {("kube.readyz", CLUSTER): refused}))[0] == "failed"
     lost = Answer("kube.readyz", CLUSTER, -1, "", lost="no control plane could be asked")
-    assert told(here("st-apiserver-down", CLUSTER, {("kube.readyz", CLUSTER): lost}))[0] == "unknown"
+    assert summary(here("st-apiserver-down", CLUSTER, {("kube.readyz", CLUSTER): lost}))[0] == "unknown"
 
 
 def test_a_kubelet_that_is_not_installed_is_not_down() -> None:
     silent = Answer("kubelet.health", "k1", 7, "")
-    assert told(here("st-kubelet-down", "k1", {("kubelet.health", "k1"): silent})) == ("failed", "silent")
+    assert summary(here("st-kubelet-down", "k1", {("kubelet.health", "k1"): silent})) == ("failed", "silent")
     gone = {("kubelet.health", "k1"): silent, ("units.services", "k1"): units(ABSENT)}
-    assert told(here("st-kubelet-down", "k1", gone)) == ("ok", "not installed")
+    assert summary(here("st-kubelet-down", "k1", gone)) == ("ok", "not installed")
 
 
 def test_a_kubelet_without_a_cluster_cannot_run_yet() -> None:
     bare = recorded("leftovers.kubernetes", "fresh-debian-12")
     answers = {("kubelet.health", "k1"): Answer("kubelet.health", "k1", 7, ""), ("leftovers.kubernetes", "k1"): bare}
-    assert told(here("st-kubelet-down", "k1", answers)) == ("ok", "the host is not in a cluster yet")
+    assert summary(here("st-kubelet-down", "k1", answers)) == ("ok", "the host is not in a cluster yet")
 
 
 def test_a_node_that_is_not_ready_says_why() -> None:
     sick = recorded("kube.nodes", "control-plane", ('"status":"True"', '"status":"False"'))
-    outcome, found = told(here("st-node-notready", "k1", {("kube.nodes", CLUSTER): sick}))
+    outcome, found = summary(here("st-node-notready", "k1", {("kube.nodes", CLUSTER): sick}))
     assert outcome == "failed"
     assert found
-    stranger = {("system.identity", "k1"): written("system.identity", "0123456789abcdef0123456789abcdef\n\n")}
-    assert told(here("st-node-notready", "k1", stranger)) == ("ok", "the host is not a node")
+    stranger = answers_at("k1", written("system.identity", "0123456789abcdef0123456789abcdef\n\n"))
+    assert summary(here("st-node-notready", "k1", stranger)) == ("ok", "the host is not a node")
 
 
 def test_a_node_that_no_host_is() -> None:
     """Where one host could not be asked it may be that one."""
-    one = asked("node-not-in-inventory", cluster.snapshot({}, {}, (K1,)), CLUSTER)
+    one = evaluate("node-not-in-inventory", cluster.snapshot({}, {}, (K1,)), CLUSTER)
     assert (one.outcome, one.result and one.result.found) == ("failed", "k2")
-    assert asked("node-not-in-inventory", cluster.snapshot(), CLUSTER).outcome == "ok"
+    assert evaluate("node-not-in-inventory", cluster.snapshot(), CLUSTER).outcome == "ok"
     lost = {("system.identity", "k2"): Answer("system.identity", "k2", -1, "", lost="k2 was not reached")}
-    assert asked("node-not-in-inventory", cluster.snapshot(lost), CLUSTER).outcome == "unknown"
+    assert evaluate("node-not-in-inventory", cluster.snapshot(lost), CLUSTER).outcome == "unknown"

@@ -1,18 +1,11 @@
 """Remains, addresses and versions of one host beside its cluster."""
 
-from collections.abc import Mapping
-
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.worlds import cluster
-from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.cases import answers_at, recorded, written
+from tests.worlds.doctor_checks import on_cluster
 
 QUIET = written("network.listeners", "")
 OTHER = "e" * 64
-
-
-def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = "k1") -> tuple[str, str]:
-    return told(asked(id, cluster.snapshot(answers), where))
 
 
 def files(host: str, *paths: str) -> dict[tuple[str, str], Answer]:
@@ -21,44 +14,40 @@ def files(host: str, *paths: str) -> dict[tuple[str, str], Answer]:
 
 
 def started(host: str, configured: str) -> dict[tuple[str, str], Answer]:
-    return {
-        ("kubelet.start", host): recorded("kubelet.start", "control-plane", ("config\nyes", f"config\n{configured}"))
-    }
+    return answers_at(host, recorded("kubelet.start", "control-plane", ("config\nyes", f"config\n{configured}")))
 
 
 def test_an_attempt_that_was_broken_off() -> None:
-    assert here("kubeadm-stale-state", {})[0] == "ok"
+    assert on_cluster("kubeadm-stale-state", {})[0] == "ok"
     half = files("k1", "admin.conf", "pki/ca.key", "manifests/etcd.yaml") | started("k1", "no")
-    assert here("kubeadm-stale-state", half)[0] == "failed"
+    assert on_cluster("kubeadm-stale-state", half)[0] == "failed"
     ours = files("k1", "admin.conf", "gpustack-kubeadm.yaml.unfinished")
-    assert here("kubeadm-stale-state", ours) == ("failed", "an interrupted initialisation")
-    alive = ours | {
-        ("network.listeners", "k1"): written(
-            "network.listeners", 'tcp LISTEN 0 1 *:6443 *:* users:(("x",pid=1,fd=3))\n'
-        )
-    }
-    assert here("kubeadm-stale-state", alive)[0] == "ok"
-    assert here("kubeadm-stale-state", files("k1") | started("k1", "no"))[0] == "ok"
+    assert on_cluster("kubeadm-stale-state", ours) == ("failed", "an interrupted initialisation")
+    alive = ours | answers_at(
+        "k1", written("network.listeners", 'tcp LISTEN 0 1 *:6443 *:* users:(("x",pid=1,fd=3))\n')
+    )
+    assert on_cluster("kubeadm-stale-state", alive)[0] == "ok"
+    assert on_cluster("kubeadm-stale-state", files("k1") | started("k1", "no"))[0] == "ok"
     worker = files("k2", "bootstrap-kubelet.conf", "pki/ca.crt") | started("k2", "yes")
-    assert here("kubeadm-stale-state", worker, "k2") == ("failed", "an interrupted join")
+    assert on_cluster("kubeadm-stale-state", worker, "k2") == ("failed", "an interrupted join")
 
 
 def test_a_worker_of_another_cluster() -> None:
     known = recorded("kubeadm.authorities", "worker")
     mine = started("k2", "yes") | {("kubeadm.authorities", "k2"): known}
-    assert here("kubeadm-stale-state", mine, "k2")[0] == "ok"
+    assert on_cluster("kubeadm-stale-state", mine, "k2")[0] == "ok"
     own = known.out.split()[1]
-    foreign = {("kubeadm.authorities", "k2"): written("kubeadm.authorities", known.out.replace(own, OTHER))}
-    assert here("kubeadm-stale-state", mine | foreign, "k2") == ("failed", "the CA of another cluster")
-    order = {("kubeadm.authorities", "k2"): written("kubeadm.authorities", f"{known.out}join {OTHER}\n")}
-    assert here("join-ca-hash-mismatch", order, "k2")[0] == "failed"
-    right = {("kubeadm.authorities", "k2"): written("kubeadm.authorities", f"{known.out}join {own}\n")}
-    assert here("join-ca-hash-mismatch", right, "k2")[0] == "ok"
-    assert here("join-ca-hash-mismatch", mine, "k2") == ("ok", "no join")
+    foreign = answers_at("k2", written("kubeadm.authorities", known.out.replace(own, OTHER)))
+    assert on_cluster("kubeadm-stale-state", mine | foreign, "k2") == ("failed", "the CA of another cluster")
+    order = answers_at("k2", written("kubeadm.authorities", f"{known.out}join {OTHER}\n"))
+    assert on_cluster("join-ca-hash-mismatch", order, "k2")[0] == "failed"
+    right = answers_at("k2", written("kubeadm.authorities", f"{known.out}join {own}\n"))
+    assert on_cluster("join-ca-hash-mismatch", right, "k2")[0] == "ok"
+    assert on_cluster("join-ca-hash-mismatch", mine, "k2") == ("ok", "no join")
 
 
 def test_the_kubeconfig_of_root() -> None:
-    assert here("kubeconfig-missing-or-stale", {})[0] == "ok"
+    assert on_cluster("kubeconfig-missing-or-stale", {})[0] == "ok"
     known = recorded("kubeadm.authorities", "control-plane").out
     own = known.split()[1]
     for root, outcome in (
@@ -66,16 +55,16 @@ def test_the_kubeconfig_of_root() -> None:
         (f"root {OTHER}", "failed"),
         (f"root {OTHER}\nroot {own}", "ok"),
     ):
-        answers = {("kubeadm.authorities", "k1"): written("kubeadm.authorities", f"own {own}\n{root}\n")}
-        assert here("kubeconfig-missing-or-stale", answers)[0] == outcome
-    odd = {("kubeadm.authorities", "k1"): written("kubeadm.authorities", "own\n")}
-    assert here("kubeconfig-missing-or-stale", odd)[0] == "unknown"
+        answers = answers_at("k1", written("kubeadm.authorities", f"own {own}\n{root}\n"))
+        assert on_cluster("kubeconfig-missing-or-stale", answers)[0] == outcome
+    odd = answers_at("k1", written("kubeadm.authorities", "own\n"))
+    assert on_cluster("kubeconfig-missing-or-stale", odd)[0] == "unknown"
 
 
 def test_an_address_of_two_nodes() -> None:
-    assert here("kubelet-wrong-node-ip", {}) == ("ok", "10.78.0.11")
+    assert on_cluster("kubelet-wrong-node-ip", {}) == ("ok", "10.78.0.11")
     same = recorded("kube.nodes", "control-plane", ("10.78.0.12", "10.78.0.11"))
-    assert here("kubelet-wrong-node-ip", {("kube.nodes", CLUSTER): same}) == ("failed", "10.78.0.11, as on k2")
+    assert on_cluster("kubelet-wrong-node-ip", {("kube.nodes", CLUSTER): same}) == ("failed", "10.78.0.11, as on k2")
 
 
 def versions(kubelet: str, kubeadm: str) -> dict[tuple[str, str], Answer]:
@@ -92,5 +81,5 @@ def test_versions_that_do_not_fit() -> None:
         ("1.36.4", "1.36.4", "ok"), ("1.35.1", "1.37.0", "ok"), ("1.37.0", "1.36.4", "failed"),
         ("1.32.0", "1.36.4", "failed"), ("1.36.4", "1.38.0", "failed"),
     ):  # fmt: skip
-        assert here("api-version-skew", versions(kubelet, kubeadm))[0] == outcome, (kubelet, kubeadm)
-    assert here("api-version-skew", versions("1.37.0", "1.36.4"))[1] == "kubelet 1.37.0 with the API at 1.36.4"
+        assert on_cluster("api-version-skew", versions(kubelet, kubeadm))[0] == outcome, (kubelet, kubeadm)
+    assert on_cluster("api-version-skew", versions("1.37.0", "1.36.4"))[1] == "kubelet 1.37.0 with the API at 1.36.4"

@@ -4,8 +4,8 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from tests.worlds import hosts
-from tests.worlds.cases import recorded
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.cases import answers_at, recorded
+from tests.worlds.doctor_checks import evaluate, summary
 
 
 @pytest.mark.parametrize(
@@ -22,21 +22,23 @@ from tests.worlds.doctor_checks import asked, told
     ],
 )
 def test_monitors_that_prometheus_does_not_take(prometheus: str, monitors: str, outcome: str) -> None:
-    answers = {
-        ("service-monitors.selectors", CLUSTER): recorded("service-monitors.selectors", prometheus),
-        ("service-monitors.objects", CLUSTER): recorded("service-monitors.objects", monitors),
-        ("monitoring.prometheuses", CLUSTER): recorded("monitoring.prometheuses", "control-plane"),
-    }
+    answers = answers_at(
+        CLUSTER,
+        recorded("service-monitors.selectors", prometheus),
+        recorded("service-monitors.objects", monitors),
+        recorded("monitoring.prometheuses", "control-plane"),
+    )
     here = hosts.snapshot(answers)
-    assert asked("mon-selector-nil-uses-helm-values", here, CLUSTER).outcome == outcome
+    assert evaluate("mon-selector-nil-uses-helm-values", here, CLUSTER).outcome == outcome
 
 
-def test_what_the_selector_wants_is_said() -> None:
-    answers = {
-        ("service-monitors.selectors", CLUSTER): recorded("service-monitors.selectors", "of-the-release"),
-        ("service-monitors.objects", CLUSTER): recorded("service-monitors.objects", "bare"),
-        ("monitoring.prometheuses", CLUSTER): recorded("monitoring.prometheuses", "control-plane"),
-    }
-    found = asked("mon-selector-nil-uses-helm-values", hosts.snapshot(answers), CLUSTER)
+def test_what_the_selector_wants_is_reported() -> None:
+    answers = answers_at(
+        CLUSTER,
+        recorded("service-monitors.selectors", "of-the-release"),
+        recorded("service-monitors.objects", "bare"),
+        recorded("monitoring.prometheuses", "control-plane"),
+    )
+    found = evaluate("mon-selector-nil-uses-helm-values", hosts.snapshot(answers), CLUSTER)
     wants = "monitoring-prometheus selects monitors with release=monitoring"
-    assert told(found)[1] == f"{wants}, but not gpustack-dcgm in gpu-operator"
+    assert summary(found)[1] == f"{wants}, but not gpustack-dcgm in gpu-operator"

@@ -6,8 +6,8 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from tests.worlds import cluster, gpus
-from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import asked, in_cluster, told
+from tests.worlds.cases import answers_at, recorded, written
+from tests.worlds.doctor_checks import evaluate, on_gpu_cluster, summary
 
 SOURCE = "mon-grafana-datasource-wrong"
 LOADED = "mon-grafana-dashboard-not-loaded"
@@ -34,7 +34,7 @@ LOADED = "mon-grafana-dashboard-not-loaded"
     ],
 )  # fmt: skip
 def test_grafana(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = told(in_cluster(id, CLUSTER, **cases))
+    result = summary(on_gpu_cluster(id, CLUSTER, **cases))
     assert result[0] == outcome, result
     assert found in result[1]
 
@@ -53,16 +53,16 @@ def test_grafana(id: str, cases: dict[str, str], outcome: str, found: str) -> No
 def test_the_address_of_the_data_source(address: str, outcome: str) -> None:
     edit = ("http://monitoring-prometheus.monitoring:9090/", address)
     sources = recorded("grafana.data-sources", "control-plane", edit)
-    found = asked(SOURCE, gpus.world({("grafana.data-sources", CLUSTER): sources}), CLUSTER)
-    assert found.outcome == outcome, told(found)
+    found = evaluate(SOURCE, gpus.snapshot({("grafana.data-sources", CLUSTER): sources}), CLUSTER)
+    assert found.outcome == outcome, summary(found)
 
 
 @pytest.mark.parametrize("id", [LOADED, "mon-dashboard-metric-name-wrong", "mon-dashboard-label-renamed"])
 def test_a_dashboard_in_a_namespace_of_its_owner_is_no_fault(id: str) -> None:
     case = "no-json" if id == LOADED else "wrong-names"
     answer = recorded("grafana.dashboards", case, ('"namespace": "monitoring"', '"namespace": "team"'))
-    found = asked(id, gpus.world({("grafana.dashboards", CLUSTER): answer}), CLUSTER)
-    assert found.outcome == "ok", told(found)
+    found = evaluate(id, gpus.snapshot({("grafana.dashboards", CLUSTER): answer}), CLUSTER)
+    assert found.outcome == "ok", summary(found)
 
 
 def test_a_dashboard_of_ours_without_its_label() -> None:
@@ -72,7 +72,7 @@ def test_a_dashboard_of_ours_without_its_label() -> None:
         if entry["metadata"]["name"] == "gpustack-dashboard-gpu-health":
             for one in entry["metadata"]["managedFields"]:
                 one["fieldsV1"]["f:metadata"]["f:labels"].pop("f:grafana_dashboard")
-    changed = {("applied.config-maps", CLUSTER): written("applied.config-maps", json.dumps(body))}
-    found = asked(LOADED, gpus.world(changed), CLUSTER)
-    assert told(found) == ("failed", "without its label: monitoring/gpustack-dashboard-gpu-health")
-    assert told(in_cluster(LOADED)) == ("ok", "loaded")
+    changed = answers_at(CLUSTER, written("applied.config-maps", json.dumps(body)))
+    found = evaluate(LOADED, gpus.snapshot(changed), CLUSTER)
+    assert summary(found) == ("failed", "without its label: monitoring/gpustack-dashboard-gpu-health")
+    assert summary(on_gpu_cluster(LOADED)) == ("ok", "loaded")

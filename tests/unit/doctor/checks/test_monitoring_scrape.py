@@ -4,8 +4,8 @@ import pytest
 
 from gpustack.ask.probe import CLUSTER
 from tests.worlds import gpus
-from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import asked, in_cluster, told
+from tests.worlds.cases import answers_at, recorded, written
+from tests.worlds.doctor_checks import evaluate, on_gpu_cluster, summary
 from tests.worlds.start_times import api_server, exporter
 
 LOOPBACK = "mon-control-plane-targets-loopback"
@@ -38,44 +38,44 @@ LOOPBACK = "mon-control-plane-targets-loopback"
     ],
 )
 def test_targets(id: str, where: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = told(in_cluster(id, where, **cases))
+    result = summary(on_gpu_cluster(id, where, **cases))
     assert result[0] == outcome, result
     assert found in result[1]
 
 
 def test_targets_of_the_control_plane_that_listen_on_loopback() -> None:
-    assert told(in_cluster(LOOPBACK)) == ("ok", "nothing")
-    assert told(in_cluster(LOOPBACK, scrape__jobs="control-plane-down")) == ("ok", "nothing")
+    assert summary(on_gpu_cluster(LOOPBACK)) == ("ok", "nothing")
+    assert summary(on_gpu_cluster(LOOPBACK, scrape__jobs="control-plane-down")) == ("ok", "nothing")
     only = written("kubeadm.listeners", "LISTEN 0 4096 127.0.0.1:10259 0.0.0.0:*\n")
     down = {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "control-plane-down"), ("kubeadm.listeners", "k1"): only}
-    assert told(asked(LOOPBACK, gpus.world(down), CLUSTER)) == ("failed", "kube-scheduler")
+    assert summary(evaluate(LOOPBACK, gpus.snapshot(down), CLUSTER)) == ("failed", "kube-scheduler")
 
 
 def test_targets_of_others_are_theirs() -> None:
     down = recorded("scrape.jobs", "exporter-down", ('"namespace":"gpu-operator"', '"namespace":"shop"'))
-    world = gpus.world({("scrape.jobs", CLUSTER): down})
-    assert told(asked("st-target-down", world, CLUSTER)) == ("ok", "up")
+    world = gpus.snapshot({("scrape.jobs", CLUSTER): down})
+    assert summary(evaluate("st-target-down", world, CLUSTER)) == ("ok", "up")
 
 
 @pytest.mark.parametrize(("age", "outcome"), [(60, "unknown"), (95, "failed")])
-def test_of_targets_is_nothing_said_until_they_were_asked_after_the_api_was_started(age: int, outcome: str) -> None:
-    down = api_server(age) | {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down")}
-    assert told(asked("st-target-down", gpus.world(down), CLUSTER))[0] == outcome
+def test_targets_are_unknown_until_they_were_scraped_after_the_api_started(age: int, outcome: str) -> None:
+    down = api_server(age) | answers_at(CLUSTER, recorded("scrape.jobs", "exporter-down"))
+    assert summary(evaluate("st-target-down", gpus.snapshot(down), CLUSTER))[0] == outcome
 
 
 @pytest.mark.parametrize(
     ("since", "outcome"), [("2026-11-21T04:59:58Z", "unknown"), ("2026-11-21T04:58:58Z", "failed")]
 )
 def test_an_exporter_that_was_started_just_now_has_yet_to_be_asked(since: str, outcome: str) -> None:
-    answers = exporter(since) | {("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down")}
-    assert told(asked("st-target-down", gpus.world(answers), CLUSTER))[0] == outcome
+    answers = exporter(since) | answers_at(CLUSTER, recorded("scrape.jobs", "exporter-down"))
+    assert summary(evaluate("st-target-down", gpus.snapshot(answers), CLUSTER))[0] == outcome
 
 
-def test_another_target_that_is_down_is_told_all_the_same() -> None:
+def test_another_target_that_is_down_is_confirmed_all_the_same() -> None:
     dns = '"job":"coredns","namespace":"kube-system","service":"monitoring-coredns"},"value":[1795321824.553,'
     down = recorded("scrape.jobs", "exporter-down", (f'{dns}"1"', f'{dns}"0"'))
     answers = exporter("2026-11-21T04:59:58Z") | {("scrape.jobs", CLUSTER): down}
-    found = told(asked("st-target-down", gpus.world(answers), CLUSTER))
+    found = summary(evaluate("st-target-down", gpus.snapshot(answers), CLUSTER))
     assert found == ("failed", "down: coredns, nvidia-dcgm-exporter")
 
 
@@ -96,11 +96,13 @@ def test_a_kubelet_that_was_started_just_now_has_yet_to_be_asked_and_so_has_the_
         ("scrape.jobs", CLUSTER): recorded("scrape.jobs", "exporter-down", *changes),
         ("units.services", "k2"): units,
     }
-    assert told(asked("st-target-down", gpus.world(answers), CLUSTER))[0] == outcome
+    assert summary(evaluate("st-target-down", gpus.snapshot(answers), CLUSTER))[0] == outcome
 
 
 def test_what_another_program_answers_on_the_port_is_no_matter_of_the_network() -> None:
-    found = told(
-        in_cluster("mon-target-down-network", "k2", scrape__down_targets="one-node", network__programs="node-exporter")
+    found = summary(
+        on_gpu_cluster(
+            "mon-target-down-network", "k2", scrape__down_targets="one-node", network__programs="node-exporter"
+        )
     )
     assert found == ("ok", "port used by prometheus-node-exporter.service")

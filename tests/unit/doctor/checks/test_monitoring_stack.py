@@ -5,21 +5,21 @@ import pytest
 from gpustack.ask.probe import CLUSTER
 from tests.worlds import gpus
 from tests.worlds.cases import recorded
-from tests.worlds.doctor_checks import asked, in_cluster, told
+from tests.worlds.doctor_checks import evaluate, on_gpu_cluster, summary
 
 PORT = "mon-node-exporter-port-host-process"
 
 
 def test_a_port_that_a_program_of_the_host_has() -> None:
-    assert told(in_cluster(PORT, "k1")) == ("ok", "used by a pod")
-    found = in_cluster(PORT, "k1", network__programs="node-exporter")
-    assert told(found) == ("failed", "prometheus-node-exporter.service")
+    assert summary(on_gpu_cluster(PORT, "k1")) == ("ok", "used by a pod")
+    found = on_gpu_cluster(PORT, "k1", network__programs="node-exporter")
+    assert summary(found) == ("failed", "prometheus-node-exporter.service")
     free = recorded("network.listeners", "monitored-debian-12", (":9100 ", ":9200 "))
-    world = gpus.world({("network.listeners", "k1"): free})
-    assert told(asked(PORT, world, "k1")) == ("ok", "free")
-    off = gpus.world(spec={"monitoring": {"enabled": False}})
-    assert told(asked(PORT, off, "k1")) == ("ok", "not needed: no monitoring")
-    assert in_cluster(PORT, "k1", network__programs="odd").outcome == "unknown"
+    world = gpus.snapshot({("network.listeners", "k1"): free})
+    assert summary(evaluate(PORT, world, "k1")) == ("ok", "free")
+    off = gpus.snapshot(spec={"monitoring": {"enabled": False}})
+    assert summary(evaluate(PORT, off, "k1")) == ("ok", "not needed: no monitoring")
+    assert on_gpu_cluster(PORT, "k1", network__programs="odd").outcome == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -49,6 +49,6 @@ def test_a_port_that_a_program_of_the_host_has() -> None:
     ],
 )  # fmt: skip
 def test_parts_of_the_monitoring(id: str, cases: dict[str, str], outcome: str, found: str) -> None:
-    result = told(in_cluster(id, CLUSTER, **cases))
+    result = summary(on_gpu_cluster(id, CLUSTER, **cases))
     assert result[0] == outcome, result
     assert found in result[1]

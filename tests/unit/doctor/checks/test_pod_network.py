@@ -6,7 +6,7 @@ from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
 from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.doctor_checks import evaluate, summary
 from tests.worlds.pod_paths import ALL, API, DNS, ENDS, NODE, PEER, THIRD, lines, ways
 
 WAYS = "pod-network.paths"
@@ -19,19 +19,19 @@ def here(id: str, where: str = "k1", **answers: Answer) -> Judgement:
     """Answers by probe, with _ for what no name may have."""
     names = {"ways": WAYS, "flannel": "flannel.host"}
     placed = {(names[name], where): answer for name, answer in answers.items()}
-    return asked(id, cluster.snapshot(placed), where)
+    return evaluate(id, cluster.snapshot(placed), where)
 
 
 def test_one_pod_that_gets_through_is_enough() -> None:
     first = ways({}, {"service": "timeout"})
     second = first.out + "\n".join(["== pod 10.244.0.5", *lines({})]) + "\n"
-    assert told(here("st-api-from-pods-timeout", ways=first)) == ("failed", "10.96.0.1:443: timeout")
+    assert summary(here("st-api-from-pods-timeout", ways=first)) == ("failed", "10.96.0.1:443: timeout")
     assert here("st-api-from-pods-timeout", ways=written(WAYS, second)).outcome == "ok"
 
 
-def test_without_a_pod_nothing_is_said_of_pods_and_without_an_answer_nothing_at_all() -> None:
+def test_without_a_pod_pods_are_unknown_and_without_an_answer_all_is() -> None:
     none = here("st-api-from-pods-timeout", ways=ways({"service": "timeout"}))
-    assert told(none) == ("ok", "no pod with its own network on this host")
+    assert summary(none) == ("ok", "no pod with its own network on this host")
     for id in ("st-api-from-pods-timeout", "st-pod-net-broken", "mtu-too-large"):
         assert here(id, ways=recorded(WAYS, "no-perl")).outcome == "unknown"
 
@@ -65,7 +65,7 @@ def test_a_node_without_known_pods_is_judged_by_its_ends_if_it_answers_echoes() 
 
 def test_a_single_node_has_nobody_to_lose_packets_to() -> None:
     alone = ways({}, {}, peers=(), asked=(*API, *DNS))
-    assert told(here("st-pod-net-broken", ways=alone)) == ("ok", "no other node")
+    assert summary(here("st-pod-net-broken", ways=alone)) == ("ok", "no other node")
     assert here("mtu-too-large", ways=alone).outcome == "ok"
 
 
@@ -95,8 +95,8 @@ def test_what_pods_send_to_the_api() -> None:
 def test_who_is_where() -> None:
     pods = written("pods.monitoring", recorded("pods.monitoring", "control-plane").out.replace('"host2"', '"k2"'))
     there = cluster.snapshot({("pods.monitoring", CLUSTER): pods})
-    assert asked("st-pod-net-broken -> mon-admission-webhook-down", there, "k1").outcome == "failed"
-    assert [asked("st-sandbox-fails -> st-no-metrics", there, host).outcome for host in ("k1", "k2")] == [
+    assert evaluate("st-pod-net-broken -> mon-admission-webhook-down", there, "k1").outcome == "failed"
+    assert [evaluate("st-sandbox-fails -> st-no-metrics", there, host).outcome for host in ("k1", "k2")] == [
         "ok", "failed",
     ]  # fmt: skip
 
@@ -105,12 +105,12 @@ def test_dns_from_pods() -> None:
     def dns(*answers: Answer, api: Answer | None = None) -> Judgement:
         placed = {(WAYS, host): answer for host, answer in zip(("k1", "k2"), answers, strict=True)}
         extra = {("kube.deployments", CLUSTER): api} if api else {}
-        return asked("st-dns-broken", cluster.snapshot({**placed, **extra}), CLUSTER)
+        return evaluate("st-dns-broken", cluster.snapshot({**placed, **extra}), CLUSTER)
 
     well, ill, nobody = ways({}, {}), ways({}, {"dns 10.96.0.10": "timeout"}), ways({})
-    assert told(dns(well, well)) == ("ok", "reachable from pods on k1, k2")
-    assert told(dns(well, ill)) == ("failed", "not from pods on k2: 10.96.0.10: timeout")
-    assert told(dns(nobody, nobody)) == ("ok", "available")
+    assert summary(dns(well, well)) == ("ok", "reachable from pods on k1, k2")
+    assert summary(dns(well, ill)) == ("failed", "not from pods on k2: 10.96.0.10: timeout")
+    assert summary(dns(nobody, nobody)) == ("ok", "available")
     available = '"type":"Available","status":"True"'
     gone = recorded("kube.deployments", "control-plane", (available, available.replace("True", "False")))
     assert dns(nobody, nobody, api=gone).outcome == "failed"

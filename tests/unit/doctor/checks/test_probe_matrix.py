@@ -7,7 +7,7 @@ import yaml
 
 from gpustack.ask.probe import Answer
 from tests.worlds import cluster
-from tests.worlds.doctor_checks import asked
+from tests.worlds.doctor_checks import evaluate
 from tests.worlds.pod_paths import ways
 
 MATRIX = yaml.safe_load((Path(__file__).parents[1] / "probe_matrix.yaml").read_text())
@@ -21,7 +21,7 @@ def word(cell: str) -> str:
 
 def outcomes(answer: Answer, *ids: str) -> list[str]:
     here = cluster.snapshot({("pod-network.paths", "k1"): answer})
-    return [asked(id, here, "k1").outcome for id in ids]
+    return [evaluate(id, here, "k1").outcome for id in ids]
 
 
 def wanted(*confirmed: bool) -> list[str]:

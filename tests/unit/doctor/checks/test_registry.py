@@ -6,13 +6,13 @@ from gpustack.ask.judge import Judgement
 from gpustack.ask.probe import CLUSTER, Answer
 from tests.worlds import cluster
 from tests.worlds.cases import recorded
-from tests.worlds.doctor_checks import asked
+from tests.worlds.doctor_checks import evaluate
 
 STATE, LIMITED, ABSENT = "st-image-pull-fails", "image-pull-rate-limited", "image-registry-down-or-not-found"
 
 
 def here(id: str, waiting: Answer, where: str = "k2") -> Judgement:
-    return asked(id, cluster.snapshot({("pods.starting", CLUSTER): waiting}), where)
+    return evaluate(id, cluster.snapshot({("pods.starting", CLUSTER): waiting}), where)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def here(id: str, waiting: Answer, where: str = "k2") -> Judgement:
         ("operator-image-gone", {STATE}),
     ],
 )
-def test_what_the_registry_said(case: str, confirmed: set[str]) -> None:
+def test_what_the_registry_answered(case: str, confirmed: set[str]) -> None:
     answer = recorded("pods.starting", case)
     found = {id: here(id, answer, CLUSTER if id == ABSENT else "k2").outcome for id in (STATE, LIMITED, ABSENT)}
     assert {id for id, outcome in found.items() if outcome == "failed"} == confirmed
@@ -44,7 +44,7 @@ def test_a_registry_that_refuses_connections_is_down_and_a_proxy_that_does_is_no
     assert here(ABSENT, recorded("pods.starting", "time-out", (words, proxy)), CLUSTER).outcome == "ok"
 
 
-def test_without_an_answer_nothing_is_told() -> None:
+def test_without_an_answer_all_is_unknown() -> None:
     lost = Answer("pods.starting", CLUSTER, -1, "", lost="no API")
     assert {here(id, lost).outcome for id in (STATE, LIMITED)} == {"unknown"}
     assert here(ABSENT, lost, CLUSTER).outcome == "unknown"

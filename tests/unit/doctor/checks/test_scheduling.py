@@ -5,16 +5,15 @@ from collections.abc import Mapping
 import pytest
 
 from gpustack.ask.probe import CLUSTER, Answer
-from tests.worlds import cluster
-from tests.worlds.cases import recorded, written
-from tests.worlds.doctor_checks import asked, told
+from tests.worlds.cases import answers_at, recorded, written
+from tests.worlds.doctor_checks import on_cluster
 
 NO_GPU = written("gpu.nodes", '{"items":[]}')
 A_GPU = written("gpu.devices", "0000:17:00.0 0x2330\n")
 
 
 def here(id: str, answers: Mapping[tuple[str, str], Answer], where: str = CLUSTER) -> tuple[str, str]:
-    return told(asked(id, cluster.snapshot({("gpu.nodes", CLUSTER): NO_GPU} | dict(answers)), where))
+    return on_cluster(id, {("gpu.nodes", CLUSTER): NO_GPU} | dict(answers), where)
 
 
 @pytest.mark.parametrize(
@@ -41,24 +40,21 @@ def test_pods_without_a_node(case: str, pending: str, short: str, guard: str, gp
 
 
 def test_a_gpu_pod_where_no_host_has_a_gpu_is_its_authors() -> None:
-    waits = {("kube.unscheduled-pods", CLUSTER): recorded("kube.unscheduled-pods", "of-a-user")}
+    waits = answers_at(CLUSTER, recorded("kube.unscheduled-pods", "of-a-user"))
     id = "st-gpu-pods-pending"
     assert here(id, waits) == ("ok", "no host has a GPU")
-    assert here(id, waits | {("gpu.devices", "k2"): written("gpu.devices", "odd\n")})[0] == "failed"
+    assert here(id, waits | answers_at("k2", written("gpu.devices", "odd\n")))[0] == "failed"
 
 
 def test_gpus_that_are_all_in_use() -> None:
-    answers = {
-        ("kube.unscheduled-pods", CLUSTER): recorded("kube.unscheduled-pods", "platform-gpu"),
-        ("gpu.nodes", CLUSTER): recorded("gpu.nodes", "two-hosts"),
-    }
+    answers = answers_at(CLUSTER, recorded("kube.unscheduled-pods", "platform-gpu"), recorded("gpu.nodes", "two-hosts"))
     assert here("insufficient-resources guard", answers)[0] == "failed"
     assert here("st-gpu-pods-pending", answers)[0] == "ok"
 
 
 def test_who_waits() -> None:
-    prometheus = {("kube.unscheduled-pods", CLUSTER): recorded("kube.unscheduled-pods", "memory")}
-    labeller = {("kube.unscheduled-pods", CLUSTER): recorded("kube.unscheduled-pods", "tainted")}
+    prometheus = answers_at(CLUSTER, recorded("kube.unscheduled-pods", "memory"))
+    labeller = answers_at(CLUSTER, recorded("kube.unscheduled-pods", "tainted"))
     assert here("st-pods-pending -> st-no-metrics", prometheus)[0] == "failed"
     assert here("st-pods-pending -> st-no-metrics", labeller)[0] == "ok"
     assert here("st-pods-pending -> op-nodes-not-labelled", labeller)[0] == "failed"
@@ -69,7 +65,7 @@ def test_who_waits() -> None:
 def test_a_taint_that_is_not_named(everywhere: bool) -> None:
     """Newer schedulers do not say which taint: it is the cluster's where all nodes are control planes."""
     why = ("taint {node-role.kubernetes.io/control-plane: }", "taint(s)")
-    answers = {("kube.unscheduled-pods", CLUSTER): recorded("kube.unscheduled-pods", "tainted", why)}
+    answers = answers_at(CLUSTER, recorded("kube.unscheduled-pods", "tainted", why))
     if everywhere:
         bare = '"name":"k2"},"spec":{"podCIDR":"10.244.1.0/24"}'
         taint = '"taints":[{"effect":"NoSchedule","key":"node-role.kubernetes.io/control-plane"}]'
@@ -94,8 +90,8 @@ def test_taints_of_a_condition(taint: str, outcome: str) -> None:
 
 def test_a_cordoned_node_with_who_waits_for_it() -> None:
     taints = ("node-role.kubernetes.io/control-plane", "node.kubernetes.io/unschedulable")
-    nodes = {("kube.nodes", CLUSTER): recorded("kube.nodes", "control-plane", taints)}
-    waits = {("kube.unscheduled-pods", CLUSTER): recorded("kube.unscheduled-pods", "cordoned")}
+    nodes = answers_at(CLUSTER, recorded("kube.nodes", "control-plane", taints))
+    waits = answers_at(CLUSTER, recorded("kube.unscheduled-pods", "cordoned"))
     assert here("node-cordoned", nodes, "k1") == ("failed", "k1 is cordoned")
     kept = here("node-cordoned", nodes | waits, "k1")
     assert kept == ("failed", "k1 is cordoned; kube-system/coredns-1 waits for a node")

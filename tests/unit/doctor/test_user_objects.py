@@ -1,4 +1,4 @@
-"""What is a user's own is no finding: a healthy cluster with their objects in it (of_a_user.yaml) is as healthy."""
+"""What is a user's own is no finding: a healthy cluster with their objects in it (user_objects.yaml) is as healthy."""
 
 import json
 from dataclasses import replace
@@ -15,7 +15,7 @@ from gpustack.doctor.diagnose import diagnose
 from gpustack.doctor.finding import Diagnosis
 from tests.worlds.healthy import healthy as base
 
-OWN = yaml.safe_load((Path(__file__).parent / "of_a_user.yaml").read_text())
+OWN = yaml.safe_load((Path(__file__).parent / "user_objects.yaml").read_text())
 NODES = ("kube.nodes", CLUSTER)
 
 
@@ -60,7 +60,7 @@ def world(values: dict[str, Any]) -> Snapshot:
     return but(*answers, *([noded(values["node"])] if "node" in values else []))
 
 
-def told(found: Diagnosis) -> dict[str, set[Any]]:
+def results(found: Diagnosis) -> dict[str, set[Any]]:
     return {
         "roots": {one.id for one in found.roots},
         "unexplained": {one.id for one in found.unexplained},
@@ -72,7 +72,7 @@ def told(found: Diagnosis) -> dict[str, set[Any]]:
 
 @pytest.mark.parametrize("own", OWN)
 def test_a_users_own_is_no_finding(own: str) -> None:
-    found, calm = told(diagnose(world(OWN[own]))), told(diagnose(healthy()))
+    found, calm = results(diagnose(world(OWN[own]))), results(diagnose(healthy()))
     assert found == calm | {"notes": calm["notes"] | set(OWN[own].get("notes", ()))}
 
 

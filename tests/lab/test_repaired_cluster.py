@@ -1,4 +1,4 @@
-"""What broke off or drifted in the cluster is mended by the next install; what is not ours is refused and left alone.
+"""What broke off or drifted in the cluster is repaired by the next install; what is not ours is refused and left alone.
 
 The tests of this file stand in the order of the story and share one lab.
 """
@@ -22,7 +22,7 @@ BOOTSTRAP = "/etc/kubernetes/bootstrap-kubelet.conf"
 
 @pytest.fixture(scope="module")
 def two(make_lab: Callable[..., lab.Lab]) -> lab.Lab:
-    return make_lab("mended", ["debian-13", "debian-12"])
+    return make_lab("repaired", ["debian-13", "debian-12"])
 
 
 def played(done: "subprocess.CompletedProcess[str]") -> dict[str, list[str]]:
@@ -49,7 +49,7 @@ def test_an_initialisation_that_was_broken_off_is_taken_up_again(two: lab.Lab, g
     assert host.check_output(f"{KUBECTL} -n kube-system get secret -o name | grep -c bootstrap-token || :") == "0"
 
 
-def test_small_drift_is_mended_by_the_steps_it_belongs_to(two: lab.Lab, gpustack: Run) -> None:
+def test_small_drift_is_fixed_by_the_steps_it_belongs_to(two: lab.Lab, gpustack: Run) -> None:
     one, other = witness.host(two, "host1"), witness.host(two, "host2")
     one.check_output("chmod 644 /etc/kubernetes/admin.conf")
     other.check_output(f"systemctl stop kubelet && install -m 600 /dev/null {BOOTSTRAP}")

@@ -9,7 +9,7 @@ from gpustack.proof.workload import ASKED, HELD, KERNEL, NODE, PodResult, Visibl
 PASSED = "[Vector addition of 50000 elements]\nCopy output data from the CUDA device to the host memory\nTest PASSED\n"
 LINE = "GPU-5cb66dbb-38fa-edb4-6a36-7c2f0e2c2a9d, 00000000:65:00.0, NVIDIA H100 80GB HBM3\n"
 LOGS = {KERNEL: PASSED, ASKED: LINE}
-SEEN = VisibleGpu("GPU-5cb66dbb-38fa-edb4-6a36-7c2f0e2c2a9d", "0000:65:00.0", "NVIDIA H100 80GB HBM3")
+VISIBLE = VisibleGpu("GPU-5cb66dbb-38fa-edb4-6a36-7c2f0e2c2a9d", "0000:65:00.0", "NVIDIA H100 80GB HBM3")
 DONE: dict[str, Any] = {"terminated": {"exitCode": 0, "reason": "Completed"}}
 
 
@@ -77,12 +77,12 @@ def test_what_it_waits_for_or_failed_at(found: dict[str, Any], stage: str, why: 
     assert bool(result.why) == bool(why)
 
 
-def test_the_kubelet_s_warning_is_told_where_the_pod_says_nothing() -> None:
+def test_the_kubelet_s_warning_is_reported_where_the_pod_has_no_reason() -> None:
     assert judge_pod(pod({"phase": "Pending"}), {}, "FailedCreatePodSandBox: no network").why.startswith("FailedCreate")
 
 
 def test_it_ran_and_names_its_gpu() -> None:
-    assert judge_pod(HOLDING, LOGS) == PodResult("proof-1", "gpu1", "held", "", True, (SEEN,))
+    assert judge_pod(HOLDING, LOGS) == PodResult("proof-1", "gpu1", "held", "", True, (VISIBLE,))
 
 
 @pytest.mark.parametrize(
