@@ -44,7 +44,7 @@ Session = Callable[[Host, str, "queue.Queue[bytes | None]"], Iterator[str]]
 """Runs a script as root, writes what the queue brings to its stdin, closes it at None, yields its lines."""
 
 
-def holder(doing: str) -> str:
+def describe_holder(doing: str) -> str:
     since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return f"{getpass.getuser()}@{socket.gethostname()} (pid {os.getpid()}) since {since}: gpustack {doing}"
 
@@ -62,7 +62,7 @@ def choose_lock_host(snapshot: Snapshot) -> Host:
 @contextmanager
 def lock(host: Host, doing: str, session: Session = interact) -> Iterator["Hold"]:
     """Raises LockedError, or HostRefused when the host cannot be asked."""
-    hold = Hold(host, holder(doing), session)
+    hold = Hold(host, describe_holder(doing), session)
     first = hold.take()
     if isinstance(first, HostRefused):
         raise first
@@ -77,11 +77,11 @@ def lock(host: Host, doing: str, session: Session = interact) -> Iterator["Hold"
         raise LockedError(
             "lock-failed", f"The lock on {host.name} could not be taken.", first, "gpustack explain lock-failed"
         )
-    threading.Thread(target=hold.keep, daemon=True).start()
+    threading.Thread(target=hold.keep_alive, daemon=True).start()
     try:
         yield hold
     finally:
-        hold.let_go()
+        hold.release()
 
 
 @dataclass
@@ -125,7 +125,7 @@ class Hold:
     def next_line(self) -> str:
         return str(self.next_or_none(ANSWER_LIMIT) or "")
 
-    def keep(self) -> None:
+    def keep_alive(self) -> None:
         """Until it is let go or lost. The clock counts the time that this machine sleeps, as the host's does."""
         last = time.clock_gettime(time.CLOCK_BOOTTIME)
         while not self.done.is_set():
@@ -154,7 +154,7 @@ class Hold:
             self.lost = f"the lock on {self.host.name} was lost: {why}"
         return False
 
-    def let_go(self) -> None:
+    def release(self) -> None:
         self.done.set()
         self.beats.put(None)
         if self.talk is not None:

@@ -115,7 +115,7 @@ class Outcome:
     stopped: str = ""
 
 
-def places(step: Step, inventory: Inventory, limit: Sequence[str] = ()) -> Iterator[str]:
+def find_locations(step: Step, inventory: Inventory, limit: Sequence[str] = ()) -> Iterator[str]:
     """Where a step is judged: its hosts, or @cluster."""
     hosts = [host for host in inventory.hosts if step.applies(inventory, host)]
     if step.scope == "cluster":
@@ -126,7 +126,7 @@ def places(step: Step, inventory: Inventory, limit: Sequence[str] = ()) -> Itera
     yield from (host.name for host in hosts if not limit or host.name in limit)
 
 
-def state(step: Step, snapshot: Snapshot, where: str) -> StepState:
+def judge_step(step: Step, snapshot: Snapshot, where: str) -> StepState:
     judgements = tuple(judge(check_id(check), check, snapshot, where) for check in step.checks)
     outcomes = {one.outcome for one in judgements}
     outcome: Standing = "failed" if "failed" in outcomes else "unknown" if "unknown" in outcomes else "ok"
@@ -146,11 +146,11 @@ def plan(snapshot: Snapshot, steps: Iterable[Step], limit: Sequence[str] = ()) -
     behind: dict[tuple[str, str], str] = {}
     for step in steps:
         above = all_needs(step.id, needs)
-        for where in places(step, snapshot.inventory, limit):
-            found = alone = state(step, snapshot, where)
+        for where in find_locations(step, snapshot.inventory, limit):
+            found = alone = judge_step(step, snapshot, where)
             if alone.outcome in ("failed", "unknown"):
-                needed = blocking(above, alone.where, behind, snapshot.inventory)
-                found = after(alone, needed) if needed and reachable(snapshot, alone.where) else alone
+                needed = find_blocking(above, alone.where, behind, snapshot.inventory)
+                found = wait_for(alone, needed) if needed and is_reachable(snapshot, alone.where) else alone
             if found.outcome in ("failed", "pending"):
                 behind[step.id, found.where] = step.id
             judged.append(found)
@@ -177,7 +177,7 @@ def refuse_unplayable(before: Plan) -> None:
     )
 
 
-def after(found: StepState, need: str) -> StepState:
+def wait_for(found: StepState, need: str) -> StepState:
     return replace(found, outcome="pending" if found.outcome == "unknown" else "failed", after=need)
 
 
@@ -189,7 +189,7 @@ def all_needs(step: str, needs: Mapping[str, tuple[str, ...]]) -> list[str]:
     return found
 
 
-def blocking(needs: Sequence[str], where: str, behind: Mapping[tuple[str, str], str], inventory: Inventory) -> str:
+def find_blocking(needs: Sequence[str], where: str, behind: Mapping[tuple[str, str], str], inventory: Inventory) -> str:
     """The drifted step that this one waits for: at the same place, at the cluster, or, for a cluster, on any host."""
     for need in needs:
         locations = [CLUSTER, where] if where != CLUSTER else [CLUSTER, *(host.name for host in inventory.hosts)]
@@ -198,7 +198,7 @@ def blocking(needs: Sequence[str], where: str, behind: Mapping[tuple[str, str], 
     return ""
 
 
-def reachable(snapshot: Snapshot, where: str) -> bool:
+def is_reachable(snapshot: Snapshot, where: str) -> bool:
     if where == CLUSTER:
         return any(snapshot.reach[host.name].reached for host in snapshot.inventory.control_planes)
     return snapshot.reach[where].reached

@@ -19,7 +19,7 @@ from gpustack.config.resources import playbooks
 from gpustack.events import Event, Reporter
 from gpustack.probes.kubernetes.cluster_leftovers import TEMPORARY
 from gpustack.rollout.plan import Played, TaskFailure
-from gpustack.rollout.reaper import end, tethered
+from gpustack.rollout.reaper import kill_all, tie_program
 
 BECOME_PROMPT = r"(?i)become password.*:\s*?$"
 FORKS = 32
@@ -57,7 +57,7 @@ class Tally:
     diffs: list[tuple[str, str, Any]] = field(default_factory=list)
     hidden: dict[str, list[str]] = field(default_factory=dict)
 
-    def hear(self, event: dict[str, Any]) -> bool:
+    def handle(self, event: dict[str, Any]) -> bool:
         """Returns True, so that the runner keeps the event in its own folder too (which is removed)."""
         kind, data = event.get("event", ""), event.get("event_data", {})
         host, task = data.get("host", ""), data.get("task", "")
@@ -65,7 +65,7 @@ class Tally:
             self.report(Event("task", self.step, task))
         elif kind == "runner_on_ok":
             self.ok.add(host)
-            self.diffs += [(host, task, diff) for diff in shown(data.get("res", {}))]
+            self.diffs += [(host, task, diff) for diff in collect_diffs(data.get("res", {}))]
             if data.get("res", {}).get("changed"):
                 self.changed[host] = self.changed.get(host, 0) + 1
                 self.report(Event("changed", host, task, float(data.get("duration") or 0)))
@@ -75,22 +75,24 @@ class Tally:
             self.report(Event("waiting", self.step, f"{host}: {describe_retry(data)}"))
         elif kind == "playbook_on_stats":
             for host, count in data.get("changed", {}).items():
-                self.untold(host, count - self.changed.get(host, 0))
+                self.report_hidden(host, count - self.changed.get(host, 0))
             self.changed |= {host: count for host, count in data.get("changed", {}).items() if count}
         elif kind in ("runner_on_failed", "runner_on_unreachable") and not data.get("ignore_errors"):
-            failure = TaskFailure(host, task, data.get("task_path", ""), message(data), kind.endswith("unreachable"))
+            failure = TaskFailure(
+                host, task, data.get("task_path", ""), failure_text(data), kind.endswith("unreachable")
+            )
             self.failures.append(failure)
             self.report(Event("failed", host, f"{task}: {failure.message}"))
         return True
 
-    def untold(self, host: str, count: int) -> None:
+    def report_hidden(self, host: str, count: int) -> None:
         """Of a task that logs nothing the runner does not even tell that it changed something: only the sum says so."""
         tasks = self.hidden.get(host, [])
         for task in tasks if len(tasks) == count else [f"one of: {', '.join(tasks)}"] * count:
             self.report(Event("changed", host, task))
 
 
-def shown(result: dict[str, Any]) -> list[Any]:
+def collect_diffs(result: dict[str, Any]) -> list[Any]:
     """The differences of what changed; of a loop those of its rounds. What stays as it is has one without lines."""
     rounds = [one for one in result.get("results", []) if isinstance(one, dict)] or [result]
     return [one["diff"] for one in rounds if one.get("changed") and one.get("diff")]
@@ -103,7 +105,7 @@ def describe_retry(data: dict[str, Any]) -> str:
     return next((line.strip() for line in reversed(lines) if line.strip()), "tried again")
 
 
-def message(data: dict[str, Any]) -> str:
+def failure_text(data: dict[str, Any]) -> str:
     """The module's own words: message, then what the command printed on stderr."""
     result = data.get("res", {})
     if not isinstance(result, dict):
@@ -186,7 +188,7 @@ def run(
     # One for each play: a fix previews a playbook and plays it, and may do so again for the next fault.
     folder = Path(mkdtemp(prefix=f"play-{name.replace('/', '-')}-", dir=private))
     passwords: dict[str, Any] = {"passwords": {BECOME_PROMPT: become_password}} if become_password else {}
-    with tethered("ansible-playbook", folder) as path:
+    with tie_program("ansible-playbook", folder) as path:
         done = ansible_runner.run(
             private_data_dir=str(folder),
             playbook=str(playbooks() / f"{name}.yml"),
@@ -194,14 +196,14 @@ def run(
             limit=",".join(hosts),
             cmdline=f"--forks {FORKS}{' --ask-become-pass' if become_password else ''}{flags}",
             envvars=environment(folder, path),
-            event_handler=tally.hear,
+            event_handler=tally.handle,
             cancel_callback=lambda: bool(cancelled()),
             quiet=True,
             suppress_env_files=True,
             **passwords,
         )
     if cancelled():
-        end(folder)
+        kill_all(folder)
     with done.stdout as printed:
         return printed.read(), int(done.rc)
 

@@ -37,12 +37,12 @@ def differences(
     """What a playbook would change, and where check mode had to stop."""
     tally = Tally(report, name)
     run(name, hosts, overlay, private, tally, " --check --diff", password)
-    blocks = [[f"{name} on {host}: {task}", *texts(diff)] for host, task, diff in tally.diffs]
+    blocks = [[f"{name} on {host}: {task}", *diff_lines(diff)] for host, task, diff in tally.diffs]
     blocks += [[f"{name} on {bad.host}: check mode ends at: {bad.task}"] for bad in tally.failures]
     return [line for at, one in enumerate(blocks) for line in ([""] if at else []) + one]
 
 
-def texts(diff: Any) -> Iterator[str]:
+def diff_lines(diff: Any) -> Iterator[str]:
     """Ansible's diff is one mapping or a list of them; texts stand in before and after, or ready in `prepared`."""
     for entry in diff if isinstance(diff, list) else [diff]:
         if not isinstance(entry, dict):
@@ -50,12 +50,12 @@ def texts(diff: Any) -> Iterator[str]:
         if entry.get("prepared"):
             yield from str(entry["prepared"]).splitlines()
             continue
-        before, after = (written(entry.get(side, "")) for side in ("before", "after"))
+        before, after = (split_lines(entry.get(side, "")) for side in ("before", "after"))
         headers = (str(entry.get("before_header", "before")), str(entry.get("after_header", "after")))
         yield from (line.rstrip("\n") for line in unified_diff(before, after, *headers, n=2))
 
 
-def written(value: Any) -> list[str]:
+def split_lines(value: Any) -> list[str]:
     import json
 
     text = value if isinstance(value, str) else json.dumps(value, indent=1, sort_keys=True)

@@ -13,4 +13,4 @@ def judge(check: Check, here: View) -> Judgement:
 
 
 def state(step: Step, here: View) -> StepState:
-    return plan.state(step, here.snapshot, here.where)
+    return plan.judge_step(step, here.snapshot, here.where)

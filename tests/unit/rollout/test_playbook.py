@@ -18,7 +18,7 @@ def test_a_task_that_is_tried_again_says_why() -> None:
     heard: list[Event] = []
     told = {"stdout": "", "stderr": "apt is locked by process 12: apt-get upgrade\n", "rc": 75}
     data = {"host": "h1", "task": "Ensure it", "res": told}
-    Tally(heard.append, "prereqs").hear({"event": "runner_retry", "event_data": data})
+    Tally(heard.append, "prereqs").handle({"event": "runner_retry", "event_data": data})
     assert heard == [Event("waiting", "prereqs", "h1: apt is locked by process 12: apt-get upgrade")]
 
 
@@ -83,10 +83,12 @@ def test_a_change_that_nothing_is_told_about_counts(hidden: list[str], sum_: int
     heard: list[Event] = []
     tally = Tally(heard.append, "prereqs")
     for task in hidden:
-        tally.hear({"event": "runner_on_ok", "event_data": {"host": "h1", "task": task, "res": {"censored": "hidden"}}})
-    tally.hear({"event": "runner_on_ok", "event_data": {"host": "h1", "task": "open", "res": {"changed": True}}})
+        tally.handle(
+            {"event": "runner_on_ok", "event_data": {"host": "h1", "task": task, "res": {"censored": "hidden"}}}
+        )
+    tally.handle({"event": "runner_on_ok", "event_data": {"host": "h1", "task": "open", "res": {"changed": True}}})
     assert tally.changed == {"h1": 1}
-    tally.hear({"event": "playbook_on_stats", "event_data": {"changed": {"h1": sum_, "h2": 0}, "ok": {"h1": 3}}})
+    tally.handle({"event": "playbook_on_stats", "event_data": {"changed": {"h1": sum_, "h2": 0}, "ok": {"h1": 3}}})
     assert tally.changed == {"h1": sum_}
     assert [event.what for event in heard if event.kind == "changed"] == ["open", *told]
 
@@ -94,7 +96,7 @@ def test_a_change_that_nothing_is_told_about_counts(hidden: list[str], sum_: int
 def test_a_failure_that_is_kept_secret_says_so() -> None:
     tally = Tally(lambda event: None, "prereqs")
     data = {"host": "h1", "task": "t", "res": {"censored": "hidden"}}
-    tally.hear({"event": "runner_on_failed", "event_data": data})
+    tally.handle({"event": "runner_on_failed", "event_data": data})
     assert "kept secret" in tally.failures[0].message
 
 
@@ -105,7 +107,7 @@ def test_the_differences_of_a_loop_are_those_of_its_rounds() -> None:
     rounds = [{"changed": True, "diff": diff, "item": "a"}, {"changed": False, "item": "q"}]
     same = {"changed": False, "diff": {"before": {"path": "/etc/x"}, "after": {"path": "/etc/x"}}}
     for task, result in (("loop", {"changed": True, "results": rounds}), ("same", same)):
-        tally.hear({"event": "runner_on_ok", "event_data": {"host": "h1", "task": task, "res": result}})
+        tally.handle({"event": "runner_on_ok", "event_data": {"host": "h1", "task": task, "res": result}})
     assert tally.diffs == [("h1", "loop", diff)]
 
 
@@ -118,7 +120,7 @@ def played(folder: Path, module: str, tasks: str, monkeypatch: pytest.MonkeyPatc
     (folder / "one.yml").write_text(f"- {{hosts: all, gather_facts: false, tasks: [{tasks}]}}\n")
     monkeypatch.setattr(playbook, "playbooks", lambda: folder)
     heard: list[dict[str, Any]] = []
-    tally: Any = SimpleNamespace(hear=heard.append)
+    tally: Any = SimpleNamespace(handle=heard.append)
     said, rc = playbook.run("one", ["h1"], [str(folder / "hosts.yml")], folder / "private", tally, "", None)
     assert rc == 0, said
     return [event["event_data"]["res"] for event in heard if event["event"] == "runner_on_ok"]
