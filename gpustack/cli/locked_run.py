@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gpustack.events import Reporter
     from gpustack.rollout.lock import Hold
     from gpustack.rollout.plan import Played
+    from gpustack.rollout.playbook import Ansible
 
 
 def confirm(question: str) -> bool:
@@ -65,8 +66,7 @@ class Run:
         """Plays the playbook of that name on hosts; `more` are variables beside those of the snapshot."""
         from gpustack.rollout.playbook import play
 
-        sources, typed = self.write_sources(snapshot, more), self.hosts.typed_password
-        return play(name, wanted, sources, self.private, self.record, become_password=typed, cancelled=self.stop_reason)
+        return play(name, wanted, self.prepare(snapshot, more))
 
     def preview(
         self, name: str, wanted: Sequence[str], snapshot: "Snapshot", more: Mapping[str, Mapping[str, Any]]
@@ -74,19 +74,21 @@ class Run:
         """What the playbook would change in files, in Ansible's check mode."""
         from gpustack.rollout.preview import differences
 
-        sources = self.write_sources(snapshot, more)
-        return differences(name, wanted, sources, self.private, self.record, self.hosts.typed_password)
+        return differences(name, wanted, self.prepare(snapshot, more))
 
-    def write_sources(self, snapshot: "Snapshot", more: Mapping[str, Mapping[str, Any]]) -> list[str]:
-        """The inventory and its overlay, which lies in memory where the evidence takes no files."""
+    def prepare(self, snapshot: "Snapshot", more: Mapping[str, Mapping[str, Any]]) -> "Ansible":
+        """With an overlay, which lies in memory where the evidence takes no files."""
         from gpustack.rollout.evidence import not_kept
         from gpustack.rollout.overlay import sources, write
+        from gpustack.rollout.playbook import Ansible
 
         try:
-            return sources(self.hosts, write(snapshot, self.folder, more))
+            overlay = write(snapshot, self.folder, more)
         except OSError as error:
             self.record(not_kept(self.folder, error))
-            return sources(self.hosts, write(snapshot, self.private, more))
+            overlay = write(snapshot, self.private, more)
+        names, typed = sources(self.hosts, overlay), self.hosts.typed_password
+        return Ansible(names, self.private, self.record, typed, self.stop_reason)
 
     def keep(self, write: Callable[[Path], object]) -> None:
         """Writes into the folder of the evidence; a disk that is full fails no run."""

@@ -44,6 +44,18 @@ FORCED = {
 ALIVE = "-o ServerAliveInterval=10 -o ServerAliveCountMax=4"
 
 
+@dataclass(frozen=True)
+class Ansible:
+    """How playbooks are run: on the inventories `sources`, from `private`, a folder in memory that the caller removes.
+    `cancelled` says why to stop."""
+
+    sources: Sequence[str]
+    private: Path
+    report: Reporter
+    become_password: str | None = field(default=None, repr=False)
+    cancelled: Callable[[], object] = lambda: None
+
+
 @dataclass
 class Tally:
     """What the runner's events say, while they come. `diffs` are (host, task, Ansible's diff), `hidden` the tasks of a
@@ -130,35 +142,25 @@ def command_line(name: str, sources: Sequence[str], hosts: Sequence[str]) -> str
     return shlex.join([*words, "--limit", ",".join(hosts), str(playbooks() / f"{name}.yml")])
 
 
-def play(
-    name: str,
-    hosts: Sequence[str],
-    sources: Sequence[str],
-    private: Path,
-    report: Reporter,
-    *,
-    become_password: str | None = None,
-    cancelled: Callable[[], object] = lambda: None,
-) -> Played:
-    """`name` is the playbook's: a step's id, reset, or remedy/KIND. `private` is a folder in memory, removed by the
-    caller. Hosts that fail are in the result; nothing is raised."""
+def play(name: str, hosts: Sequence[str], ansible: Ansible) -> Played:
+    """`name` is the playbook's: a step's id, reset, or remedy/KIND. Hosts that fail are in the result; nothing is
+    raised."""
     started = time.monotonic()
-    tally = Tally(report, name)
+    tally = Tally(ansible.report, name)
     try:
-        output, rc = run(name, hosts, sources, private, tally, "", become_password, cancelled)
+        output, rc = run(name, hosts, ansible, tally)
     except OSError as error:
         # Ansible's runner keeps its books in that folder, and memory can run full too.
-        failure = TaskFailure(hosts[0], "ansible-runner", str(private), f"{error}\ndf -h {private.parent}")
-        report(Event("failed", failure.host, failure.message))
+        why = f"{error}\ndf -h {ansible.private.parent}"
+        failure = TaskFailure(hosts[0], "ansible-runner", str(ansible.private), why)
+        ansible.report(Event("failed", failure.host, failure.message))
         tally.failures += [replace(failure, host=name) for name in hosts]
         output, rc = "", 1
     bad = {failure.host for failure in tally.failures}
-    if not tally.ok and not bad and not cancelled():
+    if not tally.ok and not bad and not ansible.cancelled():
         # No task ran: the playbook itself, the inventory or Ansible was at fault.
-        path = str(playbooks() / f"{name}.yml")
-        tally.failures.append(
-            TaskFailure(hosts[0], "ansible-playbook", path, output.strip()[-2000:] or f"ended with {rc}")
-        )
+        path, why = str(playbooks() / f"{name}.yml"), output.strip()[-2000:] or f"ended with {rc}"
+        tally.failures.append(TaskFailure(hosts[0], "ansible-playbook", path, why))
         bad = set(hosts)
     return Played(
         name,
@@ -167,42 +169,34 @@ def play(
         tuple(sorted(bad)),
         tuple(tally.failures),
         time.monotonic() - started,
-        command_line(name, sources, hosts),
+        command_line(name, ansible.sources, hosts),
         sum(tally.changed.values()),
     )
 
 
-def run(
-    name: str,
-    hosts: Sequence[str],
-    sources: Sequence[str],
-    private: Path,
-    tally: Tally,
-    flags: str,
-    become_password: str | None,
-    cancelled: Callable[[], object] = lambda: None,
-) -> tuple[str, int]:
+def run(name: str, hosts: Sequence[str], ansible: Ansible, tally: Tally, flags: str = "") -> tuple[str, int]:
     """What Ansible printed, and its exit status."""
     import ansible_runner
 
     # One for each play: a fix previews a playbook and plays it, and may do so again for the next fault.
-    folder = Path(mkdtemp(prefix=f"play-{name.replace('/', '-')}-", dir=private))
-    passwords: dict[str, Any] = {"passwords": {BECOME_PROMPT: become_password}} if become_password else {}
+    folder = Path(mkdtemp(prefix=f"play-{name.replace('/', '-')}-", dir=ansible.private))
+    password = ansible.become_password
+    passwords: dict[str, Any] = {"passwords": {BECOME_PROMPT: password}} if password else {}
     with tie_program("ansible-playbook", folder) as path:
         done = ansible_runner.run(
             private_data_dir=str(folder),
             playbook=str(playbooks() / f"{name}.yml"),
-            inventory=list(sources),
+            inventory=list(ansible.sources),
             limit=",".join(hosts),
-            cmdline=f"--forks {FORKS}{' --ask-become-pass' if become_password else ''}{flags}",
+            cmdline=f"--forks {FORKS}{' --ask-become-pass' if password else ''}{flags}",
             envvars=environment(folder, path),
             event_handler=tally.handle,
-            cancel_callback=lambda: bool(cancelled()),
+            cancel_callback=lambda: bool(ansible.cancelled()),
             quiet=True,
             suppress_env_files=True,
             **passwords,
         )
-    if cancelled():
+    if ansible.cancelled():
         kill_all(folder)
     with done.stdout as printed:
         return printed.read(), int(done.rc)

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from gpustack.events import Event, silent
 from gpustack.rollout import playbook
-from gpustack.rollout.playbook import ALIVE, Tally, environment, play
+from gpustack.rollout.playbook import ALIVE, Ansible, Tally, environment, play
 from gpustack.steps import STEPS
 
 
@@ -30,7 +31,7 @@ def test_memory_that_runs_full_fails_the_hosts_and_raises_nothing(
 
     monkeypatch.setattr(playbook, "run", full)
     hosts: Sequence[str] = ("h1", "h2")
-    done = play(STEPS[0].id, hosts, ["overlay.yml"], tmp_path, silent)
+    done = play(STEPS[0].id, hosts, Ansible(["overlay.yml"], tmp_path, silent))
     assert done.failed == ("h1", "h2")
     assert "No space left" in done.failures[0].message
     assert "df -h" in done.failures[0].message
@@ -38,8 +39,9 @@ def test_memory_that_runs_full_fails_the_hosts_and_raises_nothing(
 
 def test_a_cancelled_play_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(playbook, "run", lambda *_: ("", 254))
-    assert play(STEPS[0].id, ["h1"], ["overlay.yml"], tmp_path, silent, cancelled=lambda: "interrupted").failed == ()
-    assert play(STEPS[0].id, ["h1"], ["overlay.yml"], tmp_path, silent).failed == ("h1",)
+    ansible = Ansible(["overlay.yml"], tmp_path, silent)
+    assert play(STEPS[0].id, ["h1"], replace(ansible, cancelled=lambda: "interrupted")).failed == ()
+    assert play(STEPS[0].id, ["h1"], ansible).failed == ("h1",)
 
 
 @pytest.fixture
@@ -121,7 +123,7 @@ def played(folder: Path, module: str, tasks: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(playbook, "playbooks", lambda: folder)
     heard: list[dict[str, Any]] = []
     tally: Any = SimpleNamespace(handle=heard.append)
-    said, rc = playbook.run("one", ["h1"], [str(folder / "hosts.yml")], folder / "private", tally, "", None)
+    said, rc = playbook.run("one", ["h1"], Ansible([str(folder / "hosts.yml")], folder / "private", silent), tally)
     assert rc == 0, said
     return [event["event_data"]["res"] for event in heard if event["event"] == "runner_on_ok"]
 
