@@ -60,7 +60,7 @@ def access(
 
 
 def forward_port(host: "Host", found: "Access", port: int, *, browser: bool) -> None:
-    """Until Ctrl-C; on the host itself its Service is reached as it is, unless a port is wished for."""
+    """Until Ctrl-C. On the host itself the Service needs no forwarding, unless a port is given."""
     from gpustack.proof.connect import forward_part
     from gpustack.proof.services import SCHEME
 
@@ -75,7 +75,7 @@ def forward_port(host: "Host", found: "Access", port: int, *, browser: bool) -> 
 
 
 def wait_until_closed(way: "PortForwarder") -> None:
-    """Ctrl-C is how this ends, and no failure. So is the end of the connection, which is one."""
+    """Ctrl-C ends it as wanted; a connection that ends is an error."""
     try:
         while way.is_alive():
             time.sleep(1.0)

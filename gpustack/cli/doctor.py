@@ -1,4 +1,4 @@
-"""`doctor`: the one root cause, with what it rests on and what mends it. It changes something with --fix and --undo."""
+"""`doctor`: the root cause, its evidence and its fix. Read-only without --fix and --undo."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -86,7 +86,7 @@ def doctor(
 
 
 def make_check(read: "Callable[[], Snapshot]", watcher: "Watcher", metrics: Path | None) -> "Callable[[], int]":
-    """One round: reads, diagnoses, shows; the exit status."""
+    """One round: read, diagnose, show. Returns the exit status."""
     from gpustack.doctor.diagnose import diagnose
     from gpustack.report.codes import doctor_code
 
@@ -138,7 +138,7 @@ def refuse_invalid_options(
 def make_reader(
     inventory: Path | None, recording: Path | None, *, ask_password: bool, quiet: bool
 ) -> "Callable[[], Snapshot]":
-    """Asks anew each time, also hosts that cannot be reached: that is what a doctor has to tell."""
+    """Gathers at each call, also where no host can be reached: doctor has to report that."""
     if recording:
         return lambda: session.load_recording(recording, quiet=quiet)
     hosts = session.open_inventory(inventory, ask_password=ask_password, quiet=quiet)

@@ -100,7 +100,6 @@ class Run:
             self.record(not_kept(self.folder, error))
 
     def keep_snapshot(self, snapshot: "Snapshot") -> None:
-        """The last answers, into the evidence."""
         from gpustack.ask.recording import write
         from gpustack.rollout.anonymize import remove_secrets
 

@@ -121,7 +121,6 @@ def update_digests(snapshot: Snapshot, other: Snapshot) -> Snapshot:
 
 
 def find_node_names(snapshot: Snapshot) -> Iterator[str]:
-    """What hosts and nodes call themselves."""
     for host in snapshot.inventory.hosts:
         with suppress(FactUnavailable):
             yield snapshot.fact(HOSTNAME, host.name)

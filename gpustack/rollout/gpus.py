@@ -59,7 +59,6 @@ def find_stranded(here: View) -> tuple[Pod, ...]:
 
 
 def summary(gpus: Gpus) -> str:
-    """In one line."""
     can = "allocatable unknown" if gpus.allocatable is None else f"{gpus.allocatable} allocatable"
     return f"{count(gpus.expected, 'GPU')} on {count(gpus.hosts, 'host')}, {can}"
 

@@ -2,7 +2,7 @@
 
 It ends with its connection, or after a minute without a heartbeat, so a stale lock cannot exist. A text file beside it
 says who, since when, doing what. Every heartbeat is answered: so we know that we still hold it. When the connection
-breaks it is taken again at once, and when that fails the rollout stops, for somebody else may be let in.
+breaks it is taken again at once, and when that fails the rollout stops, for another may be let in.
 """
 
 import getpass
@@ -26,7 +26,7 @@ from gpustack.errors import LockedError, RolloutError
 # Of root's alone: in /run/lock anybody could hold the lock for ever, or be named as its holder.
 FOLDER = "/run/gpustack-cluster"
 # Seconds: between heartbeats, for the first answer, without an answer before the lock is taken again, for that, and
-# between attempts. The host holds the lock for a minute after the last one: when we give up, nobody was let in yet.
+# between attempts. The host holds the lock for a minute after the last one: when we give up, no other was let in yet.
 HEARTBEAT, ANSWER_LIMIT, SILENCE, RETAKE, AGAIN = 10.0, 30, 35.0, 15.0, 1.0
 HELD, TAKEN, BEAT, ENDED = "held", "taken", "beat", "the connection ended"
 # One byte per heartbeat. The note is removed with the lock.
@@ -67,16 +67,12 @@ def lock(host: Host, doing: str, session: Session = interact) -> Iterator["Hold"
     if isinstance(first, HostRefused):
         raise first
     if first == TAKEN:
-        raise LockedError(
-            "locked",
-            f"Another gpustack is changing this cluster (lock on {host.name}).",
-            hold.next_line(),
-            "wait for it, or end that process: the lock ends with it",
-        )
+        message = f"Another gpustack is changing this cluster (lock on {host.name})."
+        hint = "wait for it, or end that process: the lock ends with it"
+        raise LockedError("locked", message, hold.next_line(), hint)
     if first != HELD:
-        raise LockedError(
-            "lock-failed", f"The lock on {host.name} could not be taken.", first, "gpustack explain lock-failed"
-        )
+        message = f"The lock on {host.name} could not be taken."
+        raise LockedError("lock-failed", message, first, "gpustack explain lock-failed")
     threading.Thread(target=hold.keep_alive, daemon=True).start()
     try:
         yield hold

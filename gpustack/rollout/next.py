@@ -46,7 +46,6 @@ def is_stuck(found: Plan) -> bool:
 
 
 def has_gpus(found: Plan) -> bool:
-    """Whether a host has some, and there is something to prove."""
     views = [View(found.snapshot, host.name) for host in found.inventory.hosts]
     return any(view.available(GPU_DEVICES) and of_host(view) for view in views)
 

@@ -62,7 +62,7 @@ class Plan:
 
     @property
     def refused(self) -> tuple[tuple[StepState, Result], ...]:
-        """What `install` does not mend: another version of a running component, or a thing only a person can do."""
+        """What `install` does not repair: another version of a running component, or what only a person can do."""
         return tuple((state, found) for state in self.states for found in state.differences if found.cure != "install")
 
     @property
@@ -72,7 +72,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Verification:
-    """The plan asked anew. `seconds` for all of it, `questions` the number of answers judged from."""
+    """The plan after gathering again. `seconds` for all of it, `questions` is the number of answers."""
 
     plan: Plan
     seconds: float
@@ -111,7 +111,6 @@ class Outcome:
     verification: Verification
     left: tuple[tuple[str, str], ...]
     seconds: float
-    evidence: str = ""
     stopped: str = ""
 
 
@@ -134,7 +133,6 @@ def judge_step(step: Step, snapshot: Snapshot, where: str) -> StepState:
 
 
 def check_id(check: Check) -> str:
-    """The function's name as an id."""
     return check.__name__.replace("_", "-")
 
 
@@ -166,15 +164,10 @@ def refuse_unplayable(before: Plan) -> None:
     unknown = "\n".join(f"{state.where}: {state.step} could not be checked" for state in before.unknown)
     upgrade = any(mismatch.cure == "upgrade" for _, mismatch in before.refused)
     reference = "upgrade-needed" if upgrade else "operator-needed" if before.refused else "undetermined"
-    text = "\n".join(part for part in (why, unknown) if part) or "\n".join(
-        f"{name} was not reached" for name in before.unreached
-    )
-    raise RolloutError(
-        reference,
-        "There is nothing that install may change; nothing was changed.",
-        text,
-        next(iter(hints), "gpustack plan -v"),
-    )
+    unreached = "\n".join(f"{name} was not reached" for name in before.unreached)
+    text = "\n".join(filter(None, (why, unknown))) or unreached
+    message = "There is nothing that install may change; nothing was changed."
+    raise RolloutError(reference, message, text, next(iter(hints), "gpustack plan -v"))
 
 
 def wait_for(found: StepState, need: str) -> StepState:

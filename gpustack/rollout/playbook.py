@@ -98,7 +98,7 @@ class Tally:
         return True
 
     def report_hidden(self, host: str, count: int) -> None:
-        """Of a task that logs nothing the runner does not even tell that it changed something: only the sum says so."""
+        """The runner does not report a change of a task that logs nothing: only the sum counts it."""
         tasks = self.hidden.get(host, [])
         for task in tasks if len(tasks) == count else [f"one of: {', '.join(tasks)}"] * count:
             self.report(Event("changed", host, task))

@@ -34,7 +34,7 @@ def find_memory() -> Path:
 
 
 def sweep() -> None:
-    """Removes what a killed run left: folders of ours that nobody holds. The lock on a folder ends with its process."""
+    """Removes what a killed run left: folders without a lock, which ends with its process."""
     for left in (path for base in list_candidates() for path in base.glob(f"{PREFIX}*")):
         if (lock := lock_folder(left)) is not None:
             shutil.rmtree(left, ignore_errors=True)

@@ -159,7 +159,6 @@ def judge_packages(
 
 
 def sort_known_first(names: Sequence[str]) -> list[str]:
-    """The well-known ones first."""
     return [*(name for name in MAIN if name in names), *(name for name in names if name not in MAIN)]
 
 

@@ -18,7 +18,7 @@ from gpustack.rollout.plan import Outcome, Plan, Played, StepState, Verification
 from gpustack.steps.step import Step
 
 PAUSE = 1.0
-# Seconds for what only a person mends: it may be how something looks for a moment after what was restarted, not longer.
+# Seconds for what only a person can repair: after a restart it may look so for a moment, not longer.
 PATIENCE = 45.0
 # And for what passes by itself: before its step is played all the same, and when all steps are through.
 FIRST, LAST = 60.0, 60.0
@@ -63,21 +63,14 @@ class Rollout:
             snapshot = self.run_step(step, snapshot, self.steps[index + 1] if index + 1 < len(self.steps) else None)
         self.settle_some(list(self.settling), snapshot)
         self.stopped = self.cancelled() or self.stopped
-        verified = (
-            self.verify() if self.played else Verification(before, before.snapshot.took, len(before.snapshot.answers))
-        )
-        return Outcome(
-            before,
-            tuple(self.played),
-            verified,
-            tuple(self.left.items()),
-            time.monotonic() - started,
-            stopped=self.stopped,
-        )
+        unchanged = Verification(before, before.snapshot.took, len(before.snapshot.answers))
+        verified = self.verify() if self.played else unchanged
+        played, left, seconds = tuple(self.played), tuple(self.left.items()), time.monotonic() - started
+        return Outcome(before, played, verified, left, seconds, self.stopped)
 
     def verify(self) -> Verification:
-        """All is asked anew. What is only passing gets a last while: a later step may have moved what an earlier one
-        had seen settled (a target that is scraped under another name)."""
+        """Gathers everything again. What passes by itself gets a last while: a later step may have moved what
+        an earlier one had seen settled (a target that is scraped under another name)."""
         until = time.monotonic() + LAST
         while True:
             asked = time.monotonic()
@@ -95,7 +88,7 @@ class Rollout:
         states = self.judge(step, snapshot)
         due = [found for found in states if self.is_due(found)]
         if due and not self.played:
-            # The plan is of before the yes and the lock: somebody else may have been at it since.
+            # The plan is older than the confirmation and the lock: the hosts may have changed since.
             snapshot = self.ask(snapshot, step.probes)
             states = self.judge(step, snapshot)
             due = [found for found in states if self.is_due(found)]
@@ -138,7 +131,7 @@ class Rollout:
         return snapshot
 
     def refresh(self, step: Step, snapshot: Snapshot) -> Snapshot:
-        """What was asked before the last play is asked again. What cannot be told, would be refused or is passing may
+        """What was asked before the last play is asked again. What is unknown, refused or passing may
         only not be back yet after what an earlier step restarted: it gets the step's time to settle, and less where
         all of it is for a person, or where a play would do no harm."""
         if not self.played:
@@ -150,11 +143,8 @@ class Rollout:
         while time.monotonic() < until and not self.cancelled():
             waited = time.monotonic() - started
             may_pass = waited < FIRST and not self.force
-            open_ones = [
-                found
-                for found in self.judge(step, snapshot)
-                if self.is_undecided(found) or (may_pass and self.is_passing(found))
-            ]
+            states = self.judge(step, snapshot)
+            open_ones = [one for one in states if self.is_undecided(one) or (may_pass and self.is_passing(one))]
             if not open_ones or patience.is_over(open_ones):
                 break
             self.report(Event("waiting", step.id, describe(open_ones[0]), waited))
@@ -191,7 +181,7 @@ class Rollout:
         return snapshot
 
     def is_due(self, found: StepState) -> bool:
-        """Drifted in a way that the playbook mends; or everything, when forced."""
+        """Drifted in a way that the playbook repairs; or everything, when forced."""
         if needs_person(found):
             return False
         return self.force or found.outcome == "failed"
@@ -201,7 +191,7 @@ class Rollout:
         return needs_person(found) or (found.outcome == "unknown" and not self.force)
 
     def is_passing(self, found: StepState) -> bool:
-        """Nothing is there that a play would mend."""
+        """All that is open passes by itself."""
         open_ones = [judgement for judgement in found.judgements if judgement.outcome != "ok"]
         return bool(open_ones) and all(one.result and one.result.passing for one in open_ones)
 
@@ -247,7 +237,7 @@ class Patience:
 
 
 def needs_person(found: StepState) -> bool:
-    """Something of it is for a person, or for `upgrade`."""
+    """A person, or `upgrade`, has to change something of it."""
     return any(mismatch.cure != "install" for mismatch in found.differences)
 
 
