@@ -38,12 +38,12 @@ def access(
     quiet: options.QuietOption = False,
 ) -> None:
     """Open Grafana, Prometheus, Alertmanager or the GPU exporter: print its address, or forward a port to it."""
+    report = session.progress(quiet=quiet)
+    hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
     from gpustack.proof.connect import acting_host
     from gpustack.proof.credential import read_login
     from gpustack.proof.services import ACCESS_PROBES, find_access
 
-    report = session.progress(quiet=quiet)
-    hosts = session.open_inventory(inventory, ask_password=become, quiet=quiet)
     taken = session.gather_all(hosts, report, ACCESS_PROBES)
     found, acting = find_access(taken, part.value), acting_host(taken)
     if part is Part.GRAFANA and show_password:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpustack.cli import options, session
-from gpustack.cli.fix import complete_fault, gather_answers, run_fix, run_undo
 from gpustack.errors import UsageError
 
 if TYPE_CHECKING:
@@ -30,6 +29,13 @@ EveryOption = Annotated[int, typer.Option("--every", min=1, metavar="SECONDS", h
 
 FIXED, PAST = "A recording never changes.", "A recording is of hosts as they were; only hosts can be changed."
 FORMATS = "--fix and --undo support -o human and -o json only."
+
+
+def complete_fault(incomplete: str) -> list[str]:
+    """Faults that have an automatic fix."""
+    from gpustack.doctor.graph import graph
+
+    return [id for id, one in graph().faults.items() if one.remedy and id.startswith(incomplete)]
 
 
 def doctor(
@@ -72,6 +78,8 @@ def doctor(
     if fix or undo:
         report = session.progress(quiet=quiet)
         hosts = session.open_to_change(inventory, this_host=this_host, yes=yes, ask_password=become, quiet=quiet)
+        from gpustack.cli.fix import run_fix, run_undo
+
         if undo:
             raise typer.Exit(run_undo(hosts, output.value, report, yes=yes))
         wanted = session.split_words([fault] if fault else None)
@@ -142,4 +150,7 @@ def make_reader(
     if recording:
         return lambda: session.load_recording(recording, quiet=quiet)
     hosts = session.open_inventory(inventory, ask_password=ask_password, quiet=quiet)
-    return lambda: gather_answers(hosts, session.progress(quiet=quiet))
+    from gpustack.ask.gather import gather
+    from gpustack.doctor.diagnose import questions
+
+    return lambda: gather(hosts, questions(), report=session.progress(quiet=quiet))
