@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpustack.ask.snapshot import Snapshot
-    from gpustack.cli.watching import Watcher
 
 MetricsOption = Annotated[
     Path | None,
@@ -87,27 +86,10 @@ def doctor(
             run_fix(hosts, wanted, session.split_words(yes_to), output.value, report, yes=yes, verbose=verbose)
         )
     read = make_reader(inventory, recording, ask_password=become, quiet=quiet)
-    from gpustack.cli.watching import Watcher, run_rounds
+    from gpustack.cli.watching import Watcher, make_check, run_rounds
 
     check = make_check(read, Watcher(output.value, verbose=verbose), metrics)
     raise typer.Exit(run_rounds(every, check) if watch else check())
-
-
-def make_check(read: "Callable[[], Snapshot]", watcher: "Watcher", metrics: Path | None) -> "Callable[[], int]":
-    """One round: read, diagnose, show. Returns the exit status."""
-    from gpustack.doctor.diagnose import diagnose
-    from gpustack.report.codes import doctor_code
-
-    def check() -> int:
-        diagnosis = diagnose(read())
-        if metrics:
-            from gpustack.report.doctor.metrics import write
-
-            write(diagnosis, metrics)
-        watcher.show(diagnosis)
-        return doctor_code(diagnosis)
-
-    return check
 
 
 def refuse_invalid_options(
